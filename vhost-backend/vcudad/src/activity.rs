@@ -1,4 +1,4 @@
-//! The work that workers report.
+//! Counters of the work that workers report in their shared pages.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 
@@ -6,7 +6,7 @@ use control_api::Activity;
 
 use host_ipc::gate::WorkerWords;
 
-/// The counters in a worker's shared page.
+/// Reads the counters in a worker's shared page.
 pub(crate) fn activity_of(words: &WorkerWords) -> Activity {
     let number = |word: &AtomicU64| word.load(Ordering::Relaxed);
     Activity {
@@ -20,7 +20,7 @@ pub(crate) fn activity_of(words: &WorkerWords) -> Activity {
     }
 }
 
-/// Adds to a sum. Workers can report any numbers, so the sum saturates.
+/// Adds `more` to `sum`. Workers can report any values, so the sums saturate.
 pub(crate) fn add(sum: &mut Activity, more: &Activity) {
     let parts = [
         (&mut sum.calls, more.calls),

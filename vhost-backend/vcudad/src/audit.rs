@@ -1,5 +1,5 @@
-//! The ledger audit: once a second, for each GPU, it compares the memory that NVML reports for the
-//! workers with the bytes that the ledger has booked for them.
+//! The ledger audit: once a second, it compares the device memory that NVML reports for each worker
+//! with the bytes that the ledger has booked for that worker.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -19,7 +19,7 @@ use crate::config::{OnExcess, Policy};
 use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, Ledger};
 
-/// An action for the coordinator.
+/// An action that the audit asks the coordinator to carry out.
 pub(crate) enum AuditEffect {
     /// Publish an event.
     Publish(BrokerEvent),
@@ -29,18 +29,18 @@ pub(crate) enum AuditEffect {
     KillWorkersOfGpu { gpu: GpuId, why: String },
 }
 
-/// NVML's samples and their comparison with the ledger. The audit is off if the host has no NVML or
-/// NVML doesn't know the GPUs.
+/// Receives NVML samples and compares them with the ledger. The audit is off if the host has no
+/// NVML or if NVML doesn't list any of the broker's GPUs.
 #[derive(Default)]
 pub(crate) struct Audit {
     monitor: Option<NvmlMonitor>,
     comparisons: HashMap<GpuId, Comparison>,
-    /// The bytes that each worker uses on a GPU, from the latest sample.
+    /// Bytes that each worker uses on each GPU, from the GPU's latest sample.
     seen: HashMap<(WorkerId, GpuId), u64>,
 }
 
 impl Audit {
-    /// Starts the audit, if NVML knows one of the GPUs.
+    /// Starts the audit if NVML lists at least one of the GPUs.
     pub(crate) fn start(gpus: &Gpus) -> Self {
         Self { monitor: Self::start_monitor(gpus), ..Self::default() }
     }
@@ -49,7 +49,8 @@ impl Audit {
         let nvml = match nvml::open() {
             Ok(nvml) => nvml,
             Err(error) => {
-                // Hosts that use only softgpu usually have no NVML.
+                // A missing NVML is normal on hosts that use only softgpu, so log it only if
+                // there's another GPU.
                 if !gpus.iter().all(|(_, gpu)| gpu.is_software()) {
                     tracing::info!("{error}; the ledger audit is off");
                 }
@@ -68,18 +69,19 @@ impl Audit {
             .ok()
     }
 
-    /// An eventfd that is readable while there are NVML events to take. `None` if the audit is off.
+    /// Returns an eventfd that is readable while NVML events are queued, or `None` if the audit is
+    /// off.
     pub(crate) fn bell(&self) -> Option<RawFd> {
         self.monitor.as_ref().map(NvmlMonitor::bell)
     }
 
-    /// Takes the samples and faults since the last call.
+    /// Takes the samples and faults that were queued since the last call.
     pub(crate) fn take(&self) -> Vec<NvmlEvent> {
         self.monitor.as_ref().map(NvmlMonitor::take).unwrap_or_default()
     }
 
-    /// The bytes that the selected workers use on a GPU, from the latest sample. `None` if NVML
-    /// lists none of them.
+    /// Returns the total bytes that the selected workers use on a GPU, from the latest sample.
+    /// Returns `None` if NVML lists none of these workers.
     pub(crate) fn held(
         &self,
         workers: &Workers,
@@ -91,7 +93,8 @@ impl Audit {
         held.reduce(u64::saturating_add)
     }
 
-    /// Compares a sample of a GPU with the ledger. `slack` is in bytes, for each worker.
+    /// Compares a GPU's sample with the ledger. `slack` is the number of bytes per worker that
+    /// isn't counted as an excess.
     fn compare(
         &mut self,
         gpu: GpuId,
@@ -119,7 +122,7 @@ impl Audit {
         self.comparisons.entry(gpu).or_default().compare(sample, &booked, slack)
     }
 
-    /// Handles an NVML event: compares a sample with the ledger, or records a GPU's fault.
+    /// Handles an NVML event: compares a sample with the ledger, or records a GPU fault.
     pub(crate) fn handle(
         &mut self,
         event: &NvmlEvent,
@@ -198,8 +201,9 @@ impl Audit {
     }
 }
 
-/// The sizes of contexts on a GPU, from a sample. A warm worker's only memory is a context on its
-/// first GPU. Returns one size per such worker.
+/// Returns the sizes of the contexts on a GPU, as seen in a sample. The only device memory that a
+/// warm worker uses is a context on its first GPU, so this returns one size per warm worker whose
+/// first GPU is `gpu`.
 fn contexts<'a>(
     gpu: GpuId,
     sample: &'a MemorySample,
@@ -211,8 +215,8 @@ fn contexts<'a>(
     warm.filter_map(|(_, worker)| sample.process_bytes(worker.pid())).filter(|bytes| *bytes > 0)
 }
 
-/// Records a GPU's fault. No VM is placed on the GPU any more, and the workers of a lost GPU are
-/// killed. The driver reports the error to their sessions.
+/// Records a GPU fault. After a fault that no program caused, no more VMs are placed on the GPU. If
+/// the GPU is lost, its workers are killed, too. Sessions get the error from the driver.
 fn handle_fault(fault: &Fault, gpus: &mut Gpus) -> Vec<AuditEffect> {
     let message = fault.kind.to_string();
     let (gpu, verdict) = gpus.record_fault(fault);
@@ -220,7 +224,7 @@ fn handle_fault(fault: &Fault, gpus: &mut Gpus) -> Vec<AuditEffect> {
         if verdict == Verdict::Program {
             return Vec::new();
         }
-        // The driver doesn't identify the GPU, or no VM can have it.
+        // NVML didn't identify the GPU, or the broker doesn't use that GPU.
         let name = printable(fault.uuid.as_deref().unwrap_or("a GPU"));
         tracing::warn!("{name}: {message}");
         let event = BrokerEvent::new(EventKind::GpuFault, format!("{name}: {message}"));

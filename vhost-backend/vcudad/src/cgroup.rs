@@ -1,4 +1,5 @@
-//! The VMs' cgroups: limits on CPU time, memory and processes for all workers of a VM together.
+//! The VMs' cgroups. A cgroup limits the CPU time, host memory and process count of all workers of
+//! a VM together.
 
 use std::fs;
 use std::io;
@@ -10,25 +11,26 @@ use crate::config::Vm;
 
 const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 
-/// Whether a VM has limits that need a cgroup.
+/// Returns true if the VM has limits that need a cgroup.
 pub(crate) fn has_limits(spec: &VmSpec) -> bool {
     spec.cpu.max.is_some() || spec.pids.max.is_some() || spec.memory.host_max.is_some()
 }
 
-/// The cgroup that contains the VMs' cgroups.
+/// The parent cgroup that contains one cgroup per VM.
 pub(crate) struct Cgroups {
     base: PathBuf,
 }
 
-/// One VM's cgroup. It is removed on drop, when the VM's processes have been reaped.
+/// A VM's cgroup. Dropping it removes the cgroup. By then, the VM's processes must have been
+/// reaped.
 pub(crate) struct VmCgroup {
     path: PathBuf,
 }
 
 impl Cgroups {
-    /// Sets up the cgroup where the host allows it: cgroup v2 with the three controllers, and
-    /// permission to divide the broker's own cgroup. Otherwise logs a warning, if a cgroup is
-    /// `needed` now.
+    /// Sets up the parent cgroup if the host allows it. This requires cgroup v2 with the cpu,
+    /// memory and pids controllers, and permission to create cgroups below the broker's own. If it
+    /// fails, returns `None`, and logs a warning if a cgroup is `needed` now.
     pub(crate) fn set_up(needed: bool) -> Option<Self> {
         match Self::try_set_up() {
             Ok(cgroups) => Some(cgroups),
@@ -56,7 +58,8 @@ impl Cgroups {
             let own = own.display();
             return Err(format!("cgroup controllers are missing in {own}: {}", missing.join(", ")));
         }
-        // A cgroup with processes can't delegate controllers, so the broker moves into a child.
+        // A cgroup that contains processes can't delegate controllers, so the broker moves itself
+        // into a child cgroup.
         let base = own.join(format!("virtio-cuda-{}", std::process::id()));
         let broker = base.join("broker");
         fs::create_dir_all(&broker).map_err(|error| format!("{}: {error}", broker.display()))?;
@@ -73,7 +76,7 @@ impl Cgroups {
         Ok(Self { base })
     }
 
-    /// Makes a VM's cgroup and sets its limits.
+    /// Creates a VM's cgroup and sets its limits.
     fn add(&self, vm: &Vm) -> Result<VmCgroup, String> {
         let path = self.base.join(format!("vm-{}", vm.name));
         fs::create_dir(&path).map_err(|error| format!("{}: {error}", path.display()))?;
@@ -114,7 +117,8 @@ impl Drop for VmCgroup {
     }
 }
 
-/// Makes a VM's cgroup, if the VM has limits that need one. Logs a warning if that is impossible.
+/// Creates a VM's cgroup if the VM has limits that need one. If that fails, logs a warning and
+/// returns `None`.
 pub(crate) fn create(cgroups: Option<&Cgroups>, vm: &Vm) -> Option<VmCgroup> {
     if !has_limits(&vm.spec) {
         return None;
@@ -131,7 +135,7 @@ pub(crate) fn create(cgroups: Option<&Cgroups>, vm: &Vm) -> Option<VmCgroup> {
     created.inspect_err(warn).ok()
 }
 
-/// This process's folder in the cgroup2 file system.
+/// Returns the directory of this process's cgroup in the cgroup2 file system.
 fn own_cgroup() -> Result<PathBuf, String> {
     let mounts = read(Path::new("/proc/self/mountinfo"))?;
     let mount = mounts.lines().find_map(|line| {

@@ -5,61 +5,62 @@ use std::collections::{HashMap, HashSet};
 use super::nvml::MemorySample;
 use host_ipc::messages::WorkerId;
 
-/// A worker's account on the sampled GPU.
+/// A worker's account on the sampled GPU. Warm workers, which have no VM, are included with the
+/// size of one context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Booked {
-    /// The worker. Warm workers, which have no VM, are included with the size of a context.
+    /// The worker's ID.
     pub(crate) worker: WorkerId,
     pub(crate) pid: u32,
-    /// Bytes booked in the ledger.
+    /// Bytes that the ledger has booked for the worker.
     pub(crate) bytes: u64,
 }
 
-/// A change that a comparison found.
+/// A change that a comparison has found.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Finding {
-    /// A worker uses more than the ledger has booked for it, by more than the slack.
+    /// A worker uses more memory than the ledger has booked for it, by more than the slack.
     Excess {
         worker: WorkerId,
-        /// Bytes that the driver reports.
+        /// Bytes that the driver reports for the worker.
         seen: u64,
-        /// Bytes booked in the ledger.
+        /// Bytes that the ledger has booked for the worker.
         booked: u64,
     },
-    /// A worker with a reported excess is within the slack again.
+    /// A worker whose excess was reported is back within the slack.
     Settled { worker: WorkerId },
-    /// Memory is in use that the ledger doesn't explain, and its owner is unknown.
+    /// Memory is in use that isn't in the ledger, and it's unknown which process uses it.
     ///
-    /// This is found only if the driver lists none of this broker's processes, because a pid
-    /// namespace hides them. Then only the GPU's total can be checked: how far it has grown beyond
-    /// the booked bytes, compared with the lowest such difference so far. The slack is one worker's
-    /// slack times the number of workers.
+    /// This can be reported only if the driver lists none of this broker's processes, because a pid
+    /// namespace hides them. Then only the GPU's total can be checked. The difference between the
+    /// total and the booked bytes is compared with the lowest such difference so far. The total
+    /// slack is the slack per worker times the number of workers.
     Unexplained {
-        /// Bytes beyond the booked ones.
+        /// Unbooked bytes beyond the lowest number of unbooked bytes so far.
         bytes: u64,
     },
-    /// The ledger explains the GPU's total again.
+    /// The GPU's total is back within the slack.
     Explained,
 }
 
 /// Compares successive samples of one GPU with the ledger.
 #[derive(Debug, Default)]
 pub(crate) struct Comparison {
-    /// Workers above the slack in the latest sample. An excess is reported only in the second
-    /// sample in a row: a process that frees memory between the sample and the read of the ledger
-    /// seems to use too much once.
+    /// Workers that exceeded their account by more than the slack in the latest sample. An excess
+    /// is reported only if it's in two samples in a row, because a worker that frees memory between
+    /// the sample and the read of the ledger can appear once.
     suspects: HashSet<WorkerId>,
-    /// The latest reported excess of each worker, in bytes above its account.
+    /// The excess that was last reported for each worker, in bytes.
     reported: HashMap<WorkerId, u64>,
-    /// The lowest number of unexplained bytes so far.
+    /// The lowest number of unbooked bytes in any sample so far.
     floor: Option<u64>,
-    /// Samples in a row with more unexplained bytes than the slack.
+    /// Number of samples in a row whose unbooked bytes exceeded the slack.
     unexplained: u32,
 }
 
 impl Comparison {
-    /// Compares a sample with the accounts. Returns the changes since the previous sample. `slack`
-    /// is in bytes, for each worker.
+    /// Compares a sample with the accounts, and returns the changes since the previous sample.
+    /// `slack` is the number of bytes per worker that isn't counted as an excess.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
@@ -80,8 +81,8 @@ impl Comparison {
             let excess = seen.saturating_sub(bytes);
             if excess > slack {
                 suspects.insert(worker);
-                // Report it again only if it has grown by more than the slack since the last
-                // report.
+                // Report an excess again only if it has grown by more than the slack since it was
+                // last reported.
                 let last = self.reported.get(&worker);
                 let grown = last.is_none_or(|last| excess > last + slack.max(1));
                 if self.suspects.contains(&worker) && grown {

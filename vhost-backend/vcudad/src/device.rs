@@ -1,4 +1,4 @@
-//! A VM's device process. It is restarted when it ends, unless it ends too often.
+//! A VM's device process. It is restarted when it exits, unless that happens too often.
 
 use std::io;
 use std::os::fd::{AsRawFd, RawFd};
@@ -11,7 +11,7 @@ use crate::config::Vm;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
 use memory_ledger::GpuId;
 
-/// Maximum number of starts within a minute. After that, the device process is not restarted.
+/// Maximum number of starts per minute. After that, the device process isn't restarted.
 const MAX_RESTARTS: usize = 5;
 
 /// Descriptors to watch for a device process.
@@ -20,35 +20,35 @@ pub(crate) struct DeviceFds {
     pub(crate) pidfd: RawFd,
 }
 
-/// The result of reading a device process's socket.
+/// The result of reading from a device process's socket.
 pub(crate) enum DeviceEffect {
     /// There is nothing to read.
     None,
     /// The device process sent a message.
     Message(DeviceToBroker),
-    /// The socket failed, and the process has been killed: stop watching this descriptor.
+    /// The socket failed, so the process was killed. The caller must stop watching this descriptor.
     Closed(RawFd),
 }
 
-/// A VM's vhost-user socket, and the process that serves it.
+/// A VM's vhost-user socket, and the device process that serves it.
 pub(crate) struct Device {
-    /// `None` if the VM isn't served.
+    /// `None` if the VM isn't being served.
     listener: Option<VmSocket>,
     process: Option<ChildProcess>,
-    /// The starts within the last minute.
+    /// Times at which the process was started, within the last minute.
     starts: Vec<Instant>,
-    /// Why the process isn't restarted.
+    /// Why the process isn't restarted, if it has failed for good.
     failure: Option<String>,
     restarts: u64,
 }
 
 impl Device {
-    /// A device without a process yet.
+    /// Creates a device whose process hasn't been started.
     pub(crate) fn new(listener: VmSocket) -> Self {
         Self::with(Some(listener), None)
     }
 
-    /// The device of a VM that can't be served.
+    /// Creates the device of a VM that can't be served, for this reason.
     pub(crate) fn failed(reason: String) -> Self {
         Self::with(None, Some(reason))
     }
@@ -61,17 +61,17 @@ impl Device {
         self.process.as_ref().map(ChildProcess::pid)
     }
 
-    /// Why the VM isn't served.
+    /// Returns why the VM isn't being served, or `None` if it is.
     pub(crate) fn failure(&self) -> Option<&str> {
         self.failure.as_deref()
     }
 
-    /// How often the process was restarted.
+    /// Returns how often the process was restarted.
     pub(crate) fn restarts(&self) -> u64 {
         self.restarts
     }
 
-    /// Starts the process, if the VM is served. The error is a message for operators.
+    /// Starts the process, unless the VM isn't being served. An error is a message for operators.
     pub(crate) fn start(
         &mut self,
         launcher: &Launcher,
@@ -115,14 +115,14 @@ impl Device {
         self.restarts += 1;
     }
 
-    /// Stops serving the VM until the broker is restarted. This closes the socket, so that front
-    /// ends get an error instead of waiting.
+    /// Stops serving the VM until the broker is restarted. This closes the vhost-user socket, so
+    /// that front ends get an error instead of waiting forever.
     pub(crate) fn set_failure(&mut self, reason: String) {
         self.listener = None;
         self.failure = Some(reason);
     }
 
-    /// Closes the VM's socket and kills the process, which is reaped later.
+    /// Closes the vhost-user socket and kills the process, which is reaped later.
     pub(crate) fn close(&mut self) {
         self.listener = None;
         if let Some(process) = &mut self.process {
@@ -130,21 +130,21 @@ impl Device {
         }
     }
 
-    /// Kills the process and waits for its end.
+    /// Kills the process and waits until it has exited.
     pub(crate) fn kill_and_wait(&mut self) {
         if let Some(mut process) = self.process.take() {
             process.kill_and_wait();
         }
     }
 
-    /// Reaps the process if it has ended. Returns it with a description of how it ended. The caller
-    /// must stop watching the descriptors before it drops the process.
+    /// Reaps the process if it has exited. Returns the process and a description of how it exited.
+    /// The caller must stop watching the descriptors before it drops the process.
     pub(crate) fn reap(&mut self) -> Option<(ChildProcess, String)> {
         let status = self.process.as_mut().and_then(ChildProcess::reap)?;
         Some((self.process.take()?, describe(status)))
     }
 
-    /// Sends a message to the process, if there is one. If sending fails, the process is killed.
+    /// Sends a message to the process, if there is one. If sending fails, kills the process.
     pub(crate) fn send(&mut self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
         let Some(process) = &mut self.process else { return };
         if let Err(error) = process.send(message, fds) {

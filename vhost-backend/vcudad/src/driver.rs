@@ -1,4 +1,4 @@
-//! The choice of the driver library that workers load, and the GPUs that it finds.
+//! Chooses the driver library that workers load, and finds its GPUs.
 
 use std::path::{Path, PathBuf};
 use std::process::Stdio;
@@ -11,10 +11,12 @@ use super::launcher::Programs;
 use crate::config::{Config, DriverLibrary};
 use host_ipc::gpu::{GpuFacts, Probed};
 
-/// The environment variable with the path of softgpu's library, if it isn't next to the programs.
+/// Environment variable with the path of softgpu's library. Needed only if the library isn't
+/// installed with the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
-/// Finds the library and probes it in a separate process, since loading it runs its code.
+/// Chooses the driver library, and probes it in a separate process, because loading the library
+/// runs its code.
 pub(crate) fn choose(config: &Config, programs: &Programs) -> Result<Probed, BrokerError> {
     let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
@@ -46,14 +48,14 @@ pub(crate) fn choose(config: &Config, programs: &Programs) -> Result<Probed, Bro
     Ok(found)
 }
 
-/// NVIDIA's library, if it finds a device.
+/// Returns the path of NVIDIA's library if it finds a GPU.
 fn nvidia(programs: &Programs) -> Result<PathBuf, String> {
-    // If neither exists, NVIDIA's driver isn't running, and any libcuda.so.1 that the loader finds
-    // isn't NVIDIA's.
+    // If neither device node exists, NVIDIA's driver isn't loaded. Any libcuda.so.1 that the
+    // dynamic loader finds is then a different library.
     if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
         return Err("/dev/nvidiactl does not exist".into());
     }
-    // The probe after the choice checks pageable memory access.
+    // Allow pageable memory access here. `choose` probes the library again and checks for it then.
     probe(programs, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
 }
 
@@ -76,8 +78,8 @@ fn softgpu(programs: &Programs) -> Result<PathBuf, BrokerError> {
     })
 }
 
-/// Probes the MIG slices that VMs request by UUID. A process sees only one slice at a time, and
-/// only if CUDA_VISIBLE_DEVICES names it. Missing slices are logged and left out.
+/// Probes the MIG slices that VMs request by UUID. A process sees only one slice, and only if
+/// CUDA_VISIBLE_DEVICES names it. Missing slices are logged and left out.
 fn probe_slices(
     config: &Config,
     programs: &Programs,
@@ -99,7 +101,7 @@ fn probe_slices(
     uuids.into_iter().filter_map(probe_slice).collect()
 }
 
-/// Probes the MIG slices that VMs request, and adds them to the driver's GPUs.
+/// Probes the MIG slices that VMs request, and adds them to the GPUs that the driver library found.
 pub(crate) fn add_slices<'a>(
     config: &Config,
     programs: &Programs,
@@ -112,7 +114,8 @@ pub(crate) fn add_slices<'a>(
     gpus
 }
 
-/// Loads a library and initializes it in a child process.
+/// Loads and initializes a library in a child process. `allow` permits GPUs whose kernels can
+/// access pageable memory.
 fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<Probed, String> {
     probe_as(programs, library, allow, None)
 }
@@ -123,7 +126,7 @@ fn probe_as(
     allow: bool,
     visible: Option<&str>,
 ) -> Result<Probed, String> {
-    // The operator's CUDA_VISIBLE_DEVICES isn't passed on, just as it isn't to workers.
+    // The operator's CUDA_VISIBLE_DEVICES isn't passed on, because workers don't get it, either.
     let mut command = programs.worker_command();
     let output = command
         .envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)))
@@ -137,7 +140,7 @@ fn probe_as(
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();
     if output.status.success() {
         let printed = text(&output.stdout);
-        // A driver may print its own lines first.
+        // The driver may have printed lines of its own before the result.
         let from = printed.find("library = ").unwrap_or(0);
         return toml::from_str(&printed[from..])
             .map_err(|error| format!("cannot understand its probe's output: {error}"));

@@ -1,4 +1,4 @@
-//! Errors that end the broker.
+//! Errors that stop the broker.
 
 use std::io;
 use std::path::PathBuf;
@@ -8,16 +8,16 @@ use crate::config::ConfigError;
 use control_server::ControlError;
 use host_ipc::program::ProgramError;
 
-/// An error that ends the broker or prevents its start.
+/// An error that stops the broker or prevents it from starting.
 #[derive(Debug, thiserror::Error)]
 pub enum BrokerError {
     /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A socket can't be bound.
+    /// A VM's socket can't be bound.
     #[error("{path}: {reason}")]
     Socket {
-        /// The socket.
+        /// Path of the socket.
         path: PathBuf,
         /// Why it can't be bound.
         reason: String,
@@ -25,7 +25,7 @@ pub enum BrokerError {
     /// The saved state can't be read or written.
     #[error(transparent)]
     State(#[from] StateError),
-    /// A VM of the configuration file can't be placed.
+    /// A VM in the configuration file can't be placed.
     #[error("{0}")]
     Placement(String),
     /// The control API can't be served.
@@ -34,15 +34,15 @@ pub enum BrokerError {
     /// No driver library works.
     #[error("{0}")]
     Driver(String),
-    /// One of our own programs is missing.
+    /// One of the programs that the broker starts is missing.
     #[error(transparent)]
     Program(#[from] ProgramError),
     /// A system call failed.
     #[error("{what}: {source}")]
     Os {
-        /// The operation that failed.
+        /// The operation that failed, for the message.
         what: &'static str,
-        /// The operating system's reason.
+        /// The operating system's error.
         source: io::Error,
     },
     /// The event loop failed.
@@ -51,7 +51,7 @@ pub enum BrokerError {
 }
 
 impl BrokerError {
-    /// The program's exit code.
+    /// Returns the exit code for this error.
     pub fn code(&self) -> u8 {
         match self {
             Self::Os { .. } | Self::Loop(_) | Self::Program(ProgramError::This(_)) => {
@@ -61,7 +61,7 @@ impl BrokerError {
         }
     }
 
-    /// Turns an I/O error into a [`Self::Os`], for `map_err`.
+    /// Returns a function for `map_err` that converts an I/O error to [`Self::Os`].
     pub(crate) fn os(what: &'static str) -> impl FnOnce(io::Error) -> Self {
         move |source| Self::Os { what, source }
     }

@@ -1,10 +1,10 @@
-//! Events for operators, before VMs and GPUs are translated from the broker's ids.
+//! Events for operators, which refer to VMs and GPUs by the broker's internal IDs.
 
 use control_api::EventKind;
 
 use memory_ledger::{GpuId, VmId};
 
-/// An event and the objects that it concerns.
+/// An event, and the VM, session and GPU that it concerns, if any.
 pub(crate) struct BrokerEvent {
     pub(crate) kind: EventKind,
     pub(crate) vm: Option<VmId>,
@@ -14,17 +14,17 @@ pub(crate) struct BrokerEvent {
 }
 
 impl BrokerEvent {
-    /// An event that concerns the whole host.
+    /// Creates an event that concerns the whole host.
     pub(crate) fn new(kind: EventKind, message: impl Into<String>) -> Self {
         Self { kind, vm: None, session: None, gpu: None, message: message.into() }
     }
 
-    /// An event that concerns a VM.
+    /// Creates an event that concerns a VM.
     pub(crate) fn of_vm(kind: EventKind, vm: VmId, message: impl Into<String>) -> Self {
         Self { vm: Some(vm), ..Self::new(kind, message) }
     }
 
-    /// An event that concerns a session, by its number.
+    /// Creates an event that concerns a session, given its number.
     pub(crate) fn of_session(
         kind: EventKind,
         vm: VmId,
@@ -34,7 +34,7 @@ impl BrokerEvent {
         Self { session: Some(session), ..Self::of_vm(kind, vm, message) }
     }
 
-    /// An event that concerns a GPU.
+    /// Creates an event that concerns a GPU.
     pub(crate) fn of_gpu(kind: EventKind, gpu: GpuId, message: impl Into<String>) -> Self {
         Self { gpu: Some(gpu), ..Self::new(kind, message) }
     }

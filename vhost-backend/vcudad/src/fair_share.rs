@@ -1,13 +1,14 @@
-//! The part of a GPU's time that each of its VMs gets if all of them have work. No I/O.
+//! Calculates the fraction of a GPU's time that each of its VMs gets if all of them have work. No
+//! I/O.
 
 use gpu_scheduler::{Share, WHOLE};
 
-/// The part of each VM, 0.0 to 1.0. Parts are proportional to the weights, within each VM's
-/// guarantee and cap.
+/// Returns each VM's fraction of the time, 0.0 to 1.0. The fractions are proportional to the
+/// weights, but at least the VM's guarantee and at most its cap.
 pub(crate) fn fair_shares(shares: &[Share]) -> Vec<f64> {
     let whole = f64::from(WHOLE);
-    // With overcommit, the guarantees can exceed the GPU's time. Then all are reduced in
-    // proportion.
+    // With overcommit, the guarantees can add up to more than the GPU's time. They are then reduced
+    // in proportion.
     let guaranteed: f64 = shares.iter().map(|share| f64::from(share.min)).sum();
     let cut = guaranteed.max(whole);
     let at = |level: f64| {
@@ -17,8 +18,8 @@ pub(crate) fn fair_shares(shares: &[Share]) -> Vec<f64> {
         };
         shares.iter().map(part).collect::<Vec<f64>>()
     };
-    // The sum of all parts grows with the part per unit of weight. Search for the part per unit
-    // that makes the sum 1.0.
+    // `level` is the fraction of time per unit of weight. The sum of all fractions increases with
+    // it. Search for the level at which the sum is 1.0.
     let (mut low, mut high) = (0.0, 1.0);
     for _ in 0..64 {
         let level = f64::midpoint(low, high);
@@ -47,11 +48,11 @@ mod tests {
     #[test]
     fn weights_divide_the_time_within_guarantees_and_caps() {
         assert_eq!(of(&[(30, 0, 100), (70, 0, 100)]), [30.0, 70.0]);
-        // A guarantee matters only if it exceeds the part that the weight gives.
+        // A guarantee has an effect only if it's more than the VM would get by its weight.
         assert_eq!(of(&[(1, 80, 100), (100, 0, 100)]), [80.0, 20.0]);
         assert_eq!(of(&[(300, 20, 100), (100, 0, 100)]), [75.0, 25.0]);
         assert_eq!(of(&[(1, 50, 100), (1, 30, 100), (10_000, 0, 100)]), [50.0, 30.0, 20.0]);
-        // Other VMs get the time beyond a VM's cap.
+        // Time that a VM can't use because of its cap goes to other VMs.
         assert_eq!(of(&[(100, 0, 10), (100, 0, 100), (200, 0, 100)]), [10.0, 30.0, 60.0]);
         assert_eq!(of(&[(1, 0, 25)]), [25.0]);
         assert_eq!(of(&[(1, 0, 25), (10_000, 0, 50)]), [25.0, 50.0]);

@@ -1,29 +1,29 @@
-//! Classifies GPU faults: caused by a program, by the GPU, or the loss of the GPU. A program's
-//! fault leaves the GPU usable.
+//! Classifies GPU faults by cause and consequence. A fault that a program caused leaves the GPU
+//! usable.
 
 use super::nvml::FaultKind;
 
 /// The consequence of a fault for its GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// A program caused the fault, as any guest can. The GPU remains usable.
+    /// A program caused the fault, which any guest can do. The GPU is still usable.
     Program,
     /// No more VMs may be placed on the GPU.
     Faulty,
     /// The driver can't reach the GPU any more.
     Lost,
-    /// The loss of the GPU has been reported before: the driver reports it in more than one way.
+    /// The loss of this GPU has been reported before. The driver reports a loss in more than one
+    /// way.
     Known,
 }
 
-/// Xids for which NVIDIA's list gives a program as the cause: 13 and 31 (exceptions and page faults
-/// of kernels), 43, 45 (a channel that was reset or torn down), 68 (video), 109 (a context's
-/// timeout).
+/// Xids that NVIDIA's documentation attributes to programs: 13 and 31 (exceptions and page faults
+/// in kernels), 43 and 45 (a channel was reset or torn down), 68 (video), 109 (context timeout).
 const OF_PROGRAMS: [u64; 6] = [13, 31, 43, 45, 68, 109];
-/// The GPU has fallen off the bus.
+/// The Xid of a GPU that has fallen off the bus.
 const OFF_THE_BUS: u64 = 79;
 
-/// The verdict for a kind of fault.
+/// Returns the verdict for a kind of fault.
 pub(crate) fn judge(kind: FaultKind) -> Verdict {
     match kind {
         FaultKind::Xid(number) if OF_PROGRAMS.contains(&number) => Verdict::Program,

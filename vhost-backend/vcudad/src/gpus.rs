@@ -1,4 +1,4 @@
-//! The host's GPUs: their facts, health, and fault counts.
+//! The host's GPUs: their properties, health, and fault counts.
 
 use std::time::{Duration, Instant};
 
@@ -10,27 +10,28 @@ use super::rate::RateLimited;
 use host_ipc::gpu::{GpuFacts, Probed};
 use memory_ledger::GpuId;
 
-/// The assumed size of a context, until NVML reports a warm worker's: about its size on an H200.
-/// softgpu's contexts take no memory, unless NVML reports some.
+/// The assumed size of a CUDA context until NVML has reported the size of a warm worker's context:
+/// about the size on an H200. Contexts on softgpu count as zero unless NVML reports a size.
 const CONTEXT: u64 = 528 << 20;
-/// Minimum time between two reports of faults that programs cause. A guest can cause such faults at
-/// any rate.
+/// Minimum time between two reports of faults caused by programs. A guest can cause such faults as
+/// often as it wants.
 const PROGRAM_FAULT_INTERVAL: Duration = Duration::from_secs(1);
 
-/// A GPU, or a MIG slice of one.
+/// A GPU, or a MIG slice.
 #[derive(Clone, Debug)]
 pub(crate) struct Gpu {
     facts: GpuFacts,
-    /// The name in CUDA_VISIBLE_DEVICES: `GPU-…` or `MIG-…`.
+    /// The GPU's name in CUDA_VISIBLE_DEVICES: `GPU-…` or `MIG-…`.
     uuid: String,
-    /// The size of a context, in bytes.
+    /// Size of a CUDA context on this GPU, in bytes.
     context_bytes: u64,
-    /// How often a worker was found to use more than its account plus the slack.
+    /// How often a worker was found to use more memory than its account plus the slack.
     excesses: u64,
-    /// Faults since the start.
+    /// Number of faults since the broker started, not counting those caused by programs.
     faults: u64,
     lost: bool,
-    /// The latest fault. No VM is placed on a GPU that has one.
+    /// The latest fault that wasn't caused by a program. No VM is placed on a GPU after such a
+    /// fault.
     last_fault: Option<String>,
     program_faults: RateLimited,
 }
@@ -73,7 +74,7 @@ impl Gpu {
         self.last_fault.as_deref()
     }
 
-    /// Whether VMs and workers may be placed on this GPU.
+    /// Returns true if VMs and workers may be placed on this GPU.
     pub(crate) fn is_healthy(&self) -> bool {
         self.last_fault.is_none()
     }
@@ -82,21 +83,23 @@ impl Gpu {
         if self.is_healthy() { GpuState::Healthy } else { GpuState::Faulty }
     }
 
-    /// Whether softgpu provides this GPU.
+    /// Returns true if this is one of softgpu's simulated GPUs.
     pub(crate) fn is_software(&self) -> bool {
         self.facts.name == "softgpu"
     }
 }
 
-/// All GPUs, by [`GpuId`].
+/// All GPUs, indexed by [`GpuId`].
 #[derive(Clone, Debug)]
 pub(crate) struct Gpus(Vec<Gpu>);
 
 impl Gpus {
-    /// Lists the GPUs that the driver library finds, then the slices that VMs request by UUID.
+    /// Lists the GPUs that the driver library found, followed by the MIG slices that VMs request by
+    /// UUID.
     pub(crate) fn new(probed: &Probed, slices: Vec<(String, GpuFacts)>) -> Self {
         let whole = probed.gpus.iter().map(|facts| (facts.uuid_text(), facts.clone()));
-        // With MIG on, the library itself lists the first slice.
+        // If MIG is on, the driver library lists the first slice as a GPU. Don't list that slice
+        // twice.
         let is_slice = |facts: &GpuFacts| slices.iter().any(|(_, slice)| slice.uuid == facts.uuid);
         let whole: Vec<_> = whole.filter(|(_, facts)| !is_slice(facts)).collect();
         let all = whole.into_iter().chain(slices);
@@ -111,31 +114,31 @@ impl Gpus {
         self.0.iter().enumerate().map(|(index, gpu)| (GpuId(index as u32), gpu))
     }
 
-    /// Whether VMs and workers may be placed on a GPU.
+    /// Returns true if VMs and workers may be placed on the GPU.
     pub(crate) fn is_healthy(&self, id: GpuId) -> bool {
         self.get(id).is_some_and(Gpu::is_healthy)
     }
 
-    /// The size of a context on a GPU, in bytes.
+    /// Returns the size of a CUDA context on the GPU, in bytes.
     pub(crate) fn context_bytes(&self, id: GpuId) -> u64 {
         self.get(id).map_or(0, |gpu| gpu.context_bytes)
     }
 
-    /// Sets the size of a context. Returns whether it has changed.
+    /// Sets the size of a CUDA context on the GPU. Returns true if the size has changed.
     pub(crate) fn set_context_bytes(&mut self, id: GpuId, bytes: u64) -> bool {
         let found = self.0.get_mut(id.0 as usize).filter(|gpu| gpu.context_bytes != bytes);
         found.map(|gpu| gpu.context_bytes = bytes).is_some()
     }
 
-    /// Counts a worker that uses more than its account plus the slack.
+    /// Counts a worker that was found to use more memory than its account plus the slack.
     pub(crate) fn count_excess(&mut self, id: GpuId) {
         if let Some(gpu) = self.0.get_mut(id.0 as usize) {
             gpu.excesses += 1;
         }
     }
 
-    /// Records a fault with its GPU, unless a program caused the fault or the GPU isn't in this
-    /// list. Returns the GPU and the verdict on it.
+    /// Records a fault for its GPU, unless a program caused the fault or the GPU isn't in this
+    /// list. Returns the GPU, if it's in the list, and the verdict on the fault.
     pub(crate) fn record_fault(&mut self, fault: &Fault) -> (Option<GpuId>, Verdict) {
         let verdict = judge(fault.kind);
         let gpu = fault.uuid.as_deref().and_then(|uuid| self.by_uuid(uuid));
@@ -151,19 +154,20 @@ impl Gpus {
         (gpu, verdict)
     }
 
-    /// Applies the rate limit to reports of faults that programs cause. Returns `None` if this one
-    /// must not be reported, else the number of faults since the last report that were not.
+    /// Applies the rate limit to reports of faults caused by programs. If this fault must not be
+    /// reported, returns `None`. Otherwise, returns the number of faults suppressed since the last
+    /// report.
     pub(crate) fn report_program_fault(&mut self, id: GpuId) -> Option<u64> {
         self.0.get_mut(id.0 as usize)?.program_faults.allow(Instant::now())
     }
 
-    /// The GPU with this UUID.
+    /// Returns the GPU with this UUID.
     pub(crate) fn by_uuid(&self, uuid: &str) -> Option<GpuId> {
         let same = |(_, gpu): &(GpuId, &Gpu)| gpu.uuid.eq_ignore_ascii_case(uuid);
         self.iter().find(same).map(|(id, _)| id)
     }
 
-    /// CUDA_VISIBLE_DEVICES for these GPUs, in this order.
+    /// Returns the value of CUDA_VISIBLE_DEVICES that selects these GPUs, in this order.
     pub(crate) fn visible(&self, gpus: &[GpuId]) -> String {
         let uuids: Vec<&str> =
             gpus.iter().filter_map(|id| self.get(*id)).map(|gpu| gpu.uuid.as_str()).collect();
@@ -171,7 +175,7 @@ impl Gpus {
     }
 }
 
-/// The UUIDs of the MIG slices that VMs request.
+/// Returns the UUIDs of the MIG slices that VMs request.
 pub(crate) fn slices_named<'a>(requests: impl IntoIterator<Item = &'a GpuRequest>) -> Vec<String> {
     let mut named = Vec::new();
     for request in requests {
@@ -212,7 +216,7 @@ mod tests {
         assert_eq!(gpus.visible(&[GpuId(2), GpuId(1)]), "MIG-y,MIG-x");
     }
 
-    /// Returns these faults, the last one first.
+    /// Returns the given faults, starting with the last one.
     struct FakeFaults(Vec<Fault>);
 
     impl FaultSource for FakeFaults {

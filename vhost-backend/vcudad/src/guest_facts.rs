@@ -1,5 +1,5 @@
-//! The facts about its GPUs that a VM's guest may query. They come from the ledger and the driver's
-//! probe.
+//! Collects the facts about a VM's GPUs that its guest may query. They come from the ledger and
+//! from probing the driver library.
 
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
@@ -7,15 +7,16 @@ use host_ipc::messages::{
 };
 use memory_ledger::{GpuId, Ledger, VmId};
 
-/// A session of the VM: its worker, the guest's id of it, and the guest process.
+/// A session of the VM: its worker, the guest's session ID, and the guest process.
 pub(crate) struct Serving {
     pub(crate) worker: WorkerId,
     pub(crate) session: u32,
     pub(crate) pid: u32,
 }
 
-/// Collects the answer for one VM. `gpus` is in the order of its sessions' ordinals, and
-/// `utilization` returns the VM's part of a GPU over the last second, in 0.01%.
+/// Collects the facts for one VM. `gpus` is in the order of the device ordinals in the VM's
+/// sessions. `utilization` returns the VM's share of a GPU's time over the last second, in units of
+/// 0.01%.
 pub(crate) fn collect(
     driver: &Probed,
     ledger: &Ledger,
@@ -30,7 +31,7 @@ pub(crate) fn collect(
         .map(|(gpu, facts)| {
             let (max, used) =
                 ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
-            // cuDeviceTotalMem in the guest returns the same number.
+            // This is the total that cuDeviceTotalMem reports in the guest.
             let total = max.min(facts.memory);
             VmGpu { facts: facts.clone(), total, used, utilization: utilization(gpu) }
         })

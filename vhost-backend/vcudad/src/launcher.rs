@@ -1,4 +1,4 @@
-//! Starts device processes and workers, with their command lines, environments, and users.
+//! Starts device processes and workers with the right arguments, environment variables, and users.
 
 use std::io;
 use std::path::{Path, PathBuf};
@@ -10,7 +10,7 @@ use super::process::ChildProcess;
 use crate::config::Vm;
 use host_ipc::program;
 
-/// The paths of the device process's and the worker's programs.
+/// The paths of the programs that the broker starts: the device process and the worker.
 #[derive(Clone)]
 pub(crate) struct Programs {
     pub(crate) folder: PathBuf,
@@ -19,7 +19,7 @@ pub(crate) struct Programs {
 }
 
 impl Programs {
-    /// Finds both programs in the folder of this program.
+    /// Finds both programs in the directory that contains this program.
     pub(crate) fn find() -> Result<Self, BrokerError> {
         Ok(Self {
             device: program::find("vhost-device-cuda")?,
@@ -28,13 +28,13 @@ impl Programs {
         })
     }
 
-    /// The path of the worker program.
+    /// Returns the path of the worker program.
     pub(crate) fn worker(&self) -> &Path {
         &self.worker
     }
 
-    /// A worker's command line, without arguments. It gets the part of the host's environment that
-    /// a driver library needs.
+    /// Returns a command that starts a worker, without arguments. Of the broker's environment
+    /// variables, it passes on only those that a driver library may need.
     pub(crate) fn worker_command(&self) -> Command {
         let mut command = Command::new(&self.worker);
         let passed = |name: &str| {
@@ -53,7 +53,7 @@ pub(crate) struct Launcher {
     programs: Programs,
     /// The driver library that workers load.
     library: PathBuf,
-    /// Whether each VM's processes run as the VM's user.
+    /// Whether the processes of each VM run as that VM's user, and not as the broker's.
     change_users: bool,
 }
 
@@ -62,19 +62,21 @@ impl Launcher {
         Self { programs, library, change_users }
     }
 
-    /// The user and the group that a VM's processes switch to. `None` if they keep the broker's.
+    /// Returns the user ID and group ID that a VM's processes must switch to, or `None` if they
+    /// keep the broker's IDs.
     pub(crate) fn ids(&self, vm: &Vm) -> (Option<u32>, Option<u32>) {
         (vm.uid.filter(|_| self.change_users), vm.gid.filter(|_| self.change_users))
     }
 
-    /// Starts a device process. The caller must send it the settings on its socket.
+    /// Starts a device process. The caller must then send it the settings on its socket.
     pub(crate) fn start_device(&self) -> io::Result<ChildProcess> {
         let mut command = Command::new(&self.programs.device);
         command.arg("--serve");
         ChildProcess::start(command)
     }
 
-    /// Starts a worker that sees the GPUs in `visible`, with a session's environment in `env`.
+    /// Starts a worker. `visible` is its CUDA_VISIBLE_DEVICES, and `env` contains the session's
+    /// environment variables.
     pub(crate) fn start_worker(
         &self,
         visible: &str,
@@ -84,7 +86,7 @@ impl Launcher {
         command.arg("--driver-library").arg(&self.library);
         command.env("CUDA_VISIBLE_DEVICES", visible);
         command.env("CUDA_MPS_PIPE_DIRECTORY", NO_DAEMON);
-        // Disable the driver's cache of compiled kernels, because all VMs would share it.
+        // Disable the driver's cache of compiled kernels, because it would be shared by all VMs.
         command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
         command.envs(env.iter().map(|(name, value)| (name, value)));
         ChildProcess::start(command)

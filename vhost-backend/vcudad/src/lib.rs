@@ -1,5 +1,5 @@
-//! vcudad, the broker: it starts and reaps device processes and workers, and keeps the ledger. It
-//! touches no guest memory and links no CUDA.
+//! vcudad, the broker. It starts and reaps device processes and workers, and keeps the ledger. It
+//! doesn't access guest memory, and isn't linked against CUDA.
 //!
 //! | module | contents |
 //! |---|---|

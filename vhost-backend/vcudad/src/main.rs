@@ -44,7 +44,7 @@ fn main() -> ExitCode {
     }
 }
 
-/// Reads the configuration file. Arguments override it.
+/// Reads the configuration file, and overrides settings that are given as arguments.
 fn read(args: &Args) -> Result<Config, ConfigError> {
     let mut config = Config::read(&args.config)?;
     if let Some(library) = &args.driver.library {

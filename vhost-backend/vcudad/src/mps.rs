@@ -1,10 +1,11 @@
-//! MPS for the VMs that ask for it (`sharing = "mps"`): one of NVIDIA's control daemons for each
-//! set of GPUs, with its own folders, while a VM on these GPUs uses MPS.
+//! Runs NVIDIA's MPS for VMs with `sharing = "mps"`. There is one MPS control daemon, with its own
+//! directories, per set of GPUs that such VMs use. It runs as long as there is such a VM.
 //!
-//! MPS weakens isolation: the workers of all those VMs are clients of one server process, which
-//! runs as the broker's user and does their work on the GPU. A compromised worker can send it any
-//! input, and a fault that one client causes on the GPU can end the others. Address spaces stay
-//! separate. So MPS is only for VMs that trust one another, as docs/quotas.md explains.
+//! MPS weakens isolation. The workers of all these VMs are clients of one server process, which
+//! runs as the broker's user and submits the clients' work to the GPU. A compromised worker can
+//! send the server any input, and a GPU fault that one client causes can end the other clients. The
+//! clients' GPU address spaces remain separate. So MPS is only for VMs that trust one another, as
+//! docs/quotas.md explains.
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
@@ -21,46 +22,46 @@ use super::gpus::Gpus;
 use super::process::is_root;
 use memory_ledger::GpuId;
 
-/// NVIDIA's daemon, which comes with the driver.
+/// The control daemon's program, which is installed with NVIDIA's driver.
 const DAEMON: &str = "nvidia-cuda-mps-control";
-/// How long a daemon may take until clients can connect. A client that connects earlier would
-/// silently run without MPS.
+/// How long to wait until a new daemon accepts clients. A client that starts earlier would silently
+/// run without MPS.
 const READY: Duration = Duration::from_secs(5);
-/// How long a daemon may take to exit after a signal.
+/// How long to wait for a daemon to exit after a signal.
 const END: Duration = Duration::from_secs(3);
-/// The pipe directory of workers without MPS. In the default directory, the host may run an MPS
-/// daemon of its own, and all VMs would share its server.
+/// The MPS pipe directory for workers without MPS. With the default directory, they would all
+/// connect to the host's own MPS daemon, if there is one, and share its server.
 pub(crate) const NO_DAEMON: &str = "/nonexistent";
 
-/// An error that keeps a VM from using MPS.
+/// The reason why a VM can't use MPS.
 #[derive(Debug, thiserror::Error)]
 pub(crate) enum MpsError {
-    /// softgpu has no MPS.
+    /// softgpu doesn't support MPS.
     #[error("softgpu does not support MPS: set sharing to \"exclusive\"")]
     Softgpu,
-    /// The daemon can't be started.
+    /// The daemon's program can't be started.
     #[error("cannot start {DAEMON}: {0}; it is part of NVIDIA's driver")]
     Start(io::Error),
-    /// A daemon's folder can't be created.
+    /// A directory for a daemon can't be created.
     #[error("cannot create {path}: {source}")]
     Folder {
-        /// The folder that can't be created.
+        /// Path of the directory.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
     },
-    /// The daemon exited, or wasn't ready in time.
+    /// The daemon exited at startup, or wasn't ready in time.
     #[error("{DAEMON} {0}; see its log in {1}")]
     NotReady(&'static str, PathBuf),
 }
 
 /// The running daemons.
 pub(crate) struct MpsDaemons {
-    /// The folder that contains the daemons' folders.
+    /// The directory that contains the daemons' directories.
     folder: PathBuf,
     daemon: PathBuf,
     running: BTreeMap<Vec<GpuId>, Daemon>,
-    /// The name of the next daemon's folder.
+    /// The number that names the next daemon's directory.
     next: u32,
 }
 
@@ -69,7 +70,7 @@ struct Daemon {
     folder: PathBuf,
 }
 
-/// Checks whether a VM's GPUs support the sharing mode that it requests.
+/// Checks whether the VM's GPUs support the VM's sharing mode.
 pub(crate) fn check_sharing(spec: &VmSpec, gpus: &[GpuId], all: &Gpus) -> Result<(), ApiError> {
     let is_software = |id: &GpuId| all.get(*id).is_some_and(|gpu| gpu.is_software());
     if spec.sharing == Sharing::Mps && gpus.iter().any(is_software) {
@@ -79,8 +80,9 @@ pub(crate) fn check_sharing(spec: &VmSpec, gpus: &[GpuId], all: &Gpus) -> Result
     Ok(())
 }
 
-/// The MPS limits of each session. The VMs of a group share their windows, so compute.max can only
-/// limit the part of the multiprocessors. Without a scheduler, compute.max has no effect.
+/// Returns the MPS limits for each of the VM's sessions. VMs that share a daemon also share
+/// scheduling windows, so compute.max can limit only their fraction of the multiprocessors. If the
+/// scheduler is off, compute.max has no effect.
 fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
     let cap = Some(spec.compute.max).filter(|max| scheduler && *max < Percent::ALL);
     let asked = spec.mps.active_thread_percentage;
@@ -88,7 +90,8 @@ fn limits(spec: &VmSpec, scheduler: bool) -> MpsSpec {
 }
 
 impl MpsDaemons {
-    /// The broker's daemons, in a folder that only its user can read.
+    /// Creates an empty set of daemons. Their directories will be in a directory that only the
+    /// broker's user can access.
     pub(crate) fn of_this_process() -> Self {
         let run = if is_root() {
             PathBuf::from("/run/virtio-cuda")
@@ -98,13 +101,13 @@ impl MpsDaemons {
         Self::new(run.join(format!("virtio-cuda-mps-{}", std::process::id())))
     }
 
-    /// No daemons yet. `folder` is created when the first daemon starts.
+    /// Creates an empty set of daemons. `folder` is created when the first daemon starts.
     fn new(folder: PathBuf) -> Self {
         Self { folder, daemon: DAEMON.into(), running: BTreeMap::new(), next: 0 }
     }
 
-    /// The environment that a VM's sharing mode adds to its workers. For MPS, it makes them clients
-    /// of the daemon and sets their limits.
+    /// Returns the environment variables that a worker needs for the VM's sharing mode. For MPS,
+    /// they make the worker a client of the daemon and set its limits.
     pub(crate) fn session_env(
         &mut self,
         spec: &VmSpec,
@@ -118,9 +121,10 @@ impl MpsDaemons {
         }
     }
 
-    /// The environment that makes a worker a client of the daemon for `gpus` and sets its limits.
-    /// If the daemon isn't running, this starts it and waits until it is ready: about 10 ms, at
-    /// most [`READY`]. `visible` is CUDA_VISIBLE_DEVICES for these GPUs.
+    /// Returns the environment variables that make a worker a client of the daemon for `gpus` and
+    /// set the worker's limits. If this daemon isn't running, starts it and waits until it is
+    /// ready, which takes about 10 ms and at most [`READY`]. `visible` is the CUDA_VISIBLE_DEVICES
+    /// that selects these GPUs.
     fn env(
         &mut self,
         gpus: &[GpuId],
@@ -134,7 +138,7 @@ impl MpsDaemons {
             env.push(("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE".into(), percent.to_string()));
         }
         if let Some(bytes) = spec.pinned_memory_limit {
-            // MPS counts in MiB. A limit of 0 would mean unlimited.
+            // MPS takes this limit in MiB. 0 would mean that there's no limit.
             let mib = (bytes >> 20).max(1);
             let limits: Vec<_> = (0..gpus.len()).map(|gpu| format!("{gpu}={mib}M")).collect();
             env.push(("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT".into(), limits.join(",")));
@@ -142,17 +146,18 @@ impl MpsDaemons {
         Ok(env)
     }
 
-    /// Ends the daemons of all sets of GPUs that are not in `wanted`.
+    /// Stops all daemons whose set of GPUs is not in `wanted`.
     pub(crate) fn retain(&mut self, wanted: &[Vec<GpuId>]) {
         let gone: Vec<_> =
             self.running.keys().filter(|set| !wanted.contains(set)).cloned().collect();
         for daemon in gone.iter().filter_map(|set| self.running.remove(set)) {
-            // Ending a daemon can take seconds, so do it on a thread instead of the event loop.
+            // Stopping a daemon can take seconds, so do it on another thread to avoid blocking the
+            // event loop.
             std::thread::spawn(move || drop(daemon));
         }
     }
 
-    /// Starts the daemon of these GPUs if it isn't running. Returns its pipe directory.
+    /// Starts the daemon for these GPUs, if it isn't running. Returns its pipe directory.
     fn start(&mut self, gpus: &[GpuId], visible: &str) -> Result<PathBuf, MpsError> {
         if let Some(daemon) = self.running.get_mut(gpus) {
             if matches!(daemon.child.try_wait(), Ok(None)) {
@@ -164,7 +169,8 @@ impl MpsDaemons {
         let folder = self.folder.join(self.next.to_string());
         self.next += 1;
         let (pipe, log) = (folder.join("pipe"), folder.join("log"));
-        // Only the broker's user may connect. A worker connects before it changes to its VM's user.
+        // Only the broker's user may connect to the daemon. A worker connects before it switches to
+        // its VM's user.
         let _ = std::fs::remove_dir_all(&folder);
         for path in [&pipe, &log] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
@@ -174,14 +180,14 @@ impl MpsDaemons {
         command.arg("-f").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         command.env("CUDA_VISIBLE_DEVICES", visible);
         command.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
-        // Put the daemon and its servers into a process group, so that one signal ends them all.
+        // Put the daemon and its servers in a process group, so that one signal reaches them all.
         command.process_group(0);
-        // SAFETY: the closure only calls sigemptyset, sigprocmask and prctl, which are safe between
-        // fork and exec, on memory of its own.
+        // SAFETY: between fork and exec, the closure only calls sigemptyset, sigprocmask and prctl,
+        // which are async-signal-safe, and accesses only its own memory.
         unsafe {
             command.pre_exec(|| {
-                // The child inherits the broker's signal mask, which blocks the signals that end
-                // it.
+                // The child inherits the broker's signal mask, in which the signals that stop a
+                // process are blocked. Unblock them.
                 let mut none = std::mem::MaybeUninit::<libc::sigset_t>::uninit();
                 libc::sigemptyset(none.as_mut_ptr());
                 libc::sigprocmask(libc::SIG_SETMASK, none.as_ptr(), std::ptr::null_mut());
@@ -210,7 +216,7 @@ impl Daemon {
         let end = Instant::now() + READY;
         while !control.exists() {
             if !matches!(self.child.try_wait(), Ok(None)) {
-                // The log is kept, since it contains the reason.
+                // Keep the daemon's log, because it contains the reason.
                 return Err(MpsError::NotReady("exited at startup", log));
             }
             if Instant::now() > end {
@@ -221,10 +227,11 @@ impl Daemon {
         Ok(())
     }
 
-    /// Sends the process group a signal and waits for the daemon's end. Returns whether it ended.
+    /// Sends a signal to the process group and waits for the daemon to exit. Returns true if it has
+    /// exited.
     fn end(&mut self, signal: libc::c_int) -> bool {
-        // SAFETY: killpg takes integers. The daemon isn't reaped yet, so the group is still its
-        // own.
+        // SAFETY: killpg takes only integers. The daemon hasn't been reaped, so its process group
+        // ID can't have been reused.
         unsafe { libc::killpg(self.child.id() as libc::pid_t, signal) };
         let end = Instant::now() + END;
         while Instant::now() < end {
@@ -243,7 +250,7 @@ impl Drop for Daemon {
         if !ended {
             self.end(libc::SIGKILL);
         }
-        // Remove the pipes, but keep the log.
+        // Remove the pipe directory, but keep the log.
         let _ = std::fs::remove_dir_all(self.pipe());
     }
 }
@@ -263,7 +270,7 @@ mod tests {
     use super::*;
     use vmm_sys_util::tempdir::TempDir;
 
-    /// Daemons whose program is a shell script.
+    /// Creates a set of daemons whose program is a shell script.
     fn mps(folder: &Path, script: &str) -> MpsDaemons {
         let daemon = folder.join("daemon");
         std::fs::write(&daemon, format!("#!/bin/sh\n{script}\n")).unwrap();
@@ -295,7 +302,8 @@ mod tests {
         let visible = std::fs::read_to_string(folder.as_path().join("mps/0/log/visible")).unwrap();
         assert_eq!(visible, "GPU-a,GPU-b\n");
 
-        // A second session on the same GPUs uses the same daemon. Other GPUs have another daemon.
+        // Another session on the same GPUs uses the same daemon. A session on other GPUs uses
+        // another one.
         assert_eq!(mps.env(&both, "GPU-a,GPU-b", &spec).unwrap()[0], env[0]);
         let other = mps.env(&[GpuId(1)], "GPU-b", &MpsSpec::default()).unwrap();
         assert_eq!(other.len(), 1);
@@ -321,7 +329,7 @@ mod tests {
         assert_eq!(of(&spec, true), None);
         spec.compute.max = Percent::from_basis_points(2500);
         assert_eq!((of(&spec, true), of(&spec, false)), (percent(25), None));
-        // The smaller limit applies.
+        // The lower of the two limits applies.
         spec.mps.active_thread_percentage = percent(10);
         assert_eq!((of(&spec, true), of(&spec, false)), (percent(10), percent(10)));
         spec.mps.active_thread_percentage = percent(50);

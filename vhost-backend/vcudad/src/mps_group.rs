@@ -1,21 +1,24 @@
-//! Groups of VMs that use MPS on the same GPUs. To the scheduler, a group is one VM whose share is
-//! the sum of its members' shares. Within the group's windows, MPS divides the multiprocessors.
-//! (FaST-GShare, ICPP 2023, calls these the temporal and the spatial part of a share.)
+//! Groups of VMs that use MPS on the same GPUs. The scheduler treats a group as one VM, whose share
+//! is the sum of the members' shares. Within the group's windows, MPS divides the multiprocessors
+//! between the members. (FaST-GShare, ICPP 2023, calls these two divisions temporal and spatial
+//! sharing.)
 
 use std::collections::BTreeMap;
 
 use gpu_scheduler::{Class, Share, VmKey, WHOLE};
 use memory_ledger::{GpuId, VmId};
 
-/// The bit that marks a group's key. The keys of single VMs count from 1.
+/// This bit is set in a group's key. The keys of single VMs are small numbers, so they never
+/// contain it.
 const GROUP: u64 = 1 << 63;
 
-/// All groups.
+/// All groups, and the keys that they have in the scheduler.
 #[derive(Default)]
 pub(crate) struct MpsGroups {
-    /// The groups, by their GPUs in the guest's order. The VMs of a group use one MPS daemon.
+    /// The groups, by GPUs in the order of the guest's device ordinals. All VMs in a group use the
+    /// same MPS daemon.
     groups: BTreeMap<Vec<GpuId>, Group>,
-    /// The number in the latest key. Keys are never reused.
+    /// The number in the key that was assigned last. Keys are never reused.
     last: u64,
 }
 
@@ -24,17 +27,17 @@ struct Group {
     members: BTreeMap<VmId, Share>,
 }
 
-/// A group's key, GPUs, and share, for the scheduler.
+/// A group's key, GPUs, and combined share, which are passed to the scheduler.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct GroupShare {
     pub(crate) key: VmKey,
     pub(crate) gpus: Vec<GpuId>,
-    /// The share of all its VMs together. `None` if the group has no VMs any more.
+    /// The combined share of the group's VMs. `None` if no VMs are left in the group.
     pub(crate) share: Option<Share>,
 }
 
 impl MpsGroups {
-    /// Adds a VM, or sets its share. A VM always keeps its GPUs.
+    /// Adds a VM to the group for its GPUs, or changes the VM's share. A VM's GPUs never change.
     pub(crate) fn set(&mut self, id: VmId, gpus: &[GpuId], share: Share) -> GroupShare {
         let last = &mut self.last;
         let group = self.groups.entry(gpus.to_vec()).or_insert_with(|| {
@@ -45,7 +48,8 @@ impl MpsGroups {
         GroupShare { key: group.key, gpus: gpus.to_vec(), share: combined(group.members.values()) }
     }
 
-    /// Removes a VM. Returns the group's new share, or `None` if the VM wasn't in a group.
+    /// Removes a VM from its group. Returns the changed group, or `None` if the VM wasn't in a
+    /// group.
     pub(crate) fn remove(&mut self, id: VmId) -> Option<GroupShare> {
         let has = |(_, group): &(&Vec<GpuId>, &mut Group)| group.members.contains_key(&id);
         let (gpus, group) = self.groups.iter_mut().find(has)?;
@@ -61,22 +65,23 @@ impl MpsGroups {
         Some(removed)
     }
 
-    /// The scheduler's key for a VM. This is the group's key if the VM is in a group.
+    /// Returns the scheduler's key for a VM: the group's key if the VM is in a group, or the VM's
+    /// own.
     pub(crate) fn key_of(&self, id: VmId) -> VmKey {
         let group = self.groups.values().find(|group| group.members.contains_key(&id));
         group.map_or(VmKey(id.0), |group| group.key)
     }
 
-    /// A group's share.
+    /// Returns the combined share of a group.
     pub(crate) fn share_of(&self, key: VmKey) -> Option<Share> {
         let group = self.groups.values().find(|group| group.key == key)?;
         combined(group.members.values())
     }
 }
 
-/// The share of several VMs together. A VM's cap limits its part of the multiprocessors, not the
-/// group's time, so the sum has no cap. The longest kernel_timeout applies, since the scheduler
-/// doesn't know which VM a kernel belongs to.
+/// Combines the shares of several VMs. A VM's cap limits its fraction of the multiprocessors, not
+/// the group's time, so the combined share has no cap. The longest kernel_timeout applies, because
+/// the scheduler can't tell which VM a kernel belongs to.
 fn combined<'a>(shares: impl IntoIterator<Item = &'a Share>) -> Option<Share> {
     let uncapped = shares.into_iter().map(|share| Share { max: WHOLE, ..*share });
     let sum = uncapped.reduce(|a, b| Share {
@@ -120,12 +125,12 @@ mod tests {
         let second = groups.set(B, &gpu, Share { weight: 50, ..Share::default() });
         assert_eq!((second.key, second.share.unwrap().weight), (first.key, 150));
         assert_eq!((groups.key_of(A), groups.key_of(B)), (first.key, first.key));
-        // A VM on other GPUs is in another group. A VM without MPS has its own key.
+        // A VM on other GPUs is in another group, and a VM without MPS has a key of its own.
         let other = groups.set(C, &both, Share::default());
         assert_ne!(other.key, first.key);
         assert_eq!(groups.key_of(VmId(7)), VmKey(7));
 
-        // A VM's new weight changes the group's weight.
+        // If a VM's weight changes, the group's weight changes, too.
         let changed = groups.set(A, &gpu, Share { weight: 1, ..Share::default() });
         assert_eq!(changed.share.unwrap().weight, 51);
         assert_eq!(groups.share_of(first.key), changed.share);

@@ -1,5 +1,5 @@
-//! vcudad for one VM, configured by arguments. vhost-device-cuda executes it if no broker started
-//! vhost-device-cuda itself.
+//! vcudad for a single VM, configured by command-line arguments. If vhost-device-cuda wasn't
+//! started by a broker, it executes vcudad in this mode.
 
 use std::process::ExitCode;
 
@@ -7,7 +7,7 @@ use clap::Parser;
 use host_ipc::exit;
 use vcudad::config::{Config, DriverArgs, VmArgs};
 
-/// The program that the operator started.
+/// Name of the program that the operator started.
 const NAME: &str = "vhost-device-cuda";
 
 const CAPABILITIES_HELP: &str =
@@ -25,7 +25,7 @@ struct Args {
 
 pub fn main() -> ExitCode {
     let mut words = std::env::args_os();
-    // The name of the program that the operator started, without the argument that led here.
+    // Keep the name of the program, but skip the argument that selects this mode.
     let program = words.next();
     let words = program.into_iter().chain(words.skip(1));
     let args: Args = match exit::parse_from(NAME, words) {

@@ -1,4 +1,4 @@
-//! Choosing a VM's GPUs, and checking that they have room for its quota. Pure.
+//! Chooses a VM's GPUs, and checks that they have room for its quota. No I/O.
 
 use std::fmt;
 
@@ -9,31 +9,31 @@ use memory_ledger::GpuId;
 #[cfg(test)]
 mod tests;
 
-/// A GPU's capacity, and the part promised to VMs.
+/// A GPU's capacity, and how much of it is already promised to VMs.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Capacity {
     pub(crate) gpu: GpuId,
     pub(crate) uuid: String,
-    /// Bytes that may be promised: its memory without the reserve, times memory.overcommit.
+    /// Bytes that may be promised: the GPU's memory without the reserve, times memory.overcommit.
     pub(crate) memory: u64,
     /// Bytes already promised.
     pub(crate) memory_promised: u64,
-    /// Time that may be guaranteed, in basis points: 10000 times compute.overcommit.
+    /// GPU time that may be guaranteed, in basis points: 10000 times compute.overcommit.
     pub(crate) time: u64,
-    /// Time already guaranteed, in basis points.
+    /// GPU time already guaranteed, in basis points.
     pub(crate) time_promised: u64,
-    /// Sum of the weights of its VMs.
+    /// Sum of the weights of the VMs on the GPU.
     pub(crate) weights: u64,
-    /// Whether it had a fault and takes no new VMs.
+    /// True if the GPU had a fault, so no more VMs may be placed on it.
     pub(crate) faulty: bool,
 }
 
-/// The part of a VM's quota that each of its GPUs must have room for.
+/// The part of a VM's quota for which each of its GPUs must have room.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Demand {
-    /// memory.max, in bytes.
+    /// The VM's memory.max, in bytes.
     pub(crate) memory: u64,
-    /// compute.min.
+    /// The VM's compute.min.
     pub(crate) min: Percent,
 }
 
@@ -44,15 +44,15 @@ pub(crate) enum PlacementError {
     NoGpu { request: GpuRequest, count: usize },
     /// Two requests name the same GPU.
     Twice { gpu: GpuId },
-    /// The GPU had a fault.
+    /// The GPU had a fault, so no more VMs may be placed on it.
     Faulty { gpu: GpuId },
-    /// memory.max does not fit.
+    /// The VM's memory.max doesn't fit on the GPU.
     Memory { gpu: GpuId, asked: u64, promised: u64, room: u64 },
-    /// compute.min does not fit.
+    /// The VM's compute.min doesn't fit on the GPU.
     Time { gpu: GpuId, asked: Percent, promised: Percent, room: Percent },
     /// The VM requests more GPUs than the host has.
     TooMany { asked: usize, count: usize },
-    /// No GPU has room, for these reasons. Empty if the VM has them all already.
+    /// No GPU has room. Contains the reason for each GPU. Empty if the VM already has every GPU.
     NoneFits(Vec<PlacementError>),
 }
 
@@ -82,7 +82,7 @@ impl fmt::Display for PlacementError {
             Self::Faulty { .. } | Self::Memory { .. } | Self::Time { .. } => one,
             Self::NoneFits(refusals) => refusals,
         };
-        // If two sizes look equal in three digits, print all of them exactly.
+        // If two sizes look the same when rounded to three digits, print all sizes exactly.
         let looks_equal = refusals.iter().any(|refusal| match refusal {
             Self::Memory { asked, promised, room, .. } => {
                 format_size(*asked) == format_size(room.saturating_sub(*promised))
@@ -133,7 +133,7 @@ impl fmt::Display for PlacementError {
 }
 
 impl PlacementError {
-    /// The setting at fault.
+    /// Returns the name of the setting that caused the error.
     pub(crate) fn field(&self) -> &'static str {
         match self {
             Self::Memory { .. } => "memory.max",
@@ -143,7 +143,7 @@ impl PlacementError {
         }
     }
 
-    /// Whether the GPUs are full, so that the VM could be placed later or with a smaller quota.
+    /// Returns true if the GPUs are full, so that the VM might fit later or with a smaller quota.
     pub(crate) fn is_full(&self) -> bool {
         matches!(self, Self::Memory { .. } | Self::Time { .. } | Self::NoneFits(_))
     }
@@ -157,7 +157,7 @@ impl From<PlacementError> for ApiError {
 }
 
 impl Capacity {
-    /// Checks whether a demand fits in addition to everything promised.
+    /// Checks whether a demand fits in addition to what the GPU has already promised.
     pub(crate) fn check(&self, demand: &Demand) -> Result<(), PlacementError> {
         let (gpu, asked) = (self.gpu, demand.memory);
         if self.faulty {
@@ -191,20 +191,21 @@ impl Capacity {
         })
     }
 
-    /// The lowest rank is the best GPU: the one with the least promised time, then the one with the
-    /// tightest fit of memory, so that GPUs with much free memory remain for large VMs.
+    /// Returns the GPU's rank for placement. The lowest rank is chosen: the GPU with the lowest sum
+    /// of weights, then the least guaranteed time, then the least free memory, so that GPUs with a
+    /// lot of free memory are kept for large VMs.
     fn rank(&self) -> (u64, u64, u64, GpuId) {
         (self.weights, self.time_promised, self.free_memory(), self.gpu)
     }
 
-    /// Bytes that may still be promised.
+    /// Returns the number of bytes that may still be promised.
     pub(crate) fn free_memory(&self) -> u64 {
         self.memory.saturating_sub(self.memory_promised)
     }
 }
 
-/// Chooses the GPUs of a VM, in the order of its requests. Named GPUs are placed first, so that
-/// `any` never takes one that the VM names later.
+/// Chooses a VM's GPUs. The result is in the order of the requests. Requests that name a GPU are
+/// placed first, so that a request for `any` never takes a GPU that a later request names.
 pub(crate) fn place(
     capacities: &[Capacity],
     requests: &[GpuRequest],

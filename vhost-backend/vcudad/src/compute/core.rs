@@ -1,5 +1,5 @@
-//! One round of the scheduler's thread: it passes the workers' reports to the scheduler and carries
-//! out the resulting actions. This code doesn't sleep and takes the time as an argument.
+//! The logic of the scheduler thread: it passes the workers' reports to the scheduler and carries
+//! out the resulting actions. This code never sleeps, and gets the current time as an argument.
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -14,21 +14,22 @@ use gpu_scheduler::{
 use host_ipc::gate::{GpuGate, Mode, NO_END};
 use host_ipc::messages::WorkerId;
 
-/// `CUDA_ERROR_LAUNCH_TIMEOUT`.
+/// CUDA_ERROR_LAUNCH_TIMEOUT
 const LAUNCH_TIMEOUT: u32 = 702;
-/// The time between a session's error and the end of its worker, in which the session reports the
-/// error to its guest.
+/// How long after a session gets an error its worker is killed. In this time, the session reports
+/// the error to its guest.
 const REPORT_TIME: Nanos = 50 * MS;
-/// The gate of a VM that has the GPU alone.
+/// The gate setting for a VM that is alone on the GPU.
 const UNLIMITED: GateSetting = GateSetting { mode: Mode::Unlimited, until: NO_END, depth: NO_END };
-/// The gate of a VM that has the GPU alone and has a kernel_timeout. A worker knows when a kernel
-/// started only if it measures work, and it does so only if the depth of each stream is limited.
+/// The gate setting for a VM that is alone on the GPU and has a kernel_timeout. To enforce the
+/// timeout, the worker must know when a kernel started. It measures this only if the depth per
+/// stream is limited.
 const MEASURED: GateSetting = GateSetting { mode: Mode::Shared, until: NO_END, depth: 20 * MS };
-/// Maximum rounds of reports and actions in a row. Without a limit, workers that change their page
-/// all the time could keep the thread here.
+/// Maximum number of rounds per call of `settle`. Without a limit, workers that keep changing their
+/// pages could keep the thread in that loop.
 const MAX_ROUNDS: usize = 64;
 
-/// The sums of the workers' counters. They wrap around, since a worker can write any value.
+/// Sums of the workers' counters. The sums wrap on overflow, because a worker can write any value.
 #[derive(Clone, Copy, Default)]
 struct Counters {
     finished: u64,
@@ -53,15 +54,15 @@ impl Counters {
 struct VmGpu {
     share: Share,
     gate: GateSetting,
-    /// How much the VM may copy while its gates are closed.
+    /// How much copy work the VM may have in flight per stream while its gates are closed.
     copies: Nanos,
-    /// The counters of workers that have ended.
+    /// Sums of the counters of workers that have exited.
     past: Counters,
-    /// The gates are closed, and work may still be running.
+    /// True if the gates are closed. Work may still be running.
     draining: bool,
 }
 
-/// The thread's state.
+/// The state of the scheduler thread.
 pub(super) struct Core {
     pub scheduler: Scheduler,
     vm_gpus: BTreeMap<(VmKey, GpuKey), VmGpu>,
@@ -73,7 +74,7 @@ pub(super) struct Core {
 }
 
 impl Core {
-    /// Starts with all existing VMs and workers.
+    /// Creates the state from the registry of existing VMs and workers.
     pub(super) fn new(registry: &Registry, events: EventSender, now: Nanos) -> Self {
         let mut core = Self {
             scheduler: Scheduler::new(Settings::default()),
@@ -115,7 +116,8 @@ impl Core {
             let timed = |share: &Share| share.kernel_timeout.is_some();
             let changed = timed(&vm_gpu.share) != timed(share);
             vm_gpu.share = *share;
-            // From now on work must be measured, or no longer has to be.
+            // With a kernel_timeout, an unlimited gate must be `MEASURED` instead of `UNLIMITED`,
+            // so set the gate again.
             if changed && [UNLIMITED, MEASURED].contains(&vm_gpu.gate) {
                 self.act(
                     Action::Open {
@@ -147,8 +149,8 @@ impl Core {
         let (vm, gpus) = (ends.vm, ends.gpus.clone());
         let mut worker = Worker::new(ends, now);
         for gpu in gpus.iter() {
-            // The new worker gets its VM's settings. The gate on a GPU that the VM doesn't have
-            // stays closed.
+            // The new worker gets the current settings of its VM. If the VM doesn't have the GPU,
+            // the gate stays closed.
             let vm_gpu = self.vm_gpus.get(&(vm, *gpu));
             let (setting, copies) =
                 vm_gpu.map_or((CLOSED, 0), |vm_gpu| (vm_gpu.gate, vm_gpu.copies));
@@ -185,7 +187,7 @@ impl Core {
         self.settle(now);
     }
 
-    /// Handles a ring of a worker's bell.
+    /// Handles a ring of a worker's bell by reporting the state of its VM.
     pub(super) fn handle_ring(&mut self, id: WorkerId, now: Nanos) {
         if let Some(worker) = self.workers.get(&id) {
             let (vm, gpus) = (worker.ends.vm, worker.ends.gpus.clone());
@@ -193,7 +195,7 @@ impl Core {
         }
     }
 
-    /// Combines the reports of a VM's workers on a GPU.
+    /// Combines the gate pages of a VM's workers into one report for a GPU.
     pub(super) fn combined_report(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Report> {
         let vm_gpu = self.vm_gpus.get(&(vm, gpu))?;
         let (mut sums, mut report) = (vm_gpu.past, Report::default());
@@ -201,8 +203,8 @@ impl Core {
         for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
-            // Counters of a worker without a heartbeat are included. If the sum decreased, the same
-            // work would be counted again when the heartbeat resumes.
+            // Include the counters of workers without a heartbeat. Otherwise the sum would
+            // decrease, and when the heartbeat resumes, the same work would be counted again.
             sums.add(gate);
             if worker.lost {
                 continue;
@@ -232,7 +234,7 @@ impl Core {
         self.scheduler.report(vm, gpu, report, now, &mut self.actions);
     }
 
-    /// Carries out actions until none are left.
+    /// Carries out the scheduler's pending actions until there are none left.
     pub(super) fn settle(&mut self, now: Nanos) {
         for _ in 0..MAX_ROUNDS {
             if self.actions.is_empty() {
@@ -292,7 +294,7 @@ impl Core {
         }
     }
 
-    /// Ends the sessions whose oldest running call exceeds the kernel_timeout.
+    /// Ends the VM's sessions whose oldest running call has exceeded the kernel_timeout.
     fn time_out(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let timeout = self.vm_gpus.get(&(vm, gpu)).and_then(|vm_gpu| vm_gpu.share.kernel_timeout);
         let Some(timeout) = timeout else { return };
@@ -303,15 +305,15 @@ impl Core {
             let oldest =
                 worker.gate(gpu).map_or(0, |(_, gate)| gate.oldest.load(Ordering::Relaxed));
             if oldest != 0 && now.saturating_sub(oldest) > timeout {
-                // Send the event before the guest gets the error, since its process may exit right
-                // after.
+                // Send the event before the guest gets the error, because the guest process may
+                // exit as soon as it gets it.
                 self.events.send(ComputeEvent::KernelTimeout(*id, gpu));
                 worker.end_session(LAUNCH_TIMEOUT, now + REPORT_TIME);
             }
         }
     }
 
-    /// Handles what is due: the scheduler's deadlines, heartbeat checks, and workers to kill.
+    /// Handles everything that is due: the scheduler's deadlines, heartbeat checks, and kills.
     pub(super) fn tick(&mut self, now: Nanos) {
         if self.scheduler.wake_at().is_some_and(|at| at <= now) {
             let watched: Vec<_> = self.scheduler.watched(now).collect();
@@ -354,8 +356,8 @@ impl Core {
         }
     }
 
-    /// Polls the VMs that are draining, since the scheduler waits for their reports. Returns
-    /// whether there are any.
+    /// Polls the gate pages of draining VMs, because the scheduler is waiting for these VMs'
+    /// reports. Returns true if any VM is draining.
     pub(super) fn poll_drains(&mut self, now: Nanos) -> bool {
         let draining: Vec<_> = self
             .vm_gpus
@@ -373,7 +375,7 @@ impl Core {
         !draining.is_empty()
     }
 
-    /// When [`Core::tick`] must be called next.
+    /// Returns the time at which [`Core::tick`] must be called next.
     pub(super) fn wake_at(&self) -> Option<Nanos> {
         let active = self.workers.values().any(|worker| worker.must_beat() || worker.lost);
         let beats = active.then_some(self.beats_at);

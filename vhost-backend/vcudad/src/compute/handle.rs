@@ -1,4 +1,4 @@
-//! The service's end of the scheduler's thread.
+//! The service's handle to the scheduler thread.
 
 use std::cell::{Cell, RefCell};
 use std::io;
@@ -16,25 +16,25 @@ use host_ipc::eventfd::{drain, notify};
 use host_ipc::gate::GateMap;
 use host_ipc::messages::WorkerId;
 
-/// How long the service waits for statistics.
+/// How long the service waits for the thread to reply with statistics.
 const STATS_TIMEOUT: Duration = Duration::from_millis(200);
-/// How long statistics are reused.
+/// How long received statistics are reused before the thread is asked again.
 const STATS_FRESH: Duration = Duration::from_millis(20);
 
-/// Starts the thread, sends it commands, and receives its events.
+/// Starts the scheduler thread, sends it commands, and receives its events.
 pub(crate) struct ComputeHandle {
     pub(super) shared: Arc<Shared>,
-    /// `None` if the scheduler is off, and there is no thread.
+    /// `None` if the scheduler is off, so there is no thread.
     commands: Option<mpsc::Sender<Command>>,
     events: mpsc::Receiver<ComputeEvent>,
-    /// The latest statistics of all VMs, and when they arrived.
+    /// The latest statistics of all VMs, and the time at which they were received.
     stats: RefCell<(Option<Instant>, Vec<GpuStats>)>,
-    /// The thread's rounds at the last call of [`Self::is_alive`].
+    /// The thread's number of rounds at the last call of [`Self::is_alive`].
     rounds_seen: Cell<u64>,
 }
 
 impl ComputeHandle {
-    /// Starts the thread.
+    /// Starts the scheduler thread.
     pub(crate) fn start() -> io::Result<Self> {
         let (mut handle, sender) = Self::new()?;
         let (commands, incoming) = mpsc::channel();
@@ -45,7 +45,7 @@ impl ComputeHandle {
         Ok(handle)
     }
 
-    /// A handle without a thread: all gates stay open, and the driver shares the GPU's time.
+    /// Creates a handle without a thread. All gates stay open, and the driver time-slices the GPU.
     pub(crate) fn off() -> io::Result<Self> {
         Self::new().map(|(handle, _)| handle)
     }
@@ -64,12 +64,12 @@ impl ComputeHandle {
         Ok((handle, sender))
     }
 
-    /// An eventfd that is readable while there are events.
+    /// Returns an eventfd that is readable while events are queued.
     pub(crate) fn events_fd(&self) -> RawFd {
         self.shared.events_fd.as_raw_fd()
     }
 
-    /// Takes the events since the last call.
+    /// Takes the events that were queued since the last call.
     pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
         drain(&self.shared.events_fd);
         self.events.try_iter().collect()
@@ -83,20 +83,21 @@ impl ComputeHandle {
         }
     }
 
-    /// Adds a VM with its share of each of its GPUs, or sets its shares, which count from the next
-    /// window on.
+    /// Adds a VM with its share of each of its GPUs, or changes the shares of an existing VM.
+    /// Changed shares apply starting with the next window.
     pub(crate) fn set_vm(&mut self, vm: VmKey, gpus: Vec<(GpuKey, Share)>) {
         self.shared.registry().vms.insert(vm, gpus.iter().copied().collect());
         self.send(Command::SetVm(vm, gpus));
     }
 
-    /// Removes a VM. Its workers are removed one by one.
+    /// Removes a VM. Its workers must be removed separately.
     pub(crate) fn remove_vm(&mut self, vm: VmKey) {
         self.shared.registry().vms.remove(&vm);
         self.send(Command::RemoveVm(vm));
     }
 
-    /// Adds a worker that was assigned to a VM. `gpus` is in the order of its device ordinals.
+    /// Adds a worker that was assigned to a VM. `gpus` is in the order of the worker's device
+    /// ordinals.
     pub(crate) fn add_worker(
         &mut self,
         id: WorkerId,
@@ -120,13 +121,13 @@ impl ComputeHandle {
         self.send(Command::AddWorker(id, ends));
     }
 
-    /// Removes a worker that has ended.
+    /// Removes a worker that has exited.
     pub(crate) fn remove_worker(&mut self, id: WorkerId) {
         self.shared.registry().workers.remove(&id);
         self.send(Command::RemoveWorker(id));
     }
 
-    /// A VM's statistics on a GPU; `None` if the scheduler is off.
+    /// Returns a VM's statistics on a GPU, or `None` if the scheduler is off.
     pub(crate) fn stats_of(&self, vm: VmKey, gpu: GpuKey) -> Option<VmStats> {
         let (at, all) = &mut *self.stats.borrow_mut();
         if at.is_none_or(|at| at.elapsed() > STATS_FRESH) {
@@ -140,13 +141,13 @@ impl ComputeHandle {
         all.iter().find(|stats| (stats.vm, stats.gpu) == (vm, gpu)).map(|stats| stats.stats)
     }
 
-    /// The number of times that the thread was restarted.
+    /// Returns how often the thread was restarted.
     pub(crate) fn restarts(&self) -> u64 {
         self.shared.restarts.load(Ordering::Relaxed)
     }
 
-    /// Whether the thread has made a round since the last call; true if there is no thread. This
-    /// wakes the thread, so that an idle one makes a round before the next call.
+    /// Returns true if the thread has run its loop since the last call, or if there is no thread.
+    /// Also wakes the thread, so that an idle thread runs its loop before the next call.
     pub(crate) fn is_alive(&self) -> bool {
         if self.commands.is_none() {
             return true;
@@ -156,7 +157,7 @@ impl ComputeHandle {
         self.rounds_seen.replace(rounds) != rounds
     }
 
-    /// Stalls the thread as long as the sender lives.
+    /// Stalls the thread until the returned sender is dropped.
     #[cfg(test)]
     pub(super) fn inject_stall(&mut self) -> mpsc::Sender<()> {
         let (held, stall) = mpsc::channel();
@@ -173,7 +174,7 @@ impl ComputeHandle {
 
 impl Drop for ComputeHandle {
     fn drop(&mut self) {
-        // The thread ends once its command channel is closed.
+        // The thread exits once its command channel is closed.
         self.commands = None;
         notify(&self.shared.commands_fd);
     }

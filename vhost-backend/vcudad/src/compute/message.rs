@@ -1,4 +1,4 @@
-//! The messages between the service and the scheduler's thread.
+//! Messages between the service and the scheduler thread.
 
 use std::sync::mpsc;
 
@@ -6,7 +6,7 @@ use super::worker::WorkerEnds;
 use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
 use host_ipc::messages::WorkerId;
 
-/// A command for the scheduler's thread.
+/// A command to the scheduler thread.
 pub(super) enum Command {
     SetVm(VmKey, Vec<(GpuKey, Share)>),
     RemoveVm(VmKey),
@@ -16,21 +16,22 @@ pub(super) enum Command {
     /// Makes the thread panic.
     #[cfg(test)]
     Panic,
-    /// Stalls the thread until the other end is dropped.
+    /// Stalls the thread until the sender is dropped.
     #[cfg(test)]
     Stall(mpsc::Receiver<()>),
 }
 
-/// An event of the scheduler's thread for the service.
+/// An event from the scheduler thread to the service.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ComputeEvent {
-    /// A kernel of this worker ran longer than the VM's kernel_timeout. This event is
-    /// sent before the session gets the error, so it always precedes the session's end.
+    /// A kernel of this worker ran longer than its VM's kernel_timeout on this GPU. This event is
+    /// sent before the session gets the error, so it always arrives before the session ends.
     KernelTimeout(WorkerId, GpuKey),
-    /// This worker's session has had time to report the timeout to its guest. Kill the worker.
+    /// This worker's session has had time to report the timeout to its guest. The service must kill
+    /// the worker.
     TimeoutReported(WorkerId),
-    /// This worker's heartbeat stopped while it had work on a GPU. Kill the worker. Its window has
-    /// passed to another VM.
+    /// This worker's heartbeat stopped while it had work on a GPU. The service must kill the
+    /// worker. Its window has already passed to another VM.
     HeartbeatLost(WorkerId),
     /// The thread failed and was restarted.
     Restarted,

@@ -1,5 +1,5 @@
-//! The scheduler's thread: it reads the workers' gate pages, asks [`gpu_scheduler`] which VM has
-//! the GPU, and writes the answer into the pages.
+//! The scheduler thread. It reads the workers' gate pages, asks [`gpu_scheduler`] which VM may use
+//! each GPU, and opens and closes the gates in the pages.
 //!
 //! | module | contents |
 //! |---|---|
@@ -10,8 +10,8 @@
 //! | `core` | one round: reports to the scheduler, actions from it |
 //! | `thread` | the loop: bells, deadlines, polling |
 //!
-//! One thread serves all GPUs. If it panics, all gates are closed, and it is restarted with the
-//! existing VMs and workers. docs/design/gate.md describes how the pages are used.
+//! One thread handles all GPUs. If it panics, all gates are closed, and the thread is restarted
+//! with the existing VMs and workers. docs/design/gate.md describes how the pages are used.
 
 mod core;
 mod handle;

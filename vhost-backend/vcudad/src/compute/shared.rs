@@ -1,4 +1,4 @@
-//! The state that the service and the scheduler's thread share.
+//! State shared by the service and the scheduler thread.
 
 use std::io;
 use std::os::fd::OwnedFd;
@@ -9,15 +9,15 @@ use super::message::ComputeEvent;
 use super::registry::Registry;
 use host_ipc::eventfd::{eventfd, notify};
 
-/// The registry, the descriptors that wake either side, and counters.
+/// The registry, the eventfds that wake the service and the thread, and counters.
 pub(super) struct Shared {
     registry: Mutex<Registry>,
-    /// Wakes the thread.
+    /// Wakes the scheduler thread.
     pub(super) commands_fd: OwnedFd,
     /// Wakes the service.
     pub(super) events_fd: OwnedFd,
     pub(super) restarts: AtomicU64,
-    /// Rounds of the thread's loop, across restarts.
+    /// Number of times that the thread has run its loop, including before restarts.
     pub(super) rounds: AtomicU64,
 }
 
@@ -37,7 +37,7 @@ impl Shared {
     }
 }
 
-/// The thread's end of the event channel.
+/// The sending end of the event channel from the thread to the service.
 #[derive(Clone)]
 pub(super) struct EventSender {
     pub(super) shared: Arc<Shared>,
@@ -46,7 +46,7 @@ pub(super) struct EventSender {
 
 impl EventSender {
     pub(super) fn send(&self, event: ComputeEvent) {
-        // This fails only if the service is gone, and then the thread ends.
+        // Sending fails only if the service is gone, in which case the thread exits soon.
         let _ = self.events.send(event);
         notify(&self.shared.events_fd);
     }

@@ -1,4 +1,4 @@
-//! Tests of the scheduler's thread. The tests write the gate pages as workers would.
+//! Tests for the scheduler thread. The tests write to the gate pages in place of workers.
 
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -54,7 +54,7 @@ impl FakeWorker {
         self.set(|gpu| &gpu.held, 1);
     }
 
-    /// The same as `run`, without ringing the bell.
+    /// Does the same as `run`, but doesn't ring the bell.
     fn run_silently(&self) {
         let open = self.mode().is_open();
         self.set(|gpu| &gpu.active, open.into());
@@ -62,13 +62,13 @@ impl FakeWorker {
         self.page.worker.beat.store(gate::now(), Ordering::Relaxed);
     }
 
-    /// Holds work for the GPU and rings the bell.
+    /// Holds back work at the gate and rings the bell.
     fn hold(&self) {
         self.set(|gpu| &gpu.held, 1);
         self.ring();
     }
 
-    /// Behaves as a worker that always has work. Returns whether its gate is open.
+    /// Acts as a worker that always has work. Returns whether its gate is open.
     fn run(&self) -> bool {
         let open = self.mode().is_open();
         if open {
@@ -156,7 +156,7 @@ fn a_vm_alone_is_unlimited_and_two_take_turns() {
         let stats = compute.stats_of(vm, GPU).unwrap();
         assert!(stats.windows > 0, "{stats:?}");
     }
-    // After one VM is removed, the other is alone again.
+    // After one VM is removed, the other one is alone again.
     compute.remove_worker(2);
     compute.remove_vm(b);
     until("the VM is unlimited again", || one.run() && one.mode() == Mode::Unlimited);
@@ -178,7 +178,8 @@ fn vms_under_mps_share_windows_and_an_exclusive_vm_has_its_own() {
     for worker in [&one, &two, &apart] {
         worker.hold();
     }
-    // If the two VMs of the group had separate windows, both would never be open at once.
+    // If the group's two VMs had separate windows, their gates would never be open at the same
+    // time.
     let (mut both, mut alone, mut last) = (0, 0, None);
     until("ten windows of the group and ten of the exclusive VM", || {
         let open = (one.run(), two.run(), apart.run());
@@ -201,7 +202,7 @@ fn a_worker_without_heartbeat_loses_its_window_and_is_reported() {
     let (one, two) = (FakeWorker::start(&mut compute, 7, a), FakeWorker::start(&mut compute, 8, b));
     one.hold();
     until("the first worker runs", || one.run());
-    // From now on the first worker's heartbeat stops, with work in flight.
+    // The first worker sends no heartbeats after this, and still has work in flight.
     one.set(|gpu| &gpu.active, 1);
     two.hold();
     until("the window passes to the other VM", || two.run());
@@ -222,7 +223,7 @@ fn a_heartbeat_that_stops_between_two_calls_is_reported_too() {
     one.page.worker.beating.store(1, Ordering::SeqCst);
     one.hold();
     until("the first worker runs", || one.run());
-    // All its work has finished, and it submits no more.
+    // All of the worker's work has finished, and it submits nothing more.
     one.set(|gpu| &gpu.active, 0);
     one.set(|gpu| &gpu.held, 0);
     one.ring();
@@ -284,7 +285,7 @@ fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
         short.run();
         verdict(&long) != 0
     });
-    // The event was sent before the guest got the error.
+    // The event is sent before the guest gets the error.
     assert_eq!(compute.events(), [ComputeEvent::KernelTimeout(1, GPU)]);
     assert_eq!((verdict(&long), verdict(&short)), (702, 0));
     let mut events = Vec::new();
@@ -371,9 +372,10 @@ fn a_bell_that_always_rings_does_not_starve_other_workers() {
     });
 }
 
-/// A worker's descriptor of a shared file description, which the worker has made blocking.
+/// Returns the worker's duplicate of a descriptor. The worker has cleared O_NONBLOCK, which affects
+/// all duplicates.
 fn blocking(fd: &OwnedFd) -> std::fs::File {
-    // SAFETY: F_SETFL takes an integer.
+    // SAFETY: F_SETFL takes only an integer.
     assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, 0) }, 0);
     fd.try_clone().unwrap().into()
 }
@@ -386,7 +388,7 @@ fn a_hostile_worker_cannot_block_the_thread_through_its_descriptors() {
     compute.set_vm(b, share(100));
     let (bad, good) =
         (FakeWorker::start(&mut compute, 1, a), FakeWorker::start(&mut compute, 2, b));
-    // If the doorbell were an eventfd, this write would make the next ring block.
+    // If the doorbell were an eventfd, this write would make the broker's next ring block.
     let _ = blocking(&bad.doorbell).write(&(u64::MAX - 1).to_ne_bytes());
     bad.hold_silently();
     good.hold();
@@ -406,7 +408,8 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
     let (button, _chime) = doorbell().unwrap();
     let bell = eventfd().unwrap();
-    // The bell rang and woke the thread, but by now its counter is zero again.
+    // In this scenario, the bell woke the thread, but the worker has reset the bell's counter to
+    // zero.
     let _its_end = blocking(&bell);
     let (doorbell, bell) = (Arc::new(button), Arc::new(bell));
     let ends = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell };
@@ -433,7 +436,7 @@ fn a_worker_that_closes_its_descriptors_causes_no_busy_loop() {
     std::thread::sleep(Duration::from_millis(300));
     let rounds = compute.shared.rounds.load(Ordering::Relaxed) - before;
     assert!(rounds < 1000, "{rounds} rounds without work");
-    // Ringing that worker's doorbell is harmless too.
+    // Ringing the doorbell of that worker has no effect, either.
     page.gpus[0].held.store(1, Ordering::SeqCst);
     compute.set_vm(vm, share(50));
     until("the thread is alive", || compute.is_alive());

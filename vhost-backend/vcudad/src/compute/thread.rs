@@ -1,5 +1,5 @@
-//! The thread's loop. It sleeps until a bell, a command, or a deadline, and polls the pages for a
-//! short time while a GPU drains.
+//! The event loop of the scheduler thread. It sleeps until a bell rings, a command arrives, or a
+//! deadline passes. While a GPU drains, it polls the gate pages for a short time.
 
 use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -19,19 +19,21 @@ use host_ipc::eventfd::drain;
 use host_ipc::gate::{self, Grant};
 use host_ipc::messages::WorkerId;
 
-/// How long the thread polls while a GPU drains. Polling notices the end sooner than a bell does.
+/// How long the thread polls the gate pages while a GPU drains. Polling detects the end of the
+/// drain sooner than waiting for a bell.
 const SPIN: Nanos = 200 * US;
-/// The same on a host with few processors, where polling may keep a worker from running.
+/// The same limit on a host with few CPUs, where polling can keep a worker from running.
 const SHORT_SPIN: Nanos = 20 * US;
 const FEW_PROCESSORS: usize = 4;
 /// The pause before the thread is restarted after a failure.
 const PAUSE: Duration = Duration::from_millis(10);
-/// Maximum number of bells that one wait returns.
+/// Maximum number of rung bells that one wait returns.
 const BELLS: usize = 64;
-/// The epoll data of the commands' eventfd. Workers use their ids.
+/// The epoll data for the eventfd that announces commands. A worker's bell has the worker's ID.
 const COMMANDS: u64 = u64::MAX;
 
-/// Runs the scheduler until the service is gone, and restarts it when it fails.
+/// Runs the scheduler until the service closes the command channel. Restarts it after a panic or an
+/// error.
 pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender) {
     let shared = &events.shared;
     prefer_this_thread();
@@ -42,7 +44,7 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
             Err(_) => tracing::error!("the scheduler panicked"),
         }
-        // Without a scheduler no worker may run.
+        // No worker may run while there is no scheduler.
         for worker in shared.registry().workers.values() {
             for gate in &worker.page.gpus {
                 let Grant { epoch, .. } = gate.grant();
@@ -52,14 +54,16 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender
             }
             doorbell::ring(&*worker.doorbell);
         }
-        // Send the event before the count changes, so that a reader of the count finds it.
+        // Send the event before incrementing the count of restarts, so that a thread that sees the
+        // new count also finds the event.
         events.send(ComputeEvent::Restarted);
         shared.restarts.fetch_add(1, Ordering::Release);
         std::thread::sleep(PAUSE);
     }
 }
 
-/// Raises the thread's priority where that is allowed, since handovers wait for it.
+/// Raises the thread's priority if that is allowed, because handovers from one VM to the next
+/// depend on it.
 fn prefer_this_thread() {
     // SAFETY: neither call takes a pointer. If they are refused, handovers are only slower.
     unsafe {
@@ -68,7 +72,7 @@ fn prefer_this_thread() {
     }
 }
 
-/// The watched bells, in an epoll instance.
+/// The workers' bells and the command eventfd, watched by an epoll instance.
 struct Bells {
     epoll: OwnedFd,
     watched_bells: HashMap<WorkerId, RawFd>,
@@ -98,7 +102,8 @@ impl Bells {
         Ok(())
     }
 
-    /// Watches a bell, edge-triggered. The bell is never read, since a worker could block the read.
+    /// Watches a bell, edge-triggered. The bell is never read, because a worker could make the read
+    /// block.
     fn watch(&mut self, worker: WorkerId, fd: RawFd) {
         if self.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN | libc::EPOLLET, fd, worker).is_ok() {
             self.watched_bells.insert(worker, fd);
@@ -111,7 +116,7 @@ impl Bells {
         }
     }
 
-    /// Waits for bells. Returns the names of those that rang.
+    /// Waits for bells or commands. Returns the epoll data of the descriptors that became ready.
     fn wait(&self, timeout: Option<Nanos>) -> Vec<u64> {
         let mut fds = libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let timeout = timeout.map(|ns| libc::timespec {
@@ -137,7 +142,7 @@ fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<(
     let mut bells = Bells::new(shared.commands_fd.as_raw_fd())?;
     let mut core = {
         let registry = shared.registry();
-        // The registry includes all commands up to now.
+        // The registry already reflects all commands sent so far, so discard them.
         while commands.try_recv().is_ok() {}
         Core::new(&registry, events.clone(), gate::now())
     };

@@ -1,5 +1,5 @@
-//! One worker's gate page, bell, and heartbeat, for the scheduler's thread. A compromised worker
-//! can write any value into the page.
+//! A worker's gate page, bell, and heartbeat, as used by the scheduler thread. A compromised worker
+//! can write any value to the page.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
@@ -9,34 +9,35 @@ use gpu_scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
 use host_ipc::doorbell;
 use host_ipc::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
 
-/// A heartbeat that hasn't changed for this long has stopped: the worker's window passes to another
-/// VM.
+/// If a worker's heartbeat hasn't changed for this long, it counts as stopped, and the worker's
+/// window passes to another VM.
 pub(super) const BEAT_LOST: Nanos = 60 * MS;
-/// A worker whose heartbeat has stopped for this long is killed. The limit is longer than
-/// [`BEAT_LOST`], because a host short of processors can delay a healthy worker's heartbeat.
+/// If a worker's heartbeat hasn't changed for this long, the worker is killed. This is longer than
+/// [`BEAT_LOST`], because a host with too few CPUs can delay a healthy worker's heartbeat.
 pub(super) const BEAT_DEAD: Nanos = SEC / 2;
-/// How often heartbeats are checked. If a check is late, this thread itself was delayed, so it
-/// can't conclude that a worker's heartbeat has stopped.
+/// How often heartbeats are checked. If a check is late, this thread was delayed itself, so the
+/// check doesn't count as evidence that a heartbeat has stopped.
 pub(super) const BEAT_CHECK: Nanos = 20 * MS;
-/// Rings per `RING_PERIOD` after which a worker's bell is ignored until the next period.
+/// If a worker's bell rings more often than this within `RING_PERIOD`, the bell is ignored until
+/// the period ends.
 const MAX_RINGS: u32 = 200;
 const RING_PERIOD: Nanos = 10 * MS;
 
-/// The broker's ends of a worker's channels, which the service passes to this thread.
+/// The broker's ends of the channels to a worker. The service passes them to the scheduler thread.
 #[derive(Clone)]
 pub(super) struct WorkerEnds {
     pub vm: VmKey,
-    /// The GPUs, by the worker's device ordinal.
+    /// The worker's GPUs, by its device ordinal.
     pub gpus: Arc<[GpuKey]>,
     pub page: Arc<GateMap>,
-    /// The end that wakes the worker.
+    /// The ringing end of the doorbell, which wakes the worker.
     pub doorbell: Arc<OwnedFd>,
-    /// The eventfd that wakes this thread. The worker holds it too and can make it blocking, so it
-    /// is only watched, and never read or written.
+    /// The eventfd with which the worker wakes the scheduler thread. The worker can make it
+    /// blocking, so the broker only watches it, and never reads or writes it.
     pub bell: Arc<OwnedFd>,
 }
 
-/// The values that the broker writes into a gate.
+/// The values that the scheduler thread writes to a gate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct GateSetting {
     pub mode: Mode,
@@ -44,38 +45,38 @@ pub(super) struct GateSetting {
     pub depth: Nanos,
 }
 
-/// A closed gate: no work may start.
+/// The setting of a closed gate: the worker may not start work.
 pub(super) const CLOSED: GateSetting = GateSetting { mode: Mode::Closed, until: 0, depth: 0 };
 
 /// The result of checking a heartbeat.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Heartbeat {
-    /// No change of state since the last check.
+    /// The state is the same as in the last check.
     Unchanged,
-    /// It has stopped: the worker's reports are ignored from now on.
+    /// The heartbeat has stopped. The worker's reports are ignored until it resumes.
     Lost,
-    /// It has resumed after a loss.
+    /// The heartbeat has resumed after it had stopped.
     Resumed,
-    /// It has stopped for so long that the worker must be killed.
+    /// The heartbeat stopped so long ago that the worker must be killed.
     Dead,
 }
 
-/// One worker.
+/// A worker, as the scheduler thread sees it.
 pub(super) struct Worker {
     pub ends: WorkerEnds,
-    /// The epoch of each gate. The page's copy isn't used, since the worker could change it.
+    /// The epoch of each gate. The copy in the page isn't used, because the worker could change it.
     epochs: [u64; MAX_GPUS],
     beat: u64,
     beat_since: Nanos,
-    /// The heartbeat has stopped: the worker's reports are ignored.
+    /// True if the heartbeat has stopped. The worker's reports are then ignored.
     pub lost: bool,
     reported: bool,
-    /// When to kill the worker, once its session has got an error to report. `Nanos::MAX` after the
-    /// service has been asked to kill it.
+    /// When to kill the worker, if its session was given an error to report. `Nanos::MAX` once the
+    /// service has been asked to kill the worker.
     pub kill_at: Option<Nanos>,
     rings: u32,
     rings_since: Nanos,
-    /// The bell is ignored until then, because it rang too often.
+    /// If the bell rang too often, the time until which it is ignored.
     pub muted: Option<Nanos>,
 }
 
@@ -96,22 +97,22 @@ impl Worker {
         }
     }
 
-    /// The worker's gate on a GPU, with the GPU's ordinal.
+    /// Returns the worker's gate for a GPU, and the worker's device ordinal for that GPU.
     pub(super) fn gate(&self, gpu: GpuKey) -> Option<(usize, &GpuGate)> {
         let ordinal = self.ends.gpus.iter().take(MAX_GPUS).position(|key| *key == gpu)?;
         Some((ordinal, &self.ends.page.gpus[ordinal]))
     }
 
-    /// Sets the gate on a GPU. Wakes the worker if it may be asleep and the change affects its
-    /// work.
+    /// Changes the gate for a GPU. If the change affects work that the worker has or holds back,
+    /// wakes the worker, which may be asleep.
     pub(super) fn set(&mut self, gpu: GpuKey, setting: GateSetting) {
         let Some((ordinal, _)) = self.gate(gpu) else { return };
         self.epochs[ordinal] += 1;
         let gate = &self.ends.page.gpus[ordinal];
         let grant = Grant { epoch: self.epochs[ordinal], mode: setting.mode };
         gate.open(grant, setting.until, setting.depth);
-        // Read these after writing the grant. The worker writes them before it reads the grant, so
-        // one side always sees the other's write.
+        // Read these words after writing the grant. The worker writes them before it reads the
+        // grant, so at least one side sees what the other has written.
         let wanted = match setting.mode {
             Mode::Closed => gate.active.load(Ordering::SeqCst) != 0,
             _ => gate.held.load(Ordering::SeqCst) != 0 || gate.active.load(Ordering::SeqCst) != 0,
@@ -121,8 +122,8 @@ impl Worker {
         }
     }
 
-    /// Sets how much the worker may copy while its gate is closed. Wakes the worker if it may copy
-    /// again and has held work.
+    /// Sets the limit on copies in flight while the gate is closed. If copies were not allowed
+    /// before and the worker holds back work, wakes the worker.
     pub(super) fn set_copies(&self, gpu: GpuKey, depth: Nanos) {
         let Some((_, gate)) = self.gate(gpu) else { return };
         let before = gate.copies.swap(depth, Ordering::SeqCst);
@@ -131,16 +132,16 @@ impl Worker {
         }
     }
 
-    /// Makes every further call of the session return this CUDA error. The worker is killed at
-    /// `at`.
+    /// Makes every further call in the session return the CUDA error `verdict`. The worker is
+    /// killed at `at`.
     pub(super) fn end_session(&mut self, verdict: u32, at: Nanos) {
         self.ends.page.worker.verdict.store(verdict.into(), Ordering::SeqCst);
         doorbell::ring(&*self.ends.doorbell);
         self.kill_at = Some(at);
     }
 
-    /// Whether the heartbeat must change: the worker has announced that it beats, or it has work on
-    /// a GPU or waits for one.
+    /// Returns true if the worker is expected to send heartbeats: it has announced that it sends
+    /// them, or it has work on a GPU or is waiting for one.
     pub(super) fn must_beat(&self) -> bool {
         if self.ends.page.worker.beating.load(Ordering::Acquire) != 0 {
             return true;
@@ -149,7 +150,8 @@ impl Worker {
         gates.into_iter().any(GpuGate::is_in_use)
     }
 
-    /// Checks the heartbeat. `late`: this check is overdue, because this thread was delayed.
+    /// Checks the heartbeat. `late` says that this check is overdue because the scheduler thread
+    /// was delayed.
     pub(super) fn check_heartbeat(&mut self, late: bool, now: Nanos) -> Heartbeat {
         let beat = self.ends.page.worker.beat.load(Ordering::Relaxed);
         if beat != self.beat || !self.must_beat() {
@@ -175,7 +177,8 @@ impl Worker {
         Heartbeat::Unchanged
     }
 
-    /// Counts a ring of the bell. Returns whether to keep watching the bell.
+    /// Counts a ring of the bell. Returns false if the bell has rung too often and must be ignored
+    /// for now.
     pub(super) fn count_ring(&mut self, now: Nanos) -> bool {
         if now.saturating_sub(self.rings_since) > RING_PERIOD {
             (self.rings, self.rings_since) = (0, now);

@@ -10,25 +10,25 @@ pub enum ConfigError {
     /// The file can't be read.
     #[error("cannot read {path}: {source}")]
     Read {
-        /// The file.
+        /// Path of the configuration file.
         path: PathBuf,
-        /// The cause.
+        /// Why it can't be read.
         source: std::io::Error,
     },
-    /// The file can't be parsed, or has a bad value.
+    /// The file can't be parsed, or contains an invalid value.
     #[error("{path}: {reason}")]
     Parse {
-        /// The file.
+        /// Path of the configuration file.
         path: PathBuf,
-        /// The error and its place.
+        /// Line and description of the error.
         reason: String,
     },
-    /// A bad value that doesn't come from a file.
+    /// An invalid value that doesn't come from a file.
     #[error("{0}")]
     Value(String),
 }
 
-/// An error that names the VM.
+/// Wraps an error in a VM's settings, and adds the VM's name.
 pub fn of_vm(name: &str, error: &ApiError) -> ConfigError {
     ConfigError::Value(format!("vm '{name}': {error}"))
 }

@@ -66,7 +66,7 @@ struct Entry {
 }
 
 impl Config {
-    /// Reads a configuration file.
+    /// Reads and checks a configuration file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
             .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
@@ -76,7 +76,7 @@ impl Config {
         })
     }
 
-    /// Parses a configuration file's text.
+    /// Parses and checks the text of a configuration file.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
         let file: File = toml::Deserializer::parse(text)
             .map_err(|error| one_line(text, ".", &error))
@@ -86,7 +86,7 @@ impl Config {
             })?;
         // The text was parsed above, so this can't fail.
         let mut top: Table = toml::from_str(text).unwrap_or_default();
-        // Each VM is checked below, where an error can name it.
+        // Each VM is parsed separately below, so that an error can include the VM's name.
         top.remove("vm");
         no_lists("", &Value::Table(top))?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
@@ -135,10 +135,11 @@ impl Config {
     }
 }
 
-/// An error about a key, and its allowed values. Unlike the API, the file allows sizes as text.
+/// Describes an error in a key's value. `takes` lists the values that the API allows. Unlike the
+/// API, the file also allows sizes as text.
 fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
     let mut message = error.message().trim().replace('\n', ", ");
-    // An error about an unknown key already lists the known ones.
+    // If the key is unknown, the message already lists the known keys.
     let takes = takes.filter(|_| !message.starts_with("unknown"));
     if field != "." {
         message = format!("{field}: {message}");
@@ -150,7 +151,7 @@ fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
     message
 }
 
-/// Allowed values of the top-level keys and of [defaults].
+/// Describes the allowed values of a top-level key or of a key in `[defaults]`.
 fn expected_at_top(field: &str) -> Option<&'static str> {
     Some(match field {
         "driver_library" => "\"auto\", \"softgpu\", or the path of a libcuda.so.1",
@@ -163,7 +164,7 @@ fn expected_at_top(field: &str) -> Option<&'static str> {
     })
 }
 
-/// A parse error on one line, with its line number.
+/// Describes a parse error on one line, with its line number.
 fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     let reason = if field == "vm" && error.message().starts_with("invalid type: map") {
         "`[vm]` must be written `[[vm]]`".into()
@@ -179,8 +180,8 @@ fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     })
 }
 
-/// Refuses a list in place of a table. Serde would accept it and assign its values by the order of
-/// the fields, which is not documented.
+/// Rejects lists in place of tables. Serde would accept a list and assign its values to the fields
+/// in declaration order, which isn't a documented format.
 fn no_lists(field: &str, value: &Value) -> Result<(), ConfigError> {
     match value {
         Value::Array(_) if !is_list(field.strip_prefix("defaults.").unwrap_or(field)) => {

@@ -1,4 +1,4 @@
-//! The whole configuration of a broker.
+//! The complete configuration of a broker.
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -11,12 +11,12 @@ use super::library::DriverLibrary;
 use super::policy::Policy;
 use super::vm_set::check_vms;
 
-/// Default `state_dir` of a broker that runs as root.
+/// Default of `state_dir` for a broker that runs as root.
 const STATE_DIR: &str = "/var/lib/virtio-cuda";
-/// Default `control_socket` of a broker that runs as root.
+/// Default of `control_socket` for a broker that runs as root.
 const CONTROL_SOCKET: &str = "/run/virtio-cuda/control.sock";
 
-/// The whole configuration.
+/// The complete configuration of a broker.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Config {
     /// The driver library that workers load.
@@ -25,11 +25,13 @@ pub struct Config {
     pub allow_pageable_memory_access: bool,
     /// Number of workers kept ready for each set of GPUs.
     pub warm_workers: u32,
-    /// Folder for VMs added and changed at run time. `None` to save nothing.
+    /// Directory in which run-time additions and changes of VMs are saved. `None` if they aren't
+    /// saved.
     pub state_dir: Option<PathBuf>,
-    /// Socket of the control API. `None` for no control API.
+    /// Path of the control API's socket. `None` if there is no control API.
     pub control_socket: Option<PathBuf>,
-    /// The group that may use the control socket. `None` for `virtio-cuda`, if that group exists.
+    /// The group that may use the control API's socket. `None` means `virtio-cuda`, if that group
+    /// exists.
     pub control_group: Option<String>,
     /// Loopback address that serves metrics over TCP.
     pub metrics_address: Option<SocketAddr>,
@@ -37,12 +39,12 @@ pub struct Config {
     pub policy: Policy,
     /// The VMs.
     pub vms: Vec<VmSpec>,
-    /// Whether `--memory-max` was not given. Then it may be reduced to fit the GPU.
+    /// True if `--memory-max` was not given. Then the default may be reduced to fit the GPU.
     pub memory_max_is_default: bool,
 }
 
 impl Config {
-    /// The configuration for one VM, from arguments.
+    /// Creates the configuration for one VM from command-line arguments.
     pub fn single(vm: &VmArgs, driver: &DriverArgs) -> Result<Self, ConfigError> {
         let spec = vm.spec().map_err(|error| of_vm(&vm.name, &error))?;
         Self {
@@ -60,7 +62,7 @@ impl Config {
         .checked()
     }
 
-    /// Fills in the default paths of a broker that runs as root.
+    /// If the broker runs as root, fills in the default paths. An empty path turns its feature off.
     pub fn with_places(mut self, is_root: bool) -> Result<Self, ConfigError> {
         let place = |given: Option<PathBuf>, default: &str| match given {
             // An empty path turns the feature off.
@@ -78,7 +80,7 @@ impl Config {
         Ok(self)
     }
 
-    /// The configuration, if its values are in range.
+    /// Returns the configuration if all its values are valid.
     pub(super) fn checked(self) -> Result<Self, ConfigError> {
         let bad = |what: String| Err(ConfigError::Value(what));
         if self.warm_workers > 256 {

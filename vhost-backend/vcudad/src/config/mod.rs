@@ -1,4 +1,5 @@
-//! The configuration: a TOML file, or arguments for one VM. `docs/configuration.md` describes it.
+//! The configuration: a TOML file, or command-line arguments for one VM. See
+//! `docs/configuration.md`.
 //!
 //! | module | contents |
 //! |---|---|

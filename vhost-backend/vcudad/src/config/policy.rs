@@ -4,31 +4,31 @@ use serde::Deserialize;
 
 use super::ratio::Ratio;
 
-/// The reaction to an excess: the driver reports more memory for a VM than the ledger plus the
-/// slack.
+/// How to react to an excess, which means that the driver reports more memory for a VM than the
+/// ledger has booked plus the slack.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExcess {
-    /// Log and count it.
+    /// Log the excess and count it.
     #[default]
     Log,
-    /// Log and count it, and end the session.
+    /// Log the excess, count it, and end the session.
     End,
 }
 
 /// Settings that apply to all VMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
-    /// Ratio of a GPU's promised memory to its memory.
+    /// Ratio of the memory that may be promised on a GPU to the memory that the GPU has.
     pub memory_overcommit: Ratio,
-    /// Memory that the driver may use beyond the ledger's account, for each VM and GPU, before it
-    /// is an excess. In bytes.
+    /// Bytes per VM and GPU that the driver may use beyond the ledger's account before this counts
+    /// as an excess.
     pub memory_slack: u64,
-    /// The reaction to an excess.
+    /// How to react to an excess.
     pub on_excess: OnExcess,
-    /// Ratio of a GPU's guaranteed time to its time.
+    /// Ratio of the time that may be guaranteed on a GPU to the time that the GPU has.
     pub compute_overcommit: Ratio,
-    /// Whether compute quotas are enforced. If not, the driver shares the GPU's time.
+    /// Whether compute quotas are enforced. If not, the driver time-slices the GPU between VMs.
     pub scheduler: bool,
 }
 

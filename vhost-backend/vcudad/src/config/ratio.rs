@@ -5,14 +5,14 @@ use std::str::FromStr;
 
 use serde::de::{Deserialize, Deserializer, Error};
 
-/// A text that is not a valid ratio.
+/// The error for text that isn't a valid ratio.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error(
     "'{0}' is not a ratio: write a number from 1.0 to 100.0 with at most two decimals, such as 1.5"
 )]
 pub struct BadRatio(String);
 
-/// Parses digits with at most two decimals, in hundredths.
+/// Parses a number with at most two decimals, and returns it in hundredths.
 fn hundredths(text: &str) -> Option<u64> {
     let (whole, part) = text.split_once('.').unwrap_or((text, "0"));
     let digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
@@ -23,15 +23,15 @@ fn hundredths(text: &str) -> Option<u64> {
     whole.parse::<u64>().ok()?.checked_mul(100)?.checked_add(part)
 }
 
-/// A ratio of promised to existing resources, in hundredths: 100 to 10000.
+/// An overcommit ratio, in hundredths: 100 to 10000.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Ratio(u32);
 
 impl Ratio {
-    /// No overcommit.
+    /// A ratio of 1.0, which means no overcommit.
     pub const ONE: Self = Self(100);
 
-    /// `amount` times the ratio, rounded down.
+    /// Returns `amount` times the ratio, rounded down.
     pub fn of(self, amount: u64) -> u64 {
         let product = u128::from(amount) * u128::from(self.0) / 100;
         u64::try_from(product).unwrap_or(u64::MAX)

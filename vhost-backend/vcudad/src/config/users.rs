@@ -1,15 +1,16 @@
-//! Choosing a user ID for each VM.
+//! Chooses a user ID for each VM.
 
 use std::collections::HashSet;
 
 use super::error::ConfigError;
 use super::vm::Vm;
 
-/// The range of chosen user IDs, which is that of systemd's dynamic users.
+/// The range from which user IDs are chosen. It is the range of systemd's dynamic users.
 pub(super) const FIRST_UID: u32 = 61_184;
 const LAST_UID: u32 = 65_519;
 
-/// Gives each VM without a user ID one that no VM has and that is not in `taken`.
+/// Chooses a user ID for each VM that has none. The ID is one that no other VM uses and that isn't
+/// in `taken`. A VM without a group ID gets its user ID as the group ID.
 pub fn choose_uids<'a>(
     vms: impl IntoIterator<Item = &'a mut Vm>,
     taken: impl IntoIterator<Item = u32>,

@@ -1,4 +1,4 @@
-//! One VM's settings, as in the file and the arguments, and with defaults filled in.
+//! A VM's settings, as given in the file or the arguments, and with defaults filled in.
 
 use std::path::PathBuf;
 
@@ -11,11 +11,11 @@ use serde::Deserialize;
 use super::size::Size;
 use host_ipc::messages::Limits;
 
-/// Default folder of the VMs' sockets.
+/// Default directory of the VMs' vhost-user sockets.
 pub const SOCKETS: &str = "/run/virtio-cuda";
 
-/// CUDA variables that a guest process may pass to its worker by default. They affect only that
-/// worker.
+/// The CUDA environment variables that a guest process may pass to its worker by default. They
+/// affect only that worker.
 pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DISABLE_PTX_JIT",
@@ -25,37 +25,38 @@ pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_MODULE_LOADING",
 ];
 
-/// A VM with its defaults filled in.
+/// A VM's settings with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vm {
-    /// Its settings.
+    /// The settings as configured.
     pub spec: VmSpec,
-    /// Its name.
+    /// The VM's name.
     pub name: String,
-    /// Its vhost-user socket.
+    /// Path of the VM's vhost-user socket.
     pub socket: PathBuf,
     /// Permissions of the socket.
     pub socket_mode: u32,
-    /// Limits of its device.
+    /// Limits for the VM's device.
     pub limits: Limits,
-    /// User ID of its processes. `None` until one is chosen.
+    /// User ID of the VM's processes. `None` until one is chosen.
     pub uid: Option<u32>,
-    /// Group ID of its processes. `None` until it is set to the user ID.
+    /// Group ID of the VM's processes. `None` until it is set to the user ID.
     pub gid: Option<u32>,
     /// Environment variables that a guest process may pass to its worker.
     pub env_allow: Vec<String>,
-    /// Microseconds that a ring's reader polls before it sleeps.
+    /// Microseconds that a worker polls an empty ring before it sleeps.
     pub spin_us: u32,
 }
 
 impl Vm {
-    /// Checks settings and fills in defaults. The error names the field at fault.
+    /// Checks the settings and fills in defaults. An error names the invalid field.
     pub fn new(spec: VmSpec) -> Result<Self, ApiError> {
         spec.check()?;
         Ok(Self::unchecked(spec))
     }
 
-    /// Fills in defaults without checking ranges, for a VM that is shown but not served.
+    /// Fills in defaults without checking any ranges. Used for a VM that is listed but can't be
+    /// served.
     pub fn unchecked(spec: VmSpec) -> Self {
         let name = spec.name.clone();
         let default = || PathBuf::from(SOCKETS).join(format!("{name}.sock"));
@@ -71,7 +72,8 @@ impl Vm {
                 max_plain: spec.plain.max.unwrap_or(64 << 20) as u32,
                 pinned_max: spec.pinned.max.unwrap_or(1 << 40),
                 max_regions: 4096,
-                // Each segment is a mapping, and a process may have 65,530 of them.
+                // Each segment takes one mapping, and Linux limits a process to 65,530 mappings by
+                // default.
                 max_segments: 16_384,
             },
             uid: spec.uid,
@@ -107,7 +109,7 @@ pub(crate) struct Settings {
     pub(super) env: Env,
 }
 
-/// Defines a table of optional keys, whose `or` fills in absent keys from another table.
+/// Defines a table of optional keys. Its `or` method fills in missing keys from another table.
 macro_rules! table {
     ($name:ident { $($key:ident: $type:ty),+ $(,)? }) => {
         #[derive(Clone, Debug, Default, PartialEq, Deserialize)]
@@ -148,7 +150,7 @@ impl<T> Max<T> {
 }
 
 impl Settings {
-    /// Fills in absent keys from `those`.
+    /// Fills in missing keys from `those`.
     pub(super) fn or(self, those: Self) -> Self {
         Self {
             socket_mode: self.socket_mode.or(those.socket_mode),
@@ -171,14 +173,14 @@ impl Settings {
         }
     }
 
-    /// Converts to a VM's settings, without checking ranges.
+    /// Converts the keys to a VM's settings, without checking ranges.
     pub(super) fn into_spec(self, name: String, socket: PathBuf) -> Result<VmSpec, ApiError> {
         let bytes = |size: Option<Size>| size.map(|size| size.0);
         let missing =
             || ApiError::invalid("memory.max", "is missing: set it in [[vm]] or [defaults]");
         let default = ComputeSpec::default();
         Ok(VmSpec {
-            // An empty path can't be made absolute; the check refuses it later.
+            // An empty path can't be made absolute. It's kept here, and a later check rejects it.
             socket: Some(std::path::absolute(&socket).unwrap_or(socket)),
             name,
             socket_mode: self.socket_mode,

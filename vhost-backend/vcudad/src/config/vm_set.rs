@@ -1,4 +1,4 @@
-//! Names, sockets and users that no two VMs may share.
+//! Ensures that no two VMs have the same name, socket or user.
 
 use std::collections::HashSet;
 use std::path::PathBuf;
@@ -8,14 +8,14 @@ use control_api::{ApiError, ErrorCode, VmSpec};
 use super::error::{ConfigError, of_vm};
 use super::vm::Vm;
 
-/// Checks VMs one by one and for conflicts, and resolves their settings.
+/// Checks each VM's settings, checks for conflicts between VMs, and fills in defaults.
 pub fn check_vms(specs: &[VmSpec]) -> Result<Vec<Vm>, ConfigError> {
     let mut set = VmSet::default();
     let vms = specs.iter().map(|spec| set.add(spec).map_err(|error| of_vm(&spec.name, &error)));
     vms.collect()
 }
 
-/// Names, sockets and users of VMs, each of which must be unique.
+/// The names, sockets and users of the VMs added so far. Each of them must be unique.
 #[derive(Debug, Default)]
 pub struct VmSet {
     names: HashSet<String>,
@@ -24,8 +24,8 @@ pub struct VmSet {
 }
 
 impl VmSet {
-    /// Resolves a VM's settings and checks for conflicts with VMs added before. A refused VM is not
-    /// added.
+    /// Checks a VM's settings, including for conflicts with the VMs added before, and fills in
+    /// defaults. If there's an error, the VM isn't added.
     pub fn add(&mut self, spec: &VmSpec) -> Result<Vm, ApiError> {
         let vm = Vm::new(spec.clone())?;
         let conflict = |field: &str, message: String| {

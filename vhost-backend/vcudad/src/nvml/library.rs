@@ -1,4 +1,4 @@
-//! NVIDIA's NVML library, through the `nvml-wrapper` crate.
+//! Access to NVIDIA's NVML library through the `nvml-wrapper` crate.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::Arc;
@@ -12,14 +12,15 @@ use nvml_wrapper::event::EventSet;
 
 use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory};
 
-/// How long a wait for faults lasts, in milliseconds.
+/// Maximum time that one wait for faults takes, in milliseconds.
 const WAIT_MS: u32 = 1000;
 
-/// Loads `libnvidia-ml.so.1`. The dynamic loader finds it, so LD_LIBRARY_PATH applies.
+/// Loads `libnvidia-ml.so.1`. The dynamic loader searches for it, so LD_LIBRARY_PATH applies.
 pub(crate) fn open() -> Result<Arc<dyn Nvml>, NvmlError> {
     let nvml =
         nvml_wrapper::Nvml::init().map_err(|error| NvmlError::Unavailable(error.to_string()))?;
-    // Devices and event sets refer to the library, so it is never unloaded.
+    // Devices and event sets borrow from the library, so leak the library to keep it loaded
+    // forever.
     Ok(Arc::new(Library { nvml: Box::leak(Box::new(nvml)) }))
 }
 
@@ -38,10 +39,11 @@ impl Library {
     }
 }
 
-/// The UUIDs of a GPU's MIG slices. Empty if there are none or the GPU does not support MIG.
+/// Returns the UUIDs of a GPU's MIG slices. Returns none if the GPU has no slices or doesn't
+/// support MIG.
 fn slices(device: &Device<'static>) -> Vec<String> {
     let count = device.mig_device_count().unwrap_or(0);
-    // `count` is a maximum: an index without a slice returns an error.
+    // `count` is the maximum number of slices. An index without a slice returns an error.
     (0..count).filter_map(|index| device.mig_device_by_index(index).ok()?.uuid().ok()).collect()
 }
 
@@ -68,7 +70,7 @@ impl Nvml for Library {
         let plain = device.running_compute_processes().map_err(to_error)?;
         let mps = device.mps_running_compute_processes().unwrap_or_default();
         for process in plain.into_iter().chain(mps) {
-            // A driver that does not account memory by process lists the process without a size.
+            // If the driver doesn't track memory per process, it lists the process without a size.
             if let UsedGpuMemory::Used(bytes) = process.used_gpu_memory {
                 let memory = ProcessMemory { pid: process.pid, bytes };
                 if !processes.contains(&memory) {
@@ -90,25 +92,27 @@ struct SendEventSet(EventSet<'static>);
 // this value uses it.
 unsafe impl Send for SendEventSet {}
 
-/// The library's handle for a device, which identifies the GPU in events.
+/// Returns NVML's handle for a device. Events use the same handle to identify their GPU.
 fn handle(device: &Device<'_>) -> usize {
-    // SAFETY: the handle is only compared with others and never passed to the library.
+    // SAFETY: the handle is only compared with other handles, and never passed to NVML.
     unsafe { device.handle() as usize }
 }
 
 struct FaultEvents {
     library: Library,
     set: SendEventSet,
-    /// The UUIDs that a GPU's fault concerns, by the GPU's handle: its slices if it has any, else
-    /// its own. Read in advance, because a lost GPU no longer reports its UUID.
+    /// The UUIDs that are affected by a fault of a GPU, by the GPU's handle: those of its MIG
+    /// slices if it has any, otherwise its own. They are read in advance, because a lost GPU
+    /// doesn't report its UUID.
     uuids: HashMap<usize, Vec<String>>,
-    /// Faults to return next: an event of a GPU with slices becomes one fault per slice.
+    /// Faults that `next` will return. An event from a GPU with MIG slices causes one fault per
+    /// slice.
     waiting: VecDeque<Fault>,
 }
 
 impl FaultEvents {
-    /// Subscribes to the events of all GPUs that respond. A lost GPU is left out, because an event
-    /// set that contains one doesn't report the others' events.
+    /// Subscribes to events from all GPUs that respond. A lost GPU is left out, because it would
+    /// keep an event set from reporting the other GPUs' events.
     fn subscribe(library: &Library) -> Result<Self, NvmlError> {
         let wanted = EventTypes::CRITICAL_XID_ERROR | EventTypes::DOUBLE_BIT_ECC_ERROR;
         let mut set = library.nvml.create_event_set().map_err(query_error("events"))?;
@@ -157,7 +161,8 @@ impl FaultSource for FaultEvents {
             }
             Err(LibraryError::Timeout) => Ok(None),
             Err(LibraryError::GpuLost) => {
-                // The error doesn't name the GPU. The thread that samples memory reports it.
+                // This error doesn't identify the lost GPU. The thread that samples memory reports
+                // the loss instead.
                 std::thread::sleep(std::time::Duration::from_millis(WAIT_MS.into()));
                 let remaining = Self::subscribe(&self.library)?;
                 (self.set, self.uuids) = (remaining.set, remaining.uuids);

@@ -1,4 +1,5 @@
-//! The host's NVML: which GPUs there are, how much memory each process uses, and GPU faults.
+//! Access to the host's NVML, which lists the GPUs and reports each process's device memory and GPU
+//! faults.
 //!
 //! | module | contents |
 //! |---|---|
@@ -6,7 +7,7 @@
 //! | `library` | the traits' implementation by NVIDIA's library, loaded at run time |
 //! | `monitor` | the threads that query it |
 //!
-//! Tests implement the traits themselves. Without NVML, the ledger is kept but not audited.
+//! Tests implement the traits without NVML. If a host has no NVML, the ledger isn't audited.
 
 mod library;
 mod monitor;

@@ -1,7 +1,7 @@
-//! The threads that query NVML and queue its samples and faults for the event loop.
+//! The threads that query NVML and queue memory samples and faults for the event loop.
 //!
-//! The event loop never waits for NVML. Samples and faults are put into a bounded queue, and an
-//! eventfd wakes the event loop, which empties the queue.
+//! The event loop never waits for NVML. The threads put samples and faults in a bounded queue and
+//! wake the event loop through an eventfd. The event loop then empties the queue.
 
 use std::collections::VecDeque;
 use std::io;
@@ -12,27 +12,29 @@ use std::time::Duration;
 use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError};
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// How often each GPU is sampled.
+/// How often each GPU's memory is sampled.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
 /// Maximum number of queued events. If the queue is full, the oldest event is dropped.
 const MAX_WAITING: usize = 256;
 
-/// A sample or a fault.
+/// A sample or a fault from NVML.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum NvmlEvent {
-    /// The memory in use on the GPU with this UUID.
+    /// A sample of the memory in use on the GPU with this UUID.
     Sample(String, MemorySample),
-    /// A GPU's fault.
+    /// A GPU fault.
     Fault(Fault),
 }
 
-/// The two threads. They run until the process exits.
+/// The thread that samples memory and the thread that waits for faults. They run until the process
+/// exits.
 pub(crate) struct NvmlMonitor {
     queue: EventQueue,
 }
 
 impl NvmlMonitor {
-    /// Starts to sample these GPUs every `interval`, and to wait for faults.
+    /// Starts both threads: one samples the memory of these GPUs every `interval`, and one waits
+    /// for faults.
     pub(crate) fn start(
         nvml: Arc<dyn Nvml>,
         uuids: Vec<String>,
@@ -61,19 +63,19 @@ impl NvmlMonitor {
         Ok(Self { queue })
     }
 
-    /// An eventfd that is readable while there are events to take.
+    /// Returns an eventfd that is readable while events are queued.
     pub(crate) fn bell(&self) -> RawFd {
         self.queue.bell.as_raw_fd()
     }
 
-    /// Takes the events since the last call.
+    /// Takes the events that were queued since the last call.
     pub(crate) fn take(&self) -> Vec<NvmlEvent> {
         drain(&self.queue.bell);
         self.queue.lock().drain(..).collect()
     }
 }
 
-/// The queue from the threads to the event loop.
+/// The queue through which the threads send events to the event loop.
 #[derive(Clone)]
 struct EventQueue {
     waiting: Arc<Mutex<VecDeque<NvmlEvent>>>,
@@ -96,7 +98,8 @@ impl EventQueue {
         notify(&*self.bell);
     }
 
-    /// Samples a GPU. `lost` remembers that the GPU's loss has been reported.
+    /// Samples a GPU's memory and queues the sample. If the GPU is lost, queues one fault, and sets
+    /// `lost` so that the loss isn't reported again.
     fn push_sample(&self, nvml: &dyn Nvml, uuid: &str, lost: &mut bool) {
         match nvml.sample(uuid) {
             Ok(sample) => {
@@ -112,7 +115,7 @@ impl EventQueue {
         }
     }
 
-    /// Waits for a fault. Returns whether to wait for another one.
+    /// Waits for a fault and queues it. Returns true if the caller should wait for another one.
     fn wait_for_fault(&self, faults: &mut dyn FaultSource) -> bool {
         match faults.next() {
             Ok(Some(fault)) => self.push(NvmlEvent::Fault(fault)),
@@ -166,7 +169,7 @@ mod tests {
         let (mut samples, mut faults) = (0, vec![]);
         while samples < 20 || faults.len() < 3 {
             let mut poll = libc::pollfd { fd: monitor.bell(), events: libc::POLLIN, revents: 0 };
-            // SAFETY: `poll` is one pollfd, as the count says.
+            // SAFETY: `poll` is a single pollfd, which matches the count of 1.
             assert_eq!(unsafe { libc::poll(&mut poll, 1, 60_000) }, 1, "the bell does not ring");
             for event in monitor.take() {
                 match event {

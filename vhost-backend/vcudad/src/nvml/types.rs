@@ -1,34 +1,35 @@
-//! The part of NVML that the broker uses, as traits and their types.
+//! The part of NVML that the broker uses, as traits and data types.
 
-/// Device memory that a process uses on one GPU.
+/// The device memory that one process uses on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessMemory {
-    /// The pid in the driver's pid namespace. If the broker is in another one, no worker matches.
+    /// The process ID in the driver's pid namespace. If the broker runs in a different one, this ID
+    /// matches none of its workers.
     pub(crate) pid: u32,
     pub(crate) bytes: u64,
 }
 
-/// The memory in use on one GPU at one time.
+/// The memory in use on a GPU when the sample was taken.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(crate) struct MemorySample {
-    /// Bytes that all processes use together, without the driver's own reserve.
+    /// Bytes used by all processes together, not counting the driver's own reserve.
     pub(crate) used: u64,
-    /// The processes that have a context on the GPU. A process can be listed several times.
+    /// The processes with a context on the GPU. The same process can be listed several times.
     pub(crate) processes: Vec<ProcessMemory>,
 }
 
 impl MemorySample {
-    /// Bytes that a process uses; `None` if the driver does not list the process.
+    /// Returns the bytes that a process uses, or `None` if the driver doesn't list the process.
     pub(crate) fn process_bytes(&self, pid: u32) -> Option<u64> {
         let listed = self.processes.iter().filter(|process| process.pid == pid);
         listed.map(|process| process.bytes).reduce(u64::saturating_add)
     }
 }
 
-/// The kind of a GPU's fault.
+/// The kind of a GPU fault.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum FaultKind {
-    /// A critical error, with NVIDIA's number.
+    /// A critical error, with the number that NVIDIA assigned to that error (Xid).
     Xid(u64),
     /// A memory error that the hardware could not correct.
     Ecc,
@@ -46,15 +47,15 @@ impl std::fmt::Display for FaultKind {
     }
 }
 
-/// A GPU's fault.
+/// A GPU fault.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
-    /// The GPU's UUID; `None` if NVML does not report which GPU it is.
+    /// UUID of the GPU. `None` if NVML doesn't report which GPU has the fault.
     pub(crate) uuid: Option<String>,
     pub(crate) kind: FaultKind,
 }
 
-/// Why a query of NVML failed.
+/// The reason why an NVML query failed.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum NvmlError {
     /// The library is missing, or its initialization failed.
@@ -63,31 +64,31 @@ pub(crate) enum NvmlError {
     /// The library returned an error.
     #[error("NVML cannot read {what}: {reason}")]
     Query {
-        /// The object of the query.
+        /// What the query asked for.
         what: &'static str,
-        /// The library's message.
+        /// The library's error message.
         reason: String,
     },
-    /// The driver can't reach the GPU any more.
+    /// The driver can't reach the GPU with this UUID any more.
     #[error("GPU {0} is lost")]
     Lost(String),
 }
 
-/// NVML's queries.
+/// Queries to NVML.
 pub(crate) trait Nvml: Send + Sync {
-    /// The UUIDs of all GPUs, each followed by those of its MIG slices, in the form that
-    /// CUDA_VISIBLE_DEVICES takes: `GPU-…`, `MIG-…`.
+    /// Returns the UUIDs of all GPUs. Each GPU is followed by its MIG slices. The format is that of
+    /// CUDA_VISIBLE_DEVICES: `GPU-…` or `MIG-…`.
     fn uuids(&self) -> Result<Vec<String>, NvmlError>;
 
-    /// The memory in use on one GPU or slice now. May take some milliseconds.
+    /// Returns the memory in use on a GPU or MIG slice. This may take a few milliseconds.
     fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError>;
 
-    /// Subscribes to the faults of all GPUs from now on.
+    /// Subscribes to future faults of all GPUs.
     fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError>;
 }
 
 /// A subscription to GPU faults.
 pub(crate) trait FaultSource: Send {
-    /// Waits for the next fault, for at most a second. `None` if there was no fault in that time.
+    /// Waits up to a second for the next fault. Returns `None` if there was no fault in that time.
     fn next(&mut self) -> Result<Option<Fault>, NvmlError>;
 }

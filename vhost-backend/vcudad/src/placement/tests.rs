@@ -1,4 +1,4 @@
-//! Tests of placement: which GPUs are chosen, and which VMs are refused.
+//! Tests for placement: which GPUs are chosen, and which VMs are refused.
 
 use proptest::prelude::*;
 
@@ -56,7 +56,7 @@ fn a_vm_that_does_not_fit_is_refused_with_the_numbers() {
         error.to_string(),
         "3G does not fit: GPU 0 has 2G left to promise. Lower memory.max, or raise memory.overcommit"
     );
-    // Sizes that are equal when rounded to three digits are printed exactly.
+    // Sizes that look the same when rounded to three digits are printed exactly.
     let rooms = [room(0, 3 * GIB - 1, 0, 0)];
     let says = place(&rooms, &any(1), &demand(3 * GIB + 2, 0)).unwrap_err().to_string();
     assert!(says.contains("3221225474 bytes") && says.contains("3221225471 bytes"), "{says}");
@@ -81,7 +81,7 @@ fn guarantees_add_up_to_at_most_the_whole_gpu() {
     assert_eq!((error.field(), error.is_full()), ("compute.min", true));
     let says = error.to_string();
     assert!(says.contains("30.01% does not fit: GPU 0 has 30% left to guarantee"), "{says}");
-    // A GPU takes any number of VMs without a guarantee, even if it has promised too much time.
+    // VMs without a guarantee fit on any GPU, even if more time is guaranteed than the GPU has.
     capacities[0].time_promised = 12_000;
     assert!(place(&capacities, &any(1), &demand(1, 0)).is_ok());
 }
@@ -106,8 +106,8 @@ fn a_room() -> impl Strategy<Value = Capacity> {
 }
 
 proptest! {
-    /// A placed VM gets the requested number of different healthy GPUs, each with room. A VM that
-    /// requests any GPU is refused only if too few GPUs have room.
+    /// A placed VM gets the requested number of different healthy GPUs, and each of them has room
+    /// for it. A VM that requests `any` is refused only if too few GPUs have room.
     #[test]
     fn placement_keeps_its_promises(
         capacities in prop::collection::vec(a_room(), 1..8),
