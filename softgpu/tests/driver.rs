@@ -182,7 +182,7 @@ fn test_virtual_memory_maps_at_fixed_addresses() {
     assert_eq!(again, handle);
     ok!(cuMemRelease(handle));
     ok!(cuMemUnmap(at, SIZE));
-    // Memory outlives its mapping, and can be mapped again at another address.
+    // Physical memory outlives its mapping, and can be mapped again at another address.
     let other = WINDOW + (1 << 40);
     ok!(cuMemMap(other, SIZE, 0, handle, 0));
     ok!(cuMemSetAccess(other, SIZE, &access, 1));
@@ -332,7 +332,7 @@ fn test_names_and_entry_points() {
     let (mut found, mut status) = (std::ptr::null(), 9);
     ok!(cuGetProcAddress_v2(c"cuMemAlloc".as_ptr(), &mut found, 12000, 0, &mut status));
     assert_eq!((found, status), (cuMemAlloc_v2 as *const c_void, 0));
-    // NVIDIA's driver has this function, so the lookup succeeds.
+    // softgpu exports every function in NVIDIA's driver, so this lookup succeeds.
     ok!(cuGetProcAddress_v2(c"cuGraphCreate".as_ptr(), &mut found, 12000, 0, &mut status));
     assert!(!found.is_null());
     ok!(cuGetProcAddress_v2(c"cuNothing".as_ptr(), &mut found, 12000, 0, &mut status));

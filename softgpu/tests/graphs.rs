@@ -224,7 +224,7 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuGraphLaunch(exec, stream));
     ok!(cuStreamSynchronize(stream));
     assert_eq!(word(at), 3);
-    // Update with the original graph, which hasn't changed.
+    // Update the executable graph from its original graph, which hasn't changed.
     let mut info = [9; 3];
     ok!(cuGraphExecUpdate_v2(exec, graph, &mut info));
     ok!(cuGraphLaunch(exec, stream));

@@ -24,7 +24,8 @@ impl From<&Stream> for capture::Stream {
     }
 }
 
-/// Returns whether a stream is being captured. If so, its work must go to [`push`].
+/// Returns whether a stream is being captured. If it is, the caller must pass its operation to
+/// [`push`] instead of executing it.
 #[inline]
 pub(crate) fn captured(stream: &Stream) -> CuResult<bool> {
     GRAPHS.captures_stream(|| Ok(stream.into()))
@@ -35,13 +36,14 @@ pub(crate) fn push(stream: &Stream, op: Op) -> CuResult {
     GRAPHS.push(&stream.into(), op).map(drop)
 }
 
-/// Fails if an active capture forbids calls that CUDA considers potentially unsafe.
+/// Fails if an active stream capture forbids calls that CUDA considers potentially unsafe during a
+/// capture.
 pub(crate) fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Software>()
 }
 
-/// Fails if a stream is being captured. For calls that NVIDIA's driver can capture and softgpu
-/// can't.
+/// Fails if a stream is being captured. Called by functions that NVIDIA's driver can capture but
+/// softgpu can't.
 pub(crate) fn unsupported_on(stream: &Stream, name: &str) -> CuResult {
     if captured(stream)? {
         // The captured graph would lack this call, so invalidate the capture.

@@ -66,7 +66,7 @@ impl Copy {
             let known = memory::known(rows.address, span);
             let bad = match side {
                 Side::Device => !known,
-                // Invalid if the range starts in an allocation but extends beyond it.
+                // Reject a range that starts in an allocation but extends beyond it.
                 Side::Any => !known && memory::find(rows.address).is_some(),
                 Side::Host => false,
             };
@@ -83,7 +83,7 @@ impl Copy {
             let from = (self.from.address + row * self.from.pitch) as *const u8;
             let to = (self.to.address + row * self.to.pitch) as *mut u8;
             // SAFETY: device memory was checked, and the copy's creator guarantees that host memory
-            // is valid. The two may overlap.
+            // is valid. The two ranges may overlap, which `copy` allows.
             unsafe { std::ptr::copy(from, to, self.width) };
         }
     }
@@ -177,7 +177,8 @@ fn side(kind: CUmemorytype, host: u64, device: u64) -> CuResult<(u64, Side)> {
 }
 
 impl Copy {
-    /// Describes the copy in a graph node. Copies of more than one slice aren't supported.
+    /// Describes the copy that a graph node's parameters ask for. Copies of more than one slice
+    /// aren't supported.
     ///
     /// # Safety
     ///
@@ -237,7 +238,7 @@ fn rows(
     Ok(Rows { address, pitch: pitch as u64 })
 }
 
-/// Copies a rectangle, and waits for the copy if `wait` is set and one side is host memory.
+/// Copies a rectangle. If `wait` is set and either side is host memory, waits for the copy.
 ///
 /// # Safety
 ///
@@ -326,7 +327,7 @@ impl Fill {
         let Self { to, pitch, value, size, width, height } = *self;
         for row in 0..height {
             let start = to + (row * pitch) as u64;
-            // SAFETY: the interval was checked to be accessible and aligned.
+            // SAFETY: `check` has verified that the rectangle is accessible and aligned.
             unsafe {
                 match size {
                     1 => std::slice::from_raw_parts_mut(start as *mut u8, width).fill(value as u8),

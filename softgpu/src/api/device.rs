@@ -18,10 +18,10 @@ fn pci_name(device: &Device) -> String {
     format!("0000:{:02X}:00.0", pci_bus(device))
 }
 
-/// Returns a device attribute. Devices support fewer features than real GPUs of the same compute
-/// capability.
+/// Returns the value of a device attribute. softgpu's devices support fewer features than real GPUs
+/// of the same compute capability.
 fn attribute(device: &Device, which: A) -> Option<i32> {
-    // The nonzero attributes.
+    // Attributes with a constant, nonzero value.
     const VALUES: &[(A, i32)] = &[
         (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024),
@@ -86,7 +86,7 @@ fn attribute(device: &Device, which: A) -> Option<i32> {
     if let Some((_, value)) = VALUES.iter().find(|(attribute, _)| *attribute == which) {
         return Some(*value);
     }
-    // All other attributes of CUDA 13 are 0.
+    // All other attributes in CUDA 13 are 0.
     (1..A::CU_DEVICE_ATTRIBUTE_MAX.0).contains(&which.0).then_some(0)
 }
 

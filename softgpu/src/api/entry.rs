@@ -19,7 +19,8 @@ pub(crate) use entries;
 pub(crate) struct EntryPoint;
 
 impl cuda_api::entries::EntryPoint for EntryPoint {
-    /// Whether a null stream means the calling thread's default stream.
+    /// Whether a null stream means the calling thread's default stream instead of the legacy
+    /// default stream.
     type NullStream = bool;
 
     const LEGACY: bool = false;
@@ -32,8 +33,8 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
     }
 }
 
-/// Logs an unsupported function's name the first time it is called, and returns the error for the
-/// program.
+/// Logs the name of an unsupported function the first time it is called, and returns the error code
+/// for the program.
 pub(crate) fn unsupported(name: &str) -> CUresult {
     static SEEN: Mutex<BTreeSet<String>> = Mutex::new(BTreeSet::new());
     if crate::log::enabled()

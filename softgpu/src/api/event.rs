@@ -25,8 +25,9 @@ pub(crate) fn named(event: CUevent) -> CuResult<Arc<Event>> {
     EVENTS.get(event as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
-/// Records an event in a stream. In a captured stream, the event only marks a position unless
-/// `flags` makes it external. Every run of the graph then records it.
+/// Records an event in a stream. In a stream that is being captured, the event only marks a
+/// position in the capture. If `flags` says that the event is external, the call instead adds a
+/// node that records the event whenever the graph runs.
 pub(crate) fn record(event: CUevent, stream: &Stream, flags: c_uint) -> CuResult {
     let handle = event as usize;
     let event = named(event)?;

@@ -100,8 +100,9 @@ impl Library for Software {
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 
-    /// Returns the cooperative attribute. All others (access windows, priorities, early starts)
-    /// affect only timing and aren't stored.
+    /// Returns the value of a kernel node's attribute. softgpu stores only the cooperative
+    /// attribute, because the others, such as access-policy windows and priorities, affect only
+    /// timing.
     fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
         if which != COOPERATIVE {
             return Err(CuError::NOT_SUPPORTED);
@@ -126,7 +127,7 @@ impl Library for Software {
     }
 
     unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {
-        // SAFETY: the caller makes the same guarantee.
+        // SAFETY: the caller guarantees that host addresses are valid whenever the copy runs.
         unsafe { Copy::of_node(params) }
     }
 
@@ -219,8 +220,9 @@ fn launch(exec: &Exec, stream: &Stream) {
                 Some(Op::Record(..)) => {
                     cells.next().into_iter().for_each(|cell| cell.store(now(), Ordering::Release));
                 }
-                // softgpu runs nodes in sequence, so events recorded by this launch are recorded
-                // before any wait for them.
+                // Don't wait for an event that this launch records. softgpu runs nodes in sequence,
+                // so a wait that follows the record is already satisfied. The event's position is
+                // the end of this launch, so waiting for it here would never end.
                 Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
                     event.wait();
                 }

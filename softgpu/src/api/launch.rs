@@ -27,14 +27,14 @@ use crate::state::stream::{Stream, lookup};
 
 /// The flags that the occupancy functions accept.
 const OCCUPANCY_FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
-/// Maximum number of blocks per multiprocessor in a cooperative launch.
+/// Maximum number of blocks per multiprocessor for which a cooperative launch is accepted.
 const COOPERATIVE_BLOCKS: u64 = 32;
 /// Size of a cooperative grid's workspace in bytes.
 const WORKSPACE: u64 = 4096;
 
 /// Maximum number of key-value pairs read from `extra`.
 const EXTRA_PAIRS_MAX: usize = 8;
-/// Marks the end of `extra`. The keys of its pairs follow.
+/// Key that marks the end of `extra`. The two keys that may precede it follow.
 const EXTRA_END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const EXTRA_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
@@ -283,7 +283,7 @@ unsafe fn launch_ex(
                 // SAFETY: as above.
                 event = Some(unsafe { value.launchCompletionEvent }.event);
             }
-            // Other attributes (access windows, priorities, early starts) affect only timing.
+            // Other attributes, such as access-policy windows and priorities, affect only timing.
             _ => {}
         }
     }
@@ -315,7 +315,8 @@ fn named(handle: CUfunction) -> CuResult<Arc<Function>> {
     super::module::function(handle.cast())
 }
 
-/// Finds the block size with the most resident threads, and the grid size that fills the device.
+/// Finds the block size that gives the most resident threads, and the grid size that fills the
+/// device with blocks of that size.
 ///
 /// # Safety
 ///
@@ -451,7 +452,7 @@ entries! {
         function: CUfunction,
         _config: In<CUlaunchConfig>,
     ) {
-        // Every cluster has one block.
+        // softgpu supports only clusters of one block, so this counts blocks.
         let function = named(function)?;
         let processors = function.context().device()?.processors;
         to.set(occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int)

@@ -184,8 +184,8 @@ entries! {
 
     fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: Out<usize>, size: Out<usize>) {
         kernel(handle)?;
-        // The parameter layout is the same in every context, so any context will do for loading the
-        // code.
+        // The parameter layout is the same in every context, so the code can be loaded into any
+        // context.
         let function = function_of(handle as usize, || current().or_else(|_| primary(0)))?;
         parameter(&function, n, to, size)
     }

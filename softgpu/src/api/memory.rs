@@ -39,7 +39,7 @@ fn free(address: CUdeviceptr) -> CuResult {
     if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
         return Err(CuError::INVALID_VALUE);
     }
-    // Running kernels may still use the memory.
+    // Wait for running kernels, which may still use the memory.
     match by_handle(found.context_handle) {
         Ok(owner) => owner.synchronize(),
         Err(_) => context.synchronize(),
@@ -139,7 +139,7 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
             Value::Long(found.size)
         }
         P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
-        // These are booleans, but cudart reads four bytes.
+        // These attributes are booleans, but cudart reads four bytes.
         P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | P::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(0),
         P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
@@ -282,7 +282,8 @@ entries! {
     fn cuMemHostGetFlags(to: Out<c_uint>, address: *mut c_void) {
         current()?;
         match memory::find(address as u64).map(|a| a.memory) {
-            // All host memory is portable and mapped, regardless of the flags.
+            // All host memory is portable and mapped into the device's address space, regardless of
+            // the flags.
             Some(Memory::Host(flags)) => {
                 to.set(flags | CU_MEMHOSTALLOC_PORTABLE | CU_MEMHOSTALLOC_DEVICEMAP)
             }

@@ -32,7 +32,7 @@ struct LogBuffer {
 }
 
 impl Logs {
-    /// Reads the log options that a load call was given.
+    /// Reads the log options that were passed to a function that loads code.
     ///
     /// # Safety
     ///
@@ -74,8 +74,8 @@ impl Logs {
         Self { error: Some(LogBuffer { text: unsafe { buffer.array(size) }, size, sizes }) }
     }
 
-    /// Converts the result of a load for the program. If the load failed, first writes the message
-    /// to the program's log buffer.
+    /// Converts the result of loading code to the result that the API returns. If loading failed,
+    /// first writes the error message to the program's log buffer.
     pub(crate) fn report<T>(&self, result: Result<T, LoadError>) -> CuResult<T> {
         let text = result.as_ref().err().map_or("", |error| error.text.as_str());
         if let Some(log) = &self.error {
@@ -147,8 +147,8 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
         code.local as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
-        // PTX isn't compiled, so there is no real count. With 32 registers or fewer per thread, a
-        // block of the maximum size fits.
+        // PTX isn't compiled, so the real register count is unknown. Reporting 32 registers or
+        // fewer per thread lets a block of the maximum size fit on a multiprocessor.
         kernel.registers.min(32) as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PTX_VERSION) {
         function.loaded.program.target

@@ -31,8 +31,8 @@ const USED_HIGH: A = A::CU_MEMPOOL_ATTR_USED_MEM_HIGH;
 
 struct Pool {
     ordinal: i32,
-    /// The values that the program has set, indexed by attribute. They have no effect because a
-    /// pool doesn't retain free memory.
+    /// Values that the program has set, indexed by attribute. They have no effect because a pool
+    /// doesn't retain free memory.
     attributes: [AtomicU64; A::CU_MEMPOOL_ATTR_USED_MEM_HIGH.0 as usize + 1],
     default: bool,
 }

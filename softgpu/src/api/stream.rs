@@ -39,7 +39,8 @@ fn destroy(handle: CUstream) -> CuResult {
     crate::state::device::driver()?;
     let stream = STREAMS.remove(handle as usize).ok_or(CuError::INVALID_HANDLE)?;
     capture::GRAPHS.forget_stream(capture::key(&stream));
-    // Queued work still runs, and other streams can still wait for it.
+    // Keep the queue in the context until its work is done, so that other streams can still wait
+    // for it.
     let (context, queue) = (stream.context.clone(), stream.queue.clone());
     if queue.idle() {
         context.forget_queue(&queue);
@@ -59,7 +60,7 @@ pub(crate) fn synchronize(stream: &Stream) -> CuResult {
 
 /// A callback with its argument, to be called on the stream's thread.
 struct Callback<F>(F, *mut c_void);
-// SAFETY: the program passes the pointer so that another thread can use it.
+// SAFETY: the program provides the pointer for use by the stream's thread.
 unsafe impl<F> Send for Callback<F> {}
 
 type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);

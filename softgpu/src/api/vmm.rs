@@ -21,7 +21,7 @@ use crate::state::handles::{Kind, Table};
 use crate::state::memory::{self, Memory};
 use crate::state::primary;
 
-/// Addresses and sizes must be multiples of this.
+/// Size in bytes of which all addresses and sizes must be multiples.
 const GRANULARITY: u64 = 2 << 20;
 const HANDLE_FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 
@@ -57,7 +57,7 @@ struct Mapping {
 
 #[derive(Default)]
 struct Space {
-    /// Reserved address ranges: size by start.
+    /// The size of each reserved address range, by start address.
     reserved: BTreeMap<u64, u64>,
     mapped: BTreeMap<u64, Mapping>,
 }
@@ -81,7 +81,7 @@ impl Space {
         (address < start + mapping.size).then_some((*start, mapping))
     }
 
-    /// Returns the starts of the mappings that exactly cover an interval.
+    /// Returns the start addresses of the mappings that exactly cover an interval.
     fn cover(&self, start: u64, size: u64) -> Option<Vec<u64>> {
         let (mut at, mut starts) = (start, Vec::new());
         let end = start.checked_add(size)?;
@@ -96,7 +96,8 @@ impl Space {
     }
 }
 
-/// Reserves address space by mapping inaccessible memory, at any address if `address` is 0.
+/// Reserves address space by mapping inaccessible memory. If `address` is 0, Linux chooses the
+/// address. `fixed` is an mmap flag such as MAP_FIXED, or 0.
 fn reserve(address: u64, size: u64, fixed: i32) -> CuResult<u64> {
     let len = usize::try_from(size).map_err(|_| CuError::OUT_OF_MEMORY)?;
     // SAFETY: with MAP_FIXED, the range is one of this module's mappings. Otherwise, mmap doesn't
@@ -156,7 +157,7 @@ fn named(handle: c_ulonglong) -> CuResult<Arc<Physical>> {
     PHYSICAL.get(handle as usize).ok_or(CuError::INVALID_VALUE)
 }
 
-/// Waits for kernels that may use memory about to be unmapped.
+/// Waits for running kernels, which may be using memory that is about to be unmapped.
 fn wait_for_kernels() {
     if let Some(context) = current_if_any() {
         context.synchronize();

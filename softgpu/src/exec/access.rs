@@ -93,8 +93,9 @@ impl Warp {
         Ok((addresses, space))
     }
 
-    /// Checks the lanes' accesses to global memory. Tries the span that contains them all first,
-    /// then each access.
+    /// Fails if one of the lanes' accesses to global memory isn't allowed or aligned. To save time,
+    /// this first checks the span that contains all accesses, and checks each access only if that
+    /// fails.
     fn check(
         block: &mut BlockState<'_>,
         addresses: &Lanes,

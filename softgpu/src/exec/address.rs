@@ -22,7 +22,7 @@ fn window(space: Space) -> u64 {
     }
 }
 
-/// Splits a generic address into its state space and the offset in it.
+/// Splits a generic address into its state space and the offset in that space.
 pub(crate) fn resolve(address: u64) -> Result<(Space, u64), Fault> {
     let low = address & ((1 << WINDOW_SHIFT) - 1);
     match address >> WINDOW_SHIFT {

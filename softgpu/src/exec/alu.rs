@@ -94,7 +94,8 @@ pub fn mul_int(part: Part, ty: Ty) -> Option<BinFn> {
     }
 }
 
-/// Returns the function for 24-bit multiplication.
+/// Returns the function for 24-bit multiplication, which keeps the upper or lower 32 bits of the
+/// 48-bit product.
 pub fn mul24(hi: bool, ty: Ty) -> Option<BinFn> {
     Some(match (hi, ty) {
         (false, Ty::U32) => bin!(|a, b| u64::from(((a & 0xff_ffff) * (b & 0xff_ffff)) as u32)),
@@ -172,7 +173,7 @@ pub fn neg_abs(op: &str, ty: Ty, flush: bool) -> Option<UnFn> {
     })
 }
 
-/// Returns a function that copies the low `bits` bits.
+/// Returns a function that copies the low `bits` bits of its operand.
 pub fn mov(bits: u32) -> UnFn {
     match bits {
         8 => un!(|a| a & 0xff),

@@ -11,7 +11,7 @@ fn half_add(format: Small, a: u64, b: u64) -> u64 {
     u64::from(format.encode(Mode::Nearest, sum))
 }
 
-/// Computes the new value from the old value and the operands.
+/// Returns the new value that an atomic operation computes from the old value and the operands.
 pub fn apply(op: AtomicOp, size: u8, old: u64, b: u64, c: u64) -> u64 {
     let cut = |v: u64| match size {
         2 => v & 0xffff,

@@ -7,8 +7,9 @@ use super::round::Mode;
 use crate::ptx::ir::{BinFn, TernFn, UnFn};
 use crate::ptx::types::Ty;
 
-/// Returns the position of the most significant bit that differs from the sign, or 0xffffffff if
-/// there is none. With `shift`, returns the shift that moves this bit to the top.
+/// Returns the position of the most significant bit that differs from the sign bit, or 0xffffffff
+/// if there is none. With `shift`, returns how far the value must be shifted left to move this bit
+/// to the top.
 fn bfind(value: u64, signed: bool, bits: u32, shift: bool) -> u64 {
     let value = if signed && value >> (bits - 1) & 1 == 1 { !value } else { value };
     let value = if bits == 64 { value } else { value & ((1 << bits) - 1) };
@@ -73,7 +74,7 @@ pub fn bfe(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Returns a function that packs a field's start and length.
+/// Returns a function that packs the start and length of a bit field into one operand for [`bfi`].
 pub fn field() -> BinFn {
     bin!(|a, b| (a & 0xff) | (b & 0xff) << 8)
 }
@@ -131,7 +132,7 @@ pub fn szext(ty: Ty, clamp: bool) -> Option<BinFn> {
     })
 }
 
-/// Returns the function for `fns`, which finds the n-th set bit.
+/// Returns the function for `fns`, which finds the n-th set bit from a given position.
 pub fn fns() -> TernFn {
     fn find(mask: u32, base: u32, offset: i32) -> u64 {
         if base >= 32 {
@@ -189,7 +190,8 @@ pub fn prmt(how: Option<&str>) -> Option<TernFn> {
     })
 }
 
-/// Returns the function for a funnel shift.
+/// Returns the function for a funnel shift. With `wrap`, the shift amount is taken modulo 32.
+/// Otherwise, it is clamped to 32.
 pub fn shf(left: bool, wrap: bool) -> TernFn {
     fn both(a: u64, b: u64) -> u64 {
         (a & 0xffff_ffff) | b << 32
@@ -204,7 +206,7 @@ pub fn shf(left: bool, wrap: bool) -> TernFn {
     }
 }
 
-/// Returns the function for `sad`, which adds an absolute difference to the third operand.
+/// Returns the function for `sad`, which adds the absolute difference of two operands to a third.
 pub fn sad(ty: Ty) -> Option<TernFn> {
     Some(match ty {
         Ty::U16 => tern!(|a, b, c| u64::from((a as u16).abs_diff(b as u16).wrapping_add(c as u16))),
@@ -217,7 +219,8 @@ pub fn sad(ty: Ty) -> Option<TernFn> {
     })
 }
 
-/// Returns the function for `slct`, which selects an operand by the sign of the third.
+/// Returns the function for `slct`, which returns the first operand if the third one isn't
+/// negative, and the second one otherwise.
 pub fn slct(selector: Ty) -> Option<TernFn> {
     Some(match selector {
         Ty::S32 => tern!(|a, b, c| if c as i32 >= 0 { a } else { b }),
@@ -250,7 +253,7 @@ fn dot2(a: u64, b: u64, c: u64, signed: [bool; 2], first: u32) -> u64 {
     u64::from(sum)
 }
 
-/// Returns the function for a dot product of four bytes.
+/// Returns the function for the dot product of two vectors of four bytes.
 pub fn dp4a(signed: [bool; 2]) -> TernFn {
     match signed {
         [false, false] => tern!(|a, b, c| dot4(a, b, c, [false, false])),
@@ -260,7 +263,8 @@ pub fn dp4a(signed: [bool; 2]) -> TernFn {
     }
 }
 
-/// Returns the function for a dot product of two halfwords and two bytes.
+/// Returns the function for the dot product of two halfwords of one operand and two bytes of the
+/// other: the upper bytes with `hi`, and the lower bytes otherwise.
 pub fn dp2a(signed: [bool; 2], hi: bool) -> TernFn {
     match (signed, hi) {
         ([false, false], false) => tern!(|a, b, c| dot2(a, b, c, [false, false], 0)),
@@ -274,7 +278,8 @@ pub fn dp2a(signed: [bool; 2], hi: bool) -> TernFn {
     }
 }
 
-/// Returns a function that extracts `width` bits from a position.
+/// Returns a function that extracts `width` bits from the first operand at the position in the
+/// second.
 pub fn extract(width: u32) -> Option<BinFn> {
     Some(match width {
         8 => bin!(|a, b| (a >> (b & 63)) & 0xff),
@@ -285,7 +290,8 @@ pub fn extract(width: u32) -> Option<BinFn> {
     })
 }
 
-/// Returns a function that inserts `width` bits at a position.
+/// Returns a function that inserts `width` bits of the second operand into the first at the
+/// position in the third. The first operand must be 0 there.
 pub fn insert(width: u32) -> Option<TernFn> {
     Some(match width {
         8 => tern!(|a, b, c| a | (b & 0xff) << (c & 63)),
@@ -321,7 +327,8 @@ pub fn pack_halves(dst: Ty, mode: Mode, relu: bool) -> Option<BinFn> {
     })
 }
 
-/// Returns a single function for a multiply-add, for the variants that compilers emit most.
+/// Returns one function that does both steps of a multiply-add, or `None` for a variant that
+/// compilers rarely emit.
 pub fn mad(part: Part, ty: Ty) -> Option<TernFn> {
     Some(match (part, ty) {
         (Part::Lo, Ty::S32 | Ty::U32) => {

@@ -8,7 +8,7 @@ use super::warp::{Turn, Warp};
 /// Number of instructions that a warp runs before it's the next warp's turn.
 const WARP_TURN: u32 = 16384;
 
-/// A block and its warps. It runs in steps.
+/// A block and its warps. Each call of [`Self::step`] runs a part of the block.
 pub struct Block<'l> {
     state: BlockState<'l>,
     warps: Vec<Warp>,
@@ -16,7 +16,7 @@ pub struct Block<'l> {
 }
 
 impl<'l> Block<'l> {
-    /// Creates the state for running the grid's blocks one after another.
+    /// Creates the state, which can run any number of the grid's blocks one after another.
     pub fn new(launch: &'l Launch, worker: u32) -> Self {
         Self { state: BlockState::new(launch, worker), warps: Vec::new(), turns: Vec::new() }
     }
@@ -54,7 +54,8 @@ impl<'l> Block<'l> {
         if done || progress {
             self.state.stuck = false;
         } else if self.state.stuck {
-            // Deadlock: threads are waiting for a barrier that no remaining thread can complete.
+            // Deadlock: all remaining threads are waiting for a barrier that none of them can
+            // complete.
             return Err(Fault::LaunchFailed);
         } else {
             self.state.stuck = true;

@@ -19,7 +19,7 @@ pub(crate) struct BarrierState {
     /// Number of arrived threads whose predicate is set. `asked` counts all arrived threads.
     pub(crate) set: u32,
     pub(crate) asked: u32,
-    /// `set` and `asked` at the last completion.
+    /// Values of `set` and `asked` when the barrier last completed.
     pub(crate) last_set: u32,
     pub(crate) last_asked: u32,
 }
@@ -28,15 +28,15 @@ pub(crate) struct BarrierState {
 pub struct BlockState<'l> {
     pub(crate) launch: &'l Launch,
     pub(crate) index: [u32; 3],
-    /// Index of the host thread that runs the block.
+    /// Index of the simulated multiprocessor that runs the block, which kernels read as `%smid`.
     pub(crate) worker: u32,
     view: View<'l>,
     /// The block's shared memory, stored as 16-byte words for alignment.
     shared: Vec<u128>,
     pub(crate) barriers: [BarrierState; 16],
     live: u32,
-    /// Whether no warp can run. If so, lanes that wait for other lanes in their warp continue
-    /// without them.
+    /// Whether no warp in the block can run. If so, lanes that wait for other lanes in their warp
+    /// continue without them.
     pub(crate) stuck: bool,
 }
 
@@ -68,7 +68,7 @@ impl<'l> BlockState<'l> {
         self.view.allows(address, bytes, write)
     }
 
-    /// Returns how many times barriers have completed in this block.
+    /// Returns the total number of barrier completions in this block.
     pub(crate) fn completed(&self) -> u64 {
         self.barriers.iter().map(|b| b.turn).sum()
     }

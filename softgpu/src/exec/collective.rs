@@ -120,8 +120,8 @@ impl Warp {
         Ok(Next::Wait)
     }
 
-    /// Stores a completed barrier's results for a group that was waiting for it, and lets the group
-    /// continue.
+    /// Stores a completed barrier's results in the registers of a group that was waiting for the
+    /// barrier, and lets the group continue.
     pub(crate) fn passed(&mut self, block: &BlockState<'_>, group: &mut Group, id: usize) {
         let code = &block.launch.program.code;
         if let Op::Barrier(barrier) = &code[group.pc as usize].op {

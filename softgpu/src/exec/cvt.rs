@@ -109,8 +109,8 @@ impl Cvt {
         }
     }
 
-    /// Returns a vectorized function for the conversion, if it's one of those that compilers emit
-    /// most.
+    /// Returns a vectorized function for the conversion, or `None` for a conversion that compilers
+    /// rarely emit.
     pub fn fast(&self) -> Option<UnFn> {
         if self.sat || self.ftz || self.relu {
             return None;

@@ -10,7 +10,7 @@ use crate::ptx::types::Ty;
 pub struct Float {
     /// Rounding mode.
     pub mode: Mode,
-    /// Whether to flush subnormals.
+    /// Whether to flush subnormals to zero.
     pub ftz: bool,
     /// Whether to clamp to [0, 1].
     pub sat: bool,

@@ -55,7 +55,7 @@ impl Grid {
         Ok(())
     }
 
-    /// Runs all blocks in turns, so that they can wait for each other.
+    /// Runs all blocks in turns on this thread, so that blocks can wait for each other.
     fn together(&self) {
         let mut blocks = Vec::new();
         for index in 0..self.launch.blocks() {
@@ -118,8 +118,8 @@ pub fn run(launch: Launch) -> Result<(), Fault> {
                 let grid = grid.clone();
                 pool.spawn(move || {
                     {
-                        // The grid may have finished without this helper, and nothing would wait
-                        // for it then.
+                        // If the grid has already finished, its thread no longer waits for helpers,
+                        // so this helper must not start.
                         let mut helpers =
                             grid.helpers.lock().unwrap_or_else(PoisonError::into_inner);
                         if grid.finished() {

@@ -31,8 +31,8 @@ pub struct Range {
     pub writable: bool,
 }
 
-/// All accessible intervals, sorted. Readers keep a copy of the table, and refresh it only when
-/// they don't find an address in it.
+/// All intervals that kernels may access, sorted. Readers keep a copy of the table, and refresh the
+/// copy only when they don't find an address in it.
 #[derive(Debug, Default)]
 pub struct Ranges {
     table: RwLock<Arc<Vec<Range>>>,
@@ -40,7 +40,7 @@ pub struct Ranges {
 }
 
 impl Ranges {
-    /// Creates the set of intervals from a sorted table.
+    /// Creates the table from a sorted list of intervals.
     pub const fn new(table: Arc<Vec<Range>>) -> Self {
         Self { table: RwLock::new(table), generation: AtomicU64::new(1) }
     }
@@ -181,7 +181,7 @@ mod tests {
         ranges.remove(120, 130);
         assert!(!ranges.covers(100, 100));
         assert!(ranges.covers(130, 170));
-        // A view refreshes its copy when it doesn't find an address.
+        // A view refreshes its copy of the table when it doesn't find an address.
         ranges.insert(Range { start: 1000, end: 1001, writable: true });
         assert!(view.allows(1000, 1, true));
         assert!(!view.allows(u64::MAX, 2, false));

@@ -4,7 +4,7 @@ use std::ffi::CString;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, PoisonError};
 
-/// Maximum length of one formatted conversion.
+/// Maximum length of the output of one conversion specification, in bytes.
 const LONGEST: usize = 4096;
 
 /// A context's output that hasn't been printed yet.
@@ -134,7 +134,7 @@ pub fn format<E>(
                 });
             }
             other => {
-                // An unknown conversion is printed unchanged.
+                // Print an unknown conversion specification unchanged.
                 out.extend_from_slice(&spec);
                 if other != 0 {
                     out.push(other);

@@ -125,7 +125,8 @@ pub fn fma_f32(mode: Mode, a: f32, b: f32, c: f32) -> f32 {
     if mode == Mode::Nearest {
         return a.mul_add(b, c);
     }
-    // The product is exact in a double. Rounding the sum to odd keeps the final rounding correct.
+    // The product is exact in a double. Rounding the sum to odd makes the second rounding, to a
+    // single, correct.
     let product = f64::from(a) * f64::from(b);
     f64_to_f32(mode, add_odd(product, f64::from(c)))
 }

@@ -36,12 +36,12 @@ pub(crate) struct Frame {
 pub(crate) enum State {
     /// The group can run.
     Ready,
-    /// At its current instruction, the group is waiting for other lanes in the warp.
+    /// The group is waiting at its current instruction for other lanes in the warp.
     Warp,
-    /// The group was in state `Warp`, but continues without the other lanes.
+    /// The group was waiting in state `Warp`, but must now continue without the other lanes.
     Forced,
-    /// The group is waiting for a barrier of the block to complete. `turn` is the barrier's count
-    /// of completions when the group arrived.
+    /// The group is waiting for one of the block's barriers to complete. `turn` is the number of
+    /// times that the barrier had completed when the group arrived.
     Barrier { id: usize, turn: u64 },
 }
 
@@ -51,7 +51,7 @@ pub(crate) struct Group {
     pub(crate) mask: u32,
     pub(crate) pc: u32,
     pub(crate) state: State,
-    /// Whether the group has run for a long time, so that other groups run first.
+    /// Whether the group has run for a long time and must let other groups run first.
     patient: bool,
     /// Index of the function that the group is executing.
     pub(crate) function: u32,
@@ -88,7 +88,8 @@ pub struct Warp {
     pub(crate) index: u32,
     /// Mask of the lanes that haven't exited.
     pub(crate) live: u32,
-    /// Mask of the lanes that the block's size gives this warp.
+    /// Mask of the lanes that started with a thread. In a block's last warp, some lanes may have
+    /// none.
     pub(crate) initial: u32,
     pub(crate) groups: Vec<Group>,
     pub(crate) regs: Vec<Lanes>,
@@ -299,9 +300,9 @@ impl Warp {
         }
     }
 
-    /// Releases groups in a warp where every group is waiting, and returns whether it released any.
-    /// Lanes may meet in `bar.warp.sync` at different program counters. Lanes that wait for lanes
-    /// that can't arrive continue without them.
+    /// Releases groups when all of the warp's groups are waiting, and returns whether it released
+    /// any. If all live lanes are at a `bar.warp.sync`, even at different program counters, they
+    /// all continue. Otherwise, groups that wait for lanes that can't arrive continue without them.
     fn release(&mut self, block: &BlockState<'_>) -> bool {
         let waiting = self.groups.iter().filter(|g| g.state == State::Warp);
         let Some(lowest) = waiting.clone().map(|g| g.pc).min() else { return false };
@@ -336,8 +337,8 @@ impl Warp {
             let Some(mut group) = self.select(block) else {
                 return Ok(if self.live == 0 { Turn::Done } else { Turn::Blocked });
             };
-            // The lowest program counter at which this group may merge with one at the same call
-            // depth.
+            // The lowest program counter at which this group may merge with another group at the
+            // same call depth.
             let limit = self
                 .groups
                 .iter()
@@ -399,7 +400,7 @@ impl Warp {
         *old = (*old & !mask) | (bits & mask);
     }
 
-    /// Copies the lanes in `mask` from the scratch register to a register.
+    /// Copies the lanes in `mask` from the scratch register `out` to a register.
     #[inline]
     fn put(&mut self, index: usize, mask: u32) {
         let register = &mut self.regs[index];
@@ -570,7 +571,8 @@ impl Warp {
                 self.copy(block, group, to, from, *size, *source, mask)?;
             }
             Op::Alloca { d, size, align } => {
-                // Give all lanes the size of the largest request.
+                // All lanes get the same stack space, so allocate the largest size that a lane
+                // requests.
                 let sizes = &self.regs[at(*size)];
                 let mut most = 0;
                 each_lane!(mask, i, {
@@ -606,8 +608,8 @@ impl Warp {
                     same |= u32::from(index[i] == wanted) << i;
                 });
                 if same != group.mask {
-                    // Lanes with a different index execute this instruction again, in another
-                    // group.
+                    // Lanes with a different index form another group, which executes this
+                    // instruction again.
                     let mut rest = group.clone();
                     rest.mask &= !same;
                     group.mask = same;
@@ -675,7 +677,8 @@ fn lop3(a: u64, b: u64, c: u64, table: u8) -> u64 {
     out & 0xffff_ffff
 }
 
-/// Adds or subtracts with carry. The carry of a subtraction is a borrow.
+/// Adds or subtracts with a carry, which is a borrow in a subtraction. Returns the result and the
+/// new carry.
 fn carried(a: u64, b: u64, carry: bool, subtract: bool, wide: bool) -> (u64, bool) {
     if wide {
         let wide = if subtract {

@@ -24,8 +24,9 @@ pub type TernFn = fn(&mut Lanes, &Lanes, &Lanes, &Lanes, u32);
 /// A comparison on a warp. Returns one bit per lane.
 pub type CmpFn = fn(&Lanes, &Lanes) -> u32;
 
-/// Position of the upper byte in generic addresses. If this byte is nonzero, it selects a window.
-/// Otherwise, the address is absolute.
+/// Bit position of the upper byte in generic addresses. If this byte is nonzero, it selects a state
+/// space or the program's functions, and the lower bytes are an offset. Otherwise, the address is
+/// an absolute address in global memory.
 pub const WINDOW_SHIFT: u32 = 56;
 /// Upper byte of generic addresses in shared memory.
 pub const WINDOW_SHARED: u64 = 1;
@@ -36,12 +37,12 @@ pub const WINDOW_PARAM: u64 = 4;
 /// Upper byte of function addresses.
 pub const WINDOW_CODE: u64 = 8;
 
-/// Returns the address that represents a function in a program's memory.
+/// Returns the address by which a program refers to the function with an index.
 pub fn code_address(index: u32) -> u64 {
     WINDOW_CODE << WINDOW_SHIFT | (u64::from(index) + 1) << 4
 }
 
-/// Returns the index of the function that an address represents.
+/// Returns the index of the function that an address refers to.
 pub fn function_at(address: u64) -> Option<u32> {
     let low = address & ((1 << WINDOW_SHIFT) - 1);
     (address >> WINDOW_SHIFT == WINDOW_CODE && low & 15 == 0 && (16..1 << 36).contains(&low))
@@ -51,9 +52,9 @@ pub fn function_at(address: u64) -> Option<u32> {
 /// The state space of a memory access.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Space {
-    /// Any space, depending on the address.
+    /// Any state space, determined by the address at run time.
     Generic,
-    /// Global and constant memory. Addresses are real addresses.
+    /// Global and constant memory. Addresses are host addresses.
     Global,
     /// The block's shared memory. Addresses are offsets.
     Shared,
@@ -100,7 +101,7 @@ pub struct Access {
     pub regs: Vec<Option<Slot>>,
 }
 
-/// The operation of an atomic or a reduction.
+/// The operation of an atomic or reduction instruction.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum AtomicOp {
@@ -110,7 +111,7 @@ pub enum AtomicOp {
     AddBf16,
     AddBf16x2,
     AddF32,
-    /// Adds singles in global memory, where the hardware flushes subnormals.
+    /// Adds singles in global memory, where the hardware flushes subnormals to zero.
     AddF32Flush,
     AddF64,
     MinS,
@@ -126,7 +127,7 @@ pub enum AtomicOp {
     Cas,
 }
 
-/// An atomic or a reduction.
+/// An atomic or reduction instruction.
 #[derive(Debug)]
 pub struct Atomic {
     /// The operation.
@@ -135,22 +136,22 @@ pub struct Atomic {
     pub at: Address,
     /// Operand size in bytes: 2, 4 or 8.
     pub size: u8,
-    /// The register for the old value.
+    /// The register that receives the old value.
     pub old: Option<Slot>,
-    /// The operand.
+    /// The register with the operand.
     pub b: Slot,
-    /// The third operand, which only `cas` uses.
+    /// The register with the last operand, which only `cas` uses.
     pub c: Slot,
 }
 
 /// The operation that combines a comparison's result with a predicate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum BoolOp {
-    /// `.and`
+    /// Logical AND.
     And,
-    /// `.or`
+    /// Logical OR.
     Or,
-    /// `.xor`
+    /// Logical exclusive OR.
     Xor,
 }
 
@@ -166,7 +167,7 @@ pub struct PredArg {
 /// A comparison that sets predicates.
 #[derive(Debug)]
 pub struct Setp {
-    /// The comparison.
+    /// The function that compares the operands.
     pub f: CmpFn,
     /// The predicate that receives the result.
     pub p: Option<Pred>,
@@ -183,11 +184,11 @@ pub struct Setp {
 /// A comparison that sets a register.
 #[derive(Debug)]
 pub struct SetReg {
-    /// The comparison.
+    /// The function that compares the operands.
     pub f: CmpFn,
     /// The destination register.
     pub d: Slot,
-    /// The value to write where the comparison holds.
+    /// The value to write to lanes where the comparison holds. Other lanes receive 0.
     pub ones: u64,
     /// The left operand.
     pub a: Slot,
@@ -234,11 +235,11 @@ pub enum BarrierKind {
 /// A barrier instruction for a block.
 #[derive(Debug)]
 pub struct Barrier {
-    /// The operation.
+    /// The action to perform.
     pub kind: BarrierKind,
     /// The register with the barrier's number, 0 to 15.
     pub id: Slot,
-    /// The register with the number of participating threads. All threads participate if absent.
+    /// The register with the number of participating threads. If absent, all threads participate.
     pub count: Option<Slot>,
     /// The predicate that a reduction reads.
     pub input: Option<PredArg>,
@@ -263,17 +264,17 @@ pub enum ShflMode {
 pub struct Shfl {
     /// How to select the source lane.
     pub mode: ShflMode,
-    /// The destination register.
+    /// The register that receives the source lane's value.
     pub d: Option<Slot>,
-    /// The predicate that receives whether the source lane is in range.
+    /// The predicate that is set if the source lane is in range.
     pub p: Option<Pred>,
-    /// The value.
+    /// The register with the value that other lanes may read.
     pub a: Slot,
-    /// The lane or distance.
+    /// The register with the source lane, or its distance from the reading lane.
     pub b: Slot,
-    /// The clamp value and segment mask.
+    /// The register with the clamp value and segment mask.
     pub c: Slot,
-    /// The participating lanes. The active lanes participate if absent.
+    /// The register with the mask of participating lanes. If absent, the active lanes participate.
     pub members: Option<Slot>,
 }
 
@@ -292,30 +293,30 @@ pub enum VoteKind {
 pub struct Vote {
     /// The function to compute.
     pub kind: VoteKind,
-    /// The destination register of a ballot.
+    /// The register that receives the result of a ballot.
     pub d: Option<Slot>,
-    /// The destination predicate of the other votes.
+    /// The predicate that receives the result of any other vote.
     pub p: Option<Pred>,
-    /// The predicate.
+    /// The predicate that the lanes vote with.
     pub input: PredArg,
-    /// The participating lanes. The active lanes participate if absent.
+    /// The register with the mask of participating lanes. If absent, the active lanes participate.
     pub members: Option<Slot>,
 }
 
-/// A search for equal values across a warp.
+/// A search for lanes with equal values in a warp.
 #[derive(Debug)]
 pub struct Match {
     /// Whether all lanes must have the same value (`match.all`).
     pub all: bool,
     /// Whether values have 64 bits.
     pub wide: bool,
-    /// The register that receives the mask of lanes.
+    /// The register that receives the mask of lanes with equal values.
     pub d: Option<Slot>,
-    /// The predicate that receives whether all lanes have the same value.
+    /// The predicate that is set if all lanes have the same value.
     pub p: Option<Pred>,
-    /// The value.
+    /// The register with the value to compare.
     pub a: Slot,
-    /// The participating lanes.
+    /// The register with the mask of participating lanes.
     pub members: Slot,
 }
 
@@ -351,7 +352,7 @@ pub struct Call {
     pub target: CallTarget,
     /// The caller's arguments.
     pub args: Vec<Passed>,
-    /// Where the caller receives the results.
+    /// The places in the caller's frame that receive the results.
     pub results: Vec<Passed>,
 }
 
@@ -410,7 +411,7 @@ pub enum Fixed {
     LaneMaskGt,
     DynamicSharedSize,
     TotalSharedSize,
-    /// Start of dynamic shared memory, with this alignment.
+    /// The offset of dynamic shared memory in the block's shared memory.
     DynamicShared,
     /// `%envregN`. Registers 1 and 2 are the upper and lower half of the address of the grid's
     /// workspace.
@@ -434,7 +435,7 @@ pub struct Cvt {
     pub mode: Mode,
     /// Whether to round a floating-point value to an integral value.
     pub integral: bool,
-    /// Whether to flush subnormals.
+    /// Whether to flush subnormals to zero.
     pub ftz: bool,
     /// Whether to clamp to the destination's range, or to [0, 1] for a floating-point destination.
     pub sat: bool,
@@ -470,7 +471,7 @@ pub enum Op {
         b: Slot,
         c: Slot,
     },
-    /// A bitwise function of three inputs, given by a truth table.
+    /// Computes a bitwise function of three inputs from its truth table.
     Lop3 {
         d: Slot,
         a: Slot,
@@ -486,7 +487,7 @@ pub enum Op {
     },
     Setp(Box<Setp>),
     Set(Box<SetReg>),
-    /// `d = a op b`.
+    /// Combines predicates `a` and `b` with `op`, and stores the result in predicate `d`.
     PredBin {
         op: BoolOp,
         d: Pred,
@@ -497,7 +498,7 @@ pub enum Op {
         d: Pred,
         value: bool,
     },
-    /// Sets register `d` to 1 or 0.
+    /// Sets register `d` to `ones` in lanes where the predicate is set, and to 0 in other lanes.
     PredToReg {
         d: Slot,
         p: PredArg,
@@ -508,7 +509,7 @@ pub enum Op {
         which: Volatile,
         d: Slot,
     },
-    /// Computes an address in local memory from the frame's start and an offset.
+    /// Computes an address in local memory by adding an offset to the frame's start.
     FrameAddress {
         d: Slot,
         offset: u32,
@@ -521,7 +522,7 @@ pub enum Op {
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
-    /// The copy of `cp.async`.
+    /// Copies from global to shared memory, as `cp.async` does.
     Copy {
         to: Box<Address>,
         from: Box<Address>,
@@ -581,9 +582,9 @@ pub enum Op {
 /// An instruction.
 #[derive(Debug)]
 pub struct Inst {
-    /// The condition under which it executes.
+    /// The condition under which the instruction executes.
     pub guard: Guard,
-    /// The operation.
+    /// The operation to perform.
     pub op: Op,
 }
 
@@ -602,11 +603,11 @@ pub struct Function {
     pub local: u32,
     /// Special registers to set when the function is entered, and their slots.
     pub fixed: Vec<(Fixed, Slot)>,
-    /// Where the function receives its parameters.
+    /// The places in the function's frame that receive the parameters.
     pub params: Vec<Passed>,
-    /// Where the function leaves its results.
+    /// The places in the function's frame that contain the results when it returns.
     pub results: Vec<Passed>,
-    /// Whether the function has a body.
+    /// Whether the function has a body, and not only a declaration.
     pub defined: bool,
 }
 
@@ -632,7 +633,7 @@ pub struct Kernel {
     pub max_threads: Option<u32>,
     /// Block size that a launch must have, from `.reqntid`.
     pub required: Option<[u32; 3]>,
-    /// Number of declared registers, for `CU_FUNC_ATTRIBUTE_NUM_REGS`.
+    /// Number of declared registers, which `CU_FUNC_ATTRIBUTE_NUM_REGS` is derived from.
     pub registers: u32,
 }
 
@@ -652,7 +653,7 @@ pub struct Program {
     pub functions: Vec<Function>,
     /// All kernels, in the order of the PTX text.
     pub kernels: Vec<(String, Arc<Kernel>)>,
-    /// `.version` as major * 10 + minor.
+    /// The PTX version from `.version`, as major * 10 + minor.
     pub ptx_version: i32,
     /// The number in `.target sm_NN`.
     pub target: i32,

@@ -11,15 +11,16 @@ use ptx_syntax::r#type::{
 
 use super::token::{self, Arg};
 
-/// Maximum size of a module's text.
+/// Maximum size of a module's text, in bytes.
 const MAX_TEXT: usize = 256 << 20;
 /// Maximum nesting of braces, brackets and parentheses, which bounds the parser's recursion.
 const MAX_NESTING: usize = 64;
-/// Stack size of the parser's thread.
+/// Stack size of the parser's thread, in bytes.
 const PARSER_STACK: usize = 256 << 20;
-/// Maximum number of different opcodes per module that the grammar doesn't know.
+/// Maximum number of different opcodes that a module may use although the grammar doesn't know
+/// them.
 const MAX_GAPS: usize = 32;
-/// Maximum size of a variable.
+/// Maximum size of a variable, in bytes.
 const MAX_VARIABLE: u64 = 1 << 40;
 
 /// The reason why a module's text can't be used.
@@ -57,7 +58,8 @@ pub struct Variable {
     pub size: usize,
     /// Initial bytes. The rest of the variable is zero.
     pub initial: Vec<u8>,
-    /// Words that contain symbol addresses: offset in the variable, symbol, addend.
+    /// Words that must contain a symbol's address: the word's offset in the variable, the symbol,
+    /// and the number to add to its address.
     pub relocations: Vec<(usize, String, i64)>,
 }
 
@@ -79,15 +81,15 @@ pub struct Source {
     pub text: String,
     /// The syntax tree.
     pub module: ast::Module,
-    /// Offsets that initializers add to symbols, by the symbol's position.
+    /// The numbers that initializers add to symbols, by the symbol's position in the text.
     addends: HashMap<usize, i64>,
     /// Variables in global and constant memory.
     pub variables: Vec<Variable>,
-    /// Total size of these variables.
+    /// Total size of the variables in global and constant memory, in bytes.
     pub size: usize,
     /// Variables in shared memory.
     pub shared: HashMap<String, SharedVariable>,
-    /// `.version` as major * 10 + minor.
+    /// The PTX version from `.version`, as major * 10 + minor.
     pub ptx_version: i32,
     /// The number in `.target sm_NN`.
     pub target: i32,
@@ -141,9 +143,9 @@ fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
 }
 
 /// Parses text that may contain instructions that the grammar doesn't know, such as `red.global`.
-/// When parsing fails at one, this replaces all instructions with that opcode by a `ret` of the
-/// same length and tries again. Lowering reads the instructions from the original text, and decides
-/// whether they can be executed.
+/// When parsing fails at such an instruction, this function replaces all instructions with that
+/// opcode by a `ret` of the same length and tries again. Lowering reads the instructions from the
+/// original text, and decides whether it supports them.
 fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseError> {
     let mut masked = without_prototypes(text);
     for _ in 0..MAX_GAPS {
@@ -158,8 +160,8 @@ fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseEr
     ptx_syntax::parse_ptx(&masked)
 }
 
-/// Blanks out the prototypes of indirect calls, because the grammar doesn't know all forms. They
-/// aren't needed: calls use the called function's own signature.
+/// Replaces the prototypes of indirect calls with spaces, because the grammar doesn't know all
+/// their forms. softgpu doesn't need them: a call uses the called function's own signature.
 fn without_prototypes(text: String) -> String {
     const WORD: &[u8] = b".callprototype";
     let mut bytes = text.into_bytes();
@@ -234,7 +236,7 @@ fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
     let mut out = text.as_bytes().to_vec();
     let mut addends = HashMap::new();
     let (mut depth, mut quoted, mut at) = (0usize, false, 0);
-    // Start of the current initializer.
+    // Position of the current initializer's `=`.
     let mut initialiser = None;
     while at < out.len() {
         match out[at] {

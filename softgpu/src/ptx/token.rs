@@ -5,18 +5,18 @@
 
 use ptx_syntax::{PtxToken, tokenize};
 
-/// An operand in its textual form.
+/// An operand of an instruction, as written in the text.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Arg {
-    /// A register, a special register or a symbol, with a component such as `.x` appended.
+    /// A register, a special register or a symbol, with an optional component such as `.x`.
     Name(String),
-    /// A symbol plus a constant.
+    /// A symbol plus a constant, `name+n`.
     NameOffset(String, i64),
-    /// An integer.
+    /// An integer literal.
     Int(i128),
-    /// A single, as bits.
+    /// A single-precision literal, as its bits.
     F32(u32),
-    /// A double, as bits.
+    /// A double-precision literal, as its bits.
     F64(u64),
     /// `{a, b, …}`.
     Vector(Vec<Arg>),
@@ -35,9 +35,9 @@ pub enum Arg {
 /// An instruction.
 #[derive(Debug, Clone, PartialEq)]
 pub struct RawInst {
-    /// The text before the first dot.
+    /// The opcode: the text before the first dot.
     pub op: String,
-    /// The dot-separated parts after it.
+    /// The modifiers: the dot-separated parts after the opcode.
     pub mods: Vec<String>,
     /// The operands.
     pub args: Vec<Arg>,
@@ -233,7 +233,8 @@ impl Parser {
         }
     }
 
-    /// Parses an optional `+ n` or `- n`.
+    /// Parses `+ n` or `- n`, if present, and returns the signed number. Fails if no number follows
+    /// the sign.
     fn tail(&mut self) -> Option<Option<i64>> {
         match self.peek() {
             Some(PtxToken::Plus) => {
@@ -279,7 +280,8 @@ impl Parser {
             other => (other, 0),
         };
         if self.peek() == Some(&PtxToken::Comma) {
-            // `[tensor, {…}]` and `[a, b]` become a vector, which lowering always rejects.
+            // `[tensor, {…}]` and `[a, b]` become an address with a vector, which lowering always
+            // rejects.
             self.at += 1;
             let mut items = vec![base];
             items.extend(self.list(&PtxToken::RBracket)?);

@@ -1,6 +1,6 @@
 //! PTX's fundamental types.
 
-/// A fundamental type.
+/// A fundamental type in PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 #[allow(missing_docs)]
 pub enum Ty {

@@ -33,7 +33,8 @@ pub(crate) struct Context {
     /// The first error in asynchronous work, shared with the stream threads.
     errors: Arc<Errors>,
     legacy: Arc<Queue>,
-    /// Queues of blocking streams. These streams and the legacy stream wait for each other.
+    /// Queues of blocking streams. Blocking streams and the legacy default stream wait for each
+    /// other.
     blocking: RwLock<Vec<Arc<Queue>>>,
     /// Queues of non-blocking streams.
     others: RwLock<Vec<Arc<Queue>>>,
@@ -110,7 +111,7 @@ impl Context {
         }
     }
 
-    /// Waits until all streams are idle.
+    /// Waits until all streams in the context are idle.
     pub(crate) fn synchronize(&self) {
         let mut marks = vec![self.legacy.mark()];
         for list in self.lists() {
@@ -126,8 +127,8 @@ impl Context {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Returns the heap that device-side `malloc` uses. The first call allocates its memory with
-    /// `allocate`.
+    /// Returns the heap for device-side `malloc`. The first call creates the heap, and gets its
+    /// memory from `allocate`.
     pub(crate) fn heap(&self, allocate: impl FnOnce(u64) -> CuResult<u64>) -> CuResult<Arc<Heap>> {
         let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heap) = &*heap {
@@ -139,7 +140,7 @@ impl Context {
         Ok(heap.insert(Arc::new(Heap::new(start, size))).clone())
     }
 
-    /// Drops the heap before its memory is freed.
+    /// Drops the heap. Must be called before the heap's memory is freed.
     pub(crate) fn forget_heap(&self) {
         *self.heap.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }

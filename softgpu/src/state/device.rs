@@ -33,7 +33,7 @@ pub(crate) struct Device {
 }
 
 impl Device {
-    /// Charges `bytes` to the device. Fails if less memory is free.
+    /// Counts `bytes` as allocated on the device. Fails if less memory is free.
     pub(crate) fn charge(&self, bytes: u64) -> CuResult {
         let mut used = self.used.load(Ordering::Relaxed);
         loop {
@@ -49,7 +49,7 @@ impl Device {
         }
     }
 
-    /// Returns `bytes` to the device.
+    /// Counts `bytes` as free again.
     pub(crate) fn uncharge(&self, bytes: u64) {
         self.used.fetch_sub(bytes, Ordering::Relaxed);
     }
@@ -78,7 +78,7 @@ extern "C" fn forked() {
     PHASE.store(2, Ordering::Relaxed);
 }
 
-/// Returns the driver state. Fails before `cuInit` and in a forked child.
+/// Returns the driver state. Fails before `cuInit` has succeeded, and in a forked child.
 pub(crate) fn driver() -> CuResult<&'static Driver> {
     if PHASE.load(Ordering::Acquire) == 1
         && let Some(driver) = DRIVER.get()

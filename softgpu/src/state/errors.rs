@@ -5,7 +5,8 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use crate::exec::memory::Fault;
 use cuda_api::error::{CuError, CuResult};
 
-/// The first error in a context's asynchronous work. Every later call returns it.
+/// The first error in a context's asynchronous work. Every later call in the context returns this
+/// error.
 #[derive(Default)]
 pub(crate) struct Errors(AtomicI32);
 
@@ -15,7 +16,7 @@ impl Errors {
         let _ = self.0.compare_exchange(0, error.0 as i32, Ordering::AcqRel, Ordering::Relaxed);
     }
 
-    /// Records the CUDA error for a kernel's fault.
+    /// Records the CUDA error that corresponds to a kernel's fault.
     pub(crate) fn fault(&self, fault: Fault) {
         self.fail(match fault {
             Fault::IllegalAddress => CuError::ILLEGAL_ADDRESS,

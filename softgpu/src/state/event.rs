@@ -13,7 +13,7 @@ use cuda_api::error::{CuError, CuResult};
 /// All events, by handle.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
-/// The most recent recording of an event: its position in a stream, and the time at which the
+/// The latest record of an event: the event's position in a stream, and the time at which the
 /// stream reached that position.
 #[derive(Clone)]
 struct Record {
@@ -21,14 +21,14 @@ struct Record {
     nanoseconds: Arc<AtomicU64>,
 }
 
-/// A CUDA event and its most recent recording.
+/// A CUDA event and its latest record.
 pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) timing: bool,
     record: Mutex<Option<Record>>,
 }
 
-/// Returns the time of the clock that timestamps events, in nanoseconds. It is never 0.
+/// Returns the current time in nanoseconds, for event timestamps. It is never 0.
 pub(crate) fn now() -> u64 {
     static START: std::sync::OnceLock<Instant> = std::sync::OnceLock::new();
     START.get_or_init(Instant::now).elapsed().as_nanos() as u64 + 1
@@ -55,15 +55,15 @@ impl Event {
         self.set(mark, nanoseconds);
     }
 
-    /// Records the event at a position in a stream. The stream stores the time in `nanoseconds`
-    /// when it gets there.
+    /// Sets the event's position in a stream. When the stream reaches this position, it stores the
+    /// time in `nanoseconds`.
     pub(crate) fn set(&self, mark: Mark, nanoseconds: Arc<AtomicU64>) {
         let record = Record { mark, nanoseconds };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
     }
 
-    /// Returns the position that streams waiting for the event must wait for, or `None` if it has
-    /// been reached.
+    /// Returns the event's position in its stream, or `None` if the event was never recorded or the
+    /// stream has already reached the position.
     pub(crate) fn pending(&self) -> Option<Mark> {
         self.current().map(|r| r.mark).filter(|mark| !mark.reached())
     }

@@ -24,9 +24,10 @@ pub(crate) static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 /// All instantiated graphs.
 pub(crate) static EXECS: Table<Exec> = Table::new(Kind::GraphExec);
 
-/// The data that softgpu keeps with an instantiated graph.
+/// The data that softgpu stores for each instantiated graph.
 pub(crate) struct Loaded {
     pub(crate) context: Arc<Context>,
-    /// The end of the graph's last launch. Launches of one graph don't overlap.
+    /// Position of the end of the graph's last launch. The next launch waits for it, because
+    /// launches of one instantiated graph must not overlap.
     pub(crate) last: Mutex<Option<Mark>>,
 }

@@ -60,12 +60,13 @@ impl<T> Table<T> {
         Some((index, (handle >> 40) as u32))
     }
 
-    /// Adds an object that is created from its own handle. Returns both.
+    /// Adds the object that `make` creates from the new handle. Returns the handle and the object.
     pub(crate) fn insert_with(&self, make: impl FnOnce(usize) -> T) -> (usize, Arc<T>) {
         self.insert_shared(|handle| Arc::new(make(handle)))
     }
 
-    /// Adds a shared object that is created from its own handle. Returns both.
+    /// Adds the shared object that `make` creates from the new handle. Returns the handle and the
+    /// object.
     pub(crate) fn insert_shared(&self, make: impl FnOnce(usize) -> Arc<T>) -> (usize, Arc<T>) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let index = match slots.free.pop() {

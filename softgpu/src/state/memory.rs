@@ -11,7 +11,7 @@ use super::handles::unique_id;
 use crate::exec::memory::Range;
 use cuda_api::error::{CuError, CuResult};
 
-/// Granularity of device memory accounting.
+/// Granularity of device memory accounting, in bytes.
 const GRANULE: u64 = 4096;
 
 /// How the memory in an address interval was created.
@@ -31,7 +31,7 @@ pub(crate) enum Memory {
     Module,
 }
 
-/// An address interval known to the API.
+/// A tracked address interval: allocated, registered or mapped memory.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Allocation {
     pub(crate) start: u64,
@@ -70,8 +70,8 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Start of the preferred addresses for device memory, which are far from the process's own memory,
-/// as on a GPU.
+/// Lowest address to request for device memory. It is far from the process's own memory, as device
+/// addresses are on a GPU.
 const PLACE: u64 = 0x2c00_0000_0000;
 const PLACE_END: u64 = 0x3000_0000_0000;
 
@@ -127,7 +127,7 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     Ok(start)
 }
 
-/// Adds an existing interval to the tables.
+/// Tracks an existing address interval, and lets kernels access it.
 pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory: Memory) {
     let allocation = Allocation {
         start,
@@ -153,7 +153,7 @@ pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuRes
     take(context, size, memory)
 }
 
-/// Returns the interval that contains an address.
+/// Returns the allocation that contains an address.
 pub(crate) fn find(address: u64) -> Option<Allocation> {
     let allocations = lock();
     let (_, allocation) =
@@ -161,12 +161,12 @@ pub(crate) fn find(address: u64) -> Option<Allocation> {
     (address < allocation.end()).then_some(*allocation)
 }
 
-/// Returns the interval that starts at an address.
+/// Returns the allocation that starts at an address.
 pub(crate) fn at(address: u64) -> Option<Allocation> {
     lock().get(&address).copied()
 }
 
-/// Returns whether an interval overlaps a known one.
+/// Returns whether an interval overlaps a tracked one.
 pub(crate) fn overlaps(start: u64, size: u64) -> bool {
     let end = start.saturating_add(size);
     let allocations = lock();
@@ -174,7 +174,8 @@ pub(crate) fn overlaps(start: u64, size: u64) -> bool {
     before.is_some_and(|(_, a)| a.end() > start)
 }
 
-/// Removes an interval from the tables, and frees its mapping.
+/// Stops tracking the allocation that starts at an address. Frees the memory unless the program
+/// registered or mapped it.
 pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
@@ -191,7 +192,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
     Some(allocation)
 }
 
-/// Frees a context's memory.
+/// Frees the memory allocated in a context.
 pub(crate) fn free_context(context: u64) {
     let starts: Vec<u64> = lock()
         .values()
@@ -208,8 +209,8 @@ pub(crate) fn accessible(start: u64, size: u64) -> bool {
     RANGES.covers(start, size)
 }
 
-/// Returns whether an interval is in memory known to the API: device memory, or host memory that
-/// asynchronous copies can use directly.
+/// Returns whether an interval is device memory, or host memory that asynchronous copies can use
+/// directly. An empty interval always is.
 pub(crate) fn known(start: u64, size: u64) -> bool {
     size == 0 || accessible(start, size)
 }

@@ -26,7 +26,7 @@ pub(crate) static KERNELS: Table<LibraryKernel> = Table::new(Kind::Kernel);
 pub(crate) const ARCHITECTURE: u32 = 90;
 /// The newest supported PTX `.version`, as major * 10 + minor.
 const PTX_VERSION: i32 = 90;
-/// Maximum size of a PTX text in a fatbin.
+/// Maximum decompressed size of the PTX text in a fatbin, in bytes.
 const MAX_TEXT: usize = 256 << 20;
 
 /// The reason why an image couldn't be loaded: an error code, and a message for the log.
@@ -202,7 +202,8 @@ pub(crate) struct LibraryKernel {
 
 impl Library {
     pub(crate) fn load(source: Source) -> Result<usize, LoadError> {
-        // Lower with a placeholder address, to report unsupported code now.
+        // Lower the code with a placeholder address to report unsupported code when the library is
+        // loaded.
         let (program, _) = lower(&source, 0)?;
         let names = program.kernels.iter().map(|(name, _)| name.clone()).collect();
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
@@ -215,7 +216,7 @@ impl Library {
         Ok(handle)
     }
 
-    /// Returns the library's module in a context, and loads it on first use.
+    /// Returns the library's module in a context. The first call for a context loads the module.
     pub(crate) fn module(&self, context: &Arc<Context>) -> CuResult<Arc<Module>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
@@ -248,7 +249,7 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     let library = LIBRARIES.remove(handle)?;
     let modules = library.modules.lock().unwrap_or_else(PoisonError::into_inner);
     for module in modules.values() {
-        // The module's kernels may still be running.
+        // Wait for the module's kernels, which may still be running.
         if let Some(module) = MODULES.get(*module) {
             module.loaded.context.synchronize();
         }

@@ -9,7 +9,7 @@ use cuda_api::error::CuResult;
 /// A device's primary context.
 pub(crate) struct Primary {
     pub(crate) context: Arc<Context>,
-    /// Number of times that the context has been retained and not released.
+    /// Number of retain calls without a matching release.
     pub(crate) retained: Mutex<u32>,
 }
 

@@ -10,12 +10,12 @@ use super::attributes::Attributes;
 use super::errors::Errors;
 use cuda_api::error::CuError;
 
-/// How long threads poll before they sleep: a stream's thread for new work, other threads for the
-/// work that they wait for.
+/// How long threads poll before they sleep. A stream's thread polls for new work, and other threads
+/// poll for the completion of work.
 const SPIN: Duration = Duration::from_micros(20);
 
 /// The work that one call adds to a stream. It runs even after an error, so that nothing waits for
-/// it forever. The argument says whether an error has occurred.
+/// it forever. The argument is the context's error state.
 pub(crate) type Work = Box<dyn FnOnce(&Errors) + Send>;
 
 struct Item {
@@ -144,7 +144,8 @@ impl Queue {
         Mark { stream: self.clone(), sequence }
     }
 
-    /// Discards the queued work and marks it as done, for when no thread could be started.
+    /// Discards the queued work and marks it as done. Called when the stream's thread couldn't be
+    /// started.
     fn drain(self: &Arc<Self>) {
         loop {
             let Some(item) = self.lock().pop_front() else { break };

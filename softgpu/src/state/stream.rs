@@ -92,8 +92,9 @@ impl Stream {
             .0
     }
 
-    /// Returns the positions in other streams that new work must wait for. The legacy stream waits
-    /// for all blocking streams, and they wait for it.
+    /// Returns the positions in other streams that new work must wait for. The legacy default
+    /// stream waits for all blocking streams, and each blocking stream waits for the legacy default
+    /// stream.
     fn dependencies(&self) -> Vec<Mark> {
         let mut marks = Vec::new();
         if self.legacy {
@@ -112,19 +113,19 @@ impl Stream {
         marks
     }
 
-    /// Queues work behind everything that it must wait for.
+    /// Queues work to run after all work that it must wait for.
     pub(crate) fn submit(&self, work: impl FnOnce(&Errors) + Send + 'static) -> Mark {
         self.queue.submit(self.context.errors(), self.dependencies(), Box::new(work))
     }
 
-    /// Makes later work in this stream wait for a position in another stream.
+    /// Makes work that is submitted to this stream later wait for a position in another stream.
     pub(crate) fn submit_after(&self, mark: Mark) {
         let mut after = self.dependencies();
         after.push(mark);
         self.queue.submit(self.context.errors(), after, Box::new(|_| {}));
     }
 
-    /// Executes work immediately if there is nothing to wait for; otherwise queues it.
+    /// Executes work immediately if it doesn't have to wait for other work. Otherwise, queues it.
     pub(crate) fn now_or_submit(&self, work: impl FnOnce(&Errors) + Send + 'static) {
         if self.idle() {
             work(self.context.errors());
@@ -133,7 +134,7 @@ impl Stream {
         }
     }
 
-    /// Returns whether everything that new work would have to wait for is done.
+    /// Returns whether all work that new work would have to wait for is done.
     pub(crate) fn idle(&self) -> bool {
         if !self.queue.idle() {
             return false;
@@ -159,14 +160,15 @@ impl Stream {
 
 impl Drop for Stream {
     fn drop(&mut self) {
-        // A default stream's queue lives as long as its context, and this object only refers to it.
+        // Don't close a default stream's queue: it lives as long as its context, and this object
+        // only refers to it.
         if self.handle > 2 {
             self.queue.close();
         }
     }
 }
 
-/// A stream that a call uses.
+/// The stream that an API call uses.
 pub(crate) enum Target {
     Created(Arc<Stream>),
     Default(Stream),

@@ -507,7 +507,8 @@ impl Lower<'_> {
         }
     }
 
-    /// Lowers SIMD video instructions on whole registers. Selectors aren't supported.
+    /// Lowers SIMD video instructions that operate on whole registers. Selectors, which rearrange
+    /// the bytes or halfwords, aren't supported.
     fn video(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let signed = types.iter().any(|t| t.signed());

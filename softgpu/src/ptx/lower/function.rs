@@ -12,14 +12,14 @@ use crate::ptx::source::{PtxError, extent, line_of, type_bytes};
 use crate::ptx::token::{self, Arg, RawInst};
 use crate::ptx::types::Ty;
 
-/// Maximum number of registers per function, since slots have 16 bits.
+/// Maximum number of registers per function. A register's index has only 16 bits.
 const MAX_REGISTERS: u32 = 65_000;
 /// Maximum local memory per frame, in bytes.
 const MAX_LOCAL: usize = 1 << 20;
 
-/// The predicate in every frame that is never set.
+/// Index of the predicate that is never set. Every frame has this predicate.
 pub(crate) const FALSE: Pred = 0;
-/// The predicate in every frame that is always set.
+/// Index of the predicate that is always set. Every frame has this predicate.
 pub(crate) const TRUE: Pred = 1;
 
 #[derive(Debug, Clone, Copy)]
@@ -28,7 +28,7 @@ pub(crate) enum Reg {
     Pred(Pred),
 }
 
-/// The meaning of a name in a function.
+/// The object that a name in a function refers to.
 #[derive(Debug, Clone, Copy)]
 pub(crate) enum Var {
     Shared(u32),
@@ -69,7 +69,7 @@ pub(crate) struct FunctionState {
     last_label: String,
     shared: HashMap<String, u32>,
     pub(crate) shared_end: u32,
-    /// The current instruction's position in the text.
+    /// The current instruction's byte position in the PTX text.
     pub(crate) at: usize,
     /// The current instruction's guard.
     pub(crate) guard: Guard,
@@ -233,8 +233,8 @@ impl FunctionState {
         self.fixups.push(Fixup { at, labels, scopes, source: self.at });
     }
 
-    /// Returns the offset of a module-level shared variable in this kernel, and places it on first
-    /// use.
+    /// Returns the offset of a module-level shared variable in this kernel's shared memory. The
+    /// first use of the variable in the kernel determines the offset.
     pub(crate) fn place_shared(&mut self, name: &str, size: usize, align: usize) -> Option<u32> {
         if let Some(offset) = self.shared.get(name) {
             return Some(*offset);
@@ -263,7 +263,8 @@ impl Lower<'_> {
         f: &mut FunctionState,
         statements: &[FunctionStatement],
     ) -> Result<(), PtxError> {
-        // One pass suffices: only labels may be used before they are declared.
+        // One pass suffices because only labels may be used before they are declared, and
+        // [`Self::resolve`] handles labels.
         for statement in statements {
             match statement {
                 FunctionStatement::Label { label, .. } => {
@@ -382,7 +383,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Fills in branch targets.
+    /// Sets the targets of the function's branches, after all labels are known.
     pub(crate) fn resolve(&mut self, f: &FunctionState) -> Result<(), PtxError> {
         for fixup in &f.fixups {
             let mut targets = Vec::new();
@@ -406,7 +407,7 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Returns the register with a source operand's value.
+    /// Returns the register that contains a source operand's value.
     pub(crate) fn src(&mut self, f: &mut FunctionState, arg: &Arg, ty: Ty) -> Option<Slot> {
         let mask = if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 };
         match arg {
@@ -484,7 +485,7 @@ impl Lower<'_> {
         Some(d)
     }
 
-    /// Returns the register of a destination operand.
+    /// Returns the register that a destination operand names.
     pub(crate) fn dst(&mut self, f: &mut FunctionState, arg: &Arg) -> Option<Slot> {
         match arg {
             Arg::Name(name) => match f.reg(name) {

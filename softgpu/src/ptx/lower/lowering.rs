@@ -15,8 +15,8 @@ pub(crate) struct Lower<'s> {
     pub(super) addresses: HashMap<String, u64>,
     pub(super) functions: HashMap<String, u32>,
     pub(super) builtins: HashMap<String, Builtin>,
-    /// Offsets of the module-level shared variables that functions use. They are the same in all
-    /// kernels.
+    /// Offsets of the module-level shared variables that non-kernel functions use. Each variable
+    /// has the same offset in all kernels.
     pub(super) common_shared: HashMap<String, u32>,
     pub(super) common_end: u32,
     pub(super) program: Program,

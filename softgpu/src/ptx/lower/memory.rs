@@ -93,7 +93,7 @@ impl Lower<'_> {
                 self.emit(f, Op::StackRestore { a });
                 Some(())
             }
-            // These are hints, and have no effect here.
+            // These instructions are only hints, and have no effect in softgpu.
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.emit(f, Op::Nop);
                 Some(())
@@ -194,7 +194,8 @@ impl Lower<'_> {
         Some(())
     }
 
-    /// Lowers `cp.async`. The copy is immediate, so the instructions that wait for it do nothing.
+    /// Lowers `cp.async`. softgpu copies immediately, so the instructions that wait for the copy do
+    /// nothing.
     fn copy(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
         if !inst.has("async") || inst.has("bulk") || inst.has("mbarrier") {
             return None;
@@ -228,7 +229,8 @@ impl Lower<'_> {
             "global" | "const" => Some(0),
             "shared" | "shared::cta" => Some(WINDOW_SHARED),
             "local" => Some(WINDOW_LOCAL),
-            // This applies only to kernels: parameters of other functions are in local memory.
+            // This applies only to kernels, because other functions' parameters are in local
+            // memory.
             "param" | "param::entry" if f.is_entry => Some(WINDOW_PARAM),
             _ => None,
         })?;

@@ -20,8 +20,8 @@ use crate::ptx::source::{PtxError, Source, type_bytes};
 /// Maximum size of a kernel's parameter buffer, in bytes.
 const MAX_PARAMS: usize = 32764;
 
-/// Lowers a module whose variables start at `base`. Returns the code and the words in variables
-/// that contain addresses, each as its offset from `base` and its value.
+/// Lowers a module whose variables start at `base`. Returns the code, and the words in variables
+/// that must contain addresses: each word's offset from `base`, and its value.
 pub fn lower(source: &Source, base: u64) -> Result<(Program, Vec<(usize, u64)>), PtxError> {
     let mut lower = Lower {
         source,
@@ -109,9 +109,9 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Assigns offsets to the module-level shared variables that functions use. They get the same
-    /// offset in all kernels, because any kernel may call a function. Each kernel places the other
-    /// variables itself.
+    /// Assigns offsets to the module-level shared variables that non-kernel functions use. These
+    /// variables have the same offset in all kernels, because several kernels may call the same
+    /// function. Each kernel assigns offsets to the other variables that it uses.
     fn place_common_shared(&mut self) {
         let source = self.source;
         let mut used = HashSet::new();
@@ -231,7 +231,8 @@ impl Lower<'_> {
         Ok(())
     }
 
-    /// Lowers a function's body. Returns the size of the shared memory that it uses.
+    /// Lowers a function's body. Returns the size of the shared memory that the function uses, in
+    /// bytes.
     fn body(
         &mut self,
         name: &str,

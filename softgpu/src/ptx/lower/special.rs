@@ -8,7 +8,7 @@ pub(crate) enum Special {
     Volatile(Volatile),
 }
 
-/// Returns the special register with this name.
+/// Returns the special register with this name, or `None` if there is none.
 pub(crate) fn special(name: &str) -> Option<Special> {
     if name == "WARP_SZ" {
         return Some(Special::Fixed(Fixed::Const(32)));
