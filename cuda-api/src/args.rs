@@ -12,19 +12,20 @@ use crate::sys::{
 };
 use std::ffi::{CStr, c_char};
 
-/// A type of argument, converted from the type that the prototype has in C.
+/// A type for an argument of an entry point. Its values are created from the C type in the
+/// prototype.
 pub trait Arg {
-    /// The type in the function's prototype.
+    /// The argument's type in the C prototype.
     type C;
 
-    /// Takes the argument from the caller.
+    /// Converts an argument that the caller of an entry point passed.
     ///
     /// # Safety
     ///
     /// The value must be what a caller of the driver API passed for this parameter. A pointer must
-    /// be null, or valid for as long as the result or a copy of it is used: for reads of an
-    /// initialized value in an [`In`], for reads and writes in an [`Out`], and for reads up to a
-    /// zero byte in a [`Text`]. A pointer need not be aligned.
+    /// be null, or stay valid for as long as the result or a copy of it is used: an [`In`] requires
+    /// an initialized value that can be read, an [`Out`] memory that can be read and written, and a
+    /// [`Text`] bytes that can be read up to a zero byte. A pointer need not be aligned.
     unsafe fn from_c(c: Self::C) -> Self;
 }
 
@@ -111,7 +112,8 @@ impl<T> Out<T> {
         Self(std::ptr::null_mut())
     }
 
-    /// Converts an address that is stored as an integer, as in arrays of untyped pointers.
+    /// Converts an address that is stored as an integer, for example in an array of untyped
+    /// pointers.
     ///
     /// # Safety
     ///
@@ -120,7 +122,8 @@ impl<T> Out<T> {
         Self(address as *mut T)
     }
 
-    /// Fails if the pointer is null. Call this before doing anything else.
+    /// Fails if the pointer is null. Call this before any side effect, so that a failing call
+    /// changes nothing.
     pub fn check(self) -> CuResult {
         if self.0.is_null() { Err(CuError::INVALID_VALUE) } else { Ok(()) }
     }
@@ -164,8 +167,8 @@ impl<T> Out<T> {
     ///
     /// # Safety
     ///
-    /// If it is not null, the pointer must be valid for `len` elements, in the way that
-    /// [`Arg::from_c`] requires for one.
+    /// A pointer that is not null must be valid for `len` elements. ([`Arg::from_c`] requires only
+    /// one.)
     pub unsafe fn array(self, len: usize) -> OutArray<T> {
         OutArray { at: self.0, len }
     }
@@ -180,7 +183,7 @@ impl<T> Out<T> {
     }
 }
 
-/// An array for results.
+/// An array to which results are written.
 pub struct OutArray<T> {
     at: *mut T,
     len: usize,
@@ -198,15 +201,15 @@ impl<T> OutArray<T> {
         Ok(())
     }
 
-    /// Stores values as elements, up to the end of the array or of the values.
+    /// Stores the values in order, until the array is full or there are no more values.
     pub fn set_all(&self, values: impl IntoIterator<Item = T>) -> CuResult {
         (0..self.len).zip(values).try_for_each(|(index, value)| self.set(index, value))
     }
 }
 
 impl OutArray<c_char> {
-    /// Stores a string with its final zero, truncated to the buffer's length. A buffer of 0 bytes
-    /// is an error.
+    /// Stores a zero-terminated string, truncated to fit the buffer. A buffer of 0 bytes is an
+    /// error.
     pub fn set_text(&self, text: &[u8]) -> CuResult {
         let Some(room) = self.len.checked_sub(1) else { return Err(CuError::INVALID_VALUE) };
         let ended = text.iter().take(room).chain(&[0]);
@@ -215,7 +218,7 @@ impl OutArray<c_char> {
     }
 }
 
-/// A pointer to an argument, or to an array of arguments.
+/// A pointer to a value, or to an array of values, that the entry point reads.
 #[repr(transparent)]
 pub struct In<T>(*const T);
 
@@ -241,7 +244,7 @@ impl<T> In<T> {
         Self(std::ptr::null())
     }
 
-    /// Converts an address that is stored as an integer, as in structures.
+    /// Converts an address that is stored as an integer, for example in a structure.
     ///
     /// # Safety
     ///
@@ -264,8 +267,8 @@ impl<T> In<T> {
     ///
     /// # Safety
     ///
-    /// If it is not null, the pointer must be valid for `len` elements, in the way that
-    /// [`Arg::from_c`] requires for one.
+    /// A pointer that is not null must be valid for `len` elements. ([`Arg::from_c`] requires only
+    /// one.)
     pub unsafe fn array(self, len: usize) -> InArray<T> {
         InArray { at: self.0, len }
     }
@@ -298,7 +301,8 @@ impl<T: Copy> In<T> {
         self.get().ok()
     }
 
-    /// Reads an element of an array whose end is marked by a value. A null pointer is an error.
+    /// Reads an element of an array without a known length, whose end is marked by a special value.
+    /// A null pointer is an error.
     ///
     /// # Safety
     ///
@@ -313,7 +317,7 @@ impl<T: Copy> In<T> {
     }
 }
 
-/// An array of arguments.
+/// An array of values that the entry point reads.
 pub struct InArray<T> {
     at: *const T,
     len: usize,
@@ -368,7 +372,7 @@ impl Text {
         Ok(unsafe { CStr::from_ptr(self.0) })
     }
 
-    /// Returns the string as UTF-8, which names must be.
+    /// Returns the string. Null and invalid UTF-8 are errors.
     pub fn name(&self) -> CuResult<&str> {
         self.get()?.to_str().map_err(|_| CuError::INVALID_VALUE)
     }
@@ -399,7 +403,7 @@ mod tests {
     #[test]
     fn values_are_read_and_written_even_unaligned() {
         let mut bytes = [0u8; 12];
-        // SAFETY: the array has four bytes from this address on.
+        // SAFETY: the array has at least four bytes starting at this address.
         let to = unsafe { Out::<u32>::from_c(bytes.as_mut_ptr().add(1).cast()) };
         to.set(0x0403_0201).unwrap();
         assert_eq!(to.read(), Ok(0x0403_0201));
@@ -429,7 +433,7 @@ mod tests {
     #[test]
     fn text_is_cut_to_the_buffer() {
         let mut buffer = [1 as c_char; 4];
-        // SAFETY: the buffer is valid and is not moved.
+        // SAFETY: the buffer is valid and doesn't move.
         let to = unsafe { Out::from_c(buffer.as_mut_ptr()) };
         for (len, text, expected) in [
             (4, "abcdef", Ok([97, 98, 99, 0])),

@@ -37,7 +37,7 @@ pub fn prototype(name: &str) -> Option<&'static Prototype> {
     Some(&PROTOTYPES[index])
 }
 
-/// Returns the name by which the description lists a type, which replaces an alias by its type.
+/// If `name` is an alias of a type, returns the name of that type; otherwise returns `name`.
 pub fn canonical(name: &str) -> &str {
     let mut name = name;
     while let Ok(index) = ALIASES.binary_search_by_key(&name, |(alias, _)| alias) {

@@ -12,10 +12,10 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
     text
 }
 
-/// Returns the indices of the devices that CUDA_VISIBLE_DEVICES selects, in its order, up to its
-/// first entry that names no device. If it names a device twice, it selects none at all, as with
-/// NVIDIA's driver. If the variable isn't set, all devices are visible. (CUDA C++ Programming
-/// Guide, "CUDA Environment Variables".)
+/// Returns the indices of the devices that CUDA_VISIBLE_DEVICES (`wanted`) selects, in the order of
+/// its entries. The first entry that doesn't match a device ends the list. If two entries select
+/// the same device, no device is visible, as with NVIDIA's driver. If the variable isn't set, all
+/// devices are visible. (CUDA C++ Programming Guide, "CUDA Environment Variables".)
 pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     let Some(wanted) = wanted else { return (0..uuids.len()).collect() };
     let mut places = Vec::new();
@@ -33,7 +33,7 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     places
 }
 
-/// Returns the only device whose UUID begins with `prefix`.
+/// Returns the index of the device whose UUID begins with `prefix`, if there is exactly one.
 fn of_uuid(prefix: &str, uuids: &[[u8; 16]]) -> Option<usize> {
     let named = |place: &usize| uuid_text(&uuids[*place])["GPU-".len()..].starts_with(prefix);
     let mut matching = (0..uuids.len()).filter(named);

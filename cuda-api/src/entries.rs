@@ -5,13 +5,13 @@ use crate::sys::CUresult;
 
 /// A library whose functions [`entries!`](crate::entries) declares.
 pub trait EntryPoint {
-    /// The library's type for the meaning of a null stream.
+    /// The type that says which default stream a null stream handle means.
     type NullStream;
 
-    /// A null stream is the legacy default stream.
+    /// Says that a null stream handle means the legacy default stream.
     const LEGACY: Self::NullStream;
 
-    /// A null stream is the calling thread's default stream.
+    /// Says that a null stream handle means the calling thread's default stream.
     const PER_THREAD: Self::NullStream;
 
     /// Runs the body of the entry point `name` and returns its result to the program.
@@ -22,12 +22,12 @@ pub trait EntryPoint {
 /// [`exports!`](crate::exports). The first argument is the library's [`EntryPoint`].
 ///
 /// A function is written with the types of [`args`](crate::args). The macro derives the C types
-/// from them, compares these with the prototype in cuda.h, and converts the arguments before it
-/// runs the body, which returns a [`CuResult`].
+/// from these types, compares the C types with the prototype in cuda.h, and converts the arguments
+/// before it runs the body, which returns a [`CuResult`].
 ///
-/// A function that has a variant for the per-thread default stream is written once, as
-/// `fn name, fn name_ptsz(arguments) |null| { … }`. In the body, `null` is the meaning of a null
-/// stream, or of the stream that the function doesn't have.
+/// A function that has a variant for the per-thread default stream is written once, as `fn name, fn
+/// name_ptsz(arguments) |null| { … }`. In the body, `null` says which default stream a null handle
+/// means. If the function has no stream parameter, it uses that default stream.
 #[macro_export]
 macro_rules! entries {
     (@each $library:ty; [$($done:ident)*]) => {

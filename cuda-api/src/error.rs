@@ -22,7 +22,7 @@ impl CuError {
     }
 }
 
-/// Returns the `CUresult` that an entry point returns.
+/// Converts an entry point's result to the `CUresult` that it returns to the program.
 pub fn code(result: CuResult) -> CUresult {
     result.map_or_else(CUresult::from, |()| CUresult::CUDA_SUCCESS)
 }

@@ -19,7 +19,8 @@ fn lookup(table: &[(u32, &'static CStr)], result: u32) -> Option<&'static CStr> 
     Some(table[index].1)
 }
 
-/// Programs compare and print these texts, so they are exactly those of NVIDIA's driver.
+/// The description of each `CUresult`. Programs compare and print these texts, so they are exactly
+/// those of NVIDIA's driver.
 #[rustfmt::skip]
 static DESCRIPTIONS: &[(u32, &CStr)] = &[
     (0, c"no error"),

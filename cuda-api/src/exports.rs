@@ -1,4 +1,4 @@
-//! Exports every symbol of a library through one table, which registered functions fill.
+//! Exports every symbol of a library through one table of function addresses.
 //!
 //! A library declares its entry points in modules, each of which lists them as [`Entry`]s. Its root
 //! passes these lists to [`exports!`](crate::exports), which builds the table at compile time: the
@@ -67,7 +67,7 @@ pub const fn registered<const N: usize>(lists: &[&[Entry]]) -> [Option<*const ()
     found
 }
 
-/// Makes an [`Entry`] from a function that has the name of a symbol of the driver API.
+/// Creates an [`Entry`] for a function that has the name of a driver API symbol.
 #[macro_export]
 macro_rules! entry {
     ($name:ident) => {
@@ -75,11 +75,11 @@ macro_rules! entry {
     };
 }
 
-/// Exports the driver API's symbols from the lists of a library's entry points. `unsupported` maps
-/// the name of a symbol that isn't implemented to the `CUresult` that its calls return.
+/// Exports all driver API symbols, given a library's lists of entry points. `unsupported` maps the
+/// name of a symbol that isn't implemented to the `CUresult` that calls to it return.
 ///
 /// Defines `address`, which finds a symbol's address by its name, and `implemented`, which lists
-/// the symbols that have a function.
+/// the names of all implemented symbols.
 #[macro_export]
 macro_rules! exports {
     (lists = $lists:path, unsupported = $unsupported:path) => {
@@ -90,8 +90,9 @@ macro_rules! exports {
     };
 }
 
-/// Like [`exports!`], for a library whose list of symbols is the module `symbols`, with `COUNT`,
-/// `name(index)` and `index_of(name)`, and the macro `for_each`.
+/// Like [`exports!`], for a library with its own list of symbols. `symbols` is the module with that
+/// list, which has `COUNT`, `name(index)` and `index_of(name)`; `for_each` is the macro that lists
+/// the symbols.
 #[macro_export]
 macro_rules! exports_of {
     (symbols = $symbols:path, for_each = $for_each:path, result = $result:ty,
@@ -125,7 +126,7 @@ macro_rules! exports_of {
             EXPORTED.address(symbols::index_of(name)?)
         }
 
-        /// Returns the names of the symbols that are implemented.
+        /// Returns the names of all implemented symbols.
         #[allow(dead_code)]
         pub fn implemented() -> impl Iterator<Item = &'static str> {
             let registered = const { $crate::exports::registered::<{ symbols::COUNT }>($lists) };

@@ -4,8 +4,9 @@
 use crate::symbols::{CUDA_VERSION, variants};
 use crate::sys::{CUdriverProcAddress_flags as Flags, CUdriverProcAddressQueryResult as Status};
 
-/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`. A driver treats it like no flag. (In programs that are
-/// compiled for per-thread default streams, the headers replace "no flag" by the per-thread flag.)
+/// `CU_GET_PROC_ADDRESS_LEGACY_STREAM`. A driver treats this flag as if no flag were set. (In
+/// programs that are compiled for per-thread default streams, the headers pass the per-thread flag
+/// if the program passes no flag.)
 pub const LEGACY_STREAM: u64 = Flags::CU_GET_PROC_ADDRESS_LEGACY_STREAM.0 as u64;
 /// `CU_GET_PROC_ADDRESS_PER_THREAD_DEFAULT_STREAM`.
 pub const PER_THREAD_DEFAULT_STREAM: u64 =
@@ -44,10 +45,10 @@ impl Lookup {
 /// The reasons for which a lookup returns CUDA_ERROR_INVALID_VALUE.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum LookupError {
-    /// There are flags other than the two above.
+    /// There are flags other than [`LEGACY_STREAM`] and [`PER_THREAD_DEFAULT_STREAM`].
     Flags(u64),
-    /// The program requests a CUDA version that this library doesn't know yet. It must not get an
-    /// older variant, since the newer one may have other parameters.
+    /// The program requests a CUDA version that this library doesn't know yet. The program must not
+    /// get an older variant of the function, since a newer variant may have other parameters.
     Version(i32),
 }
 

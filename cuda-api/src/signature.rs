@@ -5,15 +5,15 @@
 //! what the calling convention and the callee rely on: the number of parameters, the width of each,
 //! and the size of the object that a pointer points to.
 
-/// The properties of a parameter's type that must agree.
+/// The properties of a parameter's type that must agree with the prototype.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Shape {
     /// A value of this many bytes.
     Value(usize),
     /// A floating-point number of this many bytes. It is passed in a separate set of registers.
     Float(usize),
-    /// A pointer to an object of this many bytes: 1 for an untyped object, 0 for a handle or
-    /// function.
+    /// A pointer to an object of this many bytes. The size is 1 for an untyped object, and 0 for a
+    /// handle or a function.
     Pointer(usize),
 }
 
@@ -31,13 +31,13 @@ impl Shape {
     }
 }
 
-/// A parameter's type.
+/// A type that a parameter can have.
 pub trait Parameter {
     /// The type's shape.
     const SHAPE: Shape;
 }
 
-/// Declares types that are passed by value.
+/// Implements [`Parameter`] for types that are passed by value.
 macro_rules! values {
     ($($t:ty),* $(,)?) => { $(
         impl $crate::signature::Parameter for $t {
@@ -65,7 +65,7 @@ impl<T> Parameter for *const T {
     const SHAPE: Shape = Shape::Pointer(size_of::<T>());
 }
 
-/// A function pointer's type.
+/// A function pointer type.
 pub trait Signature {
     /// The shapes of the result and the parameters.
     const SHAPES: &'static [Shape];
@@ -87,7 +87,8 @@ functions! {
     A B C D E F G H I; A B C D E F G H I J; A B C D E F G H I J K; A B C D E F G H I J K L;
 }
 
-/// Returns whether two function types agree.
+/// Returns whether two function types have the same number of parameters, and the shapes of their
+/// parameters and results agree.
 pub const fn agree<A: Signature, B: Signature>() -> bool {
     let (a, b) = (A::SHAPES, B::SHAPES);
     if a.len() != b.len() {

@@ -9,7 +9,7 @@ pub struct Symbol {
     pub name: &'static str,
     /// The name that programs pass to `cuGetProcAddress`, such as `cuMemcpyHtoD`.
     pub base: &'static str,
-    /// The CUDA version that introduced it, as 1000 * major + 10 * minor.
+    /// The CUDA version that introduced the function, as 1000 * major + 10 * minor.
     pub since: u32,
     /// Whether a null stream means the per-thread default stream (`_ptds`, `_ptsz`).
     pub per_thread: bool,
@@ -45,7 +45,7 @@ pub fn index_of(name: &str) -> Option<usize> {
     ALL[start..].iter().position(|other| other.name == name).map(|at| start + at)
 }
 
-/// For each symbol, a constant with the symbol's name: its index in [`ALL`].
+/// One constant per symbol, with the symbol's name. Its value is the symbol's index in [`ALL`].
 #[allow(non_upper_case_globals, missing_docs)]
 pub mod index {
     macro_rules! indices {

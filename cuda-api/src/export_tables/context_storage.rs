@@ -2,8 +2,8 @@
 //! keys.
 //!
 //! cudart looks its state up here on almost every call, so a lookup must be very cheap. Each thread
-//! remembers the values that it found last, until any thread stores or deletes a value. That
-//! happens only when a context is first used or destroyed.
+//! remembers the values that it found last, until any thread stores or deletes a value. Values are
+//! stored and deleted only when a context is first used or destroyed.
 
 use crate::sys::CUcontext;
 use core::cell::Cell;
@@ -30,7 +30,7 @@ static VALUES: LazyLock<RwLock<HashMap<Key, Entry>>> = LazyLock::new(Default::de
 /// thread's empty slots never look current.
 static GENERATION: AtomicU64 = AtomicU64::new(1);
 
-/// A value that a thread found in generation `generation`.
+/// A value that this thread looked up. It is valid as long as [`GENERATION`] equals `generation`.
 #[derive(Clone, Copy)]
 struct Remembered {
     generation: u64,
@@ -38,13 +38,13 @@ struct Remembered {
     value: usize,
 }
 
-/// The number of values that a thread remembers: several libraries, each with its own key, may
-/// alternate on a thread.
+/// The number of values that a thread remembers. It is more than 1 because a thread may use several
+/// libraries in turn, each with its own key.
 const SLOTS: usize = 8;
 
 thread_local! {
-    // The slots are constant and have no destructor, so they can be used until the thread's last
-    // instruction.
+    // The slots have constant initial values and no destructor, so they can be used until the
+    // thread exits, even by other destructors.
     static REMEMBERED: [Cell<Remembered>; SLOTS] = const {
         [const { Cell::new(Remembered { generation: 0, key: (0, 0), value: 0 }) }; SLOTS]
     };
@@ -67,7 +67,7 @@ fn write() -> RwLockWriteGuard<'static, HashMap<Key, Entry>> {
     values
 }
 
-/// Stores a value, unless the key already has one. Returns whether it did.
+/// Stores a value, unless the key already has one. Returns whether the value was stored.
 pub fn put(
     context: CUcontext,
     key: *mut c_void,
@@ -89,7 +89,7 @@ pub fn delete(context: CUcontext, key: *mut c_void) -> bool {
     write().remove(&(context.addr(), key.addr())).is_some()
 }
 
-/// Returns the stored value.
+/// Returns the value that is stored for a context and a key.
 pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
     let key = (context.addr(), key.addr());
     REMEMBERED.with(|slots| {
@@ -102,7 +102,7 @@ pub fn get(context: CUcontext, key: *mut c_void) -> Option<*mut c_void> {
         } else {
             let values = read();
             let value = values.get(&key)?.value;
-            // The lock prevents changes, so this is the generation of the value.
+            // The read lock prevents changes, so the value belongs to this generation.
             let generation = GENERATION.load(Ordering::Acquire);
             slot.set(Remembered { generation, key, value });
             value

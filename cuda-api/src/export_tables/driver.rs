@@ -1,4 +1,4 @@
-//! Access to the library that returns the tables.
+//! The interface between the tables and the library that returns them.
 
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::ffi::c_char;
@@ -12,13 +12,14 @@ pub trait Driver: Sync {
     /// `cuDevicePrimaryCtxRetain` for the device that it uses.
     fn primary_context(&self, device: CUdevice) -> Result<CUcontext, CUresult>;
 
-    /// `cuCtxGetCurrent`: null if the thread has none. Almost every call of the runtime uses it.
+    /// `cuCtxGetCurrent`: returns null if the thread has no current context. Almost every runtime
+    /// call uses it.
     fn current_context(&self) -> CUcontext;
 
     /// `cuCtxGetId`, for a context that is not null.
     fn context_id(&self, context: CUcontext) -> Result<u64, CUresult>;
 
-    /// Returns the exact result of `cuDriverGetVersion`.
+    /// Returns the same version as `cuDriverGetVersion`.
     fn driver_version(&self) -> i32;
 
     /// Returns the devices that are visible to the process, by ordinal.
@@ -59,8 +60,8 @@ pub fn set(driver: &'static dyn Driver) {
     DRIVER.get_or_init(|| driver);
 }
 
-/// Returns the driver that serves the tables. Only the tables' functions call this, so there is
-/// one.
+/// Returns the driver that serves the tables. Only functions in the tables call this, and a library
+/// gets a table only after the driver has been set.
 pub fn driver() -> &'static dyn Driver {
     *DRIVER.get().expect("a function of an export table was called before the table was returned")
 }

@@ -1,4 +1,4 @@
-//! Computes the answer to INTEGRITY_CHECK.
+//! Computes the response to cudart's integrity check (the table INTEGRITY_CHECK).
 //!
 //! cudart sends three checks when it starts, with versions that differ in their last digit. For the
 //! digits 0 and 1 the answer is a constant. Otherwise it is an HMAC-MD2 over values that the driver
@@ -12,7 +12,7 @@ use core::ffi::c_void;
 
 const KEY: [u8; 16] = 0x146ADDAE_53A9A752_AA084136_0BF55A9F_u128.to_be_bytes();
 
-/// The values from which an answer is computed.
+/// The inputs of the integrity check.
 pub struct Question<'a> {
     pub driver_version: i32,
     pub cudart_version: u32,
@@ -23,7 +23,7 @@ pub struct Question<'a> {
     pub devices: &'a [DeviceIdentity],
 }
 
-/// Returns the answer, for the calling process and thread.
+/// Computes the response that cudart expects in the calling process and thread.
 pub fn answer(question: &Question<'_>) -> [u64; 2] {
     match question.cudart_version % 10 {
         0 => [0x3341181C_03CB675C, 0x8ED383AA_1F4CD1E8],
@@ -38,7 +38,7 @@ pub fn answer(question: &Question<'_>) -> [u64; 2] {
     }
 }
 
-/// Returns the input of the HMAC: words of 4 and 8 bytes as in memory, without gaps.
+/// Returns the input of the HMAC: all values in native byte order, without padding.
 fn message(question: &Question<'_>, process: u32, thread: u32) -> Vec<u8> {
     let mut message = Vec::with_capacity(48 + 28 * question.devices.len());
     message.extend(question.driver_version.to_ne_bytes());

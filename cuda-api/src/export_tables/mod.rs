@@ -6,9 +6,9 @@
 //! table's size in bytes (sizes here are those of driver 580). Slots whose meaning is unknown
 //! contain a function that calls [`Driver::unsupported`] with its name and returns the result.
 //!
-//! Other tables must be refused with CUDA_ERROR_INVALID_VALUE, which the libraries handle. They
-//! don't handle tables that they can't use: an empty table for DA9151D3-3AE6-CC41-A5C0-4F26D533E328
-//! broke NVRTC and nvJitLink.
+//! Requests for other tables must fail with CUDA_ERROR_INVALID_VALUE, which the libraries handle.
+//! They don't handle a table that lacks the functions they need: an empty table for
+//! DA9151D3-3AE6-CC41-A5C0-4F26D533E328 broke NVRTC and nvJitLink.
 
 pub mod context_storage;
 mod driver;
@@ -21,8 +21,8 @@ mod tables;
 use core::ffi::c_void;
 pub use driver::{DeviceIdentity, Driver};
 
-/// Returns the table with a UUID, or `None` if the request must be refused. The driver of the first
-/// call serves all tables from then on.
+/// Returns the table with this UUID, or `None` if the request must be refused. All tables use the
+/// `driver` that was passed in the first call.
 pub fn get(uuid: &[u8; 16], driver: &'static dyn Driver) -> Option<*const c_void> {
     driver::set(driver);
     tables::find(uuid)

@@ -1,4 +1,4 @@
-//! The names of the tables. The constants are indices of [`NAMES`].
+//! The names of the tables. The constants are indices into [`NAMES`].
 
 pub const CUDART_INTERFACE: usize = 0;
 pub const TOOLS_RUNTIME_CALLBACK_HOOKS: usize = 1;
@@ -9,7 +9,7 @@ pub const CONTEXT_CHECKS: usize = 5;
 pub const TOOLS_CONTEXT: usize = 6;
 pub const TOOLS_MODULE: usize = 7;
 
-/// The names of the tables in messages, by the indices above.
+/// The name of each table in messages, indexed by the constants above.
 pub const NAMES: [&str; 8] = [
     "CUDART_INTERFACE",
     "TOOLS_RUNTIME_CALLBACK_HOOKS",

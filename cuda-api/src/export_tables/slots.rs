@@ -16,15 +16,15 @@ pub struct Table<const WORDS: usize>([*const c_void; WORDS]);
 unsafe impl<const WORDS: usize> Sync for Table<WORDS> {}
 
 impl<const WORDS: usize> Table<WORDS> {
-    /// Creates a table whose first word is its size in bytes. `NAME` is the index of its name in
-    /// [`NAMES`].
+    /// Creates a table whose first word is its size in bytes. `known` has the index and address of
+    /// each known function. `NAME` is the index of the table's name in [`NAMES`].
     pub const fn sized<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let mut table = Self::unsized_::<NAME>(known);
         table.0[0] = core::ptr::without_provenance(WORDS * size_of::<usize>());
         table
     }
 
-    /// Creates a table that contains only functions.
+    /// Like [`Table::sized`], for a table that has no size word and contains only functions.
     pub const fn unsized_<const NAME: usize>(known: &[(usize, *const c_void)]) -> Self {
         let unknown = unknown_slots::<NAME>();
         let mut words = [core::ptr::null(); WORDS];
@@ -41,7 +41,7 @@ impl<const WORDS: usize> Table<WORDS> {
         Self(words)
     }
 
-    /// Returns the address that `cuGetExportTable` returns.
+    /// Returns the table's address, which `cuGetExportTable` returns.
     pub const fn address(&'static self) -> *const c_void {
         self.0.as_ptr().cast()
     }

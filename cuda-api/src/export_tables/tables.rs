@@ -1,4 +1,5 @@
-//! The tables. The comment of each function says what is known about it.
+//! The tables and their functions. Each comment says what has been observed about a table or
+//! function.
 
 use super::driver::{DeviceIdentity, driver};
 use super::names::{
@@ -11,39 +12,41 @@ use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_void};
 
-/// Every cudart requests it and does not start without it.
+/// Every cudart requests this table and does not start without it.
 static CUDART: Table<13> = Table::sized::<CUDART_INTERFACE>(&[
     (2, primary_context as *const c_void),
     (12, load_compilers as *const c_void),
 ]);
 
-/// Every cudart requests it and does not start without it.
+/// Every cudart requests this table and does not start without it.
 static RUNTIME_CALLBACKS: Table<7> = Table::sized::<TOOLS_RUNTIME_CALLBACK_HOOKS>(&[
     (2, api_callback_flags as *const c_void),
     (6, resource_callback_flags as *const c_void),
 ]);
 
-/// Every cudart requests it, and cuBLAS calls one of its functions.
+/// Every cudart requests this table, and cuBLAS calls one of its functions.
 static TLS: Table<3> = Table::sized::<TOOLS_TLS>(&[(2, current_context as *const c_void)]);
 
-/// Called on almost every runtime call. It is the only table without a size.
+/// cudart calls functions of this table in almost every runtime call. It is the only table without
+/// a size word.
 static STORAGE: Table<3> = Table::unsized_::<CONTEXT_LOCAL_STORAGE>(&[
     (0, storage_put as *const c_void),
     (1, storage_delete as *const c_void),
     (2, storage_get as *const c_void),
 ]);
 
-/// cudart calls it three times when it starts, to check that it can trust the driver.
+/// When cudart starts, it calls this table's function three times to check that it can trust the
+/// driver.
 static INTEGRITY: Table<3> =
     Table::sized::<INTEGRITY_CHECK>(&[(1, integrity_check as *const c_void)]);
 
-/// cudart 13 requests it and does not start without it.
+/// cudart 13 requests this table and does not start without it.
 static CHECKS: Table<15> = Table::sized::<CONTEXT_CHECKS>(&[
     (2, context_check as *const c_void),
     (3, context_check_3 as *const c_void),
 ]);
 
-/// cudart 13.4 and newer request it and do not start without it. cuBLAS calls some of its
+/// cudart 13.4 and newer request this table and do not start without it. cuBLAS calls some of its
 /// functions.
 static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
     (4, context_id as *const c_void),
@@ -51,10 +54,10 @@ static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
     (51, stream_object as *const c_void),
 ]);
 
-/// cuFFT calls one of its functions.
+/// cuFFT calls one of this table's functions.
 static MODULE: Table<99> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
 
-/// Returns the bytes of a UUID, from its written form.
+/// Returns the bytes of a UUID. `written` has the UUID's hexadecimal digits in their usual order.
 const fn uuid(written: u128) -> [u8; 16] {
     written.to_be_bytes()
 }
@@ -74,7 +77,8 @@ pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
     tables.iter().find(|(uuid, _)| uuid == wanted).map(|&(_, table)| table)
 }
 
-/// Stores through a pointer that a library gave, if it is not null.
+/// Stores a successful result in `*out`, and returns the `CUresult` for the caller. Null is an
+/// error.
 ///
 /// # Safety
 /// `out` must be null or writable.
@@ -102,8 +106,9 @@ unsafe extern "C" fn primary_context(out: *mut CUcontext, device: CUdevice) -> C
     unsafe { store(out, driver().primary_context(device)) }
 }
 
-/// CUDART_INTERFACE[12]: a shared cudart from 13.1 on calls this to load the driver's compilers.
-/// This library has none: the worker's driver compiles PTX, so there is nothing to load.
+/// CUDART_INTERFACE[12]: a shared cudart, version 13.1 or newer, calls this to load the driver's
+/// compilers. This library has no compilers: the worker's driver compiles PTX, so there is nothing
+/// to load.
 extern "C" fn load_compilers() -> CUresult {
     CUresult::CUDA_SUCCESS
 }
@@ -134,14 +139,14 @@ impl<const WORDS: usize> Flags<WORDS> {
 static API_FLAGS: Flags<1024> = Flags(UnsafeCell::new([0; 1024]));
 static RESOURCE_FLAGS: Flags<14> = Flags(UnsafeCell::new([0; 14]));
 
-/// TOOLS_RUNTIME_CALLBACK_HOOKS[2]: returns an array with one word for each runtime function.
+/// TOOLS_RUNTIME_CALLBACK_HOOKS[2]: returns an array of flags, one word per runtime function.
 unsafe extern "C" fn api_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
     // SAFETY: a library passes pointers that are null or may be written.
     unsafe { API_FLAGS.give(flags, count) };
 }
 
-/// TOOLS_RUNTIME_CALLBACK_HOOKS[6]: returns a second array of this kind, which has 14 words in
-/// NVIDIA's driver.
+/// TOOLS_RUNTIME_CALLBACK_HOOKS[6]: returns a second array of flags, which has 14 words in NVIDIA's
+/// driver.
 unsafe extern "C" fn resource_callback_flags(flags: *mut *mut c_void, count: *mut usize) {
     // SAFETY: a library passes pointers that are null or may be written.
     unsafe { RESOURCE_FLAGS.give(flags, count) };
@@ -153,8 +158,8 @@ unsafe extern "C" fn current_context(out: *mut CUcontext) -> CUresult {
     unsafe { store(out, Ok(driver().current_context())) }
 }
 
-/// CONTEXT_LOCAL_STORAGE[0]: stores a value for a context (null: the current one) and a key that
-/// has no value yet. The destructor is called when the context is destroyed.
+/// CONTEXT_LOCAL_STORAGE[0]: stores a value for a context and a key that has no value yet. A null
+/// `context` means the current context. The destructor is called when the context is destroyed.
 extern "C" fn storage_put(
     context: CUcontext,
     key: *mut c_void,
@@ -180,8 +185,8 @@ extern "C" fn storage_delete(context: CUcontext, key: *mut c_void) -> CUresult {
     }
 }
 
-/// CONTEXT_LOCAL_STORAGE[2]: returns the value for a context and a key. cudart takes any error to
-/// mean that there is none yet, and stores one.
+/// CONTEXT_LOCAL_STORAGE[2]: returns the value for a context and a key. If this returns any error,
+/// cudart assumes that there is no value yet, and stores one.
 unsafe extern "C" fn storage_get(
     out: *mut *mut c_void,
     context: CUcontext,
@@ -215,7 +220,8 @@ unsafe extern "C" fn integrity_check(
     unsafe { store(out, driver().device_identities().map(answer)) }
 }
 
-/// CONTEXT_CHECKS[2]: returns bits of a context. They have never been observed to be set.
+/// CONTEXT_CHECKS[2]: returns flag bits for a context. NVIDIA's driver has never been observed to
+/// set any.
 unsafe extern "C" fn context_check(
     _context: CUcontext,
     bits: *mut u32,
@@ -225,7 +231,7 @@ unsafe extern "C" fn context_check(
     unsafe { store(bits, Ok(0)) }
 }
 
-/// CONTEXT_CHECKS[3]: has only been observed to return 0.
+/// CONTEXT_CHECKS[3]: NVIDIA's driver has only been observed to return 0.
 extern "C" fn context_check_3() -> u32 {
     0
 }
@@ -237,8 +243,9 @@ unsafe extern "C" fn context_id(context: CUcontext, out: *mut u64) -> CUresult {
     unsafe { store(out, id) }
 }
 
-/// ToolsContext[51]: returns an object that represents a stream, for [39]. Here it is the stream's
-/// own handle. The null stream becomes CU_STREAM_LEGACY, which means the same.
+/// ToolsContext[51]: returns an object that represents a stream, for use with ToolsContext[39].
+/// Here the object is the stream's own handle. The null stream becomes CU_STREAM_LEGACY, which
+/// means the same.
 unsafe extern "C" fn stream_object(
     _context: CUcontext,
     stream: CUstream,
@@ -251,8 +258,8 @@ unsafe extern "C" fn stream_object(
     unsafe { store(out, Ok(object)) }
 }
 
-/// ToolsContext[39]: returns the id of the stream that an object from [51] represents, as
-/// `cuStreamGetId` does.
+/// ToolsContext[39]: returns the id of the stream that an object from ToolsContext[51] represents,
+/// as `cuStreamGetId` does.
 unsafe extern "C" fn stream_object_id(
     _context: CUcontext,
     object: CUstream,
@@ -267,11 +274,12 @@ unsafe extern "C" fn stream_object_id(
     unsafe { store(out, id) }
 }
 
-/// The callback of ToolsModule[7], with the caller's argument, a kernel, and the kernel's name.
+/// The callback of ToolsModule[7]. Its arguments are the caller's pointer, a kernel, and the
+/// kernel's name.
 type FunctionCallback = unsafe extern "C" fn(*mut c_void, CUfunction, *const c_char);
 
-/// ToolsModule[7]: calls a function for each kernel of a module, whatever it returns, and returns
-/// the number of kernels.
+/// ToolsModule[7]: calls a function once per kernel in a module, ignoring any result of the
+/// function, and returns the number of kernels.
 unsafe extern "C" fn module_functions(
     _context: CUcontext,
     module: CUmodule,

@@ -1,4 +1,4 @@
-//! Tests of the tables as libraries use them: through their addresses.
+//! Tests that call the tables' functions as libraries do: through the tables' addresses.
 
 use super::*;
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};

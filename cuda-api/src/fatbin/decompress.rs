@@ -1,9 +1,10 @@
-//! Decompression of payloads, with a limit on the result.
+//! Decompresses payloads, with a limit on the decompressed length.
 
 use super::error::FatbinError;
 use std::io::Read;
 
-/// The maximum expansion of an LZ4 block: each byte adds at most 255 to a length.
+/// The maximum ratio of an LZ4 block's decompressed length to its own length: each byte of the
+/// block adds at most 255 to the length of a literal or match.
 const LZ4_MAX_RATIO: usize = 255;
 
 pub enum Error {
@@ -12,7 +13,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Adds the offset in the image to the error.
+    /// Converts to a [`FatbinError`] for the payload at byte `at` of the image.
     pub fn at(self, at: usize, limit: usize) -> FatbinError {
         match self {
             Error::TooLarge => FatbinError::TooLarge { at, limit },
@@ -24,7 +25,7 @@ impl Error {
 /// Decompresses one LZ4 block. `len` is the decompressed length, or 0 if it is not known.
 pub fn lz4(block: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
     let possible = block.len().saturating_mul(LZ4_MAX_RATIO);
-    // Allocate no more of the claimed length than the block can fill.
+    // Don't trust `len`: allocate at most as much as the block can expand to.
     let room = match usize::try_from(len) {
         Ok(0) => possible.min(limit),
         Ok(len) if len <= limit => len.min(possible),
@@ -43,7 +44,7 @@ pub fn lz4(block: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
     }
 }
 
-/// Decompresses a zstd frame. `len` is only the initial capacity.
+/// Decompresses a zstd frame. `len` only suggests the initial capacity of the buffer.
 pub fn zstd(frame: &[u8], len: u64, limit: usize) -> Result<Vec<u8>, Error> {
     let damaged = |reason: String| Error::Damaged { method: "zstd", reason };
     let decoder = ruzstd::decoding::StreamingDecoder::new(frame)

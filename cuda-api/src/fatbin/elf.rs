@@ -1,11 +1,12 @@
 //! Determines the length of an ELF file.
 
-/// Reads an unsigned field of up to 8 bytes at an offset. Returns `None` beyond the end.
+/// Reads an unsigned field, given its offset and its length of up to 8 bytes. Returns `None` if the
+/// field lies beyond the end of the file.
 pub type Read<'a> = &'a dyn Fn(u64, usize) -> Option<u64>;
 
 /// Returns the length of a 64-bit ELF file according to its headers: the end of its header tables
-/// and of everything that they describe. `None` if a field is beyond the end or has an impossible
-/// value.
+/// and of everything that they describe. Returns `None` if a header field is beyond the end or has
+/// an impossible value.
 pub fn len(read: Read<'_>) -> Option<u64> {
     const CLASS_64: u64 = 2;
     if read(4, 1)? != CLASS_64 {
@@ -16,8 +17,8 @@ pub fn len(read: Read<'_>) -> Option<u64> {
     let (section_len, mut section_count) = (read(58, 2)?, read(60, 2)?);
     let header_len = read(52, 2)?;
     if sections != 0 && section_count == 0 {
-        // The number does not fit in the header. The size of the first section, which is otherwise
-        // empty, contains it.
+        // The number of sections doesn't fit in the file header, so the size field of the first
+        // section header, which describes an empty section, contains it.
         section_count = read(sections.checked_add(32)?, 8)?;
     }
 
@@ -40,7 +41,8 @@ pub fn len(read: Read<'_>) -> Option<u64> {
         }
         Some(())
     };
-    // Bounds the time that a hostile count can cost. Real files have thousands of sections.
+    // Limits the time that a malicious section count can cost. Real files have thousands of
+    // sections.
     const MOST_SECTIONS: u64 = 1 << 24;
     if section_count > MOST_SECTIONS {
         return None;

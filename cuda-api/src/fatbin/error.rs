@@ -12,13 +12,13 @@ pub enum FatbinError {
     /// The image has none of the known formats.
     #[error("the image is neither a fatbin, nor an ELF cubin, nor PTX text")]
     UnknownFormat,
-    /// A payload does not decompress.
+    /// A payload can't be decompressed.
     #[error("the {method} payload at byte {at} is damaged: {reason}")]
     Damaged { method: &'static str, at: usize, reason: String },
-    /// A payload is larger than the caller allows.
+    /// A payload's decompressed length exceeds the caller's limit.
     #[error("the payload at byte {at} is larger than {limit} bytes when decompressed")]
     TooLarge { at: usize, limit: usize },
-    /// The PTX is not text.
+    /// The PTX isn't valid UTF-8.
     #[error("the PTX at byte {at} is not UTF-8")]
     NotText { at: usize },
 }

@@ -3,7 +3,7 @@
 //! A fatbin is a header and a sequence of entries. An entry is a header and a payload: PTX or a
 //! cubin for one architecture, usually compressed. [`Fatbin`] parses a fatbin without trusting any
 //! of it: every length is checked, and decompression stops at a limit. [`span`](span()) finds the
-//! end of an image of which a program gave only the address, and [`prefix`] that of an image in a
+//! end of an image when only its address is known, and [`prefix`] finds the end of an image in a
 //! file.
 
 mod decompress;
@@ -18,12 +18,13 @@ pub use span::{Span, SpanKind, prefix, span};
 pub const WRAPPER_MAGIC: u32 = 0x4662_43b1;
 /// First word of a fatbin.
 pub const FATBIN_MAGIC: u32 = 0xba55_ed50;
-/// First bytes of an ELF file, which a cubin is.
+/// First bytes of an ELF file. A cubin is an ELF file.
 pub const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 
-/// Magic, version, header length and length of the rest.
+/// Length of a fatbin's header: magic, version, header length, and length of the rest.
 const FATBIN_HEADER: usize = 16;
-/// The minimum length of an entry header. Newer ones are longer and contain their length.
+/// Minimum length of an entry header. Newer toolkits write longer headers; each header contains its
+/// own length.
 const ENTRY_HEADER: usize = 64;
 
 const FLAG_LZ4: u64 = 0x2000;
@@ -43,7 +44,7 @@ pub enum Kind {
 /// An image that can be compiled or loaded.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Image {
-    /// PTX, without the zeros that end it in memory.
+    /// PTX text, without the zero bytes at its end.
     Ptx(String),
     /// An ELF file.
     Cubin(Vec<u8>),
@@ -57,7 +58,7 @@ pub struct Fatbin<'a> {
 }
 
 impl<'a> Fatbin<'a> {
-    /// Reads the header. Bytes after the fatbin are ignored.
+    /// Parses the fatbin's header. Bytes after the fatbin are ignored.
     pub fn parse(bytes: &'a [u8]) -> Result<Self, FatbinError> {
         let (header_len, total) = header(&Reader(bytes))?;
         match bytes.get(..total) {
@@ -71,7 +72,7 @@ impl<'a> Fatbin<'a> {
         self.bytes
     }
 
-    /// Returns the entries in their order. After an error there are no more.
+    /// Returns the entries in order. The iterator ends after the first error.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, FatbinError>> + use<'a> {
         let bytes = self.bytes;
         let mut at = self.header_len;
@@ -86,7 +87,7 @@ impl<'a> Fatbin<'a> {
     }
 }
 
-/// Returns the length of a fatbin's header, and of the whole fatbin.
+/// Returns the lengths of a fatbin's header and of the whole fatbin.
 fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
     let magic = reader.u32("the fatbin's magic", 0)?;
     if magic != FATBIN_MAGIC {
@@ -113,7 +114,7 @@ pub struct Entry<'a> {
     /// The architecture: 90 for sm_90 or compute_90.
     pub arch: u32,
     flags: u64,
-    /// The decompressed length in the header, or 0 if the header has none.
+    /// The decompressed length according to the entry's header, or 0 if the header has none.
     decompressed_len: u64,
     payload: &'a [u8],
     payload_at: usize,
@@ -133,7 +134,7 @@ impl<'a> Entry<'a> {
         }
         let flags = reader.u64("an entry's flags", at + 40)?;
         let stored = reader.u64("an entry's length", at + 8)?;
-        // The stored length is rounded up, but decompressors need the exact one.
+        // The stored length includes padding, but decompressors need the exact length.
         let used = match flags & (FLAG_LZ4 | FLAG_ZSTD) {
             0 => stored,
             _ => reader.u32("an entry's compressed length", at + 16)?.into(),
@@ -163,7 +164,7 @@ impl<'a> Entry<'a> {
         })
     }
 
-    /// Returns the payload, decompressed if necessary, of at most `limit` bytes.
+    /// Returns the payload, decompressed if necessary. Fails if it is longer than `limit` bytes.
     pub fn payload(&self, limit: usize) -> Result<Vec<u8>, FatbinError> {
         let payload = if self.flags & FLAG_ZSTD != 0 {
             decompress::zstd(self.payload, self.decompressed_len, limit)
@@ -188,8 +189,8 @@ impl<'a> Entry<'a> {
 }
 
 /// Returns the images in a fatbin, an ELF file or PTX text, each with its architecture (0 if only
-/// the image itself contains it). An image must not be longer than `limit` bytes. Entries of other
-/// kinds are left out.
+/// the image itself contains it). Fails if an image is longer than `limit` bytes. Skips entries of
+/// other kinds.
 pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinError> {
     if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         let mut images = Vec::new();
@@ -216,7 +217,7 @@ fn looks_like_text(bytes: &[u8]) -> bool {
     bytes.first().is_some_and(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace())
 }
 
-/// Returns the PTX text up to its first zero byte. The driver ends it there too.
+/// Returns the PTX text up to its first zero byte, at which the driver stops reading too.
 fn text(mut bytes: Vec<u8>, at: usize) -> Result<String, FatbinError> {
     let end = bytes.iter().position(|&byte| byte == 0).unwrap_or(bytes.len());
     bytes.truncate(end);

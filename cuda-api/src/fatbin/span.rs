@@ -17,7 +17,7 @@ pub enum SpanKind {
     Ptx,
 }
 
-/// A piece of memory.
+/// The format, address and length of an image in memory.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Span {
     pub kind: SpanKind,
@@ -34,9 +34,9 @@ impl Span {
     }
 }
 
-/// The version of a wrapper with one fatbin.
+/// Version number of a wrapper that points to one fatbin.
 const WRAPPER_ONE: u32 = 1;
-/// The version of a wrapper for relocatable device code. It points to the linked fatbin and to a
+/// Version number of a wrapper for relocatable device code. It points to the linked fatbin and to a
 /// null-terminated array of its inputs, from which PTX can be linked again.
 const WRAPPER_LINKED: u32 = 2;
 
@@ -116,7 +116,7 @@ unsafe fn single(start: *const u8) -> Result<Span, FatbinError> {
         }
         (SpanKind::Ptx, text.len())
     };
-    // No object is longer than this, and slices must not be.
+    // No object in memory is longer than `isize::MAX`, and a slice must not be.
     if isize::try_from(len).is_err() {
         return Err(FatbinError::UnknownFormat);
     }

@@ -2,8 +2,8 @@
 //!
 //! While a stream is captured, each operation that is queued there becomes a node that depends on
 //! the stream's last nodes. Events carry dependencies to other streams, which join the capture that
-//! way. Calls that a capture can't contain are errors, and most of them invalidate it: from then on
-//! it can only be ended.
+//! way. Calls that a capture can't contain fail, and most of them invalidate the capture, which can
+//! then only be ended.
 
 use super::ids::{GraphId, NodeId};
 use crate::error::{CuError, CuResult};
@@ -20,7 +20,7 @@ pub enum Mode {
 }
 
 impl Mode {
-    /// Converts CUDA's number.
+    /// Converts the number of a `CUstreamCaptureMode`.
     pub fn new(number: u32) -> CuResult<Self> {
         match number {
             0 => Ok(Self::Global),
@@ -35,9 +35,9 @@ impl Mode {
 /// own default stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Key {
-    /// The library's number for the stream.
+    /// For a created stream, the library's number for it.
     pub id: u64,
-    /// The thread or context that a default stream belongs to, or 0 for a created stream.
+    /// Distinguishes the default streams of threads or contexts; 0 for a created stream.
     pub of: u64,
 }
 
@@ -61,7 +61,7 @@ pub struct Info {
     pub id: u64,
     /// Whether the capture is invalid and can only be ended.
     pub invalid: bool,
-    /// The graph that the nodes are added to.
+    /// The graph to which the capture adds nodes.
     pub graph: GraphId,
     /// The nodes that the stream's next node will depend on.
     pub after: Vec<NodeId>,

@@ -18,17 +18,18 @@ use std::ptr::{null, null_mut};
 pub type StreamArg = (CUstream, bool);
 
 thread_local! {
-    /// This thread's capture mode, which decides which captures forbid unsafe calls on it.
+    /// The calling thread's capture mode. It determines which captures forbid unsafe calls on the
+    /// thread.
     static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode(0)) };
 
     /// The nodes that the last query on this thread returned. Programs may read them until the
-    /// thread's next query. They are never dropped when the thread ends: that would need a
-    /// destructor, and the library can be unloaded.
+    /// thread's next query. The list isn't freed when the thread exits: that would need a
+    /// destructor, whose code might no longer be loaded by then.
     static NODES: Cell<ManuallyDrop<Vec<CUgraphNode>>> =
         const { Cell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Fails if a capture forbids calls that CUDA considers potentially unsafe.
+/// Fails if a capture forbids calls that CUDA considers potentially unsafe on the calling thread.
 #[inline]
 pub fn forbid_unsafe<L: Library>() -> CuResult {
     if !L::graphs().any_capture() {
@@ -105,25 +106,25 @@ pub fn is_capturing<L: Library>(stream: StreamArg, status: Out<CUstreamCaptureSt
     status.set(status_of(info_of::<L>(stream)?.as_ref()))
 }
 
-/// The pointers for the parts of a capture's state. All but `status` may be null.
+/// The output pointers of `cuStreamGetCaptureInfo`. All but `status` may be null.
 #[derive(Clone, Copy)]
 pub struct InfoTo {
-    /// Whether the stream is captured.
+    /// Whether the stream is being captured.
     pub status: Out<CUstreamCaptureStatus>,
     /// The capture's number.
     pub id: Out<u64>,
-    /// The graph that the nodes are added to.
+    /// The graph to which the capture adds nodes.
     pub graph: Out<CUgraph>,
     /// The nodes that the stream's next node will depend on.
     pub nodes: Out<*const CUgraphNode>,
-    /// The data of the edges from them.
+    /// The data of the edges from these nodes to the next node.
     pub edges: Out<*const CUgraphEdgeData>,
-    /// The number of nodes.
+    /// The number of these nodes.
     pub count: Out<usize>,
 }
 
 impl InfoTo {
-    /// Returns only the status and the number.
+    /// Creates the pointers for a query that returns only the status and the capture's number.
     pub fn new(status: Out<CUstreamCaptureStatus>, id: Out<u64>) -> Self {
         let (graph, nodes, edges) = (Out::null(), Out::null(), Out::null());
         Self { status, id, graph, nodes, edges, count: Out::null() }
@@ -144,7 +145,7 @@ pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
             to.count.set_if_wanted(nodes.len());
             to.edges.set_if_wanted(null());
             to.nodes.set_if_wanted(nodes.as_ptr());
-            // Moving the list doesn't move its elements.
+            // Moving the `Vec` doesn't move its elements, to which the program gets a pointer.
             drop(ManuallyDrop::into_inner(NODES.replace(ManuallyDrop::new(nodes))));
         }
     }

@@ -4,14 +4,14 @@ use super::ids::{GraphId, NodeId};
 use crate::error::{CuError, CuResult};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
-/// The work of a node.
+/// The work that a node in a graph does.
 #[derive(Clone, Debug)]
 pub enum Work<Op> {
     /// An operation.
     Op(Op),
     /// No work: the node only joins the nodes that it depends on.
     Empty,
-    /// All work in another graph, which belongs to the node.
+    /// All work in a child graph, which belongs to the node.
     Child(GraphId),
 }
 
@@ -58,7 +58,7 @@ impl<Op> Graph<Op> {
         edges.collect()
     }
 
-    /// Nodes that depend on a node.
+    /// Returns the nodes that depend on a node.
     pub fn dependents(&self, id: NodeId) -> Vec<NodeId> {
         let nodes = self.nodes.iter().filter(|(_, node)| node.after.contains(&id));
         nodes.map(|(id, _)| *id).collect()
@@ -83,7 +83,7 @@ impl<Op> Graph<Op> {
         }
     }
 
-    /// Adds or removes edges. If any of them is invalid, it changes nothing.
+    /// Adds or removes edges. If any of the edges is invalid, nothing changes.
     pub fn change_edges(&mut self, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
         let mut seen = BTreeSet::new();
         for (from, to) in edges {
@@ -133,14 +133,14 @@ impl<Op> Graph<Op> {
                 }
             }
         }
-        // Nodes that are left over are in a cycle.
+        // If nodes are missing from the order, the graph has a cycle.
         match order.len() == self.nodes.len() {
             true => Ok(order),
             false => Err(CuError::INVALID_VALUE),
         }
     }
 
-    /// Returns these nodes and all nodes that they depend on, directly or indirectly.
+    /// Returns the nodes in `of`, and all nodes that they depend on, directly or indirectly.
     pub fn ancestors(&self, of: &BTreeSet<NodeId>) -> BTreeSet<NodeId> {
         let mut found = BTreeSet::new();
         let mut look: Vec<NodeId> = of.iter().copied().collect();

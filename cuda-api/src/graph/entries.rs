@@ -1,10 +1,10 @@
-//! The exports of graphs and captures.
+//! The macro that exports the entry points for graphs and captures.
 
-/// Exports the entry points of graphs and captures for a [`Library`](crate::graph::Library). Each
+/// Exports the entry points for graphs and captures for a [`Library`](crate::graph::Library). Each
 /// is checked against its prototype. A function that has a variant for the per-thread default
 /// stream is written once, with `|per_thread|` to say which variant was called.
 ///
-/// The bodies are unsafe code: they rely on programs to pass what the driver API requires.
+/// The bodies are unsafe code: they rely on programs to pass valid arguments.
 #[macro_export]
 macro_rules! graph_entries {
     ($library:ty) => {

@@ -55,7 +55,7 @@ pub fn instantiate_with<L: Library>(
     made
 }
 
-/// Fails for a captured stream, which can't take these calls.
+/// Fails if a stream is being captured, for a call that a capture can't contain.
 fn refuse_captured<L: Library>(stream: CUstream, per_thread: bool) -> CuResult {
     if !L::graphs().any_capture() {
         return Ok(());
@@ -100,7 +100,7 @@ pub fn update<L: Library>(
     updated.map_err(|_| CuError::GRAPH_EXEC_UPDATE_FAILURE)
 }
 
-/// Replaces the work of a node of an instantiated graph by other work of the same kind.
+/// Replaces the work of a node in an instantiated graph with other work of the same kind.
 pub fn set_node<L: Library>(exec: CUgraphExec, node: CUgraphNode, op: Op<L>) -> CuResult {
     L::ready()?;
     L::exec(exec)?.set_node(node as NodeId, op)

@@ -32,8 +32,8 @@ struct Captures {
     last: u64,
     captures: HashMap<u64, Capture>,
     streams: HashMap<Key, Member>,
-    /// For each event that was last recorded in a capture: the capture, and the nodes that the
-    /// event marks.
+    /// For each event that was last recorded in a captured stream: the number of the capture, and
+    /// the nodes that a stream will depend on when it waits for the event.
     events: HashMap<u64, (u64, BTreeSet<NodeId>)>,
 }
 
@@ -64,8 +64,9 @@ impl Captures {
         }
     }
 
-    /// Returns the capture that a stream is in, if any. Work in the legacy stream invalidates
-    /// captures of streams that wait for it, and fails.
+    /// Returns a stream's membership in a capture, if the stream is being captured. For the legacy
+    /// stream, invalidates the captures of all streams that wait for it, and fails if there are
+    /// any.
     fn member(&mut self, stream: &Stream) -> CuResult<Option<&mut Member>> {
         if stream.legacy {
             let ctx = stream.ctx;
@@ -86,11 +87,11 @@ impl Captures {
 pub struct Graphs<Op> {
     state: Mutex<State<Op>>,
     /// The number of captures in progress, plus the number of events that were last recorded in a
-    /// capture. Usually 0.
+    /// captured stream. Usually 0.
     capturing: AtomicUsize,
 }
 
-/// The state that the lock protects.
+/// The graphs and the captures, which one lock protects.
 struct State<Op> {
     table: Table<Op>,
     captures: Captures,
@@ -111,8 +112,8 @@ impl<Op: Operation> Graphs<Op> {
         }
     }
 
-    /// Returns whether any capture is in progress or any event belongs to one. If not, calls need
-    /// no further checks.
+    /// Returns whether any capture is in progress, or any event was last recorded in a captured
+    /// stream. If not, calls don't have to check for captures.
     #[inline]
     pub fn any_capture(&self) -> bool {
         self.capturing.load(Ordering::Relaxed) != 0
@@ -127,7 +128,7 @@ impl<Op: Operation> Graphs<Op> {
         then(&mut self.lock().table)
     }
 
-    /// Calls `then` with the captures, and then updates their number.
+    /// Calls `then` with the graphs and captures, and then updates the count of captures.
     fn captures<R>(&self, then: impl FnOnce(&mut State<Op>) -> R) -> R {
         let mut state = self.lock();
         let result = then(&mut state);
@@ -135,8 +136,8 @@ impl<Op: Operation> Graphs<Op> {
         result
     }
 
-    /// `cuStreamBeginCapture`; or `cuStreamBeginCaptureToGraph`, with a graph and the nodes that
-    /// the stream's first node will depend on.
+    /// `cuStreamBeginCapture`, or `cuStreamBeginCaptureToGraph` if `into` is set. `into` has the
+    /// graph, and the nodes that the stream's first node will depend on.
     pub fn begin(
         &self,
         stream: &Stream,
@@ -200,7 +201,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Returns the state of a stream's capture, if it is in one.
+    /// Returns the state of a stream's capture, or `None` if the stream isn't being captured.
     pub fn info(&self, stream: &Stream) -> CuResult<Option<Info>> {
         if !self.any_capture() {
             return Ok(None);
@@ -222,8 +223,9 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Returns whether work for a stream must go to a graph instead, with [`Graphs::push`]. Call
-    /// this before queueing anything in a stream.
+    /// Returns whether a stream is being captured. If so, work for the stream must not be queued,
+    /// but added to the graph with [`Graphs::push`]. Call this before queueing anything in a
+    /// stream.
     #[inline]
     pub fn captures_stream(&self, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {
@@ -249,7 +251,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Checks a call that captures can't contain: if the stream is captured, invalidates the
+    /// Checks a call that captures can't contain. If the stream is being captured, invalidates the
     /// capture and fails.
     pub fn forbid_on(&self, stream: &Stream) -> CuResult {
         if !self.any_capture() {
@@ -263,8 +265,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Checks a call that waits for a whole context: if streams in the context are captured,
-    /// invalidates the captures and fails.
+    /// Checks a call that waits for a whole context. If any streams in the context are being
+    /// captured, invalidates their captures and fails.
     pub fn forbid_in_context(&self, ctx: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -275,8 +277,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Fails if a capture forbids calls that CUDA considers potentially unsafe, on this thread in
-    /// its mode.
+    /// Checks a call that CUDA considers potentially unsafe. If any captures forbid such a call on
+    /// this thread, with the thread's capture mode `mode`, invalidates these captures and fails.
     pub fn forbid_unsafe(&self, thread: u64, mode: Mode) -> CuResult {
         if !self.any_capture() || mode == Mode::Relaxed {
             return Ok(());
@@ -296,8 +298,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Records an event. Returns whether the stream is captured; the event then only marks nodes of
-    /// the capture.
+    /// Handles an event record. Returns whether the stream is being captured. If so, the event
+    /// isn't recorded on the GPU, but only marks nodes of the capture.
     pub fn record(&self, event: u64, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {
             return Ok(false);
@@ -318,7 +320,8 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Makes a stream wait for an event. Returns whether that only adds dependencies to a capture.
+    /// Handles a stream's wait for an event. Returns true if the wait only adds dependencies to a
+    /// capture, and false if the stream must really wait.
     pub fn wait(&self, event: u64, stream: impl FnOnce() -> CuResult<Stream>) -> CuResult<bool> {
         if !self.any_capture() {
             return Ok(false);
@@ -360,7 +363,7 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Fails for an event that marks nodes of a capture, and so can't be queried.
+    /// Fails if an event was last recorded in a captured stream. Such an event can't be queried.
     pub fn forbid_captured_event(&self, event: u64) -> CuResult {
         if !self.any_capture() {
             return Ok(());
@@ -391,14 +394,15 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Handles the destruction of a stream. A capture that it was in becomes invalid.
+    /// Handles the destruction of a stream. If the stream was being captured, the capture becomes
+    /// invalid.
     pub fn forget_stream(&self, key: Key) {
         if self.any_capture() {
             self.captures(|State { table, captures }| {
                 let Some(member) = captures.streams.remove(&key) else { return };
                 captures.invalidate(member.capture);
                 if captures.captures[&member.capture].origin == key {
-                    // No other stream can end this capture.
+                    // The capture began in this stream, so no other stream can end it.
                     captures.end(member.capture, table, false);
                 }
             });
@@ -412,7 +416,7 @@ impl<Op: Operation> Graphs<Op> {
         }
     }
 
-    /// `cuGraphDestroy`. Fails for a graph that a capture adds nodes to.
+    /// `cuGraphDestroy`. Fails if a capture is adding nodes to the graph.
     pub fn destroy(&self, graph: GraphId) -> CuResult {
         self.captures(|State { table, captures }| {
             if captures.captures.values().any(|capture| capture.graph == graph) {

@@ -160,7 +160,7 @@ fn a_capture_can_add_to_an_existing_graph() {
     graphs.push(&stream(3), 3).unwrap();
     graphs.update(&stream(3), &[9], true).unwrap_err();
     assert_eq!(graphs.info(&stream(3)).unwrap().unwrap().after.len(), 1);
-    // Node 2 was dropped from the dependencies, so it needn't be joined.
+    // Node 2 was dropped from the dependencies, so the capture can end without joining it.
     assert_eq!(graphs.end(&stream(3), 7), Ok(graph));
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3)]);
 }

@@ -9,11 +9,11 @@ pub type NodeId = usize;
 
 /// Handles start above all addresses that a Linux process on x86-64 can map.
 pub(super) const FIRST_HANDLE: usize = 1 << 48;
-/// The distance between handles, as between two objects in memory.
+/// The distance between consecutive handles, similar to that between objects in memory.
 pub(super) const STEP: usize = 16;
 
-/// The operation of a node.
+/// An operation that a node in a graph can do.
 pub trait Operation: Clone {
-    /// The type of the node.
+    /// Returns the type of a node with this operation.
     fn kind(&self) -> CUgraphNodeType;
 }

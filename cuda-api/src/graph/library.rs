@@ -14,23 +14,25 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The functions and types that a libcuda provides to the implementation of graphs and captures.
 pub trait Library: Copy + 'static {
-    /// A checked launch, with the parameters that it had when it was captured or added.
+    /// A validated kernel launch, with a copy of its parameters from the time of capture or
+    /// creation.
     type Kernel: Clone;
-    /// A checked copy.
+    /// A validated copy.
     type Copy: Clone;
-    /// A checked memset.
+    /// A validated memset.
     type Memset: Clone;
     /// An event.
     type Event: Clone;
-    /// The library's data for an instantiated graph.
+    /// The library's data for an instantiated graph, except [`Bound`](Self::Bound).
     type Loaded;
-    /// The library's data for an instantiated graph, as far as it depends on the work of the nodes.
+    /// The part of the library's data for an instantiated graph that depends on the work of its
+    /// nodes.
     type Bound;
 
     /// Returns all graphs and captures of the process.
     fn graphs() -> &'static Graphs<Op<Self>>;
 
-    /// Runs the body of an entry point and reports its result. `name` is the entry point's.
+    /// Runs the body of the entry point `name`, and converts its result to a `CUresult`.
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult;
 
     /// Fails unless `cuInit` was called.
@@ -39,7 +41,7 @@ pub trait Library: Copy + 'static {
     /// Fails unless there is a usable current context.
     fn ready() -> CuResult;
 
-    /// Returns the number of the calling thread.
+    /// Returns a number that identifies the calling thread.
     fn thread() -> u64;
 
     /// Returns a stream's properties that captures depend on. A null handle is the thread's default
@@ -65,7 +67,7 @@ pub trait Library: Copy + 'static {
     /// Sets an attribute of a launch.
     fn set_attribute(kernel: &mut Self::Kernel, which: u32, value: &[u8; 64]) -> CuResult;
 
-    /// Copies all attributes of a launch to another.
+    /// Copies all attributes from one launch to another.
     fn copy_attributes(to: &mut Self::Kernel, from: &Self::Kernel);
 
     /// Creates the copy for a copy node.
@@ -87,7 +89,7 @@ pub trait Library: Copy + 'static {
     /// Returns the event with this handle.
     fn event(event: CUevent) -> CuResult<Self::Event>;
 
-    /// Prepares a graph for launching.
+    /// Instantiates a graph that consists of these steps.
     fn instantiate(flags: u64, steps: &[Step<Op<Self>>]) -> CuResult<(Self::Loaded, Self::Bound)>;
 
     /// Creates a handle for an instantiated graph.
@@ -100,14 +102,15 @@ pub trait Library: Copy + 'static {
     fn destroy(exec: CUgraphExec) -> CuResult;
 
     /// Replaces the steps of an instantiated graph, unless the library finds a difference that CUDA
-    /// doesn't allow. The caller has compared the shapes of the graphs.
+    /// doesn't allow. The caller has checked that the graphs differ only in their nodes'
+    /// operations.
     fn update(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
         steps: &[Step<Op<Self>>],
     ) -> CuResult<Result<(), Difference>>;
 
-    /// Replaces one step of an instantiated graph by one of the same kind.
+    /// Replaces the step at index `place` of an instantiated graph with one of the same kind.
     fn set_step(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
@@ -115,16 +118,16 @@ pub trait Library: Copy + 'static {
         op: &Op<Self>,
     ) -> CuResult;
 
-    /// Uploads the graph for its next launch, in a stream that is not captured.
+    /// Uploads the graph for its next launch. The stream isn't being captured.
     fn upload(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 
-    /// Launches the graph in a stream that is not captured.
+    /// Launches the graph in a stream that isn't being captured.
     fn launch(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 }
 
 /// The parameters of a launch, in the form of `cuGraphKernelNodeGetParams`.
 pub struct KernelParams {
-    /// All members except the pointer to the parameters.
+    /// The node's parameters, except the pointer to the kernel's parameters.
     pub node: CUDA_KERNEL_NODE_PARAMS,
     /// The parameter buffer.
     pub bytes: Arc<[u8]>,
@@ -160,14 +163,15 @@ impl HostCall {
         CUDA_HOST_NODE_PARAMS { fn_: Some(self.function), userData: self.data }
     }
 
-    /// Makes the call.
+    /// Calls the function.
     pub fn run(&self) {
         // SAFETY: the function may be called with this argument, as promised to `new`.
         unsafe { (self.function)(self.data) };
     }
 }
 
-/// The parameters that a program passed for a copy. They are only returned to it.
+/// The parameters that a program passed for a copy node. They are kept only to be returned to the
+/// program by queries.
 #[derive(Clone, Copy)]
 pub struct CopyParams(CUDA_MEMCPY3D);
 
@@ -186,10 +190,10 @@ unsafe impl Send for CopyParams {}
 // SAFETY: as above.
 unsafe impl Sync for CopyParams {}
 
-/// The operation of a node.
+/// The operation of a node in a graph.
 #[derive(Clone)]
 pub enum Op<L: Library> {
-    /// A launch.
+    /// A kernel launch.
     Kernel(L::Kernel),
     /// A copy, with the parameters that the program passed, if any.
     Copy(L::Copy, Option<CopyParams>),
@@ -199,7 +203,7 @@ pub enum Op<L: Library> {
     Host(HostCall),
     /// A wait for an event, with the event's handle.
     Wait(L::Event, usize),
-    /// A recording of an event, with the event's handle.
+    /// An event record, with the event's handle.
     Record(L::Event, usize),
 }
 
@@ -226,8 +230,8 @@ pub struct Exec<L: Library> {
 
 /// The work that the next launch of an instantiated graph will run.
 pub struct ExecState<L: Library> {
-    /// The steps, in an order in which they can run. Their handles are those of the graph that was
-    /// instantiated.
+    /// The steps, in an order in which they can run. Their node handles are those of the graph from
+    /// which this one was first instantiated.
     pub steps: Arc<Vec<Step<Op<L>>>>,
     /// The library's data for these steps.
     pub bound: L::Bound,
@@ -241,17 +245,19 @@ impl<L: Library> Exec<L> {
         Ok(Self { loaded, flags, state: Mutex::new(state) })
     }
 
-    /// Returns the flags of the instantiation.
+    /// Returns the flags with which the graph was instantiated.
     pub fn flags(&self) -> u64 {
         self.flags
     }
 
-    /// Returns the work that the next launch will run. It doesn't change while the guard is held.
+    /// Locks and returns the work that the next launch will run. The work doesn't change while the
+    /// guard is held.
     pub fn lock(&self) -> MutexGuard<'_, ExecState<L>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Takes the steps of another graph of the same shape. The nodes keep their handles.
+    /// Replaces the steps with those of another graph. Fails if the graphs differ in more than
+    /// their nodes' operations. The nodes keep their handles.
     pub fn update(&self, mut steps: Vec<Step<Op<L>>>) -> CuResult<Result<(), Difference>> {
         let mut state = self.lock();
         let state = &mut *state;
@@ -268,7 +274,7 @@ impl<L: Library> Exec<L> {
         Ok(Ok(()))
     }
 
-    /// Replaces the work of a node by other work of the same kind.
+    /// Replaces the work of a node with other work of the same kind.
     pub fn set_node(&self, node: usize, op: Op<L>) -> CuResult {
         let mut state = self.lock();
         let place = state.steps.iter().position(|step| step.id == node);

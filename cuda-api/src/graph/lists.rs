@@ -47,8 +47,8 @@ pub unsafe fn plain_edges(edges: In<CUgraphEdgeData>, count: usize) -> CuResult 
     Ok(())
 }
 
-/// Returns nodes in the form of CUDA's lists. Without an array, only their number is returned.
-/// Otherwise the array is filled as far as possible, and the rest of it with nulls.
+/// Stores a list of nodes as CUDA's queries do. If `to` is null, stores only the number of nodes in
+/// `count`. Otherwise fills the array as far as possible, and sets the remaining elements to null.
 ///
 /// # Safety
 ///
@@ -66,7 +66,7 @@ pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usi
     count.set(given)
 }
 
-/// Returns the data of plain edges, which is zero.
+/// Fills an array of edge data with zeros, since edges with other data are not supported.
 ///
 /// # Safety
 ///
@@ -79,7 +79,8 @@ unsafe fn give_no_data(data: Out<CUgraphEdgeData>, room: usize) -> CuResult {
     unsafe { data.cast::<u64>().array(room) }.set_all(std::iter::repeat(0))
 }
 
-/// Like [`give_nodes`], and also returns the data of the edges to them.
+/// Like [`give_nodes`], but also stores the data of the edges that connect these nodes to another
+/// node.
 ///
 /// # Safety
 ///
@@ -98,7 +99,7 @@ pub unsafe fn give_neighbors(
     unsafe { give_nodes(values, to, count) }
 }
 
-/// Like [`give_nodes`], for edges as two arrays of nodes.
+/// Like [`give_nodes`], but stores edges, in two arrays of nodes.
 ///
 /// # Safety
 ///

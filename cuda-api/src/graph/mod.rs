@@ -1,18 +1,19 @@
-//! Graphs and stream capture: everything that needs no GPU.
+//! The part of graphs and stream capture that doesn't need a GPU.
 //!
-//! [`Graphs`] holds all graphs of a process, their nodes, and the captures under way. A library
-//! describes its own part with the trait [`Library`]: how a node's work is made of what a program
-//! passes, and how an instantiated graph is launched. [`graph_entries!`](crate::graph_entries) then
-//! exports the entry points of graphs and captures, which are the same for every library.
+//! [`Graphs`] holds all graphs of a process, their nodes, and the captures in progress. A library
+//! implements the rest with the trait [`Library`]: for example, it creates a node's work from a
+//! program's arguments, and launches an instantiated graph.
+//! [`graph_entries!`](crate::graph_entries) then exports the entry points of graphs and captures,
+//! which are the same for every library.
 //!
 //! | module | contents |
 //! |---|---|
 //! | [`ids`] | handles |
 //! | [`dag`] | one graph: nodes, edges, an order in which to run them |
-//! | [`table`] | all graphs, and the graph of each node |
+//! | [`table`] | all graphs, and the graph that each node belongs to |
 //! | [`capture`] | streams that are being captured |
 //! | [`graphs`] | the graphs and captures of a process |
-//! | [`library`] | what a library adds |
+//! | [`library`] | the part that a library implements |
 //! | [`lists`] | arguments that are arrays of nodes or edges |
 //! | [`structure`], [`nodes`], [`exec`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |

@@ -17,7 +17,7 @@ use std::sync::Arc;
 
 const INVALID: CuError = CuError::INVALID_VALUE;
 
-/// Returns the work of a new kernel node.
+/// Creates the work of a new kernel node.
 ///
 /// # Safety
 ///
@@ -28,8 +28,8 @@ pub unsafe fn kernel<L: Library>(params: In<CUDA_KERNEL_NODE_PARAMS>) -> CuResul
     unsafe { L::kernel(&params, None) }.map(Op::Kernel)
 }
 
-/// Returns the work of a kernel node with new parameters. It keeps its attributes, which are not
-/// among the parameters.
+/// Returns a kernel node's work with new parameters. The node's attributes, which are not among the
+/// parameters, stay the same.
 ///
 /// # Safety
 ///
@@ -44,11 +44,11 @@ pub unsafe fn other_kernel<L: Library>(
     unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
 }
 
-/// Returns the work of a copy node.
+/// Creates the work of a copy node.
 ///
 /// # Safety
 ///
-/// Addresses of host memory in the parameters are valid whenever the node runs.
+/// Addresses of host memory in the parameters must be valid whenever the node runs.
 pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     let params = params.get()?;
     // SAFETY: the caller promises the same.
@@ -56,12 +56,12 @@ pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     Ok(Op::Copy(copy, Some(CopyParams::new(params))))
 }
 
-/// Returns the work of a memset node.
+/// Creates the work of a memset node.
 pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>> {
     L::memset(&params.get()?).map(Op::Memset)
 }
 
-/// Returns the work of a host node.
+/// Creates the work of a host node.
 ///
 /// # Safety
 ///
@@ -73,13 +73,13 @@ pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op
     Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
 }
 
-/// Returns the work of an event node.
+/// Creates the work of an event record node if `record` is set, otherwise of an event wait node.
 pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
     let (named, handle) = (L::event(event)?, event as usize);
     Ok(if record { Op::Record(named, handle) } else { Op::Wait(named, handle) })
 }
 
-/// Adds a node that does some work.
+/// Adds a node with the operation `op`.
 ///
 /// # Safety
 ///
@@ -97,7 +97,7 @@ pub unsafe fn add<L: Library>(
     unsafe { structure::add::<L>(to, graph, after, make) }
 }
 
-/// Replaces the work of a node by other work of the same kind.
+/// Replaces the work of a node with other work of the same kind.
 pub fn set<L: Library>(node: CUgraphNode, new: Op<L>) -> CuResult {
     L::graphs().with(|table| {
         let op = table.op_mut(node as NodeId)?;
@@ -118,8 +118,8 @@ type Parameters = ManuallyDrop<(Arc<[u8]>, Vec<*mut c_void>)>;
 
 thread_local! {
     /// The parameters that the last query on this thread returned. Programs may read them until the
-    /// thread's next query. They are never dropped when the thread ends: that would need a
-    /// destructor, and the library can be unloaded.
+    /// thread's next query. They aren't freed when the thread exits: that would need a destructor,
+    /// whose code might no longer be loaded by then.
     static PARAMETERS: RefCell<Option<Parameters>> = const { RefCell::new(None) };
 }
 
@@ -138,7 +138,7 @@ pub fn kernel_params<L: Library>(node: CUgraphNode, to: Out<CUDA_KERNEL_NODE_PAR
     Ok(())
 }
 
-/// Calls `then` with the launch of a kernel node.
+/// Calls `then` to change the launch of a kernel node.
 fn change_kernel<L: Library>(
     node: CUgraphNode,
     then: impl FnOnce(&mut L::Kernel) -> CuResult,
@@ -202,7 +202,7 @@ pub fn host_params<L: Library>(node: CUgraphNode, to: Out<CUDA_HOST_NODE_PARAMS>
     to.set(call.params())
 }
 
-/// `cuGraphEventRecordNodeGetEvent`, or without `record` `cuGraphEventWaitNodeGetEvent`.
+/// `cuGraphEventRecordNodeGetEvent` if `record` is set, otherwise `cuGraphEventWaitNodeGetEvent`.
 pub fn event_of<L: Library>(node: CUgraphNode, record: bool, to: Out<CUevent>) -> CuResult {
     match work::<L>(node)? {
         Op::Record(_, handle) if record => to.set(handle as CUevent),

@@ -49,7 +49,7 @@ pub fn child<L: Library>(node: CUgraphNode, to: Out<CUgraph>) -> CuResult {
     to.set(L::graphs().with(|table| table.child(node as NodeId))? as CUgraph)
 }
 
-/// Adds a node that depends on others of its graph.
+/// Calls `make` to add a node that depends on the nodes in `after`.
 ///
 /// # Safety
 ///
@@ -70,7 +70,7 @@ pub unsafe fn add<L: Library>(
     to.set(node as CUgraphNode)
 }
 
-/// Returns a list of a graph's nodes.
+/// Stores the nodes of a graph that `of` selects.
 ///
 /// # Safety
 ///
@@ -102,7 +102,7 @@ pub unsafe fn edges<L: Library>(
     unsafe { lists::give_edges(&edges, arrays, data, count) }
 }
 
-/// `cuGraphNodeGetDependencies`, or with `dependents` `cuGraphNodeGetDependentNodes`.
+/// `cuGraphNodeGetDependentNodes` if `dependents` is set, otherwise `cuGraphNodeGetDependencies`.
 ///
 /// # Safety
 ///
@@ -123,7 +123,7 @@ pub unsafe fn neighbors<L: Library>(
     unsafe { lists::give_neighbors(&found?, to, data, count) }
 }
 
-/// `cuGraphAddDependencies`, or without `add` `cuGraphRemoveDependencies`.
+/// `cuGraphAddDependencies` if `add` is set, otherwise `cuGraphRemoveDependencies`.
 ///
 /// # Safety
 ///

@@ -15,12 +15,12 @@ const NODE_TYPE_CHANGED: CUgraphExecUpdateResult =
 /// The maximum nesting depth of child graphs.
 const MAX_DEPTH: usize = 32;
 
-/// All graphs by handle, and the graph of each node.
+/// All graphs by handle, and the graph that each node belongs to.
 pub struct Table<Op> {
     next: usize,
     graphs: HashMap<GraphId, Graph<Op>>,
     nodes: HashMap<NodeId, GraphId>,
-    /// The original of each node in a cloned graph.
+    /// For each node in a cloned graph, the original node.
     clones: HashMap<NodeId, NodeId>,
 }
 
@@ -85,7 +85,7 @@ impl<Op: Operation> Table<Op> {
         self.graphs.get(&id).ok_or(CuError::INVALID_VALUE)
     }
 
-    /// Returns the graph of a node.
+    /// Returns the graph that a node belongs to.
     pub fn graph_of(&self, node: NodeId) -> CuResult<GraphId> {
         self.nodes.get(&node).copied().ok_or(CuError::INVALID_VALUE)
     }
@@ -95,7 +95,7 @@ impl<Op: Operation> Table<Op> {
         self.graph(self.graph_of(id)?)?.node(id)
     }
 
-    /// Returns the operation of a node. Fails for a node without one.
+    /// Returns the operation of a node. Fails if the node has no operation.
     pub fn op(&self, id: NodeId) -> CuResult<&Op> {
         match &self.node(id)?.work {
             Work::Op(op) => Ok(op),
@@ -122,7 +122,7 @@ impl<Op: Operation> Table<Op> {
         })
     }
 
-    /// Adds a node that depends on others of its graph.
+    /// Adds a node that depends on other nodes in the same graph.
     pub fn add(&mut self, graph: GraphId, work: Work<Op>, after: &[NodeId]) -> CuResult<NodeId> {
         let deps: BTreeSet<NodeId> = after.iter().copied().collect();
         self.graph(graph)?.check(after)?;
@@ -161,7 +161,7 @@ impl<Op: Operation> Table<Op> {
         node
     }
 
-    /// Returns the graph that a node contains.
+    /// Returns the child graph that a node contains.
     pub fn child(&self, node: NodeId) -> CuResult<GraphId> {
         match self.node(node)?.work {
             Work::Child(child) => Ok(child),
@@ -210,7 +210,7 @@ impl<Op: Operation> Table<Op> {
         found.copied().ok_or(CuError::INVALID_VALUE)
     }
 
-    /// Adds or removes edges of a graph.
+    /// Adds edges to a graph, or removes edges from it.
     pub fn change_edges(&mut self, id: GraphId, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
         let graph = self.graphs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
         graph.change_edges(edges, add)
@@ -259,7 +259,8 @@ impl<Op: Operation> Table<Op> {
         Ok(steps)
     }
 
-    /// Appends a graph's steps after those in `after`. Returns the steps that end it.
+    /// Appends the steps of a graph, which run after the steps at the indices in `before`. Returns
+    /// the indices of the appended steps that no other appended step depends on.
     fn steps_within(
         &self,
         id: GraphId,
