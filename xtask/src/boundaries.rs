@@ -68,7 +68,7 @@ const BOUNDARIES: &[Boundary] = &[
     },
 ];
 
-/// Checks every crate in the table.
+/// Checks the dependencies of every package in `BOUNDARIES`.
 pub fn run() -> Result<(), Box<dyn Error>> {
     let mut problems = Vec::new();
     for boundary in BOUNDARIES {
@@ -91,10 +91,10 @@ fn violations<'a>(
     forbidden.filter(|name| dependencies.iter().any(|dependency| dependency == name))
 }
 
-/// Returns the names of all crates that a package links, excluding its own.
+/// Returns the names of all crates that a package links, directly or indirectly, except its own.
 fn dependencies(package: &str) -> Result<Vec<String>, Box<dyn Error>> {
     let cargo = std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into());
-    // `cargo tree` resolves features for this package alone, as a build of the package does.
+    // `cargo tree` resolves features for this package alone, as building the package alone does.
     let output = Command::new(cargo)
         .args(["tree", "--locked", "--edges", "normal", "--prefix", "none", "--format", "{p}"])
         .args(["--package", package])

@@ -56,7 +56,8 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .clang_args(["-isystem", compiler.trim(), "-isystem", "/usr/include/x86_64-linux-gnu"])
         .clang_arg(format!("-I{}", include.display()))
         .clang_arg(concat!("-I", env!("CARGO_MANIFEST_DIR"), "/stand-ins"))
-        // A guest may pass any number, but a Rust enum can't hold a value without a variant.
+        // Represent enumerations as integers: a guest may pass any number, but a Rust enum can't
+        // hold a value without a variant.
         .default_enum_style(EnumVariation::NewType { is_bitfield: false, is_global: false })
         .prepend_enum_name(false)
         .generate_comments(false)
@@ -68,7 +69,7 @@ fn builder(include: &Path) -> Result<bindgen::Builder, Box<dyn Error>> {
         .use_core())
 }
 
-/// Returns a header's text, with comments removed and continued lines joined.
+/// Returns the contents of a header, with comments removed and continued lines joined.
 pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     let path = include.join(name);
     let bytes = std::fs::read(&path).map_err(|e| format!("{}: {e}", path.display()))?;
@@ -78,7 +79,7 @@ pub fn text(include: &Path, name: &str) -> Result<String, Box<dyn Error>> {
     Ok(text.replace("\\\n", " "))
 }
 
-/// Returns the texts of the headers that declare functions.
+/// Returns the contents of the headers that declare functions.
 pub fn declarations(include: &Path) -> Result<Vec<String>, Box<dyn Error>> {
     HEADERS.iter().map(|name| text(include, name)).collect()
 }
@@ -90,8 +91,8 @@ pub fn cuda_version(include: &Path) -> Result<u32, Box<dyn Error>> {
     Ok(found.ok_or("cuda.h defines no CUDA_VERSION")?[1].parse()?)
 }
 
-/// Returns the name, type and value of each macro that casts a number to a type. bindgen skips
-/// these.
+/// Returns the name, type and value of each macro that casts a number to a type. bindgen skips such
+/// macros.
 pub fn cast_constants(include: &Path) -> Result<Vec<[String; 3]>, Box<dyn Error>> {
     let text = text(include, "cuda.h")?;
     let pattern = Regex::new(r"#define[ \t]+(CU_\w+)[ \t]+\(\((CU\w+)\)(-?\w+)\)")?;

@@ -56,7 +56,7 @@ fn run(include: &Path, check: bool) -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Returns the files that describe the driver API.
+/// Returns the path and contents of each generated file that describes the driver API.
 fn cuda(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut file = headers::cuda(include)?;
     rename::canonical(&mut file);

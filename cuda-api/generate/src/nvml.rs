@@ -9,13 +9,13 @@ use std::fmt::Write;
 use std::path::Path;
 use syn::{File, FnArg, ForeignItem, ForeignItemFn, Item, ReturnType};
 
-/// nvidia-smi calls this function, but no header declares it.
+/// The name and signature of a function that nvidia-smi calls although no header declares it.
 const UNDOCUMENTED: (&str, &str) = (
     "nvmlInternalGetExportTable",
     "(ppExportTable: *mut *const c_void, pExportTableId: *const [u8; 16]) -> nvmlReturn_t",
 );
 
-/// Returns the files that describe NVML.
+/// Returns the path and contents of each generated file that describes NVML.
 pub fn files(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Error>> {
     let mut file = headers::nvml(include)?;
     rename::canonical(&mut file);
@@ -27,7 +27,8 @@ pub fn files(include: &Path) -> Result<Vec<(&'static str, String)>, Box<dyn Erro
     ])
 }
 
-/// Removes the functions from the file. Returns the parameters and result of each, by name.
+/// Removes the function declarations from the file. Returns each function's parameters and result
+/// as text, by name.
 fn take(file: &mut File) -> BTreeMap<String, String> {
     let (name, signature) = UNDOCUMENTED;
     let mut found = BTreeMap::from([(name.to_owned(), signature.to_owned())]);
@@ -58,7 +59,7 @@ fn signature_of(function: &ForeignItemFn) -> String {
     format!("({}){result}", parameters.join(", "))
 }
 
-/// Returns a function pointer type for each symbol, with the symbol's name.
+/// Returns code that declares one function pointer type per symbol, with the symbol's name.
 fn prototypes(functions: &BTreeMap<String, String>) -> String {
     let mut out = format!("{HEAD}use super::sys::*;\nuse core::ffi::{{c_char, c_void}};\n\n");
     for (name, signature) in functions {
@@ -67,7 +68,7 @@ fn prototypes(functions: &BTreeMap<String, String>) -> String {
     out
 }
 
-/// Returns the table of symbols, and a macro that lists them.
+/// Returns code that defines the table of symbols, and a macro that lists them.
 fn symbols(functions: &BTreeMap<String, String>) -> String {
     let mut out = format!("{HEAD}/// Every exported name, sorted.\npub const ALL: &[&str] = &[\n");
     for name in functions.keys() {

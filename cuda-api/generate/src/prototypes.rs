@@ -7,11 +7,11 @@ use std::error::Error;
 use std::fmt::Write;
 use syn::{File, GenericArgument, Item, PathArguments, Type, TypeBareFn};
 
-/// A function's parameters: names and types.
+/// The names and types of a function's parameters.
 pub type Parameters = Vec<(String, String)>;
 
-/// Removes the function pointer types, such as `PFN_cuInit_v2000`, from the file. Returns each
-/// one's parameters, by name.
+/// Removes the function pointer types, such as `PFN_cuInit_v2000`, from the file. Returns the
+/// parameters of each type, by the type's name.
 pub fn take(file: &mut File) -> BTreeMap<String, Parameters> {
     let mut found = BTreeMap::new();
     file.items.retain(|item| {
@@ -66,7 +66,7 @@ fn of<'a>(
     functions.get(&symbol.typedef).ok_or_else(|| format!("{} has no prototype", symbol.name))
 }
 
-/// Returns a function pointer type for each symbol, with the symbol's name.
+/// Returns code that declares one function pointer type per symbol, with the symbol's name.
 pub fn aliases(
     symbols: &[Symbol],
     functions: &BTreeMap<String, Parameters>,
@@ -85,7 +85,7 @@ pub fn aliases(
     Ok(out)
 }
 
-/// Returns the prototypes as data.
+/// Returns code that defines the prototypes as data.
 pub fn data(
     symbols: &[Symbol],
     functions: &BTreeMap<String, Parameters>,

@@ -9,7 +9,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use syn::visit_mut::{self, VisitMut};
 use syn::{File, Ident, Item, Type, parse_quote};
 
-/// Replaces all names of a type with the best one, and C's integer types with Rust's.
+/// Replaces all names of a type with the name that programs use, and C's integer types with Rust's.
 pub fn canonical(file: &mut File) {
     let groups = groups(file);
     let mut names = BTreeMap::new();
@@ -17,7 +17,7 @@ pub fn canonical(file: &mut File) {
         let best = best(group);
         names.extend(group.iter().map(|name| (name.clone(), best.clone())));
     }
-    // All names in a group become the same, so aliases between them are redundant.
+    // All names in a group have become the same name, so aliases between them are redundant.
     file.items.retain(|item| {
         alias(item).is_none_or(|(name, of)| {
             names.get(&name).is_none_or(|best| names.get(&of) != Some(best))
@@ -41,7 +41,7 @@ fn groups(file: &File) -> Vec<BTreeSet<String>> {
     let defined: BTreeSet<String> = file.items.iter().filter_map(name).collect();
     let mut groups: Vec<BTreeSet<String>> = Vec::new();
     for (name, of) in file.items.iter().filter_map(alias) {
-        // Integer types with a fixed size keep their own names.
+        // Integer types with a fixed size, such as cuuint64_t, keep their own names.
         if !defined.contains(&of) || of.starts_with("cuuint") {
             continue;
         }
@@ -68,7 +68,7 @@ fn name(item: &Item) -> Option<String> {
     }
 }
 
-/// Returns an alias and its target, if the item is only another name for a type.
+/// Returns the alias and the name of its target, if the item only gives a type another name.
 pub fn alias(item: &Item) -> Option<(String, String)> {
     match item {
         Item::Type(item) => match &*item.ty {
@@ -86,7 +86,7 @@ pub fn alias(item: &Item) -> Option<(String, String)> {
     }
 }
 
-/// Returns the name that programs use. It has no tag or version if possible.
+/// Returns the name that programs use: preferably one without a version or a tag such as `_st`.
 fn best(group: &BTreeSet<String>) -> String {
     let marks = |name: &str| {
         let tag = ["_st", "_enum", "_union"].iter().any(|tag| name.ends_with(tag));

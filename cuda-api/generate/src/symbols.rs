@@ -107,7 +107,7 @@ pub fn check(include: &Path, symbols: &[Symbol]) -> Result<(), Box<dyn Error>> {
     }
 }
 
-/// Returns the table of symbols.
+/// Returns code that defines the table of symbols.
 pub fn code(symbols: &[Symbol], version: u32) -> String {
     let mut out = format!(
         "{HEAD}use crate::symbols::Symbol;\n\n\
@@ -126,7 +126,7 @@ pub fn code(symbols: &[Symbol], version: u32) -> String {
     out
 }
 
-/// Returns a macro that passes all symbols to another macro.
+/// Returns code that defines a macro, which passes all symbols to another macro.
 pub fn list(symbols: &[Symbol]) -> String {
     let mut out = format!(
         "{HEAD}/// Calls a macro with each exported symbol and its index in [`ALL`](crate::symbols::ALL).\n\

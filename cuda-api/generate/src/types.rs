@@ -8,8 +8,8 @@ use std::error::Error;
 use std::fmt::Write;
 use syn::{Fields, File, ImplItem, Item};
 
-/// Returns the Rust types and constants. `constants` has the name, type and value of each constant
-/// that bindgen skips.
+/// Returns code that defines the types and constants. `constants` has the name, type and value of
+/// each constant that bindgen skips.
 pub fn code(file: &File, constants: &[[String; 3]]) -> Result<String, Box<dyn Error>> {
     let mut out = format!(
         "{HEAD}#![allow(non_camel_case_types, non_snake_case, non_upper_case_globals)]\n\
@@ -61,7 +61,7 @@ fn result_values(file: &File) -> Result<Vec<(u32, String)>, Box<dyn Error>> {
     Ok(values)
 }
 
-/// Returns the names of all results, by value.
+/// Returns code that lists the names of all results, by value.
 pub fn results(file: &File) -> Result<String, Box<dyn Error>> {
     let mut out = format!(
         "{HEAD}/// Every value of CUresult and its name.\n\
@@ -98,7 +98,7 @@ pub fn shapes(file: &File) -> String {
     format!("{HEAD}use crate::sys::*;\n\ncrate::signature::values!({});\n", names.join(", "))
 }
 
-/// Returns the structures and enumerations as data.
+/// Returns code that describes the structures and enumerations as data.
 pub fn data(file: &File) -> String {
     let mut structures = BTreeMap::new();
     let enumerations = enumerations(file);
@@ -119,7 +119,7 @@ pub fn data(file: &File) -> String {
                 (name, type_text(&field.ty))
             })
             .collect();
-        // Skip the undefined structures that handles point to.
+        // Skip the structures without a definition, which handles point to.
         if fields.first().is_none_or(|(name, _)| name != "_unused") {
             structures.insert(name.to_string(), (union, fields));
         }

@@ -43,7 +43,8 @@ pub fn generate(implemented: &Implemented, entries: &[Entry]) -> String {
     page
 }
 
-/// Describes each call in the API table: whether it's gated, and what it charges.
+/// Describes each call in the API table: whether it must wait until its VM may use the GPU, and
+/// which kind of device memory it is charged for.
 fn calls(entries: &[Entry]) -> String {
     let gated = entries.iter().filter(|entry| entry.has("gated")).count();
     let charging = entries.iter().filter(|entry| entry.charges != "none").count();

@@ -36,7 +36,7 @@ fn take(code: &mut String, entry: &Entry, param: &Param) {
             let _ = writeln!(code, "{field}.check()?;");
         }
         (Type::Handle(_), Direction::In) => {
-            // A call that must follow its stream's work can't be captured into a graph.
+            // A call that must run after its stream's earlier work can't be captured into a graph.
             if entry.order != "none" {
                 let name = &entry.name;
                 let _ =
@@ -121,7 +121,7 @@ pub fn generate(table: &Table) -> String {
     }
     let types: Vec<String> = entries.iter().map(|entry| entry.type_name()).collect();
     let _ = writeln!(out, "use protocol::calls::{{{}}};\n\nentries! {{", types.join(", "));
-    // rustfmt doesn't format a macro's arguments.
+    // rustfmt doesn't format the arguments of a macro call, so indent them here.
     let mut depth = 1;
     for line in body.trim_end().lines() {
         depth -= usize::from(line.starts_with('}'));

@@ -33,7 +33,7 @@ fn build(root: &Path) -> Result<BTreeMap<String, PathBuf>, Box<dyn Error>> {
     let output = Command::new(env!("CARGO"))
         .current_dir(root)
         .args(options)
-        // Code generation must work even if another crate doesn't compile at the moment.
+        // Code generation must work even while another crate doesn't compile.
         .args(["--keep-going", "--message-format", "json-render-diagnostics"])
         .stderr(Stdio::inherit())
         .output()?;

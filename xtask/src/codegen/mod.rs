@@ -4,12 +4,12 @@
 //! |---|---|
 //! | `model` | the parsed table |
 //! | `parse`, `prototype` | parse the table and check it against cuda.h's prototypes |
-//! | `types` | the Rust types of the table's types, and their encoding |
+//! | `types` | the Rust types for the table's types, and code that encodes and decodes them |
 //! | `ids`, `structs`, `protocol` | generate ids, structures and calls, for both sides |
 //! | `guest`, `worker` | generate the guest's entry points and the worker's dispatch |
-//! | `driver` | generates the driver's functions, as the worker calls them |
-//! | `implemented` | asks the libraries which symbols they implement |
-//! | `coverage` | generates the report |
+//! | `driver` | generates methods for the driver functions that the worker calls |
+//! | `implemented` | lists the symbols that the libraries implement |
+//! | `coverage` | generates the coverage report |
 
 mod coverage;
 mod driver;
@@ -50,7 +50,7 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     for (path, code) in outputs {
         write_or_compare(&root.join(path), &format(&code)?, check)?;
     }
-    // Building the libraries requires the files written above.
+    // Listing the implemented symbols builds the libraries, which requires the files written above.
     let report = coverage::generate(&implemented::list(root)?, &table.entries);
     write_or_compare(&root.join("docs/coverage.md"), &report, check)
 }

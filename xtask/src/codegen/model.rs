@@ -9,33 +9,33 @@ pub enum Direction {
     Out,
     /// The id of a new handle, which the guest assigns.
     New,
-    /// A handle that the call destroys.
+    /// An existing handle that the call destroys.
     Del,
 }
 
-/// The encoded form of a parameter or member.
+/// The type of a parameter or member, which determines its encoding.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Type {
     /// One word.
     Scalar(&'static str),
     /// An address of device-visible memory: one word.
     Dev,
-    /// A handle's id: one word. The kind is one of `HANDLES`.
+    /// A handle's id: one word. The kind of handle is one of [`HANDLES`].
     Handle(&'static Handle),
     /// A byte string.
     Bytes,
     /// A name in UTF-8 without a zero byte.
     Str,
-    /// Names, each ended by a zero byte.
+    /// Names, each terminated by a zero byte.
     Names,
     /// A structure defined in the table.
     Struct(String),
-    /// One of several structures: the variant's number, then its members.
+    /// One of several structures, encoded as the variant's number and then the structure's members.
     Choice(String),
     /// A fixed number of packed elements.
     Fixed(Box<Type>, usize),
-    /// A byte string of packed elements. The optional name is that of a limit on the number of
-    /// elements.
+    /// A byte string of packed elements. The optional string is the name of a constant that limits
+    /// the number of elements.
     Array(Box<Type>, Option<String>),
 }
 
@@ -44,11 +44,11 @@ pub enum Type {
 pub struct Handle {
     /// The kind's name in the table.
     pub kind: &'static str,
-    /// The Rust type of the ids.
+    /// The Rust type of the handle's ids.
     pub id: &'static str,
-    /// The CUDA type.
+    /// The CUDA type of the handle.
     pub cuda: &'static str,
-    /// The noun in documentation, with its article.
+    /// The noun with its article, for documentation.
     pub noun: &'static str,
 }
 
@@ -61,7 +61,8 @@ const fn handle(
     Handle { kind, id, cuda, noun }
 }
 
-/// All kinds of handles. A CUfunction is a `func` unless the table says `function`.
+/// All kinds of handles. A CUfunction parameter is a `func` unless the table declares it as
+/// `function`.
 pub const HANDLES: &[Handle] = &[
     handle("ctx", "ContextId", "CUcontext", "a context"),
     handle("stream", "StreamId", "CUstream", "a stream"),
@@ -87,13 +88,14 @@ pub const SCALARS: &[&str] = &["u8", "u32", "i32", "u64", "i64", "usize", "f32"]
 pub struct Param {
     pub direction: Direction,
     pub ty: Type,
-    /// The name in CUDA's prototype or in the table.
+    /// The parameter's name in CUDA's prototype or in the table.
     pub name: String,
-    /// The type in CUDA's prototype. Empty for structure members and the project's own calls.
+    /// The parameter's type in CUDA's prototype. Empty for structure members and the project's own
+    /// calls.
     pub c_type: String,
     /// Whether the caller may pass null.
     pub optional: bool,
-    /// The list in `protocol::options` that must contain the value.
+    /// The name of the list in `protocol::options` that must contain the parameter's value.
     pub allowed: Option<String>,
 }
 
@@ -121,9 +123,9 @@ impl Param {
 pub struct Entry {
     pub number: u32,
     pub flags: Vec<String>,
-    /// One of `ORDERS`.
+    /// The value of `order=`, which is one of `ORDERS`.
     pub order: String,
-    /// One of `CHARGES`.
+    /// The value of `charges=`, which is one of `CHARGES`.
     pub charges: String,
     pub name: String,
     pub params: Vec<Param>,
@@ -183,7 +185,7 @@ pub struct Choice {
 /// A driver function that the worker calls.
 #[derive(Clone, Debug)]
 pub struct DriverFunction {
-    /// The function's symbol, followed by fallbacks for libraries that don't have it.
+    /// The function's symbol, followed by symbols to try if a library doesn't have it.
     pub symbols: Vec<String>,
     /// Whether the function submits GPU work.
     pub gated: bool,
@@ -218,7 +220,7 @@ impl Table {
         self.structs.iter().find(|structure| structure.name == name)
     }
 
-    /// Returns whether a decoded value borrows from the encoded bytes.
+    /// Returns whether a decoded value of this type borrows from the encoded bytes.
     pub fn borrows(&self, ty: &Type) -> bool {
         match ty {
             Type::Bytes | Type::Str | Type::Array(..) => true,

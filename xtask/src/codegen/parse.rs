@@ -10,7 +10,7 @@ const FLAGS: &[&str] = &[
     "posted", "waited", "blocking", "pending", "reader", "always", "guest", "worker", "gated",
     "free",
 ];
-/// Values of `order=`, which says what a call must not overtake. They match
+/// Values of `order=`, which says which earlier work a call must not overtake. They match
 /// `protocol::table::Order`.
 pub const ORDERS: &[&str] =
     &["none", "stream", "pool", "query", "wait", "function", "allocation", "context", "session"];

@@ -102,7 +102,8 @@ fn arm(code: &mut String, entry: &Entry) {
     let _ = writeln!(code, "let {call} = decode::<api::{ty}>(args)?;");
     let reservation = charge(entry).map_or("", |_| ", Reservation::of_call()");
     let call = format!("bodies::{method}(cx, {call}{pass}{reservation})");
-    // A charged call succeeds only with proof that its charge has been settled.
+    // The generated code for a charged call succeeds only with proof that the charge has been
+    // settled.
     let done = charge(entry).map(|kind| format!("Settled::<{kind}>::done"));
     if entry.has("worker") {
         driver_call(code, entry);
@@ -123,20 +124,21 @@ fn arm(code: &mut String, entry: &Entry) {
     code.push_str("}),\n");
 }
 
-/// Returns the kind of reservation that a call makes, if it has a charge.
+/// Returns the Rust type for the kind of device memory that a call is charged for, or `None` if it
+/// isn't charged.
 fn charge(entry: &Entry) -> Option<String> {
     let (first, rest) = entry.charges.split_at(1);
     (entry.charges != "none").then(|| format!("kind::{}{rest}", first.to_uppercase()))
 }
 
-/// Returns the name of the enumeration that a parameter is or points to, if any.
+/// Returns the name of the CUDA enumeration that a parameter is or points to, if any.
 fn enumeration(param: &Param) -> Option<&'static str> {
     let name = param.c_type.trim_start_matches("*mut ");
     description::enumeration(name).map(|enumeration| enumeration.name)
 }
 
-/// Generates a call of the driver function with the same name. The arguments have the order of the
-/// table.
+/// Generates a call to the driver function with the same name. The arguments are in the order of
+/// the table.
 fn driver_call(code: &mut String, entry: &Entry) {
     for param in &entry.params {
         if let Some(list) = &param.allowed {
@@ -200,7 +202,7 @@ fn driver_call(code: &mut String, entry: &Entry) {
         "// SAFETY: the handles were just looked up, so they are live. The pointers are to locals.\n\
          unsafe { ",
     );
-    // The table of driver functions determines the version.
+    // The worker's table of driver functions determines which version of the function is called.
     let function = without_version(&entry.name);
     let _ = writeln!(code, "cx.driver().{function}({})?; }}", arguments.join(", "));
     if !outputs.is_empty() {

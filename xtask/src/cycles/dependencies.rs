@@ -12,7 +12,7 @@ pub struct Example {
     pub line: usize,
 }
 
-/// Per module: the modules that it depends on.
+/// For each module, the modules that it depends on and the first place where it depends on each.
 pub type Dependencies = Vec<BTreeMap<ModuleId, Example>>;
 
 pub fn find(krate: &Crate) -> Dependencies {
@@ -25,13 +25,14 @@ fn of_module(krate: &Crate, id: ModuleId) -> BTreeMap<ModuleId, Example> {
     if module.generated {
         return found;
     }
-    // Skip re-exports. If the module also uses the name, that use is a mention.
+    // Skip re-exports. If the module also uses the re-exported name in its code, a mention records
+    // that.
     let imports = module.uses.iter().filter(|import| !import.exported);
     let imports = imports.map(|import| (&import.path, import.line));
     let mentions = module.mentions.iter().map(|mention| (&mention.path, mention.line));
     for (path, line) in imports.chain(mentions) {
         for target in names::resolve(krate, id, path) {
-            // Importing a module doesn't use its items; only paths through the module do.
+            // Importing a module isn't a dependency. Naming one of its items through the import is.
             if let Target::ItemOf(other) = target
                 && other != id
             {

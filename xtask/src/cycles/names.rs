@@ -12,11 +12,11 @@ pub enum Target {
     ItemOf(ModuleId),
 }
 
-/// The names that are being resolved, to stop at circular re-exports.
+/// The names that are being resolved. A name that is already in the set is a circular re-export.
 type Pending = HashSet<(ModuleId, String)>;
 
-/// Resolves `path` in module `from`. The result is empty if the target is outside the crate. A name
-/// can be that of both a module and an item.
+/// Resolves `path` in module `from`. The result is empty if the path leads outside the crate, and
+/// has two targets if the name is that of both a module and an item.
 pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
 }
@@ -45,19 +45,19 @@ fn resolve_path(
 /// Resolves `name` inside `target`.
 fn step(krate: &Crate, target: Target, name: &str, pending: &mut Pending) -> Vec<Target> {
     match target {
-        // The name is a variant or an associated item.
+        // `name` is an item's variant or associated item.
         Target::ItemOf(_) => vec![target],
         Target::Module(module) if name == "super" => {
             krate.modules[module].parent.map(Target::Module).into_iter().collect()
         }
-        // If the name isn't found, a macro defines it.
+        // If the module has no such name, assume that a macro defines it as an item there.
         Target::Module(module) => resolve_name(krate, module, name, pending)
             .unwrap_or_else(|| vec![Target::ItemOf(module)]),
     }
 }
 
-/// Resolves `name` by itself in `module`. Returns `None` if the module doesn't have such a name, and
-/// an empty list if it's known to belong to another crate.
+/// Resolves a single `name` in `module`. Returns `None` if the module doesn't have such a name, and
+/// an empty list if the name may come from another crate.
 fn resolve_name(
     krate: &Crate,
     module: ModuleId,

@@ -47,9 +47,9 @@ pub struct Use {
 /// The directories in which a module's submodules are looked up.
 #[derive(Clone)]
 struct Folders {
-    /// The directory for submodules with a `#[path]`, which is relative to it.
+    /// The directory that the path in a submodule's `#[path]` is relative to.
     of_file: PathBuf,
-    /// The directory for submodules without a `#[path]`.
+    /// The directory for submodules without a `#[path]` attribute.
     of_children: PathBuf,
 }
 
