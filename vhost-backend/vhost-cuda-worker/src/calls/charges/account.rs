@@ -7,51 +7,52 @@
 use host_ipc::messages::Charge;
 
 const MIB: u64 = 1 << 20;
-/// The driver takes device memory in units of this size.
+/// The driver allocates device memory in units of this many bytes.
 pub(super) const GRANULE: u64 = 2 * MIB;
 /// The CU_LIMIT_STACK_SIZE of a new context, in bytes per thread. A stack of this size is included
 /// in the charge for the context itself.
 const DEFAULT_STACK: u64 = 1024;
 /// The CU_LIMIT_MALLOC_HEAP_SIZE of a new context, in bytes.
 pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
-/// A context comes with room for this many bytes of code and variables.
+/// A context comes with room for this many bytes of code and variables. Only bytes beyond that are
+/// charged.
 const SMALL_MODULES: u64 = 256 << 10;
 /// Bytes that the malloc heap takes beyond its limit once a loaded module uses it: 138 MiB when the
 /// module is loaded, and 2 MiB at the first launch.
 const HEAP_EXTRA: u64 = 140 * MIB;
-/// Bytes per stream. The charge covers the largest number of streams that have existed at the same
-/// time.
+/// Bytes per stream. The charge depends on the largest number of streams that have existed at once,
+/// because the driver keeps the memory of destroyed streams.
 const STREAM: u64 = 560 << 10;
-/// A context comes with room for this many streams.
+/// A context comes with room for this many streams. Only further streams are charged.
 const FEW_STREAMS: u64 = 4;
-/// Bytes per node of an instantiated graph. The charge covers the largest number of nodes that have
-/// existed at the same time.
+/// Bytes per node of an instantiated graph. The charge depends on the largest number of nodes that
+/// have existed at once, because the driver keeps the memory of destroyed graphs.
 const GRAPH_NODE: u64 = 2304;
-/// A context comes with room for this many graph nodes.
+/// A context comes with room for this many graph nodes. Only further nodes are charged.
 const FEW_NODES: u64 = 100;
 
-/// The resources that a context uses besides its allocations.
+/// The resources that a context uses besides its allocations, from which its charges are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Terms {
-    /// Bytes of code and variables.
+    /// Bytes of code and variables of loaded modules and libraries.
     pub modules: u64,
-    /// CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
+    /// The context's CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
     pub heap: u64,
-    /// The number of loads that use the malloc heap, including loads in progress and modules that
-    /// have been unloaded, because the driver never frees the heap.
+    /// The number of modules and libraries whose kernels may call malloc. It includes loads in
+    /// progress and unloaded modules, because the driver never frees the heap.
     pub heap_users: u64,
-    /// CU_LIMIT_STACK_SIZE, in bytes per thread.
+    /// The context's CU_LIMIT_STACK_SIZE, in bytes per thread.
     pub stack: u64,
-    /// The largest local memory of the kernels launched since the stack limit was last set, in
-    /// bytes per thread.
+    /// The most local memory per thread, in bytes, that any kernel launched since the stack limit
+    /// was last set needs.
     pub local: u64,
-    /// The current number of streams.
+    /// The number of streams that exist now.
     pub streams: u64,
-    /// The largest number of streams that have existed at the same time.
+    /// The largest number of streams that have existed at once.
     pub most_streams: u64,
-    /// The current number of nodes in instantiated graphs.
+    /// The number of nodes in the instantiated graphs that exist now.
     pub nodes: u64,
-    /// The largest number of nodes in instantiated graphs that have existed at the same time.
+    /// The largest number of nodes in instantiated graphs that have existed at once.
     pub most_nodes: u64,
 }
 
@@ -71,13 +72,13 @@ impl Default for Terms {
     }
 }
 
-/// The kinds of charge computed from [`Terms`].
+/// The kinds of charge that are computed from [`Terms`].
 pub(super) const KINDS: [Charge; 5] =
     [Charge::Module, Charge::Heap, Charge::Local, Charge::Stream, Charge::Graph];
 
 impl Terms {
-    /// Returns the bytes to charge for a kind. `threads` is the number of threads that the device
-    /// can run at the same time.
+    /// Returns the number of bytes to charge for this kind. `threads` is the number of threads that
+    /// the device can run at once.
     pub(super) fn due(&self, kind: Charge, threads: u64) -> u64 {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
@@ -94,7 +95,7 @@ impl Terms {
         }
     }
 
-    /// Returns the bytes of stack and local memory per thread.
+    /// Returns the bytes per thread that the driver reserves for stacks and local memory.
     pub(super) fn per_thread(&self) -> u64 {
         self.stack.max(self.local).max(DEFAULT_STACK)
     }
@@ -116,7 +117,7 @@ impl Terms {
 mod tests {
     use super::*;
 
-    /// The number of threads that an H200 runs at the same time.
+    /// The number of threads that an H200 can run at once.
     const THREADS: u64 = 132 * 2048;
 
     #[track_caller]
@@ -148,7 +149,7 @@ mod tests {
         for (local, mib) in [(512, 0), (4096, 792), (262_144, 67_320)] {
             due(Charge::Local, mib, |terms| terms.local = local);
         }
-        // The charge follows the larger value.
+        // The charge follows the larger of the stack limit and the local memory.
         due(Charge::Local, 1848, |terms| (terms.stack, terms.local) = (2048, 8192));
     }
 

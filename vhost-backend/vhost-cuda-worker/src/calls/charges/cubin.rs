@@ -1,4 +1,4 @@
-//! The device memory that a cubin takes when it is loaded, computed from its section table.
+//! Computes the device memory that a cubin takes when it is loaded, from its section table.
 
 use object::elf::{FileHeader64, SHF_ALLOC, SHF_EXECINSTR};
 use object::endian::LittleEndian;
@@ -6,17 +6,18 @@ use object::read::elf::{FileHeader, SectionHeader};
 
 use super::taken::{Footprint, name_hash};
 
-/// For an image with at most this many kernels, each kernel's code is charged when the kernel is
-/// first used. With more kernels, all code is charged when the image is loaded.
+/// If an image has more kernels than this, all their code is charged when the image is loaded.
+/// Otherwise, each kernel's code is charged when the kernel is first used.
 const MAX_KERNELS: usize = 1 << 16;
 
-/// Sections that the driver allocates per block, thread, or launch instead of with the module.
+/// Prefixes of the names of sections that the driver allocates per block, thread or launch. The
+/// others take device memory when the cubin is loaded.
 const OF_LAUNCHES: [&[u8]; 3] = [b".nv.shared", b".nv.local", b".nv.constant0."];
 
-/// The symbol in a cubin whose kernels call malloc.
+/// An entry in the string table of each cubin whose kernels call malloc.
 const MALLOC: &[u8] = b"\0malloc\0";
 
-/// Computes the device memory that the cubin takes. Returns `None` if its headers are damaged.
+/// Computes the device memory that a cubin takes. Returns `None` if its headers are damaged.
 pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
     let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
     let endian = header.endian().ok()?;
@@ -27,7 +28,8 @@ pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
         let flags = section.sh_flags(endian);
         let size = section.sh_size(endian).checked_next_multiple_of(128)?;
         let name = sections.section_name(endian, section).ok()?;
-        // Every kernel has this section for its parameters, and nothing else has one.
+        // Every kernel has a section with this prefix, which contains its parameters. Nothing else
+        // has one.
         if let Some(kernel) = name.strip_prefix(b".nv.constant0.") {
             kernels.push(name_hash(kernel));
         }
@@ -61,7 +63,7 @@ pub(super) mod tests {
     const ALLOC: u64 = SHF_ALLOC as u64;
     const CODE: u64 = ALLOC | SHF_EXECINSTR as u64;
 
-    /// Builds a cubin's tables: sections without contents, each with a name, flags and a size.
+    /// Builds a cubin for tests. Each section has a name, flags and a size, but no contents.
     pub fn cubin(sections: &[(&str, u64, u64)]) -> Vec<u8> {
         let mut names = b"\0.shstrtab\0".to_vec();
         let mut headers = vec![0u8; 64];
@@ -84,7 +86,8 @@ pub(super) mod tests {
         let count = sections.len() as u16 + 2;
         let mut file = b"\x7fELF\x02\x01\x01".to_vec();
         file.resize(16, 0);
-        // Type, machine (190: CUDA), version; entry, program headers, section headers; flags.
+        // ELF header fields: type, machine (190 is CUDA), version, entry point, offsets of the
+        // program headers and section headers, flags.
         file.extend([2, 0, 190, 0, 1, 0, 0, 0]);
         let table = 64 + names.len() as u64;
         for word in [0, 0, table] {

@@ -10,7 +10,7 @@ use super::cubin;
 use super::ptx;
 use super::taken::Footprint;
 
-/// The largest size that one image of a fatbin may have when it is decompressed.
+/// The largest decompressed size allowed for one image in a fatbin, in bytes.
 const MAX_IMAGE: usize = 512 << 20;
 
 /// Returns an upper bound for the memory that an image takes on devices with these compute
@@ -57,9 +57,9 @@ fn of_cubin(elf: &[u8]) -> Footprint {
     cubin::footprint(elf).unwrap_or_else(unreadable)
 }
 
-/// Returns an upper bound for the memory that PTX text takes. The size of the compiled code isn't
-/// known yet, so the length of the text is used instead: PTX from compilers is longer than the code
-/// it compiles to.
+/// Returns an upper bound for the device memory that PTX text takes. The size of the compiled code
+/// isn't known yet, so the length of the text is used for it: compilers generate PTX text that is
+/// longer than the resulting code.
 fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
     let ptx::Variables { bytes: data, uses_heap } = ptx::variables(text)?;
     Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap })
@@ -69,7 +69,8 @@ fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
 mod tests {
     use super::*;
 
-    /// Builds a fatbin of uncompressed entries: kind (1 PTX, 2 cubin), architecture, payload.
+    /// Builds an uncompressed fatbin for tests. Each entry has a kind (1 for PTX, 2 for a cubin),
+    /// an architecture such as 90, and its contents.
     fn fatbin(entries: &[(u16, u32, Vec<u8>)]) -> Vec<u8> {
         let mut body = Vec::new();
         for (kind, arch, payload) in entries {

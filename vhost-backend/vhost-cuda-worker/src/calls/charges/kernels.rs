@@ -18,8 +18,9 @@ use crate::driver::CuResult;
 const LOCAL_SIZE_BYTES: CUfunction_attribute =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES;
 
-/// Returns a function, or a kernel's function in the current context. The driver launches
-/// kernels directly, but reports attributes and occupancy only for functions.
+/// Returns the CUfunction for a guest's function, or for a guest's kernel in the current context.
+/// The driver can launch a CUkernel directly, but reports attributes and occupancy only for a
+/// CUfunction.
 pub(in crate::calls) fn func(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -29,8 +30,9 @@ pub(in crate::calls) fn func(
     function_of(cx, reservation, &function)
 }
 
-/// Like [`func`]. Querying a kernel's function makes the driver load the library into the
-/// context, and using the function loads its code. If this function succeeds, both are charged.
+/// Like [`func`], for a function that has already been looked up. For a kernel, cuKernelGetFunction
+/// makes the driver load the library into the context, and using the result loads the kernel's
+/// code, so both are charged first.
 pub(in crate::calls) fn function_of(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -47,9 +49,9 @@ pub(in crate::calls) fn function_of(
     Ok((of_context, settled))
 }
 
-/// Charges for a library's variables and a kernel's code, before the kernel is used in the
-/// current context. Functions obtained from a module don't need this: their variables and code
-/// were charged before the function was created.
+/// Charges the current context for a library's variables and a kernel's code, before the kernel is
+/// used there. Functions from modules don't need this: their variables and code were charged before
+/// the function was created.
 fn reserve_code(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -59,8 +61,9 @@ fn reserve_code(
     reserve_kernel(cx, reservation, cx.ctx, &kernel.load, kernel.code)
 }
 
-/// Charges for a kernel's code, before it may be loaded. The kernel's image must be charged
-/// already. The charge is released when the image is unloaded or the context is destroyed.
+/// Charges a context for a kernel's code, before the driver may load the code. The variables of its
+/// module or library must be charged already. The charge is released when the module or library is
+/// unloaded or the context is destroyed.
 pub(in crate::calls) fn reserve_kernel(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -74,7 +77,7 @@ pub(in crate::calls) fn reserve_kernel(
     Ok(reservation.charged())
 }
 
-/// Charges the current context for the local memory of a kernel with this need (see [`need`]).
+/// Charges the current context for a kernel's local memory. `need` is from [`need()`].
 #[cold]
 pub(in crate::calls) fn reserve_need(
     cx: &Cx<'_>,
@@ -86,7 +89,8 @@ pub(in crate::calls) fn reserve_need(
     Ok(reservation.charged())
 }
 
-/// Returns the need of an admitted kernel, and 0 for one that wasn't admitted.
+/// Returns the recorded local memory need of a kernel (see [`need()`]), or 0 if the kernel has
+/// never passed [`admit_kernel`].
 pub(in crate::calls) fn need_of(cx: &Cx<'_>, id: FuncId) -> u64 {
     lock(&cx.shared.tables).functions.get(id).map_or(0, |function| match function.need {
         UNKNOWN_NEED => 0,
@@ -94,10 +98,10 @@ pub(in crate::calls) fn need_of(cx: &Cx<'_>, id: FuncId) -> u64 {
     })
 }
 
-/// Checks and charges a launch that may take device memory. This is called for the first launch
-/// of a kernel, for a launch that needs more local memory than its context has, and for every
-/// launch while the session has several contexts. Returns the function to launch, because the
-/// guest may have reused its id meanwhile.
+/// Checks and charges a launch for which the driver may allocate device memory: the first launch of
+/// a kernel, a launch that needs more local memory than its context has, or any launch while the
+/// session has several contexts. Returns the function that was checked, which the caller must
+/// launch, because the guest may have reused `id` for another function meanwhile.
 #[cold]
 pub(in crate::calls) fn admit_kernel(
     cx: &Cx<'_>,
@@ -115,8 +119,8 @@ pub(in crate::calls) fn admit_kernel(
     function.need = need(local.max(0) as u64);
     let settled = reserve_need(cx, reservation, function.need)?;
     let mut tables = lock(&cx.shared.tables);
-    // If another context was created meanwhile, don't record the need: the kernel hasn't been
-    // admitted for that context.
+    // If another context was created meanwhile, don't record the need, because launches in that
+    // context must be checked, too.
     if cx.shared.charges.begun.load(Ordering::Acquire) == begun
         && let Ok(listed) = tables.functions.get_mut(id)
         && listed.is(&function)

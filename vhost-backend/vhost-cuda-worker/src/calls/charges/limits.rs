@@ -1,4 +1,4 @@
-//! Charges for the limits of a context, such as the stack size.
+//! Sets the limits of a context, such as the stack size, and charges for the memory that they take.
 
 use cuda_api::sys::CUlimit;
 use protocol::calls as api;
@@ -10,19 +10,20 @@ use crate::calls::cx::Cx;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// The number of `CU_LIMIT_*` values, from `CU_LIMIT_STACK_SIZE` to
+/// The number of different `CU_LIMIT_*` values, from `CU_LIMIT_STACK_SIZE` (0) to
 /// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
 const LIMITS: u32 = 7;
 const STACK_SIZE: u32 = 0;
 const PRINTF_FIFO_SIZE: u32 = 1;
 const MALLOC_HEAP_SIZE: u32 = 2;
 const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
-/// The largest printf buffer that a guest can set. The buffer is host memory, and the worker must
-/// be able to keep its contents until the guest fetches them.
+/// The largest printf buffer that a guest can set, in bytes. The buffer is host memory, and the
+/// worker must be able to keep its contents until the guest fetches them.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
-/// The largest number of pending launches from kernels: eight times the default of a context. CUDA
-/// doesn't document how much memory a pending launch takes, so they aren't charged to the VM. The
-/// parameters of this many launches (4 KiB each) take a quarter of `memory.slack`.
+/// The largest limit that a guest can set for pending launches made by kernels: eight times the
+/// default. CUDA doesn't document how much memory a pending launch takes, so these launches aren't
+/// charged to the VM. The parameters of this many launches (4 KiB each) take a quarter of
+/// `memory.slack`.
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
 
 pub(in crate::calls) fn cu_ctx_set_limit(
@@ -33,7 +34,8 @@ pub(in crate::calls) fn cu_ctx_set_limit(
     cx.enter()?;
     let value = call.value as u64;
     match call.limit {
-        // Setting the stack limit also releases the local memory that launches have added.
+        // Setting the stack limit also makes the driver free the local memory that earlier launches
+        // needed.
         STACK_SIZE => set_limit(cx, call, Charge::Local, reservation, |terms| {
             (terms.stack, terms.local) = (value, 0);
         }),
@@ -41,8 +43,7 @@ pub(in crate::calls) fn cu_ctx_set_limit(
             set_limit(cx, call, Charge::Heap, reservation, |terms| terms.heap = value)
         }
         PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
-        // This is the error that the driver returns if it can't allocate memory for the
-        // launches.
+        // The driver returns this error if it can't allocate the memory for the launches.
         DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
             Err(CuError::OUT_OF_MEMORY)
         }
@@ -55,10 +56,10 @@ pub(in crate::calls) fn cu_ctx_set_limit(
     }
 }
 
-/// Sets a limit that takes memory. Growth is reserved before the driver is called, and a
-/// decrease is given back after it. Limits are set one at a time, on the ring reader's thread,
-/// but other threads may load modules and build graphs meanwhile. Therefore a larger limit is
-/// charged before it is set, even if nothing uses it yet.
+/// Sets a limit that takes device memory. An increase is charged before the driver is called, and a
+/// decrease is released afterwards. Limits are set one at a time, on the ring reader's thread, but
+/// other threads may load modules and build graphs meanwhile. Therefore an increase is charged even
+/// if nothing uses the limit yet.
 fn set_limit(
     cx: &Cx<'_>,
     call: api::CuCtxSetLimit,

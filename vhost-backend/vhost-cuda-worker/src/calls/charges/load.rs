@@ -1,20 +1,21 @@
-//! Types that describe loaded modules and libraries for charging.
+//! Types that describe loaded modules and libraries, for charging their memory.
 
 use std::sync::atomic::AtomicU64;
 use std::sync::{Arc, OnceLock};
 
 use super::taken::{Footprint, name_hash};
 
-/// The local memory need of a kernel that hasn't been checked yet.
+/// The recorded local memory need of a kernel that hasn't been launched yet, so that its first
+/// launch is checked. See [`need`].
 pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
 
-/// One part of the memory that a loaded image takes in a context. The first field is the number of
-/// the load.
+/// A part of a module or library that is charged separately in a context. The first field is
+/// [`Load::number`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Part {
-    /// Variables, and code that is loaded together with the image.
+    /// The variables, and the code that is loaded together with them.
     Image(u64),
-    /// The code of one kernel, by the hash of its name.
+    /// The code of one kernel. The second field is the hash of the kernel's name.
     Kernel(u64, u64),
 }
 
@@ -26,8 +27,8 @@ impl Part {
     }
 }
 
-/// A loaded image, or one about to be loaded. Charges use a number that the worker assigns, because
-/// the guest can reuse its own id for another load at any time.
+/// A module or library that has been loaded or is about to be. Charges refer to it by a number that
+/// the worker assigns, because the guest can reuse its own id for another one at any time.
 #[derive(Clone)]
 pub(in super::super) struct Load {
     pub(super) number: u64,
@@ -35,41 +36,42 @@ pub(in super::super) struct Load {
 }
 
 impl Load {
-    /// Returns the size of a kernel's code, for charging it.
+    /// Returns the size of a kernel's code, given the kernel's name.
     pub(in super::super) fn code_of(&self, name: &[u8]) -> Code {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
     }
 
-    /// Returns whether both are the same load.
+    /// Returns whether both values describe the same loaded module or library.
     pub(in super::super) fn is(&self, other: &Self) -> bool {
         self.number == other.number
     }
 
-    /// Returns the bytes of variables and of the code that is loaded with the image.
+    /// Returns the size of [`Part::Image`] in bytes: the variables, and the code that is loaded
+    /// together with them.
     pub(super) fn image_bytes(&self) -> u64 {
         self.takes.data.saturating_add(self.takes.code)
     }
 }
 
-/// The size of a kernel's code, for charging.
+/// The size of one kernel's code, for charging.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(in super::super) struct Code {
     /// The hash of the kernel's name.
     pub(super) name: u64,
-    /// The size in bytes, or 0 if the code is loaded together with the image.
+    /// The size in bytes, or 0 if the code is charged together with the variables.
     pub(super) bytes: u64,
 }
 
-/// State shared by all loads.
+/// State shared by all [`Load`] values of a session.
 #[derive(Default)]
 pub(super) struct Loads {
-    /// The number of the latest load.
+    /// The number assigned to the latest load.
     pub(super) last: AtomicU64,
     pub(super) lazy: OnceLock<bool>,
 }
 
-/// Converts a kernel's local memory in bytes to the value that launches compare (its *need*). The
-/// result is never 0.
+/// Converts the local memory per thread that a kernel uses, in bytes, to its *need*: the value that
+/// launches compare with the local memory that is already charged. The result is never 0.
 pub(super) fn need(local: u64) -> u64 {
     local.saturating_add(1)
 }

@@ -1,8 +1,8 @@
-//! Charges for modules and libraries.
+//! Charges for the modules and libraries that a session loads.
 //!
-//! A module takes memory for its variables when it is loaded. A library takes that memory in each
-//! context in which any part of it is used, at the first use. Code is loaded at the same time or,
-//! with lazy loading, kernel by kernel.
+//! A module takes memory for its variables when it is loaded. A library takes that memory
+//! separately in each context, when any part of the library is first used there. Code is loaded at
+//! the same time or, with lazy loading, kernel by kernel.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -20,7 +20,8 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// Computes an upper bound for the memory of an image, before the driver gets the image.
+/// Computes an upper bound for the device memory that an image takes, before the driver gets the
+/// image.
 fn bound(cx: &Cx<'_>, image: &[u8]) -> CuResult<Footprint> {
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
@@ -45,14 +46,15 @@ fn loads_lazily(cx: &Cx<'_>) -> bool {
     })
 }
 
-/// Describes an image that is about to be loaded. Nothing is charged for it yet.
+/// Describes an image that is about to be loaded, so that it can be charged. Nothing is charged
+/// yet.
 pub(in crate::calls) fn new_load(cx: &Cx<'_>, image: &[u8]) -> CuResult<Load> {
     let takes = Arc::new(bound(cx, image)?);
     let number = cx.shared.charges.loads.last.fetch_add(1, Ordering::Relaxed) + 1;
     Ok(Load { number, takes })
 }
 
-/// Reserves a module's memory, before it is loaded into the current context.
+/// Charges the current context for a module, before the driver loads it.
 pub(in crate::calls) fn reserve_module(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -65,9 +67,9 @@ pub(in crate::calls) fn reserve_module(
     }))
 }
 
-/// Charges the current context for a library's variables and always-loaded code, before any
-/// part of the library is used there. The charge is released when the library is unloaded or
-/// the context is destroyed.
+/// Charges the current context for a library's variables and for the code that is loaded with them,
+/// before any part of the library is used there. The charge is released when the library is
+/// unloaded or the context is destroyed.
 pub(in crate::calls) fn reserve_load(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,
@@ -87,8 +89,8 @@ pub(super) fn add_load(cx: &Cx<'_>, load: &Load) -> CuResult {
     })
 }
 
-/// Gives a module's charge back after the driver has refused to load it. The heap stays charged
-/// if other modules have started to use it.
+/// Releases the current context's charge for a module that the driver has failed to load. The
+/// malloc heap stays charged if other modules have started to use it.
 fn give_back_failed(cx: &Cx<'_>, load: &Load) {
     give_back_module(cx, cx.ctx, load);
     if load.takes.uses_heap {
@@ -102,14 +104,14 @@ fn remove_heap_user(cx: &Cx<'_>) {
     });
 }
 
-/// Gives a module's charge back, after it was unloaded from a context.
+/// Releases a context's charge for a module, after the module was unloaded.
 pub(in crate::calls) fn give_back_module(cx: &Cx<'_>, ctx: ContextId, load: &Load) {
-    // This fails only if the context has been destroyed meanwhile, which released all its
-    // charges.
+    // This fails only if the context has been destroyed meanwhile. Then all its charges are already
+    // released.
     let _ = remove_parts(cx, ctx, load.number);
 }
 
-/// Gives a library's charges back in all contexts, after it was unloaded.
+/// Releases the charges for a library in all contexts, after the library was unloaded.
 pub(in crate::calls) fn give_back_library(cx: &Cx<'_>, load: &Load) {
     let all: Vec<ContextId> = lock(&cx.shared.charges.contexts).keys().copied().collect();
     for ctx in all {

@@ -4,18 +4,19 @@
 //! | module | contents |
 //! |---|---|
 //! | `session` | the session's charges, by context |
-//! | `reserve` | reserving and giving back |
-//! | `account` | the amounts that a context holds, and the memory that they take |
-//! | `footprint`, `cubin`, `ptx` | the memory that a load takes, computed from its image |
-//! | `load`, `taken` | a loaded module or library, and the memory that it takes |
+//! | `reserve` | reserving memory for each kind of charge, and releasing it |
+//! | `account` | the resources that a context uses, and the memory that they take |
+//! | `footprint`, `cubin`, `ptx` | the memory that a module or library takes, computed from its
+//! image |
+//! | `load`, `taken` | types for a loaded module or library, and for the memory that it takes |
 //! | `loads` | charges for modules and libraries |
 //! | `kernels` | charges for the code and local memory of kernels |
-//! | `limits` | charges of the limits of a context |
-//! | `settle` | the proof that a call has settled its charge |
+//! | `limits` | charges for the limits of a context, such as the stack size |
+//! | `settle` | types that prove that a call has accounted for the memory that it takes |
 //!
-//! All memory is reserved before the driver is asked to take it, and given back after the driver
-//! has released it, so the VM's quota is never exceeded. docs/memory.md says how each kind is
-//! bounded.
+//! All memory is reserved before the driver is asked to allocate it, and released after the driver
+//! has freed it, so the VM's quota is never exceeded. docs/memory.md explains the bound for each
+//! kind of charge.
 
 mod account;
 mod cubin;

@@ -3,8 +3,8 @@
 //!
 //! The text comes from a guest. It is read in one pass, and no part of it is kept.
 
-/// The error for a declaration whose size isn't a plain number, which no compiler generates. The
-/// image isn't loaded, because the memory that it needs can't be determined beforehand.
+/// The error for a variable in PTX text whose size isn't written as a plain number. No compiler
+/// generates such text. The image isn't loaded, because its memory can't be determined beforehand.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("a variable in the PTX has a size that is not a plain number")]
 pub(super) struct SizeUnknown;
@@ -12,13 +12,14 @@ pub(super) struct SizeUnknown;
 /// The variables defined in PTX text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variables {
-    /// The total size of the defined `.global` and `.const` variables, including their alignment.
+    /// The total size in bytes of the defined `.global` and `.const` variables, including padding
+    /// for their alignment.
     pub bytes: u64,
-    /// Whether the text contains the name `malloc`.
+    /// Whether the text contains the word `malloc`, so that kernels may allocate from the heap.
     pub uses_heap: bool,
 }
 
-/// Finds the variables that are defined in PTX text.
+/// Finds the variables that PTX text defines, and whether it mentions `malloc`.
 pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     let mut tokens = Tokens { text, at: 0 };
     let mut found = Variables::default();
@@ -27,7 +28,8 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
         match token {
             b";" | b"{" | b"}" => external = false,
             b".extern" => external = true,
-            // `.param .u64 .ptr .global name` isn't a variable: it says what a pointer points to.
+            // `.param .u64 .ptr .global name` doesn't declare a global variable: it says that the
+            // parameter points to one.
             b".global" | b".const" if last != b".ptr" => {
                 let bytes = declaration(&mut tokens)?;
                 if !external {
@@ -43,8 +45,8 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     Ok(found)
 }
 
-/// Reads the rest of a declaration, including its semicolon. Returns the size of the variables in
-/// bytes.
+/// Reads the rest of a variable declaration up to its semicolon. Returns the total size of the
+/// declared variables in bytes.
 fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
     let (mut element, mut lanes, mut align, mut total) = (16u64, 1u64, 1u64, 0u64);
     let mut token = tokens.next();
@@ -67,7 +69,8 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
         token = tokens.next();
         while token == Some(b"[") {
             match tokens.next() {
-                // The array has no size, so its value determines the number of elements.
+                // The array's size is omitted, so its initial value determines the number of
+                // elements.
                 Some(b"]") => open = true,
                 dimension => {
                     let dimension = dimension.and_then(number).ok_or(SizeUnknown)?;
@@ -99,8 +102,8 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
     Ok(total)
 }
 
-/// Reads a value up to the comma or semicolon after it. Returns the largest number of elements that
-/// it can have, and that token.
+/// Reads an initial value up to the next comma or semicolon. Returns the largest number of elements
+/// that it can have, and the comma or semicolon.
 fn value<'a>(tokens: &mut Tokens<'a>) -> (u64, Option<&'a [u8]>) {
     let (mut depth, mut elements) = (0u64, 1u64);
     loop {
@@ -121,7 +124,7 @@ fn size_of_type(word: &[u8]) -> Option<u64> {
         b".b32" | b".u32" | b".s32" | b".f32" | b".f16x2" | b".bf16x2" => 4,
         b".b64" | b".u64" | b".s64" | b".f64" => 8,
         b".b128" => 16,
-        // The size of the largest descriptor.
+        // Each kind takes at most the size of the largest descriptor.
         b".texref" | b".samplerref" | b".surfref" => 64,
         _ => return None,
     })
@@ -139,8 +142,8 @@ fn number(token: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// An iterator over words (directives with their dot, opcodes with their modifiers) and single
-/// punctuation characters. It skips comments and white space.
+/// An iterator over the tokens of PTX text: words (directives with their dot, opcodes with their
+/// modifiers) and single punctuation characters. It skips comments and white space.
 struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
@@ -151,7 +154,7 @@ impl<'a> Tokens<'a> {
         loop {
             let rest = &self.text[self.at..];
             let len = match rest {
-                // Stop at a zero byte, as the driver does.
+                // PTX text ends at the first zero byte, as it does for the driver.
                 [] | [0, ..] => return None,
                 [b'/', b'/', ..] => {
                     self.at += until(rest, b"\n");
@@ -194,8 +197,8 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'%')
 }
 
-/// Returns the number of bytes up to and including the mark, or the length of the text if it has no
-/// mark.
+/// Returns the number of bytes in `text` up to and including `mark`, or all bytes if `text` doesn't
+/// contain `mark`.
 fn until(text: &[u8], mark: &[u8]) -> usize {
     text.windows(mark.len()).position(|at| at == mark).map_or(text.len(), |at| at + mark.len())
 }

@@ -1,4 +1,4 @@
-//! Reserves memory for each kind of charge, and releases it.
+//! Reserves device memory in the VM's account for each kind of charge, and releases it.
 
 use std::collections::HashMap;
 use std::sync::atomic::Ordering;
@@ -14,7 +14,7 @@ use crate::calls::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Changes the resources that a context uses, and adjusts its charge of this kind.
+/// Changes the resources that a context uses, and adjusts the context's charge of this kind.
 pub(super) fn change_terms(
     cx: &Cx<'_>,
     ctx: ContextId,
@@ -27,8 +27,8 @@ pub(super) fn change_terms(
     charges.change(account, ctx, kind, |terms, _| change(terms), |_| {})
 }
 
-/// Charges a context for one part of a load. If the context already has that part, its charge
-/// is replaced.
+/// Charges a context for a part of a module or library. If the part is already charged there, the
+/// new amount replaces the old one.
 pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> CuResult {
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
@@ -46,8 +46,8 @@ pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> C
     )
 }
 
-/// Counts a load as a user of the context's malloc heap. Returns whether the context did not
-/// have that load before.
+/// Counts a module or library as a user of the context's malloc heap, unless its variables are
+/// already charged there. Returns whether it was counted.
 pub(super) fn add_heap_user(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult<bool> {
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
@@ -65,7 +65,8 @@ pub(super) fn add_heap_user(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult<
     Ok(is_new)
 }
 
-/// Releases a context's charges for all parts of a load, after they were unloaded from it.
+/// Releases a context's charges for all parts of a module or library, after it was unloaded there.
+/// `load` is [`Load::number`](super::load::Load).
 pub(super) fn remove_parts(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult {
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
@@ -81,7 +82,7 @@ pub(super) fn remove_parts(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult {
     )
 }
 
-/// Reserves device memory for an allocation.
+/// Reserves device memory for an allocation in the VM's account.
 pub(in crate::calls) fn reserve_memory(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -96,8 +97,8 @@ pub(in crate::calls) fn reserve_memory(
     }))
 }
 
-/// Reserves the memory that a context itself takes, before the driver creates the context on a
-/// device.
+/// Reserves the memory that a context itself takes in the VM's account, before the driver creates
+/// the context on the device.
 pub(in crate::calls) fn reserve_context(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Context>,
@@ -114,8 +115,8 @@ pub(in crate::calls) fn reserve_context(
     }))
 }
 
-/// Releases the memory that a context itself takes, after the driver has destroyed the context
-/// or failed to create it.
+/// Releases the reservation for the memory that a context itself takes, after the driver has
+/// destroyed the context or failed to create it.
 pub(in crate::calls) fn give_back_context(cx: &Cx<'_>, device: i32) {
     let bytes = cx.shared.session.context_bytes(device);
     if bytes != 0 {
@@ -123,7 +124,7 @@ pub(in crate::calls) fn give_back_context(cx: &Cx<'_>, device: i32) {
     }
 }
 
-/// Opens the account for a new context. The memory that the context itself takes is already
+/// Starts counting a new context's resources, with the memory for the context itself already
 /// reserved.
 pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) {
     let new = OfContext {
@@ -136,8 +137,8 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
     contexts.insert(ctx, new);
     cx.shared.charges.set_floor(&contexts);
     drop(contexts);
-    // Kernels were admitted only for the existing contexts. Reset their needs, so that their
-    // next launch is also checked against the new context.
+    // Launches of known kernels were checked only for the existing contexts. Forget the result, so
+    // that each kernel's next launch is checked for its own context.
     let mut tables = lock(&cx.shared.tables);
     cx.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
     for function in tables.functions.values_mut() {
@@ -145,7 +146,7 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
     }
 }
 
-/// Releases all charges of a context that the driver has destroyed.
+/// Releases all charges of a context, after the driver has destroyed it.
 pub(in crate::calls) fn end_charges(cx: &Cx<'_>, ctx: ContextId) {
     let mut contexts = lock(&cx.shared.charges.contexts);
     let Some(ended) = contexts.remove(&ctx) else { return };
@@ -157,7 +158,7 @@ pub(in crate::calls) fn end_charges(cx: &Cx<'_>, ctx: ContextId) {
     }
 }
 
-/// Reserves memory for a stream, before the stream is created in the current context.
+/// Reserves memory for a stream, before the driver creates the stream in the current context.
 pub(in crate::calls) fn reserve_stream(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Stream>,
@@ -169,7 +170,7 @@ pub(in crate::calls) fn reserve_stream(
     }))
 }
 
-/// Reserves memory for a graph with `nodes` nodes, before the graph is instantiated in the
+/// Reserves memory for a graph with `nodes` nodes, before the driver instantiates the graph in the
 /// current context.
 pub(in crate::calls) fn reserve_graph(
     cx: &Cx<'_>,
@@ -183,8 +184,8 @@ pub(in crate::calls) fn reserve_graph(
     }))
 }
 
-/// Subtracts a graph's nodes from the current number, after the graph was destroyed or could
-/// not be created. The charge doesn't shrink, because the driver keeps the memory for the next
+/// Subtracts a graph's nodes from the number of existing nodes, after the graph was destroyed or
+/// couldn't be created. The charge doesn't shrink, because the driver keeps the memory for the next
 /// graph.
 pub(in crate::calls) fn forget_graph(cx: &Cx<'_>, ctx: ContextId, nodes: usize) {
     let _ = change_terms(cx, ctx, Charge::Graph, |terms| {
@@ -192,9 +193,8 @@ pub(in crate::calls) fn forget_graph(cx: &Cx<'_>, ctx: ContextId, nodes: usize) 
     });
 }
 
-/// Subtracts one from the current number of streams, after a stream was destroyed or could not
-/// be created. The charge doesn't shrink, because the driver keeps the memory for the next
-/// stream.
+/// Subtracts one from the number of existing streams, after a stream was destroyed or couldn't be
+/// created. The charge doesn't shrink, because the driver keeps the memory for the next stream.
 pub(in crate::calls) fn forget_stream(cx: &Cx<'_>, ctx: ContextId) {
     let _ = change_terms(cx, ctx, Charge::Stream, |terms| {
         terms.streams = terms.streams.saturating_sub(1);

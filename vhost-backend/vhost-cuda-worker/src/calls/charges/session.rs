@@ -1,4 +1,4 @@
-//! A session's charges, by context.
+//! The charges of a session, by context, besides its allocations.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -21,36 +21,36 @@ const THREADS_PER_PROCESSOR: CUdevice_attribute =
 const MAJOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
 const MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR;
 
-/// The session's charges.
+/// The charges of a session, by context, besides its allocations.
 #[derive(Default)]
 pub(in crate::calls) struct Charges {
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
-    /// Kernels whose local memory need is at most this can be launched without a further check.
-    /// `admit_kernel` performs that check.
+    /// The local memory need (see `load::need`) up to which a kernel can be launched unchecked,
+    /// because that much is already charged. Launches above it must pass `admit_kernel`.
     floor: AtomicU64,
-    /// The number of contexts that have been created so far.
+    /// The number of contexts that the session has created so far.
     pub(super) begun: AtomicU64,
-    /// The properties of all devices, indexed by ordinal. They are queried when first used.
+    /// The properties of all devices, indexed by the worker's ordinal. Queried at the first use.
     devices: OnceLock<Vec<Device>>,
 }
 
-/// The properties of a device that charges depend on.
+/// The properties of a device on which charges depend.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Device {
-    /// The number of threads that the device can run at the same time.
+    /// The number of threads that the device can run at once.
     pub(super) threads: u64,
-    /// Compute capability: 90 for 9.0.
+    /// The compute capability without its dot: 90 for 9.0.
     pub(super) capability: u32,
 }
 
 pub(super) struct OfContext {
     pub(super) device: i32,
     pub(super) terms: Terms,
-    /// The number of bytes reserved per kind, in the order of [`KINDS`].
+    /// The number of bytes reserved for each kind of charge, in the order of [`KINDS`].
     pub(super) charged: [u64; KINDS.len()],
-    /// The size in bytes of each loaded part in this context. The sum of all sizes is
-    /// `terms.modules`.
+    /// The charged parts of modules and libraries in this context, with their size in bytes. The
+    /// sum of the sizes is `terms.modules`.
     pub(super) parts: HashMap<Part, u64>,
 }
 
@@ -59,8 +59,8 @@ fn place(kind: Charge) -> usize {
 }
 
 impl Charges {
-    /// Settles the local memory charge for a launch if every context already has as much local
-    /// memory as the kernel needs. Otherwise returns the reservation.
+    /// Settles the local memory charge for a launch if the kernel's `need` doesn't exceed the local
+    /// memory that is already charged. Otherwise returns the reservation.
     #[inline]
     pub(in crate::calls) fn has_room_for(
         &self,
@@ -93,8 +93,9 @@ impl Charges {
         })
     }
 
-    /// Changes the resources that a context uses. If they take more memory than before, reserves
-    /// the difference; if they take less, releases it. If the quota has no room, nothing changes.
+    /// Lets `change` modify the resources that a context uses, and adjusts its charge of this kind.
+    /// If the charge grows, reserves the difference; if it shrinks, releases the difference. Then
+    /// `listed` modifies the parts of modules. If the VM's quota has no room, changes nothing.
     pub(super) fn change(
         &self,
         (ledger, devices): (&Ledger, &[Device]),
@@ -125,7 +126,7 @@ impl Charges {
     }
 
     pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
-        // With several contexts, every launch must be checked against its own context.
+        // With several contexts, every launch must be checked for its own context.
         let floor = match contexts.len() {
             1 => contexts.values().map(|context| load::need(context.terms.per_thread())).sum(),
             _ => 0,

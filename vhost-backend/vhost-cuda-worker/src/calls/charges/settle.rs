@@ -1,21 +1,21 @@
-//! Types that prove that a call has accounted for the memory that it takes.
+//! Types that prove that a call has accounted for the device memory that it takes.
 //!
-//! A call whose line in the API table has `charges=` gets a [`Reservation`] of that kind from the
-//! generated dispatch, and can return success only with a [`Settled`] of the same kind. These types
-//! have no run-time cost.
+//! If a call's entry in the API table has `charges=`, the generated dispatch gives the call's body
+//! a [`Reservation`] of that kind. The body can return success only with a [`Settled`] of the same
+//! kind. These types have no run-time cost.
 
 use std::marker::PhantomData;
 
 use crate::driver::{CuError, CuResult};
 use crate::reply::ReplyTo;
 
-/// The values of `charges=` in the API table.
+/// The kinds of charge, which correspond to the values of `charges=` in the API table.
 pub(in crate::calls) mod kind {
-    /// The memory that a context itself takes.
+    /// The memory that a context itself takes, without anything in it.
     pub enum Context {}
-    /// An allocation of device memory.
+    /// Memory that the guest allocates.
     pub enum Memory {}
-    /// Memory that a limit of a context reserves, such as the malloc heap.
+    /// Memory that depends on a limit of a context, such as the malloc heap.
     pub enum Limit {}
     /// Memory that a stream takes.
     pub enum Stream {}
@@ -27,42 +27,45 @@ pub(in crate::calls) mod kind {
     pub enum Graph {}
 }
 
-/// The obligation of a call to account for the memory that it takes. Nothing is reserved yet.
+/// The obligation of a call to account for the memory that it takes. No memory has been reserved
+/// yet.
 #[must_use]
 pub(in crate::calls) struct Reservation<K>(PhantomData<K>);
 
-/// Memory reserved in the account while the driver tries to take it. Dropping this value releases
-/// the reservation.
+/// Memory reserved in the VM's account while the driver tries to allocate it. Dropping this value
+/// releases the reservation.
 #[must_use]
 pub(in crate::calls) struct Reserved<K, F: FnOnce() -> CuResult> {
     give_back: Option<F>,
     kind: PhantomData<K>,
 }
 
-/// Proof that a charge was settled: reserved and kept, or not needed.
+/// Proof that a call has accounted for its memory: the memory was reserved and stays so, or none is
+/// needed.
 #[must_use]
 pub(in crate::calls) struct Settled<K>(PhantomData<K>);
 
 impl<K> Reservation<K> {
-    /// Creates the reservation for a call from the guest. Only the generated dispatch and
-    /// [`ChargedReply`] use it.
+    /// Creates the obligation for a call from the guest. Only the generated dispatch and
+    /// [`ChargedReply`] use this.
     pub(in crate::calls) fn of_call() -> Self {
         Self(PhantomData)
     }
 
-    /// Creates the reservation for a context or stream that the worker creates for its own use and
+    /// Creates the obligation for a context or stream that the worker creates for its own use and
     /// never destroys.
     pub(in crate::calls) fn of_worker() -> Self {
         Self(PhantomData)
     }
 
-    /// Records that the bytes were added to the account. `give_back` removes them again if the call
-    /// fails.
+    /// Records that the memory was reserved in the account. Unless the result is settled,
+    /// `give_back` is called to release the memory.
     pub(super) fn reserved<F: FnOnce() -> CuResult>(self, give_back: F) -> Reserved<K, F> {
         Reserved { give_back: Some(give_back), kind: PhantomData }
     }
 
-    /// Records that the bytes were added to the account and stay there even if the call fails.
+    /// Records that the memory was reserved in the account and stays reserved even if the call
+    /// fails.
     pub(super) fn charged(self) -> Settled<K> {
         Settled(PhantomData)
     }
@@ -91,32 +94,33 @@ impl Reservation<kind::Memory> {
 }
 
 impl Reservation<kind::Limit> {
-    /// Settles the charge for a limit that takes no charged memory.
+    /// Settles the charge for a limit for which no memory is charged.
     pub(super) fn takes_none(self) -> Settled<kind::Limit> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Module> {
-    /// Settles the charge for the code of a function. The code was charged when the function was
-    /// created.
+    /// Settles the charge for the code of a function from a module. The code was charged when the
+    /// function was created.
     pub(in crate::calls) fn charged_with_function(self) -> Settled<kind::Module> {
         Settled(PhantomData)
     }
 }
 
 impl Reservation<kind::Local> {
-    /// Returns the reservation for the code of a kernel, which the kernel's launch may load.
+    /// Returns the obligation for the code of a kernel, because launching the kernel may load its
+    /// code.
     pub(in crate::calls) fn code(&self) -> Reservation<kind::Module> {
         Reservation(PhantomData)
     }
 
-    /// The reservation for one kernel node of a graph.
+    /// Returns the obligation for one kernel node of a graph.
     pub(in crate::calls) fn node(&self) -> Self {
         Self(PhantomData)
     }
 
-    /// Settles the charge for a kernel whose context already has enough local memory.
+    /// Settles the charge for launching a kernel whose context already has enough local memory.
     pub(super) fn has_room(self) -> Settled<kind::Local> {
         Settled(PhantomData)
     }
@@ -133,20 +137,20 @@ impl Reservation<kind::Local> {
 }
 
 impl Reservation<kind::Graph> {
-    /// Returns the reservation for the kernels of the graph.
+    /// Returns the obligation for the local memory of the kernels in a graph.
     pub(in crate::calls) fn kernels(&self) -> Reservation<kind::Local> {
         Reservation(PhantomData)
     }
 }
 
 impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
-    /// Settles the charge after the driver has taken the memory. The memory stays charged.
+    /// Settles the charge after the driver has allocated the memory. The memory stays reserved.
     pub(in crate::calls) fn settle(mut self) -> Settled<K> {
         self.give_back = None;
         Settled(PhantomData)
     }
 
-    /// Releases the reservation now. Fails if the account no longer exists.
+    /// Releases the reservation now. Fails if the context to which it belongs no longer exists.
     pub(in crate::calls) fn undo(mut self) -> CuResult {
         self.give_back.take().map_or(Ok(()), |give_back| give_back())
     }
@@ -155,21 +159,22 @@ impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
 impl<K, F: FnOnce() -> CuResult> Drop for Reserved<K, F> {
     fn drop(&mut self) {
         if let Some(give_back) = self.give_back.take() {
-            // This fails only if the context has been destroyed, which closed its account.
+            // This fails only if the context has been destroyed, which has released all its
+            // charges.
             let _ = give_back();
         }
     }
 }
 
 impl<K> Settled<K> {
-    /// Converts the settled charge to a successful result.
+    /// Returns success as the result of the call.
     pub(in crate::calls) fn done(self) -> CuResult {
         Ok(())
     }
 }
 
-/// The reply channel of a charged call whose body replies later. Reporting success requires a
-/// settled charge.
+/// The reply channel of a charged call whose body replies later. Sending a successful reply
+/// requires a settled charge.
 pub(in crate::calls) struct ChargedReply<K> {
     reply: ReplyTo,
     kind: PhantomData<K>,
@@ -181,17 +186,17 @@ impl<K> ChargedReply<K> {
         Self { reply, kind: PhantomData }
     }
 
-    /// Returns the reservation for one attempt at the call.
+    /// Returns the obligation for one attempt to perform the call.
     pub(in crate::calls) fn reservation(&self) -> Reservation<K> {
         Reservation::of_call()
     }
 
-    /// Replies with success.
+    /// Sends a successful reply with the encoded outputs.
     pub(in crate::calls) fn succeed(self, _: Settled<K>, answer: &[u8]) {
         self.reply.finish(0, answer);
     }
 
-    /// Replies with an error.
+    /// Sends this error as the reply.
     pub(in crate::calls) fn fail(self, error: CuError) {
         self.reply.finish(error.0, &[]);
     }

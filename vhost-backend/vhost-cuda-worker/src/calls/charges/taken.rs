@@ -1,27 +1,27 @@
-//! The device memory that a load takes.
+//! A type for the device memory that a module or library takes.
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
-/// The memory that a load takes, divided by purpose.
+/// The device memory that a module or library takes, divided by purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
-    /// Bytes of variables and constants, which are allocated when the image is loaded.
+    /// Bytes of variables and constants, which are allocated when the module or library is loaded.
     pub data: u64,
-    /// Bytes of code that belongs to no single kernel.
+    /// Bytes of code that doesn't belong to a single kernel.
     pub code: u64,
-    /// A hash of each kernel's name, with the size of the kernel's code in bytes. Sorted.
+    /// For each kernel, a hash of its name and the size of its code in bytes. Sorted by hash.
     pub kernels: Vec<(u64, u64)>,
-    /// Whether kernels may call malloc.
+    /// Whether the kernels may call malloc.
     pub uses_heap: bool,
 }
 
 impl Footprint {
-    /// Returns the bytes of all code.
+    /// Returns the size of all code in bytes.
     pub(super) fn all_code(&self) -> u64 {
         self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
-    /// Returns the bytes of one kernel's code.
+    /// Returns the size of a kernel's code in bytes, or 0 if there is no such kernel.
     pub(super) fn code_of(&self, name: &[u8]) -> u64 {
         let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
         at.map_or(0, |at| self.kernels[at].1)
@@ -32,8 +32,8 @@ impl Footprint {
     }
 }
 
-/// Hashes a kernel's name. Only hashes are compared. If a guest makes the names of its kernels
-/// collide, only its own account becomes slightly wrong.
+/// Hashes a kernel's name. Charges distinguish kernels only by this hash. If a guest chooses names
+/// with the same hash, only the charges of its own VM become slightly wrong.
 pub(super) fn name_hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);

@@ -48,10 +48,11 @@ pub(in crate::calls) fn allocate(
     }
 }
 
-/// Fails if a kernel has failed in the context. The driver refuses allocations in such a
+/// Fails if a kernel has failed in the current context. The driver then refuses allocations in the
 /// context, so the worker must also refuse those that it could serve without the driver.
 fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
-    /// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
+    /// Errors with this or a higher number don't mean that a kernel has failed. It is
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`.
     const CAPTURE: u32 = 900;
     // SAFETY: null is the legacy stream.
     match unsafe { cx.driver().cuStreamQuery(std::ptr::null_mut()) } {
@@ -60,7 +61,7 @@ fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
     }
 }
 
-/// Creates memory and maps it, within the VM's quota.
+/// Creates device memory of this length and maps it in the window, if the VM's quota has room.
 fn map(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -74,15 +75,14 @@ fn map(
     let mut handle = 0;
     // SAFETY: the pointers are to local variables.
     unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
-    // From here on, the memory stays charged until the driver has released the handle.
+    // From here, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let access = CUmemAccessDesc {
         location: properties.location,
         flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     };
     let mapping = Mapping { addr, len, handle, device };
-    // SAFETY: the addresses are in the window and were taken for this mapping only; the handle
-    // is new.
+    // SAFETY: the addresses are in the window and belong only to this mapping; the handle is new.
     unsafe {
         if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
             released(cx, driver.cuMemRelease(handle), mapping);
@@ -96,8 +96,8 @@ fn map(
     Ok((mapping, settled))
 }
 
-/// Unmaps a mapping, releases its memory, and releases its charge. Nothing may use the memory
-/// any more.
+/// Unmaps a mapping, frees its memory, and releases its charge. Nothing may use the memory any
+/// more. Returns whether the driver has freed the memory.
 fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
     let Mapping { addr, len, handle, .. } = mapping;
     // SAFETY: the mapping was made by `map` and is unmapped once.
@@ -107,8 +107,8 @@ fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
     released(cx, done, mapping)
 }
 
-/// Releases the charge for a mapping if the driver has released its memory. Otherwise logs the
-/// error.
+/// Releases the charge for a mapping if `done` says that the driver has freed its memory. Otherwise
+/// logs the error. Returns whether the charge was released.
 fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
     let Mapping { len, device, .. } = mapping;
     match done {
@@ -121,14 +121,14 @@ fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
     done.is_ok()
 }
 
-/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) returned. May block.
+/// Unmaps a mapping that [`Memory::freed`](super::session::Memory::freed) returned. This may block.
 pub(in crate::calls) fn give_back(cx: &Cx<'_>, mapping: Mapping) {
     if unmap(cx, mapping) {
         lock(&cx.shared.memory.plan).give_addresses(mapping.addr, mapping.len);
     }
 }
 
-/// Frees all memory of a context that is about to end or has ended. May block.
+/// Frees all allocations in a context that is about to be destroyed or has been. This may block.
 pub(in crate::calls) fn free_all_of(cx: &Cx<'_>, ctx: ContextId) {
     let plan = &cx.shared.memory.plan;
     let all = lock(plan).of_context(ctx);

@@ -1,8 +1,8 @@
 //! Stream-ordered allocation and freeing.
 //!
-//! A stream-ordered free takes effect when the stream reaches it. Before that, an allocation of the
-//! same size on the same stream can reuse the memory immediately, because the stream executes it
-//! after the free.
+//! A stream-ordered free takes effect when the GPU reaches it in the stream. Before that, an
+//! allocation of the same size in the same stream can reuse the memory immediately, because its
+//! uses come after the free in the stream.
 
 use protocol::calls as api;
 

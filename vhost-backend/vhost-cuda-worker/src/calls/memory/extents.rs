@@ -1,9 +1,9 @@
-//! Tracks the free parts of an address range. Allocation is first fit, and adjacent free parts are
-//! merged.
+//! Tracks which parts of an address range are free. An allocation gets the first part that is long
+//! enough, and adjacent free parts are merged.
 
 use std::collections::BTreeMap;
 
-/// The free parts of a range of addresses or offsets.
+/// The free parts of an address range or of a range of offsets.
 #[derive(Debug, Default, PartialEq, Eq)]
 pub(super) struct Extents {
     /// The start and length of each free part. Adjacent parts are merged.
@@ -16,8 +16,9 @@ impl Extents {
         Self { free: BTreeMap::from([(start, len)]) }
     }
 
-    /// Takes `len` bytes from the first free part that is long enough. If all lengths are multiples
-    /// of some number, the returned starts are at multiples of it from the start of the range.
+    /// Allocates `len` bytes from the first free part that is long enough, and returns their start.
+    /// If all requested lengths are multiples of some number, all starts are multiples of it from
+    /// the start of the range.
     pub(super) fn take(&mut self, len: u64) -> Option<u64> {
         let (&start, &room) = self.free.iter().find(|(_, room)| **room >= len)?;
         self.free.remove(&start);
@@ -27,7 +28,7 @@ impl Extents {
         Some(start)
     }
 
-    /// Gives back bytes that `take` returned.
+    /// Makes bytes free again that `take` returned.
     pub(super) fn give(&mut self, mut start: u64, mut len: u64) {
         if let Some((&before, &room)) = self.free.range(..start).next_back()
             && before + room == start
@@ -42,7 +43,8 @@ impl Extents {
         self.free.insert(start, len);
     }
 
-    /// Returns whether exactly `start..start + len` is free.
+    /// Returns whether the whole range `start..start + len` is free, and the bytes next to it
+    /// aren't.
     pub(super) fn is_all(&self, start: u64, len: u64) -> bool {
         self.free.len() == 1 && self.free.get(&start) == Some(&len)
     }

@@ -1,19 +1,19 @@
-//! Device memory: the window, the account, and the memory that a session may name.
+//! The device memory of a session: allocations, and the addresses that calls may use.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `extents` | free stretches of a range |
-//! | `spans` | ranges that a session may name |
-//! | `plan` | what each address of the window holds |
-//! | `session` | the device memory that a session may name |
-//! | `allocate` | allocating and freeing |
-//! | `waiting` | frees and allocations that wait |
+//! | `extents` | free parts of an address range |
+//! | `spans` | a set of address ranges |
+//! | `plan` | the allocations in the window for device memory |
+//! | `session` | checking that calls use only the session's memory |
+//! | `allocate` | allocating and freeing through the driver |
+//! | `waiting` | frees and allocations that are waiting |
 //! | `synchronous` | allocation and freeing on the ring reader's thread |
-//! | `asynchronous` | frees that wait for a stream, and stream-ordered allocation |
+//! | `asynchronous` | stream-ordered allocation and freeing |
 //!
-//! Device memory comes from cuMemCreate and is mapped inside a window that has the same addresses
-//! in the guest process. Bytes are reserved on the account before memory is created, and released
-//! from it after the memory was released, so the VM's quota is never exceeded.
+//! Device memory comes from cuMemCreate. It is mapped in a window, an address range that is the
+//! same in the guest process. Bytes are reserved in the VM's account before the memory is created,
+//! and released after the memory was freed, so the VM's quota is never exceeded.
 
 mod allocate;
 mod asynchronous;

@@ -1,8 +1,8 @@
-//! Keeps track of the allocations in the device memory window. Makes no driver calls.
+//! Keeps track of the allocations in the window for device memory. Makes no driver calls.
 //!
-//! Requests of up to half a granule are cut from slabs that are one granule long. Larger requests
-//! get their own mapping. A slab belongs to one context, and is unmapped as soon as nothing in it
-//! is in use.
+//! A granule is the driver's unit for physical memory. Requests of up to half a granule are cut
+//! from slabs that are one granule long. Larger requests get their own mapping. A slab belongs to
+//! one context, and is unmapped as soon as nothing in it is in use.
 
 use std::collections::BTreeMap;
 
@@ -11,21 +11,22 @@ use protocol::ids::ContextId;
 use super::extents::Extents;
 use super::spans::Spans;
 
-/// The window for device memory, at the same addresses as in the guest process.
+/// The address range for device memory, which is the same in the guest process.
 pub(in super::super) use protocol::windows::DEVICE as WINDOW;
-/// The alignment of CUDA's own allocator, as observed on all devices.
+/// The alignment of allocations, in bytes. CUDA's own allocator uses the same on all tested
+/// devices.
 const ALIGN: u64 = 512;
-/// The largest number of allocations in one session. It is limited because each allocation also
-/// takes some of the worker's own memory.
+/// The maximum number of allocations in a session, because each one also takes some of the worker's
+/// own memory.
 const MAX_ALLOCATIONS: usize = 1 << 21;
 
-/// Physical memory that is mapped.
+/// Physical device memory that is mapped at an address in the window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Mapping {
     pub addr: u64,
-    /// A multiple of the granule.
+    /// Length in bytes, a multiple of the granule.
     pub len: u64,
-    /// The driver's CUmemGenericAllocationHandle.
+    /// The CUmemGenericAllocationHandle of the memory.
     pub handle: u64,
     /// The ordinal of the GPU that holds the memory.
     pub device: i32,
@@ -37,7 +38,7 @@ enum Place {
     Piece { slab: u64, len: u64 },
 }
 
-/// An allocation.
+/// An allocation that the guest has made and not yet freed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in super::super) struct Live {
     pub ctx: ContextId,
@@ -54,7 +55,7 @@ pub(in super::super) struct Freeing {
 }
 
 impl Freeing {
-    /// Returns the context that the bytes were allocated in.
+    /// Returns the context in which the memory was allocated.
     pub(in super::super) fn ctx(&self) -> ContextId {
         self.live.ctx
     }
@@ -66,7 +67,7 @@ struct Slab {
     mapping: Mapping,
 }
 
-/// The window's bookkeeping.
+/// The allocations in the window, and the free addresses.
 pub(in super::super) struct Plan {
     granule: u64,
     window: Extents,
@@ -84,13 +85,13 @@ impl Plan {
         }
     }
 
-    /// Returns whether a request of this size is cut from a slab.
+    /// Returns whether a request for this many bytes is cut from a slab.
     pub(in super::super) fn is_small(&self, len: u64) -> bool {
         len <= self.granule / 2
     }
 
-    /// Returns the bytes of the mapping that a request needs. For a small request that is a new
-    /// slab.
+    /// Returns the length of the mapping that a request for `len` bytes needs. For a small request,
+    /// that is the length of a slab.
     pub(in super::super) fn physical(&self, len: u64) -> Option<u64> {
         if self.is_small(len) {
             Some(self.granule)
@@ -99,7 +100,8 @@ impl Plan {
         }
     }
 
-    /// Cuts a small request from an existing slab.
+    /// Cuts a small request from one of the context's existing slabs. Returns `None` if none has
+    /// room.
     pub(in super::super) fn piece(&mut self, ctx: ContextId, len: u64) -> Option<u64> {
         let rounded = len.next_multiple_of(ALIGN);
         let mut slabs = self.slabs.iter_mut().filter(|(_, slab)| slab.ctx == ctx);
@@ -109,18 +111,18 @@ impl Plan {
         Some(addr)
     }
 
-    /// Returns whether one more allocation may be listed.
+    /// Returns whether another allocation fits under the maximum number of allocations.
     pub(in super::super) fn has_room(&self) -> bool {
         self.live.len() < MAX_ALLOCATIONS
     }
 
-    /// Takes addresses for a mapping, followed by a granule that stays unmapped, so that an access
-    /// past the end faults.
+    /// Takes addresses from the window for a mapping of `physical` bytes. The granule after it
+    /// stays unmapped, so that an access past the end faults.
     pub(in super::super) fn addresses(&mut self, physical: u64) -> Option<u64> {
         self.window.take(physical.checked_add(self.granule)?)
     }
 
-    /// Gives back addresses that `addresses` returned.
+    /// Makes addresses free again that `addresses` returned.
     pub(in super::super) fn give_addresses(&mut self, addr: u64, physical: u64) {
         self.window.give(addr, physical + self.granule);
     }
@@ -137,20 +139,22 @@ impl Plan {
         mapping.addr
     }
 
-    /// Removes an allocation that the guest frees. From now on, calls that use its addresses fail.
+    /// Removes an allocation because the guest frees it. Calls that use its addresses now fail. The
+    /// memory stays mapped until `ended`.
     pub(in super::super) fn take(&mut self, addr: u64) -> Option<Freeing> {
         let (len, live) = self.live.remove(addr)?;
         Some(Freeing { addr, len, live })
     }
 
-    /// Reuses freed memory for a new allocation on the same stream, before anything else used it.
+    /// Turns freed memory into a new allocation in the same stream, before anything else has used
+    /// it. Returns its address.
     pub(in super::super) fn untake(&mut self, freeing: Freeing) -> u64 {
         self.live.insert(freeing.addr, freeing.len, freeing.live);
         freeing.addr
     }
 
-    /// Marks freed memory as unused. If it was the last used memory in its mapping, returns the
-    /// mapping, which must be unmapped.
+    /// Records that freed memory is no longer in use. If nothing else in its mapping is in use,
+    /// returns the mapping, which the caller must unmap.
     pub(in super::super) fn ended(&mut self, freeing: Freeing) -> Option<Mapping> {
         match freeing.live.place {
             Place::Own(mapping) => Some(mapping),
@@ -165,17 +169,17 @@ impl Plan {
         }
     }
 
-    /// Returns the addresses of a context's allocations, which end with it.
+    /// Returns the addresses of all allocations in a context.
     pub(in super::super) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)
     }
 
-    /// Returns the context of the allocation that starts at `addr`.
+    /// Returns the context of the allocation that starts at this address.
     pub(in super::super) fn context_of(&self, addr: u64) -> Option<ContextId> {
         self.live.get(addr).map(|(_, live)| live.ctx)
     }
 
-    /// Returns whether a call may name these bytes.
+    /// Returns whether all of these bytes belong to allocations, so that a call may use them.
     pub(in super::super) fn covers(&self, addr: u64, len: u64) -> bool {
         self.live.covers(addr, len)
     }
@@ -188,7 +192,7 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
 
-    /// Does the bookkeeping of `allocate` without a driver.
+    /// Makes an allocation as `allocate` does, but without a driver.
     fn alloc(plan: &mut Plan, len: u64, mapped: &mut u64) -> u64 {
         if plan.is_small(len)
             && let Some(addr) = plan.piece(ContextId(1), len)

@@ -1,4 +1,4 @@
-//! The device memory that calls of a session may use.
+//! The memory that the calls of a session may use.
 
 use std::sync::Mutex;
 
@@ -14,23 +14,23 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
 use crate::executor::EngineError;
 
-/// The kind of memory outside the window that calls of a session may use.
+/// Memory outside the window for device memory that the calls of a session may use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) enum Foreign {
-    /// Registered host memory.
+    /// Host memory that the guest has registered.
     Host,
-    /// A variable of a module or a library. `ctx` is the context of the module.
+    /// A variable of a module, or of a library. `ctx` is the module's context.
     Global { module: Option<ModuleId>, library: Option<LibraryId>, ctx: ContextId },
 }
 
-/// The session's device memory.
+/// The memory that the calls of a session may use.
 pub(in crate::calls) struct Memory {
     pub plan: Mutex<Plan>,
     pub foreign: Mutex<Spans<Foreign>>,
 }
 
-/// Returns the properties of memory for cuMemCreate: plain memory of a device that can't be shared
-/// with other processes.
+/// Returns the properties to pass to cuMemCreate, for plain memory of a device, which can't be
+/// shared with other processes.
 pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
@@ -50,7 +50,7 @@ pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
 }
 
 impl Memory {
-    /// Reserves the window's addresses. No context needs to be current.
+    /// Reserves the addresses of the window for device memory. No context needs to be current.
     pub(in crate::calls) fn new(driver: &Driver, devices: i32) -> Result<Self, EngineError> {
         let failed = |call, error: CuError| EngineError::Call {
             path: driver.library().path().to_owned(),
@@ -83,8 +83,7 @@ impl Memory {
         Ok(Self { plan, foreign: Mutex::default() })
     }
 
-    /// Fails if the session has no memory at these addresses. The worker's own memory never counts
-    /// as the session's.
+    /// Fails unless all of these bytes belong to the session. The worker's own memory never does.
     pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
         let named = if WINDOW.contains(&addr) {
             lock(&self.plan).covers(addr, len)
@@ -94,13 +93,14 @@ impl Memory {
         if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
     }
 
-    /// Marks freed memory as unused. Returns the mapping that the caller must unmap, if any.
-    /// Unmapping isn't done here because it may block.
+    /// Records that freed memory is no longer in use. Returns the mapping that the caller must
+    /// unmap, if any. This function doesn't unmap it itself because that may block.
     pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {
         lock(&self.plan).ended(freeing)
     }
 
-    /// Removes the variables for which `gone` returns true.
+    /// Removes the entries of variables for which `gone` returns true, so that calls can't use
+    /// them.
     pub(in crate::calls) fn forget_globals(&self, gone: impl Fn(&Foreign) -> bool) {
         let mut foreign = lock(&self.foreign);
         for start in foreign.starts(gone) {
@@ -108,7 +108,7 @@ impl Memory {
         }
     }
 
-    /// Removes the variables of all modules in a context that has been destroyed.
+    /// Removes the entries of all module variables in a context that has been destroyed.
     pub(in crate::calls) fn forget_globals_of_context(&self, ended: ContextId) {
         self.forget_globals(
             |global| matches!(global, Foreign::Global { ctx, .. } if *ctx == ended),

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-/// Ranges that don't overlap, each with a value.
+/// A set of address ranges that don't overlap, each with a value.
 pub(in super::super) struct Spans<T> {
     spans: BTreeMap<u64, (u64, T)>,
 }
@@ -14,8 +14,8 @@ impl<T> Default for Spans<T> {
 }
 
 impl<T> Spans<T> {
-    /// Adds `start..start + len`. Returns `false` and changes nothing if the range is empty, wraps
-    /// around, or overlaps another.
+    /// Adds the range `start..start + len`. Returns `false` without a change if the range is empty,
+    /// overflows, or overlaps another one.
     pub(in super::super) fn insert(&mut self, start: u64, len: u64, value: T) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         if len == 0 || self.spans.range(..end).next_back().is_some_and(|(s, (l, _))| s + l > start)
@@ -26,7 +26,7 @@ impl<T> Spans<T> {
         true
     }
 
-    /// Returns the range that starts at `start`.
+    /// Returns the length and value of the range that starts at `start`.
     pub(in super::super) fn get(&self, start: u64) -> Option<&(u64, T)> {
         self.spans.get(&start)
     }
@@ -35,13 +35,13 @@ impl<T> Spans<T> {
         self.spans.remove(&start)
     }
 
-    /// Returns the starts of all ranges whose value satisfies `wanted`.
+    /// Returns the start addresses of all ranges whose value satisfies `wanted`.
     pub(in super::super) fn starts(&self, wanted: impl Fn(&T) -> bool) -> Vec<u64> {
         self.spans.iter().filter(|(_, (_, value))| wanted(value)).map(|(start, _)| *start).collect()
     }
 
-    /// Returns whether every byte of `start..start + len` is in a range. Adjacent ranges count as
-    /// one.
+    /// Returns whether all of `start..start + len` is covered by one range or by several adjacent
+    /// ones.
     pub(in super::super) fn covers(&self, start: u64, len: u64) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         let mut at = start;

@@ -19,7 +19,7 @@ pub(in crate::calls) fn cu_mem_free_v2(
 ) {
     let taken = lock(&cx.shared.memory.plan).take(call.dptr);
     match taken {
-        // The call waits until all work in the context is done, as with NVIDIA's driver.
+        // Reply once all work in the context is done, as NVIDIA's driver does.
         Some(freeing) => {
             let completion = Completion::Free(freeing, cx.thread, Some(reply));
             deferred.wait_context(&cx.within(freeing.ctx()), completion);
@@ -38,8 +38,8 @@ pub(in crate::calls) fn cu_mem_alloc_v2(
     answer_allocation(deferred, cx, allocated, call.bytesize, reply);
 }
 
-/// Replies to an allocation call. If the allocation failed for lack of memory, it is first repeated
-/// once the memory that is being freed has been freed.
+/// Performs an allocation call and replies to it. If the allocation fails for lack of memory while
+/// other memory is being freed, retries it once after that and replies then.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -1,4 +1,4 @@
-//! Pending frees, and allocations that wait for memory.
+//! Stream-ordered frees that haven't taken effect, and allocations that are waiting for memory.
 
 use std::collections::VecDeque;
 
@@ -10,21 +10,22 @@ use crate::calls::charges::{ChargedReply, kind};
 use crate::calls::driver_handle::DriverHandle;
 use crate::driver::{CuError, Driver};
 
-/// The maximum number of allocations that may wait for memory being freed. A guest thread waits for
-/// one allocation at a time, so normally there are few.
+/// The maximum number of allocations that may wait for other memory to be freed. A guest thread
+/// waits for one allocation at a time, so normally there are few.
 const MAX_RETRIES: usize = 4096;
 
-/// A free that its stream hasn't reached yet.
+/// A stream-ordered free that the GPU hasn't reached yet.
 pub(in crate::calls) struct AsyncFree {
     pub freeing: Freeing,
     pub stream: StreamId,
     pub thread: u32,
     pub event: DriverHandle<CUevent>,
-    /// The context of the stream and of the event.
+    /// The context of the stream, and of the event that marks the free in the stream.
     pub ctx: ContextId,
 }
 
-/// An allocation that failed for lack of memory while other memory was being freed.
+/// An allocation that failed for lack of memory while other memory was being freed, and will be
+/// retried.
 pub(in crate::calls) struct Retry {
     pub bytes: usize,
     pub thread: u32,
@@ -32,7 +33,7 @@ pub(in crate::calls) struct Retry {
     pub reply: ChargedReply<kind::Memory>,
 }
 
-/// Allocations waiting to be retried once.
+/// Allocations that are waiting to be retried, once each.
 #[derive(Default)]
 pub(in crate::calls) struct Retries {
     list: VecDeque<Retry>,
@@ -43,7 +44,7 @@ impl Retries {
         self.list.is_empty()
     }
 
-    /// Returns whether another allocation may wait.
+    /// Returns whether another allocation may wait to be retried.
     pub(in crate::calls) fn has_room(&self) -> bool {
         self.list.len() < MAX_RETRIES
     }
@@ -52,13 +53,13 @@ impl Retries {
         self.list.push_back(retry);
     }
 
-    /// Removes and returns all allocations, to retry them.
+    /// Removes and returns all waiting allocations, so that they can be retried.
     pub(in crate::calls) fn take_all(&mut self) -> VecDeque<Retry> {
         std::mem::take(&mut self.list)
     }
 }
 
-/// Frees that their streams haven't reached yet, oldest first.
+/// Stream-ordered frees that the GPU hasn't reached yet, oldest first.
 #[derive(Default)]
 pub(in crate::calls) struct AsyncFrees {
     list: VecDeque<AsyncFree>,
@@ -73,8 +74,8 @@ impl AsyncFrees {
         self.list.push_back(free);
     }
 
-    /// Removes and returns a free whose memory an allocation of this size may reuse: it must be in
-    /// the same stream and context.
+    /// Removes and returns a free whose memory a new allocation may reuse: it must have the same
+    /// size, stream and context.
     pub(in crate::calls) fn take_reusable(
         &mut self,
         stream: StreamId,
@@ -91,7 +92,7 @@ impl AsyncFrees {
         self.list.remove(index)
     }
 
-    /// Removes and returns the oldest free if its stream has reached it.
+    /// Removes and returns the oldest free if the GPU has reached it.
     pub(in crate::calls) fn next_reached(&mut self, driver: &Driver) -> Option<AsyncFree> {
         let free = self.list.front()?;
         // SAFETY: the event is from the pool, and is removed from the list when its context is
