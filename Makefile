@@ -1,5 +1,5 @@
-# virtio-cuda. `make demo` shows it at work, and `make test` runs all checks. Both install missing
-# dependencies.
+# Builds and tests virtio-cuda. `make demo` runs CUDA programs in VMs, and `make test` runs all checks.
+# Both install missing dependencies.
 #
 #   make build    builds everything, staged in target/dist
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
