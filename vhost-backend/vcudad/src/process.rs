@@ -1,4 +1,5 @@
-//! Child processes. Each has a seqpacket socket to the broker and a pidfd that reports its end.
+//! Child processes. Each child has a seqpacket socket to the broker. A pidfd tells the broker when
+//! the child has exited.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
@@ -10,7 +11,7 @@ use host_ipc::{process, seqpacket};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Whether this process is root and can therefore run its children as other users.
+/// Returns true if this process runs as root, so that it can run its children as other users.
 pub fn is_root() -> bool {
     // SAFETY: geteuid takes no arguments.
     unsafe { libc::geteuid() == 0 }
@@ -19,29 +20,30 @@ pub fn is_root() -> bool {
 /// A running child process.
 pub(crate) struct ChildProcess {
     child: Child,
-    /// Readable once the child has ended.
+    /// A descriptor that becomes readable when the child has exited.
     pidfd: OwnedFd,
-    /// The broker's end of the child's socket. It is non-blocking and refuses messages with
-    /// descriptors.
+    /// The broker's end of the child's socket. It is non-blocking, and messages with descriptors
+    /// are refused.
     socket: Apart,
 }
 
 impl ChildProcess {
-    /// Starts `command` with `--broker-fd N`.
+    /// Starts `command` with the additional arguments `--broker-fd N`, where `N` is the child's end
+    /// of a new socket.
     pub(crate) fn start(mut command: Command) -> io::Result<Self> {
         let (ours, theirs) = seqpacket::pair()?;
         process::set_nonblocking(&ours)?;
         seqpacket::refuse_descriptors(&ours)?;
-        // The child inherits its end. The broker starts children on one thread only, so no other
-        // child can inherit `theirs` before it is dropped.
-        // SAFETY: F_SETFD takes an integer.
+        // The child inherits `theirs`. Only this thread starts children, so no other child can
+        // inherit it before it is dropped.
+        // SAFETY: F_SETFD takes only an integer.
         if unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFD, 0) } < 0 {
             return Err(io::Error::last_os_error());
         }
         command.arg("--broker-fd").arg(theirs.as_raw_fd().to_string()).stdin(Stdio::null());
         let mut child = command.spawn()?;
-        // SAFETY: pidfd_open takes integers. The child isn't reaped yet, so the id is still its
-        // own.
+        // SAFETY: pidfd_open takes only integers. The child hasn't been reaped, so its process ID
+        // can't have been reused.
         let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) };
         if pidfd < 0 {
             let error = io::Error::last_os_error();
@@ -54,49 +56,49 @@ impl ChildProcess {
         Ok(Self { child, pidfd, socket: ours.into() })
     }
 
-    /// The descriptor of the child's socket.
+    /// Returns the descriptor of the broker's end of the child's socket.
     pub(crate) fn socket_fd(&self) -> RawFd {
         self.socket.as_raw_fd()
     }
 
-    /// The descriptor that becomes readable once the child has ended.
+    /// Returns the pidfd, which becomes readable when the child has exited.
     pub(crate) fn pidfd(&self) -> RawFd {
         self.pidfd.as_raw_fd()
     }
 
-    /// Sends the child a message.
+    /// Sends a message to the child.
     pub(crate) fn send(&self, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
         seqpacket::send(&self.socket, message, fds)
     }
 
-    /// Receives a message from the child. `None` if the child has closed its socket.
+    /// Receives a message from the child. Returns `None` if the child has closed its socket.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
         seqpacket::receive_plain(&self.socket)
     }
 
-    /// The process id.
+    /// Returns the child's process ID.
     pub(crate) fn pid(&self) -> u32 {
         self.child.id()
     }
 
-    /// Kills the child. It is reaped later.
+    /// Kills the child, which is reaped later.
     pub(crate) fn kill(&mut self) {
         let _ = self.child.kill();
     }
 
-    /// Reaps the child if it has ended, and returns its exit status.
+    /// Reaps the child if it has exited, and returns its exit status.
     pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
         self.child.try_wait().ok().flatten()
     }
 
-    /// Kills the child and waits for its end.
+    /// Kills the child and waits until it has exited.
     pub(crate) fn kill_and_wait(&mut self) {
         self.kill();
         let _ = self.child.wait();
     }
 }
 
-/// Describes how a process ended.
+/// Describes how a process exited.
 pub(crate) fn describe(status: ExitStatus) -> String {
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with code {code}"),

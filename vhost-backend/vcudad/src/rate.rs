@@ -1,8 +1,9 @@
-//! Rate limits on the work and the log lines that a guest, a worker, or a device process can cause.
+//! Limits the rate of work and log lines that a guest, a worker, or a device process can cause.
 
 use std::time::{Duration, Instant};
 
-/// A token bucket. It allows a burst at once, and a fixed number per second in the long run.
+/// A token bucket. It allows a burst at once, but no more than a fixed rate per second in the long
+/// run.
 #[derive(Clone, Debug)]
 pub(crate) struct TokenBucket {
     burst: f64,
@@ -17,7 +18,7 @@ impl TokenBucket {
         Self { burst, per_second: f64::from(per_second), tokens: burst, at: now }
     }
 
-    /// Takes a token. Returns whether there was one.
+    /// Takes a token. Returns true if there was one.
     pub(crate) fn take(&mut self, now: Instant) -> bool {
         let since = now.saturating_duration_since(self.at).as_secs_f64();
         self.at = now;
@@ -30,7 +31,7 @@ impl TokenBucket {
     }
 }
 
-/// Lets one log line or event pass in each interval, and counts those that it suppresses.
+/// Lets through one log line or event per interval, and counts those that it suppresses.
 #[derive(Clone, Debug)]
 pub(crate) struct RateLimited {
     interval: Duration,
@@ -43,8 +44,8 @@ impl RateLimited {
         Self { interval, last: None, suppressed: 0 }
     }
 
-    /// Whether a line may pass now. If so, returns the number of lines suppressed since the last
-    /// one.
+    /// Checks whether a line may be logged now. If so, returns the number of lines suppressed since
+    /// the last one that was logged. If not, counts this line and returns `None`.
     pub(crate) fn allow(&mut self, now: Instant) -> Option<u64> {
         let soon = |last: Instant| now.saturating_duration_since(last) < self.interval;
         if self.last.is_some_and(soon) {
@@ -56,8 +57,8 @@ impl RateLimited {
     }
 }
 
-/// Makes another process's text safe for a log line or an event: escapes it, and shortens it to a
-/// few hundred characters.
+/// Makes text from another process safe for a log line or an event: escapes special characters, and
+/// shortens the text to a few hundred characters.
 pub(crate) fn printable(text: &str) -> String {
     const MAX: usize = 300;
     let mut line: String = text.chars().take(MAX).flat_map(char::escape_debug).collect();

@@ -1,4 +1,4 @@
-//! The reports for operators about VMs, sessions, GPUs, and statistics.
+//! Reports for operators on VMs, sessions, GPUs, and statistics.
 
 use std::collections::BTreeMap;
 
@@ -19,10 +19,10 @@ use control_server::handle::now_ms;
 use host_ipc::messages::Charge;
 use memory_ledger::{GpuId, Ledger, VmId};
 
-/// The promised shares computed so far, by GPU.
+/// The promised shares that have been calculated so far, by GPU.
 type Promised = BTreeMap<GpuId, PromisedShares>;
 
-/// A view of the broker's state, from which reports are made.
+/// A read-only view of the broker's state, from which the reports are generated.
 pub(crate) struct Reports<'a> {
     pub(crate) vms: &'a Vms,
     pub(crate) gpus: &'a Gpus,
@@ -31,12 +31,12 @@ pub(crate) struct Reports<'a> {
     pub(crate) scheduler: &'a Scheduler,
     pub(crate) audit: &'a Audit,
     pub(crate) policy: &'a Policy,
-    /// Milliseconds since 1970.
+    /// When the broker started, in milliseconds since 1970.
     pub(crate) started_ms: u64,
 }
 
 impl Reports<'_> {
-    /// Each GPU's capacity and promises, without the promises to `except`.
+    /// Returns each GPU's capacity and promises. Promises to the VM `except` aren't counted.
     pub(crate) fn capacities(&self, except: Option<VmId>) -> Vec<Capacity> {
         let reserve = |gpu| self.workers.warm_bytes(self.gpus.context_bytes(gpu));
         self.vms.capacities(self.gpus, self.policy, reserve, except)
@@ -147,7 +147,8 @@ impl Reports<'_> {
                 .filter_map(|(vm, _)| self.ledger.account(vm, id))
                 .map(|account| account.used)
                 .sum();
-            // A warm worker has no VM, and a context on its first GPU.
+            // A worker without a session has one context, on its first GPU, which is charged to no
+            // VM.
             let warm = |w: &Worker| w.session().is_none() && w.gpus().first() == Some(&id);
             let booked = used + self.workers.count(warm) as u64 * self.gpus.context_bytes(id);
             let ours = self.audit.held(self.workers, id, |_| true);

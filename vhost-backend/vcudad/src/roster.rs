@@ -1,5 +1,6 @@
-//! The VMs that operators configured: those of the configuration file, with the additions, changes,
-//! and removals made at run time. Run-time changes are saved before they take effect.
+//! The roster of VMs that operators have configured: the VMs in the configuration file, with the
+//! additions, changes, and removals made at run time. Run-time changes are saved before they take
+//! effect.
 
 use std::path::Path;
 
@@ -8,26 +9,26 @@ use control_api::{ApiError, ErrorCode, VmOrigin, VmPatch, VmSpec};
 use super::state::{SavedState, StateDir, StateError};
 use crate::config::ConfigError;
 
-/// The run-time changes, and the folder in which they are saved.
+/// The changes made at run time, and the directory in which they are saved.
 pub(crate) struct Roster {
-    /// `None` if changes are not saved and are lost when the broker ends.
+    /// `None` if changes aren't saved, so that they are lost when the broker exits.
     dir: Option<StateDir>,
     saved: SavedState,
-    /// Whether entries were dropped since the last write.
+    /// True if entries were dropped since the state was last written.
     pruned: bool,
 }
 
 impl Roster {
-    /// Locks the folder, if one is configured, and reads the saved changes.
+    /// Locks the directory, if one is configured, and reads the saved changes.
     pub(crate) fn open(dir: Option<&Path>) -> Result<Self, StateError> {
         let dir = dir.map(StateDir::open).transpose()?;
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
         Ok(Self { dir, saved, pruned: false })
     }
 
-    /// The VMs to serve: those of the file, with the saved changes and without the removed ones,
-    /// then those added at run time. Saved entries for VMs that are no longer in the file are
-    /// dropped.
+    /// Returns the VMs to serve: first those in the configuration file `file`, with saved changes
+    /// applied and removed VMs left out, then those added at run time. Drops saved entries for VMs
+    /// that are no longer in the file.
     pub(crate) fn vms(
         &mut self,
         file: Vec<VmSpec>,
@@ -67,7 +68,7 @@ impl Roster {
         Ok(all)
     }
 
-    /// Saves the state if [`Self::vms`] dropped entries.
+    /// Writes the saved state if [`Self::vms`] dropped entries from it.
     pub(crate) fn save_pruned(&mut self) -> Result<(), StateError> {
         if let Some(dir) = self.dir.as_ref().filter(|_| self.pruned) {
             dir.write(&self.saved)?;
@@ -76,19 +77,19 @@ impl Roster {
         Ok(())
     }
 
-    /// Whether some of this VM's settings come from the saved state.
+    /// Returns true if some of this VM's settings come from the saved state.
     pub(crate) fn has_saved(&self, name: &str, origin: VmOrigin) -> bool {
         origin == VmOrigin::Api || self.saved.changed.contains_key(name)
     }
 
-    /// Saves a VM that is added at run time.
+    /// Saves a VM that an operator is adding at run time.
     pub(crate) fn add(&mut self, spec: VmSpec) -> Result<(), ApiError> {
         let mut next = self.saved.clone();
         next.vms.push(spec);
         self.write(next)
     }
 
-    /// Saves a change. `after` is the VM's settings with `patch` applied.
+    /// Saves a change to a VM. `after` contains the VM's settings with `patch` applied.
     pub(crate) fn change(
         &mut self,
         origin: VmOrigin,
@@ -109,7 +110,7 @@ impl Roster {
         self.write(next)
     }
 
-    /// Saves that a VM is removed.
+    /// Saves that a VM has been removed.
     pub(crate) fn remove(&mut self, name: &str, origin: VmOrigin) -> Result<(), ApiError> {
         let mut next = self.saved.clone();
         match origin {
@@ -122,7 +123,7 @@ impl Roster {
         self.write(next)
     }
 
-    /// Writes `next`, and makes it the current state if that succeeds.
+    /// Writes the state `next`. If that succeeds, makes it the current state.
     fn write(&mut self, next: SavedState) -> Result<(), ApiError> {
         if let Some(dir) = &self.dir {
             dir.write(&next).map_err(|error| {
@@ -138,8 +139,8 @@ impl Roster {
     }
 }
 
-/// Combines two successive changes. A setting that the first one removed stays removed unless the
-/// second one sets it.
+/// Combines two successive changes into one. A setting that the first change removed stays removed,
+/// unless the second change sets it.
 fn merged(before: &VmPatch, after: &VmPatch) -> VmPatch {
     use serde_json::Value;
 
@@ -192,7 +193,7 @@ mod tests {
         assert_eq!(names(&all), [("a", VmOrigin::File), ("c", VmOrigin::Api)]);
         assert_eq!((all[0].0.compute.weight, all[0].0.memory.max), (7, 1 << 30));
         assert!(!roster.pruned);
-        // The VM b of the file was removed, so another VM named b may be added.
+        // VM b in the file has been removed, so another VM named b may be added.
         roster.add(VmSpec::new("b", 1 << 20)).unwrap();
         let all = roster.vms(file()).unwrap();
         assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
@@ -223,7 +224,7 @@ mod tests {
         let mut spec = VmSpec::new("a", 1);
         let one_by_one = second.applied(&first.applied(&spec));
         assert_eq!(sum.applied(&spec), one_by_one);
-        // This also applies if the file has set a timeout since then.
+        // The setting is removed even if the file has set it since then.
         spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
         assert_eq!(sum.applied(&spec).compute.kernel_timeout, None);
     }

@@ -9,11 +9,11 @@ use super::signals::Signals;
 use crate::config::Config;
 use control_server::{ServerConfig, handle};
 
-/// Serves the VMs of a configuration until a signal ends it.
+/// Serves the configured VMs until the broker receives a signal that stops it.
 pub fn run(config: Config) -> Result<(), BrokerError> {
     host_ipc::process::raise_descriptor_limit();
-    // Block signals first, so that a signal can't end the process before it removes its sockets.
-    // Threads that start later inherit the signal mask.
+    // Block signals first, so that no signal can stop the process before it has removed its
+    // sockets. Threads that start later inherit the signal mask.
     let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
     let programs = Programs::find()?;
     let (handle, inbox) =
@@ -30,7 +30,7 @@ pub fn run(config: Config) -> Result<(), BrokerError> {
     loop {
         manager.run().map_err(BrokerError::Loop)?;
         if manager.subscriber_mut(id).map_err(BrokerError::Loop)?.has_ended() {
-            // Stop the API before the broker's state is dropped.
+            // Stop the control API before the broker's state is dropped.
             drop(api);
             return Ok(());
         }

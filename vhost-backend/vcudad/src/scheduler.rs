@@ -1,5 +1,5 @@
-//! The interface between the coordinator and the scheduler's thread. It translates the broker's ids
-//! into the scheduler's keys. VMs that use MPS on the same GPUs have one key.
+//! The coordinator's interface to the scheduler thread. It translates the broker's IDs into the
+//! scheduler's keys. All VMs that use MPS on the same GPUs have the same key.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -21,7 +21,7 @@ fn gpu_key(id: GpuId) -> GpuKey {
     GpuKey(id.0)
 }
 
-/// A VM's settings for each of its GPUs, in the scheduler's form.
+/// Converts a VM's settings to the scheduler's form. The share applies to each of the VM's GPUs.
 fn share(vm: &Vm) -> Share {
     let compute = &vm.spec.compute;
     Share {
@@ -36,7 +36,7 @@ fn share(vm: &Vm) -> Share {
     }
 }
 
-/// The scheduler's thread, and the groups of VMs that share a key.
+/// The scheduler thread, and the groups of VMs that share a key.
 pub(crate) struct Scheduler {
     compute: ComputeHandle,
     groups: MpsGroups,
@@ -44,7 +44,7 @@ pub(crate) struct Scheduler {
 }
 
 impl Scheduler {
-    /// Starts the thread, if the scheduler is on.
+    /// Starts the scheduler thread if the scheduler is enabled.
     pub(crate) fn start(enabled: bool) -> io::Result<Self> {
         let compute = if enabled { ComputeHandle::start() } else { ComputeHandle::off() };
         Ok(Self { compute: compute?, groups: MpsGroups::default(), enabled })
@@ -54,27 +54,27 @@ impl Scheduler {
         self.enabled
     }
 
-    /// How often the thread was restarted.
+    /// Returns how often the thread was restarted.
     pub(crate) fn restarts(&self) -> u64 {
         self.compute.restarts()
     }
 
-    /// Whether the thread has run since the last call.
+    /// Returns true if the thread has run its loop since the last call.
     pub(crate) fn is_alive(&self) -> bool {
         self.compute.is_alive()
     }
 
-    /// An eventfd that is readable while there are events.
+    /// Returns an eventfd that is readable while events are queued.
     pub(crate) fn events_fd(&self) -> RawFd {
         self.compute.events_fd()
     }
 
-    /// Takes the events since the last call.
+    /// Takes the events that were queued since the last call.
     pub(crate) fn events(&mut self) -> Vec<ComputeEvent> {
         self.compute.events()
     }
 
-    /// Adds a VM, or sets its share, which applies from the next window on.
+    /// Adds a VM, or changes its share. A changed share applies starting with the next window.
     pub(crate) fn set_vm(&mut self, id: VmId, gpus: &[GpuId], vm: &Vm) {
         let share = share(vm);
         let group = match vm.spec.sharing {
@@ -86,7 +86,7 @@ impl Scheduler {
         self.set_group(&group);
     }
 
-    /// Removes a VM whose workers have been removed.
+    /// Removes a VM. Its workers must have been removed.
     pub(crate) fn remove_vm(&mut self, id: VmId) {
         match self.groups.remove(id) {
             Some(group) => self.set_group(&group),
@@ -104,7 +104,8 @@ impl Scheduler {
         }
     }
 
-    /// Adds a worker that is about to serve a VM. `gpus` is in the order of its device ordinals.
+    /// Adds a worker that is about to serve a VM. `gpus` is in the order of the worker's device
+    /// ordinals.
     pub(crate) fn add_worker(
         &mut self,
         worker: WorkerId,
@@ -117,13 +118,14 @@ impl Scheduler {
         self.compute.add_worker(worker, key, gpus, ends.page, ends.doorbell, ends.bell);
     }
 
-    /// Removes a worker that has ended.
+    /// Removes a worker that has exited.
     pub(crate) fn remove_worker(&mut self, worker: WorkerId) {
         self.compute.remove_worker(worker);
     }
 
-    /// A VM's part of a GPU's time over the last second, in 0.01%. `None` if the scheduler is
-    /// off, or if the VM is in a group, because a guest must not learn about other VMs.
+    /// Returns a VM's share of a GPU's time over the last second, in units of 0.01%. Returns `None`
+    /// if the scheduler is off. Also returns `None` if the VM is in a group, because a guest must
+    /// not learn about other VMs.
     pub(crate) fn utilization(&self, id: VmId, gpu: GpuId) -> Option<u32> {
         let key = self.groups.key_of(id);
         if key != VmKey(id.0) {
@@ -133,8 +135,8 @@ impl Scheduler {
         Some(stats.share_1s.min(WHOLE))
     }
 
-    /// The part of a GPU's time that each of its VMs gets if all of them have work. The VMs of a
-    /// group are counted together, and each shows the group's part.
+    /// Calculates the fraction of a GPU's time that each of its VMs gets if all of them have work.
+    /// The VMs in a group are treated as one, and each of them is listed with the group's fraction.
     pub(crate) fn promised_shares(&self, vms: &Vms, gpu: GpuId) -> PromisedShares {
         let mut keys = BTreeMap::new();
         let mut shares = BTreeMap::new();
@@ -151,8 +153,8 @@ impl Scheduler {
         PromisedShares(keys.into_iter().filter_map(part).collect())
     }
 
-    /// Fills in the scheduler's counters of a VM on one GPU. The VMs of a group are counted
-    /// together, and each shows the group's counters.
+    /// Fills in the scheduler's statistics for a VM on a GPU. If the VM is in a group, these are
+    /// the group's statistics, which can't be split by VM.
     pub(crate) fn fill_stats(&self, id: VmId, gpu: GpuId, to: &mut VmGpuStats) {
         let key = self.groups.key_of(id);
         let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };
@@ -169,11 +171,11 @@ impl Scheduler {
     }
 }
 
-/// The parts of one GPU's time, by VM.
+/// The fraction of a GPU's time that is promised to each VM.
 pub(crate) struct PromisedShares(BTreeMap<VmId, f64>);
 
 impl PromisedShares {
-    /// A VM's part, 0.0 to 1.0.
+    /// Returns the fraction promised to a VM, 0.0 to 1.0.
     pub(crate) fn of(&self, vm: VmId) -> f64 {
         self.0.get(&vm).copied().unwrap_or(0.0)
     }

@@ -1,6 +1,6 @@
-//! The coordinator: it composes the broker's parts and dispatches the event loop's events to them.
-//! It runs on one thread and never blocks: sockets are non-blocking, and a process that doesn't
-//! read its messages is killed.
+//! The coordinator, which owns the broker's parts and dispatches events from the event loop to
+//! them. It runs on one thread and never blocks: sockets are non-blocking, and a process that
+//! doesn't read its messages is killed.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::Duration;
@@ -36,12 +36,12 @@ use host_ipc::gpu::Probed;
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
 use memory_ledger::VmId;
 
-/// How often the timer fires if nothing happens.
+/// Interval of the timer if nothing happens.
 const IDLE_TICK: Duration = Duration::from_secs(1);
-/// How often it fires while sessions wait for their turn.
+/// Interval of the timer while sessions are waiting to be started.
 const QUEUE_TICK: Duration = Duration::from_millis(25);
 
-/// The broker's parts.
+/// The coordinator and the broker's parts.
 pub(crate) struct Service {
     watches: Watches,
     signals: Signals,
@@ -54,19 +54,20 @@ pub(crate) struct Service {
     sessions: Sessions,
     audit: Audit,
     launcher: Launcher,
-    /// The driver library and its GPUs.
+    /// The driver library and the GPUs that it found.
     driver: Probed,
     policy: Policy,
-    /// Milliseconds since 1970.
+    /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
     ended: bool,
-    /// Dropped last: it contains the VMs' cgroups.
+    /// Dropped after the other fields, because the VMs' cgroups are inside this one.
     cgroups: Option<Cgroups>,
 }
 
-/// Starting and ending.
+/// Startup and shutdown.
 impl Service {
-    /// Reads the saved changes, binds the sockets, tries the driver, and places the VMs.
+    /// Reads the saved changes, binds the VMs' sockets, probes the driver library, and places the
+    /// VMs.
     pub(crate) fn new(
         config: Config,
         programs: Programs,
@@ -116,7 +117,8 @@ impl Service {
         Ok(service)
     }
 
-    /// Adds a VM with its accounts and its cgroup. Its device process must be started then.
+    /// Adds a VM, and creates its accounts and its cgroup. The caller must then start the VM's
+    /// device process.
     fn enroll(&mut self, mut state: VmState) -> VmId {
         if state.device.failure().is_none()
             && let Some(cgroup) = cgroup::create(self.cgroups.as_ref(), &state.vm)
@@ -130,7 +132,7 @@ impl Service {
         id
     }
 
-    /// Whether a signal has ended the broker.
+    /// Returns true if a signal has told the broker to exit.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
     }
@@ -144,7 +146,7 @@ impl Service {
     }
 }
 
-/// Events, reports and the timer.
+/// Event loop, reports and timer.
 impl Service {
     fn publish(&self, event: BrokerEvent) {
         let BrokerEvent { kind, vm, session, gpu, message } = event;
@@ -170,7 +172,8 @@ impl Service {
         self.reports().capacities(except)
     }
 
-    /// Sets when the timer fires next. Not called for each event, or it would never fire.
+    /// Sets the time at which the timer expires next. This must not be called for every event,
+    /// because frequent events would postpone the timer forever.
     fn set_timer(&self) {
         let mut after = if self.sessions.has_waiting() { QUEUE_TICK } else { IDLE_TICK };
         if let Some(interval) = self.systemd.interval() {
@@ -195,8 +198,8 @@ impl Service {
     }
 }
 
-/// The control API. Each change is checked as a whole, saved, and only then made; a refused one
-/// changes nothing.
+/// Control API. Each change is checked completely, then saved, and only then applied. A refused
+/// change has no effect.
 impl Service {
     fn handle_requests(&mut self, ops: &mut EventOps) {
         self.inbox.acknowledge();
@@ -260,7 +263,7 @@ impl Service {
         state.vm = after;
         self.sessions.set_quotas(id, state);
         self.send_to_device(id, &BrokerToDevice::SessionsMax { max }, &[]);
-        // There may be room for waiting sessions now.
+        // With a higher sessions.max, there may now be room for waiting sessions.
         self.sessions.start_waiting(&mut self.vms, &self.gpus);
         let message = serde_json::to_string(patch).unwrap_or_default();
         tracing::info!(vm = name, "changed: {message}");
@@ -285,7 +288,8 @@ impl Service {
         self.forget_vm(id);
     }
 
-    /// Forgets a VM that is being removed, once its last process has been reaped.
+    /// Removes a VM from all tables, if its removal was requested and its last process has been
+    /// reaped.
     fn forget_vm(&mut self, id: VmId) {
         let gone = |state: &VmState| state.is_leaving() && state.device.pid().is_none();
         if !self.vms.get(id).is_some_and(gone) || self.sessions.workers().count_of_vm(id) > 0 {
@@ -374,7 +378,7 @@ impl Service {
         }
     }
 
-    /// Answers a guest's query about its GPUs.
+    /// Replies to a guest's query about its GPUs.
     fn send_facts(&mut self, id: VmId, request: u64) {
         let Some(state) = self.vms.get(id) else { return };
         let facts = self.sessions.guest_facts(&self.driver, id, &state.gpus);
@@ -384,7 +388,7 @@ impl Service {
 
 /// Sessions and their workers.
 impl Service {
-    /// Carries out the effects of [`Sessions`], including those of effects.
+    /// Carries out the pending effects of [`Sessions`], including further effects that these cause.
     fn carry_out(&mut self, ops: &mut EventOps) {
         loop {
             let effects = self.sessions.take_effects();
@@ -430,7 +434,7 @@ impl Service {
     }
 }
 
-/// NVML: the ledger audit, and faults of GPUs.
+/// NVML: the ledger audit and GPU faults.
 impl Service {
     fn handle_nvml(&mut self, ops: &mut EventOps) {
         for event in self.audit.take() {
@@ -452,7 +456,7 @@ impl Service {
 }
 
 impl Drop for Service {
-    /// Ends all processes. Work that is under way is lost, as when a host is switched off.
+    /// Kills all processes. Work in progress is lost, as when a host is switched off.
     fn drop(&mut self) {
         for (_, state) in self.vms.iter_mut() {
             state.device.kill_and_wait();

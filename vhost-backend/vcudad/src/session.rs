@@ -1,35 +1,37 @@
-//! A session, and the queue of sessions that wait for a worker.
+//! A session, and the queue of sessions that are waiting for a worker.
 
 use std::collections::VecDeque;
 
 use memory_ledger::VmId;
 
-/// Maximum number of waiting sessions of a VM, in multiples of sessions.max.
+/// Maximum number of a VM's sessions in the queue, as a multiple of sessions.max.
 const MAX_WAITING: usize = 2;
 
-/// A session that wants, or has, a worker.
+/// A session that has a worker or is waiting for one.
 #[derive(Debug)]
 pub(crate) struct Session {
     pub(crate) vm: VmId,
-    /// Identifies the session to its device process.
+    /// The device process's number for the session, which is used in messages.
     pub(crate) request: u64,
-    /// The guest's id of the session, for queries from the guest.
+    /// The guest's ID for the session, which is reported when the guest queries its processes.
     pub(crate) id: u32,
-    /// The guest process, for the log.
+    /// Process ID of the guest process, for logs and for queries from the guest.
     pub(crate) pid: u32,
-    /// The allowed part of the environment that the session came with.
+    /// The environment variables that the guest process passed, limited to those that the host
+    /// allows.
     pub(crate) env: Vec<(String, String)>,
 }
 
 impl Session {
-    /// The session's number for operators. Guest ids are not unique: each front end starts at 1.
+    /// Returns the session's number for operators. The guest's IDs are not unique, because each
+    /// front end starts at 1.
     pub(crate) fn number(&self) -> u32 {
         u32::try_from(self.request).unwrap_or(u32::MAX)
     }
 }
 
-/// The queue of sessions that can't start yet: their VM is at sessions.max and a killed worker
-/// hasn't been reaped, or their VM starts sessions too quickly.
+/// The queue of sessions that can't be started yet: either the VM is at sessions.max and one of its
+/// killed workers hasn't been reaped, or the VM is starting sessions too quickly.
 #[derive(Default)]
 pub(crate) struct StartQueue(VecDeque<Session>);
 
@@ -38,13 +40,13 @@ impl StartQueue {
         self.0.is_empty()
     }
 
-    /// Whether another session of a VM may wait.
+    /// Returns true if there is room in the queue for another session of this VM.
     pub(crate) fn has_room(&self, vm: VmId, sessions_max: usize) -> bool {
         let waiting = self.0.iter().filter(|session| session.vm == vm).count();
         waiting < MAX_WAITING * sessions_max
     }
 
-    /// Adds a session. Returns whether the queue was empty.
+    /// Adds a session to the queue. Returns true if the queue was empty before.
     pub(crate) fn push(&mut self, session: Session) -> bool {
         self.0.push_back(session);
         self.0.len() == 1
@@ -55,14 +57,14 @@ impl StartQueue {
         std::mem::take(&mut self.0)
     }
 
-    /// Drops the session of this request. Returns whether it was waiting.
+    /// Removes the session with this request number. Returns true if it was in the queue.
     pub(crate) fn remove(&mut self, vm: VmId, request: u64) -> bool {
         let same = |session: &Session| (session.vm, session.request) == (vm, request);
         let place = self.0.iter().position(same);
         place.and_then(|place| self.0.remove(place)).is_some()
     }
 
-    /// Drops all sessions of a VM.
+    /// Removes all of a VM's sessions.
     pub(crate) fn remove_vm(&mut self, vm: VmId) {
         self.0.retain(|session| session.vm != vm);
     }

@@ -1,8 +1,8 @@
 //! The sessions of all VMs, from a device process's request until the worker has been reaped. This
-//! includes the start queue, the warm workers, the ledger, the scheduler, and the MPS daemons.
+//! module owns the start queue, the workers, the ledger, the scheduler, and the MPS daemons.
 //!
-//! [`Sessions`] doesn't touch the event loop, the device processes, or the control API. It emits
-//! [`SessionEffect`]s, which the coordinator carries out.
+//! [`Sessions`] doesn't access the event loop, the device processes, or the control API. Instead,
+//! it emits [`SessionEffect`]s, which the coordinator carries out.
 
 use std::os::fd::RawFd;
 
@@ -23,32 +23,33 @@ use host_ipc::gpu::Probed;
 use host_ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, VmFacts, WorkerId};
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
 
-/// Why a session ended whose kernel ran too long.
+/// The reason that is reported for a session whose kernel ran too long.
 const TIMED_OUT: &str = "a kernel ran longer than compute.kernel_timeout";
 
-/// An action for the coordinator.
+/// An action that [`Sessions`] asks the coordinator to carry out.
 pub(crate) enum SessionEffect {
     /// Watch a new worker's socket and pidfd.
     Watch { worker: WorkerId, socket: RawFd, pidfd: RawFd },
     /// Stop watching a worker's socket.
     Unwatch(RawFd),
-    /// A worker has been reaped: stop watching its descriptors before dropping it.
+    /// A worker was reaped. Stop watching its descriptors before dropping it.
     Reaped(Worker),
-    /// Send a message to a VM's device process, with the worker's ends if there are any.
+    /// Send a message to a VM's device process, with the ends of the worker's channels if there are
+    /// any.
     Send { vm: VmId, message: BrokerToDevice, ends: Option<DeviceEnds> },
     /// Publish an event.
     Publish(BrokerEvent),
-    /// The start queue isn't empty any more: set the timer.
+    /// The start queue is no longer empty, so set the timer.
     Queued,
-    /// A VM has one worker less: if the VM is being removed, its removal may be complete.
+    /// A VM's worker was reaped. If the VM is being removed, its removal may be complete.
     WorkerGone(VmId),
 }
 
-/// All sessions and workers, and the accounts of GPU memory and GPU time.
+/// All sessions and workers, with the accounts of GPU memory and GPU time.
 pub(crate) struct Sessions {
     start_queue: StartQueue,
     workers: Workers,
-    /// Dropped after the workers, which are the daemons' clients.
+    /// Dropped after the workers, because the workers are clients of the daemons.
     mps: MpsDaemons,
     ledger: Ledger,
     scheduler: Scheduler,
@@ -56,9 +57,9 @@ pub(crate) struct Sessions {
     effects: Vec<SessionEffect>,
 }
 
-/// Access for reports, and the effects.
+/// Creation, access for reports, and effects.
 impl Sessions {
-    /// No sessions yet. `warm_workers` workers are kept ready for each set of GPUs.
+    /// Starts without sessions. `warm_workers` is the number of workers kept ready per set of GPUs.
     pub(crate) fn new(scheduler: Scheduler, launcher: Launcher, warm_workers: usize) -> Self {
         Self {
             start_queue: StartQueue::default(),
@@ -83,12 +84,12 @@ impl Sessions {
         &self.scheduler
     }
 
-    /// Whether sessions wait to be started.
+    /// Returns true if sessions are waiting to be started.
     pub(crate) fn has_waiting(&self) -> bool {
         !self.start_queue.is_empty()
     }
 
-    /// Takes the effects since the last call, in their order.
+    /// Takes the effects emitted since the last call, in order.
     pub(crate) fn take_effects(&mut self) -> Vec<SessionEffect> {
         std::mem::take(&mut self.effects)
     }
@@ -97,16 +98,16 @@ impl Sessions {
         self.effects.push(SessionEffect::Publish(event));
     }
 
-    /// Reports to a device process that a session has ended or can't be started.
+    /// Tells a VM's device process that a session has ended or can't be started.
     fn send_ended(&mut self, vm: VmId, request: u64, how: Ending) {
         let message = BrokerToDevice::Ended { request, how };
         self.effects.push(SessionEffect::Send { vm, message, ends: None });
     }
 }
 
-/// VMs.
+/// Quotas, removal and facts of VMs.
 impl Sessions {
-    /// Sets a VM's limits of GPU memory and GPU time.
+    /// Sets a VM's limits on GPU memory and GPU time.
     pub(crate) fn set_quotas(&mut self, id: VmId, state: &VmState) {
         let memory = &state.vm.spec.memory;
         for gpu in &state.gpus {
@@ -116,7 +117,7 @@ impl Sessions {
         self.scheduler.set_vm(id, &state.gpus, &state.vm);
     }
 
-    /// Kills all workers of a VM, and drops its sessions that wait for one.
+    /// Kills all of a VM's workers, and drops its sessions that are waiting for a worker.
     pub(crate) fn end_vm(&mut self, id: VmId) {
         self.start_queue.remove_vm(id);
         self.workers.end_vm(id);
@@ -128,12 +129,12 @@ impl Sessions {
         self.scheduler.remove_vm(id);
     }
 
-    /// Ends the MPS daemons of all other sets of GPUs.
+    /// Stops the MPS daemons for all sets of GPUs except `sets`.
     pub(crate) fn retain_mps(&mut self, sets: &[Vec<GpuId>]) {
         self.mps.retain(sets);
     }
 
-    /// The facts that a VM's guest may know about its GPUs and processes.
+    /// Returns the facts about a VM's GPUs and processes that its guest may know.
     pub(crate) fn guest_facts(&self, driver: &Probed, id: VmId, gpus: &[GpuId]) -> VmFacts {
         let sessions = self.workers.sessions_of(id).map(|(worker, session)| Serving {
             worker,
@@ -145,9 +146,10 @@ impl Sessions {
     }
 }
 
-/// Starting and ending sessions.
+/// Start and end of sessions.
 impl Sessions {
-    /// Starts a session: gives it a warm worker, starts a worker for it, queues it, or refuses it.
+    /// Starts a session on a warm worker or on a new one. If that isn't possible now, queues or
+    /// refuses the session.
     pub(crate) fn start(&mut self, mut session: Session, vms: &mut Vms, gpus: &Gpus) {
         let (id, request, number) = (session.vm, session.request, session.number());
         let Some(state) = vms.get_mut(id) else { return };
@@ -177,7 +179,8 @@ impl Sessions {
         }
         let (spec, set) = (&state.vm.spec, state.gpus.clone());
         match self.mps.session_env(spec, &set, gpus, self.scheduler.is_enabled()) {
-            // Later variables win, so that a session can't override the limits.
+            // If a variable is set twice, the later value wins. So the guest can't override these
+            // limits.
             Ok(env) => session.env.extend(env),
             Err(error) => {
                 tracing::error!(
@@ -203,14 +206,15 @@ impl Sessions {
         self.refill(vms, gpus);
     }
 
-    /// Tries again to start the waiting sessions, in their order.
+    /// Tries again to start the sessions in the start queue, in order.
     pub(crate) fn start_waiting(&mut self, vms: &mut Vms, gpus: &Gpus) {
         for session in self.start_queue.take_all() {
             self.start(session, vms, gpus);
         }
     }
 
-    /// Ends a session at its device process's request, whether it has a worker or waits for one.
+    /// Ends a session at the request of its device process, whether it has a worker or is still in
+    /// the start queue.
     pub(crate) fn end(&mut self, vm: VmId, request: u64) {
         if let Some(worker) = self.workers.find(vm, request) {
             self.workers.end(worker);
@@ -220,7 +224,7 @@ impl Sessions {
         }
     }
 
-    /// Ends a session at an operator's request. Returns whether there is such a session.
+    /// Ends a session at an operator's request. Returns false if there is no such session.
     pub(crate) fn end_by_operator(&mut self, vm: VmId, number: u32) -> bool {
         let mut sessions = self.workers.sessions_of(vm);
         let found = sessions.find(|(_, session)| session.number() == number);
@@ -234,7 +238,7 @@ impl Sessions {
         true
     }
 
-    /// Assigns a warm worker to its session.
+    /// Assigns a worker to the session that it was given.
     fn assign(&mut self, id: WorkerId, vms: &Vms, gpus: &Gpus) {
         if let Err(reason) = self.try_assign(id, vms, gpus) {
             tracing::error!("cannot assign a worker: {reason}");
@@ -253,8 +257,9 @@ impl Sessions {
         let vm = session.vm;
         self.ledger.open(id, vm, &state.gpus);
         let contexts: Vec<u64> = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
-        // A warm worker has a context on its first GPU. If the quota has no room for it, the worker
-        // destroys it, and the guest gets an error when it creates a context.
+        // A warm worker already has a context on its first GPU. If the quota has no room for that
+        // context, the worker destroys it, and the guest gets an error when it tries to create a
+        // context.
         let first = contexts.first().copied().unwrap_or(0);
         let charged = first == 0 || self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
         let (uid, gid) = self.launcher.ids(&state.vm);
@@ -273,7 +278,8 @@ impl Sessions {
         Ok(())
     }
 
-    /// A worker has begun to serve its session: sends the device process its ends.
+    /// Handles that a worker has begun to serve its session: sends the ends of its channels to the
+    /// VM's device process.
     fn announce(&mut self, id: WorkerId, vms: &mut Vms) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         let (ends, pid) = (worker.begin_serving(), worker.pid());
@@ -288,7 +294,7 @@ impl Sessions {
         self.publish(BrokerEvent::of_session(EventKind::SessionStarted, vm, number, text));
     }
 
-    /// Reports that an allocation of a session did not fit.
+    /// Reports that an allocation was refused because it didn't fit.
     fn report_refused_memory(
         &mut self,
         id: WorkerId,
@@ -315,9 +321,10 @@ impl Sessions {
     }
 }
 
-/// Workers.
+/// Starting, reading from, and reaping workers.
 impl Sessions {
-    /// Starts the workers that are missing from the warm pool, and ends those that no VM can use.
+    /// Starts warm workers until each set of GPUs has enough, and kills warm workers that no VM can
+    /// use.
     pub(crate) fn refill(&mut self, vms: &Vms, gpus: &Gpus) {
         let sets = vms.warm_sets(gpus);
         self.workers.end_free_outside(&sets);
@@ -351,7 +358,7 @@ impl Sessions {
         }
     }
 
-    /// Reads one message from a worker.
+    /// Reads one message from a worker, and handles it.
     pub(crate) fn handle_worker_message(&mut self, id: WorkerId, vms: &mut Vms, gpus: &Gpus) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         let fd = worker.socket_fd();
@@ -385,7 +392,7 @@ impl Sessions {
         }
     }
 
-    /// Kills a worker because of its behavior or its GPU, and reports it.
+    /// Kills a worker because it misbehaved or its GPU was lost, and publishes an event about it.
     pub(crate) fn kill_worker(&mut self, id: WorkerId, why: &str, vms: &Vms) {
         let Some(killed) = self.workers.kill(id, why) else { return };
         let (vm, session) = killed.session.unzip();
@@ -399,24 +406,24 @@ impl Sessions {
         self.kill_worker(id, &format!("protocol violation: {how}"), vms);
     }
 
-    /// Kills all workers that see a GPU.
+    /// Kills all workers that use this GPU.
     pub(crate) fn kill_workers_of_gpu(&mut self, gpu: GpuId, why: &str, vms: &Vms) {
         for worker in self.workers.with_gpu(gpu) {
             self.kill_worker(worker, why, vms);
         }
     }
 
-    /// Reaps a worker that has ended, frees its account, and reports the end of its session.
-    /// Returns whether the worker has been reaped.
+    /// Reaps a worker if it has exited, closes its account, and reports that its session has ended.
+    /// Returns true if the worker was reaped.
     pub(crate) fn reap(&mut self, id: WorkerId, vms: &mut Vms) -> bool {
-        // Handle the scheduler's events about this worker while its session is known.
+        // Handle the scheduler's events first, while the session of this worker is still known.
         self.handle_scheduler_events(vms);
         let Some(worker) = self.workers.get_mut(id) else { return false };
         let Some(status) = worker.reap() else { return false };
         let was_ended = worker.is_ending();
         let Some(mut worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
-        // The memory on the GPU is free only now.
+        // Only now is the worker's GPU memory free, so release it in the ledger.
         let bytes = self.ledger.close(id);
         let how = worker.take_failure(status);
         match worker.session() {
@@ -435,7 +442,7 @@ impl Sessions {
                 self.send_ended(vm, request, how);
                 self.effects.push(SessionEffect::WorkerGone(vm));
             }
-            // The broker ended it because no VM could use it.
+            // The broker killed this warm worker because no VM could use it.
             None if was_ended && how == describe(status) => {}
             None => {
                 tracing::error!("a warm worker ended: {how}");
@@ -450,13 +457,13 @@ impl Sessions {
         true
     }
 
-    /// Handles the scheduler's events since the last call.
+    /// Handles the events that the scheduler thread has sent since the last call.
     pub(crate) fn handle_scheduler_events(&mut self, vms: &mut Vms) {
         for event in self.scheduler.events() {
             match event {
                 ComputeEvent::KernelTimeout(worker, gpu) => {
                     let Some(worker) = self.workers.get_mut(worker) else { continue };
-                    // However the worker ends now, this is the reason.
+                    // Whatever makes the worker exit now, report the timeout as the reason.
                     worker.set_failure(TIMED_OUT);
                     let vm = worker.session().map(|session| session.vm);
                     if let Some(state) = vm.and_then(|vm| vms.get_mut(vm)) {

@@ -1,18 +1,18 @@
-//! The signals that end the broker, read from a descriptor.
+//! Receives the signals that stop the broker, through a descriptor.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// SIGTERM, SIGINT and SIGHUP: blocked, and readable from a signalfd.
+/// A signalfd for SIGTERM, SIGINT and SIGHUP, which are blocked.
 pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks the signals that end the broker and opens a signalfd for them.
+    /// Blocks the signals that stop the broker, and opens a signalfd for them.
     pub(crate) fn catch() -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
-        // SAFETY: sigemptyset initializes `set` before it is used, and all pointers are valid. A
-        // descriptor that signalfd returns is new, so nothing else owns it.
+        // SAFETY: sigemptyset initializes `set` before it is used, and all pointers are valid.
+        // signalfd returns a new descriptor, so nothing else owns it.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
             for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
@@ -29,11 +29,11 @@ impl Signals {
         }
     }
 
-    /// Takes one signal, if one has arrived. Returns whether it did.
+    /// Reads one signal if one is pending. Returns true if there was one.
     pub(crate) fn take(&self) -> bool {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
-        // SAFETY: `info` has room for the `size` bytes that a signalfd returns.
+        // SAFETY: `info` has room for the `size` bytes that read writes.
         let read = unsafe { libc::read(self.0.as_raw_fd(), info.as_mut_ptr().cast(), size) };
         read == size as isize
     }

@@ -1,5 +1,5 @@
 //! The VMs' vhost-user sockets. The broker binds them, passes them to the device processes, and
-//! removes them at the end.
+//! removes their files when it exits.
 
 use std::path::Path;
 
@@ -9,11 +9,11 @@ use super::error::BrokerError;
 use crate::config::{SOCKETS, Vm};
 use host_ipc::listener::Listener;
 
-/// A listening socket. Its file is removed on drop.
+/// A VM's listening socket. Dropping it removes its file.
 pub(crate) type VmSocket = Listener;
 
-/// Binds a VM's socket. Replaces a socket file without a listener. The default folder of sockets is
-/// created if it is missing; any other folder must exist.
+/// Binds a VM's socket. A stale socket file without a listener is replaced. The default directory
+/// for sockets is created if it is missing. Any other directory must exist.
 pub(crate) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     let fail = |reason| BrokerError::Socket { path: vm.socket.clone(), reason };
     if vm.socket.parent() == Some(Path::new(SOCKETS)) {
@@ -24,14 +24,14 @@ pub(crate) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
     Listener::bind(&vm.socket, vm.socket_mode, group).map_err(fail)
 }
 
-/// Converts the error of [`bind`] for the control API.
+/// Converts an error from [`bind`] to an error for the control API.
 pub(crate) fn api_error(vm: &Vm, error: BrokerError) -> ApiError {
     let message = match error {
         BrokerError::Socket { path, reason } => format!("{}: {reason}", path.display()),
         other => other.to_string(),
     };
-    // If the folder exists, the path conflicts with another process or file. Otherwise it is
-    // invalid.
+    // If the directory exists, the path is in use by another process or file. Otherwise, the path
+    // is invalid.
     let folder = vm.socket.parent();
     let code = match folder.is_some_and(Path::is_dir) {
         true => ErrorCode::Conflict,

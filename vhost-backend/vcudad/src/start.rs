@@ -1,4 +1,5 @@
-//! New VMs, at the broker's start and at run time: their checks, users, sockets, and GPUs.
+//! Prepares VMs, when the broker starts and when one is added at run time: checks their settings,
+//! chooses their users, binds their sockets, and places them on GPUs.
 
 use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
 
@@ -12,7 +13,7 @@ use super::socket::{self, VmSocket};
 use super::vms::{VmState, Vms, place_vm};
 use crate::config::{ConfigError, Vm, VmSet, choose_uids, of_vm};
 
-/// A VM that the broker should serve.
+/// A VM that the broker is about to serve.
 pub(crate) struct Candidate {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
@@ -21,8 +22,9 @@ pub(crate) struct Candidate {
 }
 
 impl Candidate {
-    /// Places the VM. If a VM of the configuration file can't be served, that is an error; one that
-    /// was added at run time becomes a failed VM, which an operator can remove.
+    /// Places the VM on GPUs. If a VM in the configuration file can't be served, returns an error.
+    /// If a VM that was added at run time can't be served, returns it in the failed state, so that
+    /// an operator can remove it.
     pub(crate) fn place(
         self,
         capacities: &[Capacity],
@@ -49,7 +51,7 @@ impl Candidate {
     }
 }
 
-/// Checks and places a VM that an operator adds, and binds its socket.
+/// Checks and places a VM that an operator is adding, and binds its socket.
 pub(crate) fn new_vm(
     spec: VmSpec,
     vms: &Vms,
@@ -63,15 +65,16 @@ pub(crate) fn new_vm(
     let set = place_vm(capacities, &mut vm, false)?;
     check_sharing(&vm.spec, &set, gpus)?;
     let socket = socket::bind(&vm).map_err(|error| socket::api_error(&vm, error))?;
-    // The chosen values are saved with the settings, so that they stay the same after a restart.
+    // Save these chosen values with the settings, so that they are the same after a restart.
     let spec = &mut vm.spec;
     (spec.socket, spec.uid, spec.gid) = (Some(vm.socket.clone()), vm.uid, vm.gid);
     Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket)))
 }
 
-/// Checks the VMs of the roster, chooses their users, and binds their sockets. An invalid VM in the
-/// configuration file is an error. An invalid VM that was added at run time is marked instead, and
-/// the others are served: an operator can change or remove it.
+/// Checks the VMs in the roster, chooses their users, and binds their sockets. If a VM in the
+/// configuration file is invalid, returns an error. If a VM that was added at run time is invalid,
+/// returns it with the error in place of its socket. The other VMs can then be served, and an
+/// operator can repair or remove the invalid one.
 pub(crate) fn candidates(
     all: Vec<(VmSpec, VmOrigin)>,
     roster: &Roster,
@@ -81,8 +84,8 @@ pub(crate) fn candidates(
     for (spec, origin) in all {
         let (vm, failure) = match set.add(&spec) {
             Ok(vm) => (vm, None),
-            // A VM with an invalid name is an error, because an operator couldn't remove it by its
-            // name.
+            // An invalid name is always an error, because an operator couldn't use that name to
+            // remove the VM.
             Err(error) if origin == VmOrigin::Api && error.field.as_deref() != Some("name") => {
                 let message = format!("{} (from state.json in state_dir)", error.message);
                 (Vm::unchecked(spec), Some(ApiError { message, ..error }))

@@ -1,8 +1,8 @@
-//! The saved state: VMs added at run time, and changes to VMs of the configuration file.
+//! The saved state: VMs added at run time, and changes to VMs in the configuration file.
 //!
-//! The state is one JSON file, which is replaced as a whole: the new state is written to a second
-//! file, which is synced and renamed, and then the folder is synced. A change that can't be saved
-//! is refused. The broker locks the folder.
+//! The state is one JSON file, which is replaced as a whole: a new file is written, synced, and
+//! renamed, and then the directory is synced. A change that can't be saved is refused. The broker
+//! locks the directory, so that no other broker uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
@@ -13,24 +13,25 @@ use std::path::{Path, PathBuf};
 use control_api::{VmPatch, VmSpec};
 use serde::{Deserialize, Serialize};
 
-/// The version of the file format that this program writes, and the newest that it can read.
+/// The file format version that this program writes. It can't read newer versions.
 const VERSION: u32 = 1;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
 const LOCK: &str = "lock";
 
-/// The saved state.
+/// The contents of the state file.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct SavedState {
     version: u32,
-    /// VMs added at run time, with all changes since.
+    /// VMs added at run time, with all later changes applied.
     #[serde(default)]
     pub(crate) vms: Vec<VmSpec>,
-    /// Changes to the file's VMs, by name. They take precedence over the file.
+    /// Changes to VMs in the configuration file, by VM name. They take precedence over that file.
     #[serde(default)]
     pub(crate) changed: BTreeMap<String, VmPatch>,
-    /// The file's VMs that were removed. They stay removed until the file no longer names them.
+    /// Names of VMs in the configuration file that were removed. A name is kept until the
+    /// configuration file no longer contains it.
     #[serde(default)]
     pub(crate) removed: BTreeSet<String>,
 }
@@ -38,41 +39,41 @@ pub(crate) struct SavedState {
 /// The reason why the state can't be read or written.
 #[derive(Debug, thiserror::Error)]
 pub enum StateError {
-    /// Another broker uses the folder.
+    /// Another broker uses the state directory.
     #[error("state_dir {0} is in use by another vcudad: stop it, or choose another folder")]
     InUse(PathBuf),
-    /// A newer program wrote the file.
+    /// The state file was written by a newer program.
     #[error(
         "{path} has version {version}, but this vcudad supports up to {VERSION}: install a newer \
          vcudad, or move the file away"
     )]
     Newer {
-        /// The file.
+        /// Path of the state file.
         path: PathBuf,
-        /// The file's version.
+        /// Version of the state file.
         version: u32,
     },
-    /// The file can't be parsed.
+    /// The state file can't be parsed.
     #[error("{path} is damaged ({reason}): repair it, or move it away and lose its settings")]
     Damaged {
-        /// The file.
+        /// Path of the state file.
         path: PathBuf,
-        /// The parser's message.
+        /// The parser's error message.
         reason: String,
     },
     /// A file operation failed.
     #[error("cannot {what} {path}: {source}")]
     Os {
-        /// The operation, as a verb.
+        /// The operation that failed, as a verb.
         what: &'static str,
-        /// The file or folder.
+        /// Path of the file or directory.
         path: PathBuf,
         /// The operating system's error.
         source: io::Error,
     },
 }
 
-/// The folder with the state, locked.
+/// The directory that contains the state file, locked.
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
@@ -84,7 +85,7 @@ fn os(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
 }
 
 impl StateDir {
-    /// Creates the folder if it is missing, and locks it until this is dropped.
+    /// Creates the directory if it is missing, and locks it until this value is dropped.
     pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
@@ -99,7 +100,7 @@ impl StateDir {
         }
     }
 
-    /// Reads the last saved state, or an empty state if none was saved.
+    /// Reads the saved state. Returns an empty state if none was saved.
     pub(crate) fn read(&self) -> Result<SavedState, StateError> {
         #[derive(Deserialize)]
         struct Version {
@@ -115,7 +116,8 @@ impl StateDir {
             path: path.clone(),
             reason: error.to_string(),
         };
-        // Check the version first: a later format may have other fields.
+        // Check the version first, because a newer format may have fields that this program doesn't
+        // know.
         let Version { version } = serde_json::from_slice(&text).map_err(damaged)?;
         if version > VERSION {
             return Err(StateError::Newer { path, version });
@@ -123,7 +125,7 @@ impl StateDir {
         serde_json::from_slice(&text).map_err(damaged)
     }
 
-    /// Saves the whole state. If that fails, the previous one remains.
+    /// Writes the whole state. If that fails, the previous state is kept.
     pub(crate) fn write(&self, state: &SavedState) -> Result<(), StateError> {
         let (path, next) = (self.path.join(FILE), self.path.join(NEXT));
         let state = SavedState { version: VERSION, ..state.clone() };
@@ -181,7 +183,7 @@ mod tests {
         let path = folder("full");
         let dir = StateDir::open(&path).unwrap();
         dir.write(&with("a")).unwrap();
-        // Writing there fails with ENOSPC.
+        // Writing to /dev/full fails with ENOSPC.
         std::os::unix::fs::symlink("/dev/full", path.join(NEXT)).unwrap();
         let error = dir.write(&with("b")).unwrap_err().to_string();
         assert!(error.contains("cannot write") && error.contains("No space left"), "{error}");

@@ -1,4 +1,5 @@
-//! Notifications to systemd: ready, alive, stopping (`sd_notify(3)`).
+//! Notifies systemd when the broker is ready, that it is alive, and when it stops (see
+//! `sd_notify(3)`).
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;
@@ -6,16 +7,17 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
-/// The notification socket, if systemd started this process, and the watchdog.
+/// The notification socket, if systemd started this process, and the watchdog's time limit, if it
+/// is on.
 pub(crate) struct Systemd {
     socket: Option<(UnixDatagram, SocketAddr)>,
     watchdog: Option<Duration>,
-    /// When the watchdog was last due for a ping.
+    /// When `take_ping_due` last returned true.
     pinged: Instant,
 }
 
 impl Systemd {
-    /// Reads NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
+    /// Reads the environment variables NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
     pub(crate) fn from_env() -> Self {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
         let ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
@@ -39,13 +41,13 @@ impl Systemd {
         Self { socket, watchdog, pinged: Instant::now() }
     }
 
-    /// How often the watchdog must be pinged, if it is on.
+    /// Returns the interval at which the watchdog must be pinged, or `None` if it is off.
     pub(crate) fn interval(&self) -> Option<Duration> {
-        // Three times within the watchdog's limit, so that one ping may be late.
+        // Ping three times within the watchdog's time limit, so that a late ping does no harm.
         self.watchdog.filter(|_| self.socket.is_some()).map(|limit| limit / 3)
     }
 
-    /// Whether a ping is due. If so, the next one is due after another interval.
+    /// Returns true if a ping is due. If so, also starts the wait for the next one.
     pub(crate) fn take_ping_due(&mut self) -> bool {
         let due = self.interval().is_some_and(|interval| self.pinged.elapsed() >= interval / 2);
         if due {

@@ -6,14 +6,14 @@ use std::time::Duration;
 
 use host_ipc::eventfd::drain;
 
-/// A timerfd on the monotonic clock. It becomes readable when it expires.
+/// A timerfd on the monotonic clock. It becomes readable when the timer expires.
 pub(crate) struct Timer(OwnedFd);
 
 impl Timer {
-    /// Creates a timer that isn't running yet.
+    /// Creates a timer that isn't running.
     pub(crate) fn new() -> io::Result<Self> {
         let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-        // SAFETY: timerfd_create takes integers only.
+        // SAFETY: timerfd_create takes only integers.
         let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) };
         if fd < 0 {
             return Err(io::Error::last_os_error());
@@ -22,7 +22,7 @@ impl Timer {
         Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
     }
 
-    /// Lets the timer expire once, `after` this time.
+    /// Makes the timer expire once, after the given time.
     pub(crate) fn set(&self, after: Duration) {
         let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         let value = libc::timespec {
@@ -30,13 +30,13 @@ impl Timer {
             tv_nsec: after.subsec_nanos().into(),
         };
         let times = libc::itimerspec { it_interval: zero, it_value: value };
-        // SAFETY: `times` is a valid local, and the pointer for the old value may be null.
+        // SAFETY: `times` is a valid local variable, and the pointer for the old value may be null.
         unsafe {
             libc::timerfd_settime(self.0.as_raw_fd(), 0, &times, std::ptr::null_mut());
         }
     }
 
-    /// Reads the expiration count, so that the descriptor isn't readable any more.
+    /// Reads the expiration count, so that the descriptor is no longer readable.
     pub(crate) fn acknowledge(&self) {
         drain(&self.0);
     }

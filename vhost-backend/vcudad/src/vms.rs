@@ -1,4 +1,4 @@
-//! The VMs, with their settings, GPUs, device processes, and counters.
+//! The VMs, with their settings, GPUs, device processes, and statistics.
 
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
@@ -15,34 +15,36 @@ use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use memory_ledger::{GpuId, VmId};
 
-/// The rate limit on session starts of one VM: a burst, and a rate per second in the long run. Each
-/// start costs the host a new process and a driver initialization.
+/// The rate limit on a VM's session starts: this many at once, and `STARTS_PER_SECOND` in the long
+/// run. Each start makes the host start a process and initialize a driver.
 const STARTS_AT_ONCE: u32 = 128;
 const STARTS_PER_SECOND: u32 = 32;
-/// Minimum time between two log lines about refused sessions of a VM.
+/// Minimum time between two log lines about refused sessions, per VM.
 const REFUSAL_INTERVAL: Duration = Duration::from_secs(10);
-/// Minimum time between two events about refused allocations of a VM on one GPU.
+/// Minimum time between two events about refused allocations, per VM and GPU.
 const MEMORY_REFUSAL_INTERVAL: Duration = Duration::from_secs(1);
 
-/// Maximum number of sets of GPUs for which workers are kept ready.
+/// Maximum number of different sets of GPUs for which warm workers are started.
 const MAX_WARM_SETS: usize = 4;
 
-/// One VM.
+/// A VM and its state.
 pub(crate) struct VmState {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
-    /// The VM's GPUs, by the guest's ordinal. Empty if the VM could not be placed and isn't served.
+    /// The VM's GPUs, by the guest's device ordinals. Empty if the VM couldn't be placed, so that
+    /// it isn't served.
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
     cgroup: Option<VmCgroup>,
     sessions_total: u64,
     kernel_timeouts: BTreeMap<GpuId, u64>,
-    /// The counters of the sessions that have ended.
+    /// Sums of the counters of the VM's past sessions.
     past: Activity,
     session_starts: TokenBucket,
     refusals: RateLimited,
     memory_refusals: BTreeMap<GpuId, RateLimited>,
-    /// The requests to remove the VM, which are answered once the VM has been removed.
+    /// If the VM is being removed, the pending replies to the requests for that. They are sent once
+    /// the VM has been removed.
     removal: Option<Vec<Answer>>,
 }
 
@@ -64,20 +66,21 @@ impl VmState {
         }
     }
 
-    /// The VM's limits on each of its GPUs, for placement.
+    /// Returns the part of the VM's quota that placement considers. It applies to each of the VM's
+    /// GPUs.
     pub(crate) fn demand(&self) -> Demand {
         demand(&self.vm)
     }
 
-    /// The VM after a change. It keeps its socket and its user.
+    /// Returns the VM's settings after a change. The socket and the user stay the same.
     pub(crate) fn changed(&self, patch: &VmPatch) -> Result<Vm, ApiError> {
         let vm = Vm::new(patch.applied(&self.vm.spec))?;
         let socket = self.vm.socket.clone();
         Ok(Vm { socket, uid: self.vm.uid, gid: self.vm.gid, ..vm })
     }
 
-    /// Checks whether the VM's GPUs have room for its settings `after` a change. Reducing a setting
-    /// is always allowed, even if the GPU has promised more than it has.
+    /// Checks whether the VM's GPUs have room for the changed settings `after`. Reducing a setting
+    /// is always allowed, even if more is promised on the GPU than it has.
     pub(crate) fn check_increase(
         &self,
         after: &Vm,
@@ -99,24 +102,27 @@ impl VmState {
         self.cgroup = Some(cgroup);
     }
 
-    /// Moves a worker into the VM's cgroup, if it has one.
+    /// Moves a worker to the VM's cgroup, if there is one.
     pub(crate) fn take_process(&self, pid: u32) -> Result<(), String> {
         self.cgroup.as_ref().map_or(Ok(()), |cgroup| cgroup.take(pid))
     }
 
-    /// Whether the rate limit allows another session to start now.
+    /// Takes a token from the rate limit on session starts. Returns true if a session may start
+    /// now.
     pub(crate) fn take_session_start(&mut self) -> bool {
         self.session_starts.take(Instant::now())
     }
 
-    /// Applies the rate limit to the log of refused sessions. Returns `None` if this one must not
-    /// be logged, else the number of refusals that were not logged since the last line.
+    /// Applies the rate limit to log lines about refused sessions. If this refusal must not be
+    /// logged, returns `None`. Otherwise, returns the number of refusals suppressed since the last
+    /// log line.
     pub(crate) fn report_refusal(&mut self) -> Option<u64> {
         self.refusals.allow(Instant::now())
     }
 
-    /// Applies the rate limit to reports of refused allocations. Returns `None` if this one must
-    /// not be reported, else the number of refusals since the last report that were not.
+    /// Applies the rate limit to events about refused allocations. If this refusal must not be
+    /// reported, returns `None`. Otherwise, returns the number of refusals suppressed since the
+    /// last event.
     pub(crate) fn report_memory_refusal(&mut self, gpu: GpuId) -> Option<u64> {
         let limited = self.memory_refusals.entry(gpu);
         let limited = limited.or_insert_with(|| RateLimited::new(MEMORY_REFUSAL_INTERVAL));
@@ -144,22 +150,23 @@ impl VmState {
         add(&mut self.past, activity);
     }
 
-    /// The counters of the sessions that have ended.
+    /// Returns the sums of the counters of the VM's past sessions.
     pub(crate) fn past_activity(&self) -> Activity {
         self.past
     }
 
-    /// Whether the VM is being removed.
+    /// Returns true if the VM is being removed.
     pub(crate) fn is_leaving(&self) -> bool {
         self.removal.is_some()
     }
 
-    /// Adds a request to remove the VM, which is answered once the VM has been removed.
+    /// Starts the removal of the VM, or adds a request for it. `answer` is sent once the VM has
+    /// been removed.
     pub(crate) fn add_removal(&mut self, answer: Answer) {
         self.removal.get_or_insert_default().push(answer);
     }
 
-    /// The requests to remove the VM.
+    /// Returns the pending replies to the requests to remove the VM.
     pub(crate) fn into_removals(self) -> Vec<Answer> {
         self.removal.unwrap_or_default()
     }
@@ -208,22 +215,23 @@ impl Vms {
         self.all.keys().copied().collect()
     }
 
-    /// The VM with this name, which may be one that is being removed.
+    /// Returns the VM with this name, even if it is being removed.
     pub(crate) fn named(&self, name: &str) -> Option<VmId> {
         self.iter().find(|(_, state)| state.vm.name == name).map(|(id, _)| id)
     }
 
-    /// The same as [`Self::named`], with an error for the operator.
+    /// Does the same as [`Self::named`], but returns an error for the operator if there is no such
+    /// VM.
     pub(crate) fn find(&self, name: &str) -> Result<VmId, ApiError> {
         self.named(name).ok_or_else(|| ApiError::no_vm(name))
     }
 
-    /// The users of all VMs.
+    /// Returns the user IDs of all VMs.
     pub(crate) fn uids(&self) -> Vec<u32> {
         self.iter().filter_map(|(_, state)| state.vm.uid).collect()
     }
 
-    /// Whether a new VM's name, socket and user are free.
+    /// Checks that no VM uses a new VM's name, socket or user ID.
     pub(crate) fn check_unique(&self, vm: &Vm) -> Result<(), ApiError> {
         let conflict = |field: &str, message: String| {
             Err(ApiError::new(ErrorCode::Conflict, message).of(field))
@@ -249,8 +257,8 @@ impl Vms {
         Ok(())
     }
 
-    /// The sets of GPUs for which workers are kept ready: those of the first VMs, up to
-    /// [`MAX_WARM_SETS`].
+    /// Returns the sets of GPUs for which warm workers should be kept: the sets of the VMs that
+    /// were added first, up to [`MAX_WARM_SETS`] sets.
     pub(crate) fn warm_sets(&self, gpus: &Gpus) -> Vec<Vec<GpuId>> {
         let mut sets: Vec<Vec<GpuId>> = Vec::new();
         for (_, state) in self.iter() {
@@ -259,8 +267,8 @@ impl Vms {
                 && !state.gpus.is_empty()
                 && !state.is_leaving()
                 && state.device.failure().is_none();
-            // With MPS, a warm worker can't be used, because the driver reads a session's limits
-            // when it starts.
+            // A VM with MPS can't use warm workers, because the driver reads the session's MPS
+            // limits when a worker starts.
             let warm = state.vm.spec.sharing == Sharing::Exclusive;
             if served && warm && sets.len() < MAX_WARM_SETS && !sets.contains(&state.gpus) {
                 sets.push(state.gpus.clone());
@@ -269,18 +277,19 @@ impl Vms {
         sets
     }
 
-    /// The sets of GPUs that VMs share with MPS.
+    /// Returns the sets of GPUs on which VMs use MPS.
     pub(crate) fn mps_sets(&self) -> Vec<Vec<GpuId>> {
         let shared = self.iter().filter(|(_, state)| state.vm.spec.sharing == Sharing::Mps);
         shared.map(|(_, state)| state.gpus.clone()).collect()
     }
 
-    /// A VM's name; empty if there is no such VM.
+    /// Returns a VM's name, or an empty string if there is no such VM.
     pub(crate) fn name(&self, id: VmId) -> &str {
         self.get(id).map_or("", |state| &state.vm.name)
     }
 
-    /// Each GPU's capacity and promises, without the promises to `except`.
+    /// Returns each GPU's capacity and promises. Promises to the VM `except` aren't counted.
+    /// `reserve` returns the bytes to keep free on a GPU.
     pub(crate) fn capacities(
         &self,
         gpus: &Gpus,
@@ -310,7 +319,7 @@ impl Vms {
     }
 }
 
-/// Places a new VM. If memory.max is only the default, it is reduced to fit.
+/// Chooses the GPUs for a new VM. If memory.max doesn't fit and is only the default, reduces it.
 pub(crate) fn place_vm(
     capacities: &[Capacity],
     vm: &mut Vm,

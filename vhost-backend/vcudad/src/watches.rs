@@ -1,4 +1,4 @@
-//! The descriptors that the event loop watches.
+//! The table of descriptors that the event loop watches.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -27,7 +27,7 @@ pub(crate) enum Source {
 pub(crate) struct Watches(HashMap<RawFd, Source>);
 
 impl Watches {
-    /// Watches a descriptor. The event loop is called whenever it is readable.
+    /// Starts watching a descriptor. Whenever it is readable, the event loop calls the coordinator.
     pub(crate) fn add(&mut self, ops: &mut EventOps, fd: RawFd, source: Source) {
         match ops.add(Events::new_raw(fd, EventSet::IN)) {
             Ok(()) => drop(self.0.insert(fd, source)),
@@ -35,7 +35,7 @@ impl Watches {
         }
     }
 
-    /// Stops watching a descriptor. It must still be open.
+    /// Stops watching a descriptor. The descriptor must still be open.
     pub(crate) fn remove(&mut self, ops: &mut EventOps, fd: RawFd) {
         if self.0.remove(&fd).is_some()
             && let Err(error) = ops.remove(Events::empty_raw(fd))
@@ -44,7 +44,7 @@ impl Watches {
         }
     }
 
-    /// The owner of a descriptor, if it is still watched.
+    /// Returns the owner of a descriptor, if the descriptor is being watched.
     pub(crate) fn source(&self, fd: RawFd) -> Option<Source> {
         self.0.get(&fd).copied()
     }

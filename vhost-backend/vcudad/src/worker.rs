@@ -1,4 +1,5 @@
-//! Workers: warm ones without a VM, and those of sessions. A worker never serves a second session.
+//! Workers. A warm worker has no VM yet, and any other serves one session. A worker is never used
+//! for a second session.
 
 use std::collections::HashMap;
 use std::io;
@@ -20,83 +21,85 @@ use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
 use host_ipc::seqpacket;
 use memory_ledger::{GpuId, Ledger, VmId};
 
-/// After this many failures of warm workers in a row, the broker stops starting them.
+/// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
 
-/// A worker's phase of life.
+/// The phases in the life of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// Loading the driver library.
+    /// The worker is loading the driver library.
     Starting,
-    /// Ready for any session.
+    /// The worker is ready to be assigned to a session.
     Warm,
-    /// Taking a VM's identity.
+    /// The worker is switching to its VM's user and limits.
     Assigned,
-    /// Serving its session.
+    /// The worker is serving its session.
     Serving,
-    /// Killed, not yet reaped.
+    /// The worker has been killed but not reaped.
     Ending,
 }
 
-/// The device process's ends of the channels to a worker. It gets them once the session is served.
+/// The device process's ends of the channels to a worker. They are sent to the device process once
+/// the worker serves its session.
 pub(crate) struct DeviceEnds {
-    /// The stream to the worker, which has the other end already.
+    /// The stream to the worker. The worker already has the other end.
     stream: Apart,
     doorbell: OwnedFd,
     wake: OwnedFd,
 }
 
 impl DeviceEnds {
-    /// The descriptors, in the order in which they are sent.
+    /// Returns the descriptors in the order in which they are sent.
     pub(crate) fn fds(&self) -> [RawFd; 3] {
         [self.stream.as_raw_fd(), self.doorbell.as_raw_fd(), self.wake.as_raw_fd()]
     }
 }
 
-/// The scheduler's ends of the channels to a worker with a session.
+/// The scheduler's ends of the channels to a worker that has a session.
 pub(crate) struct SchedulerEnds {
     pub(crate) page: GateMap,
     pub(crate) doorbell: OwnedFd,
     pub(crate) bell: OwnedFd,
 }
 
-/// The coordinator's next step after a worker's message.
+/// What the coordinator must do after it has read a worker's message.
 pub(crate) enum WorkerEffect {
-    /// Nothing to do, or nothing to read.
+    /// Do nothing. Also used if there was no message.
     None,
-    /// The driver library is loaded, and the worker is ready for a session.
+    /// The worker has loaded the driver library. If it has a session, assign it.
     Ready,
-    /// The worker has begun to serve its session.
+    /// The worker has begun to serve its session. Announce it to the device process.
     Announce,
-    /// An allocation doesn't fit: it must be reported, and then answered with `Refused`.
+    /// An allocation doesn't fit. Report this, and then reply to the worker with `Refused`.
     MemoryRefused { device: u32, kind: Charge, reason: String },
-    /// The worker closed its socket.
+    /// The worker has closed its socket.
     Closed,
-    /// The worker failed and has reported the reason.
+    /// The worker has failed and reported the reason.
     Failed,
-    /// The worker violated the protocol: kill it.
+    /// The worker violated the protocol. Kill it.
     Misbehaved(String),
-    /// The worker's message can't be decoded: kill it, and stop reading from it.
+    /// The worker's message can't be decoded. Kill the worker, and stop reading its messages.
     Undecodable(String),
 }
 
-/// One worker process.
+/// A worker process and its state.
 pub(crate) struct Worker {
     process: ChildProcess,
     phase: Phase,
-    /// The GPUs that the worker sees, by its device ordinal.
+    /// The GPUs that the worker can use, by its device ordinal.
     gpus: Vec<GpuId>,
-    /// Whether the device process knows this worker.
+    /// True if the device process has been told about this worker.
     announced: bool,
-    /// Whether it was started for one session, with that session's environment.
+    /// True if the worker was started with one session's environment variables, so that no other
+    /// session can use it.
     cold: bool,
     session: Option<Session>,
     device_ends: Option<DeviceEnds>,
-    /// Why the worker ended, if there is a better reason than its exit status.
+    /// Why the worker exited, if a better reason is known than its exit status.
     failure: Option<String>,
-    /// The page that the worker shares with the scheduler, once it has a session.
+    /// The page that the worker shares with the scheduler. `None` until the worker is assigned.
     gate: Option<GateMap>,
-    /// When the worker got its session: milliseconds since 1970.
+    /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
 }
 
@@ -148,49 +151,49 @@ impl Worker {
         self.phase == Phase::Ending
     }
 
-    /// Whether the worker's device process knows it.
+    /// Returns true if the device process has been told about this worker.
     pub(crate) fn is_announced(&self) -> bool {
         self.announced
     }
 
-    /// Whether the worker serves this VM.
+    /// Returns true if the worker has a session of this VM.
     pub(crate) fn is_of(&self, vm: VmId) -> bool {
         self.session.as_ref().is_some_and(|session| session.vm == vm)
     }
 
-    /// The work that the worker reports in its shared page.
+    /// Returns the counters of work that the worker reports in its shared page.
     pub(crate) fn activity(&self) -> Activity {
         self.gate.as_ref().map(|gate| activity_of(&gate.worker)).unwrap_or_default()
     }
 
-    /// Records why the worker ends, unless a reason is known already.
+    /// Records the reason why the worker will exit, unless a reason is already recorded.
     pub(crate) fn set_failure(&mut self, reason: impl Into<String>) {
         self.failure.get_or_insert_with(|| reason.into());
     }
 
-    /// The recorded reason, or the exit status in words.
+    /// Returns the recorded reason why the worker exited, or a description of its exit status.
     pub(crate) fn take_failure(&mut self, status: ExitStatus) -> String {
         self.failure.take().unwrap_or_else(|| super::process::describe(status))
     }
 
-    /// Kills the worker. It is reaped later.
+    /// Kills the worker, which is reaped later.
     pub(crate) fn end(&mut self) {
         self.process.kill();
         self.phase = Phase::Ending;
     }
 
-    /// Kills the worker and waits for its end.
+    /// Kills the worker and waits until it has exited.
     pub(crate) fn kill_and_wait(&mut self) {
         self.process.kill_and_wait();
     }
 
-    /// Reaps the worker if it has ended, and returns its exit status.
+    /// Reaps the worker if it has exited, and returns its exit status.
     pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
         self.process.reap()
     }
 
-    /// Reads one message, updates the worker and its account, and answers. The coordinator must
-    /// handle the returned effect.
+    /// Reads one message, updates the worker's state and its account, and replies. The coordinator
+    /// must handle the returned effect.
     pub(crate) fn handle_message(&mut self, id: WorkerId, ledger: &mut Ledger) -> WorkerEffect {
         let message = match self.process.receive() {
             Ok(Some(message)) => message,
@@ -233,7 +236,7 @@ impl Worker {
                 Ok(usage) => ToWorker::Usage { used: usage.used, max: usage.max },
                 Err(error) => return misbehaved(error),
             },
-            // The message was on its way when the worker was killed.
+            // The worker sent this message before it was killed, so ignore it.
             _ if self.phase == Phase::Ending => return WorkerEffect::None,
             other => {
                 let what = printable(&format!("unexpected {other:?}"));
@@ -246,14 +249,15 @@ impl Worker {
         }
     }
 
-    /// Answers a worker's request. The error describes how the worker misbehaves.
+    /// Sends a reply to a worker's request. If that fails, returns a description of how the worker
+    /// misbehaved.
     pub(crate) fn answer(&self, answer: &ToWorker) -> Result<(), String> {
         let sent = self.process.send(answer, &[]);
         sent.map_err(|error| format!("cannot send it an answer: {error}"))
     }
 
-    /// Sends a warm worker its assignment, with its ends of all channels. The device process's ends
-    /// are kept here until the worker serves its session.
+    /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
+    /// process's ends until the worker serves its session, and returns the scheduler's ends.
     pub(crate) fn assign(&mut self, assignment: Assignment) -> io::Result<SchedulerEnds> {
         let (theirs, stream) = seqpacket::stream_pair()?;
         seqpacket::refuse_descriptors(&stream)?;
@@ -263,7 +267,7 @@ impl Worker {
         let gate = GateMap::map(&page)?;
         let scheduled = GateMap::map(&page)?;
         let ring = button.try_clone()?;
-        // The worker never gets the end of the doorbell that rings it.
+        // The worker gets only the listening end of the doorbell, so it can't ring it.
         let fds = [&theirs, &chime, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
         self.process.send(&ToWorker::Assign(assignment), &fds)?;
         self.device_ends = Some(DeviceEnds { stream: stream.into(), doorbell: button, wake });
@@ -273,7 +277,8 @@ impl Worker {
         Ok(SchedulerEnds { page: scheduled, doorbell: ring, bell })
     }
 
-    /// Records that the worker serves its session. Returns the ends for the device process.
+    /// Records that the worker now serves its session. Returns the device process's ends of its
+    /// channels.
     pub(crate) fn begin_serving(&mut self) -> Option<DeviceEnds> {
         self.phase = Phase::Serving;
         self.announced = true;
@@ -285,28 +290,28 @@ impl Worker {
     }
 }
 
-/// A worker that the broker killed because of an error.
+/// A worker that the broker has killed because of an error.
 pub(crate) struct KilledWorker {
     pub(crate) pid: u32,
-    /// Its VM and the number of its session, if it had one.
+    /// The worker's VM and the number of its session, if it had a session.
     pub(crate) session: Option<(VmId, u32)>,
 }
 
-/// All workers, warm and not.
+/// All workers, whether or not they have a session.
 pub(crate) struct Workers {
     all: HashMap<WorkerId, Worker>,
-    /// The latest worker's id, which is also the number of workers started.
+    /// ID of the worker that was started last, which is also the number of workers started so far.
     last: WorkerId,
-    /// Workers kept ready for each set of GPUs.
+    /// Number of warm workers to keep per set of GPUs.
     warm_target: usize,
-    /// The number of warm workers that have failed in a row.
+    /// Number of consecutive failures of warm workers.
     failures: u32,
-    /// Workers that the broker killed because of an error.
+    /// Number of workers that the broker has killed because of an error.
     killed: u64,
 }
 
 impl Workers {
-    /// No workers yet. `warm_target` workers are kept ready for each set of GPUs.
+    /// Starts without workers. `warm_target` is the number of warm workers to keep per set of GPUs.
     pub(crate) fn new(warm_target: usize) -> Self {
         Self { all: HashMap::new(), last: 0, warm_target, failures: 0, killed: 0 }
     }
@@ -335,14 +340,14 @@ impl Workers {
         self.all.remove(&id)
     }
 
-    /// Kills a worker. It is reaped later.
+    /// Kills a worker, which is reaped later.
     pub(crate) fn end(&mut self, id: WorkerId) {
         if let Some(worker) = self.all.get_mut(&id) {
             worker.end();
         }
     }
 
-    /// Kills all workers of a VM. They are reaped later.
+    /// Kills all of a VM's workers, which are reaped later.
     pub(crate) fn end_vm(&mut self, vm: VmId) {
         self.all.values_mut().filter(|worker| worker.is_of(vm)).for_each(Worker::end);
     }
@@ -354,7 +359,8 @@ impl Workers {
         all.iter_mut().for_each(Worker::kill_and_wait);
     }
 
-    /// Kills a worker because of an error, and counts it. `None` if the worker is already ending.
+    /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already
+    /// been killed.
     pub(crate) fn kill(&mut self, id: WorkerId, why: &str) -> Option<KilledWorker> {
         let worker = self.all.get_mut(&id).filter(|worker| !worker.is_ending())?;
         worker.set_failure(why);
@@ -364,95 +370,97 @@ impl Workers {
         Some(KilledWorker { pid: worker.pid(), session })
     }
 
-    /// How many workers the broker killed because of an error.
+    /// Returns the number of workers that the broker has killed because of an error.
     pub(crate) fn killed(&self) -> u64 {
         self.killed
     }
 
-    /// How many workers this broker has started.
+    /// Returns the number of workers started so far.
     pub(crate) fn started(&self) -> u64 {
         self.last
     }
 
-    /// Records that a worker became ready, which resets the count of failures in a row.
+    /// Records that a worker has become ready, which resets the number of consecutive failures.
     pub(crate) fn reset_failures(&mut self) {
         self.failures = 0;
     }
 
-    /// Counts a worker that could not be started or ended without a session. Returns whether this
-    /// failure is the one after which no more warm workers are started.
+    /// Counts a worker that couldn't be started, or that exited without a session. Returns true if
+    /// this failure is the one that reaches the limit, after which no more warm workers are
+    /// started.
     pub(crate) fn count_failure(&mut self) -> bool {
         self.failures += 1;
         self.failures == MAX_FAILURES
     }
 
-    /// Whether a set of GPUs should have another warm worker.
+    /// Returns true if another warm worker should be started for a set of GPUs.
     pub(crate) fn needs_warm(&self, gpus: &[GpuId]) -> bool {
         self.free(gpus) < self.warm_target && self.failures < MAX_FAILURES
     }
 
-    /// The memory that warm workers use on a GPU if a context uses `context_bytes`. It is charged
-    /// to no VM.
+    /// Returns the memory to reserve on a GPU for its warm workers, given that a context takes
+    /// `context_bytes`. This memory is charged to no VM.
     pub(crate) fn warm_bytes(&self, context_bytes: u64) -> u64 {
         context_bytes.saturating_mul(self.warm_target.max(1) as u64)
     }
 
-    /// The number of a VM's workers. Workers that haven't been reaped yet count against
-    /// sessions.max too.
+    /// Returns the number of a VM's workers. This includes killed workers that haven't been reaped,
+    /// because they count against sessions.max.
     pub(crate) fn count_of_vm(&self, vm: VmId) -> usize {
         self.all.values().filter(|worker| worker.is_of(vm)).count()
     }
 
-    /// Whether a worker of this VM has been killed but not reaped yet.
+    /// Returns true if a worker of this VM has been killed but not reaped.
     pub(crate) fn is_vm_ending(&self, vm: VmId) -> bool {
         self.all.values().any(|worker| worker.is_ending() && worker.is_of(vm))
     }
 
-    /// The worker of a device process's request.
+    /// Returns the worker for a request from the VM's device process.
     pub(crate) fn find(&self, vm: VmId, request: u64) -> Option<WorkerId> {
         let mut sessions = self.sessions_of(vm);
         sessions.find(|(_, session)| session.request == request).map(|(id, _)| id)
     }
 
-    /// A VM's sessions, each with its worker.
+    /// Returns a VM's sessions that have a worker, with their workers.
     pub(crate) fn sessions_of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Session)> {
         self.of(vm).filter_map(|(id, worker)| Some((id, worker.session.as_ref()?)))
     }
 
-    /// A VM's workers.
+    /// Returns a VM's workers.
     pub(crate) fn of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.iter().filter(move |(_, worker)| worker.is_of(vm))
     }
 
-    /// All workers.
+    /// Returns all workers.
     pub(crate) fn iter(&self) -> impl Iterator<Item = (WorkerId, &Worker)> {
         self.all.iter().map(|(id, worker)| (*id, worker))
     }
 
-    /// The workers that see a GPU.
+    /// Returns the workers that can use a GPU.
     pub(crate) fn with_gpu(&self, gpu: GpuId) -> Vec<WorkerId> {
         let sees = |(_, worker): &(WorkerId, &Worker)| worker.gpus.contains(&gpu);
         self.iter().filter(sees).map(|(id, _)| id).collect()
     }
 
-    /// How many workers meet a condition.
+    /// Returns the number of workers for which `is` returns true.
     pub(crate) fn count(&self, is: impl Fn(&Worker) -> bool) -> usize {
         self.all.values().filter(|worker| is(worker)).count()
     }
 
-    /// The number of workers with these GPUs and without a session, whether ready or starting.
+    /// Returns the number of workers for these GPUs that can be given to a session, whether warm or
+    /// still starting.
     pub(crate) fn free(&self, gpus: &[GpuId]) -> usize {
         self.count(|worker| worker.is_free() && worker.gpus == gpus)
     }
 
-    /// Kills the workers without a session whose set of GPUs isn't one of these.
+    /// Kills the workers without a session, unless their set of GPUs is one of `sets`.
     pub(crate) fn end_free_outside(&mut self, sets: &[Vec<GpuId>]) {
         let outside = |worker: &&mut Worker| worker.is_free() && !sets.contains(&worker.gpus);
         self.all.values_mut().filter(outside).for_each(Worker::end);
     }
 
-    /// Gives a session to the oldest warm worker or, if none is warm, to the oldest that is
-    /// starting. Returns the session as an error if there is no free worker.
+    /// Gives a session to the oldest warm worker for these GPUs. If there is none, gives it to the
+    /// oldest one that is still starting. If there is none either, returns the session as an error.
     pub(crate) fn give(&mut self, gpus: &[GpuId], session: Session) -> Result<WorkerId, Session> {
         let free = self.all.iter_mut().filter(|(_, w)| w.is_free() && w.gpus == gpus);
         match free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, **id)) {

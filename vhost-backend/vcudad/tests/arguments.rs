@@ -1,4 +1,5 @@
-//! A bad file or argument gives one line and exit code 2, and leaves nothing behind.
+//! Tests that an invalid file or argument causes a one-line error and exit status 2, and that no
+//! files are left behind.
 
 use host_test_support::refusal::{check, folder};
 
@@ -20,7 +21,8 @@ fn bad_files_of_the_broker_are_refused() {
         (format!("driver_library = \"/none\"\n{vm}"), "missing"),
     ] {
         std::fs::write(&file, text).unwrap();
-        // Don't use the default folders: another vcudad on this machine may use them.
+        // Don't use the default directories, because another vcudad on this machine may be using
+        // them.
         let (state, control) = (folder.join("state"), folder.join("control"));
         let mut arguments = vec!["--config", &name];
         if says != "no [[vm]]" {
@@ -31,8 +33,8 @@ fn bad_files_of_the_broker_are_refused() {
         assert!(!std::path::Path::new(&socket).exists());
     }
     check(BROKER, &["--config", "/none"], "/none");
-    // Turn the state and the control socket off with arguments, so that only the missing VMs are
-    // wrong.
+    // Turn off the state directory and the control socket with arguments, so that the missing VMs
+    // are the only error.
     std::fs::write(&file, "").unwrap();
     let nowhere = ["--config", &name, "--state-dir", "", "--control-socket", ""];
     check(BROKER, &nowhere, "no [[vm]]");

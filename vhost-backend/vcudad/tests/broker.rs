@@ -1,4 +1,4 @@
-//! VMs that are added, changed and removed while the broker runs, and the state that this leaves.
+//! Tests for adding, changing and removing VMs at run time, and for the saved state.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
@@ -52,7 +52,7 @@ impl Broker {
         command
     }
 
-    /// Starts a broker and waits until its API answers.
+    /// Starts a broker and waits until its control API accepts connections.
     fn start(folder: &Path, vms: &str) -> Self {
         Self::started(folder, Self::command(folder, vms))
     }
@@ -98,7 +98,7 @@ impl Broker {
         self.ask("POST", "/v1/vms", &body)
     }
 
-    /// The name, weight and memory.max of each VM, sorted by name.
+    /// Returns the name, weight and memory.max of each VM, sorted by name.
     fn vms(&self) -> Vec<(String, u64, u64)> {
         let (status, vms) = self.ask("GET", "/v1/vms", "");
         assert_eq!(status, 200);
@@ -112,7 +112,7 @@ impl Broker {
     }
 
     fn end(mut self) {
-        // SAFETY: the child has not been reaped, so the id is its own.
+        // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
         unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
         assert!(self.child.wait().unwrap().success(), "{}", self.log());
     }
@@ -151,7 +151,8 @@ fn changes_at_run_time_survive_a_restart() {
     assert_eq!(broker.vms(), expected);
     assert_eq!(broker.ask("DELETE", "/v1/vms/c", "").0, 204);
     broker.end();
-    // The file no longer has VM b, so a VM added with that name later is a new one.
+    // Once the file doesn't contain VM b, its saved removal is dropped. A VM b that is added to the
+    // file later is served.
     let one = TWO.split_at(TWO.rfind("[[vm]]").unwrap()).0;
     Broker::start(&folder, one).end();
     let broker = Broker::start(&folder, TWO);
@@ -195,7 +196,7 @@ fn refused_requests_change_nothing() {
         let (status, error) = broker.ask("PATCH", "/v1/vms/a", patch);
         assert!((400..600).contains(&status) && error["field"] == field, "{patch}: {error}");
     }
-    // The disk is full.
+    // Make each write of the state fail as if the disk were full.
     std::os::unix::fs::symlink("/dev/full", folder.join("state/state.json.next")).unwrap();
     let (status, error) = broker.add("c", r#""memory": {"max": 1}"#);
     assert!(
@@ -225,8 +226,8 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
         match vm["device_pid"].as_u64() {
             Some(pid) if pid != last => {
                 last = pid;
-                // SAFETY: kill takes only integers. The broker has not reaped the process, so the
-                // id is its own.
+                // SAFETY: kill takes only integers. The broker hasn't reaped the process, so its
+                // process ID can't have been reused.
                 unsafe { libc::kill(pid as i32, libc::SIGKILL) };
             }
             _ => std::thread::sleep(Duration::from_millis(5)),
@@ -241,8 +242,8 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// The socket or the settings of a VM that was added through the API may be invalid at a later
-/// start. The other VMs are served, and this one can be repaired or removed.
+/// The socket or the settings of a VM that was added through the API may be invalid when the broker
+/// is restarted. The broker then serves the other VMs, and this VM can be repaired or removed.
 #[test]
 fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let folder = Broker::folder("wrong");
@@ -297,7 +298,8 @@ fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let broker = Broker::start(&folder, TWO);
     assert_eq!(broker.ask("GET", "/v1/vms/odd", "").1["state"], "running");
     broker.end();
-    // The error for a saved change to a VM of the file names the state file.
+    // If a saved change to a VM in the configuration file is invalid, the error mentions the state
+    // file.
     let changed = r#"{"version": 1, "changed": {"a": {"compute": {"weight": 0}}}}"#;
     std::fs::write(&file, changed).unwrap();
     let output = Broker::command(&folder, TWO).output().unwrap();
@@ -317,7 +319,8 @@ fn guarantees_and_memory_are_promised_once() {
     assert_eq!((gpu(&first), gpu(&second)), (Some(0), Some(1)));
     let (status, error) = broker.add("c", half);
     assert_eq!((status, &error["code"]), (507, &"no_room".into()));
-    // Reducing one VM's memory makes room for another.
+    // Reducing VM b's memory isn't enough to make room for VM c, because VM b's guarantee is too
+    // high.
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"memory": {"max": 3000000000}}"#).0, 200);
     let (_, error) = broker.add("c", half);
     let says = error["message"].as_str().unwrap();
@@ -363,7 +366,7 @@ fn a_file_that_promises_too_much_is_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// Copies the broker's programs to a folder, with another program in place of the worker.
+/// Copies the broker's programs to a directory, with another program in place of the worker.
 fn with_worker(folder: &Path, worker: &str) -> PathBuf {
     for name in ["vcudad", "vhost-device-cuda"] {
         std::fs::copy(program(name), folder.join(name)).unwrap();
