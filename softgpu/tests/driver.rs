@@ -307,7 +307,7 @@ fn test_invalid_images_are_refused() {
         // SAFETY: the image is null-terminated.
         assert_ne!(unsafe { cuModuleLoadData(&mut module, image.as_ptr().cast()) }, 0);
     }
-    // Fatbins of several lengths with garbage content.
+    // Try to load fatbins of several lengths with garbage content.
     for length in [0u64, 16, 64, 1000] {
         let mut fatbin = vec![0u8; 16 + 1024];
         fatbin[..4].copy_from_slice(&0xba55_ed50u32.to_le_bytes());

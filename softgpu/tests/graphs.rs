@@ -14,7 +14,7 @@ const CAPTURE_INVALIDATED: c_uint = 901;
 const CAPTURED_EVENT: c_uint = 907;
 const UPDATE_FAILURE: c_uint = 910;
 
-/// `CUDA_MEMSET_NODE_PARAMS`.
+/// A copy of cuda.h's `CUDA_MEMSET_NODE_PARAMS`.
 #[repr(C)]
 struct Memset {
     dst: u64,

@@ -49,7 +49,7 @@ unsafe extern "C" {
     ) -> c_uint;
 }
 
-/// Parses a list of numbers, ranges and repetitions.
+/// Parses a list of numbers, ranges (`0..5`) and repetitions (`7*4`).
 fn words(text: &str) -> Vec<u32> {
     let number = |t: &str| -> u32 {
         let parsed = match t.strip_prefix("0x") {
@@ -71,7 +71,8 @@ fn words(text: &str) -> Vec<u32> {
     all
 }
 
-/// Returns the text of all comments that start with a key.
+/// Returns the text of all comments that start with a key, joined by spaces, or `None` if there are
+/// none.
 fn field(text: &str, key: &str) -> Option<String> {
     let prefix = format!("// {key}:");
     let lines: Vec<&str> = text.lines().filter_map(|l| l.strip_prefix(&prefix)).collect();
@@ -154,7 +155,7 @@ fn run(name: &str, text: &str) {
         match field(text, "error") {
             Some(error) => {
                 assert_eq!(ended, code(&error), "{name}");
-                // The context's error is sticky.
+                // A context's error is sticky, so later calls also return it.
                 assert_eq!(cuMemAlloc_v2(&mut to, 4), code(&error), "{name}");
             }
             None => {

@@ -38,7 +38,7 @@ pub fn symbols<'a>(
     typedefs: impl Iterator<Item = &'a String>,
 ) -> Result<Vec<Symbol>, Box<dyn Error>> {
     let pattern = Regex::new(r"^PFN_(cu\w+?)_v(\d+)(_ptds|_ptsz)?$")?;
-    // Maps base name → suffix → versions.
+    // The CUDA versions of each function, by base name and then by suffix.
     let mut found: BTreeMap<String, BTreeMap<String, BTreeSet<u32>>> = BTreeMap::new();
     for typedef in typedefs {
         let Some(parts) = pattern.captures(typedef) else { continue };

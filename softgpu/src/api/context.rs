@@ -319,7 +319,7 @@ entries! {
         if flags != 0 || peer.ordinal == context.ordinal {
             return Err(CuError::INVALID_VALUE);
         }
-        // Nothing to do: kernels can always access every device's memory.
+        // Peer access needs no setup: kernels can always access every device's memory.
         Ok(())
     }
 

@@ -161,7 +161,8 @@ entries! {
     fn cuDeviceCanAccessPeer(can: Out<c_int>, device: c_int, peer: c_int) {
         driver()?.device(device)?;
         driver()?.device(peer)?;
-        // All devices' memory is in the process's address space, so any two devices can be peers.
+        // All devices' memory is in the process's address space, so any two different devices can
+        // be peers.
         can.set(c_int::from(device != peer))
     }
 

@@ -15,7 +15,7 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Runs this library's entry points.
+/// The type whose `run` executes this library's entry points.
 pub(crate) struct EntryPoint;
 
 impl cuda_api::entries::EntryPoint for EntryPoint {

@@ -280,7 +280,8 @@ unsafe fn launch_ex(
                 event = Some(unsafe { value.programmaticEvent }.event);
             }
             L::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
-                // SAFETY: as above.
+                // SAFETY: this attribute's value starts with an event handle, which is never
+                // dereferenced.
                 event = Some(unsafe { value.launchCompletionEvent }.event);
             }
             // Other attributes, such as access-policy windows and priorities, affect only timing.

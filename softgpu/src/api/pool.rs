@@ -1,5 +1,5 @@
 //! Memory pools and stream-ordered allocation. Memory is allocated immediately, and freed when the
-//! stream reaches the free.
+//! stream reaches the operation that frees it.
 
 use std::ffi::{c_int, c_void};
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -193,7 +193,7 @@ entries! {
                 unsafe { value.cast::<u64>() }.set(value_set())
             }
             RESERVED_CURRENT | RESERVED_HIGH | USED_CURRENT | USED_HIGH => {
-                // SAFETY: as above.
+                // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
                 unsafe { value.cast::<u64>() }.set(memory::in_pool(pool as u64))
             }
             _ => Err(CuError::INVALID_VALUE),

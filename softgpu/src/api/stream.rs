@@ -24,7 +24,7 @@ const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const WAIT_FLAGS: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 const NO_BARRIER: u32 = CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0;
 const FLUSH: u32 = Comparison::CU_STREAM_WAIT_VALUE_FLUSH.0;
-/// The bits in the flags of `cuStreamWaitValue32` that select the comparison.
+/// The bits in the flags of `cuStreamWaitValue32` that select how to compare the values.
 const COMPARISON: u32 = Comparison::CU_STREAM_WAIT_VALUE_NOR.0;
 
 fn create(to: Out<CUstream>, flags: c_uint, priority: c_int) -> CuResult {

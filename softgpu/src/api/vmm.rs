@@ -133,7 +133,7 @@ struct Properties(CUmemAllocationProp);
 
 // SAFETY: the pointer in the properties is never dereferenced.
 unsafe impl Send for Properties {}
-// SAFETY: as above.
+// SAFETY: the pointer in the properties is never dereferenced.
 unsafe impl Sync for Properties {}
 
 /// Checks that memory with these properties can be created, and returns its device.
@@ -252,7 +252,7 @@ entries! {
             }
             // SAFETY: the descriptor was just created, so nothing else owns it.
             let file = unsafe { OwnedFd::from_raw_fd(fd) };
-            // SAFETY: as above.
+            // SAFETY: ftruncate accepts any descriptor, and this one is open.
             let sized = unsafe { libc::ftruncate(file.as_raw_fd(), size as libc::off_t) };
             (sized == 0).then_some(file)
         };
@@ -368,8 +368,8 @@ entries! {
             memory::forget(start);
             if access != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE {
                 let ordinal = mapping.physical.ordinal;
-                // This memory outlives contexts, so its pointer attributes report the current
-                // context.
+                // Mapped memory outlives contexts, so its pointer attributes report the context
+                // that is current now.
                 let context = current_if_any();
                 let context = match &context {
                     Some(context) => context,

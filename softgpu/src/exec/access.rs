@@ -47,7 +47,8 @@ unsafe fn read_global(address: u64, size: u8) -> u64 {
 /// # Safety
 /// The address must be valid for writes of `size` bytes, and aligned to it.
 unsafe fn write_global(address: u64, size: u8, value: u64) {
-    // SAFETY: as above.
+    // SAFETY: the caller guarantees a valid, aligned address. Relaxed atomics make data races
+    // defined behavior.
     unsafe {
         match size {
             1 => AtomicU8::from_ptr(address as *mut u8).store(value as u8, Ordering::Relaxed),
@@ -73,7 +74,7 @@ impl Warp {
         }
         if at.space != Space::Generic {
             if at.space == Space::Shared {
-                // Shared addresses may be in 32-bit registers.
+                // Addresses in shared memory may be in 32-bit registers, so ignore the upper bits.
                 addresses.iter_mut().for_each(|a| *a &= 0xffff_ffff);
             }
             return Ok((addresses, at.space));
@@ -207,7 +208,7 @@ impl Warp {
         Ok(())
     }
 
-    /// Reads a value for one lane.
+    /// Reads a value of `size` bytes for one lane.
     pub(crate) fn read(
         &mut self,
         block: &mut BlockState<'_>,
@@ -318,7 +319,7 @@ impl Warp {
                     // SAFETY: the access was just checked to be allowed and aligned.
                     unsafe { atomics::global(atomic.op, atomic.size, at, b[i], c[i]) }
                 }
-                // The hardware doesn't support atomics on local memory.
+                // The hardware doesn't support atomics on local memory or parameters.
                 Space::Local | Space::Param => return Err(Fault::IllegalAddress),
             };
             if let Some(d) = atomic.old {

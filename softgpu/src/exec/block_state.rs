@@ -97,8 +97,8 @@ impl<'l> BlockState<'l> {
     }
 
     /// Executes a warp's `nanosleep`. PTX limits sleeps to one millisecond and allows shorter ones.
-    /// If the block has several warps, this only yields the CPU: one thread executes all of them,
-    /// and the warp may be waiting for another one.
+    /// If the block has several warps, this only yields the CPU: one host thread executes all
+    /// warps, and the sleeping warp may be waiting for another one.
     pub(crate) fn sleep(&self, nanoseconds: u32) {
         if self.launch.threads() <= 32 {
             std::thread::sleep(Duration::from_nanos(nanoseconds.min(1_000_000).into()));

@@ -88,7 +88,7 @@ impl Warp {
         Next::Jump
     }
 
-    /// Copies a value from one frame to another, for each of a group's lanes.
+    /// Copies an argument or result from one frame to another, in each of a group's lanes.
     fn pass(&mut self, from_group: &Group, from: Passed, to_group: &Group, to: Passed) {
         let mask = from_group.mask;
         let stride = self.stride as usize;
@@ -124,7 +124,7 @@ impl Warp {
         }
     }
 
-    /// Returns one lane's value of a call argument or result.
+    /// Returns the value of a call argument or result in one lane.
     pub(crate) fn value(&self, group: &Group, from: Passed, lane: usize) -> u64 {
         match from {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane],
@@ -139,7 +139,7 @@ impl Warp {
         }
     }
 
-    /// Sets one lane's value of a call argument or result.
+    /// Sets the value of a call argument or result in one lane.
     pub(crate) fn place(&mut self, group: &Group, to: Passed, lane: usize, value: u64) {
         match to {
             Passed::Register(slot) => self.regs[group.base + slot as usize][lane] = value,

@@ -66,8 +66,8 @@ impl Cvt {
             }
             Ty::F64 => round::int_to_float(self.mode, negative, magnitude, 53).to_bits(),
             Ty::F16 | Ty::Bf16 => {
-                // Rounding to 53 bits first affects only integers that are out of the destination
-                // format's range.
+                // Integers in F16's range have fewer than 53 bits, so this step changes only
+                // integers outside that range.
                 let x = round::int_to_float(Mode::Zero, negative, magnitude, 53);
                 let format = if self.dst == Ty::F16 { F16 } else { BF16 };
                 u64::from(format.encode(self.mode, x))

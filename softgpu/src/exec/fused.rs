@@ -23,16 +23,16 @@ fn lanes_f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     });
 }
 
-/// Computes `a * b + c` on singles. Requires [`available`].
+/// Computes `a * b + c` on singles in the lanes in `mask`. The CPU must have the FMA instruction.
 pub fn f32(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     debug_assert!(available());
     // SAFETY: lowering selects this function only if the CPU has the FMA instruction.
     unsafe { lanes_f32(d, a, b, c, mask) }
 }
 
-/// Computes `a * b + c` on doubles. Requires [`available`].
+/// Computes `a * b + c` on doubles in the lanes in `mask`. The CPU must have the FMA instruction.
 pub fn f64(d: &mut Lanes, a: &Lanes, b: &Lanes, c: &Lanes, mask: u32) {
     debug_assert!(available());
-    // SAFETY: as above.
+    // SAFETY: lowering selects this function only if the CPU has the FMA instruction.
     unsafe { lanes_f64(d, a, b, c, mask) }
 }

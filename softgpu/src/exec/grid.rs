@@ -78,8 +78,9 @@ impl Grid {
     }
 }
 
-/// Returns the pool of threads that help with grids of more than one block. The stream's own thread
-/// always runs blocks too, so an endless kernel in one stream can't block kernels in other streams.
+/// Returns the pool of threads that help with grids of more than one block. The thread of the
+/// kernel's stream always runs blocks too, so an endless kernel that occupies the pool can't stop
+/// kernels in other streams.
 fn pool() -> Option<&'static rayon::ThreadPool> {
     static POOL: OnceLock<Option<rayon::ThreadPool>> = OnceLock::new();
     POOL.get_or_init(|| {

@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 /// Alignment and granularity of allocations, in bytes.
 const UNIT: u64 = 16;
 
-/// A heap in an interval of device memory. Its bookkeeping isn't stored in the interval.
+/// A heap in an interval of device memory. Its bookkeeping is stored outside that interval.
 #[derive(Debug, Default)]
 pub struct Heap {
     state: Mutex<State>,
@@ -46,7 +46,8 @@ impl Heap {
         start
     }
 
-    /// Frees memory. Returns false if nothing is allocated at that address.
+    /// Frees the allocation that starts at an address. Returns false if there is none. Freeing 0
+    /// does nothing.
     pub fn release(&self, start: u64) -> bool {
         if start == 0 {
             return true;

@@ -1,8 +1,8 @@
 //! Building blocks for operations on a whole warp: loops over its lanes, and conversions between
 //! registers and values.
 
-/// Runs a body for each active lane. For a full warp, this is a plain loop, which can be
-/// vectorized.
+/// Runs a body for each active lane. For a full warp, this is a plain loop, which the compiler can
+/// vectorize.
 macro_rules! each_lane {
     ($mask:expr, $i:ident, $body:block) => {
         if $mask == u32::MAX {

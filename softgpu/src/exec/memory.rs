@@ -51,7 +51,7 @@ impl Ranges {
         self.generation.fetch_add(1, Ordering::Release);
     }
 
-    /// Adds an interval. It replaces the parts of existing intervals that it overlaps.
+    /// Adds an interval, which replaces the parts of existing intervals that it overlaps.
     pub fn insert(&self, range: Range) {
         if range.start >= range.end {
             return;
@@ -75,7 +75,7 @@ impl Ranges {
         View { ranges: self, table, generation, last: Range { start: 1, end: 0, writable: false } }
     }
 
-    /// Returns whether the whole interval is accessible.
+    /// Returns whether kernels may access the whole interval.
     pub fn covers(&self, start: u64, len: u64) -> bool {
         let mut view = self.view();
         let Some(end) = start.checked_add(len) else { return false };
@@ -136,7 +136,7 @@ impl View<'_> {
         self.search(at)
     }
 
-    /// Returns whether the whole interval is accessible.
+    /// Returns whether kernels may access the whole interval.
     #[inline]
     pub fn allows(&mut self, start: u64, len: u64, write: bool) -> bool {
         let Some(end) = start.checked_add(len) else { return false };

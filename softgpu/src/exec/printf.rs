@@ -7,7 +7,7 @@ use std::sync::{Mutex, PoisonError};
 /// Maximum length of the output of one conversion specification, in bytes.
 const LONGEST: usize = 4096;
 
-/// A context's output that hasn't been printed yet.
+/// A buffer for a context's `printf` output that hasn't been printed yet.
 #[derive(Debug)]
 pub struct Printf {
     text: Mutex<Vec<u8>>,
@@ -25,7 +25,7 @@ impl Printf {
         Self { text: Mutex::new(Vec::new()), filled: AtomicBool::new(false), limit }
     }
 
-    /// Adds text to the buffer. Returns false if it doesn't fit.
+    /// Adds text to the buffer. Returns false, and drops the text, if it doesn't fit.
     pub fn push(&self, text: &[u8]) -> bool {
         let mut all = self.text.lock().unwrap_or_else(PoisonError::into_inner);
         if all.len() + text.len() > self.limit {
@@ -51,7 +51,8 @@ impl Printf {
 }
 
 /// Formats text as C's printf does. `next` returns the next argument, given its size in bytes.
-/// `string` returns the text at an address.
+/// `string` returns the text at an address. Returns the formatted text and the number of arguments
+/// used.
 pub fn format<E>(
     format: &[u8],
     mut next: impl FnMut(u64) -> Result<u64, E>,

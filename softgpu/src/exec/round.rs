@@ -75,7 +75,8 @@ pub fn f64_to_f32(mode: Mode, a: f64) -> f32 {
     let d: f32;
     let new = mxcsr(mode);
     let mut old = 0u32;
-    // SAFETY: as above.
+    // SAFETY: the assembly restores the rounding mode, and touches only the two local words and the
+    // named registers.
     unsafe {
         asm!(
             "stmxcsr [{old}]", "ldmxcsr [{new}]", "cvtsd2ss {d}, {a}", "ldmxcsr [{old}]",
@@ -95,7 +96,8 @@ pub fn fma_f64(mode: Mode, a: f64, b: f64, c: f64) -> f64 {
         let mut d = a;
         let new = mxcsr(mode);
         let mut old = 0u32;
-        // SAFETY: the CPU has the FMA instruction. The rest is as above.
+        // SAFETY: the CPU has the FMA instruction. The assembly restores the rounding mode, and
+        // touches only the two local words and the named registers.
         unsafe {
             asm!(
                 "stmxcsr [{old}]", "ldmxcsr [{new}]", "vfmadd213sd {d}, {b}, {c}",
@@ -137,8 +139,8 @@ fn two_sum(a: f64, b: f64) -> (f64, f64) {
     (s, (a - (s - t)) + (b - t))
 }
 
-/// Returns a sum rounded to odd: inexact results have their last bit set, so a second rounding to a
-/// shorter format is correct.
+/// Returns a sum rounded to odd: an inexact result has its last bit set. Rounding it again, to a
+/// format with fewer bits, then gives the correctly rounded sum.
 pub fn add_odd(a: f64, b: f64) -> f64 {
     let (s, e) = two_sum(a, b);
     if e == 0.0 || !s.is_finite() || s.to_bits() & 1 == 1 {
@@ -194,7 +196,7 @@ pub fn integral(mode: Mode, a: f64) -> f64 {
     }
 }
 
-/// A floating-point format of 16 bits or fewer.
+/// A floating-point format of at most 16 bits.
 #[derive(Debug, Clone, Copy)]
 pub struct Small {
     mantissa: u32,
@@ -240,8 +242,8 @@ impl Small {
         if magnitude == 0.0 {
             return sign;
         }
-        // Compute the unit in the last place, which is no smaller than that of subnormals. Dividing
-        // by it is exact.
+        // Compute the unit in the last place, which must not be smaller than that of subnormals. It
+        // is a power of two, so dividing by it is exact.
         let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
         let ulp = 2f64.powi(raw - self.mantissa as i32);
         let signed = if negative { -(magnitude / ulp) } else { magnitude / ulp };

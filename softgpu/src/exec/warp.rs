@@ -20,7 +20,7 @@ const MAX_DEPTH: usize = 1024;
 /// Maximum number of registers in all of a warp's frames.
 const MAX_REGISTERS: usize = 1 << 20;
 
-/// A caller's frame.
+/// The state of a calling function, to which its callee returns.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Frame {
     pub(crate) call: u32,
@@ -101,7 +101,7 @@ pub struct Warp {
     pub(crate) out: Lanes,
 }
 
-/// The next action of the main loop.
+/// The next action of the warp's main loop, after an instruction.
 pub(crate) enum Next {
     /// Execute the next instruction.
     Step,
@@ -109,9 +109,9 @@ pub(crate) enum Next {
     Jump,
     /// Make the group wait at this instruction.
     Wait,
-    /// Choose another group, because this one no longer exists.
+    /// Select another group, because the current one no longer exists.
     Gone,
-    /// Let other groups run.
+    /// Let other groups run before this one.
     Yield,
 }
 
@@ -156,7 +156,8 @@ impl Warp {
         Ok(())
     }
 
-    /// Prepares the frame for the function that a group is entering.
+    /// Prepares the frame of the function that a group is entering: registers, predicates and local
+    /// memory.
     pub(crate) fn enter(&mut self, block: &BlockState<'_>, group: &Group) -> Result<(), Fault> {
         let function = &block.launch.program.functions[group.function as usize];
         let slots = group.base + function.slots as usize;

@@ -75,7 +75,7 @@ pub enum Guard {
     IfNot(Pred),
 }
 
-/// The address of a memory access.
+/// The operand that determines the address of a memory access.
 #[derive(Debug, Clone, Copy)]
 pub struct Address {
     /// The state space.
@@ -334,7 +334,7 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// A value that a call passes between frames.
+/// The place in a frame of a call's argument or result.
 #[derive(Debug, Clone, Copy)]
 pub enum Passed {
     /// Local memory: offset in the frame, and size in bytes.

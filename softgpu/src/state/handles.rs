@@ -48,7 +48,8 @@ impl<T> Table<T> {
     }
 
     fn encode(&self, index: u32, generation: u32) -> usize {
-        // Handles are larger than all special values in CUDA, such as those of the default streams.
+        // The result is larger than all special handle values in CUDA, such as those of the default
+        // streams.
         (generation as usize & 0x7fff) << 40 | (index as usize + 1) << 8 | self.kind as usize
     }
 

@@ -55,7 +55,7 @@ impl From<PtxError> for LoadError {
     }
 }
 
-/// A kernel of a loaded module.
+/// A kernel in a loaded module.
 pub(crate) struct Function {
     pub(crate) name: CString,
     pub(crate) kernel: Arc<Kernel>,
@@ -287,7 +287,7 @@ impl Function {
         &self.loaded.context
     }
 
-    /// Returns the maximum dynamic shared memory that a launch may use.
+    /// Returns the maximum dynamic shared memory per block that a launch may use, in bytes.
     pub(crate) fn dynamic_limit(&self) -> u32 {
         let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed).max(0) as u32;
         set.max((48u32 << 10).saturating_sub(self.kernel.shared))

@@ -135,7 +135,7 @@ impl Queue {
             let (queue, errors) = (self.clone(), errors.clone());
             let thread = std::thread::Builder::new().name("softgpu-stream".into());
             if thread.spawn(move || queue.run(&errors)).is_err() {
-                // No thread could be started. Discard the work, so that nothing waits for it
+                // The thread couldn't be started. Discard the work, so that nothing waits for it
                 // forever.
                 self.started.store(false, Ordering::Release);
                 self.drain();

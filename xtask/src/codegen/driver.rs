@@ -41,7 +41,7 @@ pub fn generate(table: &Table) -> String {
     code
 }
 
-/// Returns the functions that the table lists and those that the generated call bodies need.
+/// Returns the driver functions that the table lists and those that the generated call bodies use.
 fn functions(table: &Table) -> Vec<DriverFunction> {
     let mut functions = table.driver.clone();
     for entry in table.entries.iter().filter(|entry| entry.has("worker")) {

@@ -2,7 +2,7 @@
 
 use super::model::{Param, Table, Type};
 
-/// Returns the type for values to be sent, and for decoded values that borrow from the encoded
+/// Returns the Rust type of values to be sent, and of decoded values that borrow from the encoded
 /// bytes.
 pub fn borrowed(table: &Table, ty: &Type) -> String {
     match ty {
@@ -19,7 +19,7 @@ pub fn borrowed(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// Returns the type of an array of plain numbers.
+/// Returns the Rust type of an array of plain numbers.
 pub fn array(element: &Type, count: usize) -> String {
     match element {
         Type::Scalar(scalar) => format!("[{scalar}; {count}]"),
@@ -27,7 +27,7 @@ pub fn array(element: &Type, count: usize) -> String {
     }
 }
 
-/// Returns the type for values in a reply, which don't borrow.
+/// Returns the Rust type of values in a reply, which don't borrow.
 pub fn owned(table: &Table, ty: &Type) -> String {
     match ty {
         Type::Bytes => "Vec<u8>".into(),
@@ -69,7 +69,7 @@ pub fn decode(table: &Table, ty: &Type) -> String {
     }
 }
 
-/// Does the same as [`decode`] for the owned type.
+/// Returns an expression that decodes a value of the owned type from `reader`.
 pub fn decode_owned(table: &Table, ty: &Type) -> String {
     match ty {
         Type::Bytes => "reader.bytes()?.to_vec()".into(),

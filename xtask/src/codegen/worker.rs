@@ -30,7 +30,8 @@ pub fn generate(table: &Table) -> String {
     code
 }
 
-/// Generates the function that lists a command's handles, for commands that the gate may hold.
+/// Generates the function that lists the handles in a command, for commands that may be held until
+/// their VM may use the GPU.
 fn names(code: &mut String, entries: &[Entry]) {
     *code += "/// The handles that a command names, if the gate may hold the command.\n\
               pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {\n\
@@ -226,8 +227,8 @@ fn driver_call(code: &mut String, entry: &Entry) {
     }
 }
 
-/// Returns the start of the call that looks up a handle. Looking up a stream may create it, and
-/// looking up a function may charge its code, so these two aren't methods of `Cx`.
+/// Returns the start of the generated expression that looks up a handle. Looking up a stream may
+/// create it, and looking up a function may charge its code, so these two aren't methods of `Cx`.
 fn lookup(kind: &str) -> String {
     match kind {
         "stream" | "func" => format!("bodies::{kind}(cx, "),

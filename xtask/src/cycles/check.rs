@@ -88,8 +88,8 @@ fn report(package: &str, root: &Path, krate: &Crate, edges: bool) -> bool {
     !cycles.is_empty()
 }
 
-/// Formats a dependency: the dependent module, the module that it depends on, and one place where
-/// it names an item of that module.
+/// Formats a dependency: the dependent module `from`, the module `to` that it depends on, and one
+/// place where `from` names an item in `to`.
 fn edge(root: &Path, krate: &Crate, found: &Dependencies, from: usize, to: usize) -> String {
     let example = &found[from][&to];
     let file = &krate.modules[from].file;

@@ -20,7 +20,7 @@ pub fn cycles(successors: &[Vec<usize>]) -> Vec<Vec<usize>> {
     found
 }
 
-/// Returns the nodes of one of the shortest cycles in a component.
+/// Returns the nodes in one of the shortest cycles in a component.
 pub fn shortest_cycle(successors: &[Vec<usize>], component: &[usize]) -> Vec<usize> {
     let cycles = component.iter().map(|&start| shortest_cycle_through(successors, start));
     cycles.filter(|cycle| !cycle.is_empty()).min_by_key(Vec::len).unwrap_or_default()

@@ -30,7 +30,7 @@ pub fn is_for_tests(item: &Item) -> bool {
     false
 }
 
-/// Returns the names by which other modules can use the item.
+/// Returns the names that an item defines and that other modules can use.
 pub fn defined_names(item: &Item) -> Vec<String> {
     let one = |ident: &Ident| vec![name_of(ident)];
     match item {

@@ -61,7 +61,7 @@ impl Lower<'_> {
         }
     }
 
-    /// Returns the predicates of a destination such as `p|q`.
+    /// Returns the predicates that a destination such as `p|q` names.
     pub(crate) fn pred_pair(
         &mut self,
         f: &mut FunctionState,
@@ -320,7 +320,8 @@ impl Lower<'_> {
             (Arg::Vector(parts), _) => {
                 let a = self.src(f, from, t)?;
                 let width = t.bits() / u32::try_from(parts.len()).ok().filter(|n| *n > 0)?;
-                // Copy the source first, because it may also be a destination.
+                // Copy the source to a temporary register first, because it may also be a
+                // destination.
                 let copy = f.temp()?;
                 self.emit(f, Op::Un { f: alu::mov(64), d: copy, a });
                 for (i, part) in parts.iter().enumerate() {

@@ -26,7 +26,7 @@ impl Lower<'_> {
             "trap" => Op::Trap,
             "brkpt" => Op::Breakpoint,
             "membar" => Op::Fence,
-            // Proxy fences order accesses that softgpu doesn't reorder.
+            // This includes proxy fences, which order accesses that softgpu never reorders.
             "fence" if !inst.has("mbarrier_init") => Op::Fence,
             "nanosleep" => Op::Sleep { nanoseconds: self.src(f, inst.args.first()?, Ty::U32)? },
             "pmevent" | "griddepcontrol" => Op::Nop,

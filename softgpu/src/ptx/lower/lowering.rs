@@ -1,4 +1,4 @@
-//! The state of lowering a module.
+//! The state of lowering a PTX module to code for the interpreter.
 
 use std::collections::HashMap;
 

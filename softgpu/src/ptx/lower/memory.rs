@@ -242,7 +242,8 @@ impl Lower<'_> {
             self.emit(f, Op::Un { f: alu::mov(64), d, a });
             return Some(());
         }
-        // Converting a generic null pointer gives an address outside every window, as in hardware.
+        // The conversion doesn't treat null specially: a generic null pointer becomes an address
+        // outside every window, as in hardware.
         let op = if inst.has("to") { "sub" } else { "add" };
         let b: Slot = f.constant(base)?;
         self.emit(f, Op::Bin { f: alu::int_bin(op, Ty::U64, false)?, d, a, b });

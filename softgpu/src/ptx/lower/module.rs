@@ -243,7 +243,7 @@ impl Lower<'_> {
     ) -> Result<u32, PtxError> {
         let entry = self.program.code.len() as u32;
         self.statements(&mut state, body)?;
-        // Return at the end of the body.
+        // A body that ends without `ret` returns implicitly.
         self.program.code.push(Inst { guard: Guard::Always, op: Op::Return });
         self.resolve(&state)?;
         let index = self.functions[name] as usize;
