@@ -30,7 +30,7 @@ impl core::fmt::Display for DecodeError {
 
 impl std::error::Error for DecodeError {}
 
-/// Collects encoded arguments. Its buffer can be reused.
+/// Encodes arguments into a buffer, which can be reused.
 #[derive(Debug, Default)]
 pub struct Writer {
     bytes: Vec<u8>,
@@ -42,7 +42,7 @@ impl Writer {
         Self { bytes: Vec::new() }
     }
 
-    /// Removes the content and keeps the buffer.
+    /// Removes the encoded bytes, but keeps the buffer's memory for reuse.
     pub fn clear(&mut self) {
         self.bytes.clear();
     }
@@ -130,7 +130,7 @@ impl<'a> Reader<'a> {
         Ok(u64::from_le_bytes(bytes.try_into().expect("take gives 8 bytes")))
     }
 
-    /// Reads `N` elements that follow each other.
+    /// Reads `N` consecutive elements.
     pub fn packed<T: Element, const N: usize>(&mut self) -> Result<[T; N], DecodeError> {
         let bytes = self.take(N * T::BYTES)?;
         let mut values = [T::ZERO; N];
@@ -162,7 +162,7 @@ impl<'a> Reader<'a> {
         if text.contains('\0') { Err(DecodeError::Range) } else { Ok(text) }
     }
 
-    /// Reads a byte string that `then` must decode entirely.
+    /// Reads a byte string and decodes its contents with `then`. Fails if `then` leaves bytes over.
     pub fn nested<T>(
         &mut self,
         then: impl FnOnce(&mut Self) -> Result<T, DecodeError>,
@@ -359,7 +359,8 @@ pub trait Call<'a>: Sized {
     const NAME: &'static str;
     /// Whether the caller waits for a reply.
     const WAITED: bool;
-    /// Whether the worker runs the call on the thread that mirrors the guest thread.
+    /// Whether the worker runs the call on the worker thread that mirrors the calling guest thread,
+    /// because the call may block in the driver.
     const BLOCKING: bool;
     /// The type of the reply; `()` if the call returns only a CUresult.
     type Answer: Answer;

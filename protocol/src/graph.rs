@@ -1,9 +1,9 @@
 //! The encoding of graphs that the guest sends to be instantiated.
 //!
 //! The number of nodes comes first, then each node. A node is an array of the numbers (le32) of the
-//! nodes that it depends on, all of which come earlier, followed by its step: the number of its
-//! kind, then its members (`choice Step` in `api.table`). Numbers and arrays are encoded as in
-//! [`codec`](crate::codec).
+//! nodes that it depends on, all of which come earlier, followed by the node's step: the number of
+//! the step's kind, then the step's members (`choice Step` in `api.table`). Numbers and arrays are
+//! encoded as in [`codec`](crate::codec).
 
 use crate::codec::{DecodeError, Reader, Writer};
 use crate::limits::GRAPH_NODES_MAX;
@@ -13,7 +13,7 @@ pub use crate::structs::{
     LaunchAttribute, MemsetStep, Step,
 };
 
-/// Appends a node.
+/// Appends a node that depends on the earlier nodes with the numbers in `after`.
 pub fn encode_node(after: &[u32], step: &Step<'_>, writer: &mut Writer) {
     writer.array(after);
     step.encode(writer);

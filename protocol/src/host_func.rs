@@ -1,6 +1,6 @@
 //! Host functions: requests from a stream to the guest, and their completion. They use words in the
 //! ring's header instead of commands, because the ring may be full of commands that wait for the
-//! function's end.
+//! function to return.
 //!
 //! The worker hands out one function at a time. It writes the function's token, then the number of
 //! functions handed out so far. The guest runs the function, then writes the number of functions
@@ -75,14 +75,15 @@ impl Caller {
         self.shared.host_funcs_begun.store(self.begun, Ordering::Release);
     }
 
-    /// Returns whether the function that was handed out has run, before [`Caller::take_end`] is
-    /// called. If the guest writes a wrong count, the function counts as still running.
+    /// Returns whether the function that was handed out has run, and [`Caller::take_end`] hasn't
+    /// returned true for it yet. If the guest writes a wrong count, the function counts as still
+    /// running.
     pub fn has_ended(&self) -> bool {
         self.running && self.shared.host_funcs_ended.load(Ordering::Acquire) == self.begun
     }
 
-    /// Like [`Caller::has_ended`], but if the function has run, the next one can be handed out
-    /// afterwards.
+    /// Like [`Caller::has_ended`], but after this returns true, the next function can be handed
+    /// out.
     pub fn take_end(&mut self) -> bool {
         let ended = self.has_ended();
         self.running &= !ended;

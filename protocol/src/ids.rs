@@ -7,7 +7,7 @@ pub use crate::id_types::*;
 pub const FIRST_ID: u64 = 16;
 
 impl StreamId {
-    /// The null stream. Its meaning depends on the entry point.
+    /// The null stream handle. The entry point determines which default stream it means.
     pub const DEFAULT: Self = Self(0);
     /// `CU_STREAM_LEGACY`.
     pub const LEGACY: Self = Self(1);
@@ -27,7 +27,7 @@ impl ContextId {
 }
 
 impl BlobId {
-    /// The id that a call carries if its bytes are inline, not in a blob.
+    /// The id in a call that contains its data itself instead of naming a blob.
     pub const INLINE: Self = Self(0);
 }
 

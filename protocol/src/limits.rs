@@ -3,23 +3,24 @@
 //! `docs/device.md` has the same numbers under "Limits and address windows"; `tests/limits.rs`
 //! compares them. The limits of the ring and of the device's messages are in [`uapi`](crate::uapi).
 
-/// Largest copy of pageable memory that travels inline, in bytes. Longer copies go through the
-/// arena.
+/// Maximum size in bytes of a copy from or to pageable memory whose data is part of the command or
+/// reply. Longer copies go through the arena.
 pub const INLINE_COPY_MAX: usize = 16 << 10;
 
-/// Largest image or graph that travels inline, in bytes. Longer ones are sent as a blob first.
+/// Maximum size in bytes of an image or graph that is part of the command. Longer ones are sent as
+/// a blob first.
 pub const INLINE_IMAGE_MAX: usize = 128 << 10;
 
-/// Largest piece of a blob in one `vcudaBlobPut`, in bytes.
+/// Maximum size in bytes of the piece of a blob that one `vcudaBlobPut` sends.
 pub const BLOB_PIECE_MAX: usize = 256 << 10;
 
-/// Maximum total size in bytes of the blobs in a session that no call has used yet.
+/// Maximum total size in bytes of the blobs that a session has sent and no call has used yet.
 pub const BLOB_BYTES_MAX: u64 = 1 << 30;
 
-/// Maximum number of blobs in a session that no call has used yet.
+/// Maximum number of blobs that a session has sent and no call has used yet.
 pub const BLOBS_MAX: usize = 1024;
 
-/// Maximum size of the kernel output (`printf`) that one `vcudaTakeOutput` returns, in bytes.
+/// Maximum size in bytes of the kernel output (`printf`) that one `vcudaTakeOutput` returns.
 pub const OUTPUT_MAX: usize = 64 << 10;
 
 /// Maximum length of each of the two logs of the JIT compiler, in bytes.

@@ -31,10 +31,10 @@ pub const JIT_OPTIONS: &[u32] =
 /// Uploading is a separate call, and launches from the device are not supported.
 pub const GRAPH_INSTANTIATE_FLAGS: u64 = 1 | 8;
 
-/// The values that `vcudaOccupancyClusters` can compute.
+/// Numbers that select the CUDA function that `vcudaOccupancyClusters` calls.
 pub mod clusters {
-    /// `cuOccupancyMaxActiveClusters`.
+    /// Selects `cuOccupancyMaxActiveClusters`.
     pub const MAX_ACTIVE: u32 = 0;
-    /// `cuOccupancyMaxPotentialClusterSize`.
+    /// Selects `cuOccupancyMaxPotentialClusterSize`.
     pub const MAX_POTENTIAL_SIZE: u32 = 1;
 }

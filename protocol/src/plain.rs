@@ -15,7 +15,7 @@ pub unsafe trait Plain: Copy + 'static {
         unsafe { core::slice::from_raw_parts((&raw const *self).cast(), size_of::<Self>()) }
     }
 
-    /// Reads a value from the first bytes of `bytes`; `None` if there are too few.
+    /// Reads a value from the first bytes of `bytes`. Returns `None` if there are too few bytes.
     fn from_bytes(bytes: &[u8]) -> Option<Self> {
         let bytes = bytes.get(..size_of::<Self>())?;
         let mut value = MaybeUninit::<Self>::uninit();
@@ -31,7 +31,7 @@ pub unsafe trait Plain: Copy + 'static {
         }
     }
 
-    /// A value whose bytes are all zero.
+    /// Returns a value whose bytes are all zero.
     fn zeroed() -> Self {
         // SAFETY: every bit pattern is valid for a `Plain` type, including zeros.
         unsafe { MaybeUninit::zeroed().assume_init() }

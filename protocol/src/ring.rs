@@ -14,7 +14,7 @@ use core::sync::atomic::{Ordering, fence};
 #[cfg(loom)]
 use loom::sync::atomic::{Ordering, fence};
 
-/// The error if a command doesn't fit into the ring at the moment.
+/// The error that is returned if a command doesn't fit into the ring at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Full;
 
@@ -23,13 +23,13 @@ pub struct Full;
 pub struct GuestRing {
     shared: Shared,
     tail: u64,
-    /// The head that the worker had written when it was last read. It is read again only if there
-    /// seems to be too little room.
+    /// The worker's head, as last read from the shared page. It is read again only if the ring
+    /// seems too full for a command.
     head: u64,
 }
 
 impl GuestRing {
-    /// Creates the producer of a new ring.
+    /// Creates the guest's side of a new ring.
     pub fn new(shared: Shared) -> Self {
         Self { shared, tail: 0, head: 0 }
     }
@@ -44,15 +44,16 @@ impl GuestRing {
         CMD_MAX_BYTES.min(self.shared.bytes() as usize)
     }
 
-    /// Returns whether the worker has read everything.
+    /// Returns whether the worker has read all commands.
     pub fn is_drained(&self) -> bool {
         self.shared.head.load(Ordering::Acquire) == self.tail
     }
 
-    /// Returns whether `len` bytes fit now.
+    /// Returns whether the ring has room for `len` bytes now.
     pub fn fits(&mut self, len: usize) -> bool {
         let fits = |head: u64, tail: u64, bytes: u64| {
-            // A misbehaving worker may write any head. With an invalid one the ring counts as full.
+            // A misbehaving worker may write any head. If the head is invalid, the ring counts as
+            // full.
             tail.wrapping_sub(head).checked_add(len as u64).is_some_and(|used| used <= bytes)
         };
         if fits(self.head, self.tail, self.shared.bytes()) {
@@ -97,16 +98,16 @@ impl GuestRing {
 pub enum RingError {
     /// The tail announces more bytes than the ring has.
     Tail {
-        /// The tail that the guest wrote.
+        /// The tail that the guest wrote: the position up to which it claims to have written.
         tail: u64,
-        /// The worker's head.
+        /// The position up to which the worker has read.
         head: u64,
     },
     /// A command has an invalid length.
     Length {
         /// The length in the command's header.
         len: u32,
-        /// The bytes that the tail announces.
+        /// The number of unread bytes according to the tail.
         announced: u64,
     },
 }
@@ -131,13 +132,13 @@ impl std::error::Error for RingError {}
 pub struct HostRing {
     shared: Shared,
     head: u64,
-    /// The host functions. They don't use the ring, but the guest's report that one has run wakes
-    /// the worker, as a command does.
+    /// The worker's side of host functions. They don't use the ring's data, but a finished host
+    /// function wakes the worker in the same way as a command.
     pub host_funcs: Caller,
 }
 
 impl HostRing {
-    /// Creates the consumer of a new ring.
+    /// Creates the worker's side of a new ring.
     pub fn new(shared: Shared) -> Self {
         Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
@@ -196,13 +197,14 @@ impl HostRing {
         self.shared.tail.load(Ordering::Acquire) != self.head
     }
 
-    /// Announces that the worker is about to sleep and checks once more for work. Returns whether
-    /// the worker may sleep.
+    /// Announces that the worker is about to sleep, and then checks once more for commands and for
+    /// a finished host function. Returns whether the worker may sleep.
     pub fn begin_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_ALL)
     }
 
-    /// Like [`HostRing::begin_sleep`], for a worker that currently takes no commands.
+    /// Like [`HostRing::begin_sleep`], for a worker that can't take commands at the moment. It
+    /// ignores commands: only a finished host function keeps the worker awake or wakes it.
     pub fn begin_full_sleep(&self) -> bool {
         self.sleep_for(SLEEPS_FULL)
     }

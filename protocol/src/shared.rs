@@ -16,10 +16,11 @@ pub struct Shared {
     pub guest_sleeps: &'static AtomicU32,
     /// Number of bytes read so far. Written by the worker.
     pub head: &'static AtomicU64,
-    /// The events for which the worker wants a doorbell. Set by the worker, cleared by the guest.
+    /// The events for which the sleeping worker wants a doorbell (`SLEEPS_*`), or 0 if it is awake.
+    /// Set by the worker, cleared by the guest.
     pub host_sleeps: &'static AtomicU32,
-    /// The first error of a posted call that the guest program hasn't been given yet, as a
-    /// CUresult. Written by the worker.
+    /// The CUresult of the first posted call that failed and that no reply has reported to the
+    /// guest yet, or 0. Written by the worker.
     pub posted_error: &'static AtomicU32,
     /// Token of the host function that the guest must run. Written by the worker.
     pub host_func: &'static AtomicU64,
@@ -31,7 +32,7 @@ pub struct Shared {
     pub data: &'static [AtomicU64],
 }
 
-/// The RING region has an unusable size.
+/// The error that is returned if the size of a ring is invalid.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BadRing;
 
@@ -48,8 +49,8 @@ impl Shared {
     /// Returns the ring in a mapped RING region.
     ///
     /// # Safety
-    /// `base` is page-aligned and the start of `RING_HEADER_BYTES + ring_bytes` mapped, writable
-    /// bytes that stay mapped as long as the result or a copy of it is used.
+    /// `base` must be page-aligned and the start of `RING_HEADER_BYTES + ring_bytes` mapped,
+    /// writable bytes that stay mapped as long as the result or a copy of it is used.
     pub unsafe fn new(base: *mut u8, ring_bytes: usize) -> Result<Self, BadRing> {
         use crate::uapi::{RING_HEADER_BYTES, Ring};
         use core::mem::offset_of;
@@ -84,7 +85,7 @@ impl Shared {
         self.data.len() as u64 * 8
     }
 
-    /// Returns the word at a position, which counts the bytes since the ring was created.
+    /// Returns the word at a byte position. Positions count all bytes since the ring was created.
     pub(crate) fn word(&self, position: u64) -> &AtomicU64 {
         &self.data[(position / 8) as usize & (self.data.len() - 1)]
     }

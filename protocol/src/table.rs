@@ -2,8 +2,8 @@
 
 pub use crate::calls::ENTRIES;
 
-/// The held commands that a call must not overtake. The comments at the start of api.table describe
-/// the orders.
+/// The held commands that a call must not overtake. A held command is one that the worker has read
+/// but delays. The comments at the start of api.table describe the orders.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     /// The call is never held.
@@ -12,7 +12,7 @@ pub enum Order {
     Stream,
     /// Like `Stream`, but only while a held command frees memory. Otherwise the call is not held.
     Pool,
-    /// The call returns NOT_READY while anything is held for its stream or event.
+    /// The call returns CUDA_ERROR_NOT_READY while anything is held for its stream or event.
     Query,
     /// The call runs after everything held for its stream or event, but doesn't hold later calls
     /// back.
@@ -27,17 +27,17 @@ pub enum Order {
     Session,
 }
 
-/// The kind of device memory that a call may take. The worker first reserves all of it in the VM's
-/// account.
+/// The kind of device memory that a call may allocate. Before the call runs, the worker reserves
+/// the memory in the VM's account.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Charges {
-    /// Nothing.
+    /// No device memory.
     None,
-    /// An allocation.
+    /// Memory that the program allocates.
     Memory,
-    /// A context.
+    /// The memory that a context needs.
     Context,
-    /// Code and variables.
+    /// The code and variables of a module.
     Module,
     /// The stacks, local memory or heap that kernels use.
     Limit,
@@ -58,11 +58,11 @@ pub struct Entry {
     pub name: &'static str,
     /// Whether the guest waits for a reply.
     pub waited: bool,
-    /// Whether the call runs on the thread that mirrors the guest thread.
+    /// Whether the call runs on the worker thread that mirrors the calling guest thread.
     pub blocking: bool,
-    /// Whether the reply has to wait for the GPU.
+    /// Whether the worker replies only when the GPU has reached this call.
     pub pending: bool,
-    /// Whether the call submits GPU work, and so has to wait for the VM's window.
+    /// Whether the call submits GPU work, and so has to wait until the VM may use the GPU.
     pub gated: bool,
     /// The held commands that the call must not overtake.
     pub order: Order,

@@ -58,7 +58,7 @@ pub struct Config {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Config {}
 
-/// Message type: start a new epoch.
+/// Message type: start a new epoch, which ends all earlier sessions.
 pub const CTRL_HELLO: u32 = 1;
 /// Message type: create a session.
 pub const CTRL_SESSION_CREATE: u32 = 2;
@@ -112,7 +112,7 @@ pub struct Resp {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Resp {}
 
-/// HELLO ends all sessions of earlier epochs.
+/// Starts a new epoch. All sessions from earlier epochs end.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Hello {
@@ -174,7 +174,8 @@ pub struct Segment {
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Segment {}
 
-/// Attaches a region. The driver chooses the region's id, not 0 and not in use in the session.
+/// Attaches a region. The driver chooses the region's id, which is not 0 and not in use in the
+/// session.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RegionAttach {
@@ -188,7 +189,7 @@ pub struct RegionAttach {
     pub vaddr: u64,
     /// The region's length: the sum of the segment lengths.
     pub len: u64,
-    /// RING: size of the ring, a power of two; otherwise 0.
+    /// For a RING, the size of the ring in bytes, a power of two; otherwise 0.
     pub ring_bytes: u32,
     /// Number of [`Segment`]s that follow.
     pub nr_segments: u32,
@@ -371,8 +372,8 @@ pub struct Ring {
     pub host_sleeps: u32,
     /// Padding.
     pub pad3: [u32; 15],
-    /// The first error of a posted call that the guest hasn't been given yet. Written by the
-    /// worker.
+    /// The CUresult of the first posted call that failed and that no reply has reported to the
+    /// guest yet, or 0. Written by the worker.
     pub posted_error: u32,
     /// Padding.
     pub pad4: [u32; 15],
@@ -431,13 +432,13 @@ pub struct Reply {
     pub result: u32,
     /// Number of reply bytes after this structure.
     pub len: u32,
-    /// The value of [`Ring::posted_error`], which is 0 again afterwards.
+    /// The value of [`Ring::posted_error`], which the worker has then set back to 0.
     pub posted_error: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Reply {}
 
-/// The argument of the ioctl INFO.
+/// The argument of the ioctl INFO, which returns the config space.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocInfo {
@@ -459,11 +460,11 @@ pub struct IocStart {
     pub ring_bytes: u32,
     /// In: the size of the arena, a multiple of 4096.
     pub arena_bytes: u64,
-    /// Out: the offset for mmap, to map header page, ring and arena.
+    /// Out: the mmap offset for mapping the header page, the ring and the arena.
     pub mmap_offset: u64,
     /// Out: the session's id.
     pub session: u32,
-    /// In: 0.
+    /// In: must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -481,7 +482,7 @@ pub struct IocAlloc {
     pub mmap_offset: u64,
     /// Out: the region's id.
     pub region: u32,
-    /// In: 0.
+    /// In: must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -497,7 +498,7 @@ pub struct IocPin {
     pub len: u64,
     /// Out: the region's id.
     pub region: u32,
-    /// In: 0.
+    /// In: must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
@@ -509,13 +510,13 @@ unsafe impl Plain for IocPin {}
 pub struct IocRelease {
     /// In: the region's id.
     pub region: u32,
-    /// In: 0.
+    /// In: must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for IocRelease {}
 
-/// Sleeps until the session has been woken more than `seen` times.
+/// Sleeps until the session has been woken more than `seen` times, or has ended.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct IocWait {
@@ -551,7 +552,7 @@ pub struct IocQuery {
     pub answer: u64,
     /// In: the size of the buffer, at most [`QUERY_MAX`]. Out: the number of bytes written to it.
     pub answer_len: u32,
-    /// In: 0.
+    /// In: must be 0.
     pub reserved: u32,
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).

@@ -5,7 +5,7 @@ use std::mem::{offset_of, size_of};
 use std::process::Command;
 use virtio_cuda_protocol::uapi::*;
 
-/// C expressions, with the values that the mirror gives them.
+/// Returns C expressions, with the values that they must have according to the Rust mirror.
 fn expectations() -> Vec<(String, u64)> {
     let mut all: Vec<(String, u64)> = Vec::new();
     macro_rules! constants { ($($name:ident)*) => { $(

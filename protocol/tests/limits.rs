@@ -53,7 +53,7 @@ fn every_limit_is_compared() {
     assert_eq!(defined + 1, rows("limit").len());
 }
 
-/// Returns the numbers in a text, where "7 to 16" means all of that range.
+/// Returns the numbers in a text. "7 to 16" means all numbers in that range.
 fn numbers(text: &str) -> Vec<u32> {
     let mut all: Vec<u32> = Vec::new();
     let words = text.split([' ', ',']).filter(|word| !word.is_empty());

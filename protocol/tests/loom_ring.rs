@@ -13,7 +13,7 @@ use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
 use virtio_cuda_protocol::uapi::Cmd;
 
 fn shared() -> Shared {
-    // Every run of the model leaks this value; loom makes few enough runs.
+    // Every run of the model leaks this value, but loom runs the model few enough times.
     fn leak<T>(value: T) -> &'static T {
         Box::leak(Box::new(value))
     }
@@ -68,7 +68,7 @@ fn a_worker_that_sleeps_sees_every_command() {
     });
 }
 
-/// The worker first takes no commands and sleeps through them, and then takes them.
+/// The worker first sleeps in a way in which commands don't wake it, and takes the commands later.
 #[test]
 fn a_sleeping_worker_sees_a_host_functions_end_and_then_the_commands() {
     let mut model = loom::model::Builder::new();

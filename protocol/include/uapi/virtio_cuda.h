@@ -29,7 +29,7 @@
 #define VIRTIO_CUDA_NUM_QUEUES 3
 
 /* Capabilities: bits of virtio_cuda_config.capabilities. */
-#define VIRTIO_CUDA_CAP_RING (1U << 0) /* stream rings (the fast way) */
+#define VIRTIO_CUDA_CAP_RING (1U << 0) /* stream rings for commands */
 #define VIRTIO_CUDA_CAP_PINNED (1U << 1) /* VIRTIO_CUDA_REGION_PINNED */
 #define VIRTIO_CUDA_CAP_USER (1U << 2) /* VIRTIO_CUDA_REGION_USER */
 #define VIRTIO_CUDA_CAP_QUERY (1U << 3) /* VIRTIO_CUDA_CTRL_QUERY */
@@ -40,9 +40,9 @@ struct virtio_cuda_config {
 	__le16 version_minor;
 	__le32 capabilities;
 	__le32 max_sessions; /* maximum concurrent sessions */
-	__le32 max_regions; /* maximum regions of a session */
-	__le32 max_segments; /* maximum segments of a region */
-	__le64 pinned_max; /* maximum bytes of all regions of a session */
+	__le32 max_regions; /* maximum regions per session */
+	__le32 max_segments; /* maximum segments per region */
+	__le64 pinned_max; /* maximum total bytes of a session's regions */
 	__le32 max_plain; /* maximum bytes of a command in a descriptor chain */
 	__le32 reserved[7];
 };
@@ -62,7 +62,7 @@ struct virtio_cuda_config {
 #define VIRTIO_CUDA_ERR_EXISTS 3 /* the id is in use */
 #define VIRTIO_CUDA_ERR_LIMIT 4 /* a limit of the config space is exceeded */
 #define VIRTIO_CUDA_ERR_NO_WORKER 5 /* the host could not start a worker */
-#define VIRTIO_CUDA_ERR_UNSUPPORTED 6 /* not one of the capabilities */
+#define VIRTIO_CUDA_ERR_UNSUPPORTED 6 /* the device lacks the capability */
 #define VIRTIO_CUDA_ERR_MEMORY 7 /* the host could not map the pages */
 #define VIRTIO_CUDA_ERR_BUSY 8 /* too many requests in flight; try again later */
 
@@ -78,7 +78,7 @@ struct virtio_cuda_resp {
 	__le32 len; /* bytes of reply after this structure */
 };
 
-/* HELLO ends all sessions of earlier epochs. */
+/* Starts a new epoch. All sessions from earlier epochs end. */
 struct virtio_cuda_hello {
 	struct virtio_cuda_hdr hdr;
 	__le64 epoch;
@@ -89,14 +89,14 @@ struct virtio_cuda_hello {
 
 #define VIRTIO_CUDA_ENV_MAX 4096
 
-/* The driver chooses the session's id, which is not 0 and not in use. */
+/* Creates a session. The driver chooses an id that is not 0 and not in use. */
 struct virtio_cuda_session_create {
 	struct virtio_cuda_hdr hdr;
 	__le32 pid; /* the guest process, for the host's logs only */
 	__le32 env_len; /* bytes of "NAME=value\0" strings that follow */
 };
 
-/* Answered when the worker is gone. */
+/* Destroys a session. The device replies when the worker has exited. */
 struct virtio_cuda_session_destroy {
 	struct virtio_cuda_hdr hdr;
 };
@@ -113,18 +113,21 @@ struct virtio_cuda_segment {
 	__le64 len; /* a multiple of 4096 */
 };
 
-/* The driver chooses the region's id, not 0 and not in use in the session. */
+/*
+ * Attaches a region. The driver chooses an id that is not 0 and not in use in
+ * the session.
+ */
 struct virtio_cuda_region_attach {
 	struct virtio_cuda_hdr hdr;
 	__le32 region;
 	__le32 kind; /* VIRTIO_CUDA_REGION_* */
 	__le64 vaddr; /* address in the guest process; 0 for a RING */
 	__le64 len; /* the sum of the segment lengths */
-	__le32 ring_bytes; /* RING: size of the ring, a power of two; otherwise 0 */
+	__le32 ring_bytes; /* ring size for a RING, a power of two; otherwise 0 */
 	__le32 nr_segments; /* number of struct virtio_cuda_segment that follow */
 };
 
-/* Answered when the worker has unmapped the pages. */
+/* Detaches a region. The device replies when the worker has unmapped it. */
 struct virtio_cuda_region_detach {
 	struct virtio_cuda_hdr hdr;
 	__le32 region;
@@ -132,9 +135,10 @@ struct virtio_cuda_region_detach {
 };
 
 /*
- * Queries the VM's GPUs and its use of them, without a session. The
- * reply is struct virtio_cuda_facts, then its GPUs, then its processes, at
- * most VIRTIO_CUDA_QUERY_MAX bytes.
+ * Queries the VM's GPUs and the VM's use of them, without a session. The reply
+ * is a struct virtio_cuda_facts, followed by a struct virtio_cuda_gpu per GPU
+ * and a struct virtio_cuda_process per process and GPU. It is at most
+ * VIRTIO_CUDA_QUERY_MAX bytes long.
  */
 struct virtio_cuda_query {
 	struct virtio_cuda_hdr hdr;
@@ -145,33 +149,33 @@ struct virtio_cuda_query {
 
 struct virtio_cuda_facts {
 	__le32 gpus; /* number of struct virtio_cuda_gpu that follow */
-	__le32 gpu_bytes; /* bytes of each; ignore what exceeds the known length */
+	__le32 gpu_bytes; /* size of each; ignore bytes past the known size */
 	__le32 processes; /* number of struct virtio_cuda_process after them */
-	__le32 process_bytes; /* bytes of each */
+	__le32 process_bytes; /* size of each */
 	__le32 cuda_version; /* result of cuDriverGetVersion, for example 13000 */
 	__le32 reserved;
 	__u8 driver[40]; /* the driver's version, ended by a zero byte */
 };
 
 #define VIRTIO_CUDA_GPU_ECC (1U << 0) /* the memory has error correction */
-/* virtio_cuda_gpu.utilization: unknown. */
+/* Value of virtio_cuda_gpu.utilization if it is unknown. */
 #define VIRTIO_CUDA_UTILIZATION_NONE 0xffffffff
 
 struct virtio_cuda_gpu {
 	__u8 uuid[16];
-	__u8 name[96]; /* ended by a zero byte, like the next */
+	__u8 name[96]; /* ended by a zero byte, as is pci_bus_id */
 	__u8 pci_bus_id[32];
 	__le64 memory_total; /* bytes that the VM may use */
 	__le64 memory_used; /* bytes that the VM uses */
-	__le32 utilization; /* the VM's share of the last second, in 0.01% */
+	__le32 utilization; /* the VM's use of the last second, in 0.01% */
 	__le32 flags; /* VIRTIO_CUDA_GPU_* */
 	__le32 compute_major;
 	__le32 compute_minor;
 	__le32 multiprocessors;
-	__le32 clock_khz; /* the maximum; 0: unknown, like the next */
+	__le32 clock_khz; /* maximum; this and the next are 0 if unknown */
 	__le32 memory_clock_khz;
 	__le32 memory_bus_bits;
-	__le32 pci_device; /* device << 16 | vendor; 0: unknown, like the next */
+	__le32 pci_device; /* device << 16 | vendor; this and the next are 0 if unknown */
 	__le32 pci_subsystem;
 	__le32 reserved[6];
 };
@@ -179,9 +183,9 @@ struct virtio_cuda_gpu {
 struct virtio_cuda_process {
 	__le32 pid; /* as in virtio_cuda_session_create */
 	__le32 session;
-	__le32 gpu; /* its index among the GPUs */
+	__le32 gpu; /* index of the GPU in the reply */
 	__le32 reserved;
-	__le64 memory_used; /* bytes */
+	__le64 memory_used; /* bytes of device memory */
 };
 
 /* ---- Event queue ------------------------------------------------------ */
@@ -190,10 +194,10 @@ struct virtio_cuda_process {
 #define VIRTIO_CUDA_EVENT_ENDED 2
 
 /* The reason why a session ended, in virtio_cuda_event.value. */
-#define VIRTIO_CUDA_ENDED_DESTROYED 1 /* on request */
+#define VIRTIO_CUDA_ENDED_DESTROYED 1 /* the driver destroyed it */
 #define VIRTIO_CUDA_ENDED_PROTOCOL 2 /* the guest broke the protocol */
 #define VIRTIO_CUDA_ENDED_WORKER 3 /* the worker died */
-#define VIRTIO_CUDA_ENDED_HOST 4 /* the host, for another reason */
+#define VIRTIO_CUDA_ENDED_HOST 4 /* the host ended it for another reason */
 
 struct virtio_cuda_event {
 	__le32 type;
@@ -213,22 +217,22 @@ struct virtio_cuda_event {
 #define VIRTIO_CUDA_RING_MIN_BYTES 4096
 #define VIRTIO_CUDA_RING_MAX_BYTES (16 << 20)
 
-#define VIRTIO_CUDA_SLEEPS_ALL 1 /* wake for commands and host functions' ends */
-#define VIRTIO_CUDA_SLEEPS_FULL 2 /* wake only for host functions' ends */
+#define VIRTIO_CUDA_SLEEPS_ALL 1 /* wake for commands and finished host functions */
+#define VIRTIO_CUDA_SLEEPS_FULL 2 /* wake only for finished host functions */
 
-/* First page of a RING region; each writer has its own cache lines. */
+/* First page of a RING region. Guest and worker write to separate cache lines. */
 struct virtio_cuda_ring {
 	/* Written by the guest. */
 	__le64 tail; /* bytes written so far */
 	__le64 pad0[7];
-	__le32 guest_sleeps; /* 1: wake me; the worker sets it back to 0 */
+	__le32 guest_sleeps; /* 1 if a guest thread must be woken; the worker clears it */
 	__le32 pad1[15];
 	/* Written by the worker. */
 	__le64 head; /* bytes read so far */
 	__le64 pad2[7];
-	__le32 host_sleeps; /* VIRTIO_CUDA_SLEEPS_*; the guest sets it back to 0 */
+	__le32 host_sleeps; /* VIRTIO_CUDA_SLEEPS_*, or 0; the guest clears it */
 	__le32 pad3[15];
-	__le32 posted_error; /* first CUresult of a posted call that was not taken yet */
+	__le32 posted_error; /* first error of a posted call that no reply has reported */
 	__le32 pad4[15];
 	__le64 host_func; /* token of the host function that the guest must run */
 	__le64 host_funcs_begun; /* host functions handed out so far */
@@ -238,21 +242,21 @@ struct virtio_cuda_ring {
 	__le64 pad6[7];
 };
 
-/* A command, in the ring or in a descriptor chain; multiples of 8 bytes. */
+/* The header of a command, in the ring or in a descriptor chain. */
 #define VIRTIO_CUDA_CMD_MAX_BYTES (1 << 20)
 #define VIRTIO_CUDA_CMD_WAITED (1U << 0) /* a reply is written */
 
 struct virtio_cuda_cmd {
-	__le32 len; /* bytes, this header included */
+	__le32 len; /* bytes, including this header; a multiple of 8 */
 	__le32 opcode; /* number in the API table */
 	__le32 flags; /* VIRTIO_CUDA_CMD_* */
-	__le32 thread; /* the guest thread */
+	__le32 thread; /* number of the calling guest thread */
 	__le64 ctx; /* the thread's current context, 0 for none */
-	__le32 reply; /* offset in the arena, a multiple of 8 */
-	__le32 reply_len; /* bytes there, struct virtio_cuda_reply included */
+	__le32 reply; /* offset of the reply in the arena, a multiple of 8 */
+	__le32 reply_len; /* room there, including struct virtio_cuda_reply */
 };
 
-/* A reply's state: 0 until the worker writes these bits, last of all. */
+/* Bits of virtio_cuda_reply.state, which the worker writes last. */
 #define VIRTIO_CUDA_REPLY_DONE (1U << 0) /* the reply is complete */
 #define VIRTIO_CUDA_REPLY_OUTPUT (1U << 1) /* kernels have printed */
 
@@ -260,7 +264,7 @@ struct virtio_cuda_reply {
 	__le32 state; /* VIRTIO_CUDA_REPLY_* */
 	__le32 result; /* CUresult */
 	__le32 len; /* bytes of reply after this structure */
-	__le32 posted_error; /* taken from the ring's header */
+	__le32 posted_error; /* moved here from the ring's header */
 };
 
 /* ---- /dev/virtio-cudaN ------------------------------------------------ */
@@ -269,42 +273,46 @@ struct virtio_cuda_reply {
  * An open file is one session of the process that opened it. Other processes
  * that get the file, such as a child after fork(), get EPERM. The session ends
  * when the last reference to the file is closed (mappings are references), when
- * the ring is no longer mapped after it was, or with the process's memory.
+ * the last mapping of the ring is unmapped, or when the process's address space
+ * is torn down.
  *
  * Errors that mean the same everywhere:
  *   EPERM      the caller is not the process that opened the file
- *   ENOTCONN   there was no START
+ *   ENOTCONN   the session has not been started
  *   EPIPE      the session has ended
  *   ENODEV     the device is gone or was suspended: open it again
  *   EINVAL     a size, an address, an id or a reserved field is invalid, or
  *              the device rejected the request as malformed
- *   EDQUOT     a limit of the device, of pages (pinned_max) or of sessions
+ *   EDQUOT     a limit of the device is exceeded, such as pinned_max
  *   ENOMEM     not enough memory, or too fragmented for the device
- *   EINTR      a signal; SIGKILL only, for all but WAIT
+ *   EINTR      a signal arrived; only WAIT ends for signals other than SIGKILL
  *   EAGAIN     too many requests in flight: try again later
  *   EPROTO     the device's reply is invalid
- * START also returns EBUSY if the session has started, and EREMOTEIO if the
- * host could not start a worker. It may be tried again after EDQUOT, EREMOTEIO,
- * EAGAIN and EINVAL. PIN also returns EFAULT for pages that are missing or
- * read-only. PIN, ALLOC and QUERY return EOPNOTSUPP if the device lacks the
- * capability. QUERY needs no START.
+ * START also returns EBUSY if the session has already been started, and
+ * EREMOTEIO if the host could not start a worker. START may be retried after
+ * EDQUOT, EREMOTEIO, EAGAIN and EINVAL. PIN also returns EFAULT for pages that
+ * are missing or read-only. PIN, ALLOC and QUERY return EOPNOTSUPP if the
+ * device lacks the capability. QUERY needs no START.
  *
  * mmap() takes the offset from START or ALLOC and MAP_SHARED, and maps any part
- * of the region. The mapping keeps the pages after RELEASE and after the end of
- * the session. Children do not inherit it.
+ * of the region. A mapping keeps the region's pages allocated, even after
+ * RELEASE or after the session has ended. Children do not inherit mappings.
  */
 
 struct virtio_cuda_ioc_info {
 	struct virtio_cuda_config config; /* out */
 };
 
-/* Creates the session of this open file and its ring (both sizes 0: none). */
+/*
+ * Creates the session of this open file. The session has a ring and an arena
+ * unless ring_bytes and arena_bytes are both 0.
+ */
 struct virtio_cuda_ioc_start {
 	__u64 env; /* in: address of env_len bytes */
 	__u32 env_len; /* in */
 	__u32 ring_bytes; /* in */
 	__u64 arena_bytes; /* in: a multiple of 4096 */
-	__u64 mmap_offset; /* out: header page, ring, arena */
+	__u64 mmap_offset; /* out: to map header page, ring and arena */
 	__u32 session; /* out */
 	__u32 reserved; /* in: 0 */
 };
@@ -337,28 +345,29 @@ struct virtio_cuda_ioc_release {
  * wrap) or has ended. EINTR and ETIMEDOUT leave @seen unchanged.
  */
 struct virtio_cuda_ioc_wait {
-	__u32 seen; /* in: known number of wakes; out: wakes so far */
-	__u32 timeout_ms; /* in: 0 for none; then ETIMEDOUT */
+	__u32 seen; /* in: number of wakes already seen; out: wakes so far */
+	__u32 timeout_ms; /* in: time limit (then ETIMEDOUT), or 0 for none */
 };
 
 /*
- * Sends a command as a descriptor chain and waits for the reply. Command and room
- * are at most max_plain bytes each; the command's length is a multiple of 8.
+ * Sends a command as a descriptor chain and waits for the reply. The command
+ * and the buffer for the reply have at most max_plain bytes each; the command's
+ * length is a multiple of 8.
  */
 struct virtio_cuda_ioc_submit {
 	__u64 cmd; /* in: address of struct virtio_cuda_cmd */
-	__u64 reply; /* in: address of room for struct virtio_cuda_reply */
+	__u64 reply; /* in: address of the buffer for struct virtio_cuda_reply */
 	__u32 cmd_len; /* in */
-	__u32 reply_len; /* in: room; out: bytes written */
+	__u32 reply_len; /* in: size of the buffer; out: bytes written */
 };
 
 /*
- * Queries the VM's GPUs: virtio_cuda_facts and the structures after it. EDQUOT
- * if the reply is longer than the room.
+ * Queries the VM's GPUs. The reply is described at struct virtio_cuda_query.
+ * Fails with EDQUOT if the reply is longer than the buffer.
  */
 struct virtio_cuda_ioc_query {
-	__u64 answer; /* in: address of room */
-	__u32 answer_len; /* in: room, at most QUERY_MAX; out: bytes written */
+	__u64 answer; /* in: address of the buffer */
+	__u32 answer_len; /* in: its size, at most QUERY_MAX; out: bytes written */
 	__u32 reserved; /* in: 0 */
 };
 
