@@ -8,7 +8,7 @@ pub(crate) use crate::state::graph::GRAPHS;
 use crate::state::graph::{Op, Software};
 use crate::state::stream::Stream;
 
-/// Returns the key that identifies a stream in captures.
+/// Returns the key by which [`GRAPHS`] identifies a stream.
 pub(crate) fn key(stream: &Stream) -> Key {
     Key { id: stream.id, of: 0 }
 }

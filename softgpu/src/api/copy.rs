@@ -13,8 +13,9 @@ use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::{Stream, default_stream, lookup};
 
-/// Maximum size of a copy from pageable memory that goes through a temporary buffer, so that the
-/// caller doesn't have to wait. Larger copies make the caller wait.
+/// Maximum size in bytes of a copy from pageable memory for which the data is first saved in a
+/// temporary buffer. The caller doesn't have to wait for such a copy, but must wait for a larger
+/// one.
 const STAGED: usize = 1 << 20;
 
 /// The rows on one side of a copy: the address of the first row, and the distance between rows.
@@ -24,8 +25,8 @@ struct Rows {
     pitch: u64,
 }
 
-/// A copy of one or more rows. Whoever creates it guarantees that the program's host memory is
-/// valid whenever the copy runs.
+/// A copy of one or more rows. The code that creates it guarantees that the program's host memory
+/// is valid whenever the copy runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy {
     to: Rows,
@@ -221,7 +222,7 @@ impl Copy {
     }
 }
 
-/// Returns rows that start at column `x` and row `y` of a pitched area.
+/// Returns rows that start at column `x` and row `y` of a pitched memory area.
 fn rows(
     address: u64,
     (x, y, pitch): (usize, usize, usize),

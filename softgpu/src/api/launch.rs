@@ -29,7 +29,7 @@ use crate::state::stream::{Stream, lookup};
 const OCCUPANCY_FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 /// Maximum number of blocks per multiprocessor for which a cooperative launch is accepted.
 const COOPERATIVE_BLOCKS: u64 = 32;
-/// Size of a cooperative grid's workspace in bytes.
+/// Size of the workspace in device memory that each cooperative grid gets, in bytes.
 const WORKSPACE: u64 = 4096;
 
 /// Maximum number of key-value pairs read from `extra`.

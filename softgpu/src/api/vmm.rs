@@ -271,7 +271,7 @@ entries! {
         let mut references = physical.references.lock().unwrap_or_else(PoisonError::into_inner);
         *references -= 1;
         if *references == 0 {
-            // Existing mappings keep the memory until they are unmapped.
+            // Existing mappings keep the physical memory alive until they are unmapped.
             PHYSICAL.remove(handle as usize);
         }
         Ok(())
@@ -289,7 +289,7 @@ entries! {
         let mut space = lock();
         let free = space.mapped.range(..address.saturating_add(size)).next_back();
         let free = free.is_none_or(|(start, m)| start + m.size <= address);
-        // Mappings always start at offset 0.
+        // CUDA requires that `offset` is 0.
         if size == 0 || !aligned(size) || !aligned(address) || flags != 0 || offset != 0
             || size > physical.size || !space.reserves(address, size) || !free
         {

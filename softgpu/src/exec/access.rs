@@ -95,8 +95,8 @@ impl Warp {
     }
 
     /// Fails if one of the lanes' accesses to global memory isn't allowed or aligned. To save time,
-    /// this first checks the span that contains all accesses, and checks each access only if that
-    /// fails.
+    /// this first checks the span that contains all accesses, and checks each access only if the
+    /// first check fails.
     fn check(
         block: &mut BlockState<'_>,
         addresses: &Lanes,

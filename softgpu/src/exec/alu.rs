@@ -6,7 +6,8 @@ use crate::ptx::ir::{BinFn, UnFn};
 use crate::ptx::types::Ty;
 
 macro_rules! ints {
-    // Expands an operation for every integer type. Results are truncated to the type's width.
+    // Makes one function per integer type for an operation, and selects the one for `$ty`. Results
+    // are truncated to the type's width.
     ($ty:expr, |$a:ident, $b:ident: $t:ident| $e:expr) => {
         match $ty {
             Ty::U16 | Ty::B16 => ints!(@one u16, u16, $t, $a, $b, $e),

@@ -96,8 +96,8 @@ impl Warp {
             Some(slot) => self.regs[group.base + slot as usize][lane] as u32,
             None => 0,
         };
-        // A barrier with a count counts whole warps, even if the block's last warp is only partly
-        // used.
+        // A barrier with a thread count counts 32 threads per warp, even if the block's last warp
+        // has fewer threads.
         let mut arriving = group.mask.count_ones();
         if count != 0 && group.mask == self.initial {
             arriving = 32;

@@ -27,7 +27,7 @@ pub struct Launch {
     pub printf: Arc<Printf>,
     /// The heap for `malloc`.
     pub heap: Arc<Heap>,
-    /// The launch's number in its context.
+    /// The launch's number in its context, which kernels read as `%gridid`.
     pub id: u64,
     /// Number of multiprocessors on the device.
     pub processors: u32,

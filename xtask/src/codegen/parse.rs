@@ -248,7 +248,7 @@ fn own_param(table: &Table, text: &str) -> Result<Param, String> {
     }
 }
 
-/// Parses a type.
+/// Parses the type of a parameter or member.
 fn parse_type(table: &Table, text: &str) -> Result<Type, String> {
     if let Some((element, length)) = text.strip_suffix(']').and_then(|text| text.split_once('[')) {
         let element = parse_type(table, element)?;

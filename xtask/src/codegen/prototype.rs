@@ -16,7 +16,7 @@ pub fn same_types(a: &str, b: &str) -> bool {
     types(a) == types(b)
 }
 
-/// Parses a direction.
+/// Parses a parameter's direction, such as `in`.
 pub fn direction(word: &str) -> Option<Direction> {
     Some(match word {
         "in" => Direction::In,

@@ -237,7 +237,7 @@ fn lookup(kind: &str) -> String {
 }
 
 /// Generates an assertion that an array is as large as the structure or union that CUDA expects at
-/// its address.
+/// the array's address.
 fn same_size(code: &mut String, param: &Param, array: &str) {
     let pointee = param.c_type.trim_start_matches("*mut ").trim_start_matches("*const ");
     if pointee != "c_char" {

@@ -21,7 +21,8 @@ pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
 }
 
-/// Like [`resolve`], but returns `None` if the first segment isn't a name in this crate.
+/// Does the same as [`resolve`], but returns `None` if the first segment isn't a name in this
+/// crate.
 fn resolve_path(
     krate: &Crate,
     from: ModuleId,
