@@ -14,13 +14,14 @@ use super::waker::Waker;
 use host_ipc::frames::{self, Incoming};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 
-/// The largest body of a SUBMIT message. The device already enforces the smaller limit max_plain;
-/// this one only guards against bugs.
+/// The largest arguments of a SUBMIT request, in bytes. The device already enforces a smaller
+/// limit, max_plain; this one only guards against bugs.
 const MAX_BODY: usize = 1 << 30;
 
-/// A task for the ring reader.
+/// A task that a message from the device process gives to the ring reader.
 pub(super) enum Task {
-    /// Map a region. Each piece names its file.
+    /// Map a region of guest memory and reply to the device process. Each piece of the region
+    /// contains its file.
     Attach {
         request: u64,
         region: u32,
@@ -29,14 +30,14 @@ pub(super) enum Task {
         ring_bytes: u32,
         pieces: Vec<(Arc<OwnedFd>, u64, u64)>,
     },
-    /// Unmap a region.
+    /// Unmap a region of guest memory and reply to the device process.
     Detach { request: u64, region: u32 },
-    /// Execute a command that was sent in a SUBMIT request instead of the ring.
+    /// Execute a command that the guest sent in a SUBMIT request instead of through the ring.
     Submit { request: u64, room: usize, cmd: Cmd, args: Vec<u8> },
 }
 
 impl Task {
-    /// Maps the pieces of the region that is being attached.
+    /// Maps the pieces of a region of guest memory, and adds the region to `regions`.
     pub(super) fn map(
         regions: &Regions,
         region: u32,
@@ -59,12 +60,12 @@ pub(super) struct Device {
 }
 
 impl Device {
-    /// Replies to an attach or detach request.
+    /// Replies to a request to attach or detach a region.
     pub(super) fn done(&self, request: u64, status: u32) {
         self.send(&WorkerToDevice::Done { request, status }, &[]);
     }
 
-    /// Reports that the guest process violated the protocol. The caller then ends the worker.
+    /// Reports that the guest process violated the protocol. The caller must then end the worker.
     pub(super) fn broken(&self, reason: String) {
         self.send(&WorkerToDevice::Broken { reason }, &[]);
     }

@@ -12,10 +12,10 @@ pub enum WorkerError {
     /// Communication with the broker failed.
     #[error("cannot communicate with the broker: {0}")]
     Broker(std::io::Error),
-    /// The broker sent a message other than an assignment.
+    /// The broker sent something other than the assignment of a session.
     #[error("the broker sent no assignment")]
     NoAssignment,
-    /// The worker can't serve a session, for a reason that it has also sent to the broker.
+    /// The worker can't serve a session. It has also sent this reason to the broker.
     #[error("{0}")]
     Useless(String),
 }

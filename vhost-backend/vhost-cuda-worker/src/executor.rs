@@ -29,12 +29,12 @@ use super::region::{Region, Regions};
 use super::reply::ReplyTo;
 use super::waker::Waker;
 
-/// A command that was copied out of guest memory.
+/// A command from the guest, copied out of guest memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Command<'a> {
-    /// The call's number in the API table.
+    /// The opcode: the call's number in the API table.
     pub opcode: u32,
-    /// The number of the guest thread.
+    /// The guest's number for the thread that made the call.
     pub thread: u32,
     /// The guest's id of the thread's current context, or 0 for none.
     pub ctx: ContextId,
@@ -42,66 +42,70 @@ pub struct Command<'a> {
     pub args: &'a [u8],
 }
 
-/// When [`Executor::poll`] must be called again.
+/// The time at which the reader must call [`Executor::poll`] again.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Pending {
-    /// Nothing is outstanding: call it after the next command or [`Waker::wake`].
+    /// No time is set, because nothing is outstanding. Poll after the next command or
+    /// [`Waker::wake`].
     Nothing,
-    /// Something will complete very soon: call it again without sleeping.
+    /// Immediately, without sleeping, because outstanding work will finish very soon.
     Soon,
-    /// Something is outstanding: sleep at most this long.
+    /// After sleeping at most this long, because work is outstanding.
     Within(Duration),
 }
 
-/// Executes the commands of one session.
+/// Executes the commands of one session, by the rules in the module documentation.
 pub trait Executor {
-    /// Executes a command, or starts executing it, by the rules above.
+    /// Executes a command, or starts to execute it, and replies through `reply`.
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo);
 
     /// Checks all outstanding work. The reader calls this between commands, after [`Waker::wake`],
-    /// and at the time given by the last returned [`Pending`].
+    /// and when the previous call's [`Pending`] requests it.
     fn poll(&mut self) -> Pending {
         Pending::Nothing
     }
 
-    /// Returns the token of the next host function for the guest to run. The reader doesn't call
-    /// this while the guest is running one.
+    /// Returns the token that identifies the next host function for the guest to run, if there is
+    /// one. The reader doesn't call this while the guest is running one.
     fn next_host_func(&mut self) -> Option<u64> {
         None
     }
 
-    /// Called when the guest has finished the host function that `next_host_func` returned last.
+    /// Records that the guest has finished the host function last returned by `next_host_func`.
     fn host_func_ended(&mut self) {}
 
-    /// Returns whether so many commands are held that the reader must stop taking more.
+    /// Returns whether the executor is holding so many commands that the reader must take no more
+    /// from the ring.
     fn is_full(&self) -> bool {
         false
     }
 
-    /// Returns the error for all further calls if the scheduler has ended the session, or else 0.
+    /// Returns the CUresult for all further calls if the scheduler has ended the session, or else
+    /// 0.
     fn verdict(&self) -> u32 {
         0
     }
 
-    /// Called when the guest's driver has attached a region, which is already in
-    /// [`Session::regions`]. For a RING region, `arena` is the offset of the arena in the region.
+    /// Called after a region of guest memory was attached and added to [`Session::regions`]. For a
+    /// RING region, `arena` is the offset of the arena in the region.
     fn region_attached(&mut self, _region: &Arc<Region>, _arena: usize) {}
 
-    /// Called when the guest's driver wants a region's pages back; the region is no longer in
-    /// [`Session::regions`]. When the last `Arc` is dropped, the pages are unmapped, and the
-    /// guest's request completes. The executor must first unregister the pages from the GPU and
-    /// wait for everything that still uses them.
+    /// Called when the guest's driver wants a region's pages back. The region is no longer in
+    /// [`Session::regions`]. The executor must unregister the pages from the GPU and wait for
+    /// everything that still uses them, and then drop the `Arc`. When the last `Arc` is dropped,
+    /// the pages are unmapped, and the guest's request completes.
     fn region_detaching(&mut self, _region: Arc<Region>) {}
 }
 
-/// The driver library in a warm worker: loaded, initialized, and with a primary context.
+/// A driver library in a worker that waits for a session. It is loaded and initialized, and has a
+/// primary context.
 pub trait Engine: Send {
     /// Starts a session with the library. Called once, after the worker has switched to the VM's
     /// user.
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError>;
 }
 
-/// An error in preparing a driver library.
+/// An error in preparing the driver library.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// dlopen failed.
@@ -112,22 +116,22 @@ pub enum EngineError {
         /// The error message of the dynamic loader.
         reason: String,
     },
-    /// A driver call that the worker depends on failed.
+    /// A driver call that the worker can't do without has failed.
     #[error("{call} of {path} failed with CUresult {result}")]
     Call {
         /// The library's path.
         path: String,
-        /// The name of the entry point.
+        /// The name of the driver function.
         call: &'static str,
-        /// The CUresult that it returned.
+        /// The CUresult of the call.
         result: u32,
     },
-    /// An entry point that the worker depends on is missing.
+    /// The driver library doesn't have a function that the worker needs.
     #[error("the driver library {path} lacks {symbol}")]
     Missing {
         /// The library's path.
         path: String,
-        /// The name of the entry point.
+        /// The name of the missing function.
         symbol: &'static str,
     },
     /// Kernels could read and write all memory of this process.
@@ -147,7 +151,7 @@ pub enum EngineError {
     Window {
         /// The library's path.
         path: String,
-        /// The address of the range that the driver reserved instead.
+        /// The start of the range that the driver reserved instead.
         at: u64,
     },
     /// The context doesn't fit into the VM's memory.max.
@@ -158,35 +162,36 @@ pub enum EngineError {
     },
 }
 
-/// The resources of a session, for its executor. Clones can be moved into jobs on other threads.
+/// Everything that an executor needs for a session. Clones can be moved to other threads.
 #[derive(Clone)]
 pub struct Session {
-    /// The names of the VM and the session, for log messages.
+    /// The names of the VM and of the session, for log messages.
     pub label: String,
-    /// The id of the guest process, for log messages.
+    /// The process id of the guest process in the guest, for log messages.
     pub pid: u32,
-    /// The guest process's environment variables that the host allows.
+    /// Those of the guest process's environment variables that the host lets through.
     pub env: Vec<(String, String)>,
-    /// The VM's account of device memory.
+    /// The VM's accounts of device memory, one per GPU.
     pub ledger: Ledger,
-    /// The size of a context in bytes, indexed by device. It is unknown for devices past the end of
-    /// the list.
+    /// The device memory that a context takes, in bytes, indexed by device. For devices past the
+    /// end of the list, the size is unknown.
     pub context_bytes: Arc<[u64]>,
-    /// Whether the context that the worker created before it was assigned is charged to the VM. If
-    /// not, the VM's quota has no room for it, and it must be destroyed.
+    /// Whether the VM has been charged for the context that the worker created before it was
+    /// assigned to the VM. If not, the VM's quota has no room for that context, and the worker must
+    /// destroy it.
     pub context_charged: bool,
-    /// The guest memory attached to the session.
+    /// The regions of guest memory that are attached to the session.
     pub regions: Regions,
-    /// Threads for calls that block.
+    /// The threads that run blocking calls.
     pub mirrors: Mirrors,
     /// Makes the ring reader call [`Executor::poll`].
     pub waker: Waker,
-    /// The worker's end of the scheduler's gate.
+    /// The worker's access to the memory that it shares with the scheduler.
     pub gate: GateEnd,
 }
 
 impl Session {
-    /// Returns the size of a context on a device in bytes, or 0 if unknown.
+    /// Returns the device memory that a context takes on this device in bytes, or 0 if unknown.
     pub fn context_bytes(&self, device: i32) -> u64 {
         self.context_bytes.get(device as usize).copied().unwrap_or(0)
     }

@@ -1,10 +1,10 @@
-//! The system call filter of a worker that serves a session. It prevents the worker from leaving
-//! processes behind.
+//! The system call filter for a worker that serves a session. It prevents the worker from creating
+//! processes.
 //!
-//! The broker knows workers by their process ids. A child process of a worker could outlive its
-//! session, its VM and the broker, and its use of the GPU would be charged to nobody. All other
-//! system calls stay allowed, because NVIDIA's driver needs many of them, and the set may change
-//! with its version.
+//! The broker knows workers by their process ids. A worker's child process could outlive the
+//! session, the VM and the broker, and its use of the GPU would be charged to no VM. Other system
+//! calls stay allowed, because NVIDIA's driver needs many of them, and the set may change with the
+//! driver's version.
 
 use std::collections::BTreeMap;
 
@@ -13,8 +13,8 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// Calls that fail with EPERM whatever their arguments: those that start processes or programs, and
-/// those that access other processes.
+/// System calls that fail with EPERM whatever their arguments. They start programs or processes, or
+/// access other processes.
 const REFUSED: [libc::c_long; 12] = [
     libc::SYS_fork,
     libc::SYS_vfork,
@@ -23,7 +23,7 @@ const REFUSED: [libc::c_long; 12] = [
     libc::SYS_ptrace,
     libc::SYS_process_vm_readv,
     libc::SYS_process_vm_writev,
-    // In the x32 ABI, the last five calls have these numbers.
+    // The numbers of the last five calls above in the x32 ABI.
     520,
     521,
     539,
@@ -31,13 +31,13 @@ const REFUSED: [libc::c_long; 12] = [
     545,
 ];
 
-/// The bit that marks a system call of the x32 ABI (x86-64 with 32-bit pointers), which a filter
-/// sees as x86-64. The kernel may or may not support that ABI.
+/// The bit that marks a system call of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such
+/// calls have the x86-64 architecture. Not all kernels support that ABI.
 const X32: libc::c_long = 0x4000_0000;
 
-/// Installs the filter on all threads of this process, permanently. The process can still start
-/// threads. If the host doesn't support such filters, this logs a warning and the worker continues
-/// without one.
+/// Installs the filter permanently on all threads of this process. The process can still start
+/// threads. If the host doesn't support such filters, this logs a warning, and the worker continues
+/// without the filter.
 pub(super) fn refuse_descendants() {
     if let Err(error) = install() {
         tracing::warn!(
@@ -47,8 +47,8 @@ pub(super) fn refuse_descendants() {
 }
 
 fn install() -> Result<(), Error> {
-    // All calls that a filter refuses get the same error, so two errors need two filters. If only
-    // one of the filters is installed, programs still work.
+    // Within one filter, all refused calls fail with the same error, so two errors need two
+    // filters. If only the first can be installed, programs still work.
     for filter in [refused()?, unknown()?] {
         seccompiler::apply_filter_all_threads(&filter)?;
     }
@@ -67,21 +67,22 @@ fn refused() -> Result<BpfProgram, BackendError> {
     program(rules, libc::EPERM)
 }
 
-/// Returns the filter that refuses clone3 with ENOSYS, because its flags are in memory, where a
-/// filter can't read them. The C library then falls back to clone.
+/// Returns the filter that makes clone3 fail with ENOSYS, after which the C library uses clone
+/// instead. Calls of clone3 can't be examined, because their flags are in memory, which a filter
+/// can't read.
 fn unknown() -> Result<BpfProgram, BackendError> {
     program(vec![(libc::SYS_clone3, Vec::new())], libc::ENOSYS)
 }
 
-/// Returns a rule for the first argument. It compares 32 bits, as the kernel does for these
-/// arguments.
+/// Returns a rule that applies if a call's first argument satisfies this comparison with `value`.
+/// Only 32 bits are compared, as in the kernel.
 fn first_argument(is: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
     SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Dword, is, value)?])
 }
 
-/// Builds the filter that fails these calls with `errno` and allows all others. A system call of
-/// the 32-bit ABI, in which the same numbers mean other calls, kills the process: seccompiler
-/// checks that before the rules.
+/// Builds a filter in which the calls in `rules` fail with `errno` and all others are allowed. A
+/// call of the 32-bit ABI, in which numbers have other meanings, kills the process: seccompiler
+/// adds that check before the rules.
 fn program(
     rules: Vec<(libc::c_long, Vec<SeccompRule>)>,
     errno: libc::c_int,
@@ -104,8 +105,8 @@ mod tests {
 
     const MARK: &str = "VIRTIO_CUDA_TEST_FILTERED";
 
-    /// Runs a test of this module again in a separate process, because the filter can't be removed
-    /// from a process. Returns `None` in that process.
+    /// Runs a test of this module in a child process, because a filter can't be removed from a
+    /// process. Returns `None` in the child, and the child's output in the parent.
     fn in_its_own_process(test: &str) -> Option<Output> {
         if std::env::var_os(MARK).is_some() {
             return None;
@@ -121,7 +122,7 @@ mod tests {
         Some(output)
     }
 
-    /// Makes a system call with these arguments, followed by zeros, and returns its error.
+    /// Makes a system call with these arguments, padded with zeros, and returns its error.
     fn errno<const N: usize>(call: libc::c_long, arguments: [usize; N]) -> i32 {
         let mut all = [0; 6];
         all[..N].copy_from_slice(&arguments);
@@ -130,8 +131,8 @@ mod tests {
         let result = unsafe { libc::syscall(call, a, b, c, d, e, f) };
         let starts = [libc::SYS_fork, libc::SYS_vfork, libc::SYS_clone].contains(&(call & !X32));
         if result == 0 && starts {
-            // This is the child process of a call that was not refused. It must not continue the
-            // test.
+            // If a call that should be refused created a child process, the child gets here, and
+            // must not continue the test.
             // SAFETY: _exit takes no pointers, and the process ends here.
             unsafe { libc::_exit(1) }
         }
@@ -148,7 +149,7 @@ mod tests {
         {
             return assert!(output.status.success(), "{output:?}");
         }
-        // A thread that exists before the filter is installed, as threads of the driver library do.
+        // Start a thread before the filter is installed, as the driver library does.
         let (go, wait) = channel::<()>();
         let before = std::thread::spawn(move || {
             wait.recv().unwrap();
@@ -198,7 +199,7 @@ mod tests {
             }
             return;
         };
-        // On a kernel without that ABI, the instruction faults.
+        // On a kernel without the 32-bit ABI, the instruction faults instead.
         let signal = output.status.signal();
         assert!(matches!(signal, Some(libc::SIGSYS | libc::SIGSEGV)), "{output:?}");
     }

@@ -1,8 +1,9 @@
-//! The worker's own namespaces.
+//! Moves the worker into its own namespaces.
 
-/// Leaves the host's network, IPC, host name and mount namespaces, before anything is loaded. If
-/// the host doesn't allow that (an unprivileged broker, a container), this logs a warning and the
-/// worker continues: its separate user, its limits and no_new_privs still protect the host.
+/// Leaves the host's network, IPC, host name and mount namespaces, before any library is loaded. If
+/// the host doesn't allow that (for an unprivileged broker or in a container), this logs a warning
+/// and the worker continues. Its separate user, its resource limits and no_new_privs still protect
+/// the host.
 pub(super) fn leave_namespaces() {
     let spaces = [
         (libc::CLONE_NEWNET, "network"),
@@ -21,7 +22,7 @@ pub(super) fn leave_namespaces() {
     }
 }
 
-/// Makes this process's mounts and unmounts invisible in other mount namespaces.
+/// Prevents this process's mounts and unmounts from propagating to other mount namespaces.
 fn keep_mounts_to_myself() {
     let flags = libc::MS_REC | libc::MS_PRIVATE;
     // SAFETY: the target is a C string, and the other pointers may be null when only the

@@ -1,4 +1,4 @@
-//! The worker's access to the VM's account of device memory, which the broker keeps.
+//! The worker's access to the VM's accounts of device memory, which the broker keeps.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
@@ -6,20 +6,20 @@ use std::sync::{Arc, Mutex};
 use host_ipc::messages::{Charge, ToBroker, ToWorker};
 use host_ipc::seqpacket;
 
-/// The error for a reservation that doesn't fit into the VM's quota.
+/// The error when a reservation doesn't fit into the VM's quota.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{bytes} more bytes would exceed the VM's memory.max or memory.session_max")]
 pub struct OutOfMemory {
-    /// The bytes that were requested.
+    /// The number of bytes that didn't fit.
     pub bytes: u64,
 }
 
-/// The current state of a GPU's account, as the guest sees it.
+/// The state of a VM's account for one GPU, as the guest sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes of `max` that are in use.
+    /// Bytes in use, at most `max`.
     pub used: u64,
-    /// memory.max or memory.session_max, whichever is smaller.
+    /// The smaller of memory.max and memory.session_max, in bytes.
     pub max: u64,
 }
 
@@ -31,7 +31,8 @@ pub struct Usage {
 /// reservations once it has reaped the process.
 #[derive(Clone)]
 pub struct Ledger {
-    /// The lock ensures that each request gets its reply before the next request is sent.
+    /// The socket to the broker. It stays locked until the reply has arrived, so that requests and
+    /// replies can't be mixed up.
     socket: Arc<Mutex<OwnedFd>>,
 }
 
@@ -40,7 +41,7 @@ impl Ledger {
         Self { socket }
     }
 
-    /// Reserves all of `bytes`, or fails. Takes about 10 us.
+    /// Reserves `bytes` on a device, or fails and reserves nothing. Takes about 10 us.
     pub fn reserve(&self, device: i32, bytes: u64, kind: Charge) -> Result<(), OutOfMemory> {
         match self.ask(&ToBroker::Reserve { device: device as u32, bytes, kind }) {
             ToWorker::Granted => Ok(()),
@@ -48,13 +49,14 @@ impl Ledger {
         }
     }
 
-    /// Releases `bytes` that this worker has reserved on the same device and for the same kind. The
-    /// broker ends a worker that releases more than it has reserved.
+    /// Releases `bytes` that this worker has reserved on the same device for the same kind of
+    /// charge. The broker ends a worker that releases more than it has reserved.
     pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
         self.ask(&ToBroker::Release { device: device as u32, bytes, kind });
     }
 
-    /// Returns the current state of the account, for cuMemGetInfo and cuDeviceTotalMem.
+    /// Returns the current state of the VM's account for a device. The guest sees it in the results
+    /// of cuMemGetInfo and cuDeviceTotalMem.
     pub fn usage(&self, device: i32) -> Usage {
         match self.ask(&ToBroker::Query { device: device as u32 }) {
             ToWorker::Usage { used, max } => Usage { used, max },
@@ -62,8 +64,8 @@ impl Ledger {
         }
     }
 
-    /// Sends a request and waits for the reply. If the broker is gone or its reply is invalid,
-    /// memory can't be accounted for any more, so the worker ends.
+    /// Sends a request to the broker and waits for the reply. If the broker is gone or its reply is
+    /// invalid, ends the worker, because it can't account for memory any more.
     fn ask(&self, question: &ToBroker) -> ToWorker {
         let socket = self.socket.lock().unwrap_or_else(|error| error.into_inner());
         let answer = seqpacket::send(&*socket, question, &[])

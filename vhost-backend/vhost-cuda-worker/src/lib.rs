@@ -1,24 +1,24 @@
-//! The worker: a process that executes one session and is never reused.
+//! The worker is a process that executes the calls of one session and then exits.
 //!
 //! | module | contents |
 //! |---|---|
-//! | `serve`, `error`, `end` | a worker's life, its error, and its end |
-//! | `executor` | the interface that the CUDA side implements |
-//! | `reply` | delivers replies |
+//! | `serve`, `error`, `end` | the worker's main function, its errors, and exiting |
+//! | `executor` | the interface between the transport and the CUDA calls |
+//! | `reply` | sending replies to the guest |
 //! | `region` | guest memory, mapped into this process |
 //! | `mirror` | threads for calls that block |
 //! | `ledger` | the VM's account of device memory |
-//! | `waker` | waking the ring reader |
-//! | `reader` | the ring reader's loop |
+//! | `waker` | waking the thread that reads the ring |
+//! | `reader` | the thread that reads commands from the ring |
 //! | `control` | messages from the device process |
-//! | `isolate` | the worker's own namespaces |
-//! | `filter` | system calls that the worker may not make |
-//! | `probe` | testing a driver library |
-//! | `driver` | the driver library: dlopen, one symbol at a time |
-//! | `calls` | handle tables and the body of each call |
+//! | `isolate` | moving into separate namespaces |
+//! | `filter` | the system calls that are refused |
+//! | `probe` | testing a driver library before any VM uses it |
+//! | `driver` | loading the driver library, and the functions that the worker calls |
+//! | `calls` | the CUDA calls and their state |
 //!
-//! A worker parses what a guest sends, so it is trusted no more than the guest: it has access to
-//! nothing that the VM may not have.
+//! A worker parses data from a guest and could be taken over by it, so it is trusted as little as
+//! the guest: it has access only to things that the VM may have.
 
 pub mod calls;
 mod control;

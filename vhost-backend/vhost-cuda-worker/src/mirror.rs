@@ -1,23 +1,23 @@
-//! Threads for blocking calls. Each guest thread that makes such calls has its own.
+//! Mirrors: the worker's threads for blocking calls, one per guest thread that makes such calls.
 //!
-//! All blocking calls from a guest thread run in order on one thread of the worker, its *mirror*.
-//! CUDA's per-thread state, such as the capture mode, is therefore also kept per guest thread.
+//! All blocking calls from a guest thread run in order on the same mirror. Therefore CUDA's
+//! per-thread state, such as the capture mode, is also kept per guest thread.
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 
-/// The largest number of threads for blocking calls in one session.
+/// The maximum number of mirrors for guest threads in one session.
 pub const MAX_MIRRORS: usize = 128;
 
-/// The largest number of jobs for guests' calls that may wait at once. A guest thread that waits
-/// for its replies has only one. Only a guest that doesn't wait can have this many, and each job
-/// may hold a command of maximum size.
+/// The maximum number of unfinished jobs for guests' calls on all mirrors together. A guest thread
+/// that waits for its replies has one job at a time, so a guest reaches this only if it doesn't
+/// wait. Each job may hold a command of maximum size.
 pub const MAX_JOBS: usize = 512;
 
-/// The keys of two mirrors that belong to no guest thread. The first is for the worker's own tasks,
-/// the second for jobs that don't fit on the guest threads' mirrors. Jobs on the first may wait for
-/// jobs on the second, but not the reverse.
+/// The keys of two mirrors that belong to no guest thread. `OWN` is for the worker's own tasks,
+/// `SPILLED` for jobs for which no guest thread's mirror is available. Jobs on the first may wait
+/// for jobs on the second, but not the reverse.
 const OWN: u64 = 1 << 32;
 const SPILLED: u64 = OWN + 1;
 
@@ -31,18 +31,18 @@ pub struct Mirrors {
 
 struct Mirror {
     jobs: mpsc::Sender<Job>,
-    /// The number of jobs that were sent and haven't finished.
+    /// The number of jobs that were sent to the mirror and haven't finished.
     pending: Arc<AtomicUsize>,
 }
 
-/// All mirror threads are busy, and the session can't have more.
+/// The error when a session has too many mirrors or jobs to accept another one.
 #[derive(Debug, thiserror::Error)]
 #[error("the session already has {MAX_MIRRORS} threads or {MAX_JOBS} calls in blocking calls")]
 pub struct MirrorsFull;
 
 impl Mirrors {
-    /// Runs `job` on the mirror of a guest thread, after its earlier jobs. If the session has too
-    /// many threads or jobs, the job is dropped together with the `ReplyTo` in it.
+    /// Runs `job` on the mirror of a guest thread, after that thread's earlier jobs. If the session
+    /// has too many mirrors or jobs, fails and drops the job, including any `ReplyTo` in it.
     pub fn run(&self, thread: u32, job: impl FnOnce() + Send + 'static) -> Result<(), MirrorsFull> {
         let mut threads = self.lock();
         let waiting: usize = threads.values().map(Mirror::waiting).sum();
@@ -52,8 +52,8 @@ impl Mirrors {
         send(&mut threads, thread.into(), Box::new(job)).map_err(|_| MirrorsFull)
     }
 
-    /// Like [`Mirrors::run`], but never drops the job. If the guest keeps all its threads busy, the
-    /// job runs on a thread that guests can't use.
+    /// Like [`Mirrors::run`], but never drops the job. If the guest thread can't get a mirror, or
+    /// `thread` is `None`, the job runs on a thread reserved for the worker.
     pub fn run_always(&self, thread: Option<u32>, job: impl FnOnce() + Send + 'static) {
         let mut threads = self.lock();
         let job: Job = Box::new(job);
@@ -72,7 +72,8 @@ impl Mirrors {
     }
 }
 
-/// Sends a job to a mirror, and starts that mirror if necessary. Returns the job if it can't.
+/// Sends a job to a mirror, and starts that mirror if necessary. If the mirror can't be started,
+/// returns the job.
 fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Job> {
     if !threads.contains_key(&key) {
         let of_guest = threads.keys().filter(|key| **key < OWN).count();
@@ -86,7 +87,7 @@ fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Jo
     }
     let mirror = &threads[&key];
     mirror.pending.fetch_add(1, Ordering::AcqRel);
-    // The receiver still exists, because the mirror's thread ends only when the sender is dropped.
+    // This doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
     mirror.jobs.send(job).map_err(|refused| refused.0)
 }
 
@@ -113,7 +114,8 @@ impl Mirror {
 mod tests {
     use super::*;
 
-    /// Adds a job that waits until the sender is dropped.
+    /// Adds a job that waits until the sender of `until` is dropped. Returns whether it was
+    /// accepted.
     fn block(mirrors: &Mirrors, thread: u32, until: &Arc<Mutex<mpsc::Receiver<()>>>) -> bool {
         let until = until.clone();
         let wait = move || until.lock().unwrap().recv().unwrap_or_default();

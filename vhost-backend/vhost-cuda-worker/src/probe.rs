@@ -1,4 +1,4 @@
-//! Probes a driver library before any VM depends on it, and lists its GPUs.
+//! Tests a driver library before any VM uses it, and lists its GPUs.
 
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
@@ -12,8 +12,8 @@ use host_ipc::gpu::{self, GpuFacts, Probed};
 const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
     CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
 
-/// Loads and initializes a library and reads the properties of its GPUs. Unless allowed, it refuses
-/// a library whose kernels can access all memory of their process.
+/// Loads and initializes a driver library, and reads the properties of its GPUs. Unless
+/// `allow_pageable_memory_access` is set, fails if kernels can access all memory of their process.
 pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probed, EngineError> {
     let driver = Driver::open(library)?;
     let path = || driver.library().path().to_owned();
@@ -89,8 +89,8 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
     })
 }
 
-/// Returns whether kernels of a device can access all memory of their process. A driver that
-/// doesn't know this attribute is too old to support such access.
+/// Returns whether kernels on a device can access all memory of their process. A driver that
+/// doesn't know the attribute is too old to support that.
 fn reaches_host(driver: &Driver, device: i32) -> bool {
     let mut value = 0;
     // SAFETY: the pointer is to a local variable.
@@ -98,7 +98,7 @@ fn reaches_host(driver: &Driver, device: i32) -> bool {
     known.is_ok() && value != 0
 }
 
-/// Returns the path of the library that contains a symbol.
+/// Returns the path of the library that contains the code at this address.
 fn loaded_from(symbol: *mut c_void) -> Option<String> {
     let mut info = std::mem::MaybeUninit::<libc::Dl_info>::zeroed();
     // SAFETY: `info` is writable; on success its file name is a C string that lives as long as the

@@ -1,4 +1,5 @@
-//! The ring reader, the thread that reads all commands. It never blocks in a command.
+//! The ring reader: the thread that reads commands from the ring. It must never block while
+//! executing one.
 
 use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
@@ -15,27 +16,29 @@ use super::executor::{Command, Executor, Pending, Session};
 use super::region::RegionKind;
 use super::reply::{PostedError, ReplyTo, RingRegion};
 
-/// The number of commands that the reader takes before it does anything else.
+/// The maximum number of commands that the reader executes before it also checks everything else.
 const BATCH: usize = 64;
-/// The spinning time is never reduced below this, since a shorter spin could never succeed.
+/// The minimum time to spin before sleeping, because a command can't arrive within a shorter time.
 const MIN_SPIN: Duration = Duration::from_micros(4);
 
-/// The state of the reader's loop.
+/// The state of the ring reader.
 pub(super) struct Reader {
     session: Session,
     executor: Box<dyn Executor>,
     device: Device,
     mailbox: mpsc::Receiver<Task>,
     wake: Arc<OwnedFd>,
-    /// The consumer side of the ring, and the region that keeps the ring's pages mapped.
+    /// The ring as its consumer sees it, and the region that contains the ring and keeps its pages
+    /// mapped.
     ring: Option<(HostRing, Arc<RingRegion>)>,
     had_ring: bool,
     posted: Arc<PostedError>,
-    /// The maximum time to spin. `spin` is the adapted current value.
+    /// The maximum time to spin before sleeping. `spin` is the current time, adapted to how soon
+    /// commands arrive.
     max_spin: Duration,
     spin: Duration,
     args: Vec<u8>,
-    /// Whether the error that ends the session has been reported to the guest.
+    /// Whether the guest can already see the error with which the scheduler has ended the session.
     condemned: bool,
 }
 
@@ -80,7 +83,7 @@ impl Reader {
             let pending = self.executor.poll();
             if !self.condemned && self.executor.verdict() != 0 {
                 self.condemned = true;
-                // A guest that isn't waiting for a call sees the error in the ring's header.
+                // A guest that isn't waiting for a reply can see the error in the ring's header.
                 self.posted.end_with(self.executor.verdict());
             }
             if worked {
@@ -98,13 +101,13 @@ impl Reader {
             let timeout = match pending {
                 Pending::Nothing => None,
                 Pending::Soon => {
-                    // The outstanding work may need this processor to complete.
+                    // Let other threads run on this processor; the outstanding work may need one.
                     std::thread::yield_now();
                     continue;
                 }
                 Pending::Within(timeout) => Some(timeout),
             };
-            // No command arrived while spinning, so spin less next time.
+            // No command arrived while spinning, so spin for a shorter time before the next sleep.
             self.spin = (self.spin / 2).max(MIN_SPIN.min(self.max_spin));
             if self.sleep(timeout) {
                 idle_since = None;
@@ -112,12 +115,12 @@ impl Reader {
         }
     }
 
-    /// Sleeps according to the ring's protocol. Returns `false` without sleeping if something
+    /// Sleeps as the ring's protocol requires. Returns `false` without sleeping if a command
     /// arrived at the last moment.
     fn sleep(&mut self, timeout: Option<Duration>) -> bool {
         if let Some((ring, _)) = &self.ring {
-            // While too many commands are held, the reader takes no commands from the ring, so the
-            // guest needn't ring the doorbell for new ones.
+            // While the executor is full, the reader takes no commands from the ring, so the guest
+            // needn't wake the reader for new ones.
             let sleeps = match self.executor.is_full() {
                 true => ring.begin_full_sleep(),
                 false => ring.begin_sleep(),
@@ -133,8 +136,8 @@ impl Reader {
         true
     }
 
-    /// Handles the end of a host function and hands out the next one. Returns whether it did
-    /// anything.
+    /// If the guest has finished a host function, tells the executor. Then gives the guest the next
+    /// one, if any. Returns whether either happened.
     fn turn_host_funcs(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let ended = ring.host_funcs.take_end();
@@ -150,7 +153,7 @@ impl Reader {
         true
     }
 
-    /// Executes commands from the ring, up to one batch. Returns whether there were any.
+    /// Executes commands from the ring, at most [`BATCH`]. Returns whether there were any.
     fn take_commands(&mut self) -> bool {
         let Some((ring, region)) = &mut self.ring else { return false };
         let mut count = 0;
@@ -178,7 +181,7 @@ impl Reader {
         }
         self.session.gate.page.worker.ring_depth.store(ring.depth(), Ordering::Relaxed);
         if count > 0 {
-            // The head has moved, so a guest that waits for room can continue.
+            // The ring has room again, so wake a guest that waits for room.
             region.wake_guest();
         }
         count > 0
@@ -259,7 +262,7 @@ impl Reader {
     }
 }
 
-/// Reports that the guest process violated the protocol, and ends the worker and its session.
+/// Reports that the guest process violated the protocol, and exits.
 fn break_off(device: &Device, reason: String) -> ! {
     device.broken(reason.clone());
     super::end::end(&format!("the guest process violated the protocol: {reason}"))

@@ -1,5 +1,5 @@
-//! Maps guest memory into the worker. Only the segments of attached regions are mapped, and each
-//! region is contiguous.
+//! Maps regions of guest memory into the worker. Each region is contiguous here, even if its pieces
+//! are spread over guest memory. Other guest memory isn't mapped.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -9,19 +9,20 @@ use std::sync::{Arc, Mutex, RwLock};
 use protocol::uapi::{REGION_PINNED, REGION_RING, REGION_USER};
 use protocol::windows::{PAGE_BYTES, PINNED};
 
-/// The kind of a region's pages.
+/// The kind of memory in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
-    /// A header page, a ring and an arena.
+    /// A header page, a ring for commands, and an arena for replies and staged copies.
     Ring,
-    /// Pages that the guest's driver allocated, mapped at the same address as in the guest process.
+    /// Pages that the guest's driver allocated. The worker maps them at the same address as the
+    /// guest process.
     Pinned,
     /// Pages that belong to the guest program.
     User,
 }
 
 impl RegionKind {
-    /// Converts a region kind from the uAPI's number.
+    /// Converts the number that the uAPI uses for a kind of region.
     pub fn from_wire(kind: u32) -> Option<Self> {
         match kind {
             REGION_RING => Some(Self::Ring),
@@ -32,56 +33,58 @@ impl RegionKind {
     }
 }
 
-/// A piece of a region: bytes of a file that holds guest memory.
+/// A piece of a region: a range of bytes in a file that contains guest memory.
 #[derive(Debug)]
 pub struct Piece<'a> {
-    /// The file that holds the guest memory.
+    /// The file that contains the guest memory.
     pub file: BorrowedFd<'a>,
     /// The offset of the piece in the file.
     pub offset: u64,
-    /// The length in bytes.
+    /// The length of the piece in bytes.
     pub len: u64,
 }
 
-/// An error in mapping a region.
+/// An error in mapping a region of guest memory.
 #[derive(Debug, thiserror::Error)]
 pub enum MapError {
-    /// A length or an address is not a multiple of a page, is empty, or overflows.
+    /// A length or an address isn't a multiple of the page size, or the region is empty or too
+    /// large.
     #[error("a region of {len} bytes at {vaddr:#x} is not made of whole pages")]
     Shape {
-        /// Address in the guest process.
+        /// The region's address in the guest process.
         vaddr: u64,
-        /// Length.
+        /// The length in bytes.
         len: u64,
     },
-    /// A PINNED region lies outside the window, or overlaps another one.
+    /// A PINNED region isn't inside the window for pinned memory, or overlaps another region.
     #[error("a pinned region of {len} bytes at {vaddr:#x} is outside the window or overlaps")]
     Window {
-        /// Address in the guest process.
+        /// The region's address in the guest process.
         vaddr: u64,
-        /// Length.
+        /// The length in bytes.
         len: u64,
     },
-    /// The kernel refused the mapping.
+    /// The kernel has refused to map the memory.
     #[error("cannot map {len} bytes of guest memory: {source}")]
     Map {
-        /// Length.
+        /// The length in bytes.
         len: u64,
         /// The kernel's error.
         source: io::Error,
     },
 }
 
-/// One attached region. The pages are unmapped when the last `Arc` is dropped.
+/// An attached region of guest memory. Its pages are unmapped when the last `Arc` is dropped.
 pub struct Region {
     id: u32,
     kind: RegionKind,
     vaddr: u64,
     base: *mut u8,
     len: usize,
-    /// Whether unmapping turns the addresses back into a PROT_NONE reservation.
+    /// Whether the region is in the window, whose addresses stay reserved with PROT_NONE after
+    /// unmapping.
     reserved: bool,
-    /// Called when the pages have been unmapped.
+    /// Called after the pages were unmapped.
     unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
 
@@ -92,8 +95,8 @@ unsafe impl Send for Region {}
 unsafe impl Sync for Region {}
 
 impl Region {
-    /// Maps the pieces one after another. A PINNED region is mapped at `vaddr`; a USER region is
-    /// mapped there if the addresses are free. All others are mapped anywhere.
+    /// Maps the pieces one after another. A PINNED region is mapped at `vaddr`. A USER region is
+    /// mapped there if the addresses are free, and otherwise anywhere, as is a RING.
     pub fn map(
         id: u32,
         kind: RegionKind,
@@ -121,7 +124,7 @@ impl Region {
             },
             RegionKind::Ring => (reserve(0, len)?, false),
         };
-        // From here on, dropping the region unmaps all pieces mapped so far.
+        // From here, dropping `region` unmaps the pieces mapped so far.
         let region =
             Self { id, kind, vaddr, base, len: len as usize, reserved, unmapped: Mutex::new(None) };
         let mut place = base;
@@ -147,23 +150,23 @@ impl Region {
         Ok(region)
     }
 
-    /// Returns the id that the guest's driver has given to the region.
+    /// Returns the id by which the guest's driver refers to the region.
     pub fn id(&self) -> u32 {
         self.id
     }
 
-    /// Returns the kind of the region's pages.
+    /// Returns the kind of memory in the region.
     pub fn kind(&self) -> RegionKind {
         self.kind
     }
 
-    /// Returns the region's address in the guest process, or 0 for a RING.
+    /// Returns the region's address in the guest process, or 0 for a RING region.
     pub fn vaddr(&self) -> u64 {
         self.vaddr
     }
 
-    /// Returns the region's address in this process. The guest may write there at any time, so use
-    /// raw copies and atomics, never references.
+    /// Returns the region's address in this process. The guest may write to the memory at any time,
+    /// so access it only with raw copies and atomics, never through references.
     pub fn base(&self) -> *mut u8 {
         self.base
     }
@@ -178,14 +181,14 @@ impl Region {
         self.len == 0
     }
 
-    /// Returns the address in this process of `len` bytes at the guest's address `vaddr`, if all of
-    /// them are in this region.
+    /// Returns the address in this process that corresponds to the guest's address `vaddr`, if all
+    /// of the `len` bytes there are in this region.
     pub fn at(&self, vaddr: u64, len: usize) -> Option<*mut u8> {
         let offset = usize::try_from(vaddr.checked_sub(self.vaddr)?).ok()?;
         (offset.checked_add(len)? <= self.len).then(|| self.base.wrapping_add(offset))
     }
 
-    /// Sets the function to call once the pages are unmapped.
+    /// Sets the function to call after the pages were unmapped.
     pub(super) fn when_unmapped(&self, told: impl FnOnce() + Send + 'static) {
         let mut unmapped = self.unmapped.lock().unwrap_or_else(|error| error.into_inner());
         *unmapped = Some(Box::new(told));
@@ -214,7 +217,8 @@ impl Drop for Region {
     }
 }
 
-/// Joins adjacent pieces, because a process may have only 65,530 mappings.
+/// Merges pieces that are adjacent in the same file, because a process may have only 65,530
+/// mappings.
 fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
     let mut joined: Vec<Piece<'a>> = Vec::with_capacity(pieces.len());
     for piece in pieces {
@@ -231,8 +235,8 @@ fn joined<'a>(pieces: &'a [Piece<'a>]) -> Vec<Piece<'a>> {
     joined
 }
 
-/// Reserves address space: at `vaddr` if it is not 0 and the addresses are free, or anywhere if it
-/// is 0.
+/// Reserves an address range: anywhere if `vaddr` is 0, and otherwise at `vaddr`, which fails if
+/// those addresses are in use.
 fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
     let fixed = if vaddr == 0 { 0 } else { libc::MAP_FIXED_NOREPLACE };
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | fixed;
@@ -242,7 +246,7 @@ fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
         return Err(MapError::Map { len, source: io::Error::last_os_error() });
     }
     if vaddr != 0 && at as u64 != vaddr {
-        // A kernel before 4.17 treats the address as a hint.
+        // Kernels before 4.17 may choose another address if `vaddr` is in use.
         // SAFETY: the mapping was just made, and nothing uses it yet.
         unsafe { libc::munmap(at, len as usize) };
         return Err(MapError::Map { len, source: io::Error::from_raw_os_error(libc::EEXIST) });
@@ -250,13 +254,13 @@ fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
     Ok(at.cast())
 }
 
-/// Reserves the PINNED window, so that no other mapping in this process is placed there. Must be
-/// called when the worker starts, before a driver library is loaded.
+/// Reserves the address range for PINNED regions, so that no other mapping in this process is
+/// placed there. Must be called when the worker starts, before a driver library is loaded.
 pub fn reserve_pinned_window() -> Result<(), MapError> {
     reserve(PINNED.start, PINNED.end - PINNED.start).map(|_| ())
 }
 
-/// The attached regions of a session.
+/// The regions of guest memory attached to a session.
 #[derive(Clone, Default)]
 pub struct Regions {
     table: Arc<RwLock<Table>>,
@@ -265,15 +269,16 @@ pub struct Regions {
 #[derive(Default)]
 struct Table {
     by_id: BTreeMap<u32, Arc<Region>>,
-    /// PINNED and USER regions by their address in the guest process.
+    /// The PINNED and USER regions by their address in the guest process.
     by_vaddr: BTreeMap<u64, Arc<Region>>,
-    /// The mapped parts of the window: start and end address. A part stays listed until its
-    /// region's pages are unmapped, even after the region was removed from the maps above.
+    /// The parts of the window that are mapped, as start and end addresses. A part stays in this
+    /// map until its pages are unmapped, even after its region was removed from the maps above.
     window: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
 impl Regions {
-    /// Returns the region that holds `len` bytes at the guest's address `vaddr`.
+    /// Returns the PINNED or USER region that contains all of the `len` bytes at the guest's
+    /// address `vaddr`.
     pub fn find(&self, vaddr: u64, len: usize) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
         let (_, region) = table.by_vaddr.range(..=vaddr).next_back()?;
@@ -286,7 +291,7 @@ impl Regions {
         table.by_id.get(&id).cloned()
     }
 
-    /// Maps a region and lists it.
+    /// Maps a region and adds it to the attached regions.
     pub(super) fn attach(
         &self,
         id: u32,
@@ -327,7 +332,7 @@ impl Regions {
         Ok(region)
     }
 
-    /// Removes a region from the list. `told` is called when its pages are unmapped.
+    /// Removes a region from the attached regions. `told` is called after its pages were unmapped.
     pub(super) fn detach(
         &self,
         id: u32,

@@ -1,4 +1,5 @@
-//! Delivers replies: to the arena, to a SUBMIT request, or nowhere.
+//! Sends the replies to commands: into the arena, or to the device process for a SUBMIT request. A
+//! posted command gets no reply.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
@@ -18,7 +19,7 @@ const CUDA_ERROR_UNKNOWN: u32 = 999;
 const CUDA_ERROR_INVALID_VALUE: u32 = 1;
 const REPLY_BYTES: usize = size_of::<Reply>();
 
-/// Takes the reply to one command, exactly once, from any thread.
+/// Sends the reply to one command. It can be used once, on any thread.
 pub struct ReplyTo {
     target: Option<Target>,
     posted: Arc<PostedError>,
@@ -26,23 +27,24 @@ pub struct ReplyTo {
 }
 
 enum Target {
-    /// A slot in the arena of a RING region. `slot` is its offset from the arena's start.
+    /// The reply goes to a slot in the arena of a RING region. `slot` is the slot's offset in the
+    /// arena.
     Arena { ring: Arc<RingRegion>, slot: usize, bytes: usize },
-    /// The reply to a SUBMIT request.
+    /// The reply goes to the device process, in response to a SUBMIT request.
     Plain { out: Arc<dyn PlainAnswers>, request: u64, bytes: usize },
-    /// A posted command, which gets no reply.
+    /// The command was posted, so it gets no reply, and only its error is recorded.
     Posted,
 }
 
-/// Sends the replies to SUBMIT requests to the device process.
+/// Sends replies to SUBMIT requests to the device process.
 pub(super) trait PlainAnswers: Send + Sync {
-    /// Sends one reply: a [`Reply`] header and the encoded outputs.
+    /// Sends one reply, which consists of a [`Reply`] header and the encoded outputs.
     fn send(&self, request: u64, answer: &[u8]);
 }
 
 impl ReplyTo {
-    /// Creates the token for a command from the ring. Returns `None` if its reply is outside the
-    /// arena, which violates the protocol.
+    /// Creates the reply channel of a command from the ring. Returns `None` if the reply slot isn't
+    /// inside the arena, which violates the protocol.
     pub(super) fn ring(
         ring: &Arc<RingRegion>,
         cmd: &Cmd,
@@ -61,7 +63,7 @@ impl ReplyTo {
         Some(Self { target: Some(target), posted: posted.clone(), state: uapi::REPLY_DONE })
     }
 
-    /// Creates the token for a SUBMIT request whose reply may take `bytes`.
+    /// Creates the reply channel of a SUBMIT request, whose reply may be up to `bytes` long.
     pub(super) fn plain(
         out: Arc<dyn PlainAnswers>,
         request: u64,
@@ -72,13 +74,13 @@ impl ReplyTo {
         Self { target, posted: posted.clone(), state: uapi::REPLY_DONE }
     }
 
-    /// Sets the flag in the reply that says that kernels have printed.
+    /// Sets the flag that reports kernel output to the guest along with this reply.
     pub fn with_output(mut self) -> Self {
         self.state |= uapi::REPLY_OUTPUT;
         self
     }
 
-    /// Returns the number of bytes that fit into the reply after its header.
+    /// Returns the number of bytes of encoded outputs that fit into the reply.
     pub fn room(&self) -> usize {
         match &self.target {
             Some(Target::Arena { bytes, .. } | Target::Plain { bytes, .. }) => {
@@ -109,8 +111,7 @@ impl ReplyTo {
         self.send(result, Some(answer), answer.len());
     }
 
-    /// Like [`ReplyTo::finish`], for `len` bytes of outputs that have been written to
-    /// [`ReplyTo::place`].
+    /// Like [`ReplyTo::finish`], for outputs whose `len` bytes are already at [`ReplyTo::place`].
     pub fn finish_in_place(mut self, result: u32, len: usize) {
         self.send(result, None, len);
     }
@@ -153,9 +154,10 @@ impl Drop for ReplyTo {
     }
 }
 
-/// A RING region: a header page, a ring and an arena, with the descriptor that wakes its guest.
+/// A RING region, which contains a header page, a ring and an arena, and the descriptor that wakes
+/// its guest.
 pub(super) struct RingRegion {
-    /// Keeps the pages mapped.
+    /// The region's mapping, which stays mapped as long as this exists.
     region: Arc<Region>,
     shared: Shared,
     arena_offset: usize,
@@ -180,7 +182,7 @@ impl RingRegion {
         Ok(Self { region, shared, arena_offset, arena_len, wake })
     }
 
-    /// Returns the ring's shared memory. It may be used only while this object lives.
+    /// Returns the shared memory of the ring. It may be used only as long as this object exists.
     pub(super) fn shared(&self) -> Shared {
         self.shared
     }
@@ -189,7 +191,7 @@ impl RingRegion {
         self.region.base().wrapping_add(self.arena_offset)
     }
 
-    /// Wakes the guest if it sleeps.
+    /// Wakes the guest if it is sleeping.
     pub(super) fn wake_guest(&self) {
         if self.shared.must_wake_guest() {
             notify(&*self.wake);
@@ -227,11 +229,11 @@ impl RingRegion {
     }
 }
 
-/// The first error of a posted command that the guest hasn't received yet.
+/// The first error of a posted command that hasn't been reported to the guest yet.
 #[derive(Default)]
 pub(super) struct PostedError {
     error: AtomicU32,
-    /// The ring, whose header also shows the error.
+    /// The ring whose header shows the error to the guest.
     ring: std::sync::OnceLock<std::sync::Weak<RingRegion>>,
 }
 
@@ -250,7 +252,7 @@ impl PostedError {
         }
     }
 
-    /// Sets the error with which the session ends, in place of any earlier error.
+    /// Replaces any recorded error with the one that ends the session.
     pub(super) fn end_with(&self, result: u32) {
         self.error.store(result, Ordering::Release);
         self.show(result);

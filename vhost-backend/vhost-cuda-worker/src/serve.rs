@@ -11,8 +11,8 @@ use host_ipc::{process, seqpacket};
 use super::error::WorkerError;
 use super::{calls, control, executor, filter, isolate, ledger, mirror, reader, region, waker};
 
-/// Prepares the driver library, waits for an assignment, and serves the session. Returns only on an
-/// error, or when the broker closes its pool of warm workers.
+/// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
+/// an error, or if the broker no longer needs this worker.
 pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
@@ -25,7 +25,8 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     };
     seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
-        // The broker has closed the socket, because it is emptying its pool of warm workers.
+        // The broker closes the socket of workers that wait for a session if it doesn't need them
+        // any more.
         return Ok(());
     };
     let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
@@ -71,7 +72,7 @@ fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|error| error.into_inner())
 }
 
-/// Reports to the broker why this worker can't serve.
+/// Reports to the broker why this worker can't serve a session, and returns the error.
 fn fail(broker: &OwnedFd, reason: String) -> WorkerError {
     let _ = seqpacket::send(broker, &ToBroker::Failed { reason: reason.clone() }, &[]);
     WorkerError::Useless(reason)

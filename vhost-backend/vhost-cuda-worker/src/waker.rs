@@ -1,5 +1,5 @@
-//! Wakes the ring reader: when the doorbell rings, when the control thread has a message, or when a
-//! job ends.
+//! Wakes the ring reader when the doorbell rings, when a message from the device process arrives,
+//! or when a job on another thread ends.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -10,32 +10,32 @@ use std::time::Duration;
 use host_ipc::doorbell::quiet;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// Wakes the ring reader's thread. This is cheap while that thread is awake.
+/// Wakes the ring reader's thread. This is cheap while the thread is awake.
 #[derive(Clone)]
 pub struct Waker {
     inner: Arc<Inner>,
 }
 
 struct Inner {
-    /// Whether something needs the reader's attention.
+    /// Whether the reader must check for messages and finished jobs.
     attention: AtomicBool,
-    /// Whether the reader sleeps or is about to.
+    /// Whether the reader is asleep or about to sleep.
     sleeping: AtomicBool,
-    /// The device process and the scheduler ring this to wake the reader.
+    /// The descriptor with which the device process and the scheduler wake the reader.
     doorbell: OwnedFd,
-    /// Threads of this process use this to wake the reader.
+    /// The eventfd with which other threads of this process wake the reader.
     own: OwnedFd,
 }
 
 impl Waker {
-    /// Creates a waker for a reader that also sleeps on this end of a doorbell.
+    /// Creates a waker for a reader that this doorbell wakes, too.
     pub fn new(doorbell: OwnedFd) -> io::Result<Self> {
         let (attention, sleeping) = (AtomicBool::new(false), AtomicBool::new(false));
         let inner = Inner { attention, sleeping, doorbell, own: eventfd()? };
         Ok(Self { inner: Arc::new(inner) })
     }
 
-    /// Makes the ring reader check for control messages and call `Executor::poll`.
+    /// Makes the ring reader check for messages and call `Executor::poll`.
     pub fn wake(&self) {
         self.inner.attention.store(true, Ordering::SeqCst);
         if self.inner.sleeping.load(Ordering::SeqCst) {
@@ -43,7 +43,7 @@ impl Waker {
         }
     }
 
-    /// Returns whether [`Waker::wake`] was called since the last call.
+    /// Returns whether [`Waker::wake`] was called since this function was last called.
     pub(super) fn take_attention(&self) -> bool {
         self.inner.attention.load(Ordering::Relaxed)
             && self.inner.attention.swap(false, Ordering::SeqCst)
@@ -68,7 +68,8 @@ impl Waker {
             // descriptors. An interruption or an error ends the sleep early, which the caller
             // expects.
             unsafe { libc::ppoll(fds.as_mut_ptr(), 2, timeout, std::ptr::null()) };
-            // A wake after this point ends the next sleep at once, which does no harm.
+            // If another thread calls `wake` after this point, the next sleep ends at once, which
+            // does no harm.
             if fds[0].revents != 0 {
                 quiet(&self.inner.doorbell);
             }
@@ -100,7 +101,7 @@ mod tests {
             }
             thread.join().unwrap();
         }
-        // At most one wake can still be pending.
+        // One wake may still be pending, so only this first sleep may end early.
         waker.sleep(Some(Duration::from_millis(1)));
         let mut fds = [&waker.inner.doorbell, &waker.inner.own].map(|fd| libc::pollfd {
             fd: fd.as_raw_fd(),

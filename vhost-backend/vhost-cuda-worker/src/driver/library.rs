@@ -1,8 +1,9 @@
-//! The driver library: dlopen, and its functions looked up one at a time.
+//! Loads the driver library with dlopen, and looks up its functions.
 //!
-//! Each function is looked up by its exact name when it's first called: an exact name can't give a
-//! version with other parameters, as cuGetProcAddress could. Calling a function that the library
-//! doesn't have fails with CUDA_ERROR_NOT_SUPPORTED. Names that a guest sent are never looked up.
+//! Each function is looked up by its exact name with dlsym when it's first called. This can't
+//! return a version with other parameters, as cuGetProcAddress could. Calling a function that the
+//! library doesn't have fails with CUDA_ERROR_NOT_SUPPORTED. Names that a guest sends are never
+//! looked up.
 
 use std::ffi::{CStr, CString, c_void};
 use std::os::unix::ffi::OsStrExt;
@@ -14,25 +15,25 @@ use super::error::{CuError, CuResult};
 use super::stubs;
 use crate::executor::EngineError;
 
-/// Returns the address that marks a function that the library doesn't have.
+/// Returns an address that is cached in place of a function's if the library doesn't have the
+/// function.
 fn missing() -> *mut c_void {
     std::ptr::dangling_mut::<u8>().cast()
 }
 
-/// A loaded `libcuda.so.1`, which is never unloaded.
+/// A driver library (`libcuda.so.1`) that has been loaded. It is never unloaded.
 pub struct Library {
     path: String,
     handle: *mut c_void,
 }
 
-// SAFETY: the handle is only passed to dlsym, which any thread may call. Any thread may call the
-// entry points, too.
+// SAFETY: any thread may pass the handle to dlsym, and any thread may call the driver functions.
 unsafe impl Send for Library {}
 // SAFETY: as above.
 unsafe impl Sync for Library {}
 
 impl Library {
-    /// Loads the library.
+    /// Loads the driver library at this path.
     pub(super) fn open(path: &Path) -> Result<Self, EngineError> {
         let name = path.display().to_string();
         let load = |reason: String| EngineError::Load { path: name.clone(), reason };
@@ -62,7 +63,7 @@ impl Library {
         &self.path
     }
 
-    /// Returns an entry point, if the library has it.
+    /// Returns the address of a symbol in the library, or `None` if the library doesn't have it.
     pub fn symbol(&self, name: &CStr) -> Option<*mut c_void> {
         // SAFETY: the handle is from dlopen and is never closed, and `name` is a C string.
         let symbol = unsafe { libc::dlsym(self.handle, name.as_ptr()) };
@@ -71,8 +72,8 @@ impl Library {
         (!symbol.is_null()).then_some(symbol)
     }
 
-    /// Returns the address of a function, under the first of its names that the library has. The
-    /// address is cached in `known`.
+    /// Returns the address of a driver function, or `None` if the library doesn't have it. `names`
+    /// are tried in order. The address is cached in `known`.
     pub(super) fn address(
         &self,
         known: &AtomicPtr<c_void>,
@@ -86,7 +87,8 @@ impl Library {
         if at == missing() { Err(CuError::NOT_SUPPORTED) } else { Ok(at) }
     }
 
-    /// Looks up the first of these names that the library has. A missing function is logged once.
+    /// Looks up the names in order, and returns the address of the first that the library has. If
+    /// it has none, logs that once and returns `missing()`.
     #[cold]
     fn look_up(&self, names: &[&CStr]) -> *mut c_void {
         let found = names.iter().find_map(|name| self.symbol(name));

@@ -1,4 +1,4 @@
-//! The driver library: dlopen, and the functions that the worker calls.
+//! Loads the driver library, and declares the driver functions that the worker calls.
 
 pub mod error;
 mod generated;

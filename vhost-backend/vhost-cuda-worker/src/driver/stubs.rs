@@ -1,4 +1,4 @@
-//! Stubs of driver calls that wait until a test lets them continue.
+//! Test stubs for driver functions: a call of one waits until the test lets it continue.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
@@ -6,34 +6,35 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{LazyLock, Mutex};
 use std::time::Duration;
 
-/// The addresses of the library's own functions, by name.
+/// The addresses of the functions in the driver library that have stubs, by name.
 static REAL: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
-/// The functions whose next call must wait.
+/// The functions whose next call must wait, by name.
 static STOPS: LazyLock<Mutex<HashMap<&str, Stop>>> = LazyLock::new(Mutex::default);
 
-/// The channels of a waiting call: one signals that the call was reached, the other lets it
+/// The channels for a call that must wait: one signals that it was made, the other lets it
 /// continue.
 type Stop = (Sender<()>, Receiver<()>);
 
-/// A guard for the next call of a function. The call waits until the guard is dropped.
+/// Makes the next call of a function wait until this guard is dropped.
 pub struct Stopped {
     came: Receiver<()>,
     _goes: Sender<()>,
 }
 
 impl Stopped {
-    /// Waits until the call is reached.
+    /// Waits until the function is called.
     pub fn wait(&self) {
         self.came.recv_timeout(Duration::from_secs(60)).expect("the driver was not called");
     }
 
-    /// Returns whether the call is reached soon, though it should not be.
+    /// Returns whether the function is called within a short time. Tests use this to show that it
+    /// isn't.
     pub fn comes(&self) -> bool {
         self.came.recv_timeout(Duration::from_secs(1)).is_ok()
     }
 }
 
-/// Makes the next call of a function wait. The function must have a stub below.
+/// Makes the next call of a driver function wait. The function must have a stub below.
 pub fn stop_next(name: &'static str) -> Stopped {
     let ((comes, came), (goes, go)) = (channel(), channel());
     assert!(stub(name).is_some(), "{name} has no stub");
@@ -41,7 +42,7 @@ pub fn stop_next(name: &'static str) -> Stopped {
     Stopped { came, _goes: goes }
 }
 
-/// Returns the stub to use instead of a function of the library.
+/// Returns the address of a driver function's stub, or `real` if the function has none.
 pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
     let name = name.to_str().unwrap();
     REAL.lock().unwrap().insert(name.to_owned(), real.expose_provenance());
@@ -51,7 +52,7 @@ pub fn instead_of(name: &CStr, real: *mut c_void) -> *mut c_void {
 fn pass(name: &str) -> *mut c_void {
     let stop = STOPS.lock().unwrap().remove(name);
     if let Some((comes, go)) = stop {
-        // The test may already have dropped its end.
+        // The test may already have dropped the guard.
         let _ = comes.send(());
         let _ = go.recv();
     }

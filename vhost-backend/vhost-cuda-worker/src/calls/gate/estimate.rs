@@ -13,8 +13,8 @@ use crate::executor::Command;
 const MAX_KINDS: usize = 4096;
 /// The estimate, in ns, for a kernel or graph whose time hasn't been measured yet.
 const UNKNOWN: u64 = 250_000;
-/// The base-2 logarithm of the size in bytes from which copies to the device run on a copy engine:
-/// 64 KiB, which is larger than the measured limit, with a margin for other drivers.
+/// A copy to the device counts as running on a copy engine if [`size`] of its length exceeds this,
+/// which means from 64 KiB. On an H200, 24 KiB would do; the margin is for other drivers.
 const ENGINE: u32 = 16;
 /// The smallest and the largest possible estimate, in ns.
 const LEAST: u64 = 1_000;
@@ -45,7 +45,8 @@ pub(in crate::calls) enum HostPath {
     Out,
 }
 
-/// Returns the base-2 logarithm of a size. Calls with the same logarithm share an estimate.
+/// Returns the base-2 logarithm of a size, rounded down, plus 1. Calls with the same result share
+/// an estimate.
 fn size(value: u64) -> u32 {
     64 - value.leading_zeros()
 }

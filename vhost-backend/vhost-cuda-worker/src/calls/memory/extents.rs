@@ -43,8 +43,7 @@ impl Extents {
         self.free.insert(start, len);
     }
 
-    /// Returns whether the whole range `start..start + len` is free, and the bytes next to it
-    /// aren't.
+    /// Returns whether `start..start + len` is free and no other part is.
     pub(super) fn is_all(&self, start: u64, len: u64) -> bool {
         self.free.len() == 1 && self.free.get(&start) == Some(&len)
     }

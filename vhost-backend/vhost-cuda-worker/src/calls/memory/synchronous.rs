@@ -38,8 +38,8 @@ pub(in crate::calls) fn cu_mem_alloc_v2(
     answer_allocation(deferred, cx, allocated, call.bytesize, reply);
 }
 
-/// Performs an allocation call and replies to it. If the allocation fails for lack of memory while
-/// other memory is being freed, retries it once after that and replies then.
+/// Replies to an allocation call whose first attempt had the result `allocated`. If the attempt
+/// failed for lack of memory, the allocation is retried once after pending frees, before the reply.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
