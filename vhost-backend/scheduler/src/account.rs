@@ -7,40 +7,43 @@
 
 use super::types::{Nanos, Report};
 
-/// Unused time at the start of windows is free, up to 1/`FREE_PART` of the VM's charged time.
+/// If a VM starts work late in its window, the time before that isn't charged, as long as the total
+/// of such time is at most 1/`FREE_PART` of the VM's charged time.
 const FREE_PART: Nanos = 8;
 
 #[derive(Debug)]
 pub struct Account {
-    /// Recent wall time that the worker's counters haven't covered yet, because a worker may report
+    /// Recent wall time that may still appear in the worker's counters, because a worker can report
     /// late.
     unreported: Nanos,
-    /// Portions of `busy_ns`, `begun_ns` and `copied_ns` that have been reported but not charged
-    /// yet.
+    /// Time added to the worker's `busy_ns` counter that has not been charged.
     busy: Nanos,
+    /// Time added to the `begun_ns` counter that has not been charged.
     begun: Nanos,
+    /// Time added to the `copied_ns` counter that has not been charged.
     copied: Nanos,
-    /// The point up to which time has been charged, and the start of the idle period at that point,
-    /// if the VM was idle.
+    /// The point in time up to which the VM has been charged.
     booked_at: Nanos,
+    /// At `booked_at`: since when the VM was idle, or `None` if it was busy.
     idle_when_booked: Option<Nanos>,
-    /// True if the VM hasn't been seen working since its window began.
+    /// True if no work of the VM has been seen since its window began.
     fresh: bool,
-    /// Unused time at the start of a window that won't be charged. It's limited to a part of
-    /// earlier charges, because otherwise a VM could take and leave windows repeatedly for free.
+    /// How much unused time at the start of the next windows won't be charged. Charged time earns
+    /// it, because otherwise a VM could take and leave windows repeatedly without being charged.
     free: Nanos,
-    /// Time in the VM's window that wasn't charged, because the VM wasn't known to be running.
+    /// Time in the current window that was not charged because the VM was not known to be working.
+    /// If a late report shows that it was working, it's charged then.
     unbooked: Nanos,
-    /// How far the worker's count is ahead of the time charged since then.
+    /// Work time reported by the worker minus time charged, since the window began.
     ahead: i64,
-    /// Time with an open gate that `take_window_time` hasn't returned yet.
+    /// Time in the current window that `take_window_time` hasn't returned.
     window_time: Nanos,
 }
 
-/// Time in a window since it was last charged.
+/// How much time of a window was charged, and how much was busy, since the last call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Passed {
-    /// Time to charge.
+    /// GPU time to charge.
     pub used: Nanos,
     /// Busy time reported by the worker.
     pub busy: Nanos,
@@ -63,15 +66,16 @@ impl Account {
         }
     }
 
-    /// Starts a window.
+    /// Resets the account at the start of a window.
     pub fn open(&mut self, now: Nanos) {
         (self.booked_at, self.idle_when_booked) = (now, Some(now));
         (self.fresh, self.unbooked, self.ahead, self.window_time) = (true, 0, 0, 0);
     }
 
-    /// Adds the time counted since the last report, which was `passed` ago. At most the wall time
-    /// is accepted, in case the clock doesn't advance or the worker reports wrong values. A worker
-    /// in a driver call reports only afterwards, so unreported wall time accumulates, up to `late`.
+    /// Adds the time that the worker has counted since the last report, which was `passed` ago.
+    /// It's limited to the wall time, in case the worker reports wrong values. A worker in a driver
+    /// call reports only after that call, so wall time that isn't covered by reports accumulates,
+    /// up to `late`.
     pub fn take(&mut self, before: &Report, report: &Report, passed: Nanos, late: Nanos) {
         self.unreported = self.unreported.saturating_add(passed).min(passed.max(late));
         let mut count = |sum: &mut Nanos, before: u64, counted: u64| {
@@ -84,10 +88,11 @@ impl Account {
         count(&mut self.begun, before.begun_ns, report.begun_ns);
     }
 
-    /// Charges the time that has passed in a window. Idle time is charged only up to the grace. If
-    /// the VM was idle at the last check and has worked since, only its own count shows for how
-    /// long. But if other VMs are waiting, it's charged for the whole time since that check, except
-    /// for up to `free` before its first work. `free` is `None` if no other VM is waiting.
+    /// Returns the time to charge for a window since the last call. Idle time is charged only up to
+    /// `grace`. If the VM was idle at the last call and has worked since, only the time that its
+    /// worker counted is charged, plus that idle time. But if other VMs are waiting, the whole time
+    /// is charged, except for free time before the first work. `free` is the most that a VM can
+    /// earn of such free time, or `None` if no other VM is waiting.
     pub fn book_window(
         &mut self,
         grace: Nanos,
@@ -109,8 +114,8 @@ impl Account {
                     let fresh = std::mem::take(&mut self.fresh);
                     if free.is_some() {
                         let used = passed - self.spare(passed - reported, fresh);
-                        // Time that was already charged must not be charged again when the worker
-                        // counts it.
+                        // This charge may include work that the worker will report later. Record
+                        // it, so that the work isn't charged again.
                         self.add_lead(worked, used);
                         used
                     } else {
@@ -120,7 +125,8 @@ impl Account {
                 self.unbooked = passed - used;
                 used
             }
-            // The worker's count may show only now that work started earlier than reported.
+            // If the worker has reported more work than was charged, work started earlier than
+            // known at the time. Charge the unbooked part of that time now.
             None => {
                 self.add_lead(worked, passed);
                 let late = self.ahead.max(0).unsigned_abs().min(self.unbooked);
@@ -137,31 +143,33 @@ impl Account {
         Passed { used, busy }
     }
 
-    /// Records how much work was reported and how much was charged.
+    /// Adds reported work to the lead over the charged time, and subtracts a charge from it.
     fn add_lead(&mut self, worked: Nanos, booked: Nanos) {
         self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }
 
-    /// Returns the part of `most` that isn't charged, even though other VMs were waiting.
+    /// Returns how much of the unused time `most` is free. Only time at the start of a window can
+    /// be free.
     fn spare(&mut self, most: Nanos, fresh: bool) -> Nanos {
         let spared = if fresh { self.free.min(most) } else { 0 };
         self.free -= spared;
         spared
     }
 
-    /// Returns the time in the window since the last call.
+    /// Returns the time in the window since this was last called.
     pub fn take_window_time(&mut self) -> Nanos {
         std::mem::take(&mut self.window_time)
     }
 
-    /// Takes the reported busy time, which the caller charges.
+    /// Returns the reported busy time that hasn't been charged. The caller must charge it.
     pub fn book_busy(&mut self, idle_since: Option<Nanos>, now: Nanos) -> Nanos {
         (self.booked_at, self.idle_when_booked) = (now.max(self.booked_at), idle_since);
         self.begun = 0;
         std::mem::take(&mut self.busy)
     }
 
-    /// Takes the reported time for copies made with a closed gate, which the caller charges.
+    /// Returns the reported time for copies with a closed gate that hasn't been charged. The caller
+    /// must charge it.
     pub fn book_copies(&mut self) -> Nanos {
         std::mem::take(&mut self.copied)
     }
@@ -172,9 +180,9 @@ mod tests {
     use super::super::types::{MS, US};
     use super::*;
 
-    /// Plays a 2 ms window while other VMs are waiting. The VM starts work after `start`, and its
-    /// worker reports part of the first millisecond's work in the second millisecond. Returns the
-    /// charged time.
+    /// Simulates a 2 ms window while other VMs are waiting. The VM starts work at `start`, and its
+    /// worker reports part of the first millisecond's work only in the second millisecond. Returns
+    /// the time that was charged.
     fn window(account: &mut Account, report: &mut Report, from: Nanos, start: Nanos) -> Nanos {
         let (grace, free) = (50 * US, Some(200 * US));
         account.open(from);
@@ -193,7 +201,7 @@ mod tests {
         let of = |account: &mut _, report: &mut _, at: Nanos, start| {
             window(account, report, at * 10 * MS, start)
         };
-        // Nothing has been charged before, so there's no free time yet.
+        // Nothing was charged before, so the VM hasn't earned any free time.
         assert_eq!(of(&mut account, &mut report, 1, 200 * US), 2 * MS);
         assert_eq!(of(&mut account, &mut report, 2, 200 * US), 2 * MS - 200 * US);
         assert_eq!(of(&mut account, &mut report, 3, 500 * US), 2 * MS - 200 * US);

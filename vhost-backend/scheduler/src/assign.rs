@@ -6,7 +6,7 @@ use super::member::Gate;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
-    /// Assigns a free GPU to the next VM.
+    /// Assigns a free GPU to the VM that is next in its queue.
     pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let gone = |vm| !self.wants(vm, gpu) || !self.eligible(vm, gpu, now);
@@ -19,8 +19,8 @@ impl Scheduler {
         }
         for vm in self.queue(gpu, now) {
             if let Some(turn) = self.turn(vm) {
-                // The VM is running on another GPU and now wants this one, too. If it's draining
-                // there, it will queue for both GPUs afterwards.
+                // The VM has a turn on another GPU and now wants this GPU, too. If its turn is
+                // already draining, the VM will queue for both GPUs afterwards.
                 if turn.phase == Phase::Open {
                     self.join(vm, gpu, now, out);
                     return;
@@ -48,8 +48,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns true if a VM with one GPU may run on this GPU: the GPU isn't reserved for another
-    /// VM, or that VM is still waiting for other GPUs.
+    /// Returns true if the VM, which has only one GPU, may run although the GPU may be reserved for
+    /// another VM. It may if that other VM is still waiting for more GPUs.
     pub(super) fn backfills(&self, gpu: GpuKey, vm: VmKey) -> bool {
         let Some(other) = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) else { return true };
         if other == vm {
@@ -72,8 +72,8 @@ impl Scheduler {
             && state.reserved.is_none()
         {
             state.reserved = Some(vm);
-            // The next GPU in order may already be free, or the VM on it must now end its turn
-            // early.
+            // The next GPU in order may be free and can now be reserved. If another VM has a turn
+            // on it, that turn must now end early.
             self.dirty.extend(gang.iter().filter(|other| **other != gpu));
         }
     }
@@ -84,7 +84,8 @@ impl Scheduler {
         turn.gpus.push(gpu);
         turn.gpus.sort_unstable();
         if turn.mode == OpenMode::Unlimited {
-            // The code below checks whether the VM is alone on this GPU, too.
+            // Use a limited mode for now. The code below removes the limits again if the VM is
+            // alone on the new GPU, too.
             turn.mode = OpenMode::Window;
             turn.depth = 0;
         }
@@ -160,7 +161,7 @@ impl Scheduler {
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        // A VM with several GPUs may get a turn on a GPU where it had no work.
+        // A VM with several GPUs may get this GPU without having work on it.
         member.time.wake(others, pause, now);
         if std::mem::take(&mut member.held_back) || several {
             member.time.limit_credit(others, most, member.share.weight);
@@ -169,8 +170,8 @@ impl Scheduler {
         member.started = false;
         member.drained = false;
         member.unfinished_for = 0;
-        // The VM can't use the time for the context switch and its worker's first launch, so at
-        // most the grace is charged for that time.
+        // The VM can't use the GPU until the context switch is over and its worker has launched
+        // something. Counting the VM as idle limits the charge for that time to the grace.
         member.idle_since = Some(now);
         member.account.open(now);
         member.stats.windows += 1;

@@ -9,19 +9,20 @@ use super::Scheduler;
 use super::types::{Action, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// Returns the limit on copies in flight per stream while the VM's gate is closed, as copy
-    /// time. 0 allows none. The caller needs this only as the initial value, which
-    /// [`Action::Copies`] changes.
+    /// Returns the limit on copies in flight per stream while the VM's gate is closed, in ns of
+    /// copy time. 0 allows no copies. The caller uses this as the initial value, and updates it
+    /// with each [`Action::Copies`].
     pub fn copies(&self, vm: VmKey, gpu: GpuKey) -> Nanos {
         self.member(vm, gpu).map_or(0, |member| member.copies)
     }
 
-    /// Allows copies for VMs that are within their share, and forbids them for others.
+    /// Updates which VMs on a GPU may copy during other VMs' windows: those that are within their
+    /// share.
     pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (settings, clock) = (self.settings, state.clock);
-        // The clock of the others is the least virtual time among all competing VMs, or the second
-        // least for the VM that has the least.
+        // A VM is compared with the competing VM, other than itself, that has the least virtual
+        // time. So find the two VMs with the least virtual time.
         let times = state.recent.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
         let times = times.filter(|(_, member)| member.contends());
         let mut least: [Option<(u128, VmKey)>; 2] = [None; 2];

@@ -1,8 +1,9 @@
-//! Implements the cap and the guarantee, two accounts of GPU time relative to wall time.
+//! The token bucket for compute.max and the account for compute.min. Both compare used GPU time
+//! with wall time.
 
 use super::types::{Nanos, WHOLE};
 
-/// Returns a fraction of a time. `points` is in basis points.
+/// Returns `points` basis points of a duration.
 fn part(time: Nanos, points: u32) -> i64 {
     let part = u128::from(time) * u128::from(points) / u128::from(WHOLE);
     i64::try_from(part).unwrap_or(i64::MAX)
@@ -20,13 +21,13 @@ pub struct Bucket {
 }
 
 impl Bucket {
-    /// Creates a full bucket. `max` is in basis points. `burst` is the maximum that can be saved
-    /// up.
+    /// Creates a full bucket. `max` is the cap in basis points. `burst` is the maximum number of
+    /// tokens.
     pub fn new(max: u32, burst: Nanos, now: Nanos) -> Self {
         Bucket { max, burst, tokens: burst as i64, at: now }
     }
 
-    /// Changes the cap, effective now.
+    /// Changes the cap. The new rate applies from `now`.
     pub fn set(&mut self, max: u32, now: Nanos) {
         self.refill(now);
         self.max = max;
@@ -37,26 +38,26 @@ impl Bucket {
         self.at = self.at.max(now);
     }
 
-    /// Returns the current balance. A negative balance is debt.
+    /// Returns the number of tokens. A negative number is debt.
     pub fn tokens(&self, now: Nanos) -> i64 {
         let come = part(now.saturating_sub(self.at), self.max);
         self.tokens.saturating_add(come).min(self.burst as i64)
     }
 
-    /// Spends tokens on used GPU time.
+    /// Removes tokens for used GPU time.
     pub fn pay(&mut self, used: Nanos, now: Nanos) {
         self.refill(now);
         self.tokens = self.tokens.saturating_sub_unsigned(used);
     }
 
-    /// Returns how long the tokens will last if the VM runs all the time.
+    /// Returns how long the VM can run without interruption until the tokens are used up.
     pub fn lasts(&self, now: Nanos) -> Nanos {
         let tokens = self.tokens(now).max(0) as u128;
         let net = u128::from(WHOLE.saturating_sub(self.max).max(1));
         u64::try_from(tokens * u128::from(WHOLE) / net).unwrap_or(Nanos::MAX)
     }
 
-    /// Returns the time at which there will be `need` tokens.
+    /// Returns the earliest time at which the bucket contains `need` tokens.
     pub fn ready_at(&self, need: Nanos, now: Nanos) -> Nanos {
         let missing = (need as i64).saturating_sub(self.tokens(now)).max(0) as u128;
         let wait = (missing * u128::from(WHOLE)).div_ceil(u128::from(self.max.max(1)));
@@ -76,19 +77,20 @@ pub struct Guarantee {
 }
 
 impl Guarantee {
-    /// Creates an account with a balance of zero. `min` is in basis points. `memory` is the maximum
-    /// wall time that the account covers.
+    /// Creates an account with a balance of zero. `min` is the guarantee in basis points. Credit
+    /// and debt are limited to what the guarantee accrues within `memory` of wall time.
     pub fn new(min: u32, memory: Nanos, now: Nanos) -> Self {
         Guarantee { min, memory, owed: 0, at: now }
     }
 
-    /// Changes the guarantee, effective now.
+    /// Changes the guarantee. The new rate applies from `now`.
     pub fn set(&mut self, min: u32, now: Nanos) {
         self.at = self.at.max(now);
         self.min = min;
     }
 
-    /// Adds the time that has passed. `working` says whether the VM had work during that time.
+    /// Accrues credit for the time since the last call, if the VM had work during that time
+    /// (`working`).
     pub fn pass(&mut self, working: bool, now: Nanos) {
         let come = if working { part(now.saturating_sub(self.at), self.min) } else { 0 };
         let most = part(self.memory, self.min);
@@ -96,13 +98,13 @@ impl Guarantee {
         self.at = self.at.max(now);
     }
 
-    /// Subtracts used GPU time.
+    /// Subtracts used GPU time from the balance.
     pub fn pay(&mut self, used: Nanos) {
         let most = part(self.memory, self.min);
         self.owed = self.owed.saturating_sub_unsigned(used).max(-most);
     }
 
-    /// Returns how far the guarantee is behind, in wall time.
+    /// Returns how far the VM is behind its guarantee, as wall time.
     pub fn behind(&self) -> Nanos {
         if self.min == 0 {
             return 0;

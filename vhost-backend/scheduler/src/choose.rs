@@ -1,4 +1,4 @@
-//! Selects the next VM on a GPU and the length of its window.
+//! Selects the next VM for a GPU, and calculates the length of its window.
 
 use super::types::{Class, GpuKey, Nanos, Report, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
@@ -8,22 +8,23 @@ use super::{Scheduler, member::Member};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     pub tier: Tier,
-    /// Order within a tier: by time owed (more goes first), then by virtual time.
+    /// Order within a tier. The first value orders by time owed (more goes first), and the second
+    /// by virtual time.
     order: (u64, u128),
     ran: u64,
     vm: VmKey,
 }
 
-/// Levels of precedence, highest first.
+/// Tiers of precedence, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Tier {
-    /// The VM's guarantee is far behind.
+    /// The VM is far behind its guarantee.
     Urgent,
-    /// A latency VM within its share.
+    /// The VM has class latency and is within its share.
     Latency,
-    /// The VM's guarantee is behind.
+    /// The VM is behind its guarantee.
     Guaranteed,
-    /// Ordered by weight alone.
+    /// All other VMs. Their order depends only on virtual time, and thus on weight.
     Weight,
 }
 
@@ -57,12 +58,13 @@ impl Scheduler {
         }
     }
 
-    /// Returns the number of tokens that a VM needs on a GPU to begin a window.
+    /// Returns the number of tokens that a capped VM must have to begin a window.
     pub(super) fn need(&self) -> Nanos {
         2 * self.settings.min_window
     }
 
-    /// Returns true if a VM may have a turn: its cap allows that on all GPUs that it needs.
+    /// Returns true if the VM's cap allows it to begin a turn, on this GPU and on any other GPUs
+    /// that the VM needs at the same time.
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
         let may = |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(), now));
         may(gpu)
@@ -70,7 +72,7 @@ impl Scheduler {
                 || self.gang(vm).into_iter().all(may))
     }
 
-    /// Returns the VMs that are waiting for this GPU and eligible for it.
+    /// Returns the VMs that want this GPU and whose cap allows a turn.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
         recent
@@ -85,7 +87,7 @@ impl Scheduler {
     }
 
     /// Returns the least virtual time among the other VMs with work on this GPU, or the GPU's clock
-    /// if there are none.
+    /// if no other VM has work.
     pub(super) fn clock_of_others(&self, vm: VmKey, gpu: GpuKey) -> u128 {
         let Some(state) = self.gpus.get(&gpu) else { return 0 };
         let others = state.recent.iter().filter(|other| **other != vm);
@@ -107,7 +109,7 @@ impl Scheduler {
         }
     }
 
-    /// Returns a VM's rank in a GPU's queue as it would be after `more` GPU time.
+    /// Returns the rank that a VM would have in a GPU's queue after using `more` GPU time.
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
         let member = self.member(vm, gpu)?;
         let mut guarantee = member.guarantee;
@@ -126,7 +128,8 @@ impl Scheduler {
         Some(Rank { tier, order: (first, time), ran: member.ran, vm })
     }
 
-    /// Returns the waiting VMs in order of rank. The VM for which the GPU is reserved comes first.
+    /// Returns the waiting VMs in order of rank, except that a VM for which the GPU is reserved
+    /// comes first.
     pub(super) fn queue(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
         let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
         let mut queue: Vec<_> =
@@ -141,8 +144,9 @@ impl Scheduler {
         others.filter_map(|other| self.rank(other, gpu, 0)).min()
     }
 
-    /// Records whether a latency VM has used up its share. If so, it loses precedence until it's
-    /// well within its share again. Otherwise it would get the GPU for a millisecond at a time.
+    /// Updates whether a latency VM has used up its share. If it has, it loses precedence until it
+    /// is well within its share again. With only one threshold, the VM would regain precedence
+    /// after each millisecond.
     pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
         let burst = self.settings.latency_burst;
         if self.member(vm, gpu).is_none_or(|member| member.share.class != Class::Latency) {
@@ -165,15 +169,17 @@ impl Scheduler {
         })
     }
 
-    /// Returns the time from which a VM that is alone on this GPU may run without limits: once no
-    /// other VM has had work for some time, provided that none of them has class latency. `None` if
-    /// it currently can't.
+    /// Returns the time at which a VM counts as alone on a GPU, so that its work in flight needs no
+    /// limit. This is some time after the last work of any other VM. Returns `None` if the VM can't
+    /// count as alone: it has a cap, another VM has class latency, or another VM is using or
+    /// waiting for the GPU.
     pub(super) fn alone_at(&self, gpu: GpuKey, vm: VmKey) -> Option<Nanos> {
         let state = self.gpus.get(&gpu)?;
         if self.member(vm, gpu)?.share.capped() || state.reserved.is_some_and(|other| other != vm) {
             return None;
         }
-        // An unlimited queue would have to drain before a latency VM's first request.
+        // If a latency VM got a request, it would have to wait until the unlimited work in flight
+        // has drained.
         if state.latency.iter().any(|other| *other != vm) {
             return None;
         }
@@ -190,8 +196,8 @@ impl Scheduler {
         Some(at)
     }
 
-    /// Returns the length of a VM's window, in proportion to its weight among the competing VMs, so
-    /// that all of them get a turn within the period.
+    /// Returns the length of a VM's window. It is proportional to the VM's weight among the
+    /// competing VMs, so that each of them gets a turn within the period.
     pub(super) fn window(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Nanos {
         let settings = &self.settings;
         let Some((state, member)) = self.gpus.get(&gpu).zip(self.member(vm, gpu)) else {

@@ -1,5 +1,5 @@
-//! Draining. A turn ends once none of its work is running. If a drain is stuck, held work is let
-//! through.
+//! Ends turns. After a turn's gates are closed, its work in flight must finish, which is called
+//! draining. If a drain is stuck, single calls that the gates hold back are let through.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
@@ -7,8 +7,8 @@ use super::member::Gate;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
-    /// Advances a turn whose gates are closed. Ends the turn if all its GPUs have drained, and
-    /// reopens it if it's stuck.
+    /// Advances a draining turn. Ends it if all its GPUs have drained or its time limit has passed.
+    /// If the drain is stuck, lets held work through.
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
@@ -18,8 +18,8 @@ impl Scheduler {
             return;
         }
         if self.drains_until(vm).is_some_and(|end| now >= end) {
-            // Running work can't be interrupted, so other VMs run alongside it, and the driver
-            // time-slices.
+            // The drain has taken too long, and running work can't be interrupted. So give up, and
+            // let other VMs run while the driver time-slices.
             for gpu in gpus {
                 if let Some(member) = self.member_mut(vm, gpu) {
                     member.overran = !member.drained;
@@ -37,9 +37,9 @@ impl Scheduler {
         self.step(vm, now, out);
     }
 
-    /// Returns the time at which a drain is given up. By then, the kernel_timeout has ended calls
-    /// that run too long, unless the VM's worker doesn't report them. A VM that exceeded the limit
-    /// gets less time until a drain has succeeded.
+    /// Returns the time at which a turn's drain is given up. The limit includes the kernel_timeout,
+    /// so that calls that run too long are ended first, if the worker reports them. A VM whose last
+    /// drain was given up gets a shorter limit.
     pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
         let turn = self.turn(vm)?;
         let Phase::Draining { since } = turn.phase else { return None };
@@ -53,8 +53,8 @@ impl Scheduler {
         Some(since.saturating_add(limit))
     }
 
-    /// Returns a turn's GPUs that have drained but have more held work. If the turn's other GPUs
-    /// haven't drained, their running work may be waiting for that held work.
+    /// Returns the GPUs on which the turn has drained but calls are held back. If the turn's other
+    /// GPUs haven't drained, their running work may be waiting for those calls.
     pub(super) fn lagging(&self, vm: VmKey, turn: &Turn) -> Vec<GpuKey> {
         let lags = |gpu: &&GpuKey| {
             self.member(vm, **gpu).is_some_and(|member| member.drained && member.last.held)
@@ -62,8 +62,9 @@ impl Scheduler {
         turn.gpus.iter().filter(lags).copied().collect()
     }
 
-    /// Lets one call through on the GPUs that lag behind, or on all GPUs if none do. The window
-    /// ends now, so each worker starts only one call, and the drain doesn't start over.
+    /// Lets one call through, on the GPUs that `lagging` returns, or on all of the turn's GPUs if
+    /// it returns none. The reopened window ends immediately, so each worker starts only one call,
+    /// and the drain doesn't start from the beginning.
     pub(super) fn step(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let mut gpus = self.lagging(vm, turn);
@@ -90,11 +91,11 @@ impl Scheduler {
         }
     }
 
-    /// Returns how long a drain may make no progress before it counts as stuck. If a GPU lags
-    /// behind, the cause is known, so after the first time, the next call is let through soon.
-    /// Otherwise a long call may simply be running, so the time is longer than earlier calls took,
-    /// and doubles each time. With a fixed time, one more call could be let through each time,
-    /// forever.
+    /// Returns how long a drain may make no progress before it counts as stuck. If `lagging`
+    /// returns GPUs, the cause is known, so the time is short, and even shorter after the first
+    /// call was let through. Otherwise, a long call may simply be running, so the time is longer
+    /// than earlier calls took. It doubles with each attempt, so that a VM can't get one more call
+    /// through at regular intervals forever.
     pub(super) fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
         if !self.lagging(vm, turn).is_empty() {
             let least = self.settings.no_progress;
@@ -105,9 +106,9 @@ impl Scheduler {
         longest.unwrap_or(self.settings.no_progress) << turn.reopens.min(10)
     }
 
-    /// Adds the GPUs with held work for which the VM's running work may be waiting. The VM gets
-    /// them even if another VM has them. Otherwise, two such VMs that wait for each other would
-    /// deadlock, whichever drains first.
+    /// Adds to the turn all other GPUs on which the VM has held work, because its running work may
+    /// be waiting for that work. This is done even if another VM has these GPUs. Otherwise, two VMs
+    /// that each wait for the other's GPU would deadlock.
     pub(super) fn extend(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.vms.get(&vm) else { return };
         let Some(turn) = &state.turn else { return };
@@ -138,7 +139,7 @@ impl Scheduler {
         self.unprepare(before, gpu, out);
     }
 
-    /// Ends a drained turn.
+    /// Ends a turn that has drained or whose drain was given up.
     pub(super) fn end(&mut self, vm: VmKey, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let Phase::Draining { since } = turn.phase else { return };

@@ -1,8 +1,7 @@
 //! Virtual time: used GPU time divided by the weight. The VM with the least virtual time goes next.
 //!
-//! This works as in CFS and stride scheduling. A VM isn't compensated for time in which it didn't
-//! want to run. A VM that ran too long waits until the others have caught up, but no longer than a
-//! limit.
+//! This works as in CFS and stride scheduling. A VM isn't compensated for time in which it had no
+//! work. A VM that ran too long waits until the others have caught up, but only up to a limit.
 
 use super::types::Nanos;
 
@@ -13,8 +12,7 @@ const SCALE: u128 = 10_000;
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Virtual {
     now: u128,
-    /// The virtual time that the VM was owed when it ran out of work, relative to the VMs that
-    /// still had work.
+    /// How far the VM was behind the VMs with work, in virtual time, when it ran out of work.
     owed: u128,
     slept_at: Option<Nanos>,
 }
@@ -30,7 +28,7 @@ impl Virtual {
         self.now
     }
 
-    /// Charges GPU time.
+    /// Adds used GPU time, divided by the weight, to the virtual time.
     pub fn charge(&mut self, used: Nanos, weight: u32) {
         self.now = self.now.saturating_add(cost(used, weight));
     }
@@ -40,15 +38,16 @@ impl Virtual {
         self.now.saturating_add(cost(used, weight))
     }
 
-    /// Records that the VM has run out of work. `others` is the clock of the VMs that have work.
+    /// Records that the VM has run out of work. `others` is the least virtual time of the VMs that
+    /// have work.
     pub fn sleep(&mut self, others: u128, now: Nanos) {
         self.owed = others.saturating_sub(self.now);
         self.slept_at = Some(now);
     }
 
-    /// Records that the VM has work again. It isn't owed the time during which others ran
-    /// meanwhile. If it was without work for no longer than `pause`, it's still owed the same time
-    /// as before. Its debt shrinks by the time during which others ran.
+    /// Records that the VM has work again. A VM that was behind when it ran out of work stays just
+    /// as far behind after a pause of at most `pause`. After a longer pause, it isn't behind at
+    /// all. A VM that was ahead stays ahead, unless the others have caught up.
     pub fn wake(&mut self, others: u128, pause: Nanos, now: Nanos) {
         let Some(slept_at) = self.slept_at.take() else { return };
         let paused = now.saturating_sub(slept_at) <= pause;
@@ -56,7 +55,7 @@ impl Virtual {
         self.now = self.now.max(others.saturating_sub(owed));
     }
 
-    /// If the VM is without work, returns for how long.
+    /// Returns how long the VM has been without work, or `None` if it has work.
     pub fn slept(&self, now: Nanos) -> Option<Nanos> {
         self.slept_at.map(|at| now.saturating_sub(at))
     }
@@ -66,20 +65,20 @@ impl Virtual {
         self.slept_at.is_some()
     }
 
-    /// Limits the time that the VM is owed to `most`. Used for a VM that couldn't run for reasons
-    /// that other VMs didn't cause, such as its cap or another GPU.
+    /// Limits how far the VM can be behind the others to `most` GPU time. Used for a VM that
+    /// couldn't run for reasons that the others didn't cause, such as its own cap.
     pub fn limit_credit(&mut self, others: u128, most: Nanos, weight: u32) {
         self.now = self.now.max(others.saturating_sub(cost(most, weight)));
     }
 
-    /// Limits the VM's debt, so that the others, with a total weight of `weights`, catch up within
-    /// `limit`.
+    /// Limits how far the VM can be ahead, so that the others, whose weights add up to `weights`,
+    /// catch up within `limit`.
     pub fn limit_debt(&mut self, others: u128, limit: Nanos, weights: u64) {
         let most = u128::from(limit) * SCALE / u128::from(weights.max(1));
         self.now = self.now.min(others.saturating_add(most));
     }
 
-    /// Returns how far the VM is ahead of the others, in its own GPU time.
+    /// Returns how far the VM is ahead of the others, in GPU time of this VM.
     pub fn ahead(&self, others: u128, weight: u32) -> Nanos {
         let ahead = self.now.saturating_sub(others);
         u64::try_from(ahead * u128::from(weight) / SCALE).unwrap_or(Nanos::MAX)

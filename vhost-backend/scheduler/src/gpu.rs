@@ -1,4 +1,4 @@
-//! The state of a GPU, and a VM's turn.
+//! The state of a GPU, and of a VM's turn.
 
 use std::collections::BTreeSet;
 
@@ -6,63 +6,68 @@ use super::types::{GpuKey, Nanos, OpenMode, VmKey};
 
 #[derive(Debug, Default)]
 pub struct Gpu {
-    /// VMs that are running or had work recently. The scheduler considers only these.
+    /// VMs that have a turn or had work recently. The scheduler considers only these VMs.
     pub recent: Vec<VmKey>,
-    /// VMs in class latency, with or without work.
+    /// VMs with class latency, whether or not they have work.
     pub latency: BTreeSet<VmKey>,
-    /// VMs whose turn includes this GPU, whether drained or not.
+    /// VMs whose turn includes this GPU, even if the GPU has already drained.
     pub running: Vec<VmKey>,
-    /// A VM with several GPUs that gets this one as soon as it has the others.
+    /// A VM that needs several GPUs, for which this GPU is kept free until the VM has all of them.
     pub reserved: Option<VmKey>,
-    /// The VM that is preparing for the next turn.
+    /// The VM whose workers have been told to prepare for the next turn.
     pub prepared: Option<VmKey>,
-    /// Whether the GPU is in shared mode, when that began, and the time up to which the sharing VMs
-    /// have been charged.
+    /// Whether the GPU is in shared mode.
     pub shared: bool,
+    /// When sharing began. Short measurements in windows do not reset this time.
     pub shared_since: Nanos,
+    /// Time up to which the sharing VMs have been charged.
     pub split_at: Nanos,
-    /// How long VMs share before their demand is measured, when the next measurement is due, and
-    /// when the current one began.
+    /// How long VMs share before their demand is measured in windows again.
     pub share_for: Nanos,
+    /// Time at which the next measurement is due.
     pub measure_at: Nanos,
+    /// When the current measurement in windows began, if there is one.
     pub measuring_since: Option<Nanos>,
-    /// How long VMs stay in windows before they try sharing again, and when that time ends.
+    /// How long VMs stay in windows before they try to share again.
     pub apart_for: Nanos,
+    /// Time until which the VMs must stay in windows.
     pub apart_until: Nanos,
-    /// How long the other VMs must be idle before a VM counts as alone, and when a VM became alone.
+    /// How long all other VMs must be idle before a VM counts as alone.
     pub alone_after: Nanos,
+    /// When a VM began to run without limits because it was alone, if one does.
     pub alone_since: Option<Nanos>,
     /// The least virtual time among the VMs with work. It never decreases.
     pub clock: u128,
-    /// Number of turns that have ended.
+    /// Number of turns that have ended on this GPU.
     pub turns: u64,
-    /// Time of the next check.
+    /// Time of the next check of this GPU.
     pub wake: Option<Nanos>,
 }
 
 /// A VM's turn on one or more GPUs.
 #[derive(Debug)]
 pub struct Turn {
-    /// GPUs, in key order.
+    /// The turn's GPUs, in key order.
     pub gpus: Vec<GpuKey>,
     pub mode: OpenMode,
     pub opened: Nanos,
-    /// Time by which the turn must have drained. `None` while no end is needed.
+    /// Time by which all work in the turn must have finished. `None` if the turn can go on.
     pub until: Option<Nanos>,
     pub depth: Nanos,
     pub phase: Phase,
-    /// Time at which a call last finished or the gate last changed.
+    /// Time at which a call last finished or a gate last changed.
     pub progress_at: Nanos,
-    /// How often a stuck turn was reopened without knowing the cause, since no GPU lagged behind.
+    /// How often a stuck drain was reopened although `lagging` returned no GPUs.
     pub reopens: u32,
-    /// Whether a call was let through on one GPU because another GPU may be waiting for it.
+    /// True if a stuck drain was reopened on the GPUs that `lagging` returned.
     pub stepped: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Open,
-    /// Reopened during a drain for one call, until that call finishes or `end` is reached.
+    /// Reopened during a drain to let one call through, until that call finishes or `end` has
+    /// passed.
     Reopened {
         since: Nanos,
         end: Nanos,

@@ -58,7 +58,7 @@ pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, 
 use gpu::{Gpu, Turn};
 use member::{Gate, Member};
 
-/// A VM's state on each of its GPUs, and its current turn, if any.
+/// A VM's state on each of its GPUs, and its current turn, if it has one.
 #[derive(Debug, Default)]
 struct Vm {
     members: BTreeMap<GpuKey, Member>,
@@ -71,7 +71,8 @@ pub struct Scheduler {
     settings: Settings,
     gpus: BTreeMap<GpuKey, Gpu>,
     vms: BTreeMap<VmKey, Vm>,
-    /// GPUs that must be processed before the current call returns.
+    /// GPUs on which something may have changed. They must be processed before the current call
+    /// returns.
     dirty: Vec<GpuKey>,
 }
 
@@ -81,7 +82,7 @@ impl Scheduler {
         Scheduler { settings, gpus: BTreeMap::new(), vms: BTreeMap::new(), dirty: Vec::new() }
     }
 
-    /// Adds a GPU. If the GPU is already known, it is left unchanged.
+    /// Adds a GPU. Has no effect if the GPU is already known.
     pub fn add_gpu(&mut self, gpu: GpuKey) {
         let alone_after = self.settings.alone_after;
         self.gpus.entry(gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
@@ -101,7 +102,7 @@ impl Scheduler {
         }
     }
 
-    /// Changes a VM's share of a GPU. The change takes effect at the next tick, which is scheduled
+    /// Changes a VM's share of a GPU. The change takes effect at the next tick, which becomes due
     /// immediately.
     pub fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share, now: Nanos) {
         let settings = &self.settings;
@@ -200,8 +201,8 @@ impl Scheduler {
         self.gpus.values().filter_map(|gpu| gpu.wake).min()
     }
 
-    /// Returns the gates that must be reported before a tick at `now`: those of VMs that are
-    /// running or copying on GPUs with a check due.
+    /// Returns the VMs and GPUs that must be reported before a tick at `now`: on each GPU with a
+    /// check due, the VMs that have a turn or are copying.
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
@@ -211,8 +212,8 @@ impl Scheduler {
         })
     }
 
-    /// Returns the VMs whose turn includes a GPU. Report these before you report another VM's work
-    /// on that GPU, so that the other VM is compared with their up-to-date usage.
+    /// Returns the VMs that have a turn on this GPU. Report them before you report another VM's
+    /// work on that GPU, so that the other VM is ranked against up-to-date usage.
     pub fn running(&self, gpu: GpuKey) -> &[VmKey] {
         self.gpus.get(&gpu).map_or(&[], |gpu| &gpu.running)
     }

@@ -1,29 +1,30 @@
-//! Measures how much of its own time, which is the time in its windows, a VM uses.
+//! Measures how much of the time in its own windows a VM uses.
 
 use super::types::Nanos;
 
-/// The time during which a VM had a window, and the part of it in which it had nothing to run. Both
-/// decay.
+/// Averages of how long a VM had a window and how long it had nothing to run in it. Older time
+/// counts less.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Load {
     open: f64,
     idle: f64,
-    /// Time in windows since the current measurement began, and whether the demand was known before
-    /// that.
+    /// Time in windows since the current measurement began.
     fresh: f64,
+    /// Whether the demand was known before the current measurement.
     known: bool,
-    /// In shared mode: charged time, wall time, and the parts of the wall time with work in flight
-    /// and with held-back work.
+    /// GPU time charged in shared mode.
     got: f64,
+    /// Wall time in shared mode.
     wall: f64,
+    /// Wall time in shared mode with work in flight.
     busy: f64,
+    /// Wall time in shared mode in which the gate held back work.
     held: f64,
 }
 
 impl Load {
-    /// Adds a part of a window that lasted `wall`, in which the VM was idle for `idle`. `idle` is
-    /// negative if the worker reports only now that it ran earlier. `horizon` is the averaging
-    /// period.
+    /// Adds `wall` time of a window, in which the VM was idle for `idle`. `idle` is negative if a
+    /// late report shows that the VM was busy earlier. `horizon` is the averaging period.
     pub fn add(&mut self, wall: Nanos, idle: i64, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.open = self.open * keep + wall as f64;
@@ -31,7 +32,7 @@ impl Load {
         self.fresh += wall as f64;
     }
 
-    /// Adds a pause after a window, in which the VM didn't want another window.
+    /// Counts a pause between two windows as idle time. During it, the VM wanted no window.
     pub fn pause(&mut self, idle: Nanos) {
         if self.open > 0.0 {
             self.open += idle as f64;
@@ -39,16 +40,18 @@ impl Load {
         }
     }
 
-    /// Restarts the measurement. Earlier data is kept with a weight of `counts`, because a short
-    /// window, which the VM may have left immediately, carries little information.
+    /// Begins a new measurement. Of the earlier data, at most `counts` of window time is kept, so
+    /// that it carries little weight. `least` is the window time after which the demand counts as
+    /// known.
     pub fn restart(&mut self, least: Nanos, counts: Nanos) {
         self.known = self.demand(least, true).is_some();
         let keep = (counts as f64 / self.open.max(1.0)).min(1.0);
         (self.open, self.idle, self.fresh) = (self.open * keep, self.idle * keep, 0.0);
     }
 
-    /// Adds a period in shared mode that lasted `wall`. The VM was charged `got` and had work in
-    /// flight for `busy`. `held` says whether its gate held back work.
+    /// Adds `wall` time in shared mode. During that time, the VM was charged `got` and had work in
+    /// flight for `busy`. `held` says whether its gate held back work. `horizon` is the averaging
+    /// period.
     pub fn add_shared(&mut self, got: Nanos, busy: Nanos, held: bool, wall: Nanos, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
         self.got = self.got * keep + got as f64;
@@ -57,49 +60,53 @@ impl Load {
         self.held = self.held * keep + if held { wall as f64 } else { 0.0 };
     }
 
-    /// Restarts the measurement for shared mode.
+    /// Discards earlier data on shared mode.
     pub fn begin_shared(&mut self) {
         (self.got, self.wall, self.busy, self.held) = (0.0, 0.0, 0.0, 0.0);
     }
 
-    /// Returns the fraction of its own time that the VM uses when it has the GPU to itself, or
-    /// `None` if less than `least` was measured. If its last window has `ended` and its demand was
-    /// known before, that window suffices.
+    /// Returns the VM's demand: the fraction of its windows that it uses. Returns `None` if less
+    /// than `least` was measured. If the measurement's last window has `ended` and the demand was
+    /// known before, any measured time is enough.
     pub fn demand(&self, least: Nanos, ended: bool) -> Option<f64> {
         let least = if self.known && ended { 1.0 } else { least as f64 };
         (self.fresh >= least).then(|| 1.0 - self.gaps())
     }
 
-    /// Returns the fraction of its own time in which the VM had nothing to run, as far as known.
+    /// Returns the fraction of the time in its windows in which the VM had nothing to run, as
+    /// measured so far.
     pub fn gaps(&self) -> f64 {
         self.idle.max(0.0) / self.open.max(1.0)
     }
 
-    /// Returns true if at least `least` was measured, and the gaps are at most `part`.
+    /// Returns true if at least `least` was measured, and the VM had nothing to run for at most the
+    /// fraction `part` of that time.
     pub fn pauses_seldom(&self, part: f64, least: Nanos) -> bool {
         self.open >= least as f64 && self.gaps() <= part
     }
 
-    /// Returns the fraction of time in shared mode without work in flight, or `None` if less than
-    /// `least` was measured. While a VM waits for another VM's slice to end, its gaps close.
+    /// Returns the fraction of time in shared mode in which the VM had no work in flight, or `None`
+    /// if less than `least` was measured. Work in flight that waits for another VM's time slice
+    /// counts, too, so this fraction is lower than in windows.
     pub fn gaps_shared(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| 1.0 - self.busy / self.wall)
     }
 
-    /// Returns the fraction of the GPU that the VM got in shared mode, or `None` if less than
-    /// `least` was measured.
+    /// Returns the fraction of the GPU's time that the VM was charged in shared mode, or `None` if
+    /// less than `least` was measured.
     pub fn got(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.got / self.wall)
     }
 
-    /// Returns the fraction of time in shared mode with held-back work, or `None` if less than
-    /// `least` was measured.
+    /// Returns the fraction of time in shared mode in which the VM's gate held back work, or `None`
+    /// if less than `least` was measured.
     pub fn held(&self, least: Nanos) -> Option<f64> {
         (self.wall >= least as f64).then(|| self.held / self.wall)
     }
 }
 
-/// Splits the whole evenly, but gives none more than its demand.
+/// Splits the GPU's time evenly, except that no VM gets more than its demand. The rest is split
+/// among the others.
 pub fn even(demands: &[f64]) -> Vec<f64> {
     let mut order: Vec<usize> = (0..demands.len()).collect();
     order.sort_by(|a, b| demands[*a].total_cmp(&demands[*b]));

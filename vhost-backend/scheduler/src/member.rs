@@ -1,4 +1,4 @@
-//! A VM's state on one GPU: its share, its last report and its charges.
+//! A VM's state on one GPU: its share, its last report, and its accounts.
 
 use super::account::{Account, Passed};
 use super::bucket::{Bucket, Guarantee};
@@ -23,39 +23,40 @@ pub struct Member {
     pub seen_at: Nanos,
     /// Time at which the VM last had work.
     pub worked_at: Option<Nanos>,
-    /// Time since which none of the VM's work has been running.
+    /// Time since which no work of the VM has been running, or `None` if some is running.
     pub idle_since: Option<Nanos>,
     /// True if some work has run since the gate was opened.
     pub started: bool,
-    /// True if the VM has been seen drained since the gate was closed.
+    /// True if a report since the gate was closed has shown no running work.
     pub drained: bool,
-    /// True if the VM's last drain was given up.
+    /// True if the VM's last drain was given up, and its work is still running.
     pub overran: bool,
-    /// Number of consecutive turns in which the VM waited for host functions and started nothing,
-    /// and the time until which it gets no further turn.
+    /// Number of consecutive turns in which all of the VM's work in flight was waiting for the host
+    /// and the VM started nothing.
     fruitless: u32,
+    /// Time until which the VM gets no turn, after such turns.
     pub rests_until: Option<Nanos>,
     pub account: Account,
     pub gate: Gate,
-    /// Limit on copies in flight while the gate is closed.
+    /// Limit on copies in flight per stream while the gate is closed.
     pub copies: Nanos,
     pub load: Load,
     pub time: Virtual,
-    /// Sequence number of the end of the VM's last turn on this GPU. 0 if it had no turn.
+    /// The GPU's number of ended turns when this VM's last turn ended, or 0 if it had no turn.
     pub ran: u64,
     pub bucket: Option<Bucket>,
     pub guarantee: Guarantee,
-    /// True if the bucket was empty at some point since the last window while the VM had work.
+    /// True if the VM has had held work since its last window and lacked tokens for it.
     pub held_back: bool,
     /// True if this is a latency VM that has used up its share.
     pub over: bool,
     /// True if the oldest call has exceeded its time limit, and this has been reported.
     pub timed_out: bool,
-    /// The longest time without a finished call while the VM ran undisturbed. Decays.
+    /// The longest observed time between two finished calls while the VM was running. Decays.
     pub longest: Nanos,
-    /// How long no call has finished, counting only time in which the VM was sampled often enough.
+    /// How long no call has finished, not counting time in which reports were too far apart.
     pub unfinished_for: Nanos,
-    /// Time at which the gate was last reopened during a drain. Cleared when a call finishes.
+    /// Time at which the gate was last reopened during a drain. `None` once a call has finished.
     pub reopened_at: Option<Nanos>,
     pub waiting_since: Option<Nanos>,
     pub ring: Ring,
@@ -109,10 +110,10 @@ impl Member {
         self.timed_out = false;
     }
 
-    /// Processes a report. Returns true if calls have finished since the last report. How long a
-    /// call ran can't be derived from reports more than two samples apart. The same goes for a call
-    /// that finished that soon after the gate was reopened, since the reopening may have let it
-    /// finish.
+    /// Processes a report. Returns true if calls have finished since the last report. The duration
+    /// of calls isn't updated if the last report is more than two sampling intervals old, because
+    /// calls may have finished unnoticed. It also isn't updated for a call that finished soon after
+    /// the gate was reopened, because the call may have been waiting for the reopened gate.
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
         let watch = 2 * settings.sample;
         let passed = now.saturating_sub(self.seen_at);
@@ -151,7 +152,7 @@ impl Member {
         finished
     }
 
-    /// Returns true if the VM had work within `span`.
+    /// Returns true if the VM has held work, or had any work within `span`.
     pub fn awake(&self, span: Nanos, now: Nanos) -> bool {
         self.last.held || self.worked_at.is_some_and(|at| now.saturating_sub(at) <= span)
     }
@@ -170,14 +171,14 @@ impl Member {
         self.stats.charged_ns = self.stats.charged_ns.saturating_add(used);
     }
 
-    /// Charges the time that has passed in the VM's own window. `wanted` says whether other VMs are
-    /// waiting.
+    /// Charges the VM for the time since the last charge in its own window. `wanted` says whether
+    /// other VMs are waiting.
     pub fn charge_window(&mut self, settings: &Settings, wanted: bool, now: Nanos) {
         let (grace, free) = (self.grace(settings), wanted.then_some(settings.start_free));
         let Passed { used, busy } = self.account.book_window(grace, self.idle_since, free, now);
         self.charge(used, now);
-        // This function also runs for other VMs' reports, which may close the gate before this VM's
-        // own report is read.
+        // Measure only if the gate is open and this VM's report is current. When this runs because
+        // of another VM's report, it may close this gate before this VM is reported.
         if self.gate == Gate::Open && self.seen_at == now {
             let window_time = self.account.take_window_time();
             let idle = self.idle(window_time, busy);
@@ -185,27 +186,27 @@ impl Member {
         }
     }
 
-    /// Returns how much of the time with an open gate the VM left unused by choice. If the gate's
-    /// depth holds back work, unused time isn't the VM's choice.
+    /// Returns how much of the time with an open gate the VM left unused by choice. While the depth
+    /// limit holds back work, unused time isn't the VM's choice.
     fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
         let idle = passed.cast_signed().saturating_sub_unsigned(busy);
         if self.last.held { idle.min(0) } else { idle }
     }
 
-    /// Starts shared mode.
+    /// Resets the accounts for shared mode.
     pub fn begin_shared(&mut self, now: Nanos) {
         self.account.book_busy(self.idle_since, now);
         self.load.begin_shared();
     }
 
-    /// Charges the busy time reported by the worker. Used when no other VM was affected, or when
-    /// the VM ran past its window.
+    /// Charges the busy time that the worker has reported. Used if the VM had the GPU without
+    /// limits, or had no window of its own at that time.
     pub fn charge_busy(&mut self, now: Nanos) {
         let busy = self.account.book_busy(self.idle_since, now);
         self.charge(busy, now);
     }
 
-    /// Charges copies made during other VMs' windows.
+    /// Charges copies that the VM made during other VMs' windows.
     pub fn charge_copies(&mut self, now: Nanos) {
         let copied = self.account.book_copies();
         self.charge(copied, now);
@@ -215,7 +216,8 @@ impl Member {
     /// Returns how long the VM may leave the GPU unused while other VMs are waiting.
     pub fn grace(&self, settings: &Settings) -> Nanos {
         if self.last.stalled {
-            // The worker is awake, so it either starts work immediately or has none that can start.
+            // The worker's thread is already awake. So either the worker starts work immediately,
+            // or all its held work depends on the stalled work.
             if self.last.held && !self.started { settings.stalled_grace } else { 0 }
         } else if self.last.held && !self.started {
             settings.start_grace
@@ -228,9 +230,9 @@ impl Member {
         }
     }
 
-    /// Handles the end of a turn. If all work in flight is waiting for the host and nothing was
-    /// started, the held work may depend on that work or belong to another stream. Only a later
-    /// turn can show which, so the VM gets another turn now and then.
+    /// Handles the end of a turn. If all work in flight was waiting for the host and the VM started
+    /// nothing, its held work may depend on the work in flight, or belong to another stream. Only
+    /// another turn can show which, so the VM gets one after a pause.
     pub fn rest(&mut self, settings: &Settings, now: Nanos) {
         if self.last.held && self.last.stalled && !self.started {
             self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));
@@ -240,7 +242,7 @@ impl Member {
 
     /// Returns how long a drain may make no progress before it counts as stuck.
     pub fn patience(&self, settings: &Settings) -> Nanos {
-        // The end of a short call may be noticed up to two samples late.
+        // The end of a short call can be noticed up to two sampling intervals late.
         if self.longest <= 2 * settings.sample {
             settings.no_progress
         } else {
@@ -248,18 +250,20 @@ impl Member {
         }
     }
 
-    /// Returns true if the VM has held work and may get a turn for it.
+    /// Returns true if the VM has held work and isn't in the pause after a fruitless turn.
     pub fn asks(&self) -> bool {
         self.last.held && self.rests_until.is_none()
     }
 
-    /// Returns true if the VM is currently competing for the GPU.
+    /// Returns true if the VM has work that needs the GPU now: held work, copies, or running work
+    /// that isn't waiting for the host.
     pub fn contends(&self) -> bool {
         let Report { held, active, stalled, copying, .. } = self.last;
         held || copying || (active && !stalled)
     }
 
-    /// Adds the time that held work has waited at a closed gate to the statistics.
+    /// Adds the time since the last call to the statistics, if work was held at a closed gate
+    /// during that time.
     pub fn watch_throttling(&mut self, now: Nanos) {
         let waits = self.last.held && self.gate != Gate::Open;
         if let Some(since) = self.waiting_since {
@@ -269,7 +273,7 @@ impl Member {
         self.waiting_since = waits.then_some(now);
     }
 
-    /// Returns true if the VM has at least `need` tokens, or no cap.
+    /// Returns true if the VM has no cap, or its token bucket contains at least `need` tokens.
     pub fn may_run(&self, need: Nanos, now: Nanos) -> bool {
         self.bucket.as_ref().is_none_or(|bucket| bucket.tokens(now) >= need as i64)
     }

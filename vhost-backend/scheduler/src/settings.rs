@@ -1,60 +1,64 @@
-//! The scheduler's constants. `docs/design/scheduler.md` explains their purpose.
+//! The scheduler's constants. `docs/design/scheduler.md` explains them.
 
 use super::types::{MS, Nanos, SEC, US};
 
-/// The scheduler's time constants. The defaults were tuned on an H200.
+/// The scheduler's constants. The defaults were tuned on an H200.
 #[derive(Clone, Copy, Debug)]
 pub struct Settings {
     /// Minimum length of a window.
     pub min_window: Nanos,
     /// Maximum length of a window, and the maximum GPU time that a capped VM can save up.
     pub max_window: Nanos,
-    /// Time in which roughly every competing VM gets a turn.
+    /// Time within which about every competing VM gets a turn.
     pub period: Nanos,
-    /// If nothing finishes for this long during a drain, the VM's gate is reopened.
+    /// If no call finishes for this long during a drain, the drain counts as stuck, and the VM's
+    /// gate is reopened for one call.
     pub no_progress: Nanos,
-    /// A drain is given up after this time plus the VM's kernel_timeout, if any.
+    /// A drain is given up after this time plus the VM's kernel_timeout, if it has one.
     pub drain_limit: Nanos,
-    /// How long a gate is reopened during a drain.
+    /// Maximum time for which a gate is reopened during a drain.
     pub reopen: Nanos,
-    /// How long a batch VM keeps an idle window while other VMs are waiting.
+    /// How long a batch VM may leave its window unused while other VMs are waiting.
     pub batch_grace: Nanos,
-    /// How long a latency VM keeps an idle window while other VMs are waiting. Longer than the time
-    /// between launches in one request.
+    /// How long a latency VM may leave its window unused while other VMs are waiting. Longer than
+    /// the time between two launches in a request.
     pub latency_grace: Nanos,
-    /// A batch VM that leaves at most this fraction of its own time unused gets the grace of a
-    /// latency VM. Its pauses are between requests, and each pause would cost it the rest of its
-    /// window.
+    /// A batch VM that leaves at most this fraction of its windows unused gets `latency_grace`
+    /// instead of `batch_grace`. Such a VM pauses only between requests, and with the shorter
+    /// grace, each pause would cost it the rest of its window.
     pub seldom: f64,
     /// How long a VM may take to start its first work in a window while other VMs are waiting.
     pub start_grace: Nanos,
-    /// The part of `start_grace` that isn't charged, to cover the context switch and the worker's
-    /// first launch. The total is at most an eighth of the VM's charged time.
+    /// The part of `start_grace` that isn't charged, because the context switch and the worker's
+    /// first launch take time. In total, at most an eighth of the VM's charged time is free in this
+    /// way.
     pub start_free: Nanos,
-    /// The `start_grace` for a VM whose work in flight is waiting for host functions.
+    /// Used in place of `start_grace` for a VM whose work in flight is waiting for host functions.
     pub stalled_grace: Nanos,
-    /// A VM that waited for host functions and couldn't start anything in its turn gets no further
-    /// turn for this long. The time doubles with each such turn, up to 8 times the initial value.
+    /// A VM that could start nothing in its turn, because its work was waiting for host functions,
+    /// gets no turn for this long. The time doubles with each such turn, up to 8 times this value.
     pub rest: Nanos,
     /// Limit on work in flight per stream.
     pub depth: Nanos,
     /// Limit on work in flight per stream for a batch VM while a latency VM is awake.
     pub latency_depth: Nanos,
-    /// How long a latency VM counts as awake after its last work.
+    /// For how long after its last work a latency VM counts as awake.
     pub latency_awake: Nanos,
-    /// GPU time by which a latency VM may be ahead of its share before it must wait as a batch VM
-    /// does.
+    /// GPU time by which a latency VM may exceed its share before it loses precedence over batch
+    /// VMs.
     pub latency_burst: Nanos,
-    /// A VM counts as alone when no other VM has had work for this long. See `alone_most`.
+    /// Minimum time without work of any other VM after which a VM counts as alone. The actual time
+    /// varies: see `alone_most`.
     pub alone_after: Nanos,
-    /// Maximum for `alone_after`, which doubles each time that a VM was alone only briefly.
+    /// Maximum of the time without work of any other VM after which a VM counts as alone. The time
+    /// doubles whenever a VM was alone only briefly.
     pub alone_most: Nanos,
-    /// If a VM with several GPUs has had no work on one of them for this long, its turn doesn't
-    /// include that GPU. A VM that paused for less time is still owed the same time as before.
+    /// If a VM with several GPUs has had no work on a GPU for this long, its turns don't include
+    /// that GPU. After a shorter pause, a VM keeps the virtual time that it is behind.
     pub recent: Nanos,
-    /// A guarantee that is behind by this much takes precedence over latency VMs.
+    /// If a VM is behind its guarantee by this much, it takes precedence over latency VMs.
     pub min_urgent: Nanos,
-    /// Maximum credit or debt of a guarantee.
+    /// Wall time for which a guarantee can accrue credit or debt.
     pub min_memory: Nanos,
     /// Maximum time that a VM waits because it used more than its share.
     pub debt_limit: Nanos,
@@ -62,40 +66,43 @@ pub struct Settings {
     pub sample: Nanos,
     /// Sampling interval for a VM that is alone.
     pub unlimited_sample: Nanos,
-    /// Maximum delay with which a worker may report busy time.
+    /// How late a worker may report busy time.
     pub late: Nanos,
-    /// Averaging period for a VM's use of its own time, in time with an open gate.
+    /// Averaging period for the fraction of its windows that a VM uses, in time with an open gate.
     pub load_horizon: Nanos,
-    /// Minimum measured time, out of `load_horizon`, for the demand to count as known.
+    /// Minimum measured time after which a VM's demand counts as known.
     pub load_least: Nanos,
-    /// Maximum length of a pause between two windows that counts as a gap.
+    /// A pause between two windows counts as idle time if it is at most this long.
     pub longest_gap: Nanos,
-    /// VMs share a GPU if each leaves at least this fraction of its own time unused, and
-    /// `share_least` is met, too.
+    /// VMs share a GPU only if each of them leaves at least this fraction of its windows unused,
+    /// and the condition on `share_least` is met, too.
     pub share_gap: f64,
-    /// Even slices must give each VM at least this fraction of the time that it should get.
+    /// VMs share a GPU only if even slices give each VM at least this fraction of the time that it
+    /// would get in windows.
     pub share_least: f64,
-    /// Averaging period for shared mode, per sharing VM. Half of it must have been measured.
+    /// Averaging period in shared mode, multiplied by the number of sharing VMs. Half of the result
+    /// must be measured before the averages count.
     pub share_round: Nanos,
-    /// Two VMs stop sharing when one of them is without held-back work for at most this fraction of
-    /// the time. With more VMs, the fraction is smaller, since each VM gets a slice less often. VMs
-    /// also stop sharing when one that was promised more than an even slice has less than
-    /// `share_least` of the gaps that it would have in windows.
+    /// Two VMs stop sharing if, for one of them, the gate holds back no work for at most this
+    /// fraction of the time. With more VMs, the fraction is smaller, because each VM waits longer
+    /// for its slice. VMs also stop sharing if one of them was promised more than an even slice,
+    /// and has less than `share_least` of the idle time that it would have in windows.
     pub part_free: f64,
-    /// How long VMs share before their demand is measured again. The time doubles, up to
-    /// `share_most`, each time that they resume sharing within `measure_limit`.
+    /// How long VMs share before their demand is measured in windows again. The time doubles, up to
+    /// `share_most`, each time that the measurement takes less than `measure_limit`.
     pub share_for: Nanos,
-    /// Maximum for `share_for`.
+    /// Maximum of the time that VMs share before their demand is measured again.
     pub share_most: Nanos,
-    /// If a measurement takes longer than this, `share_for` is reset.
+    /// If a measurement in windows takes longer than this, the time in `share_for` applies again.
     pub measure_limit: Nanos,
-    /// Minimum time between failed sharing and the next attempt.
+    /// Minimum time in windows after sharing has failed.
     pub apart_least: Nanos,
-    /// Maximum time between repeatedly failed sharing and the next attempt.
+    /// Maximum time in windows after sharing has failed repeatedly.
     pub apart_most: Nanos,
     /// How long before the end of a window the next VM starts to prepare.
     pub lead: Nanos,
-    /// A VM that is ahead of its share by more than this may not copy during other VMs' windows.
+    /// A VM that exceeds its share by more than this GPU time may not copy during other VMs'
+    /// windows.
     pub copies_ahead: Nanos,
 }
 

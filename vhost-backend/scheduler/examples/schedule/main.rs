@@ -13,7 +13,7 @@ mod svg;
 
 use simulator::{Load, Machine, World};
 
-/// A VM in a scenario: its GPUs, its share and its program.
+/// The GPUs, share and program of a VM in a scenario.
 type Player = (&'static [u32], Share, Load);
 
 fn weight(weight: u32) -> Share {
@@ -31,8 +31,8 @@ fn world(gpus: u32) -> World {
     World::new(Settings::default(), Machine { in_flight: 128, ..Machine::default() }, gpus, 1)
 }
 
-/// Simulates ten seconds after a one-second warm-up, and prints the fraction of its first GPU that
-/// each VM used.
+/// Runs a one-second warm-up and ten more seconds. Prints the fraction of its first GPU that each
+/// VM used during the ten seconds.
 fn row(name: &str, mut world: World, players: &[Player]) {
     let vms: Vec<_> =
         players.iter().map(|(gpus, share, load)| world.add(gpus, *share, *load)).collect();
@@ -125,7 +125,7 @@ fn table() {
     row("one VM with two GPUs, one on each", world(2), &mixed);
 }
 
-/// Simulates a thousand VMs on four GPUs for an hour.
+/// Simulates an hour in which a thousand VMs use four GPUs.
 fn hour() {
     let start = std::time::Instant::now();
     let mut world = world(4);
@@ -143,7 +143,7 @@ fn hour() {
     );
 }
 
-/// Draws shares over time. B starts at 1 s, and the weights change at 3 s.
+/// Draws the VMs' shares over time. VM B starts at 1 s, and the weights change at 3 s.
 fn draw_weights(folder: &Path) -> std::io::Result<()> {
     let mut world = world(1);
     let mut vms = vec![world.add(&[0], weight(30), saturate(20 * US))];
@@ -166,7 +166,8 @@ fn draw_weights(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("scheduler-weights.svg"), svg::lines(title, &lines, 5.0))
 }
 
-/// Draws the shares of a VM with a cap of 25%, which is alone until 2 s.
+/// Draws the VMs' shares over time. One VM has a cap of 25%, and is alone until the other starts at
+/// 2 s.
 fn draw_cap(folder: &Path) -> std::io::Result<()> {
     let mut world = world(1);
     let mut vms = vec![world.add(&[0], Share { max: 2500, ..weight(100) }, saturate(100 * US))];
@@ -184,7 +185,7 @@ fn draw_cap(folder: &Path) -> std::io::Result<()> {
     fs::write(folder.join("scheduler-cap.svg"), svg::lines("A cap of 25%", &lines, 5.0))
 }
 
-/// Draws the periods with open gates in 100 ms.
+/// Draws when each VM's gate was open, over 100 ms.
 fn draw_spans(
     folder: &Path,
     file: &str,

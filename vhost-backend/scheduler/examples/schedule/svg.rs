@@ -6,7 +6,7 @@ const COLOURS: [&str; 3] = ["#1f6fb4", "#d1660e", "#3a8f3a"];
 const WIDTH: f64 = 640.0;
 const LEFT: f64 = 90.0;
 
-/// A curve in a chart.
+/// A labeled curve in a line chart.
 pub struct Line {
     pub name: &'static str,
     pub points: Vec<(f64, f64)>,
@@ -43,7 +43,7 @@ fn rule(out: &mut String, from: (f64, f64), to: (f64, f64)) {
     );
 }
 
-/// Draws percentages over time in seconds.
+/// Returns a line chart of percentages over time in seconds.
 pub fn lines(title: &str, lines: &[Line], seconds: f64) -> String {
     let height = 240.0;
     let mut out = begin(title, height);
@@ -76,14 +76,14 @@ pub fn lines(title: &str, lines: &[Line], seconds: f64) -> String {
     out
 }
 
-/// A VM on a GPU, with the periods during which its gate was open.
+/// A row of a bar chart: a VM on a GPU, and the periods during which its gate was open.
 pub struct Row {
     pub name: String,
     pub colour: usize,
     pub bars: Vec<(f64, f64)>,
 }
 
-/// Draws open gates over time in milliseconds.
+/// Returns a bar chart of the periods with open gates, over time in milliseconds.
 pub fn bars(title: &str, rows: &[Row], span: f64) -> String {
     let height = 34.0 * rows.len() as f64;
     let mut out = begin(title, height);
