@@ -122,7 +122,7 @@ impl Context {
         self.printf.flush();
     }
 
-    /// Returns a number for a new launch.
+    /// Returns the number of the context's next launch.
     pub(crate) fn next_launch(&self) -> u64 {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }

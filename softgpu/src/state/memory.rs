@@ -82,7 +82,7 @@ fn map(bytes: u64) -> CuResult<u64> {
     let step = bytes.next_multiple_of(1 << 21);
     let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
     if place.saturating_add(step) > PLACE_END {
-        // Wrap around. The address is only a hint: the kernel picks another one if it is in use.
+        // Wrap around. The address is only a hint: Linux picks another one if it is in use.
         NEXT.store(PLACE, Ordering::Relaxed);
         place = PLACE;
     }

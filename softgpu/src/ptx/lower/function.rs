@@ -263,8 +263,8 @@ impl Lower<'_> {
         f: &mut FunctionState,
         statements: &[FunctionStatement],
     ) -> Result<(), PtxError> {
-        // One pass suffices because only labels may be used before they are declared, and
-        // [`Self::resolve`] handles labels.
+        // One pass suffices because only labels may be used before they are declared, and `resolve`
+        // handles labels.
         for statement in statements {
             match statement {
                 FunctionStatement::Label { label, .. } => {

@@ -27,9 +27,9 @@ fn space(f: &FunctionState, inst: &RawInst) -> Option<Space> {
 }
 
 impl Lower<'_> {
-    /// Returns the address in `[…]`. If it names a variable, the variable determines the space,
-    /// because `.param` covers both the kernel's own parameters and those of functions that it
-    /// calls.
+    /// Returns the address that an operand `[…]` describes. If the operand names a variable, the
+    /// kind of variable determines the state space, because `.param` has two meanings: the kernel's
+    /// own parameters, and parameters of function calls, which are in local memory.
     fn address(&mut self, f: &mut FunctionState, arg: &Arg, space: Space) -> Option<Address> {
         let Arg::Address(base, offset) = arg else { return None };
         let offset = *offset;
