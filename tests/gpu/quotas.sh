@@ -20,13 +20,13 @@
 #   memory       10,000 random sequences of allocations, compared with NVML
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
-#   gang         two VMs on the same two GPUs, with interdependent kernels (60 s; two GPUs)
+#   gang         two VMs on the same two GPUs, with interdependent kernels (takes 60 s)
 #   torch        PyTorch with and without the device, if it's installed
 # By default, the script runs every row for which the machine has enough GPUs. --seconds (default
-# 10) is the time during which work is counted. With softgpu, kernels have a single block, so the
-# numbers only test the script. Prints `row | case | measured | bar | pass` for each case, and
-# finally a Markdown table, which is also in table.md in the --out directory. The exit status is 0 if
-# all bars were met.
+# 10) is the time during which work is counted. With softgpu, kernels have a single block and the
+# numbers aren't meaningful, so such a run only tests the script itself. Prints `row | case |
+# measured | bar | pass` for each case, and finally a Markdown table, which is also in table.md in
+# the --out directory. The exit status is 0 if all bars were met.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 dist=$here/../../target/dist out='' seconds=10 driver=auto rows=()

@@ -79,7 +79,7 @@ fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_continu
     // The timeout is counted even though the program exited immediately.
     let timeouts = |vm| number(&stats(&host, vm), "/gpus/0/kernel_timeouts");
     assert_eq!((timeouts(A), timeouts(B)), (1, 0), "{}", host.log());
-    // The kernel is gone with its worker.
+    // The endless kernel ended when its worker was killed.
     assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
     end_running(&host, other);

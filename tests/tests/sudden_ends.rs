@@ -33,7 +33,7 @@ fn within_a_second(mut is_so: impl FnMut() -> bool) -> bool {
 /// Checks that VM A's free memory is back at `idle` MiB within a second.
 fn freed_within_a_second(host: &Host, idle: u64) {
     // Retry if the device can't be opened: a VM's memory isn't sealed, so the device accepts no
-    // other front end until the VM is gone.
+    // other front end until the VM's connection has ended.
     let freed = within_a_second(|| host.look(A).is_ok_and(|(free, _)| free == idle));
     assert!(freed, "{} of {idle} MiB are free", host.memory(A).0);
 }

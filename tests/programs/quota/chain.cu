@@ -3,11 +3,11 @@
 //
 //   chain [--launch eager|graph] [--per-second R] [--seconds S] [--start-at UNIX_NS] …
 //
-// A request is 180 kernels of 5 to 40 us (--kernels, --scale), launched one by one with a little
-// CPU time in between (--gap-us, for a framework's own work), or as one graph.
-// With --per-second, the loop is open: requests are due at times that don't depend on how long
-// others take, and latency counts from the due time. Without it, the loop is closed: each request
-// follows the previous one. For --blocks, --threads, --rate, --warmup, and --cooldown, see
+// A request is 180 kernels of 5 to 40 us (--kernels, --scale), launched one by one or as one graph.
+// Between launches, the program spins for --gap-us, to simulate the CPU time that a framework
+// needs. With --per-second, the loop is open: requests are due at times that don't depend on how
+// long others take, and latency counts from the due time. Without it, the loop is closed: each
+// request follows the previous one. For --blocks, --threads, --rate, --warmup, and --cooldown, see
 // saturate.
 //
 // The last line is JSON: requests, per_second, and the mean, p50, p90, p99 and max of the latency

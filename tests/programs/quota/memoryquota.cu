@@ -295,8 +295,7 @@ static void ways() {
     std::printf("memoryquota: every kind of allocation is charged\n");
 }
 
-// ---- The quota
-// ------------------------------------------------------------------------------------
+// ---- The quota ----------------------------------------------------------------------------------
 
 static void random_sequences() {
     const long long before = charged(), seen = witnessed();

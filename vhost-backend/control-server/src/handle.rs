@@ -123,7 +123,7 @@ struct Asked {
     answer: oneshot::Sender<Reply>,
 }
 
-/// Sends the reply to a request. If the requester is gone, the reply is dropped.
+/// Sends the reply to a request. If the requester has disconnected, the reply is dropped.
 #[derive(Debug)]
 pub struct Answer(oneshot::Sender<Reply>);
 

@@ -149,7 +149,7 @@ pub fn wait_for(what: &str, mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// A front end with 16 MiB of guest memory, and the driver in its guest.
+/// A front end with 16 MiB of guest memory. It also acts as the guest's driver.
 pub struct Guest {
     pub front: Frontend,
     base: *mut u8,

@@ -52,7 +52,7 @@ const WAKE: EventSet = EventSet::IN.union(EventSet::EDGE_TRIGGERED);
 
 type Handler = VringEpollHandler<Arc<Backend>>;
 
-/// One front end's device.
+/// The device as one front end sees it.
 pub(super) struct Backend {
     name: String,
     limits: Limits,
@@ -287,7 +287,8 @@ impl Backend {
         let handler = handler.ok_or_else(|| io::Error::other("the event thread is missing"))?;
         let number = u64::from(FIRST_WORKER) + 2 * free as u64;
         handler.register_listener(worker.stream.as_raw_fd(), EventSet::IN, number)?;
-        // Edge-triggered, so each write is an event, even though the eventfd is never read.
+        // The eventfd is watched edge-triggered, so each write to it causes an event, even though
+        // it's never read.
         handler.register_listener(worker.wake.as_raw_fd(), WAKE, number + 1)?;
         state.places[free] = Some(request);
         state.workers.insert(request, worker);
@@ -308,8 +309,8 @@ impl Backend {
         }
     }
 
-    /// Watches a worker's stream for room to write while data is waiting. If the write failed, ends
-    /// the worker.
+    /// Handles the result of a write to a worker's stream. If data is still waiting, watches the
+    /// stream until it has room again. If the write failed, ends the worker.
     fn after_write(&self, state: &mut State, request: RequestId, written: io::Result<()>) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if let Err(error) = written {

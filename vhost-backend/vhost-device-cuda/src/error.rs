@@ -20,8 +20,8 @@ pub(crate) fn os(what: &'static str) -> impl FnOnce(std::io::Error) -> DeviceErr
     move |source| DeviceError::Os { what, source }
 }
 
-/// Exits the process. Used when the broker is gone, since GPU memory can't be accounted for without
-/// it.
+/// Exits the process. Called after the broker has exited, because GPU memory can't be charged to
+/// the VM without the broker.
 pub(crate) fn end(reason: &str) -> ! {
     tracing::error!("{reason}; the device process is exiting");
     std::process::exit(i32::from(host_ipc::exit::FAILED))

@@ -9,8 +9,8 @@ use protocol::uapi::{self, Facts, Gpu, Process};
 
 use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu};
 
-/// Token bucket for queries to the broker: its size, and the time in which one token is added.
-/// Without a token, a query gets the last reply, which is then at most that old.
+/// Token bucket for queries to the broker: its size, and the time in which one token is added. If
+/// no token is left, a query gets the broker's last reply, which is then at most `EARNED` old.
 const BURST: u32 = 64;
 const EARNED: Duration = Duration::from_millis(1);
 

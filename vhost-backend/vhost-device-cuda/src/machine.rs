@@ -19,8 +19,8 @@ pub type RequestId = u64;
 /// Maximum number of GPU queries that one front end may have in progress.
 const MAX_QUERIES: usize = 8;
 
-/// Maximum number of HELLOs waiting at once. A well-behaved driver sends one and waits for the
-/// response.
+/// Maximum number of HELLOs that can wait for earlier sessions to end. A well-behaved driver sends
+/// one and waits for the response.
 const MAX_HELLOS: usize = 8;
 
 /// Maximum total size of requests waiting for sessions to start or end, in bytes. Enough for

@@ -10,7 +10,7 @@ use vm_memory::{GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion};
 
 use super::machine::GuestPages;
 
-/// The files in the front end's memory table.
+/// The guest memory files in the front end's memory table, each with a slot number.
 #[derive(Default)]
 pub(super) struct Slots {
     regions: Vec<Region>,

@@ -1,4 +1,5 @@
-//! Limits how many front ends may be connected at once.
+//! Limits how many front ends may be connected at once. Each connected front end occupies one of
+//! the VM's *places*; `connections.max` sets their number.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;

@@ -65,7 +65,7 @@ pub(super) struct Queues {
     memory: GuestMemoryAtomic<GuestMemoryMmap>,
     vrings: Vec<Vring>,
     queues: [Queue; uapi::NUM_QUEUES],
-    /// Chains that were taken but haven't been answered yet.
+    /// Chains that the device has taken but not yet returned to the driver.
     chains: HashMap<ChainId, Chain>,
     last: ChainId,
     events: BTreeMap<u32, Waiting>,
@@ -174,7 +174,8 @@ impl Queues {
         runs && ring.enable_notification().unwrap_or(false)
     }
 
-    /// Writes the response to a chain, now or when its queue continues.
+    /// Writes the response to a chain. If the chain's queue is stopped, keeps the response until
+    /// the queue continues.
     pub(super) fn answer(&mut self, id: ChainId, status: u32, body: Vec<u8>) {
         let Some(chain) = self.chains.get(&id) else { return };
         let Some(vring) = self.vrings.get(chain.queue) else { return };
@@ -241,8 +242,8 @@ impl Queues {
             return;
         }
         if ring.get_queue().next_avail() != self.queues[EVENTS].next {
-            // The queue was reset. Only its index must be updated, because the device holds no
-            // event buffers.
+            // The queue was reset. Only the index must be updated, because the device never keeps
+            // an event buffer between calls.
             self.queues[EVENTS].next = ring.get_queue().next_avail();
             self.events.values_mut().for_each(|waiting| waiting.mark = None);
         }
