@@ -14,7 +14,8 @@ pub(super) async fn print_all(
 ) -> Result<(), CtlError> {
     client
         .events(|event| {
-            // The missed events may have been about this VM.
+            // With --vm, print this event, too, because the missed events may have been about that
+            // VM.
             let missed = event.kind == EventKind::Missed;
             if vm.is_none() || vm == event.vm.as_deref() || missed {
                 output.line(event, &describe(event))?;

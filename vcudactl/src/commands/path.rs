@@ -4,8 +4,8 @@ use control_api::check_name;
 
 use crate::error::CtlError;
 
-/// Returns a VM's request path. An invalid name is an error, so that no name can lead to another
-/// resource.
+/// Returns a VM's request path. An invalid name is an error, so that a name such as `a/b` can't
+/// form the path of a different resource.
 pub(super) fn vm_path(name: &str) -> Result<String, CtlError> {
     check_name(name)?;
     Ok(format!("/v1/vms/{name}"))

@@ -202,7 +202,7 @@ pub(super) mod tests {
         }
     }
 
-    /// Two samples of a host with three VMs, a second apart.
+    /// Returns two samples, taken a second apart, of a host with three VMs.
     pub(in crate::top) fn samples() -> [Stats; 2] {
         let gpu = |index: u32| GpuInfo {
             index,

@@ -21,7 +21,8 @@ struct Widths {
 }
 
 impl Widths {
-    /// Fits the table into 80 columns, and gives extra width to names and bars.
+    /// Chooses the columns' widths for a terminal with `width` columns. The table fits into 80;
+    /// names and bars get any extra width.
     fn of(width: u16) -> Self {
         let more = usize::from(width).saturating_sub(79);
         let vm = (more / 3).min(16);
@@ -172,11 +173,11 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
     ])
 }
 
-/// Returns all lines except the last, for a screen of `height` rows.
+/// Returns all lines except the help line, for a screen of `height` rows.
 fn lines(state: &TopState, width: u16, height: usize) -> Vec<Line<'static>> {
     let Some(stats) = state.now() else { return vec![Line::raw("waiting for vcudad")] };
     let mut lines = vec![host_line(stats)];
-    // GPUs take at most a third of the screen.
+    // The lines about GPUs take at most a third of the screen.
     lines.extend(stats.gpus.iter().flat_map(gpu_lines).take((height / 3).max(1)));
     lines.push(Line::default());
     let widths = Widths::of(width);

@@ -106,7 +106,8 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
     let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let place = error.path().to_string();
         let mut message = error.into_inner().to_string();
-        // For a missing field, the path ends at its parent, so append the field's name.
+        // If a field is missing, the error's path names the object that should contain it, so
+        // append the field's name.
         let missing = message.strip_prefix("missing field `").and_then(|rest| rest.split_once('`'));
         let field = match missing {
             Some((key, _)) if place == "." => key.to_owned(),
@@ -164,17 +165,19 @@ fn at<'a>(value: &'a Value, field: &str) -> Option<&'a Value> {
     value.pointer(&format!("/{}", field.replace('.', "/")))
 }
 
-/// If `error` was caused by resetting a required setting, returns an error that says so.
+/// If `error` was caused by a null value for a required setting, returns an error that says that
+/// this setting can't be reset.
 fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = error.field.as_deref()?;
-    // Setting an unknown key to null isn't a reset.
+    // If the key is unknown, the original error is more useful.
     at(&value, field).filter(|value| value.is_null() && !error.message.starts_with("unknown"))?;
     let range = expected(field).map(|range| format!(": it must be {range}")).unwrap_or_default();
     Some(ApiError::invalid(field, format!("can't be reset{range}")))
 }
 
-/// If the text tries to change a fixed setting, returns an error that says so.
+/// If the patch in `text` contains a setting from [`FIXED`], returns an error that says that this
+/// setting can't be changed.
 fn fixed(text: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
     let field = FIXED.iter().find(|field| at(&value, field).is_some())?;
