@@ -1,4 +1,4 @@
-//! The arena: the part of guest memory that stages copies.
+//! The arena: the part of the RING region through which large copies between guest and GPU go.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -8,14 +8,15 @@ use super::shared::Shared;
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The arena: the part of guest memory that stages copies.
+/// The arena of the session's RING region, as memory to copy from and to.
 pub(super) struct Arena {
     shared: Arc<Shared>,
     region: Arc<Region>,
-    /// The offset of the arena in the region.
+    /// The offset of the arena in its region.
     start: usize,
-    /// The value of `Shared::generation` when the arena was registered with the GPU. When that
-    /// context is destroyed, the registration ends.
+    /// The value of `Shared::generation` when the arena was registered with the GPU, or `None` if
+    /// it isn't registered. When the context in which it was registered is destroyed, the
+    /// registration ends.
     registered: Option<u64>,
 }
 
@@ -24,8 +25,9 @@ impl Arena {
         Self { shared: shared.clone(), region, start, registered: None }
     }
 
-    /// Returns the address of `len` bytes of the arena in this process. Registers the arena with
-    /// the GPU, so that copies don't go through the CPU. Fails beyond the arena's end.
+    /// Returns the address in this process of `len` bytes at `offset` in the arena. Registers the
+    /// arena with the GPU first, so that the GPU accesses it directly. Fails if the bytes go past
+    /// the arena's end.
     pub(super) fn at(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
         let room = self.region.len().saturating_sub(self.start);
         let offset = usize::try_from(offset).map_err(|_| CuError::INVALID_VALUE)?;
@@ -36,7 +38,8 @@ impl Arena {
         Ok(self.region.base().wrapping_add(self.start + offset))
     }
 
-    /// Returns the registration that must be undone before the pages are unmapped.
+    /// Returns the arena's registration with the GPU, if any, which the caller must undo before the
+    /// pages are unmapped.
     pub(super) fn registration(&self) -> Option<Registration> {
         self.registered.map(|_| Registration::of_all(&self.region))
     }

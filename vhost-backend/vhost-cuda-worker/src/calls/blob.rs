@@ -1,4 +1,4 @@
-//! Blobs: images and graphs that arrive in pieces before the call that uses them.
+//! Blobs: images and graph descriptions that arrive in pieces, before the call that uses them.
 
 use std::collections::HashMap;
 
@@ -12,16 +12,17 @@ struct Blob {
     bytes: Vec<u8>,
 }
 
-/// The blobs that no call has used yet, by id.
+/// The blobs that haven't been used by a call yet, by id.
 #[derive(Default)]
 pub(super) struct Blobs {
     blobs: HashMap<BlobId, Blob>,
-    /// The sum of the total sizes of all blobs.
+    /// The sum of the total sizes that the guest has announced for these blobs, in bytes.
     announced: u64,
 }
 
 impl Blobs {
-    /// Adds a piece. Pieces must arrive in order; a piece that does not fit discards the blob.
+    /// Adds a piece to the blob with this id. Pieces must arrive in order. If a piece doesn't
+    /// continue the blob or is too long, discards the blob and fails.
     pub(super) fn put(&mut self, id: BlobId, total: u64, offset: u64, data: &[u8]) -> CuResult {
         if offset == 0 {
             self.forget(id);
@@ -33,7 +34,7 @@ impl Blobs {
                 return Err(CuError::OUT_OF_MEMORY);
             }
             self.announced += total;
-            // Memory is allocated when pieces arrive, not for the announced size.
+            // Memory is allocated only as pieces arrive, whatever total size the guest announces.
             self.blobs.insert(id, Blob { total, bytes: Vec::new() });
         }
         let blob = self.blobs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
@@ -48,7 +49,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Removes a complete blob and returns its bytes.
+    /// Removes a blob that has arrived completely, and returns its bytes.
     pub(super) fn take(&mut self, id: BlobId) -> CuResult<Vec<u8>> {
         let complete = self.blobs.get(&id).is_some_and(|b| b.bytes.len() as u64 == b.total);
         if !complete {

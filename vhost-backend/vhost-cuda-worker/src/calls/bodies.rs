@@ -1,4 +1,5 @@
-//! The bodies of calls and the lookups of streams and functions, for the generated dispatch.
+//! Names for the generated dispatch to use: the functions that implement calls, and those that look
+//! up streams and functions.
 
 pub(super) use super::charges::{cu_ctx_set_limit, func};
 pub(super) use super::context::*;

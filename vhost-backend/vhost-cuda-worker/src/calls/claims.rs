@@ -1,9 +1,8 @@
-//! Exclusive claims on ids.
+//! Claims on ids, so that only one call at a time uses an id to create or destroy an object.
 //!
-//! A guest can choose any id at any time, even the same one on several threads at once. So an id is
-//! claimed before anything is loaded or charged under it, and stays claimed while its object is
-//! being destroyed. Meanwhile, other calls that try to claim the id are refused, because it is in
-//! use.
+//! A guest can choose any id at any time, even the same one on several threads at once. So a call
+//! claims an id before it loads or charges anything for it, and keeps the claim while the object is
+//! being destroyed. Meanwhile, other calls that try to create an object with the same id fail.
 
 use std::sync::Mutex;
 
@@ -18,7 +17,7 @@ use super::id_map::Id;
 use super::lock;
 use crate::driver::CuResult;
 
-/// A function that selects one of the tables.
+/// A function that selects one of the tables of objects.
 pub(super) type Which<K, T> = fn(&mut Tables) -> &mut Table<K, T>;
 
 pub(super) const CONTEXTS: Which<ContextId, Context> = |tables| &mut tables.contexts;
@@ -29,7 +28,8 @@ pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.lib
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
 
-/// A claimed id. Dropping the claim makes the id vacant again; this locks the tables.
+/// A claim on an id. Dropping the claim makes the id available again, for which it locks the
+/// tables.
 pub(super) struct Claim<'a, K: Id, T> {
     tables: &'a Mutex<Tables>,
     which: Which<K, T>,
@@ -58,21 +58,21 @@ impl<'a, K: Id, T> Claim<'a, K, T> {
         Ok((value, Self { tables, which, id }))
     }
 
-    /// Lists the new object under the id.
+    /// Ends the claim by adding the new object to the table under the id.
     pub(super) fn list(self, value: T) {
         (self.which)(&mut lock(self.tables)).list(self.id, value);
-        // The listed object keeps the id from here on.
+        // The id now belongs to the object in the table, so don't make it available.
         std::mem::forget(self);
     }
 
-    /// Keeps the id in use, because the driver has not destroyed its object. The object stays
-    /// charged.
+    /// Ends the claim without making the id available, because the driver has failed to destroy the
+    /// object. The object stays charged.
     fn keep(self) {
         std::mem::forget(self);
     }
 
-    /// Ends the claim after an attempt to destroy the object. If that succeeded, calls `give_back`
-    /// to release the charge, and makes the id vacant.
+    /// Ends the claim after an attempt to destroy the object, which had the result `taken_back`.
+    /// After a success, calls `give_back` to release the charge, and then makes the id available.
     pub(super) fn end(self, taken_back: CuResult, give_back: impl FnOnce()) -> CuResult {
         match taken_back {
             Ok(()) => give_back(),
@@ -88,7 +88,7 @@ impl<K: Id, T> Drop for Claim<'_, K, T> {
     }
 }
 
-/// Claims a vacant id.
+/// Claims an id that is neither in use nor claimed.
 pub(super) fn claim<'a, K: Id, T>(
     cx: &Cx<'a>,
     which: Which<K, T>,
@@ -97,8 +97,8 @@ pub(super) fn claim<'a, K: Id, T>(
     Claim::new(&cx.shared.tables, which, id)
 }
 
-/// Removes an object that is about to be destroyed from its table, and claims its id. `with_it`
-/// also removes everything that depends on the object, or fails.
+/// Removes an object from its table because it is about to be destroyed, and claims its id.
+/// `with_it` must remove everything that depends on the object; if it fails, the object stays.
 pub(super) fn claim_listed<'a, K: Id, T: Clone>(
     cx: &Cx<'a>,
     which: Which<K, T>,
@@ -140,7 +140,7 @@ mod tests {
         let (_, ending) = end(&tables, Ok(())).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert_eq!(end(&tables, Ok(())).err(), Some(CuError::INVALID_HANDLE));
-        // The id becomes vacant only after the charge was released.
+        // The id becomes available only after the charge was released.
         let given_back = || assert_eq!(claim(&tables).err(), IN_USE);
         assert_eq!(ending.end(Ok(()), given_back), Ok(()));
         assert!(claim(&tables).is_ok());

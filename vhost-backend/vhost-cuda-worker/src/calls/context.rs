@@ -1,4 +1,4 @@
-//! Contexts.
+//! Calls that create, destroy and query contexts.
 
 use std::sync::atomic::Ordering;
 
@@ -19,8 +19,9 @@ use super::result::number;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
-/// The context flags that are passed to the driver: LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. The guest's
-/// library decides how a thread waits, and a guest must not cause core dumps on the host.
+/// Of the context flags that the guest requests, only these are passed to the driver:
+/// LMEM_RESIZE_TO_MAX and SYNC_MEMOPS. The flags for how a thread waits concern only the guest's
+/// library, and those for core dumps must not take effect on the host.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
 
 fn check_device(cx: &Cx<'_>, device: CUdevice) -> CuResult {
@@ -54,7 +55,8 @@ pub(super) fn vcuda_primary_ctx_retain(
     Ok(settled)
 }
 
-/// Retains a primary context that the worker doesn't have yet, within the VM's quota.
+/// Retains a device's primary context that the worker hasn't retained yet, if the VM's quota has
+/// room.
 fn retain_primary(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Context>,
@@ -67,9 +69,9 @@ fn retain_primary(
     Ok((DriverHandle(context), reserved.settle()))
 }
 
-/// Calls `query` in the guest's current context, or if there is none, in the primary context of
-/// the first device. The driver answers some queries about kernels only in a context, but a
-/// guest may make them before it has a context.
+/// Calls `query` in the guest's current context. If there is none, calls it in the primary context
+/// of the first device, because the driver answers some queries about kernels only in a context,
+/// but a guest may make them without one.
 pub(super) fn with_any_context<T>(cx: &Cx<'_>, query: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
     if cx.ctx != ContextId::NONE {
         cx.enter()?;
@@ -115,18 +117,18 @@ pub(super) fn vcuda_ctx_create(
     };
     begin_charges(cx, call.ctx, call.dev);
     id.list(context);
-    // The driver has made the new context current on this thread, so `CURRENT` is no longer
-    // right.
+    // The driver has made the new context current on this thread, so `CURRENT` is out of date. A
+    // new generation makes every thread set its context again.
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
     Ok(settled)
 }
 
-/// Destroys a context, after the calls in it have finished.
+/// Destroys a context, after all calls in progress in it have finished.
 fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
-    // This comes before `primaries` is locked, because such a call may wait for that lock.
+    // Wait before locking `primaries`, because the calls in progress may wait for that lock.
     cx.shared.uses.wait_for_none(id);
-    // The lock is held until this function returns, so that no other thread gets a primary
-    // context that is being destroyed.
+    // Keep the lock until this function returns, so that no other thread gets a primary context
+    // that is being destroyed.
     let mut primaries = lock(&cx.shared.primaries);
     let context = lock(&cx.shared.tables).forget_context(id)?;
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
@@ -141,7 +143,7 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     };
     free_all_of(cx, id);
     cx.shared.memory.forget_globals_of_context(id);
-    // If the driver failed to destroy the context, the context stays charged until the worker
+    // If the driver has failed to destroy the context, the context stays charged until the worker
     // exits.
     if ended.is_ok() {
         end_charges(cx, id);
@@ -186,7 +188,7 @@ pub(super) fn vcuda_ctx_destroy(
     end(deferred, cx, call.ctx, |context| !context.primary, reply);
 }
 
-/// Destroys a context with everything in it.
+/// Destroys a context and everything in it, on another thread, and then replies.
 fn end(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -205,7 +207,7 @@ fn end(
             return;
         }
     }
-    // From now on nothing can be queued in the context, so no new wait can begin there.
+    // From now on, nothing can be queued in the context, so no new wait can begin there.
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
     let over = cx.shared.flight.begin_end_of(id);
     let freeing = deferred.end_of_context(id);

@@ -1,5 +1,5 @@
-//! Calls for copies and memsets. Every address is checked against the memory of the session, so a
-//! call can't access the worker's own memory.
+//! Calls that copy or set memory. Every address is checked to belong to the session, so a call
+//! can't access the worker's own memory.
 
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUstream};
 use protocol::calls as api;
@@ -17,7 +17,8 @@ use super::result::number;
 use super::waits::Completion;
 use crate::driver::{CuError, CuResult};
 
-/// Returns the number of bytes from the first byte to the end of `height` rows.
+/// Returns the number of bytes from the first byte of the first row to the last byte of the last
+/// row. Rows are `width` bytes long and begin every `pitch` bytes.
 fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
     if width == 0 || height == 0 {
         return Ok(0);
@@ -26,8 +27,8 @@ fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
     rows.map(|bytes| bytes as u64).ok_or(CuError::INVALID_VALUE)
 }
 
-/// Counts the bytes of a copy, in counters that operators can read. Variables of modules count
-/// as host memory.
+/// Counts the bytes of a copy in the session's counters, which operators can read. Variables of
+/// modules count as host memory.
 fn tally_copy(cx: &Cx<'_>, dst: u64, src: u64, bytes: u64) {
     match (WINDOW.contains(&dst), WINDOW.contains(&src)) {
         (true, true) => cx.tally(|words| &words.bytes_d2d, bytes),
@@ -177,7 +178,7 @@ pub(super) fn vcuda_copy_out_staged(
     wait_queued(deferred, cx, queued, Completion::Answer(reply));
 }
 
-/// Checks both sides of a staged copy.
+/// Checks both sides of a copy between the arena and the session's memory.
 fn staged(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -235,7 +236,8 @@ pub(super) fn vcuda_copy_out(
         return reply.finish(CuError::INVALID_VALUE.0, &[]);
     }
     deferred.register_arena();
-    // The encoded outputs are a length, written here, and the bytes, which the GPU writes.
+    // The outputs consist of the length of the data, written here, and the data, which the GPU
+    // writes.
     let head = (call.len as u64).to_le_bytes();
     // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
     // lives, and `reply` waits for the copy. The source was checked.
@@ -247,8 +249,8 @@ pub(super) fn vcuda_copy_out(
     wait_queued(deferred, cx, queued, Completion::InPlace(reply, answer));
 }
 
-/// Handles a copy that arrived in a SUBMIT request, whose reply isn't written to guest memory.
-/// Waits for the copy on another thread.
+/// Handles a copy to the host that arrived in a SUBMIT request, whose reply can't be written
+/// directly to guest memory. Copies to the worker's memory and waits for that on another thread.
 fn copy_out_plain(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -12,13 +12,13 @@ use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
 use host_ipc::gate::{WorkerWords, bump};
 
-/// The context that is current on a thread of the worker.
+/// The context that is current in the driver on one of the worker's threads.
 #[derive(Clone, Copy, PartialEq, Eq)]
 struct Current {
     ctx: ContextId,
     device: CUdevice,
-    /// The value of `Shared::generation` when the context was made current. If it has changed
-    /// since, the context may have been destroyed.
+    /// The value of `Shared::generation` when the context was made current. If the value has
+    /// changed since, the context may have been destroyed.
     generation: u64,
 }
 
@@ -29,17 +29,17 @@ thread_local! {
         const { Cell::new(NO_CONTEXT) };
 }
 
-/// The current context.
+/// Proof that the guest thread's context is current in the driver on this thread.
 #[derive(Clone, Copy)]
 pub(super) struct Entered {
     pub device: CUdevice,
 }
 
-/// The environment in which one call runs.
+/// The environment in which one call runs: the session, the guest thread, and its current context.
 #[derive(Clone, Copy)]
 pub(super) struct Cx<'a> {
     pub shared: &'a Arc<Shared>,
-    /// The number of the guest thread.
+    /// The guest's number for the thread that made the call.
     pub thread: u32,
     /// The id of the guest thread's current context, or 0 for none.
     pub ctx: ContextId,
@@ -50,12 +50,13 @@ impl<'a> Cx<'a> {
         &self.shared.driver
     }
 
-    /// Returns the same environment with another current context.
+    /// Returns the same environment, but with `ctx` as the current context.
     pub(super) fn within(&self, ctx: ContextId) -> Self {
         Self { ctx, ..*self }
     }
 
-    /// Makes the guest thread's context current on this thread, if it isn't already.
+    /// Makes the guest thread's current context also current in the driver on this thread. Fails if
+    /// the guest thread has none.
     pub(super) fn enter(&self) -> CuResult<Entered> {
         let generation = self.shared.generation.load(Ordering::Acquire);
         let current = CURRENT.get();
@@ -68,8 +69,8 @@ impl<'a> Cx<'a> {
         self.switch(generation)
     }
 
-    /// Like [`Cx::enter`], but for calls that also work without a context, or return their own
-    /// error without one.
+    /// Like [`Cx::enter`], but succeeds without a context, too. For calls that also work without
+    /// one or return their own error then.
     pub(super) fn enter_any(&self) -> CuResult {
         if self.ctx != ContextId::NONE {
             return self.enter().map(|_| ());
@@ -120,7 +121,7 @@ impl<'a> Cx<'a> {
         Ok(Entered { device })
     }
 
-    /// Increments one of the session's counters, which operators can read.
+    /// Adds `more` to one of the session's counters, which operators can read.
     pub(super) fn tally(&self, counter: impl FnOnce(&WorkerWords) -> &AtomicU64, more: u64) {
         bump(counter(&self.shared.session.gate.page.worker), more);
     }
@@ -137,7 +138,7 @@ impl<'a> Cx<'a> {
         lock(&self.shared.tables).kernel(id)
     }
 
-    /// Refuses addresses that don't belong to the session.
+    /// Fails unless all of these bytes belong to the session.
     pub(super) fn check(&self, addr: u64, len: u64) -> CuResult {
         self.shared.memory.check(addr, len)
     }

@@ -1,4 +1,4 @@
-//! Calls that get their reply later.
+//! Calls whose reply is sent later, after a wait or by another thread.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -22,11 +22,11 @@ use crate::executor::Pending;
 use crate::region::Region;
 use crate::reply::ReplyTo;
 
-/// How long the reader may sleep while only frees are outstanding.
+/// How long the reader may sleep while it is waiting only for stream-ordered frees.
 const FREE_CHECK: Duration = Duration::from_millis(1);
 
-/// The state of calls that get their reply later: calls that wait for the GPU, for memory, or for a
-/// job on another thread. Only the ring reader's thread uses it.
+/// The state for calls whose reply is sent later: they wait for the GPU, for memory to be freed, or
+/// for a job on another thread. Only the ring reader's thread uses it.
 pub(super) struct Deferred {
     shared: Arc<Shared>,
     events: EventPool,
@@ -54,27 +54,29 @@ impl Deferred {
         &self.shared
     }
 
-    /// Returns the events that the worker records for its own use.
+    /// Returns the pool of events that the worker records for its own use.
     pub(super) fn events(&mut self) -> &mut EventPool {
         &mut self.events
     }
 
-    /// Runs a job on the thread that mirrors a guest thread, in the guest thread's context.
+    /// Runs a job in this context, on the mirror (the worker's thread that corresponds to the guest
+    /// thread). If there are too many jobs, drops the job.
     fn job(&self, thread: u32, ctx: ContextId, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
         let shared = self.shared.clone();
         let done = self.shared.session.mirrors.run(thread, move || {
             job(&Cx { shared: &shared, thread, ctx });
-            // The driver may have written output of kernels, which the guest may never fetch.
+            // This limits the kernel output that is kept: the job may have made the driver write
+            // some, and the guest may never fetch it.
             lock(&shared.output).waiting();
         });
-        // Logged at debug level because a guest can cause it as often as it likes.
+        // Logged at debug level, because a guest can cause this as often as it wants.
         if let Err(error) = done {
             tracing::debug!(session = self.shared.session.label, "{error}");
         }
     }
 
-    /// Runs a job that must not be dropped: on the thread that mirrors a guest thread, or on
-    /// another thread if there is no guest thread or the session can't have more threads.
+    /// Like `job`, but for a job that must not be dropped. It runs on another thread if `thread` is
+    /// `None` or the session can't have more mirrors.
     pub(super) fn own_job(
         &self,
         thread: Option<u32>,
@@ -87,7 +89,7 @@ impl Deferred {
         });
     }
 
-    /// Runs a job that replies to a command, on the thread that mirrors the guest thread.
+    /// Runs a job on the mirror of the guest thread. The job must send the reply.
     pub(super) fn on_mirror(
         &self,
         thread: u32,
@@ -98,7 +100,8 @@ impl Deferred {
         self.job(thread, ctx, move |cx| job(cx, reply));
     }
 
-    /// Waits for the commands that are now in a stream. The stream's context must be entered.
+    /// Completes a call once the commands now queued in a stream have finished. The stream's
+    /// context must have been entered.
     pub(super) fn wait_stream(
         &mut self,
         cx: &Cx<'_>,
@@ -113,7 +116,7 @@ impl Deferred {
         }
     }
 
-    /// Waits for a stream that is known not to be empty.
+    /// Like [`Deferred::wait_stream`], for a stream that is known to have unfinished commands.
     pub(super) fn wait_recorded(
         &mut self,
         cx: &Cx<'_>,
@@ -125,13 +128,14 @@ impl Deferred {
         self.complete_if(cx, done);
     }
 
-    /// Waits for the commands that are now in any stream of a context.
+    /// Completes a call once the commands now queued in the streams of the current context have
+    /// finished.
     pub(super) fn wait_context(&mut self, cx: &Cx<'_>, completion: Completion) {
         let done = self.waits.add_context(cx, &mut self.events, completion);
         self.complete_if(cx, done);
     }
 
-    /// Waits for one of the guest's events.
+    /// Completes a call once one of the guest's events has been reached.
     pub(super) fn wait_event(&mut self, cx: &Cx<'_>, id: EventId, completion: Completion) {
         let done = self.waits.add_event(cx, &mut self.events, id, completion);
         self.complete_if(cx, done);
@@ -143,7 +147,7 @@ impl Deferred {
         }
     }
 
-    /// Completes a call whose wait has ended.
+    /// Completes a call whose wait has ended with this result.
     pub(super) fn complete(&mut self, cx: &Cx<'_>, result: CuResult, completion: Completion) {
         match completion {
             Completion::Answer(reply) => {
@@ -170,7 +174,7 @@ impl Deferred {
         }
     }
 
-    /// Completes the calls whose wait has ended.
+    /// Completes the calls whose wait has ended. Returns when to poll again.
     pub(super) fn poll_waits(&mut self) -> Pending {
         if self.waits.is_empty() {
             return Pending::Nothing;
@@ -192,37 +196,41 @@ impl Deferred {
         self.waits.next_poll(last.is_some())
     }
 
-    /// Fails all waits, because the session ends. Memory that would be freed after a wait is freed
-    /// when the worker exits.
+    /// Fails all calls that are waiting, because the session has ended. If a call would have freed
+    /// memory after its wait, that memory is freed when the worker exits.
     pub(super) fn fail_waits(&mut self, error: CuError) {
         self.waits.fail_all(error);
     }
 
-    /// Ends all waits in a context that is about to be destroyed. Returns the memory to free once
-    /// the context has been destroyed, with the replies to the calls that wait for it.
+    /// Ends all waits in a context that is about to be destroyed. Returns the memory that the calls
+    /// were about to free, each with its reply. The caller must free it once the context has been
+    /// destroyed.
     pub(super) fn end_of_context(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = self.waits.end_of(ctx);
-        // The driver destroys the events with the context.
+        // The driver destroys the pool's events in the context together with the context.
         self.events.forget(ctx);
         self.watch.forget(ctx);
         freeing.extend(self.async_frees.end_of(ctx).into_iter().map(|freeing| (freeing, None)));
         freeing
     }
 
-    /// Frees memory once its stream has reached an event.
+    /// Starts a stream-ordered free: the memory will be freed once the GPU has reached it in its
+    /// stream.
     pub(super) fn free_later(&mut self, free: AsyncFree) {
         self.async_frees.add(free);
     }
 
-    /// Reuses memory of this size in the current context whose free is pending in a stream, for a
-    /// new allocation in the same stream. Returns its address.
+    /// Lets a new allocation reuse memory of this size whose stream-ordered free hasn't taken
+    /// effect in the same stream of the current context. Returns the address, or `None` if there is
+    /// no such memory.
     pub(super) fn reuse(&mut self, cx: &Cx<'_>, stream: StreamId, len: u64) -> Option<u64> {
         let free = self.async_frees.take_reusable(stream, len, cx.ctx, cx.thread)?;
         self.events.give_back(free.ctx, free.event);
         Some(lock(&cx.shared.memory.plan).untake(free.freeing))
     }
 
-    /// Frees all memory whose stream has reached the free.
+    /// Frees the memory of all stream-ordered frees that the GPU has reached. Returns when to poll
+    /// again.
     pub(super) fn poll_async_frees(&mut self) -> Pending {
         if self.async_frees.is_empty() {
             return Pending::Nothing;
@@ -239,7 +247,7 @@ impl Deferred {
         if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
     }
 
-    /// Unmaps memory on the thread that mirrors a guest thread, then calls `done`.
+    /// Unmaps memory on the mirror of a guest thread, and then calls `done`.
     fn give_back_later(
         &self,
         thread: u32,
@@ -256,20 +264,20 @@ impl Deferred {
         });
     }
 
-    /// Returns whether another allocation may wait for memory that is being freed.
+    /// Returns whether another allocation may wait for memory to be freed.
     pub(super) fn may_retry(&self) -> bool {
         self.retries.has_room()
     }
 
-    /// Repeats an allocation once the memory that is being freed now has been freed.
+    /// Retries an allocation after all memory that is now being freed has been freed.
     pub(super) fn retry_later(&mut self, retry: Retry) {
         self.poll_async_frees();
         self.retries.add(retry);
-        // If no memory is being freed, this repeats the allocation immediately.
+        // If no memory is being freed, this retries the allocation immediately.
         self.poll_retries();
     }
 
-    /// Repeats the allocations that wait, if no memory is being freed any more.
+    /// Retries all waiting allocations, if no memory is being freed any more.
     pub(super) fn poll_retries(&mut self) {
         if self.retries.is_empty() || self.shared.giving_back.load(Ordering::Acquire) > 0 {
             return;
@@ -284,23 +292,23 @@ impl Deferred {
         }
     }
 
-    /// Uses a region's arena, which starts at `start`, for staging.
+    /// Starts to use the arena of a region for copies. `start` is the arena's offset in the region.
     pub(super) fn attach_arena(&mut self, region: &Arc<Region>, start: usize) {
         self.arena = Some(Arena::new(&self.shared, region.clone(), start));
     }
 
-    /// Stops using the arena. Returns the registration that must be undone before the pages are
-    /// unmapped.
+    /// Stops using the arena. Returns its registration with the GPU, if any, which the caller must
+    /// undo before the pages are unmapped.
     pub(super) fn detach_arena(&mut self) -> Option<Registration> {
         self.arena.take().and_then(|arena| arena.registration())
     }
 
-    /// Returns the address of `len` bytes of the arena in this process.
+    /// Returns the address in this process of `len` bytes at `offset` in the arena.
     pub(super) fn staging(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
         self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?.at(offset, len)
     }
 
-    /// Registers the arena with the GPU, if there is one.
+    /// Registers the arena with the GPU, if the session has one.
     pub(super) fn register_arena(&mut self) {
         if let Some(arena) = &mut self.arena {
             arena.register();

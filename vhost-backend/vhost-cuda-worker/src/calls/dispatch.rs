@@ -1,4 +1,4 @@
-//! Types and functions that the generated dispatch uses.
+//! Types and functions for the generated dispatch, which finds the implementation of each call.
 
 use std::cell::RefCell;
 
@@ -11,10 +11,10 @@ use super::result::number;
 use super::{Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
-/// A body: decodes its arguments, makes the call, encodes the outputs.
+/// The implementation of a call: decodes the arguments, calls the driver, and encodes the outputs.
 type Body = fn(&Cx<'_>, &[u8], &mut Writer) -> CuResult;
 
-/// Like [`Body`], for a gated call.
+/// Like [`Body`], for a gated call: it needs a pass from the gate to submit GPU work.
 type GatedBody = fn(&Cx<'_>, &[u8], &Pass, &mut Writer) -> CuResult;
 
 thread_local! {
@@ -34,13 +34,13 @@ fn answer(reply: ReplyTo, body: impl FnOnce(&mut Writer) -> CuResult) {
     });
 }
 
-/// Runs a body on this thread.
+/// Runs the implementation of a call on this thread, the ring reader's, and replies.
 pub(super) fn inline(deferred: &mut Deferred, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let cx = Cx { shared: deferred.shared(), thread: command.thread, ctx: command.ctx };
     answer(reply, |out| body(&cx, command.args, out));
 }
 
-/// Like [`inline`], for a call that needs the gate's pass.
+/// Like [`inline`], for a gated call.
 pub(super) fn gated(
     deferred: &mut Deferred,
     command: &Command<'_>,
@@ -52,7 +52,7 @@ pub(super) fn gated(
     answer(reply, |out| body(&cx, command.args, pass, out));
 }
 
-/// Runs a body on the thread that mirrors the guest thread.
+/// Runs the implementation of a call on the mirror of the guest thread, because it may block.
 pub(super) fn blocking(deferred: &mut Deferred, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let args = command.args.to_vec();
     deferred.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
@@ -61,7 +61,7 @@ pub(super) fn blocking(deferred: &mut Deferred, command: &Command<'_>, reply: Re
     });
 }
 
-/// Runs a body that takes the reply, on the ring reader's thread.
+/// Runs the implementation of a call that sends the reply itself, on the ring reader's thread.
 pub(super) fn pending<'a, C: Call<'a>>(
     deferred: &mut Deferred,
     command: &Command<'a>,
@@ -76,7 +76,7 @@ pub(super) fn pending<'a, C: Call<'a>>(
     }
 }
 
-/// Replies to a call whose number isn't in the API table.
+/// Replies to a command whose opcode isn't in the API table.
 #[cold]
 pub(super) fn unknown(command: &Command<'_>, reply: ReplyTo) {
     tracing::debug!("unknown call number {}", command.opcode);

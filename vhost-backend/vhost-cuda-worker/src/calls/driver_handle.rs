@@ -1,6 +1,6 @@
-//! A type for handles from the driver.
+//! A wrapper for the driver's handles.
 
-/// A handle from the driver, which may be used on any thread.
+/// A handle from the driver, wrapped so that it can be used on any thread.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct DriverHandle<H>(pub H);
 

@@ -19,7 +19,8 @@ use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
 use crate::reply::ReplyTo;
 
-/// Loads a driver library and makes it warm: initialized, with the first device's primary context.
+/// Loads the driver library and initializes it, with the primary context of the first device, so
+/// that the worker can serve a session without delay.
 pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;
@@ -51,12 +52,13 @@ struct Warm {
 
 impl Engine for Warm {
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError> {
-        // This thread may query streams that are capturing.
+        // Allow driver calls that are unsafe during stream capture, so that this thread can query a
+        // stream that is capturing.
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         // SAFETY: the pointer is to a local variable. A library without capture modes refuses the
         // call.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
-        // Make short sleeps accurate. If this fails, sleeps only take longer.
+        // Make short sleeps accurate. If this fails, sleeps just take longer.
         // SAFETY: the call takes no pointers.
         unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
         let mut primaries = vec![None; self.devices as usize];
@@ -95,7 +97,7 @@ impl Engine for Warm {
     }
 }
 
-/// The executor of a session, on the ring reader's thread.
+/// The executor of a session. It runs on the ring reader's thread.
 struct Calls {
     shared: Arc<Shared>,
     gate: Gate,
@@ -103,7 +105,7 @@ struct Calls {
 }
 
 impl Calls {
-    /// Runs a command that the gate has admitted.
+    /// Runs a command that the gate has admitted, and then returns the ticket to the gate.
     #[inline]
     fn run(&mut self, command: &Command<'_>, ticket: Ticket, reply: ReplyTo) {
         generated::dispatch(&mut self.deferred, command, ticket.pass(), reply);
@@ -111,7 +113,8 @@ impl Calls {
         self.gate.ran(&cx, self.deferred.events(), ticket);
     }
 
-    /// Reads the scheduler's grants, and runs the held commands that may go now.
+    /// Reads the scheduler's grants, and runs the held commands that may now go to the driver.
+    /// Returns when to poll again.
     fn poll_gate(&mut self) -> Pending {
         let now = host_ipc::gate::now();
         let change = self.gate.read(now);
@@ -152,7 +155,7 @@ impl Executor for Calls {
     }
 
     fn next_host_func(&mut self) -> Option<u64> {
-        // Host functions aren't called in a context that has failed.
+        // After the scheduler has ended the session, the guest gets no more host functions to run.
         if self.gate.verdict() != 0 { None } else { self.shared.host_funcs.next() }
     }
 

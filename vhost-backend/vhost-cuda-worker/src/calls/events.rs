@@ -1,4 +1,4 @@
-//! Events that the worker records for its own use.
+//! A pool of events that the worker records for its own use.
 
 use cuda_api::sys::{CUevent, CUstream};
 
@@ -13,21 +13,22 @@ use crate::driver::{CuError, CuResult};
 /// `CU_EVENT_DISABLE_TIMING`.
 const EVENT_DISABLE_TIMING: u32 = 2;
 
-/// Events that aren't in use, by context.
+/// Events that aren't in use and can be recorded again, by context.
 #[derive(Default)]
 pub(super) struct EventPool {
     idle: IdMap<ContextId, Vec<DriverHandle<CUevent>>>,
 }
 
 impl EventPool {
-    /// Records an event in a stream of a context. The caller gives it back after use.
+    /// Records an event from the pool in a stream of the context. The caller must return the event
+    /// with `give_back` after use.
     pub(super) fn record(
         &mut self,
         cx: &Cx<'_>,
         stream: CUstream,
         ctx: ContextId,
     ) -> CuResult<DriverHandle<CUevent>> {
-        // An event can be recorded only in its own context's streams.
+        // An event can be recorded only in streams of its own context.
         cx.within(ctx).enter()?;
         let event = match self.idle.get_mut(&ctx).and_then(Vec::pop) {
             Some(event) => event,
@@ -46,25 +47,25 @@ impl EventPool {
         recorded.map(|()| event)
     }
 
-    /// Takes back an event that is no longer needed.
+    /// Returns an event to the pool.
     pub(super) fn give_back(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
         self.idle.entry(ctx).or_default().push(event);
     }
 
-    /// Forgets a context's events, which the driver destroys with the context.
+    /// Removes a context's events from the pool, because the driver destroys them with the context.
     pub(super) fn forget(&mut self, ctx: ContextId) {
         self.idle.remove(&ctx);
     }
 }
 
-/// Queries whether an event from the pool has been reached.
+/// Returns success if the GPU has reached an event from the pool, or else CUDA_ERROR_NOT_READY.
 pub(super) fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuResult {
     // SAFETY: an event from the pool lives as long as its context, and code that waits for the
     // event forgets it when the context is destroyed.
     unsafe { cx.driver().cuEventQuery(event.0) }
 }
 
-/// Marks for the gate. They are events from the pool.
+/// Lets the gate use events from the pool as marks.
 pub(super) struct PoolMarks<'a> {
     pub cx: &'a Cx<'a>,
     pub pool: &'a mut EventPool,

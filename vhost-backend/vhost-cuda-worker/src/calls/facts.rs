@@ -1,7 +1,7 @@
-//! Calls that return facts about devices.
+//! Calls that return properties of the driver and of devices.
 //!
-//! The worker returns the attributes that the driver reports. The guest's library overrides those
-//! of features that it doesn't support (docs/differences.md).
+//! The worker returns the device attributes that the driver reports. The guest's library changes
+//! the attributes for features that it doesn't support (docs/differences.md).
 
 use std::ffi::CStr;
 

@@ -1,5 +1,5 @@
-//! Calls for graphs. The guest's library captures streams and builds graphs itself. The worker only
-//! instantiates, updates and launches complete graphs.
+//! Calls for graphs. Stream capture and graph building happen in the guest's library. The worker
+//! only instantiates, updates and launches complete graphs.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use super::lock;
 use super::queue::queue;
 use crate::driver::{CuError, CuResult};
 
-/// An error in building a graph.
+/// An error that occurred while a graph was being built from the guest's description.
 pub(super) struct BuildError(pub CuError);
 
 impl From<DecodeError> for BuildError {
@@ -40,7 +40,7 @@ impl From<CuError> for BuildError {
     }
 }
 
-/// Builds a graph from the guest's description, in the current context.
+/// Builds a driver graph from the guest's description in a blob, in the current context.
 fn build(
     cx: &Cx<'_>,
     blob: BlobId,
@@ -92,7 +92,7 @@ fn end_graph(cx: &Cx<'_>, graph: &Graph) {
 
 fn exec(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     let tables = lock(&cx.shared.tables);
-    // CUDA returns this error for a handle that isn't a graph.
+    // For an unknown graph, CUDA returns this error instead of CUDA_ERROR_INVALID_HANDLE.
     tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
 }
 
@@ -122,7 +122,7 @@ pub(super) fn vcuda_graph_instantiate(
     Ok(settled)
 }
 
-/// Destroys an executable graph. Launches in progress complete.
+/// Destroys an executable graph. Launches in progress still complete.
 pub(super) fn cu_graph_exec_destroy(cx: &Cx<'_>, call: api::CuGraphExecDestroy) -> CuResult {
     cx.enter_any()?;
     let taken = claim_listed(cx, GRAPHS, call.h_graph_exec, |_, _| Ok(()));
@@ -146,8 +146,8 @@ pub(super) fn cu_graph_launch(
     if ctx != exec.ctx {
         return Err(CuError::INVALID_VALUE);
     }
-    // The guest may have set the stack limit since the last launch, which releases the local
-    // memory.
+    // The guest may have set the stack limit since the last launch, which frees the local memory,
+    // so the need must be checked again.
     let settled = match cx.shared.charges.has_room_for(exec.need, reservation) {
         Ok(has_room) => has_room,
         Err(reservation) => reserve_need(cx, reservation, exec.need)?,

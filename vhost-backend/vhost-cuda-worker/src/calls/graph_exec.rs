@@ -1,4 +1,4 @@
-//! Types for graphs in the driver.
+//! Types for graphs and executable graphs in the driver.
 
 use std::sync::Arc;
 
@@ -8,37 +8,38 @@ use protocol::ids::ContextId;
 use super::driver_handle::DriverHandle;
 use super::hostfunc::GraphStops;
 
-/// The number of graph nodes that count as one command in a channel.
+/// When a graph is launched, this many of its nodes count as one command queued in the driver.
 const NODES_PER_COMMAND: usize = 32;
-/// The number of staging bytes that count as one command; see `Flight`.
+/// This many bytes of pageable memory count as one command queued in the driver; see `Flight`.
 const BYTES_PER_COMMAND: usize = 4096;
 
-/// A graph in the driver, with its nodes in the guest's order.
+/// A graph in the driver, with its nodes in the order of the guest's description.
 pub(super) struct Graph {
     pub real: DriverHandle<CUgraph>,
     pub nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
-    /// The largest local memory need among its kernels.
+    /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
     pub need: u64,
 }
 
-/// An executable graph.
+/// An executable graph in the driver.
 #[derive(Clone)]
 pub(super) struct GraphExec {
     pub real: DriverHandle<CUgraphExec>,
-    /// The graph from which it was instantiated. The handles of that graph's nodes also identify
-    /// the nodes of the executable graph.
+    /// The graph from which the executable graph was instantiated. The node handles of that graph
+    /// also identify the nodes of the executable graph.
     pub graph: Arc<Graph>,
     pub ctx: ContextId,
-    /// The host functions in the current version of the graph.
+    /// The host functions in the current version of the executable graph.
     pub stops: GraphStops,
-    /// The number of nodes.
+    /// The number of nodes in the graph.
     pub size: usize,
-    /// The largest local memory need among its kernels.
+    /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
     pub need: u64,
 }
 
 impl GraphExec {
-    /// Returns the cost of a launch, expressed in staging bytes.
+    /// Returns the number of queued commands that a launch counts as, expressed in bytes of
+    /// pageable memory.
     pub(super) fn weight(&self) -> usize {
         self.size / NODES_PER_COMMAND * BYTES_PER_COMMAND
     }

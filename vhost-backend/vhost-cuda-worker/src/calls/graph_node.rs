@@ -19,11 +19,12 @@ use crate::driver::{CuError, CuResult};
 pub(super) struct Builder<'a> {
     cx: &'a Cx<'a>,
     graph: CUgraph,
-    /// The context in which copies and memsets run.
+    /// The driver's context in which the graph's copies and memsets run.
     context: CUcontext,
 }
 
-/// Returns the number of bytes from a side's first byte to the end of its last row.
+/// Returns the number of bytes from the first byte of the first row to the last byte of the last
+/// row, for one side of a copy.
 fn span(side: &CopySide, copy: &CopyStep) -> CuResult<u64> {
     let last = |count: u64, step: u64| (count - 1).checked_mul(step);
     let slice = side.pitch.checked_mul(side.height);
@@ -41,13 +42,13 @@ fn size(value: u64) -> CuResult<usize> {
 }
 
 impl<'a> Builder<'a> {
-    /// Creates a builder for the context of `cx`, which must be entered.
+    /// Creates a builder for a graph in the current context of `cx`, which must have been entered.
     pub(super) fn new(cx: &'a Cx<'a>, graph: CUgraph) -> CuResult<Self> {
         let context = lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0;
         Ok(Self { cx, graph, context })
     }
 
-    /// Adds a node that runs after the nodes in `after`.
+    /// Adds a node to the graph. The node runs after the nodes in `after`.
     pub(super) fn add(
         &self,
         after: &[CUgraphNode],
@@ -98,7 +99,8 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
-    /// Changes the parameters of a node of an executable graph, for all launches from now on.
+    /// Changes the parameters of a node in an executable graph. The change applies to all later
+    /// launches.
     pub(super) fn set(
         &self,
         exec: CUgraphExec,
@@ -145,7 +147,7 @@ impl<'a> Builder<'a> {
         Ok(reservation.not_a_kernel())
     }
 
-    /// Returns the parameters of a host function node for the driver.
+    /// Returns the driver's parameters for the host function node at index `place`.
     fn stop(&self, stops: &GraphStops, place: u32, token: u64) -> CuResult<CUDA_HOST_NODE_PARAMS> {
         let shared = self.cx.shared;
         stops.put(&shared.host_funcs, &shared.session.waker, place, token)

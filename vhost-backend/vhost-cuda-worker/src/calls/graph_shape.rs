@@ -1,19 +1,19 @@
-//! Determines which nodes of a graph can run at the same time as others.
+//! Finds the nodes in a graph that never run at the same time as other nodes.
 
-/// The limit for this search, in nodes and edges visited.
+/// The maximum number of nodes and edges that the search visits.
 const BUDGET: usize = 1 << 22;
 
-/// The dependencies between the nodes of a graph. Nodes are in topological order. `before` lists
-/// the predecessors of all nodes.
+/// The dependencies between the nodes of a graph, which are in topological order. `before` contains
+/// the predecessors of the first node, then those of the second, and so on.
 #[derive(Default)]
 pub(super) struct Shape {
     before: Vec<u32>,
-    /// The end of each node's predecessors in `before`.
+    /// For each node, the index in `before` at which its predecessors end.
     ends: Vec<usize>,
 }
 
 impl Shape {
-    /// Adds a node with its predecessors.
+    /// Adds a node. `before` contains its predecessors.
     pub(super) fn add(&mut self, before: &[u32]) {
         self.before.extend_from_slice(before);
         self.ends.push(self.before.len());
@@ -24,8 +24,9 @@ impl Shape {
         &self.before[from..self.ends[node]]
     }
 
-    /// Selects the nodes that never run at the same time as another node, because every other node
-    /// comes before or after them. Nodes beyond the search limit are not selected.
+    /// Selects those of `nodes` that never run at the same time as another node, because every
+    /// other node comes before or after them. When the search has reached its limit, no more nodes
+    /// are selected.
     pub(super) fn alone<'a>(&'a self, nodes: &'a [u32]) -> impl Iterator<Item = u32> + 'a {
         let each = self.ends.len() + self.before.len();
         nodes.iter().copied().take(BUDGET / each.max(1)).filter(|node| self.is_alone(*node))
@@ -41,7 +42,7 @@ impl Shape {
             }
             self.before(at).iter().for_each(|before| reached[*before as usize] = true);
         }
-        // From here on, only nodes that come after this one count.
+        // From here, consider only the nodes that come after this one.
         reached[..node].fill(false);
         (node + 1..count).all(|at| {
             reached[at] = self.before(at).iter().any(|before| reached[*before as usize]);
@@ -65,9 +66,9 @@ mod tests {
     fn nodes_of_a_line_are_alone_and_nodes_of_branches_are_not() {
         assert_eq!(alone(&[&[], &[0], &[1]]), [0, 1, 2]);
         assert_eq!(alone(&[&[], &[]]), [0; 0]);
-        // A fork and a join: the first and the last node are alone.
+        // Node 0 forks, and node 3 joins: the first and the last node run alone.
         assert_eq!(alone(&[&[], &[0], &[0], &[1, 2]]), [0, 3]);
-        // Two roots, and then two ends.
+        // Two nodes without predecessors, and two without successors: none runs alone.
         assert_eq!(alone(&[&[], &[0], &[], &[1]]), [0; 0]);
         assert_eq!(alone(&[&[], &[0], &[1], &[1]]), [0, 1]);
         // A branch around a node can run at the same time as the node.
