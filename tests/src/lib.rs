@@ -183,7 +183,8 @@ impl Host {
         self.command(vm, program, args).output().unwrap()
     }
 
-    /// Starts a program as in `command`. Waits for the first line of output and returns it too.
+    /// Starts a program as in `command` and waits for its first line of output. Returns the process
+    /// and that line.
     pub fn spawn(&self, vm: Vm, program: &str, args: &[&str]) -> (Child, String) {
         let mut command = self.command(vm, program, args);
         let mut child = command.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();

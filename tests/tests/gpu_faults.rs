@@ -116,7 +116,8 @@ fn a_gpu_that_falls_off_the_bus_ends_its_sessions_and_gets_no_more_vms() {
     assert!(goes_on(&host, A) && goes_on(&host, B), "{}", host.log());
     assert_eq!((state(&host, 1), counted(&host, 1)), (json!("healthy"), 0));
 
-    // A lost GPU no longer reports its identity.
+    // GPU 1 falls off the bus (Xid 79). From then on, NVML can't identify it, because it no longer
+    // responds.
     nvml.say("xid 1 79\nlost 1");
     let event = events.next("gpu_fault", &host);
     assert_eq!(event["gpu"], json!(1), "{event}");

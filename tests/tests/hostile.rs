@@ -210,7 +210,7 @@ fn garbage_commands_get_error_replies() {
         for words in 0..10 {
             let mut args = rubbish.bytes(words * 8);
             if words % 2 == 1 {
-                // Small numbers resemble handles and lengths.
+                // Use small numbers, because they resemble valid handles and lengths.
                 for word in args.as_chunks_mut::<8>().0 {
                     *word = (rubbish.word() % 4).to_le_bytes();
                 }

@@ -32,7 +32,8 @@ fn a_kernel_cannot_read_another_processs_pinned_memory() {
 #[test]
 fn a_kernel_cannot_read_memory_that_was_never_attached() {
     let host = Host::start(&[A]);
-    // The program's stack and code, an unmapped page, and the kernel's half of the address space.
+    // Addresses in the program's stack and code, in an unmapped page, and in the kernel's half of
+    // the address space.
     for address in ["0x7ffffffde000", "0x400000", "0x300000000000", "0xffff888000000000"] {
         let output = host.run(A, "pinnedpeek", &["read", address]);
         assert!(stdout(&output).contains("cudaErrorIllegalAddress"), "{address}: {output:?}");

@@ -1,5 +1,6 @@
-//! The guest's NVML. Like CUDA, it reports the VM's quota as the GPU's memory, and the VM's usage.
-//! It doesn't need a worker, and returns "not supported" for values that it doesn't have.
+//! Tests the guest's NVML library. It reports the VM's quota as the GPU's memory size, and the VM's
+//! usage as used memory, as CUDA does. It doesn't need a worker, and returns "not supported" for
+//! values that it doesn't have.
 
 use std::process::Command;
 use std::time::Duration;

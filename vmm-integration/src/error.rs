@@ -14,7 +14,7 @@ pub const EXIT_NOT_EXECUTABLE: i32 = 126;
 /// Exit code when the guest cannot find the command.
 pub const EXIT_NOT_FOUND: i32 = 127;
 
-/// Why a run ended without the command's exit code.
+/// The reason why a run ended without the command's exit code.
 #[derive(Debug, thiserror::Error)]
 pub enum RunError {
     /// The arguments contradict each other, or name a file that doesn't exist.

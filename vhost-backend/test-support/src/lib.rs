@@ -26,7 +26,7 @@ const PATIENCE: Duration = Duration::from_secs(60);
 pub const BASE: u64 = 0x4000_0000;
 const MEMORY: usize = 16 << 20;
 const SIZE: u16 = 16;
-/// Each queue's rings occupy one page. The buffers for all queues start at `BUFFERS`.
+/// Bytes of guest memory for one queue's rings. The buffers for all queues start at `BUFFERS`.
 const QUEUE_BYTES: usize = 4096;
 const BUFFERS: usize = 0x10_000;
 const BUFFER_BYTES: usize = 0x8000;
@@ -154,8 +154,8 @@ pub struct Guest {
     pub front: Frontend,
     base: *mut u8,
     queues: Vec<Queue>,
-    /// Whether VIRTIO_RING_F_EVENT_IDX was negotiated, so that the driver kicks only if the device
-    /// wants it.
+    /// Whether VIRTIO_RING_F_EVENT_IDX was negotiated. If so, the driver kicks a queue only when
+    /// the device has requested it.
     event_idx: bool,
     memory: OwnedFd,
 }
@@ -163,7 +163,7 @@ pub struct Guest {
 struct Queue {
     kick: EventFd,
     call: EventFd,
-    /// Free descriptors.
+    /// Indices of free descriptors.
     free: Vec<u16>,
     avail: u16,
     used: u16,

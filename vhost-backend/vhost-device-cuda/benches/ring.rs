@@ -1,8 +1,9 @@
 //! Measures the cost of one command through the ring, without a VM. Run `cargo build --release
 //! --bins`, then `cargo bench -p vhost-device-cuda`.
 //!
-//! The command has an unknown number, so only the transport is measured. Both sides spin, so with
-//! fewer than two idle CPUs, this measures the host's scheduler instead.
+//! The worker doesn't know the command's number and returns an error immediately, so only the
+//! transport is measured. Guest and worker both poll, so on a host with fewer than two idle CPUs,
+//! the result depends mostly on the host's process scheduler.
 
 use std::time::Instant;
 

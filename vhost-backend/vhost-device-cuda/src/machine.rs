@@ -145,7 +145,7 @@ pub struct Machine {
 }
 
 impl Machine {
-    /// Creates a device whose driver hasn't sent a HELLO yet.
+    /// Creates the state machine for a device whose driver hasn't sent a HELLO yet.
     pub fn new(limits: Limits, requests: Box<dyn FnMut() -> RequestId + Send>) -> Self {
         Self {
             limits,
@@ -409,7 +409,7 @@ impl Machine {
     }
 
     /// Handles the broker's notice that a worker has started. Returns `false` if the session that
-    /// requested it is gone or ending.
+    /// requested the worker has ended or is ending.
     pub fn worker_started(&mut self, request: RequestId, pages: &dyn GuestPages) -> bool {
         let Some(id) = self.find(request) else { return false };
         let Some(session) = self.sessions.get_mut(&id) else { return false };
@@ -507,7 +507,8 @@ impl Machine {
         Ok(())
     }
 
-    /// Ends a session with `value` as the reason, without a request from the driver.
+    /// Ends the session of worker `request` without a request from the driver. `value` is the
+    /// reason that the driver gets in the ENDED event.
     pub fn end(&mut self, request: RequestId, value: u32) {
         let Some(id) = self.find(request) else { return };
         if let Some(session) = self.sessions.get_mut(&id)

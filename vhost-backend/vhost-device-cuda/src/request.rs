@@ -72,7 +72,7 @@ pub struct Attach {
 /// A request on the command queue.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Submitted<'a> {
-    /// Says that a ring has work.
+    /// Asks the device to wake a session's worker.
     Doorbell {
         /// ID of the session.
         session: u32,

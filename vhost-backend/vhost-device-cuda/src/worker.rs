@@ -10,13 +10,13 @@ use host_ipc::frames::{Incoming, Outgoing, frame};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 use host_ipc::process::set_nonblocking;
 
-/// A message with its body.
+/// A message from the worker, and the bytes that follow it.
 type Message = (WorkerToDevice, Vec<u8>);
 
 /// The device process's end of the connection to one worker.
 pub(super) struct WorkerLink {
     pub(super) stream: OwnedFd,
-    /// Rung when the guest rings its doorbell.
+    /// Wakes the worker when the guest sends a DOORBELL.
     doorbell: OwnedFd,
     /// The worker writes to this eventfd to wake the guest. Both sides share its file description,
     /// so this side only watches it, and never reads or writes it.
@@ -77,7 +77,7 @@ impl WorkerLink {
         self.outgoing.flush(&self.stream)
     }
 
-    /// Returns true if queued data is waiting for room in the stream.
+    /// Returns true if queued data is waiting until the stream has room.
     pub(super) fn wants_room(&self) -> bool {
         !self.outgoing.is_empty()
     }
@@ -86,7 +86,8 @@ impl WorkerLink {
         doorbell::ring(&self.doorbell);
     }
 
-    /// Reads once, and returns the complete messages, or `None` if the worker is gone.
+    /// Reads from the stream once, and returns the messages that are now complete, or `None` if the
+    /// worker has closed the stream.
     pub(super) fn read(&mut self) -> io::Result<Option<Vec<Message>>> {
         match self.incoming.read(&self.stream) {
             Ok(true) => {}

@@ -15,7 +15,7 @@ const LIMITS: Limits = Limits {
     max_connections: 1,
 };
 
-/// Guest memory that consists of the first MiB.
+/// Treats only the first MiB of addresses as guest memory.
 struct FirstMiB;
 
 impl GuestPages for FirstMiB {
