@@ -152,7 +152,7 @@ fn a_head_in_use_or_out_of_range_stops_the_queue() {
         let head = if head == 3 { out } else { head };
         guest.submit_head(0, head);
         std::thread::sleep(std::time::Duration::from_millis(50));
-        // The device doesn't take later requests from the queue.
+        // The queue is now broken, so the device doesn't take later requests from it.
         let behind = guest.send(0, &create(2), 8);
         std::thread::sleep(std::time::Duration::from_millis(50));
         assert_eq!(guest.answer_of(0, behind), None);

@@ -2,8 +2,9 @@
 //! blocks for an hour.
 //!
 //! A test copies this program into the directory with its `vcudad`, under the name
-//! `vhost-cuda-worker`. A link `real-worker` next to it handles the broker's probe of the driver.
-//! The file `sent` appears in the directory once the message has been sent to the broker.
+//! `vhost-cuda-worker`. If the broker starts this program to probe the driver library, it executes
+//! `real-worker` instead, a link in that directory. The file `sent` appears in the directory once
+//! the message has been sent to the broker.
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
@@ -41,12 +42,13 @@ fn main() {
     if seqpacket::send(&broker, &ToBroker::Ready, &[fd]).is_ok() {
         drop(socket);
     } else {
-        // The kernel refuses to pass the socket, and closing it here would block.
+        // This kernel doesn't allow the socket to be passed, so send the message without it. Don't
+        // close the socket, because that would block this process.
         seqpacket::send(&broker, &ToBroker::Ready, &[]).expect("the broker listens");
         std::mem::forget(socket);
     }
     std::fs::write(folder.join("sent"), "").expect("a writable directory");
-    // Wait until the broker ends this process.
+    // Wait until the broker kills this process.
     loop {
         std::thread::park();
     }
