@@ -1,8 +1,8 @@
-//! The driver's handles, by the guest's ids.
+//! Tables that map the guest's ids to the driver's handles.
 //!
-//! The guest chooses the ids, and only these tables map them to handles of the driver, so a forged
-//! id is an error and never a wild pointer. The tables are bounded, so a guest can't make the
-//! worker's memory grow without limit by creating handles.
+//! The guest chooses the ids, and only these tables map them to the driver's handles, so a forged
+//! id causes an error and never the use of a wild pointer. The tables have a maximum size, so a
+//! guest can't make the worker's memory grow without limit by creating objects.
 
 use std::collections::HashMap;
 use std::hash::Hash;
@@ -23,11 +23,12 @@ use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use crate::driver::{CuError, CuResult};
 
-/// The handles of one kind, by id.
+/// The objects of one kind that the guest has created, by id.
 pub(super) struct Table<K, T> {
     entries: IdMap<K, T>,
-    /// Claimed ids: no new handle may get one of them, because the driver is creating or destroying
-    /// its handle. The value is the context whose destruction makes the id vacant again, or 0.
+    /// Ids that can't be used because the driver is creating or destroying their object. If the
+    /// object is being destroyed together with a context, the value is the id of that context, and
+    /// otherwise 0.
     claimed: IdMap<K, ContextId>,
 }
 
@@ -38,7 +39,7 @@ impl<K, T> Default for Table<K, T> {
 }
 
 impl<K: Id, T> Table<K, T> {
-    /// Whether a new handle may get this id.
+    /// Fails if a new object can't get this id, because the id is in use or the table is full.
     fn vacant(&self, id: K) -> CuResult {
         if id == K::default() || self.entries.contains_key(&id) || self.claimed.contains_key(&id) {
             return Err(CuError::INVALID_VALUE);
@@ -49,27 +50,27 @@ impl<K: Id, T> Table<K, T> {
         Ok(())
     }
 
-    /// Claims a vacant id for a handle that is about to be made; see [`super::claims::Claim`].
+    /// Claims an id for an object that is about to be created; see [`super::claims::Claim`].
     pub(super) fn claim(&mut self, id: K) -> CuResult {
         self.vacant(id)?;
         self.claimed.insert(id, ContextId::NONE);
         Ok(())
     }
 
-    /// Lists a handle under a claimed id.
+    /// Adds an object under an id that has been claimed for it.
     pub(super) fn list(&mut self, id: K, value: T) {
         self.claimed.remove(&id);
         self.entries.insert(id, value);
     }
 
-    /// Removes a handle. Its id stays claimed.
+    /// Removes and returns an object. Its id stays claimed.
     pub(super) fn take(&mut self, id: K) -> CuResult<T> {
         let value = self.remove(id)?;
         self.claimed.insert(id, ContextId::NONE);
         Ok(value)
     }
 
-    /// Makes a claimed id vacant again.
+    /// Ends the claim on an id, so that a new object can get it.
     pub(super) fn free(&mut self, id: K) {
         self.claimed.remove(&id);
     }
@@ -82,18 +83,19 @@ impl<K: Id, T> Table<K, T> {
         self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
-    /// Removes a handle and makes its id vacant. Must be used only for handles that aren't charged.
+    /// Removes and returns an object, without claiming its id. Must be used only for objects for
+    /// which no memory is charged.
     pub(super) fn remove(&mut self, id: K) -> CuResult<T> {
         self.entries.remove(&id).ok_or(CuError::INVALID_HANDLE)
     }
 
-    /// Removes all handles for which `gone` returns true.
+    /// Removes all objects for which `gone` returns true.
     pub(super) fn remove_where(&mut self, gone: impl Fn(&T) -> bool) {
         self.entries.retain(|_, value| !gone(value));
     }
 
-    /// Removes handles that are destroyed together with a context. The ids stay claimed until
-    /// [`Table::free_of`].
+    /// Removes the objects for which `gone` returns true, because they are destroyed together with
+    /// a context. Their ids stay claimed until [`Table::free_of`].
     fn end_with(&mut self, ctx: ContextId, gone: impl Fn(&T) -> bool) {
         let Self { entries, claimed } = self;
         entries.retain(|id, value| {
@@ -105,7 +107,7 @@ impl<K: Id, T> Table<K, T> {
         });
     }
 
-    /// Makes vacant the ids that were claimed until a context was destroyed.
+    /// Ends the claims on the ids of objects that were destroyed together with this context.
     fn free_of(&mut self, ctx: ContextId) {
         self.claimed.retain(|_, of| *of != ctx);
     }
@@ -123,9 +125,10 @@ pub(super) struct Context {
     pub real: DriverHandle<CUcontext>,
     pub device: CUdevice,
     pub primary: bool,
-    /// Whether work may have been queued in the legacy stream since it was last found empty.
+    /// Whether work may have been queued in the context's legacy stream since the worker last found
+    /// that stream empty.
     pub legacy_used: bool,
-    /// Whether the context is being destroyed. If so, no call may use it.
+    /// Whether the context is being destroyed, so that calls must not use it.
     pub ending: bool,
 }
 
@@ -133,13 +136,13 @@ pub(super) struct Context {
 pub(super) struct Stream {
     pub real: DriverHandle<CUstream>,
     pub ctx: ContextId,
-    /// Whether work may have been queued since the stream was last found empty.
+    /// Whether work may have been queued in the stream since the worker last found it empty.
     pub used: bool,
-    /// Whether the stream and the legacy stream synchronize with each other.
+    /// Whether the stream is a blocking one, which synchronizes with the legacy stream.
     pub blocking: bool,
 }
 
-/// A handle that is destroyed together with a context.
+/// A handle whose object is destroyed together with a context.
 #[derive(Clone, Copy)]
 pub(super) struct Owned<H> {
     pub real: DriverHandle<H>,
@@ -150,62 +153,65 @@ pub(super) struct Owned<H> {
 pub(super) struct Module {
     pub real: DriverHandle<CUmodule>,
     pub ctx: ContextId,
-    /// The library that the module belongs to, if any. Unloading the library unloads the module.
+    /// The library to which the module belongs, if any. Unloading that library also unloads the
+    /// module.
     pub library: Option<LibraryId>,
-    /// The load that is charged for the module: the library's load, if the module belongs to a
-    /// library.
+    /// The description under which the module's memory is charged. If the module belongs to a
+    /// library, it is the library's.
     pub load: Load,
 }
 
 #[derive(Clone)]
 pub(super) struct Library {
     pub real: DriverHandle<CUlibrary>,
-    /// The load that is charged for the library.
+    /// The description under which the library's memory is charged.
     pub load: Load,
 }
 
-/// The module or library that a function belongs to.
+/// The module or library to which a function belongs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Owner {
     Module { id: ModuleId, ctx: ContextId },
     Library { id: LibraryId, ctx: ContextId },
 }
 
-/// Offset and size of each parameter in the parameter buffer. `None` if the driver doesn't report
-/// them.
+/// The offset and size of each kernel parameter in the parameter buffer, in bytes. `None` if the
+/// driver doesn't report them.
 pub(super) type Layout = Option<Arc<[(u32, u32)]>>;
 
 #[derive(Clone)]
 pub(super) struct Function {
-    /// The handle. A CUkernel is stored as a CUfunction, for the calls that accept both.
+    /// The driver's handle. A CUkernel is also stored as a CUfunction, because many calls accept
+    /// both.
     pub real: DriverHandle<CUfunction>,
     pub is_kernel: bool,
     pub layout: Layout,
     pub owner: Owner,
-    /// The load that is charged, which is the owner's.
+    /// The description under which the memory of the function's module or library is charged.
     pub load: Load,
-    /// The code that the first launch loads.
+    /// The size of the code that the driver may load at the first launch.
     pub code: Code,
-    /// The local memory that a launch needs from its context; see [`super::charges::Charges`].
+    /// The local memory need of the function: what launches compare with the local memory that is
+    /// already charged. See [`super::charges::Charges`].
     pub need: u64,
 }
 
 impl Function {
-    /// Returns whether both are the same function of the same load.
+    /// Returns whether both are the same function of the same loaded module or library.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.real == other.real && self.load.is(&other.load)
     }
 }
 
-/// Identifies a per-thread default stream. In the worker, each of these is an ordinary stream,
-/// because one thread makes the calls for all guest threads.
+/// Identifies a guest thread's per-thread default stream in a context. The worker uses an ordinary
+/// stream for each, because one of its threads makes the calls of all guest threads.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) struct ThreadStream {
     pub thread: u32,
     pub ctx: ContextId,
 }
 
-/// The handles of a session.
+/// All objects that the guest has created in the session, by kind.
 #[derive(Default)]
 pub(super) struct Tables {
     pub contexts: Table<ContextId, Context>,
@@ -224,13 +230,13 @@ impl Tables {
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
     }
 
-    /// Returns the ordinal of a context's device.
+    /// Returns the ordinal of the device to which a context belongs.
     pub(super) fn device_of(&self, ctx: ContextId) -> Option<usize> {
         usize::try_from(self.contexts.get(ctx).ok()?.device).ok()
     }
 
-    /// Returns the address of a stream's handle, and the stream's context, or `None` if there is no
-    /// such stream. (A thread's default stream is created at its first use.)
+    /// Returns the address of a stream's handle and the id of the stream's context. Returns `None`
+    /// if the stream doesn't exist, or is a per-thread default stream that hasn't been used yet.
     pub(super) fn stream_key(
         &self,
         thread: u32,
@@ -249,8 +255,8 @@ impl Tables {
         }
     }
 
-    /// Removes everything in a context that is about to be destroyed. The context's id, and the ids
-    /// of everything that is charged in it, stay claimed until [`Tables::free_ids_of`].
+    /// Removes everything in a context that is about to be destroyed. The ids of the context and of
+    /// everything that is charged in it stay claimed until [`Tables::free_ids_of`].
     pub(super) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
@@ -260,35 +266,36 @@ impl Tables {
         self.modules.end_with(ctx, |module| module.ctx == ctx);
         self.functions.remove_where(|function| match function.owner {
             Owner::Module { ctx: owner, .. } => owner == ctx,
-            // Kernels belong to no context, but functions made from a kernel do.
+            // Kernels don't belong to a context, but the functions obtained from them do.
             Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
         });
         self.thread_streams.retain(|key, _| key.ctx != ctx);
         Ok(())
     }
 
-    /// Removes a context that is about to be destroyed.
+    /// Removes and returns a context that is about to be destroyed.
     pub(super) fn forget_context(&mut self, ctx: ContextId) -> CuResult<Context> {
-        // Calls that were in progress may have added handles meanwhile.
+        // Calls that were in progress may have added objects in the meantime.
         self.begin_end_of_context(ctx)?;
         let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         self.contexts.claimed.insert(ctx, ctx);
         Ok(context)
     }
 
-    /// Makes the ids vacant again once a context has been destroyed and nothing is charged for it.
+    /// Ends the claims on the ids of a destroyed context and of everything in it, once nothing is
+    /// charged for them.
     pub(super) fn free_ids_of(&mut self, ctx: ContextId) {
         self.modules.free_of(ctx);
         self.contexts.free_of(ctx);
     }
 
-    /// Removes the functions in a module.
+    /// Removes the functions that belong to a module.
     pub(super) fn forget_parts_of_module(&mut self, id: ModuleId) {
         self.functions
             .remove_where(|f| matches!(f.owner, Owner::Module { id: owner, .. } if owner == id));
     }
 
-    /// Removes the modules and functions in a library.
+    /// Removes the modules and functions that belong to a library.
     pub(super) fn forget_parts_of_library(&mut self, id: LibraryId) {
         self.modules.remove_where(|module| module.library == Some(id));
         self.functions.remove_where(

@@ -15,12 +15,13 @@ use super::registered::{REGISTER_FLAGS, Registration};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The error of the driver if it can't unregister pages, which kernels may still access.
+/// The driver has failed to unregister pages with this error, so kernels may still access them.
 struct Refused(CuError);
 
-/// Errors from `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED` on don't report a fault.
+/// Errors with this or a higher number don't mean that a kernel has failed. It is
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`.
 const CAPTURE: u32 = 900;
-/// How long to sleep between checks of contexts that are ending.
+/// While contexts are being destroyed, the time to sleep before trying again to unregister pages.
 const LOOK: Duration = Duration::from_millis(1);
 
 pub(super) fn vcuda_host_register(
@@ -28,8 +29,8 @@ pub(super) fn vcuda_host_register(
     call: api::VcudaHostRegister,
 ) -> CuResult<api::VcudaHostRegisterAnswer> {
     cx.enter()?;
-    // This lock is taken before the lookup, so that a region that is being detached gets no new
-    // registration.
+    // Take this lock before the region is looked up. Otherwise, a region could get a registration
+    // while it is being detached.
     let mut registered = lock(&cx.shared.registered);
     let region = cx.shared.session.regions.find(call.vaddr, call.len);
     let region = region.ok_or(CuError::INVALID_VALUE)?;
@@ -78,7 +79,7 @@ pub(super) fn vcuda_host_unregister(cx: &Cx<'_>, call: api::VcudaHostUnregister)
                 });
                 return Err(error);
             }
-            // As with the real driver, the memory stays registered.
+            // The memory stays registered, as with NVIDIA's driver.
             if let Some((len, kind)) = listed {
                 lock(&cx.shared.memory.foreign).insert(registration.dptr, len, kind);
             }
@@ -88,9 +89,9 @@ pub(super) fn vcuda_host_unregister(cx: &Cx<'_>, call: api::VcudaHostUnregister)
     }
 }
 
-/// Waits for all work that may use the pages, then unregisters them from the GPU. Any working
-/// context can do that. Without a working context, no kernel can access the pages. The inner
-/// result is the result for the guest.
+/// Waits for all work that may use the pages, and then unregisters them from the GPU. This works in
+/// any context in which no kernel has failed. If there is no such context, no kernel can access the
+/// pages, so that counts as done. The inner `CuResult` is the result of the guest's call.
 fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refused> {
     let mut contexts: Vec<ContextId> =
         lock(&cx.shared.tables).contexts.iter().map(|(id, _)| id).collect();
@@ -117,9 +118,9 @@ fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refu
     }
     match refused {
         Some(error) => Err(Refused(error)),
-        // A context is being destroyed, and its kernels may run until then.
+        // Kernels in a context that is being destroyed may run until that is done.
         None if contexts_end(cx) => Err(Refused(CuError::INVALID_CONTEXT)),
-        // The registration was removed together with its context.
+        // The registration has ended with the context in which it was made.
         None => Ok(failed.map_or(Ok(()), Err)),
     }
 }
@@ -128,8 +129,8 @@ fn contexts_end(cx: &Cx<'_>) -> bool {
     cx.shared.ending.load(Ordering::Acquire) > 0
 }
 
-/// Unregisters pages that the guest's driver wants back. Retries while contexts are being
-/// destroyed. If the driver can't unregister the pages, ends the worker.
+/// Unregisters pages that the guest's driver wants back. Tries again while contexts are being
+/// destroyed. If the driver can't unregister the pages, exits the worker.
 fn let_go(cx: &Cx<'_>, gone: Vec<Registration>) {
     for registration in gone {
         while let Err(Refused(error)) = unregister(cx, &registration) {
@@ -142,8 +143,8 @@ fn let_go(cx: &Cx<'_>, gone: Vec<Registration>) {
     }
 }
 
-/// Detaches a region that the guest's driver wants back, after unregistering its pages from the
-/// GPU. `arena` is the worker's own registration of the region's arena, if any.
+/// Gives a region back to the guest's driver, after unregistering its pages from the GPU. `arena`
+/// is the registration that the worker itself made for the arena in the region, if any.
 pub(super) fn detach(deferred: &Deferred, region: Arc<Region>, arena: Option<Registration>) {
     let mut gone: Vec<Registration> = {
         let mut registered = lock(&deferred.shared().registered);

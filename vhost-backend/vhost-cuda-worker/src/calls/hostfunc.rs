@@ -1,8 +1,8 @@
-//! Host functions: functions in the guest that a stream calls and waits for.
+//! Host functions: functions of the guest program that a stream calls and waits for.
 //!
-//! In place of the guest's function, the stream runs a callback in the worker, which returns only
-//! after the guest has run its function. The ring reader sends the guest one token at a time, in
-//! the order in which streams have reached their functions.
+//! In place of the guest's function, the stream calls a callback in the worker, which returns only
+//! after the guest has run its function. The ring reader gives the guest one function at a time to
+//! run, identified by a token, in the order in which streams have reached them.
 
 use std::collections::{BTreeMap, HashMap, VecDeque};
 use std::ffi::c_void;
@@ -16,10 +16,10 @@ use super::lock;
 use crate::driver::{CuError, CuResult};
 use crate::waker::Waker;
 
-/// The largest number of host functions that may be queued at once.
+/// The maximum number of host functions that are queued or running at once.
 const MAX_QUEUED: usize = 1 << 16;
 
-/// All host functions that are queued or running in the session.
+/// All host functions of the session that are queued or running.
 #[derive(Default)]
 pub(super) struct HostFuncs {
     state: Mutex<State>,
@@ -28,29 +28,29 @@ pub(super) struct HostFuncs {
 
 #[derive(Default)]
 struct State {
-    /// The number of functions that are queued or running, and their streams.
+    /// The number of host functions that are queued or running, and their streams.
     outstanding: usize,
     streams: HashMap<Key, Queue>,
-    /// The number of the function that was queued last.
+    /// The number of the host function that was queued last.
     last: u64,
-    /// The host functions that streams have reached, in that order, with their tokens. The guest
-    /// may be running the first one. The place is `None` for a function in a graph in which other
-    /// nodes may run at the same time.
+    /// The host functions that streams have reached and that the guest hasn't finished, in the
+    /// order reached, with their tokens. The guest may be running the first one. The place is
+    /// `None` for a function in a graph whose other nodes may run at the same time.
     standing: VecDeque<(Option<Place>, u64)>,
-    /// The total number of functions that have finished.
+    /// The total number of host functions that the guest has finished.
     ended: u64,
 }
 
-/// The functions queued in one stream.
+/// The host functions that are queued in one stream or running.
 #[derive(Default)]
 struct Queue {
     count: usize,
-    /// Functions up to this number belong to a destroyed stream, whose handle the driver may have
-    /// reused for this stream.
+    /// Functions with a number up to this one belong to a destroyed stream, whose handle the driver
+    /// may have reused for this stream.
     gone: u64,
 }
 
-/// A queued function: its stream and its number.
+/// Identifies a queued host function: its stream and its number.
 #[derive(Clone, Copy, Default)]
 struct Place {
     stream: Key,
@@ -75,20 +75,20 @@ impl State {
         }
     }
 
-    /// Returns whether the stream in which a function was queued still exists.
+    /// Returns whether the stream in which a host function was queued hasn't been destroyed.
     fn is_there(&self, place: Place) -> bool {
         self.streams.get(&place.stream).is_some_and(|queue| place.number > queue.gone)
     }
 }
 
-/// The argument of the callback that a stream runs.
+/// The data for the callback that a stream calls in place of the guest's function.
 struct Stop {
     funcs: Arc<HostFuncs>,
     waker: Waker,
     token: u64,
 }
 
-/// The callback that a stream runs for a host function, on one of the driver's threads.
+/// The callback that a stream calls in place of a host function, on one of the driver's threads.
 ///
 /// # Safety
 ///
@@ -100,8 +100,8 @@ unsafe extern "C" fn reached(stop: *mut c_void) {
 }
 
 impl Stop {
-    /// Waits until the guest has run its function. `alone` says that the stream does nothing else
-    /// meanwhile.
+    /// Waits until the guest has run the host function. `alone` says that the stream doesn't use
+    /// the GPU meanwhile.
     fn stand(&self, place: Place, alone: bool) {
         let mut state = lock(&self.funcs.state);
         let before = state.ended + state.standing.len() as u64;
@@ -115,14 +115,14 @@ impl Stop {
 }
 
 impl HostFuncs {
-    /// Returns the streams that are waiting for a host function in the guest and do nothing else.
+    /// Returns the streams that are waiting for a host function and don't use the GPU meanwhile.
     pub(super) fn standing(&self) -> Standing {
         let state = lock(&self.state);
         let places = state.standing.iter().filter_map(|(place, _)| *place);
         places.filter(|place| state.is_there(*place)).map(|place| place.stream).collect()
     }
 
-    /// Forgets a stream that is being destroyed, so that its functions don't count for a later
+    /// Records that a stream is being destroyed, so that its host functions don't count for a later
     /// stream with the same handle.
     pub(super) fn forget(&self, stream: Key) {
         let mut state = lock(&self.state);
@@ -132,7 +132,8 @@ impl HostFuncs {
         }
     }
 
-    /// Queues a function in a stream. `launch` passes the callback and its argument to the driver.
+    /// Queues a host function in a stream. `launch` must pass the given callback and its argument
+    /// to the driver.
     ///
     /// # Safety
     ///
@@ -163,12 +164,13 @@ impl HostFuncs {
         queued
     }
 
-    /// Returns the token of the function that the guest must run next.
+    /// Returns the token of the host function that the guest must run next, if there is one.
     pub(super) fn next(&self) -> Option<u64> {
         lock(&self.state).standing.front().map(|(_, token)| *token)
     }
 
-    /// Records that the guest has finished that function, so that its stream continues.
+    /// Records that the guest has finished the function that `next` returned, so that its stream
+    /// continues.
     pub(super) fn end(&self) {
         let mut state = lock(&self.state);
         if state.standing.pop_front().is_some() {
@@ -178,26 +180,26 @@ impl HostFuncs {
     }
 }
 
-/// All host function nodes of graphs, by number. The driver's callback gets only the number,
-/// because a launch in progress may reach a node after its graph has been destroyed.
+/// All host function nodes in graphs, by number. The driver's callback gets this number instead of
+/// a pointer, because a launch in progress may reach a node after its graph has been destroyed.
 static GRAPH_STOPS: Mutex<Option<HashMap<usize, Arc<GraphStop>>>> = Mutex::new(None);
 static LAST_STOP: AtomicUsize = AtomicUsize::new(0);
 
-/// A host function node of a graph.
+/// A host function node in a graph.
 struct GraphStop {
     number: usize,
     stop: Stop,
-    /// Nothing in the graph runs at the same time as this node, so a stream that has reached it
-    /// doesn't use the GPU.
+    /// Whether no other node in the graph runs at the same time, so that a stream that has reached
+    /// this node doesn't use the GPU.
     alone: AtomicBool,
     life: Mutex<Life>,
 }
 
 #[derive(Default)]
 struct Life {
-    /// The launches that haven't reached the node yet, in order.
+    /// The launches of the graph that haven't passed this node yet, in order.
     expected: VecDeque<Place>,
-    /// Whether no further launches will reach the node.
+    /// Whether the graph can't be launched with this node any more.
     retired: bool,
 }
 
@@ -206,7 +208,7 @@ impl GraphStop {
         self.alone.load(Ordering::Relaxed)
     }
 
-    /// Changes the node's state. Removes the node when no launch will reach it any more.
+    /// Changes the node's state. Afterwards removes the node if no launch will reach it any more.
     fn change(&self, change: impl FnOnce(&mut Life)) {
         let mut life = lock(&self.life);
         change(&mut life);
@@ -217,11 +219,11 @@ impl GraphStop {
     }
 }
 
-/// The callback that a graph launch runs for a host function node, on one of the driver's threads.
+/// The callback that a graph launch calls for a host function node, on one of the driver's threads.
 unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     let found = lock(&GRAPH_STOPS).as_ref().and_then(|s| s.get(&number.addr()).cloned());
     if let Some(node) = found {
-        // Launches of a graph run one after another, so the first expected launch is the one that
+        // Launches of the same graph run one after another, so it's the first expected launch that
         // has reached the node.
         let place = lock(&node.life).expected.front().copied();
         let place = place.unwrap_or_else(|| lock(&node.stop.funcs.state).begin(Key::default()));
@@ -232,8 +234,8 @@ unsafe extern "C" fn reached_in_graph(number: *mut c_void) {
     }
 }
 
-/// The host function nodes of a graph, by index in the graph. They are retired when the last clone
-/// is dropped.
+/// The host function nodes in a graph, by their index in the graph. When the last clone is dropped,
+/// the nodes are retired.
 #[derive(Clone, Default)]
 pub(super) struct GraphStops(Arc<Stops>);
 
@@ -241,7 +243,7 @@ pub(super) struct GraphStops(Arc<Stops>);
 struct Stops(Mutex<BTreeMap<u32, Arc<GraphStop>>>);
 
 impl Drop for Stops {
-    /// Retires the nodes: no further launches will reach them.
+    /// Retires the nodes, because the graph can't be launched any more.
     fn drop(&mut self) {
         for node in lock(&self.0).values() {
             node.change(|life| life.retired = true);
@@ -250,7 +252,8 @@ impl Drop for Stops {
 }
 
 impl GraphStops {
-    /// Sets the host function of a node, and returns the node's parameters for the driver.
+    /// Sets the host function of the node at index `place`. Returns the node's parameters for the
+    /// driver.
     pub(super) fn put(
         &self,
         funcs: &Arc<HostFuncs>,
@@ -281,14 +284,14 @@ impl GraphStops {
         Ok(CUDA_HOST_NODE_PARAMS { fn_: Some(reached_in_graph), userData: user_data })
     }
 
-    /// Records that nothing in the graph runs at the same time as this node.
+    /// Records that no other node in the graph runs at the same time as the node at index `place`.
     pub(super) fn set_alone(&self, place: u32) {
         if let Some(node) = lock(&self.0.0).get(&place) {
             node.alone.store(true, Ordering::Relaxed);
         }
     }
 
-    /// Records a launch of the graph, before the launch.
+    /// Records that the graph is about to be launched in a stream.
     pub(super) fn expect(&self, stream: Key) {
         for node in lock(&self.0.0).values() {
             let place = lock(&node.stop.funcs.state).begin(stream);
@@ -296,7 +299,7 @@ impl GraphStops {
         }
     }
 
-    /// Undoes the last `expect`, after the launch has failed.
+    /// Undoes the last `expect`, because the launch has failed.
     pub(super) fn unexpect(&self) {
         for node in lock(&self.0.0).values() {
             let mut place = None;

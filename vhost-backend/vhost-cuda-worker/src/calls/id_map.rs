@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 use std::hash::{BuildHasherDefault, Hash, Hasher};
 
-/// A cheap hash function for ids. A guest normally uses ascending small numbers, which need no
-/// strong hash. If a guest chooses ids that collide, it only slows its own worker.
+/// A fast hash function for the guest's ids. Guests normally use small ascending numbers, which
+/// need no strong hash. A guest that chooses colliding ids slows down only its own worker.
 #[derive(Default)]
 pub(super) struct IdHasher(u64);
 
@@ -25,7 +25,7 @@ impl Hasher for IdHasher {
     }
 }
 
-/// An id that the guest chooses.
+/// An id that the guest chooses for an object.
 pub(super) trait Id: Copy + Default + Eq + Hash {}
 
 impl<T: Copy + Default + Eq + Hash> Id for T {}

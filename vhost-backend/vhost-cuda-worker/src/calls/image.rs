@@ -1,8 +1,8 @@
-//! Code images, and options for the JIT.
+//! Code images, and options for the driver's JIT compiler.
 //!
-//! An image's header contains its length. The worker compares that length with the number of bytes
-//! that the guest sent before the driver gets the image. If the driver still reads past the end, it
-//! reads zeros.
+//! An image's header contains its length. Before the driver gets the image, the worker checks that
+//! the guest has sent at least that many bytes. If the driver still reads past the end, it reads
+//! zeros.
 
 use std::ffi::c_void;
 
@@ -16,11 +16,11 @@ use crate::driver::{CuError, CuResult};
 
 const FATBIN_MAGIC: u32 = 0xba55_ed50;
 const ELF_MAGIC: u32 = 0x464c_457f;
-/// The number of zero bytes after an image. They terminate PTX text, and leave some room for a
-/// parser's lookahead.
+/// The number of zero bytes after the copy of an image. They terminate PTX text, and leave room for
+/// a parser that reads ahead.
 const TAIL: usize = 64;
 
-/// A private, aligned copy of an image, with zeros after it.
+/// A private, aligned copy of an image that the guest has sent, followed by zeros.
 pub(super) struct Image {
     words: Vec<u64>,
     len: usize,
@@ -28,7 +28,7 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Copies an image after checking the length in its header.
+    /// Copies an image, after checking that it is as long as its header says.
     pub(super) fn new(bytes: &[u8]) -> CuResult<Self> {
         if bytes.is_empty() || !tells_its_length(bytes) {
             return Err(CuError::INVALID_IMAGE);
@@ -57,13 +57,13 @@ impl Image {
     }
 }
 
-/// Images up to this size are searched for printf, even if they are compressed.
+/// Compressed images up to this size in bytes are decompressed and searched for printf.
 const MAX_SEARCHED: usize = 4 << 20;
-/// The limit for decompressed data in that search.
+/// The maximum number of bytes that this search decompresses.
 const MAX_DECOMPRESSED: usize = 32 << 20;
 
-/// Returns whether kernels of an image may print. Larger images are not searched: output from their
-/// kernels is noticed a little later.
+/// Returns whether the kernels in an image may print. Large images aren't decompressed for this;
+/// the output of their kernels is noticed a little later.
 fn may_print(bytes: &[u8]) -> bool {
     let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
     if bytes.len() > MAX_SEARCHED {
@@ -74,14 +74,14 @@ fn may_print(bytes: &[u8]) -> bool {
             cuda_api::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
             cuda_api::fatbin::Image::Cubin(elf) => calls_printf(elf),
         }),
-        // Assume that they may print: the driver may be able to read an image that this parser
-        // can't.
+        // Assume that the kernels may print: the driver may be able to load an image that this
+        // parser can't read.
         Err(_) => true,
     }
 }
 
-/// Returns whether the image is at least as long as its header says. PTX text has no header, so its
-/// length is always right.
+/// Returns whether an image is at least as long as its header says. PTX text has no header, so any
+/// length is right.
 fn tells_its_length(bytes: &[u8]) -> bool {
     let field = |at: usize, len: usize| {
         let mut value = [0; 8];
@@ -99,14 +99,15 @@ fn tells_its_length(bytes: &[u8]) -> bool {
                 let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
                 offset.checked_add(size * count)
             };
-            // Check the tables of program headers and of sections in a 64-bit ELF file.
+            // The file's tables of program headers and of sections must not go past its end. Only
+            // 64-bit ELF files are accepted.
             field(4, 1) == Some(2) && ends(table(0x20, 0x36, 0x38)) && ends(table(0x28, 0x3a, 0x3c))
         }
         _ => true,
     }
 }
 
-/// Options for one load, and the logs that the JIT writes.
+/// The JIT options for loading one image, and the logs that the JIT compiler writes.
 pub(super) struct Jit {
     options: Vec<CUjit_option>,
     values: Vec<*mut c_void>,
@@ -115,7 +116,8 @@ pub(super) struct Jit {
 }
 
 impl Jit {
-    /// Takes the guest's options, and makes room for logs of at most `log_max` bytes each.
+    /// Takes the guest's options, and allocates an error log and an info log of up to `log_max`
+    /// bytes each.
     pub(super) fn new(wire: Array<'_, JitOption>, log_max: u32) -> CuResult<Self> {
         let log = vec![0; (log_max as usize).min(JIT_LOG_MAX)];
         let mut jit = Self { options: vec![], values: vec![], error: log.clone(), info: log };
@@ -141,12 +143,12 @@ impl Jit {
         self.values.push(value as *mut c_void);
     }
 
-    /// Returns the number of options, the options, and their values, as the driver takes them.
+    /// Returns the number of options, the options, and their values, for the driver.
     pub(super) fn parts(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
         (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
     }
 
-    /// Returns the error log and the info log.
+    /// Returns the contents of the error log and the info log.
     pub(super) fn logs(self) -> (Vec<u8>, Vec<u8>) {
         let text = |mut log: Vec<u8>| {
             log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));

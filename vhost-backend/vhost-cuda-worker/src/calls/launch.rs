@@ -19,9 +19,10 @@ use super::lock;
 use super::queue::queue;
 use crate::driver::{CuError, CuResult};
 
-/// Up to this many parameters, the array of their addresses is on the stack.
+/// With up to this many parameters, their addresses are stored on the stack.
 const FEW: usize = 32;
-/// `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`, `_BUFFER_SIZE`.
+/// Markers in the driver's array of extra launch options: `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`
+/// and `_BUFFER_SIZE`.
 const PARAM_END: *mut c_void = std::ptr::null_mut();
 const PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
 const PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
@@ -32,7 +33,8 @@ struct Shape {
 }
 
 impl Shape {
-    /// Returns the configuration of a launch. It contains a pointer to the attributes.
+    /// Returns the driver's configuration for this launch, which contains a pointer to
+    /// `attributes`.
     fn with(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
         let [gx, gy, gz, bx, by, bz] = self.dims;
         CUlaunchConfig {
@@ -50,7 +52,7 @@ impl Shape {
     }
 }
 
-/// Returns an attribute whose value is these 64 bytes.
+/// Returns a launch attribute with this id, whose value is these 64 bytes.
 fn attribute(id: u32, words: [u64; 8]) -> CUlaunchAttribute {
     let mut bytes: [c_char; 64] = [0; 64];
     for (to, from) in bytes.chunks_exact_mut(8).zip(words) {
@@ -70,7 +72,7 @@ pub(super) fn attributes(
                 return Err(CuError::NOT_SUPPORTED);
             }
             if id == ACCESS_POLICY_WINDOW {
-                // The address and length of the data to keep in the cache; the length may be 0.
+                // The address and length of the data to keep in the cache. The length may be 0.
                 check(value[0], value[1])?;
             }
             Ok(attribute(id, value))
@@ -78,8 +80,9 @@ pub(super) fn attributes(
         .collect()
 }
 
-/// Calls `then` with the function and the addresses of its parameters in `params`. If the layout
-/// isn't known, it passes the whole parameter buffer instead.
+/// Calls `then` with the function and with the addresses of its parameters in `params`. If the
+/// driver doesn't report the function's parameter layout, passes the whole parameter buffer
+/// instead.
 pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
@@ -111,7 +114,7 @@ pub(super) fn with_parameters(
                     }
                 };
                 for (place, (offset, size)) in places.iter_mut().zip(layout) {
-                    // The driver reads as many bytes there as the layout says.
+                    // The driver reads as many bytes at this address as the layout says.
                     let (start, end) = (*offset as usize, (*offset + *size) as usize);
                     let bytes = params.get(start..end).ok_or(CuError::INVALID_VALUE)?;
                     *place = bytes.as_ptr().cast_mut().cast();
@@ -153,7 +156,7 @@ pub(super) fn vcuda_launch(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
-    // A library's kernel is loaded into the context of the launch's stream.
+    // The driver loads a library's kernel into the context of the launch's stream.
     let (stream, ctx) = queue(cx, call.h_stream, 0)?;
     let cx = &cx.within(ctx);
     cx.tally(|words| &words.launches, 1);
@@ -270,7 +273,8 @@ pub(super) fn vcuda_launch_cooperative(
 mod tests {
     use super::*;
 
-    /// Returns the ids and values that the driver would get.
+    /// Parses a launch attribute with this id. Returns the ids and values that the driver would
+    /// get.
     fn parse(id: u32) -> CuResult<Vec<(u32, [c_char; 64])>> {
         let list = [wire::LaunchAttribute { id, value: [7; 8] }];
         let list = attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))?;

@@ -1,8 +1,8 @@
-//! A function for locking mutexes.
+//! A function that locks a mutex.
 
 use std::sync::{Mutex, MutexGuard};
 
-/// Locks a mutex, even if a thread panicked while it held it.
+/// Locks a mutex, even if a thread has panicked while holding it.
 pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|error| error.into_inner())
 }

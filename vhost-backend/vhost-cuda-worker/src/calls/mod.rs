@@ -1,25 +1,26 @@
-//! The calls of a session.
+//! The implementation of the CUDA calls, and the state of a session.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `engine` | the executor: runs a command when the gate admits it |
-//! | `generated/dispatch`, `dispatch`, `bodies` | from a command's number to its body |
+//! | `generated/dispatch`, `dispatch`, `bodies` | find the implementation of a call by its opcode |
 //! | `gate` | decides when a command may go to the driver, and holds it until then |
 //! | `deferred`, `waits`, `events` | calls that get their reply later; waiting for the GPU |
 //! | `shared`, `cx` | state that all threads share; the environment in which one call runs |
-//! | `driver_handle`, `id_map`, `lock`, `result` | small types and functions that the others share |
-//! | `handles`, `claims` | the driver's handles, by the guest's ids; ids in use by one call |
+//! | `driver_handle`, `id_map`, `lock`, `result` | small types and functions for the other modules
+//! |
+//! | `handles`, `claims` | tables from the guest's ids to the driver's handles; reserving an id |
 //! | `charges` | memory that is charged in addition to allocations |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `uses` | contexts, and the calls in progress in each |
-//! | `stream`, `queue` | streams and events; looking up streams and counting what is queued |
-//! | `image`, `blob`, `module`, `launch` | code and its kernels |
+//! | `context`, `uses` | contexts; counting the calls in progress in each |
+//! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
+//! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
-//! | `facts`, `output`, `printing`, `hostfunc` | attributes, kernel output, host functions |
+//! | `facts`, `output`, `printing`, `hostfunc` | device properties, kernel output, host functions |
 //!
-//! Bodies of posted and quick calls run on the ring reader's thread, and bodies of blocking calls
-//! on the thread that mirrors the guest thread. Their common state is in `Shared`, under locks that
-//! are never held during driver calls that may take long.
+//! The API table says on which thread a call runs: blocking calls run on the mirror of the guest
+//! thread (a thread of the worker that corresponds to it), all others on the ring reader's thread.
+//! They share `Shared`, whose locks are never held during driver calls that may take long.
 
 mod arena;
 mod blob;

@@ -29,7 +29,8 @@ fn c_name(name: &str) -> CuResult<CString> {
     CString::new(name).map_err(|_| CuError::INVALID_VALUE)
 }
 
-/// Queries parameters one by one, until the driver says that there are no more.
+/// Determines a kernel's parameter layout by querying one parameter after another, until the driver
+/// says that there are no more.
 fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<Layout> {
     let mut parameters = Vec::new();
     while parameters.len() < PARAMETERS_MAX {
@@ -47,7 +48,7 @@ fn layout(ask: impl Fn(usize, &mut usize, &mut usize) -> CuResult) -> CuResult<L
     Err(CuError::INVALID_IMAGE)
 }
 
-/// Converts a parameter layout to the form that the guest receives.
+/// Converts a parameter layout to its form in replies to the guest.
 fn places(layout: &Layout) -> Vec<ParameterPlace> {
     let parameters = layout.as_deref().unwrap_or_default().iter();
     let place = |(offset, size): &(u32, u32)| ParameterPlace {
@@ -61,8 +62,8 @@ pub(super) fn vcuda_blob_put(cx: &Cx<'_>, call: api::VcudaBlobPut<'_>) -> CuResu
     lock(&cx.shared.blobs).put(call.blob, call.total, call.offset, call.data)
 }
 
-/// Returns the image to load: either the bytes in the call, or those of the blob that the call
-/// names.
+/// Returns the image to load: the bytes in the call itself or, if the call names a blob, those in
+/// the blob.
 fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
     if blob == BlobId::INLINE {
         return Image::new(inline);
@@ -93,8 +94,8 @@ fn module(cx: &Cx<'_>, id: ModuleId) -> CuResult<Module> {
     lock(&cx.shared.tables).modules.get(id).cloned()
 }
 
-/// Returns a library's handle and its load. Both are read under one lock, so that any use of
-/// the library is charged to the right load.
+/// Returns a library's handle and the description under which its memory is charged. Both are read
+/// under one lock, so that they belong to the same library.
 fn library_and_load(cx: &Cx<'_>, id: LibraryId) -> CuResult<(CUlibrary, Load)> {
     let library = lock(&cx.shared.tables).libraries.get(id)?.clone();
     Ok((library.real.0, library.load))
@@ -155,7 +156,7 @@ pub(super) fn vcuda_module_get_function(
     let name = c_name(call.name)?;
     let id = claim_function(cx, call.hfunc.into())?;
     let module = module(cx, call.hmod)?;
-    // The driver may load the kernel's code now.
+    // The driver may load the kernel's code now, so it must be charged first.
     let code = module.load.code_of(call.name.as_bytes());
     let settled = reserve_kernel(cx, reservation, module.ctx, &module.load, code)?;
     let mut function = std::ptr::null_mut();
@@ -191,7 +192,7 @@ pub(super) fn vcuda_module_get_global(
     Ok(api::VcudaModuleGetGlobalAnswer { dptr, bytes })
 }
 
-/// Records the address range of a variable, so that calls of the session may use it.
+/// Records the address range of a variable, so that the session's calls may use those addresses.
 fn list_global(
     cx: &Cx<'_>,
     dptr: u64,
@@ -203,7 +204,7 @@ fn list_global(
     let mut foreign = lock(&cx.shared.memory.foreign);
     match foreign.get(dptr) {
         Some((len, _)) if *len == bytes as u64 => return Ok(()),
-        // The variable recorded at this address was unloaded with its context.
+        // The variable that was recorded at this address was unloaded together with its context.
         Some((_, Foreign::Global { .. })) => drop(foreign.remove(dptr)),
         _ => {}
     }
@@ -216,8 +217,8 @@ pub(super) fn vcuda_library_load(
 ) -> (CuResult, api::VcudaLibraryLoadAnswer) {
     let mut answer = api::VcudaLibraryLoadAnswer::default();
     let result = cx.enter_any().and_then(|()| {
-        // The library options aren't passed on: they describe how the guest stores the image,
-        // or contain pointers.
+        // The library options aren't passed to the driver: they describe how the guest stores the
+        // image, or contain pointers.
         let image = image(cx, call.blob, call.image)?;
         let mut jit = Jit::new(call.options, call.log_max)?;
         let id = claim(cx, LIBRARIES, call.library)?;

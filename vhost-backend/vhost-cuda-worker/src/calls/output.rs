@@ -1,9 +1,9 @@
-//! Captures the output of kernels' `printf`.
+//! Captures the output of `printf` in kernels.
 //!
-//! The driver writes it to this process's standard output when a context synchronizes. (A query of
-//! a stream or an event doesn't cause that.) In the worker, standard output is a memfd, from which
-//! the guest fetches the text. The memory of fetched text is freed. If the guest doesn't fetch the
-//! text, the oldest of it is dropped beyond a limit.
+//! The driver writes the output to this process's standard output when a context synchronizes, but
+//! not when a stream or an event is queried. In the worker, standard output is a memfd, from which
+//! the guest fetches the text. The memory of fetched text is freed. If there is more text than
+//! [`MAX_KEPT`], the oldest text is dropped.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -13,20 +13,22 @@ use std::os::unix::fs::FileExt;
 
 use protocol::limits::OUTPUT_MAX;
 
-/// The maximum number of bytes that are kept for the guest.
+/// The maximum number of bytes of output to keep until the guest fetches them.
 const MAX_KEPT: u64 = 16 << 20;
 
-/// The file behind the standard output.
+/// The memfd that serves as the worker's standard output.
 pub(super) struct Output {
     file: Option<File>,
-    /// The number of bytes from the file's start that were fetched or dropped.
+    /// The number of bytes from the start of the file that the guest has fetched or that were
+    /// dropped.
     taken: u64,
-    /// The number of dropped bytes that haven't been reported to the guest yet.
+    /// The number of dropped bytes that the guest hasn't been told about yet.
     dropped: u64,
 }
 
 impl Output {
-    /// Replaces the standard output by a memfd. Must be called before a driver library is loaded.
+    /// Replaces this process's standard output with a memfd. Must be called before a driver library
+    /// is loaded.
     pub(super) fn capture() -> Self {
         let file = memory_file().and_then(|file| {
             // SAFETY: both descriptors are open; 1 becomes a duplicate of the file's descriptor.
@@ -41,7 +43,8 @@ impl Output {
         Self { file: file.ok(), taken: 0, dropped: 0 }
     }
 
-    /// Returns the number of bytes that can be fetched. Drops the oldest text beyond the limit.
+    /// Returns the number of bytes that the guest can fetch, after dropping the oldest text beyond
+    /// the limit.
     pub(super) fn waiting(&mut self) -> u64 {
         let Some(file) = &self.file else { return 0 };
         let len = file.metadata().map_or(self.taken, |data| data.len());
@@ -55,7 +58,7 @@ impl Output {
         waiting.min(MAX_KEPT)
     }
 
-    /// Returns the next part of the text.
+    /// Removes and returns the next part of the text, for the guest.
     pub(super) fn take(&mut self) -> Vec<u8> {
         let waiting = self.waiting();
         let Some(file) = &self.file else { return vec![] };
@@ -73,7 +76,7 @@ impl Output {
     }
 }
 
-/// Creates a memfd to which every write appends.
+/// Creates a memfd in which every write appends to the end.
 fn memory_file() -> io::Result<File> {
     // SAFETY: the name is a C string. The descriptor is new, and the file takes ownership of it.
     let file = unsafe {
@@ -90,8 +93,8 @@ fn memory_file() -> io::Result<File> {
     Ok(file)
 }
 
-/// Frees the memory of `len` bytes; the file keeps its length. Only whole pages are freed, so the
-/// range starts at the beginning of its first page.
+/// Frees the memory of `len` bytes of the file, whose length doesn't change. Only whole pages can
+/// be freed, so the range is extended to the start of its first page.
 fn give_back(file: &File, from: u64, len: u64) {
     let start = from & !4095;
     let mode: c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;

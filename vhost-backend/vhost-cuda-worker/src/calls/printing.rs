@@ -1,4 +1,4 @@
-//! Reports kernel output to the guest.
+//! Reports the output of kernels to the guest.
 
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -14,22 +14,22 @@ use super::lock;
 use crate::driver::CuResult;
 use crate::reply::ReplyTo;
 
-/// The interval between checks for output, as long as no kernel is known to print.
+/// The minimum time between checks for output while no kernel is known to print.
 const UNEXPECTED: Duration = Duration::from_millis(10);
 
-/// Makes the driver write kernel output when the guest waits for the kernels.
+/// Makes the driver write out kernel output when the guest has waited for kernels.
 #[derive(Default)]
 pub(super) struct Watch {
-    /// An empty stream per context. Waiting for it takes no time, and makes the driver write kernel
-    /// output.
+    /// A stream per context in which nothing is ever queued. Synchronizing with it takes no time,
+    /// but makes the driver write out kernel output.
     streams: IdMap<ContextId, DriverHandle<CUstream>>,
-    /// The time of the last check for unexpected output.
+    /// The time of the last check for output while no kernel was known to print.
     last: Option<Instant>,
 }
 
 impl Watch {
-    /// Sets the output flag in the reply to a call that waited for the GPU, if kernels have
-    /// printed.
+    /// Sets the output flag in the reply to a call that has waited for the GPU, if there is kernel
+    /// output for the guest to fetch.
     pub(super) fn report_output(&mut self, cx: &Cx<'_>, reply: ReplyTo) -> ReplyTo {
         if !cx.shared.prints.load(Ordering::Relaxed) {
             return reply;
@@ -38,7 +38,8 @@ impl Watch {
         cx.shared.report_output(reply)
     }
 
-    /// Checks for output, at most once per interval, if no kernel is known to print.
+    /// Checks for kernel output although no kernel is known to print, but not more often than once
+    /// per [`UNEXPECTED`].
     pub(super) fn look(&mut self, cx: &Cx<'_>) {
         let now = Instant::now();
         let due = self.last.is_none_or(|last| now.duration_since(last) > UNEXPECTED);
@@ -50,7 +51,7 @@ impl Watch {
         }
     }
 
-    /// Forgets a context's stream, which the driver destroys with the context.
+    /// Removes a context's stream, because the driver destroys it with the context.
     pub(super) fn forget(&mut self, ctx: ContextId) {
         self.streams.remove(&ctx);
     }

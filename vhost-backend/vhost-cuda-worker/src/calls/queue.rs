@@ -1,4 +1,4 @@
-//! Looks up streams, and counts what is queued in them.
+//! Looks up streams, and counts the commands that are queued in them.
 
 use cuda_api::sys::CUstream;
 use protocol::ids::{ContextId, StreamId};
@@ -11,12 +11,13 @@ use super::handles::ThreadStream;
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// The maximum number of per-thread default streams in a session. When it is reached, empty streams
+/// The maximum number of per-thread default streams in a session. When it is reached, empty ones
 /// are destroyed.
 const MAX_THREAD_STREAMS: usize = 1024;
 
-/// Returns a stream and its context. The current context must be entered. May be called only on
-/// the ring reader's thread, because only that thread may find a stream empty.
+/// Returns a stream's handle and its context. The current context must have been entered. May be
+/// called only on the ring reader's thread, because only that thread may record that a stream is
+/// empty.
 pub(super) fn stream_of(cx: &Cx<'_>, id: StreamId) -> CuResult<(CUstream, ContextId)> {
     match id {
         StreamId::DEFAULT | StreamId::LEGACY => {
@@ -39,13 +40,14 @@ pub(super) fn stream(cx: &Cx<'_>, id: StreamId) -> CuResult<CUstream> {
     stream_of(cx, id).map(|(stream, _)| stream)
 }
 
-/// Looks up a stream, and counts a gated call that is about to be queued in it. `bytes` is the
-/// amount of pageable memory that the driver copies for the call.
+/// Like [`stream_of`], and counts a gated call that is about to be queued in the stream. `bytes` is
+/// the amount of pageable memory that the driver copies for the call.
 pub(super) fn queue(cx: &Cx<'_>, id: StreamId, bytes: usize) -> CuResult<(CUstream, ContextId)> {
     count(cx, id, bytes, true)
 }
 
-/// Looks up a stream, and counts a command in it that doesn't use the GPU.
+/// Like [`stream_of`], and counts a command that is about to be queued in the stream and doesn't
+/// use the GPU.
 pub(super) fn queue_free(cx: &Cx<'_>, id: StreamId) -> CuResult<(CUstream, ContextId)> {
     count(cx, id, 0, false)
 }
@@ -57,7 +59,7 @@ fn count(cx: &Cx<'_>, id: StreamId, bytes: usize, gated: bool) -> CuResult<(CUst
     Ok((stream, ctx))
 }
 
-/// Returns the guest thread's own default stream in the current context.
+/// Returns the guest thread's per-thread default stream in the current context.
 fn thread_stream(cx: &Cx<'_>) -> CuResult<CUstream> {
     let key = ThreadStream { thread: cx.thread, ctx: cx.ctx };
     if let Some(stream) = lock(&cx.shared.tables).thread_streams.get(&key) {
@@ -73,8 +75,8 @@ fn thread_stream(cx: &Cx<'_>) -> CuResult<CUstream> {
     Ok(stream)
 }
 
-/// Destroys the empty streams of threads if there are too many streams. An empty stream can be
-/// created again when its thread uses it.
+/// If there are too many per-thread default streams, destroys the empty ones. Such a stream is
+/// created again when its thread next uses it.
 fn make_room_for_thread_stream(cx: &Cx<'_>) -> CuResult {
     let mut idle = Vec::new();
     let left = {

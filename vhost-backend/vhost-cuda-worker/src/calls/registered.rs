@@ -1,4 +1,4 @@
-//! Host memory registered with the GPU.
+//! Host memory that is registered with the GPU.
 
 use std::collections::HashMap;
 use std::sync::Arc;
@@ -7,29 +7,30 @@ use protocol::ids::ContextId;
 
 use crate::region::Region;
 
-/// `CU_MEMHOSTREGISTER_PORTABLE` and `CU_MEMHOSTREGISTER_DEVICEMAP`.
+/// The flags of all registrations: `CU_MEMHOSTREGISTER_PORTABLE` and
+/// `CU_MEMHOSTREGISTER_DEVICEMAP`.
 pub(super) const REGISTER_FLAGS: u32 = 1 | 2;
 
-/// A registered range of host memory.
+/// A range of host memory that is registered with the GPU.
 pub(super) struct Registration {
     pub(super) region: Arc<Region>,
     pub(super) at: u64,
     pub(super) dptr: u64,
-    /// The context in which the memory was registered. When that context is destroyed, the
-    /// registration ends.
+    /// The context in which the memory was registered. The registration ends when that context is
+    /// destroyed.
     pub(super) ctx: ContextId,
 }
 
 impl Registration {
-    /// Returns the registration of a whole region, which the worker makes itself. The guest can't
-    /// use it in calls.
+    /// Returns a registration of a whole region, made by the worker itself. The guest can't use it
+    /// in calls.
     pub(super) fn of_all(region: &Arc<Region>) -> Self {
         Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
     }
 }
 
-/// All registered host memory, by its address in the guest process. A registration keeps its pages
-/// mapped.
+/// All host memory that the guest has registered, by its address in the guest process. Each
+/// registration keeps its region mapped.
 #[derive(Default)]
 pub(super) struct Registered {
     pub(super) by_vaddr: HashMap<u64, Registration>,

@@ -1,4 +1,4 @@
-//! State that all threads of the worker share.
+//! The state of a session that all threads of the worker share.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
@@ -15,37 +15,37 @@ use crate::driver::Driver;
 use crate::executor::Session;
 use crate::reply::ReplyTo;
 
-/// State that all threads of the worker share.
+/// The state of a session that all threads of the worker share.
 pub(super) struct Shared {
     pub(super) driver: Driver,
     pub(super) session: Session,
     pub(super) devices: CUdevice,
     pub(super) tables: Mutex<Tables>,
     pub(super) memory: Memory,
-    /// Incremented whenever a context is created or destroyed. Each thread then makes its context
-    /// current again.
+    /// Incremented whenever a context is created or destroyed. When a thread finds a new value, it
+    /// makes its context current in the driver again.
     pub(super) generation: AtomicU64,
-    /// The primary context of each device, while the worker retains it. The guest sees it as active
-    /// only after it has retained the context itself.
+    /// The primary context of each device, if the worker has retained it. To the guest, it is
+    /// active only after the guest has retained it, too.
     pub(super) primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
     pub(super) blobs: Mutex<blob::Blobs>,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
     pub(super) registered: Mutex<registered::Registered>,
-    /// Whether kernels may print. If so, replies to calls that wait for the GPU say whether there
-    /// is output.
+    /// Whether kernels are known to print. If so, replies to calls that wait for the GPU say
+    /// whether there is output.
     pub(super) prints: AtomicBool,
     pub(super) charges: charges::Charges,
     pub(super) flight: InFlight,
-    /// The number of contexts that are being destroyed.
+    /// The number of contexts that are now being destroyed.
     pub(super) ending: AtomicUsize,
     pub(super) uses: uses::ActiveCalls,
-    /// The number of mappings that are being given back to the driver and the account.
+    /// The number of mappings of device memory that are now being unmapped and freed.
     pub(super) giving_back: AtomicUsize,
 }
 
 impl Shared {
-    /// Sets the output flag in a reply, if the driver has written kernel output.
+    /// Sets the output flag in a reply if there is kernel output for the guest to fetch.
     pub(super) fn report_output(&self, reply: ReplyTo) -> ReplyTo {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }

@@ -1,7 +1,8 @@
-//! Waiting for the GPU without blocking the ring reader.
+//! Lets calls wait for the GPU without blocking the ring reader.
 //!
-//! A wait is an event that is queried between commands. A wait for a stream ends at an event that
-//! is recorded when the wait begins, no matter what other threads queue behind it.
+//! To wait for a stream, the worker records an event in it, and queries the event between commands
+//! until the GPU has reached it. Commands that are queued in the stream later don't prolong the
+//! wait.
 
 use std::time::{Duration, Instant};
 
@@ -21,26 +22,28 @@ use crate::driver::{CuError, CuResult};
 use crate::executor::Pending;
 use crate::reply::ReplyTo;
 
-/// The maximum number of waits. A guest thread has at most one.
+/// The maximum number of calls that wait at once. A guest thread waits for one call at a time, so
+/// normally there are few.
 const MAX_WAITS: usize = 4096;
-/// If no wait has ended for this long, the reader may sleep between polls. Waking it takes tens of
-/// microseconds on each side. (With NVIDIA's driver, a waiting thread spins the whole time.)
+/// If no wait has begun or ended for this long, the reader may sleep between polls. Waking it takes
+/// tens of microseconds. (With NVIDIA's driver, a waiting thread spins the whole time.)
 const PATIENCE: Duration = Duration::from_millis(2);
 const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
 const LONGEST_SLEEP: Duration = Duration::from_millis(1);
 
-/// The rest of a call, which follows its wait.
+/// What remains to do for a call after its wait.
 pub(super) enum Completion {
-    /// Reply with the result.
+    /// Reply with the result of the wait.
     Answer(ReplyTo),
-    /// Reply with this many bytes, which were written in place.
+    /// Reply with this many bytes of outputs, which are already in the reply slot.
     InPlace(ReplyTo, usize),
-    /// Free device memory on behalf of a guest thread, then reply if the call waits for a reply.
+    /// Free device memory, on the mirror of the guest thread with this number. Then reply, if the
+    /// guest is waiting for a reply.
     Free(Freeing, u32, Option<ReplyTo>),
 }
 
 impl Completion {
-    /// Replies with an error. Memory that would have been freed stays allocated.
+    /// Replies with an error. Memory that was going to be freed stays allocated.
     fn fail(self, error: CuError) {
         match self {
             Self::Answer(reply) | Self::InPlace(reply, _) | Self::Free(_, _, Some(reply)) => {
@@ -51,18 +54,19 @@ impl Completion {
     }
 }
 
-/// The events that end a wait.
+/// The event or events for which a call waits.
 enum Awaited {
-    /// An event from the pool, recorded for this wait.
+    /// An event from the pool, recorded for this wait in one stream.
     Event(DriverHandle<CUevent>),
-    /// Several events from the pool.
+    /// Events from the pool, recorded for this wait in several streams.
     Events(Vec<DriverHandle<CUevent>>),
-    /// One of the guest's events.
+    /// An event that the guest created, by its id.
     Guest(EventId),
 }
 
 impl Awaited {
-    /// Queries the events. If there are several, gives back those that have been reached.
+    /// Returns success if the GPU has reached all the events, or else CUDA_ERROR_NOT_READY. Of
+    /// several events, returns those that were reached to the pool.
     fn query(&mut self, cx: &Cx<'_>, events: &mut EventPool) -> CuResult {
         match self {
             Self::Event(event) => query(cx, *event),
@@ -77,7 +81,7 @@ impl Awaited {
         }
     }
 
-    /// Gives the pool's events back.
+    /// Returns the events to the pool, except one that the guest created.
     fn give_back(self, ctx: ContextId, events: &mut EventPool) {
         match self {
             Self::Event(event) => events.give_back(ctx, event),
@@ -93,14 +97,14 @@ struct Waiting {
     completion: Completion,
 }
 
-/// A wait that has ended.
+/// A wait that has ended, with the work that remains to do for the call.
 pub(super) struct Finished {
     pub ctx: ContextId,
     pub result: CuResult,
     pub completion: Completion,
 }
 
-/// All waits of a session.
+/// All calls in the session that are waiting for the GPU.
 #[derive(Default)]
 pub(super) struct Waits {
     list: Vec<Waiting>,
@@ -113,7 +117,8 @@ impl Waits {
         self.list.is_empty()
     }
 
-    /// Waits for the commands in a stream. Returns the completion if the wait can't begin.
+    /// Begins a wait for the commands now queued in a stream. If that fails, returns the error and
+    /// the completion.
     pub(super) fn add_stream(
         &mut self,
         cx: &Cx<'_>,
@@ -132,8 +137,8 @@ impl Waits {
         }
     }
 
-    /// Waits for the commands in all streams of the current context. Returns the completion if the
-    /// wait has ended already or can't begin.
+    /// Begins a wait for the commands now queued in all streams of the current context. If none is
+    /// unfinished or the wait can't begin, returns the result and the completion.
     pub(super) fn add_context(
         &mut self,
         cx: &Cx<'_>,
@@ -151,7 +156,8 @@ impl Waits {
         }
     }
 
-    /// Waits for one of the guest's events. Returns the completion if the wait has ended already.
+    /// Begins a wait for one of the guest's events. If it has already been reached or the wait
+    /// can't begin, returns the result and the completion.
     pub(super) fn add_event(
         &mut self,
         cx: &Cx<'_>,
@@ -180,8 +186,8 @@ impl Waits {
         self.quiet_since = None;
     }
 
-    /// Removes the next wait from `index` on that has ended. The index advances past waits that
-    /// haven't ended.
+    /// Removes and returns the first wait from position `index` that has ended. Advances `index`
+    /// past waits that haven't ended.
     pub(super) fn next_finished(
         &mut self,
         shared: &Arc<Shared>,
@@ -202,8 +208,8 @@ impl Waits {
         None
     }
 
-    /// Returns when to poll again. `any_ended` says whether the last poll found waits that had
-    /// ended.
+    /// Returns when to poll the waits again. `any_ended` says whether any wait had ended at the
+    /// last poll.
     pub(super) fn next_poll(&mut self, any_ended: bool) -> Pending {
         let now = Instant::now();
         if any_ended {
@@ -218,15 +224,16 @@ impl Waits {
         }
     }
 
-    /// Fails all waits.
+    /// Replies to all waiting calls with this error.
     pub(super) fn fail_all(&mut self, error: CuError) {
         for waiting in std::mem::take(&mut self.list) {
             waiting.completion.fail(error);
         }
     }
 
-    /// Ends all waits in a context that is about to be destroyed. Returns the memory to free once
-    /// the context has been destroyed.
+    /// Ends all waits in a context that is about to be destroyed. Returns the memory that the calls
+    /// were about to free, each with its reply. The caller must free it once the context has been
+    /// destroyed.
     pub(super) fn end_of(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
         let mut freeing = Vec::new();
         let mut index = 0;
@@ -244,7 +251,7 @@ impl Waits {
     }
 }
 
-/// Records events behind all commands that the current context has queued.
+/// Records events in the streams of the current context, behind all commands that are queued there.
 fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<CUevent>>> {
     cx.enter()?;
     let mut list = Vec::new();
@@ -261,8 +268,8 @@ fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<
     Ok(list)
 }
 
-/// Returns the streams to wait for when waiting for the whole current context. The legacy stream
-/// covers the streams that synchronize with it.
+/// Returns the streams in which events must be recorded to wait for the whole current context. An
+/// event in the legacy stream also covers the streams that synchronize with it.
 fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     // SAFETY: the streams are live: only this thread destroys streams.
     let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
@@ -273,7 +280,8 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     let tables = &mut *lock(&cx.shared.tables);
     let context = tables.contexts.get_mut(cx.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
     let mut streams = Vec::new();
-    // Queried in any case, because the query reports that a kernel has failed in the context.
+    // Query the legacy stream in any case, because the query reports whether a kernel has failed in
+    // the context.
     let legacy = busy(std::ptr::null_mut())?;
     let all_blocking = legacy && context.legacy_used;
     if all_blocking {
@@ -300,8 +308,8 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     Ok(streams)
 }
 
-/// Queries one of the guest's events. If the guest has destroyed the event during a wait, the
-/// result is CUDA_ERROR_INVALID_HANDLE.
+/// Returns success if the GPU has reached one of the guest's events, or else CUDA_ERROR_NOT_READY.
+/// If the guest has destroyed the event during the wait, returns CUDA_ERROR_INVALID_HANDLE.
 fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
     let event = cx.event(id)?;
     // SAFETY: the event is live: only this thread destroys events.
