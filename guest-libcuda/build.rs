@@ -1,7 +1,8 @@
-//! Gives the library its name, and keeps it loaded.
+//! Sets the library's soname, and prevents dlclose from unloading the library.
 
 fn main() {
     println!("cargo::rustc-cdylib-link-arg=-Wl,-soname,libcuda.so.1");
-    // A thread of its own may be running at dlclose, and a session can't be started again.
+    // At dlclose, a thread of the library may still be running, and a session can't be started
+    // again.
     println!("cargo::rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }

@@ -1,4 +1,4 @@
-//! Lists the driver API's symbols that this library implements, a line each, for docs/coverage.md.
+//! Lists the driver API symbols that this library implements, one per line, for docs/coverage.md.
 
 fn main() {
     for name in guest_libcuda::implemented() {

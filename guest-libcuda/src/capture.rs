@@ -1,4 +1,4 @@
-//! Stream capture, for the entry points.
+//! Helpers with which entry points check for stream capture and add work to captured graphs.
 
 use crate::context::current;
 use crate::driver::Driver;
@@ -17,7 +17,8 @@ use std::sync::Arc;
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const PER_THREAD: usize = StreamId::PER_THREAD.0 as usize;
 
-/// Returns a stream's properties that captures depend on. `null` is the meaning of a null stream.
+/// Returns the properties of a stream that matter for captures. `null` says which default stream a
+/// null handle means.
 pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<capture::Stream> {
     let named = if stream == 0 { null } else { stream };
     if named > PER_THREAD {
@@ -28,8 +29,8 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     }
     let ctx = current()?.id().0;
     let legacy = named != PER_THREAD;
-    // Contexts and created streams share one series of ids, so this can't be a created stream's
-    // key.
+    // `of` is never 0 here, but always 0 in the key of a created stream, so the two keys can't be
+    // equal.
     let of = if legacy { 1 } else { 2 + u64::from(thread::origin().0) };
     Ok(capture::Stream { key: Key { id: ctx, of }, ctx, blocking: true, legacy })
 }
@@ -54,7 +55,7 @@ pub fn push(driver: &Driver, stream: Handle, null: usize, op: Op) -> CuResult {
     GRAPHS.push(&describe(driver, stream, null)?, op).map(drop)
 }
 
-/// Fails if a stream is being captured, for a call that is not allowed then.
+/// Fails if a stream is being captured, for a call that isn't allowed during capture.
 #[inline]
 pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
     if !GRAPHS.any_capture() {
@@ -63,14 +64,14 @@ pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
     GRAPHS.forbid_on(&describe(driver, stream, null)?)
 }
 
-/// Fails if a capture forbids calls that CUDA considers potentially unsafe.
+/// Fails if a capture forbids calls that CUDA considers potentially unsafe on the calling thread.
 #[inline]
 pub fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Guest>()
 }
 
 /// Fails if a stream is being captured, for a call that a real driver can capture but this library
-/// can't. The capture, which would lack the call, becomes invalid.
+/// can't. The capture becomes invalid, because its graph would lack the call.
 pub fn unsupported_on(
     driver: &Driver,
     stream: Handle,

@@ -17,7 +17,7 @@ const OVERRIDES: &[(A, i32)] = &[
     (A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0),
     (A::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0),
     (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0),
-    // The memory may have a different address in the worker.
+    // Registered memory may have a different address in the worker.
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 0),
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_STREAM_MEM_OPS_V1, 0),
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_64_BIT_STREAM_MEM_OPS_V1, 0),
@@ -60,16 +60,16 @@ pub struct Primary {
 
 /// A device that is visible to the program.
 pub struct Device {
-    /// The device's ordinal in the worker.
+    /// The device's ordinal in the worker's driver.
     pub number: i32,
     facts: DeviceFacts,
     pub primary: Mutex<Primary>,
-    /// The device's primary context. It is the same object, with the same handle, as long as the
-    /// process runs.
+    /// The device's primary context. The object and its handle stay the same as long as the process
+    /// runs.
     pub primary_context: &'static Context,
 }
 
-/// The maximum dimensions of a launch.
+/// The maximum grid and block dimensions of a launch.
 #[derive(Clone, Copy)]
 pub struct LaunchLimits {
     pub threads: u32,
@@ -90,27 +90,27 @@ impl Device {
         Ok(self.facts.attributes[index])
     }
 
-    /// Returns the device memory that the program may allocate.
+    /// Returns the size in bytes of the device memory that the program may allocate.
     pub fn total_memory(&self) -> u64 {
         self.facts.total_memory
     }
 
-    /// Returns the UUID.
+    /// Returns the device's UUID.
     pub fn uuid(&self) -> [u8; 16] {
         self.facts.uuid
     }
 
-    /// Returns the name.
+    /// Returns the device's name.
     pub fn name(&self) -> &[u8] {
         until_zero(&self.facts.name)
     }
 
-    /// Returns the PCI address.
+    /// Returns the device's PCI address.
     pub fn pci_bus_id(&self) -> &[u8] {
         until_zero(&self.facts.pci_bus_id)
     }
 
-    /// Returns the limits of a launch on this device.
+    /// Returns the maximum grid and block dimensions of a launch on this device.
     pub fn launch_limits(&self) -> LaunchLimits {
         let limit = |attribute: A| self.facts.attributes[attribute.0 as usize].max(1) as u32;
         LaunchLimits {

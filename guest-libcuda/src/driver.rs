@@ -28,10 +28,10 @@ static DRIVER: OnceLock<Driver> = OnceLock::new();
 static INITIALIZING: Mutex<()> = Mutex::new(());
 /// Whether this process is a forked child of the process that called `cuInit`.
 static FORKED: AtomicBool = AtomicBool::new(false);
-/// Descriptors that a forked child must close.
+/// File descriptors that a forked child must close.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
-/// Returns the driver, if it is initialized.
+/// Returns the driver, if `cuInit` has succeeded in this process.
 #[inline]
 pub fn driver() -> CuResult<&'static Driver> {
     if FORKED.load(Ordering::Relaxed) {
@@ -112,7 +112,8 @@ impl Driver {
             .ok_or(CuError::INVALID_DEVICE)
     }
 
-    /// Writes the text that kernels printed. CUDA writes it at synchronization, so call this there.
+    /// Writes the text that kernels have printed to the program's stdout. Call this in entry points
+    /// that synchronize, which is when CUDA writes it.
     pub fn flush_output(&self) {
         output::flush(&self.session);
     }

@@ -9,7 +9,7 @@ use cuda_api::proc_address::{Lookup, resolve};
 use cuda_api::sys::CUdriverProcAddressQueryResult;
 use std::ffi::c_void;
 
-/// Looks a name up, and logs why there is no function for it.
+/// Looks up a name for `cuGetProcAddress`. If there is no function for it, logs the reason.
 fn look_up(name: Text, version: i32, flags: u64) -> CuResult<Lookup> {
     let name = name.name()?;
     let lookup = resolve(name, version, flags).map_err(|error| {

@@ -9,11 +9,11 @@ use cuda_api::graph::Graphs;
 use protocol::structs::LaunchAttribute;
 use std::sync::{Arc, LazyLock};
 
-/// This library, as the implementation of graphs in cuda-api uses it.
+/// This library, in the form that cuda-api's implementation of graphs uses.
 #[derive(Clone, Copy)]
 pub struct Guest;
 
-/// The operation of a node.
+/// The operation of a node in a graph.
 pub type Op = cuda_api::graph::Op<Guest>;
 
 /// An instantiated graph.
@@ -30,7 +30,7 @@ pub struct Shape {
     pub shared: u32,
 }
 
-/// A launch, with its parameters at the time of capture.
+/// A kernel launch, with its parameters at the time of capture.
 #[derive(Clone)]
 pub struct Kernel {
     /// The program's handle for the function.

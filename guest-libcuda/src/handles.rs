@@ -10,14 +10,15 @@ use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
-/// A handle in C.
+/// The C type of a handle, as an integer.
 pub type Handle = usize;
 
-/// The distance between two handles in bytes.
+/// The distance between consecutive handles in bytes.
 const STEP: usize = 16;
 const SLOT_BITS: u32 = 22;
 const SLOTS: usize = 1 << SLOT_BITS;
-/// The 4 TiB are enough for 4 million slots, each of which can be used for 65,536 objects in turn.
+/// The addresses that are reserved for handles. These 4 TiB are enough for 4 million slots, each of
+/// which can be used for 65,536 objects, one after another.
 pub const WINDOW: Range<usize> = 0x2800_0000_0000..0x2c00_0000_0000;
 const GENERATIONS: usize = (WINDOW.end - WINDOW.start) / STEP / SLOTS;
 const CHUNK: usize = 1024;

@@ -7,7 +7,7 @@
 //!   program's [`memory`].
 //! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.
 //! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
-//!   that they are not supported.
+//!   CUDA_ERROR_NOT_SUPPORTED.
 
 mod capture;
 mod context;
@@ -33,7 +33,7 @@ pub use exports::implemented;
 use guest_transport as transport;
 use guest_transport::{log, ranges};
 
-/// Returns the result of an entry point that is not implemented. Logs its name.
+/// Logs the name of an entry point that is not implemented, and returns its result.
 pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
     log::unsupported(name);
     error::CUresult::CUDA_ERROR_NOT_SUPPORTED

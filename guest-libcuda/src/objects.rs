@@ -12,14 +12,15 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// A context. A program creates few contexts, and threads keep references to them, so the memory of
-/// this structure is never freed.
+/// A context. Threads keep references to contexts, and a program creates few of them, so their
+/// memory is never freed.
 pub struct Context {
     /// The context's id in the session. A primary context gets a new id whenever it becomes active.
     id: AtomicU64,
-    /// The result of `cuCtxGetId`, unique in the process. The runtime's tables use it too.
+    /// The result of `cuCtxGetId`, unique in the process. The runtime's private tables return it
+    /// too.
     pub unique: u64,
-    /// The ordinal, in the program, of the context's device.
+    /// The ordinal of the context's device, as the program sees it.
     pub device: i32,
     /// Whether this is the primary context of the device.
     pub primary: bool,
@@ -29,7 +30,7 @@ pub struct Context {
 }
 
 impl Context {
-    /// Creates a context that has no handle yet.
+    /// Creates a context. Its handle is set later.
     pub fn new(id: ContextId, device: i32, primary: bool, flags: u32) -> &'static Self {
         Box::leak(Box::new(Self {
             id: AtomicU64::new(id.0),
@@ -53,7 +54,7 @@ impl Context {
         self.handle.load(Ordering::Relaxed)
     }
 
-    /// Gives the context its handle.
+    /// Sets the context's handle in the program.
     pub fn set_handle(&self, handle: usize) {
         self.handle.store(handle, Ordering::Relaxed);
     }
@@ -63,12 +64,12 @@ impl Context {
         self.flags.load(Ordering::Relaxed)
     }
 
-    /// Changes the flags.
+    /// Changes the flags of the context.
     pub fn set_flags(&self, flags: u32) {
         self.flags.store(flags, Ordering::Relaxed);
     }
 
-    /// Returns whether the context exists in the worker.
+    /// Returns whether the context currently exists in the worker.
     pub fn is_alive(&self) -> bool {
         self.alive.load(Ordering::Relaxed)
     }
@@ -78,7 +79,7 @@ impl Context {
         self.alive.store(false, Ordering::Relaxed);
     }
 
-    /// Marks a primary context as active again, under a new id.
+    /// Marks a primary context as existing again, under a new id.
     pub fn revive(&self, id: ContextId) {
         self.id.store(id.0, Ordering::Relaxed);
         self.alive.store(true, Ordering::Relaxed);
@@ -105,7 +106,7 @@ pub struct Event {
     pub flags: u32,
 }
 
-/// Function handles by name, so that looking up a name twice gives the same handle.
+/// Function handles by name, so that looking up the same name twice returns the same handle.
 pub type ByName = Mutex<HashMap<Vec<u8>, usize>>;
 
 /// A module.
@@ -115,8 +116,8 @@ pub struct Module {
     /// Handle of the library that the module belongs to, if any. The program can't unload the
     /// module of a library.
     pub library: Option<usize>,
-    /// Addresses of the globals that the program has queried. They are removed from the map of
-    /// memory when the module is unloaded.
+    /// Addresses of the globals that the program has queried. They are removed from the map of the
+    /// program's memory when the module is unloaded.
     pub globals: Mutex<Vec<u64>>,
 }
 
@@ -126,8 +127,8 @@ pub struct Library {
     pub kernels: ByName,
     /// Handles of the library's modules, by context id.
     pub modules: Mutex<HashMap<ContextId, usize>>,
-    /// Addresses of the globals that the program has queried. They are removed from the map of
-    /// memory when the library is unloaded.
+    /// Addresses of the globals that the program has queried. They are removed from the map of the
+    /// program's memory when the library is unloaded.
     pub globals: Mutex<Vec<u64>>,
 }
 
@@ -140,7 +141,7 @@ pub enum Origin {
     Library(usize),
 }
 
-/// The place of one kernel parameter in the parameter buffer.
+/// The offset and size of one kernel parameter in the parameter buffer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Parameter {
     pub offset: usize,
@@ -155,7 +156,7 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// Size of the parameter buffer in bytes.
     pub parameter_bytes: usize,
-    /// Cached attributes; setting an attribute clears them.
+    /// Cached attributes by number; setting an attribute clears them.
     pub attributes: Mutex<HashMap<u32, i32>>,
     /// CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, queried at the first launch.
     pub max_threads: OnceLock<u32>,
@@ -187,7 +188,8 @@ impl Function {
         })
     }
 
-    /// Returns the parameters that the worker described, and the size of their buffer in bytes.
+    /// Checks the worker's description of a kernel's parameters. Returns the parameters and the
+    /// size of their buffer in bytes, or `None` if the description is invalid.
     fn parse_layout(places: &[ParameterPlace]) -> Option<(Vec<Parameter>, usize)> {
         let mut end = 0;
         let mut parameters = Vec::with_capacity(places.len());

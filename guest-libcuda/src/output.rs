@@ -1,12 +1,13 @@
-//! The text that kernels print. The worker buffers it and sets a flag in its replies. This process
-//! writes it to its own stdout at the same times as CUDA does: in calls that synchronize.
+//! The text that kernels print. The worker buffers the text and sets a flag in its replies. This
+//! process writes the text to its own stdout at the same times as CUDA does: in calls that
+//! synchronize.
 
 use crate::log::say;
 use crate::session::Session;
 use protocol::calls::VcudaTakeOutput;
 use protocol::limits::OUTPUT_MAX;
 
-/// Fetches and writes the text, if the worker has reported any.
+/// If the worker has reported printed text, fetches it and writes it to stdout.
 #[inline]
 pub fn flush(session: &Session) {
     if session.take_has_output() {
@@ -33,11 +34,11 @@ fn fetch(session: &Session) {
 }
 
 unsafe extern "C" {
-    /// The stream of the C library.
+    /// The C library's `stdout`.
     static stdout: *mut libc::FILE;
 }
 
-/// Writes to descriptor 1. Flushes the program's stdio first, so that lines appear in the same
+/// Writes to file descriptor 1. Flushes the program's stdio first, so that lines appear in the same
 /// order as with NVIDIA's driver.
 fn write(mut text: &[u8]) {
     if text.is_empty() {

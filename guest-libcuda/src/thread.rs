@@ -1,7 +1,7 @@
 //! Per-thread state: the thread's number and its stack of contexts.
 //!
-//! No variable here has a destructor. CUDA's libraries call this library from their destructors,
-//! when the thread's variables may already be gone.
+//! No variable here has a destructor. CUDA's libraries call this library from their own
+//! destructors, at a time when a thread-local variable with a destructor may already be destroyed.
 
 use crate::objects::Context;
 use protocol::ids::ContextId;
@@ -14,12 +14,12 @@ type Ctx = &'static Context;
 thread_local! {
     static NUMBER: Cell<u32> = const { Cell::new(0) };
     static CURRENT: Cell<Option<Ctx>> = const { Cell::new(None) };
-    /// The contexts below the current one.
+    /// The contexts below the current one on this thread's context stack.
     static STACK: RefCell<ManuallyDrop<Vec<Option<Ctx>>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
-/// Returns this thread's id in the kernel, and the id of its current context (0: none).
+/// Returns this thread's kernel thread id, and the id of its current context (0 if it has none).
 #[inline]
 pub fn origin() -> (u32, ContextId) {
     let context = current().filter(|context| context.is_alive());

@@ -1,6 +1,6 @@
-//! Copies. The worker copies memory that the GPU can access. The program's pageable memory is sent
-//! inline in the ring if it is short, and otherwise in pieces through the arena, with several
-//! pieces in flight.
+//! Copies. If the GPU can access both sides, the worker just copies. Data in the program's pageable
+//! memory is sent in commands or replies if it is short, and otherwise in pieces through the arena,
+//! with several pieces in flight.
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
@@ -17,7 +17,7 @@ use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 use std::collections::VecDeque;
 
-/// The largest piece that goes through the arena.
+/// The maximum length in bytes of a piece that goes through the arena.
 const PIECE: usize = 1 << 20;
 const SMALLEST_PIECE: usize = 128 << 10;
 
@@ -27,9 +27,9 @@ pub struct Copy {
     pub dst: u64,
     pub src: u64,
     pub len: usize,
-    /// The id of the stream.
+    /// The id of the stream that the copy is queued in.
     pub stream: StreamId,
-    /// Whether to return only when the program may use its memory again.
+    /// Whether to return only when the program may use its own memory again.
     pub blocking: bool,
 }
 
@@ -37,8 +37,8 @@ fn piece_of(len: usize) -> usize {
     (len / 4).next_multiple_of(SMALLEST_PIECE).clamp(SMALLEST_PIECE, PIECE)
 }
 
-/// Takes a part of the arena for a piece of a copy. While none is free, calls `finish_own`, which
-/// must finish one of the caller's own pieces.
+/// Allocates a part of the arena for a piece of a copy. As long as no part is free, calls
+/// `finish_own`, which must finish one of the caller's own pieces or return false if it has none.
 fn take_part(
     driver: &Driver,
     len: usize,
@@ -60,7 +60,7 @@ fn take_part(
 ///
 /// # Safety
 ///
-/// A side in pageable memory must be valid for `copy.len` bytes.
+/// If the source or destination is in pageable memory, it must be valid for `copy.len` bytes.
 pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
     if copy.len == 0 {
         return Ok(());
@@ -74,7 +74,8 @@ pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
         ) => {
             let wire = VcudaCopy { dst, src, len: copy.len, h_stream: copy.stream };
             driver.session.post(&wire)?;
-            // A copy between two places in GPU memory never waits.
+            // As with the real driver, a copy within GPU memory never waits, even if it is
+            // blocking.
             if copy.blocking && (dst_host || src_host) {
                 synchronize(driver, copy.stream)?;
             }
@@ -185,7 +186,7 @@ unsafe fn download(driver: &Driver, copy: Copy) -> CuResult {
     driver.session.report_posted_error()
 }
 
-/// Downloads short data, which is part of the reply.
+/// Copies short data from the GPU to pageable memory. The data is part of the reply.
 ///
 /// # Safety
 ///
@@ -198,7 +199,7 @@ unsafe fn download_inline(driver: &Driver, copy: Copy) -> CuResult {
     unsafe { store_inline(&bytes, copy) }
 }
 
-/// Stores the bytes of a reply.
+/// Copies the data in a reply to pageable memory.
 ///
 /// # Safety
 ///
@@ -213,7 +214,7 @@ unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
     Ok(())
 }
 
-/// Downloads through the arena.
+/// Copies data from the GPU to pageable memory through the arena.
 ///
 /// # Safety
 ///
@@ -239,8 +240,8 @@ unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     };
     while asked < copy.len && result.is_ok() {
         let len = piece.min(copy.len - asked);
-        // A few pieces in flight keep both sides busy and leave room in the arena for other
-        // threads.
+        // A few pieces in flight keep both the GPU and this thread busy, and leave room in the
+        // arena for other threads.
         while own.len() >= 6 && result.is_ok() {
             result = finish_first(&mut own).map(drop);
         }

@@ -1,4 +1,4 @@
-//! Address ranges that this process and its worker use in the same way.
+//! Address ranges that this process and its worker use for the same memory.
 //!
 //! Device memory lies in one window and pinned host memory in another, at the same addresses on
 //! both sides. Both are reserved here, so that the program can't map anything there: the value of a
@@ -15,7 +15,7 @@ pub use guest_transport::{PINNED_WINDOW as PINNED, is_pinned};
 pub const DEVICE: Range<usize> =
     protocol::windows::DEVICE.start as usize..protocol::windows::DEVICE.end as usize;
 
-/// Reserves a range of addresses without access or memory.
+/// Reserves a range of addresses, which becomes inaccessible and uses no memory.
 pub fn reserve(range: Range<usize>) -> io::Result<()> {
     // SAFETY: NOREPLACE makes the call fail where anything is mapped already.
     let at = unsafe {
@@ -35,7 +35,7 @@ pub fn reserve(range: Range<usize>) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     if at as usize != range.start {
-        // A kernel before 4.17 takes the address as a hint.
+        // Kernels before 4.17 ignore NOREPLACE and treat the address only as a hint.
         // SAFETY: the mapping was just made and is not used.
         unsafe { libc::munmap(at, range.len()) };
         return Err(io::Error::from_raw_os_error(libc::EEXIST));
@@ -51,12 +51,12 @@ pub fn release(range: Range<usize>) {
 
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// Address ranges of GPU memory outside the windows, by start address. They stay reserved, so that
-/// the program's own memory is never mistaken for GPU memory.
+/// Ranges of GPU memory outside the windows, by start address. They stay reserved, so that the
+/// program's own memory is never mistaken for GPU memory.
 static FOREIGN: Mutex<BTreeMap<usize, usize>> = Mutex::new(BTreeMap::new());
 
-/// Reserves the addresses of GPU memory outside the windows. Fails if the program already has
-/// memory there.
+/// Reserves the addresses of GPU memory that lies outside the windows. Fails if the program already
+/// has memory there.
 pub fn keep(base: u64, len: usize) -> io::Result<()> {
     let start = base as usize & !(PAGE - 1);
     let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);
@@ -77,7 +77,7 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
-/// Returns the parts of a range that are not in any of the taken ranges.
+/// Returns the parts of a range that don't overlap any of the taken ranges.
 fn gaps(taken: &BTreeMap<usize, usize>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
     let mut from = range.start;

@@ -24,7 +24,7 @@ pub struct GuestRing {
     shared: Shared,
     tail: u64,
     /// The worker's head, as last read from the shared page. It is read again only if the ring
-    /// seems too full for a command.
+    /// seems too full for the next command.
     head: u64,
 }
 

@@ -13,7 +13,7 @@ use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
 use virtio_cuda_protocol::uapi::Cmd;
 
 fn shared() -> Shared {
-    // Every run of the model leaks this value, but loom runs the model few enough times.
+    // Every run of the model leaks this value. Loom runs the model so few times that it fits.
     fn leak<T>(value: T) -> &'static T {
         Box::leak(Box::new(value))
     }

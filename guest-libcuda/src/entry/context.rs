@@ -17,7 +17,7 @@ use protocol::calls::{
 
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
-/// Returns the context with this handle, or the current context for 0.
+/// Returns the context with this handle, or the current context if the handle is 0.
 fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     if handle == 0 {
         return current();
@@ -26,7 +26,7 @@ fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     if context.is_alive() { Ok(context) } else { Err(CuError::CONTEXT_IS_DESTROYED) }
 }
 
-/// Marks a context as destroyed and forgets its memory and errors.
+/// Marks a context as destroyed, and removes its memory and errors from this library's records.
 fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.memory.forget_context(context.handle());
@@ -42,7 +42,7 @@ fn end_primary(driver: &Driver, device: &Device) -> CuResult {
     result
 }
 
-/// Activates a device's primary context in the worker.
+/// Creates a device's primary context in the worker, under a new id.
 fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     let id = driver.session.mint();
     let retain = VcudaPrimaryCtxRetain { dev: device.number, ctx: id };
@@ -51,7 +51,8 @@ fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     Ok(())
 }
 
-/// Destroys everything in the primary context. It stays retained, but as a new, empty context.
+/// Destroys everything in a device's primary context. The context stays retained, but is new and
+/// empty.
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
@@ -173,7 +174,7 @@ entries! {
         create(out, flags, device)
     }
 
-    /// The parameters are execution affinities, and a graphics context to share with.
+    /// `parameters` has execution affinities, and a graphics context to share data with.
     fn cuCtxCreate_v4(
         out: Out<Handle>, parameters: In<CUctxCreateParams>, flags: u32, device: i32,
     ) {

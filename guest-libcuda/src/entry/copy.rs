@@ -9,7 +9,7 @@ use crate::handles::Handle;
 use crate::transfer::{self, Copy};
 use protocol::ids::StreamId;
 
-/// Copies and waits until the program may use its memory again.
+/// Copies, and returns when the program may use both areas again.
 ///
 /// # Safety
 ///
@@ -22,7 +22,7 @@ unsafe fn blocking(dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     unsafe { transfer::copy(driver, copy) }
 }
 
-/// Queues a copy in a stream.
+/// Queues a copy in a stream without waiting for the copy.
 ///
 /// # Safety
 ///

@@ -16,7 +16,7 @@ use protocol::graph as node;
 use protocol::ids::StreamId;
 use protocol::limits::INLINE_COPY_MAX;
 
-/// One side of a copy, as the program describes it.
+/// The source or destination of a copy, as the program describes it.
 #[derive(Clone, Copy)]
 struct Area {
     kind: CUmemorytype,
@@ -29,7 +29,7 @@ struct Area {
     height: usize,
 }
 
-/// A copy of a box, as the program describes it. A rectangle has a depth of 1.
+/// A copy of a box, as the program describes it. A rectangle is a box with a depth of 1.
 #[derive(Clone, Copy)]
 pub struct BoxCopy {
     src: Area,
@@ -39,7 +39,8 @@ pub struct BoxCopy {
     depth: usize,
 }
 
-/// One side of a copy: the address of its first byte and the distances between rows and slices.
+/// The source or destination of a copy: the address of its first byte, and the distances between
+/// rows and between slices.
 #[derive(Clone, Copy)]
 struct Side {
     address: u64,
@@ -73,7 +74,7 @@ impl Area {
         }
     }
 
-    /// Returns the side of a copy of a rectangle.
+    /// Returns the source or destination of a copy of a rectangle.
     fn rectangle(&self, width: usize, height: usize) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + width } else { self.pitch };
         if pitch < width && height > 1 {
@@ -83,7 +84,7 @@ impl Area {
         Ok(Side { address, pitch, slice: 0 })
     }
 
-    /// Returns the side of a copy of a box.
+    /// Returns the source or destination of a copy of a box.
     fn cuboid(&self, shape: &Shape) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + shape.width } else { self.pitch };
         let height = if self.height == 0 { self.y + shape.height } else { self.height };
@@ -96,11 +97,11 @@ impl Area {
     }
 }
 
-/// Copies one slice.
+/// Copies a rectangle, which may be one slice of a box.
 ///
 /// # Safety
 ///
-/// A side in pageable memory must be valid for all rows.
+/// If the source or destination is in pageable memory, the memory must be valid for all rows.
 unsafe fn rectangle(
     driver: &Driver,
     (dst, src): (Side, Side),
@@ -216,7 +217,7 @@ impl From<&CUDA_MEMCPY3D> for BoxCopy {
 }
 
 impl BoxCopy {
-    /// Returns a copy of contiguous bytes.
+    /// Returns a copy of `len` contiguous bytes.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
         let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
         let (width, height, depth) = (len as u64, 1, 1);
@@ -229,7 +230,7 @@ impl BoxCopy {
         }))
     }
 
-    /// Returns the parameters that describe a graph node's copy.
+    /// Converts the copy of a graph node to the parameters that a program would pass for it.
     pub fn params(copy: &node::CopyStep) -> CUDA_MEMCPY3D {
         let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
         CUDA_MEMCPY3D {
@@ -248,7 +249,8 @@ impl BoxCopy {
         }
     }
 
-    /// Returns the copy as a graph node. The GPU must be able to access both sides.
+    /// Converts to the copy of a graph node. Fails if the GPU can't access both the source and the
+    /// destination.
     pub fn node(&self, driver: &Driver) -> CuResult<node::CopyStep> {
         let shape = Shape { width: self.width, height: self.height, depth: self.depth };
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
@@ -285,7 +287,7 @@ pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: BoxCopy
     match copy.node(driver) {
         Ok(node) => capture::push(driver, stream, null, Op::Copy(node, None)),
         Err(error) => {
-            // The capture would lack the copy, so it becomes invalid.
+            // The captured graph would lack the copy, so the capture becomes invalid.
             let _ = capture::forbid_on(driver, stream, null);
             Err(error)
         }
@@ -296,7 +298,7 @@ pub fn push_copy(driver: &Driver, (stream, null): (Handle, usize), copy: BoxCopy
 ///
 /// # Safety
 ///
-/// A side in pageable memory must be valid for all rows.
+/// If the source or destination is in pageable memory, the memory must be valid for all rows.
 unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     if blocking {
@@ -318,7 +320,7 @@ unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) ->
 ///
 /// # Safety
 ///
-/// A side in pageable memory must be valid for all rows.
+/// If the source or destination is in pageable memory, the memory must be valid for all rows.
 unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     let some = copy.width > 0 && copy.height > 0 && copy.depth > 0;

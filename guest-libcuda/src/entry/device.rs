@@ -10,7 +10,8 @@ use std::ffi::c_char;
 fn same_bus_id(ours: &[u8], theirs: &str) -> bool {
     let ours = String::from_utf8_lossy(ours).to_ascii_lowercase();
     let theirs = theirs.trim().to_ascii_lowercase();
-    // The format is domain:bus:device.function. Domain and function may be left out.
+    // PCI addresses have the format domain:bus:device.function. Programs may leave out the domain
+    // and the function.
     let theirs = if theirs.contains('.') { theirs } else { theirs + ".0" };
     ours == theirs || (theirs.matches(':').count() == 1 && ours.ends_with(&format!(":{theirs}")))
 }
@@ -94,7 +95,7 @@ entries! {
         device.set(found.ok_or(CuError::INVALID_DEVICE)? as i32)
     }
 
-    /// The devices of a VM can't access each other's memory.
+    /// Always returns false, because the devices of a VM can't access each other's memory.
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {
         let driver = driver()?;
         driver.device(device)?;

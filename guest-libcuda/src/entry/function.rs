@@ -20,7 +20,7 @@ use std::sync::Arc;
 const LARGEST_BANKS: u32 = CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0;
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
 
-/// Returns an attribute, cached until an attribute is set.
+/// Returns an attribute of a function. The value is cached until an attribute is set.
 pub fn attribute(driver: &Driver, function: &Function, attribute: u32) -> CuResult<i32> {
     if attribute >= ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);
@@ -43,7 +43,7 @@ fn kernel_attribute(
     if attribute >= ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);
     }
-    // The value may differ between devices, so the key includes the device.
+    // A kernel's attribute may differ between devices, so the key includes the device.
     let key = attribute | (device as u32) << 8;
     if let Some(&value) = function.attributes.lock().get(&key) {
         return Ok(value);
@@ -148,7 +148,7 @@ entries! {
         driver.session.call(&CuKernelSetCacheConfig { kernel: function.id.as_kernel(), config, dev })
     }
 
-    /// This setting has no effect on current GPUs.
+    /// Does nothing, because this setting has no effect on current GPUs.
     fn cuFuncSetSharedMemConfig(function: Handle, config: u32) {
         let _: Arc<Function> = driver()?.handles.get(function)?;
         if config > LARGEST_BANKS { Err(CuError::INVALID_VALUE) } else { Ok(()) }

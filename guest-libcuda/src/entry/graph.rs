@@ -35,15 +35,15 @@ cuda_api::graph_entries!(Guest);
 
 const UPDATED: u32 = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS.0;
 
-/// The tokens of a graph's host functions, each with the index of its step.
+/// The tokens of a graph's host functions, each with the index of the step that calls the function.
 type Tokens = Vec<(usize, u64)>;
 
 fn dim3([x, y, z]: [u32; 3]) -> wire::Dim3 {
     wire::Dim3 { x, y, z }
 }
 
-/// Encodes a node's operation. Each host function gets a token, which the worker sends to request a
-/// call of the function.
+/// Encodes a node's operation and passes it to `then`. A host function gets a token, which the
+/// worker later sends to request a call of the function; `then` gets that token too.
 fn with_step<R>(
     driver: &Driver,
     op: Option<&Op>,
@@ -95,7 +95,7 @@ fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Tokens)> {
     Ok((writer, tokens))
 }
 
-/// Returns the meaning of a null stream.
+/// Returns the value that says which default stream a null handle means.
 fn null_of(per_thread: bool) -> usize {
     if per_thread { PER_THREAD } else { LEGACY }
 }
@@ -105,7 +105,7 @@ impl Library for Guest {
     type Copy = wire::CopyStep;
     type Memset = wire::MemsetStep;
     type Event = Arc<Event>;
-    /// The id of the instantiated graph in the session.
+    /// The session's id for the instantiated graph.
     type Loaded = GraphExecId;
     type Bound = Tokens;
 
@@ -264,7 +264,7 @@ impl Library for Guest {
         Ok(driver()?.handles.insert(Object::GraphExec(Arc::new(exec)))? as CUgraphExec)
     }
 
-    /// For an invalid handle, CUDA reports an invalid value here.
+    /// An invalid handle results in CUDA_ERROR_INVALID_VALUE here, as with NVIDIA's driver.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
         driver()?.handles.get(exec as Handle).map_err(|_| CuError::INVALID_VALUE)
     }

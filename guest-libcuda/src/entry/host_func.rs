@@ -22,19 +22,20 @@ use std::sync::Once;
 type HostFunction = unsafe extern "C" fn(*mut c_void);
 pub type StreamCallback = unsafe extern "C" fn(Handle, u32, usize);
 
-/// A function to call, with its arguments.
+/// A function that the program wants to be called, with its arguments.
 #[derive(Clone, Copy)]
 pub enum Callback {
     Function(HostCall),
     OfStream(StreamCallback, Handle, usize),
 }
 
-/// A callback that streams may still have to call.
+/// A callback that may still have to be called.
 struct Waiting {
     callback: Callback,
-    /// The number of calls that are still expected.
+    /// The number of calls that the worker is still expected to request.
     left: usize,
-    /// Whether an instantiated graph contains the callback.
+    /// Whether an instantiated graph contains the callback, so that it must be kept even if no call
+    /// is expected.
     kept: bool,
 }
 
@@ -54,8 +55,8 @@ fn enqueue(driver: &Driver, stream: StreamId, callback: Callback) -> CuResult {
     Ok(())
 }
 
-/// Registers a graph's callback. Returns the callback's token, which the worker sends to request a
-/// call.
+/// Registers a callback that an instantiated graph contains. Returns the callback's token, which
+/// the worker sends to request a call.
 pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     let token = driver.session.mint();
     let waiting = Waiting { callback, left: 0, kept: true };
@@ -64,8 +65,8 @@ pub fn keep(driver: &Driver, callback: Callback) -> u64 {
     token
 }
 
-/// Adjusts the number of requests to expect for callbacks: up before a graph is launched, and back
-/// down if the launch failed.
+/// Adjusts the number of calls that the worker is expected to request for each callback of a graph.
+/// It goes up before a graph is launched, and back down if the launch fails.
 pub fn expect(tokens: &[(usize, u64)], change: isize) {
     if tokens.is_empty() {
         return;
@@ -78,8 +79,8 @@ pub fn expect(tokens: &[(usize, u64)], change: isize) {
     }
 }
 
-/// Releases the callbacks in a graph that won't be launched again. Launches in progress may still
-/// request them.
+/// Releases the callbacks of a graph that won't be launched again. They are kept until all calls
+/// that earlier launches may still request have been made.
 pub fn let_go(tokens: &[(usize, u64)]) {
     if tokens.is_empty() {
         return;
@@ -96,7 +97,7 @@ pub fn let_go(tokens: &[(usize, u64)]) {
     }
 }
 
-/// Returns the callback with this token, for one call.
+/// Returns the callback with this token, and counts one call of it.
 fn take(token: u64) -> Option<Callback> {
     let mut waiting = WAITING.lock();
     let waiting = waiting.as_mut()?;
@@ -121,7 +122,8 @@ fn start_runner() {
     });
 }
 
-/// Blocks signals, so that the program's handlers run on its own threads.
+/// Wraps a thread's `body` so that it runs with all signals blocked. The kernel then delivers
+/// signals to the program's own threads.
 fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
     move || {
         // SAFETY: the signal set is filled before it is used, and only this thread's signal mask

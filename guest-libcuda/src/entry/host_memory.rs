@@ -90,7 +90,7 @@ fn free(at: usize) -> CuResult {
     let found = found.ok_or(CuError::INVALID_VALUE)?;
     let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
     let len = (found.len as usize).next_multiple_of(PAGE);
-    // As with the real driver, this call waits for copies that still use the memory.
+    // As with the real driver, freeing waits for copies that still use the memory.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
     driver.session.transport().release(region, at, len).map_err(refused)?;
     driver.memory.pinned.give(at, len);
@@ -124,8 +124,9 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     };
     let context = current()?;
     if device_page != page as u64 {
-        // In the worker, the memory has this address. Reserving it fails if the program has memory
-        // there; copies still work then, with the program's own address.
+        // The memory has a different address in the worker. Reserve that address here, so that the
+        // program can't map other memory there. This fails if it already has; copies still work
+        // then, with the program's own address.
         let _ = keep_address(device_page, pages);
     }
     driver.memory.insert(Allocation {

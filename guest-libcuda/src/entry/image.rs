@@ -19,7 +19,7 @@ const INFO_LOG_SIZE: u32 = CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0;
 const ERROR_LOG_BUFFER: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER.0;
 const ERROR_LOG_SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
 
-/// An image as a call passes it to the worker.
+/// An image in the form in which a call passes it to the worker.
 pub struct Sent<'a> {
     /// The blob that contains the image, unless the call itself contains it.
     pub blob: BlobId,
@@ -36,7 +36,8 @@ pub struct Sent<'a> {
 pub unsafe fn bytes_of<'a>(image: *const c_void) -> CuResult<&'a [u8]> {
     // SAFETY: there is an image at the address, as the caller promises.
     let spans = unsafe { cuda_api::fatbin::span(image) }.map_err(unreadable)?;
-    // With relocatable device code, the first is the linked image and the others are its inputs.
+    // With relocatable device code, the first span is the linked image and the others are its
+    // inputs.
     let span = spans.first().ok_or(CuError::INVALID_IMAGE)?;
     // SAFETY: the image stays in memory unchanged, as the caller promises.
     Ok(unsafe { span.bytes() })
@@ -53,7 +54,7 @@ pub fn read_file(path: Text) -> CuResult<Vec<u8>> {
     Ok(bytes)
 }
 
-/// Returns the image in a file's bytes. A truncated image is refused.
+/// Returns the image at the start of a file's bytes. A truncated image is refused.
 pub fn in_file(bytes: &[u8]) -> CuResult<&[u8]> {
     cuda_api::fatbin::prefix(bytes).map_err(unreadable)
 }
@@ -63,7 +64,7 @@ fn unreadable(error: FatbinError) -> CuError {
     CuError::INVALID_IMAGE
 }
 
-/// Prepares an image for a call. A large image is sent to the worker now, as a blob.
+/// Prepares an image for a call. If the image is large, sends it to the worker as a blob first.
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes());
     if image.len() <= INLINE_IMAGE_MAX.min(piece) {
@@ -78,7 +79,8 @@ pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
     Ok(Sent { blob, inline: &[] })
 }
 
-/// JIT options: those that are sent to the worker, and the buffers for its logs.
+/// JIT options: the ones that are sent to the worker, and the program's buffers for the compiler's
+/// logs.
 #[derive(Default)]
 pub struct JitOptions {
     /// The options that are sent to the worker.
@@ -92,12 +94,12 @@ pub struct JitOptions {
 struct Log {
     buffer: Option<Out<c_char>>,
     size: usize,
-    /// The address of the option's value, where the log's length is returned.
+    /// The address at which the length of the log is returned: that of the option's value.
     size_at: Option<Out<usize>>,
 }
 
 impl JitOptions {
-    /// Reads the options and their values.
+    /// Reads the JIT options that a program passed, with their values.
     ///
     /// # Safety
     ///
@@ -143,7 +145,7 @@ impl JitOptions {
         wanted.min(JIT_LOG_MAX) as u32
     }
 
-    /// Returns the maximum size of a reply that contains both logs.
+    /// Returns the maximum length in bytes of a reply that contains both logs.
     pub fn answer_room(&self) -> usize {
         2 * (self.log_max() as usize + 16)
     }

@@ -6,8 +6,8 @@ use cuda_api::args::Out;
 use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
 
-/// The version of this library. It is fixed, whatever the host's version is, because it must not
-/// change with `cuInit`.
+/// The CUDA version of this library. It doesn't depend on the host's version, because programs may
+/// query it before `cuInit`, and the result must not change afterwards.
 pub const VERSION: i32 = cuda_api::symbols::CUDA_VERSION as i32;
 
 fn text(text: Option<&'static CStr>, out: Out<*const c_char>) -> CuResult {

@@ -1,6 +1,6 @@
-//! Launches. Arguments are packed according to the kernel's layout, and the launch is posted.
-//! Errors that the real driver returns at once, such as a grid that is too large, are returned at
-//! once here too.
+//! Launches. Arguments are packed according to the kernel's layout, and the launch is sent without
+//! waiting for a reply. Errors that the real driver returns immediately, such as a grid that is too
+//! large, are returned immediately here too.
 
 use super::function::attribute;
 use super::stream::stream_id;
@@ -29,8 +29,8 @@ const MAX_THREADS_PER_BLOCK: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_T
 const SHARED_SIZE: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES.0;
 const MAX_DYNAMIC_SHARED: u32 =
     CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.0;
-/// The shared memory that a kernel may use, static and dynamic together, unless the program raises
-/// the kernel's limit.
+/// The maximum size in bytes of a kernel's static and dynamic shared memory together, unless the
+/// program raises the kernel's limit.
 const SHARED_DEFAULT: u32 = 48 << 10;
 
 const END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
@@ -39,7 +39,7 @@ const BUFFER_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
 const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
 
-/// Refuses a launch that exceeds the limits of the device or of the function.
+/// Refuses a launch that exceeds the device's or the function's limits.
 pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
     let device = driver.device(current()?.device)?;
     let limits = device.launch_limits();
@@ -73,7 +73,7 @@ pub fn check(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
     Ok(())
 }
 
-/// Calls `then` with the parameter buffer.
+/// Packs a launch's arguments into the kernel's parameter buffer, and calls `then` with the buffer.
 ///
 /// # Safety
 ///
@@ -136,7 +136,8 @@ pub unsafe fn with_parameters<R>(
             }
             index += 2;
         }
-        // A buffer may be longer or, with padding at the end, shorter than the layout.
+        // The program's buffer may be longer than the layout, or shorter if the layout ends with
+        // padding.
         if (buffer == 0 && size > 0) || size > PARAMETER_BYTES_MAX {
             return Err(CuError::INVALID_VALUE);
         }
@@ -194,7 +195,7 @@ unsafe fn launch(
     unsafe { with_parameters(&function, parameters, extra, post) }
 }
 
-/// Queues a launch whose blocks run at the same time.
+/// Queues a cooperative launch, in which all blocks of the grid run at the same time.
 ///
 /// # Safety
 ///
@@ -236,7 +237,7 @@ unsafe fn launch_cooperative(
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
-/// Returns the value of an attribute as launches encode it, or zeros if it is not set.
+/// Returns the encoded value of a launch attribute, or zeros if the attribute isn't set.
 pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64; 8]> {
     if !LAUNCH_ATTRIBUTES.contains(&which) {
         return Err(CuError::NOT_SUPPORTED);
@@ -245,7 +246,7 @@ pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64
     Ok(found.map_or([0; 8], |attribute| attribute.value))
 }
 
-/// Sets one of the attributes of a launch.
+/// Sets a launch attribute, replacing its current value if it has one.
 pub fn set_attribute(
     attributes: &mut Vec<LaunchAttribute>,
     which: u32,
@@ -261,11 +262,11 @@ pub fn set_attribute(
     Ok(())
 }
 
-/// Returns a configuration's shape, its stream, and its encoded attributes.
+/// Returns the shape, stream and encoded attributes of a launch configuration.
 ///
 /// # Safety
 ///
-/// The configuration's array must have as many attributes as the configuration says.
+/// The configuration's array must have as many attributes as the configuration's count.
 unsafe fn read_config(
     config: In<CUlaunchConfig>,
 ) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>)> {

@@ -25,8 +25,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
     let sent = send(driver, image)?;
     let id = driver.session.mint();
-    // Library options are not sent, because they mean nothing in the worker: they are pointers in
-    // this process (tables of host functions), or say that the image stays in memory.
+    // Library options are not sent. They are pointers in this process (tables of host functions) or
+    // promise that the image stays in memory, which means nothing in the worker.
     let call = VcudaLibraryLoad {
         library: id,
         blob: sent.blob,
@@ -53,7 +53,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
 
-/// Returns the handle of a library's kernel with this name.
+/// Returns the handle of the kernel with this name in a library.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let mut known = library.kernels.lock();
@@ -69,7 +69,7 @@ fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     Ok(kernel)
 }
 
-/// Returns the handle of a library's module in the current context.
+/// Returns the handle of the module into which a library is loaded in the current context.
 pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let context = current()?;

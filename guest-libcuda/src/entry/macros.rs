@@ -3,9 +3,10 @@
 use crate::error::{CUresult, CuResult};
 use crate::log::{self, Level};
 
-/// A null stream is the legacy default stream.
+/// The value for entry points in which a null stream means the legacy default stream.
 pub const LEGACY: usize = 0;
-/// A null stream is the calling thread's default stream, as in the `_ptds` and `_ptsz` variants.
+/// The value for entry points in which a null stream means the calling thread's default stream, as
+/// in the `_ptds` and `_ptsz` variants.
 pub const PER_THREAD: usize = protocol::ids::StreamId::PER_THREAD.0 as usize;
 
 /// Declares entry points; see [`cuda_api::entries!`].
@@ -19,13 +20,14 @@ macro_rules! entries {
 pub struct EntryPoint;
 
 impl cuda_api::entries::EntryPoint for EntryPoint {
-    /// The handle that takes the place of a null stream.
+    /// The stream handle that is used in place of a null stream.
     type NullStream = usize;
 
     const LEGACY: usize = LEGACY;
     const PER_THREAD: usize = PER_THREAD;
 
-    /// Returns a panic ends the process, since it can't unwind through an `extern "C"` function.
+    /// Runs an entry point's body. A panic in it aborts the process, since it can't unwind through
+    /// an `extern "C"` function.
     #[inline(always)]
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
         let result = crate::error::code(body());

@@ -12,10 +12,11 @@ use crate::windows;
 use cuda_api::args::Out;
 use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
 
-/// The alignment of rows in pitched memory.
+/// The alignment in bytes of rows in pitched memory.
 const PITCH: usize = 512;
 
-/// Reserves the addresses of GPU memory, so that the program's other memory can't be placed there.
+/// Reserves the addresses of GPU memory in this process, so that the program can't map other memory
+/// there.
 pub fn keep_address(address: u64, len: usize) -> CuResult {
     windows::keep(address, len).map_err(|error| {
         say!(Error, "can't reserve the address {address:#x} of GPU memory: {error}");
@@ -23,7 +24,7 @@ pub fn keep_address(address: u64, len: usize) -> CuResult {
     })
 }
 
-/// Records memory that the worker has allocated.
+/// Adds memory that the worker has allocated to the map of the program's memory.
 pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
     let context = current()?;
     keep_address(address, len)?;

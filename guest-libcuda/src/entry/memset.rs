@@ -10,7 +10,7 @@ use crate::memory::Place;
 use protocol::calls::VcudaMemset;
 use protocol::graph::MemsetStep;
 
-/// A rectangle of elements.
+/// A rectangle of elements to set.
 struct Area {
     address: u64,
     pitch: usize,

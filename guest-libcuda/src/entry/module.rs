@@ -20,7 +20,7 @@ use protocol::limits::PARAMETERS_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
 
-/// The maximum size of a reply with the layout of a kernel's parameters, in bytes.
+/// The maximum length in bytes of a reply that describes a kernel's parameters.
 pub const LAYOUT_ROOM: usize = PARAMETERS_MAX * 16 + 16;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
@@ -48,11 +48,11 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Module(Arc::new(module)))?)
 }
 
-/// Loads an image at an address of the program.
+/// Loads a module from the image at an address in the program's memory.
 ///
 /// # Safety
 ///
-/// If not null, the address is that of an image, as [`bytes_of`] requires.
+/// If not null, the address must be that of an image, as [`bytes_of`] requires.
 unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> CuResult {
     out.check()?;
     if image.is_null() {
@@ -62,7 +62,7 @@ unsafe fn load_at(out: Out<Handle>, image: *const c_void, jit: &JitOptions) -> C
     load(out, unsafe { bytes_of(image) }?, jit)
 }
 
-/// Returns the handle of a module's function with this name.
+/// Returns the handle of the function with this name in a module.
 fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let module: Arc<Module> = driver.handles.get(handle)?;
     let mut known = module.functions.lock();
@@ -78,7 +78,7 @@ fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     Ok(function)
 }
 
-/// Forgets the functions and globals of a module or library.
+/// Removes this library's records of the functions and globals of a module or library.
 pub fn forget(driver: &Driver, functions: &crate::objects::ByName, globals: &[u64]) {
     for (_, function) in functions.lock().drain() {
         let _ = driver.handles.remove::<Arc<Function>>(function);

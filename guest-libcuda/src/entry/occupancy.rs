@@ -1,4 +1,4 @@
-//! Entry points for occupancy. The worker is queried once per combination of arguments.
+//! Entry points for occupancy. The worker is queried only once for each combination of arguments.
 
 use super::function::attribute;
 use crate::context::{self, current};
@@ -18,7 +18,8 @@ const WARP_SIZE: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE.0;
 const MULTIPROCESSOR_COUNT: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0;
 const FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 
-/// Returns the dynamic shared memory that a block of a given size needs.
+/// A program's function that returns how many bytes of dynamic shared memory a block of a given
+/// size needs.
 type SharedOfBlock = Option<unsafe extern "C" fn(i32) -> usize>;
 
 fn blocks(
@@ -43,7 +44,7 @@ fn blocks(
     Ok(blocks)
 }
 
-/// Finds the block size with the most resident threads, and the largest one among equals.
+/// Finds the block size that gives the most resident threads. If several do, chooses the largest.
 fn potential_block_size(
     (min_grid, block): (Out<i32>, Out<i32>),
     function: Handle,

@@ -36,7 +36,7 @@ impl Value {
     }
 }
 
-/// Returns an attribute of an address that lies in the allocation `found`.
+/// Returns an attribute of an address in the allocation `found`.
 fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     let device = found.kind.is_device();
     let offset = match found.base <= address && address - found.base < found.len.max(1) {
@@ -72,7 +72,7 @@ fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     }
 }
 
-/// Returns the value that `cuPointerGetAttributes` returns for memory that is not in the map.
+/// Returns the value that `cuPointerGetAttributes` stores for an address that is not in the map.
 fn value_of_unknown(attribute: u32) -> CuResult<Value> {
     match A(attribute) {
         A::CU_POINTER_ATTRIBUTE_CONTEXT
@@ -123,7 +123,7 @@ entries! {
             let out = outs.get(index)?;
             let host_pointer = A(attribute) == A::CU_POINTER_ATTRIBUTE_HOST_POINTER;
             let value = match &found {
-                // A device pointer has no host pointer, which is not an error here.
+                // A device pointer has no host pointer, so 0 is stored instead of an error.
                 Some(found) if host_pointer && found.kind.is_device() => Value::Long(0),
                 Some(found) => value(attribute, address, found)?,
                 None => value_of_unknown(attribute)?,

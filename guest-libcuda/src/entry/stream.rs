@@ -19,7 +19,7 @@ use std::sync::Arc;
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
-/// Returns the id of a stream. `null` is the meaning of a null stream.
+/// Returns the id of a stream. `null` says which default stream a null handle means.
 #[inline]
 pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
     match StreamId(handle as u64) {
@@ -29,7 +29,7 @@ pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<Strea
     }
 }
 
-/// `cuStreamGetId`.
+/// Returns the id that `cuStreamGetId` returns.
 pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> {
     let id = stream_id(driver, stream, null)?;
     // Each context has its own default streams.

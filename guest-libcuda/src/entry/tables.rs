@@ -23,7 +23,7 @@ const PCI_BUS_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.0;
 const PCI_DEVICE_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.0;
 const PCI_DOMAIN_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.0;
 
-/// This library, as the code of the tables in cuda-api uses it.
+/// This library, in the form that cuda-api's code for the tables uses.
 struct Tables;
 
 /// Converts an error to one that the tables can report. Any other error becomes CUDA_ERROR_UNKNOWN.
@@ -39,7 +39,8 @@ fn result(error: CuError) -> CUresult {
     }
 }
 
-/// Returns the kernels of a library's module. The worker has no list for other modules.
+/// Returns the kernels of a module that belongs to a library. The worker can't list those of other
+/// modules.
 fn functions(module: Handle) -> CuResult<Vec<(CUfunction, *const c_char)>> {
     let driver = driver()?;
     let module: Arc<Module> = driver.handles.get(module)?;

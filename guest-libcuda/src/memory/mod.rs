@@ -19,8 +19,8 @@ pub enum Kind {
     Global,
     /// Memory from `cuMemHostAlloc`.
     Pinned { region: u32 },
-    /// Memory that was registered with `cuMemHostRegister`. Its pages begin at `page` and are
-    /// `pages` bytes long.
+    /// Memory that was registered with `cuMemHostRegister`. `page` is the address of its first
+    /// page, and `pages` is the length of all its pages in bytes.
     Registered { region: u32, page: usize, pages: usize },
 }
 
@@ -31,14 +31,14 @@ impl Kind {
     }
 }
 
-/// One piece of memory.
+/// One allocated or registered piece of memory.
 #[derive(Clone, Copy, Debug)]
 pub struct Allocation {
-    /// The memory's address for the program.
+    /// The address that the program uses for the memory.
     pub base: u64,
     pub len: u64,
     pub kind: Kind,
-    /// The memory's address for the GPU.
+    /// The address that the GPU uses for the memory.
     pub device_address: u64,
     /// The flags of `cuMemHostAlloc` or `cuMemHostRegister`.
     pub flags: u32,
@@ -50,10 +50,10 @@ pub struct Allocation {
     pub id: u64,
 }
 
-/// The kind of memory at an address, as copies need it.
+/// How a copy can reach the memory at an address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Place {
-    /// Memory that the GPU can access, at this address.
+    /// The GPU can access the memory, at `address`. `host` says whether it is host memory.
     Visible { address: u64, host: bool },
     /// The program's own memory, which the GPU can't access directly.
     Pageable,
@@ -64,7 +64,7 @@ pub enum Place {
 pub struct Memory {
     map: RwLock<BTreeMap<u64, Allocation>>,
     next_id: AtomicU64,
-    /// Whether any memory has ever had a different address for the GPU than for the program.
+    /// Whether any memory has ever had different addresses for the GPU and for the program.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
 }
@@ -86,7 +86,7 @@ impl Memory {
         (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
     }
 
-    /// Like [`find`](Self::find), for an address on the GPU.
+    /// Like [`find`](Self::find), but takes the address that the GPU uses.
     pub fn find_device(&self, address: u64) -> Option<Allocation> {
         self.find(address).filter(|found| found.device_address == found.base).or_else(|| {
             if !self.aliases.load(Ordering::Relaxed) {
@@ -102,7 +102,8 @@ impl Memory {
         })
     }
 
-    /// Removes the allocation that begins at an address, if `is_meant` returns true for it.
+    /// Removes and returns the allocation that begins at an address, if `is_meant` returns true for
+    /// it.
     pub fn remove(
         &self,
         base: u64,
@@ -115,12 +116,12 @@ impl Memory {
         map.remove(&base)
     }
 
-    /// Removes the device memory that was allocated in a destroyed context.
+    /// Removes the device memory of a destroyed context from the map.
     pub fn forget_context(&self, context: usize) {
         self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
     }
 
-    /// Returns whether a range overlaps memory that is registered already.
+    /// Returns whether a range overlaps registered or pinned host memory.
     pub fn overlaps_host(&self, base: u64, len: u64) -> bool {
         let map = self.map.read();
         map.range(..base.saturating_add(len))
@@ -128,7 +129,7 @@ impl Memory {
             .is_some_and(|(_, a)| a.base + a.len > base && !a.kind.is_device())
     }
 
-    /// Returns the kind of memory at an address, for a copy of `len` bytes.
+    /// Returns how a copy of `len` bytes can reach the memory at an address.
     pub fn place(&self, address: u64, len: u64) -> CuResult<Place> {
         if let Some(found) = self.find(address) {
             let offset = address - found.base;

@@ -4,7 +4,7 @@ use crate::ranges::FreeRanges;
 use crate::windows::PINNED;
 use parking_lot::Mutex;
 
-/// Hands out the addresses of the window.
+/// Allocates addresses in the window for pinned memory.
 pub struct PinnedAddresses(Mutex<FreeRanges>);
 
 impl Default for PinnedAddresses {
@@ -21,7 +21,7 @@ impl PinnedAddresses {
         self.0.lock().take(len as u64).map(|at| at as usize)
     }
 
-    /// Returns a range to the free ranges. The caller must have reserved its addresses again.
+    /// Frees a range. The caller must have reserved its addresses again.
     pub fn give(&self, at: usize, len: usize) {
         self.0.lock().give(at as u64, len as u64);
     }

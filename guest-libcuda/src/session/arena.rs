@@ -1,12 +1,12 @@
-//! The arena: pages shared with the worker, for replies and for data in transit.
+//! The arena: memory shared with the worker, for replies and for data in transit.
 
 use crate::ranges::FreeRanges;
 use parking_lot::{Condvar, Mutex};
 
-/// Size of a small slot in bytes, including the reply's header. Most replies fit.
+/// Length of a small part in bytes, including the reply's header. Most replies fit.
 pub const SLOT: usize = 256;
 const SLOTS: usize = 4096;
-/// Granularity of larger parts.
+/// Granularity of larger parts in bytes.
 const GRANULE: usize = 4096;
 
 struct State {
@@ -27,12 +27,12 @@ unsafe impl Send for Arena {}
 // SAFETY: as above.
 unsafe impl Sync for Arena {}
 
-/// A part of the arena, which one call uses until it gives the part back.
+/// A part of the arena, which one call uses until it is freed.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Part {
     /// The offset from the start of the arena.
     pub offset: usize,
-    /// Bytes.
+    /// The length in bytes.
     pub len: usize,
 }
 
@@ -53,7 +53,7 @@ impl Arena {
         self.largest
     }
 
-    /// Takes a part of at least `len` bytes, if one is free.
+    /// Allocates a part of at least `len` bytes, if one is free.
     pub fn try_take(&self, len: usize) -> Option<Part> {
         let mut state = self.state.lock();
         if len <= SLOT
@@ -66,7 +66,7 @@ impl Arena {
         Some(Part { offset: offset as usize, len })
     }
 
-    /// Takes a part of at least `len` bytes, waiting for one if necessary. `len` is at most
+    /// Allocates a part of at least `len` bytes, waiting until one is free. `len` must be at most
     /// [`largest`](Self::largest).
     pub fn take(&self, len: usize) -> Part {
         debug_assert!(len <= self.largest);
@@ -75,12 +75,12 @@ impl Arena {
                 return part;
             }
             let mut state = self.state.lock();
-            // A part that is given back between the two checks is found in the next round.
+            // A part that is freed just before the wait begins is found in the next round.
             self.freed.wait_for(&mut state, std::time::Duration::from_millis(1));
         }
     }
 
-    /// Gives a part back. The worker must be done with it.
+    /// Frees a part. The worker must no longer use it.
     pub fn give(&self, part: Part) {
         let mut state = self.state.lock();
         if part.len == SLOT {

@@ -1,5 +1,5 @@
 //! Limits how long a thread spins. Reading the clock can cost a system call (it does under
-//! user-mode Linux), so the processor's counter is used where there is one.
+//! user-mode Linux), so the processor's time-stamp counter is used if there is one.
 
 use std::time::{Duration, Instant};
 
@@ -9,7 +9,7 @@ fn ticks() -> u64 {
     unsafe { core::arch::x86_64::_rdtsc() }
 }
 
-/// Measures how fast the processor's counter runs, between [`Calibration::begin`] and
+/// Measures the rate of the processor's time-stamp counter between [`Calibration::begin`] and
 /// [`Calibration::end`].
 pub struct Calibration {
     began: Instant,
@@ -17,8 +17,8 @@ pub struct Calibration {
     ticks: u64,
 }
 
-/// The number of polls before a waiting thread first yields. They take a few microseconds, in which
-/// most replies arrive.
+/// The number of polls before a waiting thread yields the processor for the first time. They take a
+/// few microseconds, in which most replies arrive.
 const ROUNDS_BEFORE_YIELD: u32 = 16;
 
 /// How long a thread polls for a reply before it sleeps.
@@ -31,7 +31,7 @@ pub struct SpinBudget {
 }
 
 impl Calibration {
-    /// Starts the measurement.
+    /// Starts measuring.
     pub fn begin() -> Self {
         Self {
             began: Instant::now(),
@@ -40,7 +40,7 @@ impl Calibration {
         }
     }
 
-    /// Ends the measurement and returns a budget of the given time.
+    /// Ends the measurement. Returns a budget for spinning for the time `budget`.
     pub fn end(self, budget: Duration) -> SpinBudget {
         #[cfg(target_arch = "x86_64")]
         {
@@ -75,7 +75,7 @@ impl SpinBudget {
             if spent {
                 return None;
             }
-            // Let the worker run, which may be waiting for this processor.
+            // Yield, because the worker may need this processor to produce the reply.
             rounds += 1;
             if rounds.is_multiple_of(ROUNDS_BEFORE_YIELD) {
                 std::thread::yield_now();

@@ -24,10 +24,10 @@ use std::time::Duration;
 #[cfg(test)]
 mod tests;
 
-/// A sleeping thread checks again after this time, in case a wake was lost.
+/// How long a waiting thread sleeps before it checks again, in case a wake was lost.
 const RECHECK: Duration = Duration::from_secs(1);
 
-/// The writing end of the ring, with a buffer for encoding commands.
+/// The guest's side of the ring, with a buffer for encoding commands.
 struct Producer {
     ring: GuestRing,
     writer: Writer,
@@ -44,7 +44,7 @@ pub struct Session {
     max_command: usize,
     spin: SpinBudget,
     config: Config,
-    /// The transport's count of wakes when this process last checked it.
+    /// The transport's count of wakes, as this process last saw it.
     wakes: AtomicU32,
     ended: AtomicBool,
     errors: Errors,
@@ -103,7 +103,7 @@ impl Session {
         &*self.transport
     }
 
-    /// Returns the longest byte string that fits in one command.
+    /// Returns the maximum length of a byte string in one command.
     pub fn longest_bytes(&self) -> usize {
         let longest = match self.config.plain {
             true => self.transport.config().max_plain as usize,
@@ -112,12 +112,12 @@ impl Session {
         longest.saturating_sub(512).max(512)
     }
 
-    /// Returns a new id for a handle.
+    /// Returns a new, unused id for an object.
     pub fn mint<I: From<u64>>(&self) -> I {
         self.next_id.fetch_add(1, Ordering::Relaxed).into()
     }
 
-    /// Sends a call without waiting for it. A later reply reports its error, if any.
+    /// Sends a call without waiting for it. If the call fails, a later reply reports the error.
     #[inline]
     pub fn post<'a, C: Call<'a>>(&self, call: &C) -> CuResult {
         self.errors.check_sticky()?;
@@ -128,7 +128,7 @@ impl Session {
         self.write(call, None)
     }
 
-    /// Sends a call and waits for its reply, which must be short.
+    /// Sends a call and waits for its reply, which must fit into a small part of the arena.
     pub fn call<'a, C: Call<'a>>(&self, call: &C) -> CuResult<C::Answer> {
         self.call_with_room(call, arena::SLOT - size_of::<Reply>())
     }
@@ -139,7 +139,7 @@ impl Session {
         self.call_always(call, room)
     }
 
-    /// Like [`call_with_room`](Self::call_with_room), but sends the call even after a context has
+    /// Like [`call_with_room`](Self::call_with_room), but sends the call even if a context has
     /// failed.
     pub fn call_always<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<C::Answer> {
         let pending = self.begin(call, room)?;
@@ -150,7 +150,7 @@ impl Session {
         })
     }
 
-    /// Like [`call`](Self::call), and also reports the first error of earlier posted calls.
+    /// Like [`call`](Self::call), but also returns the first error of earlier posted calls.
     pub fn synchronize<'a, C: Call<'a>>(&self, call: &C) -> CuResult<C::Answer> {
         let answer = self.call(call)?;
         self.report_posted_error()?;
@@ -177,7 +177,7 @@ impl Session {
             }
         };
         let reply = Part { offset: part.offset, len };
-        // SAFETY: the part belongs to this call and is aligned for the reply's state.
+        // SAFETY: the part belongs to this call, and its first word, the reply's state, is aligned.
         unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
         if let Err(error) = self.write(call, Some(reply)) {
             self.arena.give(part);
@@ -200,7 +200,7 @@ impl Session {
             Pending::Answered(replied) => return Ok(*replied),
             Pending::InArena(part, name) => (part, name),
         };
-        // If the session ends, the part stays in use: the worker may still write to it.
+        // If the session has ended, don't free the part: the worker may still write to it.
         let state = self.wait_for(name, || self.reply_state(part))?;
         // SAFETY: the part has room for a reply, which the worker has written.
         let replied = unsafe { Replied::read(self.arena.ptr(part), part.len) };
@@ -215,7 +215,7 @@ impl Session {
         Some(state.load(Ordering::Acquire)).filter(|&state| state != 0)
     }
 
-    /// Remembers the errors and flags in a reply.
+    /// Records the errors and flags in a reply.
     fn note(&self, name: &'static str, state: u32, head: &Reply) {
         if head.posted_error != 0 {
             say!(
@@ -231,32 +231,34 @@ impl Session {
         say!(Trace, "{name} -> {}", head.result);
     }
 
-    /// Returns the first error of posted calls since the last report.
+    /// Returns the first error of posted calls since this method last returned one.
     pub fn report_posted_error(&self) -> CuResult {
         self.errors.take_posted()
     }
 
-    /// Returns whether kernels have printed since the last call of this method.
+    /// Returns whether kernels have printed text since this method was last called.
     pub fn take_has_output(&self) -> bool {
         self.output.load(Ordering::Relaxed) && self.output.swap(false, Ordering::Relaxed)
     }
 
-    /// Forgets the errors of a destroyed context.
+    /// Forgets the errors of a context that has been destroyed.
     pub fn forget_errors(&self) {
         self.errors.clear();
     }
 
-    /// Keeps the parts of the arena that an upload still needs when its call returns.
+    /// Takes over the parts of the arena that an upload still uses when its call returns, to free
+    /// them later.
     pub fn leave_uploads(&self, pieces: VecDeque<(Part, Pending)>) {
         self.uploads.add(pieces);
     }
 
-    /// Frees the arena parts of finished uploads. With `wait`, waits for the oldest upload. Returns
-    /// whether there was any upload.
+    /// Frees the arena parts of finished uploads. With `wait`, waits until at least the oldest
+    /// upload has finished. Returns whether there was any upload.
     pub fn reap_uploads(&self, wait: bool) -> bool {
         let is_answered = |pending: &Pending| self.is_answered(pending);
         self.uploads.reap(wait, is_answered, |part, pending| {
-            // Synchronizing the stream also reports the error of an asynchronous copy.
+            // Ignore the error here: synchronizing the stream also reports an asynchronous copy's
+            // error.
             if self.finish(pending).is_ok() {
                 self.arena.give(part);
             }
@@ -288,9 +290,9 @@ impl Session {
         Ok(())
     }
 
-    /// Returns the error that every call returns after the session has ended. If a kernel exceeded
-    /// the VM's time limit, this is the error that the real driver returns for a kernel that runs
-    /// too long.
+    /// Returns the error that every call returns after the session has ended. If the session ended
+    /// because a kernel exceeded the VM's time limit, this is the error with which the real driver
+    /// reports a kernel that runs too long.
     fn final_error(&self) -> CuError {
         let timeout = CuError::LAUNCH_TIMEOUT;
         let timed_out = self.errors.check_sticky() == Err(timeout)
@@ -319,7 +321,7 @@ impl Session {
         }
     }
 
-    /// Writes a command to the ring and wakes the worker if it sleeps.
+    /// Writes a command to the ring, and wakes the worker if it sleeps.
     fn write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
         self.check_alive()?;
         let mut producer = self.producer.lock();
@@ -347,7 +349,8 @@ impl Session {
         Ok(())
     }
 
-    /// Spins, then sleeps, until `ready` returns a value.
+    /// Spins until `ready` returns a value. If that takes too long, sleeps and checks again after
+    /// each wake.
     fn wait_for<T>(&self, name: &'static str, mut ready: impl FnMut() -> Option<T>) -> CuResult<T> {
         if let Some(value) = self.spin.until(&mut ready) {
             return Ok(value);
@@ -361,7 +364,7 @@ impl Session {
             match self.transport.wait(seen, Some(RECHECK)) {
                 Ok(wakes) => self.wakes.store(wakes, Ordering::Relaxed),
                 Err(error) => {
-                    // A reply that arrived before the session ended is valid.
+                    // If the reply arrived before the session ended, return it.
                     return ready().ok_or_else(|| {
                         say!(Info, "{name} had not finished when the session ended");
                         self.end(&error)

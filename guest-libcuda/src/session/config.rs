@@ -4,7 +4,7 @@ use protocol::uapi::{ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
 use std::time::Duration;
 
 /// CUDA's environment variables that affect the driver in the worker. The host decides which of
-/// them it accepts.
+/// these variables it accepts.
 const FORWARDED: &[&str] = &[
     "CUDA_LAUNCH_BLOCKING",
     "CUDA_MODULE_LOADING",
@@ -18,7 +18,8 @@ const FORWARDED: &[&str] = &[
     "CUDA_AUTO_BOOST",
 ];
 
-/// How long a waiting thread spins: longer than a wakeup takes, but short enough to waste little.
+/// Default spinning time of a waiting thread, in microseconds: longer than a wakeup takes, but
+/// short enough to waste little time.
 const SPIN_US: u64 = 50;
 
 /// The session's settings.

@@ -6,13 +6,13 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// The errors that a session remembers.
 #[derive(Default)]
 pub struct Errors {
-    /// The first error of a posted call that has not been reported to the program yet.
+    /// The first error of a posted call that hasn't been reported to the program yet, or 0.
     posted: AtomicU32,
-    /// An error that a context can't recover from. Every later call returns it.
+    /// The latest error that a context can't recover from, or 0. Every later call returns it.
     sticky: AtomicU32,
 }
 
-/// Returns whether this is an error that a context can't recover from.
+/// Returns whether this error makes a context unusable.
 fn is_sticky(code: u32) -> bool {
     matches!(
         CuError(code),
@@ -31,8 +31,8 @@ fn is_sticky(code: u32) -> bool {
 }
 
 impl Errors {
-    /// Remembers the result of a call, and the error of earlier posted calls in the same reply (0:
-    /// none).
+    /// Records the result of a call, and the error of earlier posted calls from the same reply (0
+    /// if there is none).
     pub fn note(&self, result: u32, posted: u32) {
         if posted != 0 {
             let _ = self.posted.compare_exchange(0, posted, Ordering::Relaxed, Ordering::Relaxed);
@@ -44,7 +44,8 @@ impl Errors {
         }
     }
 
-    /// Returns the first error of posted calls since the last report, once.
+    /// Returns the first error of posted calls that hasn't been reported yet, and marks it as
+    /// reported.
     pub fn take_posted(&self) -> CuResult {
         if self.posted.load(Ordering::Relaxed) == 0 {
             return Ok(());
@@ -55,7 +56,7 @@ impl Errors {
         }
     }
 
-    /// Fails if a context has failed for good.
+    /// Fails if an error has made a context unusable.
     pub fn check_sticky(&self) -> CuResult {
         match self.sticky.load(Ordering::Relaxed) {
             0 => Ok(()),
@@ -63,7 +64,7 @@ impl Errors {
         }
     }
 
-    /// Forgets all errors. Called when the context that failed has been destroyed.
+    /// Forgets all errors. Call this when the failed context has been destroyed.
     pub fn clear(&self) {
         self.sticky.store(0, Ordering::Relaxed);
         self.posted.store(0, Ordering::Relaxed);

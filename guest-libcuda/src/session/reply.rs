@@ -11,7 +11,7 @@ const SHORT: usize = SLOT - HEAD;
 /// A call whose reply is still awaited.
 #[must_use = "its part of the arena must be given back"]
 pub enum Pending {
-    /// The reply will be written to this part.
+    /// The reply will be written to this part of the arena. The string is the call's name.
     InArena(Part, &'static str),
     /// The call was sent as a descriptor chain, and this is the reply.
     Answered(Box<Replied>),
@@ -25,7 +25,7 @@ pub enum Bytes {
 }
 
 impl Bytes {
-    /// Returns the bytes.
+    /// Returns the bytes after the reply's header.
     pub fn as_bytes(&self) -> &[u8] {
         match self {
             Bytes::Short(bytes, len) => &bytes[..*len],
@@ -77,12 +77,12 @@ impl Replied {
         &self.head
     }
 
-    /// Returns the bytes, even if the call failed.
+    /// Returns the bytes after the header, even if the call failed.
     pub fn as_bytes(&self) -> &[u8] {
         self.bytes.as_bytes()
     }
 
-    /// The call's result.
+    /// Returns the call's result.
     pub fn result(&self) -> CuResult {
         match self.head.result {
             0 => Ok(()),
@@ -90,7 +90,7 @@ impl Replied {
         }
     }
 
-    /// Returns the bytes, if the call succeeded.
+    /// Returns the bytes after the header, if the call succeeded.
     pub fn into_result(self) -> CuResult<Bytes> {
         self.result().map(|()| self.bytes)
     }

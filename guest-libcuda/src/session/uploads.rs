@@ -1,17 +1,17 @@
-//! Uploads that are still in progress after their call has returned. Their parts of the arena are
-//! freed when other calls need arena memory.
+//! Uploads that are still in progress after their call has returned. The arena parts that they use
+//! are freed when other calls need arena memory.
 
 use super::arena::Part;
 use super::reply::Pending;
 use parking_lot::Mutex;
 use std::collections::VecDeque;
 
-/// Parts of the arena that the worker still reads, oldest first.
+/// Parts of the arena that the worker may still be reading, oldest first.
 #[derive(Default)]
 pub struct Uploads(Mutex<VecDeque<(Part, Pending)>>);
 
 impl Uploads {
-    /// Adds pieces that no thread waits for.
+    /// Adds parts with uploads whose replies no thread waits for.
     pub fn add(&self, mut pieces: VecDeque<(Part, Pending)>) {
         self.0.lock().append(&mut pieces);
     }

@@ -167,7 +167,7 @@ struct virtio_cuda_gpu {
 	__u8 pci_bus_id[32];
 	__le64 memory_total; /* bytes that the VM may use */
 	__le64 memory_used; /* bytes that the VM uses */
-	__le32 utilization; /* the VM's use of the last second, in 0.01% */
+	__le32 utilization; /* the VM's GPU time in the last second, in 0.01% */
 	__le32 flags; /* VIRTIO_CUDA_GPU_* */
 	__le32 compute_major;
 	__le32 compute_minor;
@@ -367,7 +367,7 @@ struct virtio_cuda_ioc_submit {
  */
 struct virtio_cuda_ioc_query {
 	__u64 answer; /* in: address of the buffer */
-	__u32 answer_len; /* in: its size, at most QUERY_MAX; out: bytes written */
+	__u32 answer_len; /* in: buffer size, at most QUERY_MAX; out: bytes written */
 	__u32 reserved; /* in: 0 */
 };
 

@@ -19,7 +19,7 @@ use std::time::Instant;
 const RING: u32 = 64 << 10;
 const ARENA: u64 = 8 << 20;
 
-/// The state that the test and its worker share, besides the region.
+/// The state that the test and its worker share, in addition to the RING region.
 #[derive(Default)]
 struct Link {
     wakes: Mutex<u32>,
@@ -86,8 +86,8 @@ impl Transport for FakeTransport {
     }
 }
 
-/// Handles a command as the worker does. Returns the result, the reply's bytes, and the error of a
-/// posted call.
+/// Handles a command in place of the worker, given its opcode and arguments. Returns the result,
+/// the reply's bytes, and the error of a posted call.
 type Serve = Box<dyn FnMut(u32, &[u8]) -> (u32, Vec<u8>, u32) + Send>;
 
 struct Fixture {
