@@ -138,7 +138,7 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
         unsafe { cx.driver().cuDevicePrimaryCtxRelease(context.device) }
     } else {
         drop(primaries);
-        // SAFETY: the context was live, and is no longer listed.
+        // SAFETY: the context was live, and was removed from the tables.
         unsafe { cx.driver().cuCtxDestroy(context.real.0) }
     };
     free_all_of(cx, id);

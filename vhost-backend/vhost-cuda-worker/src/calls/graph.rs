@@ -127,8 +127,8 @@ pub(super) fn cu_graph_exec_destroy(cx: &Cx<'_>, call: api::CuGraphExecDestroy) 
     cx.enter_any()?;
     let taken = claim_listed(cx, GRAPHS, call.h_graph_exec, |_, _| Ok(()));
     let (exec, id) = taken.map_err(|_| CuError::INVALID_VALUE)?;
-    // SAFETY: the executable graph was listed, and was removed from the tables, so nobody else
-    // can use it.
+    // SAFETY: the executable graph was live, and was removed from the tables, so nobody else can
+    // use it.
     let ended = unsafe { cx.driver().cuGraphExecDestroy(exec.real.0) };
     end_graph(cx, &exec.graph);
     id.end(ended, || forget_graph(cx, exec.ctx, exec.size))

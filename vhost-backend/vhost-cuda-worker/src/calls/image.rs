@@ -57,13 +57,13 @@ impl Image {
     }
 }
 
-/// Compressed images up to this size in bytes are decompressed and searched for printf.
+/// Images up to this size in bytes are searched for printf, after decompression if necessary.
 const MAX_SEARCHED: usize = 4 << 20;
 /// The maximum number of bytes that this search decompresses.
 const MAX_DECOMPRESSED: usize = 32 << 20;
 
-/// Returns whether the kernels in an image may print. Large images aren't decompressed for this;
-/// the output of their kernels is noticed a little later.
+/// Returns whether the kernels in an image may print. Images larger than [`MAX_SEARCHED`] aren't
+/// searched, so the output of their kernels is noticed a little later.
 fn may_print(bytes: &[u8]) -> bool {
     let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
     if bytes.len() > MAX_SEARCHED {

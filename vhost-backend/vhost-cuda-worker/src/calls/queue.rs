@@ -15,9 +15,9 @@ use crate::driver::{CuError, CuResult};
 /// are destroyed.
 const MAX_THREAD_STREAMS: usize = 1024;
 
-/// Returns a stream's handle and its context. The current context must have been entered. May be
-/// called only on the ring reader's thread, because only that thread may record that a stream is
-/// empty.
+/// Returns a stream's handle and its context, and records that work may be queued in the stream.
+/// The current context must have been entered. May be called only on the ring reader's thread,
+/// because that thread clears the record when it finds the stream empty.
 pub(super) fn stream_of(cx: &Cx<'_>, id: StreamId) -> CuResult<(CUstream, ContextId)> {
     match id {
         StreamId::DEFAULT | StreamId::LEGACY => {
@@ -85,7 +85,8 @@ fn make_room_for_thread_stream(cx: &Cx<'_>) -> CuResult {
             return Ok(());
         }
         streams.retain(|key, stream| {
-            // SAFETY: only this thread destroys streams, after it has removed them here.
+            // SAFETY: the stream is live: only this thread destroys streams, after removing them
+            // from the tables.
             let busy = unsafe { cx.driver().cuStreamQuery(stream.0) }.is_err();
             if !busy {
                 idle.push((*stream, key.ctx));
@@ -96,7 +97,7 @@ fn make_room_for_thread_stream(cx: &Cx<'_>) -> CuResult {
     };
     for (stream, ctx) in idle {
         cx.shared.flight.forget(stream.0, ctx);
-        // SAFETY: the stream is live, and no longer listed.
+        // SAFETY: the stream is live, and was removed from the tables.
         let _ = unsafe { cx.driver().cuStreamDestroy(stream.0) };
         forget_stream(cx, ctx);
     }

@@ -1,4 +1,4 @@
-//! Streams and events.
+//! Calls that create, destroy, query and use streams and events.
 
 use cuda_api::sys::CUstream_flags;
 use protocol::calls as api;
@@ -37,7 +37,7 @@ pub(super) fn cu_stream_destroy_v2(cx: &Cx<'_>, call: api::CuStreamDestroyV2) ->
     let (stream, id) = claim_listed(cx, STREAMS, call.h_stream, |_, _| Ok(()))?;
     cx.shared.flight.forget(stream.real.0, stream.ctx);
     cx.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
-    // SAFETY: the stream was live, and is no longer listed.
+    // SAFETY: the stream was live, and was removed from the tables.
     let ended = unsafe { cx.driver().cuStreamDestroy(stream.real.0) };
     id.end(ended, || forget_stream(cx, stream.ctx))
 }
@@ -83,7 +83,7 @@ pub(super) fn cu_event_create(cx: &Cx<'_>, call: api::CuEventCreate) -> CuResult
 pub(super) fn cu_event_destroy_v2(cx: &Cx<'_>, call: api::CuEventDestroyV2) -> CuResult {
     cx.enter_any()?;
     let event = lock(&cx.shared.tables).events.remove(call.h_event)?;
-    // SAFETY: the event was live, and is no longer listed.
+    // SAFETY: the event was live, and was removed from the tables.
     unsafe { cx.driver().cuEventDestroy(event.real.0) }
 }
 

@@ -41,9 +41,9 @@ const RING_BYTES: usize = 4096;
 const ARENA: usize = RING_HEADER + RING_BYTES;
 const RING_HEADER: usize = uapi::RING_HEADER_BYTES;
 const REGION_BYTES: usize = 4 << 20;
-/// The offset of the first reply slot in the arena, and the length of a slot.
+/// The offset of the first thread's reply slot in the arena, and the length of each slot.
 const SLOT: (usize, usize) = (3 << 20, 256 << 10);
-/// The first guest thread.
+/// The number of the first guest thread.
 const THREAD: u32 = 5;
 
 const VECTOR_ADD: &[u8] = br"
@@ -105,18 +105,18 @@ const SAY: &[u8] = br"
 }
 ";
 
-/// Runs `body`, a closure in the test of that name, in a separate process.
+/// Runs `body` in a separate process. `body` must be a closure in the test function named `test`.
 fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
     alone_with(test, 0, body);
 }
 
-/// Like `alone`, with a context that takes `context` bytes.
+/// Like `alone`, but a context takes `context` bytes of device memory.
 fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
     if std::env::var_os(MARK).is_some() {
         return body(Bench::new(context));
     }
-    // The type's name contains the path of the function that defines the closure.
+    // The closure's type name contains the path of the function that defines it.
     let (_, path) = std::any::type_name::<F>().split_once("::").expect("a crate's name");
     let name = path.strip_suffix("::{{closure}}").expect("a closure");
     assert!(name.ends_with(&format!("::{test}")), "{test} runs {name}");
@@ -128,7 +128,7 @@ fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     let said = [output.stdout, output.stderr].concat();
     let said = String::from_utf8_lossy(&said);
     assert!(output.status.success(), "{test} failed in its own process: {said}");
-    // The test itself takes over the standard output later.
+    // Look only for this early line, because the test itself replaces standard output later.
     assert!(said.contains("running 1 test"), "{test} was not run: {said}");
 }
 
@@ -142,16 +142,15 @@ fn library() -> PathBuf {
     built
 }
 
-/// The account of one VM, as the broker keeps it.
+/// One VM's account of device memory, as the broker keeps it.
 struct Account {
     used: u64,
     max: u64,
-    /// Bytes reserved, by kind.
+    /// The reserved bytes for each kind of charge.
     kinds: std::collections::HashMap<&'static str, u64>,
 }
 
-/// Starts a thread that serves the account like a broker, with a context's bytes charged from the
-/// start.
+/// Starts a thread that keeps an account as the broker does, with `context` bytes already reserved.
 fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let kinds = [("context", context)].into();
@@ -195,7 +194,7 @@ fn memory(len: usize) -> OwnedFd {
     }
 }
 
-/// Creates a gate page whose gates are open, and the bell.
+/// Creates a gate page with open gates, and the scheduler's bell.
 fn gate_end() -> super::GateEnd {
     let page = host_ipc::gate::GatePage::create().unwrap();
     let end = super::GateEnd::new(&page, eventfd().unwrap()).unwrap();
@@ -205,7 +204,7 @@ fn gate_end() -> super::GateEnd {
 
 type Scheduler = Box<dyn FnMut(&host_ipc::gate::GatePage)>;
 
-/// A session, driven as the ring reader drives it.
+/// A session for tests, which takes the place of the ring reader and the guest.
 struct Bench {
     executor: Box<dyn Executor>,
     session: Session,
@@ -213,10 +212,10 @@ struct Bench {
     arena: *mut u8,
     posted: Arc<PostedError>,
     account: Arc<Mutex<Account>>,
-    /// The guest thread that makes the calls.
+    /// The number of the guest thread that makes the calls.
     thread: u32,
     ctx: ContextId,
-    /// Runs the scheduler's part between two polls.
+    /// Called between two polls, to do what the scheduler would do.
     scheduler: Option<Scheduler>,
 }
 
@@ -288,18 +287,18 @@ impl Bench {
         }
     }
 
-    /// Returns the reply slot of the calling guest thread. Each thread has its own.
+    /// Returns the offset of the calling guest thread's reply slot in the arena.
     fn slot(&self) -> usize {
         SLOT.0 + (self.thread - THREAD) as usize * SLOT.1
     }
 
-    /// Returns the slot's state word.
+    /// Returns the state word of the calling guest thread's reply slot.
     fn state(&self) -> &AtomicU32 {
         // SAFETY: the slot lies in the arena, which is mapped while `ring` lives.
         unsafe { &*self.arena.wrapping_add(self.slot()).cast::<AtomicU32>() }
     }
 
-    /// Starts a call that a guest thread waits for. `ended` returns its result.
+    /// Starts a call for which a guest thread waits. `ended` returns the call's result.
     fn begin<'a, C: Call<'a>>(&mut self, thread: u32, call: &C) {
         self.thread = thread;
         let mut writer = Writer::new();
@@ -309,7 +308,7 @@ impl Bench {
         self.thread = THREAD;
     }
 
-    /// Returns the result of the call that `begin` started on this thread.
+    /// Waits for the call that `begin` started on this guest thread, and returns its result.
     fn ended(&mut self, thread: u32) -> u32 {
         self.thread = thread;
         let (result, ..) = self.answer("in the background");
@@ -317,8 +316,8 @@ impl Bench {
         result
     }
 
-    /// Makes a waited call with arbitrary arguments. Returns its result, the posted error, and the
-    /// reply's bytes.
+    /// Makes a call with any opcode and arguments, and waits for it. Returns its result, the posted
+    /// error, and the bytes of the reply.
     fn raw(&mut self, opcode: u32, args: &[u8]) -> (u32, u32, Vec<u8>) {
         self.state().store(0, Ordering::Relaxed);
         self.send(opcode, args, CMD_WAITED);
@@ -362,7 +361,7 @@ impl Bench {
         (result, answer)
     }
 
-    /// Makes a call that must succeed.
+    /// Makes a call that must succeed, and returns its outputs.
     fn good<'a, C: Call<'a>>(&mut self, call: &C) -> C::Answer
     where
         C::Answer: Default,
@@ -378,7 +377,7 @@ impl Bench {
         self.send(C::OPCODE, writer.as_bytes(), 0);
     }
 
-    /// Waits until a stream has reached a host function, and returns its token.
+    /// Waits until a stream has reached a host function, and returns the function's token.
     fn host_func(&mut self) -> u64 {
         let start = std::time::Instant::now();
         loop {
@@ -390,13 +389,14 @@ impl Bench {
         }
     }
 
-    /// Like `host_func`, for the function with this token, and reports that the guest has run it.
+    /// Waits until a stream has reached the host function with this token, and reports that the
+    /// guest has run it.
     fn run_host_func(&mut self, token: u64) {
         assert_eq!(self.host_func(), token);
         self.executor.host_func_ended();
     }
 
-    /// Returns the first error of the posted commands.
+    /// Returns the first error of the commands posted so far.
     fn posted_error(&mut self) -> u32 {
         self.full(&VcudaPing {}).1
     }
@@ -409,7 +409,7 @@ impl Bench {
         self.account.lock().unwrap().used
     }
 
-    /// Returns the bytes that are charged for a kind.
+    /// Returns the number of bytes reserved for this kind of charge.
     fn charged(&self, kind: &str) -> u64 {
         self.account.lock().unwrap().kinds.get(kind).copied().unwrap_or(0)
     }
@@ -542,7 +542,7 @@ fn copies_go_through_the_arena_and_between_registered_memory() {
     });
 }
 
-/// Keeps the mirrors of these guest threads busy until the sender is dropped.
+/// Keeps the mirrors of these guest threads busy until the returned sender is dropped.
 fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
     let (go, until) = std::sync::mpsc::channel();
     let until = Arc::new(Mutex::new(until));
@@ -571,7 +571,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         };
         let soon = std::time::Duration::from_secs(10);
 
-        // A thread without a context can still unregister the memory.
+        // A guest thread without a context can also unregister the memory.
         region(&mut bench, 2);
         bench.ctx = ContextId(0);
         bench.good(&VcudaHostUnregister { vaddr });
@@ -579,7 +579,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         bench.good(&register);
         detach(&mut bench, 2).recv_timeout(soon).unwrap();
 
-        // The same while the guest keeps all its threads busy.
+        // The same works while the guest keeps all its mirrors busy.
         region(&mut bench, 3);
         let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32 - 1);
         let last = keep_busy(&bench, 5..6);
@@ -587,7 +587,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         drop((go, last));
         region(&mut bench, 4);
 
-        // While a context is ending, the memory stays mapped until the context has ended.
+        // While a context is being destroyed, the memory stays mapped.
         let go = keep_busy(&bench, 5..6);
         let mut writer = Writer::new();
         VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) }.encode(&mut writer);
@@ -752,7 +752,7 @@ fn the_quota_holds_and_freed_memory_can_be_allocated_again() {
         assert_eq!(bench.used(), 2 * MIB);
         assert_eq!(bench.call(&CuMemFreeV2 { dptr: large }).0, CuError::INVALID_VALUE.0);
         assert_eq!(bench.alloc((QUOTA - 2 * MIB) as usize), large);
-        // The end of the context frees everything in it.
+        // Destroying the context frees everything in it.
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, CuError::INVALID_CONTEXT.0);
@@ -776,7 +776,7 @@ fn stream_ordered_memory_is_freed_when_its_stream_reaches_the_free() {
             assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
         }
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
-        // Memory that is being freed can be allocated again.
+        // All memory can be allocated again: the allocation waits for memory that is being freed.
         let all = bench.alloc(QUOTA as usize);
         bench.good(&CuMemFreeV2 { dptr: all });
         let start = std::time::Instant::now();
@@ -798,7 +798,7 @@ fn invalid_commands_are_answered_with_errors() {
                 assert_ne!(result, 0, "{} took rubbish", entry.name);
             }
         }
-        // Everything still works afterwards.
+        // The session still works afterwards.
         let device = bench.alloc(16);
         bench.good(&VcudaCopyOut { src: device, len: 16, h_stream: StreamId(0) });
         let blob = VcudaBlobPut { blob: BlobId(9), total: 1 << 40, offset: 0, data: &[1] };

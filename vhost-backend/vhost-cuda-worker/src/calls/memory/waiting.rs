@@ -95,8 +95,8 @@ impl AsyncFrees {
     /// Removes and returns the oldest free if the GPU has reached it.
     pub(in crate::calls) fn next_reached(&mut self, driver: &Driver) -> Option<AsyncFree> {
         let free = self.list.front()?;
-        // SAFETY: the event is from the pool, and is removed from the list when its context is
-        // destroyed.
+        // SAFETY: the event is from the pool, and the free is removed from the list before the
+        // event's context is destroyed.
         if unsafe { driver.cuEventQuery(free.event.0) } == Err(CuError::NOT_READY) {
             return None;
         }

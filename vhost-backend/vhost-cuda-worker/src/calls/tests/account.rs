@@ -1,4 +1,4 @@
-//! Commands in flight stay on the account, however their stream or context ends.
+//! Tests that commands in flight stay counted, however their stream or context ends.
 
 use protocol::graph::{self, MemsetStep, Step};
 use protocol::ids::{BlobId, ContextId, EventId, GraphExecId, StreamId};
@@ -31,7 +31,8 @@ impl Bench {
         self.gpu().stalled.load(Ordering::Relaxed) == 1
     }
 
-    /// Checks that the session stays active for several polls, with a known start time.
+    /// Checks for several polls that the session stays active and that the start time of its oldest
+    /// call is known.
     fn runs_on(&mut self) {
         for _ in 0..20 {
             self.executor.poll();
@@ -48,8 +49,8 @@ fn commands_of_a_destroyed_stream_still_run() {
         bench.streams();
         let a = bench.alloc(4096);
         bench.grant(Mode::Window, 1_000_000);
-        // Runs this kind of call a few times, so that its duration is known and the worker doesn't
-        // mark it by itself.
+        // Run this kind of call a few times, so that its time is known and the worker doesn't
+        // record a mark because of it.
         for _ in 0..4 {
             bench.fill(a, 1, 256, BLOCKING);
             bench.good(&CuStreamSynchronize { h_stream: StreamId(BLOCKING) });

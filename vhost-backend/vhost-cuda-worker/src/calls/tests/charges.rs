@@ -1,4 +1,4 @@
-//! Charges besides allocations.
+//! Tests of the charges besides allocations.
 
 use super::claims::{library, module};
 use super::*;
@@ -8,7 +8,7 @@ use protocol::ids::{
 };
 
 const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
-/// 100 MiB of variables, and a kernel that uses none.
+/// PTX text with 100 MiB of variables and a kernel that uses none of them.
 pub(super) const LARGE: &str = r"
 .version 7.0
 .target sm_70
@@ -16,7 +16,7 @@ pub(super) const LARGE: &str = r"
 .visible .global .align 4 .b8 large[104857600];
 .visible .entry empty() { ret; }
 ";
-/// Returns a kernel with this many bytes of local memory for each thread.
+/// Returns PTX text with a kernel that uses this many bytes of local memory per thread.
 fn with_local(bytes: usize) -> String {
     format!(
         r"
@@ -69,7 +69,7 @@ impl Bench {
         .0
     }
 
-    /// Loads the kernel `empty` of a module.
+    /// Gets the function `empty` from a module.
     fn empty(&mut self, module: u64, hfunc: u64) -> u64 {
         self.good(&VcudaModuleGetFunction {
             hfunc: FunctionId(hfunc),
@@ -105,8 +105,8 @@ impl Bench {
     }
 }
 
-/// Returns the bytes that `each` bytes take for all threads of softgpu's device, beyond the
-/// default.
+/// Returns the total charge, on softgpu's device, for `each` bytes of local memory per thread,
+/// minus the charge for the default.
 fn for_all_threads(each: u64) -> u64 {
     let processors = std::thread::available_parallelism().unwrap().get() as u64;
     ((each - 1024) * processors * 2048).next_multiple_of(2 * MIB)
@@ -162,7 +162,7 @@ fn a_library_is_charged_in_the_context_of_its_first_use() {
             assert_eq!(bench.launch_empty(10), 0);
             assert_eq!(bench.charged("module"), 100 * MIB);
         }
-        // The same again in another context.
+        // The same works in another context.
         let first = bench.ctx;
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
@@ -176,7 +176,8 @@ fn a_library_is_charged_in_the_context_of_its_first_use() {
     });
 }
 
-/// Makes a call on kernel 10 of library 9, in a context where nothing of the library is loaded yet.
+/// Makes a call that uses kernel 10 in library 9, in a context where no part of the library has
+/// been loaded, and checks that the library is charged.
 fn loads_a_library<'a, C: Call<'a>>(bench: &mut Bench, call: &C)
 where
     C::Answer: Default,
@@ -268,7 +269,7 @@ fn a_library_is_charged_in_the_context_of_the_launch() {
         bench.ctx = ContextId(78);
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         bench.ctx = first;
-        // First in a stream of the other context, then in this one.
+        // Launch first in a stream of the other context, then in this context.
         assert_eq!(bench.launch_empty_in(10, 500), 0);
         assert_eq!(bench.charged("module"), 100 * MIB);
         assert_eq!(bench.launch_empty(10), 0);
@@ -317,14 +318,14 @@ fn local_memory_is_charged_before_the_launch_that_needs_it() {
             assert_eq!(bench.launch_empty(f), 0);
             assert_eq!(bench.charged("local"), for_all_threads(most), "{local}");
         }
-        // A launch without room fails, and smaller launches still work.
+        // A launch that the quota has no room for fails, and smaller launches still work.
         bench.set_quota(for_all_threads(16384));
         assert_eq!(bench.load(24, &with_local(32768)), 0);
         let too_large = bench.empty(24, 34);
         assert_eq!(bench.launch_empty(too_large), OUT_OF_MEMORY);
         assert_eq!(bench.launch_empty(33), 0);
         bench.good(&CuCtxSynchronize {});
-        // Setting the stack limit gives the memory back.
+        // Setting the stack limit frees the local memory.
         assert_eq!(bench.set_limit(0, 1024), 0);
         assert_eq!(bench.charged("local"), 0);
         assert_eq!(bench.launch_empty(31), 0);
@@ -343,7 +344,8 @@ fn the_kernel_heap_is_charged_when_a_module_uses_it() {
         bench.set_quota(300 * MIB);
         assert_eq!(bench.load(1, ALLOCATES), 0);
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        // The heap is charged once for all modules of a context, and stays with the context.
+        // The heap is charged only once for all modules in a context, and until the context is
+        // destroyed.
         assert_eq!(bench.load(2, ALLOCATES), 0);
         bench.good(&CuModuleUnload { hmod: ModuleId(1) });
         bench.good(&CuModuleUnload { hmod: ModuleId(2) });
@@ -368,7 +370,7 @@ fn a_failed_load_keeps_the_heap_charged_for_other_loads() {
         assert_eq!(bench.charged("heap"), 148 * MIB);
         bench.good(&CuModuleUnload { hmod: ModuleId(2) });
         assert_eq!(bench.charged("heap"), 148 * MIB);
-        // In a context where nothing else uses the heap, the failed load leaves no charge.
+        // In a context where no other module uses the heap, the failed load leaves no charge.
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
         assert_ne!(bench.load(3, &broken), 0);
@@ -435,7 +437,7 @@ fn contexts_are_charged_and_refused_without_room() {
     });
 }
 
-/// Compares with softgpu's own count of memory in use.
+/// Compares the account with softgpu's own count of memory in use.
 #[test]
 fn ten_thousand_allocations_and_frees_leave_nothing_behind() {
     alone("ten_thousand_allocations_and_frees_leave_nothing_behind", |mut bench| {
@@ -476,7 +478,7 @@ fn a_quota_below_the_usage_only_stops_new_allocations() {
         assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 << 20 }).0, OUT_OF_MEMORY);
         let info = bench.good(&CuMemGetInfoV2 {});
         assert_eq!((info.free, info.total), (0, 10 << 20));
-        // Existing memory stays usable, and can be freed.
+        // Memory that was already allocated can still be used and freed.
         let (dst, width) = (kept, 40 << 20);
         let (pitch, element_size, value, height, h_stream) = (0, 1, 1, 1, 0);
         bench.post(&VcudaMemset {

@@ -1,4 +1,4 @@
-//! Commands that are held while another VM uses the GPU.
+//! Tests in which the gate holds commands back while another VM uses the GPU.
 
 use protocol::ids::{ContextId, EventId, ModuleId, StreamId};
 use std::os::fd::AsRawFd;
@@ -7,7 +7,7 @@ use super::*;
 use host_ipc::gate::{GatePage, Grant, Mode, NO_END, now};
 
 const NOT_READY: u32 = CuError::NOT_READY.0;
-/// Ids of streams in the tests: FREE doesn't wait for the legacy stream, and BLOCKING does.
+/// Ids of streams. FREE doesn't synchronize with the legacy stream, and BLOCKING does.
 pub(super) const FREE: u64 = 500;
 pub(super) const BLOCKING: u64 = 501;
 pub(super) const EVENT: u64 = 600;
@@ -18,7 +18,7 @@ fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
 }
 
 impl Bench {
-    /// Sets the gate as the scheduler would.
+    /// Changes the grant in the gate page, as the scheduler would.
     pub(super) fn grant(&mut self, mode: Mode, depth: u64) {
         set(&self.session.gate.page, mode, NO_END, depth);
         self.executor.poll();
@@ -55,7 +55,8 @@ impl Bench {
         self.gpu().active.load(Ordering::Relaxed) == 1
     }
 
-    /// Returns the number of times that the bell was rung.
+    /// Returns the number of times that the worker has rung the scheduler's bell since the last
+    /// call.
     fn rings(&self) -> u64 {
         let mut count = 0u64;
         let bell = self.session.gate.bell.as_ref().unwrap();
@@ -64,7 +65,8 @@ impl Bench {
         count
     }
 
-    /// Polls until the condition is true.
+    /// Polls the executor until the condition `so` is true. `what` names it for the failure
+    /// message.
     pub(super) fn until(&mut self, what: &str, so: impl Fn(&Self) -> bool) {
         let start = std::time::Instant::now();
         while !so(self) {
@@ -73,7 +75,7 @@ impl Bench {
         }
     }
 
-    /// Fills `n` floats with a repeated byte.
+    /// Fills the `n` floats at `dst` with a repeated byte.
     pub(super) fn fill(&mut self, dst: u64, byte: u8, n: usize, h_stream: u64) {
         let (pitch, value, width) = (0, u32::from(byte), 4 * n);
         self.post(&VcudaMemset {
@@ -104,7 +106,7 @@ fn a_closed_gate_holds_only_commands_that_use_the_gpu() {
         assert_eq!((bench.held(), bench.rings()), (2, 1), "the scheduler is notified once");
         assert_eq!(bench.query(FREE), NOT_READY);
         assert_eq!(bench.query(BLOCKING), 0);
-        // These go ahead: an event in another stream, and calls that need no GPU.
+        // These commands aren't held: an event in another stream, and calls that don't use the GPU.
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
             h_stream: StreamId(BLOCKING),
@@ -155,7 +157,7 @@ fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
         assert_eq!((bench.event(EVENT), bench.event(other)), (NOT_READY, NOT_READY));
         let elapsed = CuEventElapsedTimeV2 { h_start: EventId(EVENT), h_end: EventId(other) };
         assert_eq!(bench.call(&elapsed).0, NOT_READY);
-        // The event is recorded again after the wait for its first recording.
+        // Record the event again, after the wait for its first record.
         bench.post(&VcudaCopy { dst: b, src: a, len: 1024, h_stream: StreamId(BLOCKING) });
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
@@ -182,7 +184,8 @@ fn held_commands_keep_the_order_of_the_legacy_stream() {
         bench.grant(Mode::Closed, 0);
         bench.fill(a, 1, 256, 0);
         bench.fill(b, 9, 256, FREE);
-        // Held behind the legacy stream's commands, though nothing else is held in its own stream.
+        // This is held behind the commands in the legacy stream, although nothing else is held in
+        // its own stream.
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
             h_stream: StreamId(BLOCKING),
@@ -266,7 +269,7 @@ fn a_window_takes_at_most_its_depth_but_always_one_call() {
         bench.run_host_func(42);
         bench.good(&CuCtxSynchronize {});
         assert_eq!(bench.held(), 0);
-        // After the end of a window, only the first call of the next window may start.
+        // After the window has ended, only the first call of the next window may begin.
         bench.until("idle", |bench| !bench.is_active());
         set(&bench.session.gate.page, Mode::Window, now(), 1_000_000_000);
         bench.executor.poll();
@@ -309,7 +312,7 @@ fn the_scheduler_is_notified_of_a_drained_gate_and_of_stalled_streams() {
     });
 }
 
-/// The address of the tests' pinned memory.
+/// The guest's address of the tests' pinned memory.
 pub(super) const PINNED: u64 = 0x3000_0020_0000;
 
 impl Bench {
@@ -318,7 +321,7 @@ impl Bench {
         self.good(&VcudaHostRegister { vaddr: PINNED, len, flags: 0 });
     }
 
-    /// Sets how much of copies may be in flight while the gate is closed.
+    /// Sets the depth, in ns, up to which copies may be in flight while the gate is closed.
     pub(super) fn may_copy(&mut self, depth: u64) {
         self.gpu().copies.store(depth, Ordering::SeqCst);
         self.executor.poll();
@@ -350,8 +353,8 @@ fn allowed_copies_pass_a_closed_gate_and_kernels_do_not() {
         assert_eq!(unsafe { *(PINNED as *const u32) }, 0x0505_0505);
         assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
         assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
-        // Held: long copies to the device, copies within it, and copies behind a kernel of the same
-        // stream.
+        // These are held: long copies to the device, copies within it, and copies behind a kernel
+        // in the same stream.
         bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: StreamId(FREE) });
         assert_eq!(bench.held(), 0);
         bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: StreamId(BLOCKING) });
@@ -375,7 +378,8 @@ fn a_closed_gate_has_drained_when_only_copies_are_in_flight() {
         bench.pinned(len);
         let a = bench.alloc(len);
         bench.grant(Mode::Window, 1_000_000);
-        // Queue it behind a host function, because softgpu copies at once where it can.
+        // Queue the copy behind a host function, because otherwise softgpu would perform it
+        // immediately.
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
         bench.run_host_func(42);
@@ -470,7 +474,7 @@ fn host_functions_run_while_the_reader_is_full() {
     });
 }
 
-/// Numbers for random programs. The same seed gives the same program.
+/// A generator of random numbers. The same seed gives the same random program.
 struct Random(u64);
 
 impl Random {
@@ -482,8 +486,9 @@ impl Random {
     }
 }
 
-/// Runs a random program of streams and events whose result doesn't depend on timing: accesses to
-/// shared buffers are ordered by events or by the legacy stream. Returns the final buffers.
+/// Runs a random program that uses several streams and events, and returns the final contents of
+/// the buffers. They don't depend on timing, because accesses to the same buffer are ordered by
+/// events or by the legacy stream.
 fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> Vec<Vec<u8>> {
     const N: usize = 64;
     let streams = [0, 2, FREE, BLOCKING];
@@ -505,7 +510,8 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
             2 => {
                 bench.launch(f, buffers[i], buffers[i], buffers[i], N as u32, from);
             }
-            // Two streams that wait for each other through the legacy stream, and then without it.
+            // Use two streams that wait for each other through the legacy stream, and then two that
+            // don't.
             3 => bench.launch(f, buffers[0], buffers[3], buffers[0], N as u32, 0),
             4..=7 => {
                 let event = EVENT + random.below(3);
@@ -594,7 +600,7 @@ fn the_queued_work_of_a_single_vm_is_bounded_in_time() {
     alone("gate::the_queued_work_of_a_single_vm_is_bounded_in_time", |mut bench| {
         let f = bench.vector_add();
         bench.streams();
-        // Each takes several milliseconds.
+        // Each of these takes several milliseconds.
         let n = 1 << 18;
         let a = bench.alloc(4 * n as usize);
         let launches = 200;
@@ -604,7 +610,7 @@ fn the_queued_work_of_a_single_vm_is_bounded_in_time() {
         let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
         let queued = of(&bench.gpu().queued) - of(&bench.gpu().finished);
         assert!(queued <= 40, "{queued} are queued");
-        // All of them complete in the end.
+        // All of these calls complete in the end.
         bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
         assert_eq!(of(&bench.gpu().queued), launches);
         assert_eq!((bench.held(), bench.posted_error()), (0, 0));

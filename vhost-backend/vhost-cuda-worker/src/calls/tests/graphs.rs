@@ -1,4 +1,4 @@
-//! Graphs: instantiating, launching and changing them, and requests that are refused.
+//! Tests that instantiate, launch and change graphs, and tests of requests that are refused.
 
 use super::*;
 use crate::driver::stubs::stop_next;
@@ -8,7 +8,7 @@ use protocol::structs::EventRecordStep;
 use protocol::structs::EventWaitStep;
 use protocol::structs::HostFuncStep;
 
-/// Returns a graph of steps in a line.
+/// Returns a graph in which each step depends on the step before it.
 fn chain(steps: &[Step<'_>]) -> Writer {
     let mut writer = Writer::new();
     writer.word(steps.len() as u64);
@@ -29,7 +29,7 @@ fn copy(dst: u64, src: u64, len: u64) -> Step<'static> {
     Step::Copy(graph::CopyStep { dst: side(dst), src: side(src), width, height, depth })
 }
 
-/// Returns a step that adds 4 floats: c = a + b.
+/// Returns a graph step that adds 4 floats with the kernel `f`: c = a + b.
 fn add(f: u64, params: &[u8]) -> Step<'_> {
     Step::Kernel(KernelStep {
         f: FuncId(f),
@@ -87,7 +87,7 @@ fn a_graph_runs_at_each_launch_with_its_changed_nodes() {
             height: 1,
             h_stream: StreamId(500),
         });
-        // a = 1, b = a, c += b.
+        // The graph's steps are a = 1, b = a, c += b.
         let bytes = params(c, b, c);
         let steps = [set(a, ONE), copy(b, a, 16), add(f, &bytes), Step::Empty];
         assert_eq!(bench.instantiate(700, &steps), 0);
@@ -98,7 +98,7 @@ fn a_graph_runs_at_each_launch_with_its_changed_nodes() {
         bench.good(&node_set);
         bench.run(700);
         assert_eq!(bench.first_float(c), 15.0);
-        // Update it with another graph of the same shape, and with one of another shape.
+        // Update the graph with another one of the same shape, and with one of a different shape.
         let steps = [set(a, ONE), copy(b, a, 16), add(f, &bytes), Step::Empty];
         let update = |bench: &mut Bench, steps: &[Step<'_>]| {
             let writer = chain(steps);
@@ -129,7 +129,7 @@ fn each_launch_of_a_graph_reaches_its_host_functions() {
         );
         bench.run(700);
         bench.run(700);
-        // Launches in progress complete.
+        // Launches in progress still complete.
         bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
         for _ in 0..2 {
             bench.run_host_func(7);
@@ -175,7 +175,7 @@ fn a_graph_with_foreign_addresses_or_handles_is_refused() {
             let got = bench.instantiate(700, &[Step::Empty, step]);
             assert_eq!(got, expected, "{step:?}");
         }
-        // The failed attempts have left nothing behind.
+        // The failed attempts haven't used up ids or memory.
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), 0);
         assert_eq!(bench.instantiate(700, &[set(a, ONE)]), INVALID);
         assert_eq!(bench.instantiate(0, &[set(a, ONE)]), INVALID);

@@ -1,4 +1,4 @@
-//! Full streams, kernel output, host functions, and stream attributes.
+//! Tests of full streams, kernel output, host functions, and stream attributes.
 
 use super::*;
 use protocol::ids::{BlobId, KernelId, LibraryId, StreamId};
@@ -16,7 +16,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
             });
         }
         bench.post(&VcudaHostFunc { h_stream: StreamId(500), token: 42 });
-        // Queue more than a channel holds behind the host function, and large copies as well.
+        // Behind the host function, queue more commands than a channel can take, and large copies.
         for i in 0..3000 {
             bench.launch(f, a, a, a, 1, 500);
             if i % 10 == 0 {
@@ -26,7 +26,7 @@ fn the_reader_is_not_stopped_by_a_full_stream() {
         bench.run_host_func(42);
         bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
         let last = bench.good(&VcudaCopyOut { src: a, len: 16, h_stream: StreamId(500) }).data;
-        // After the last copy, 9 launches doubled the first float.
+        // After the last copy, 9 launches have each doubled the first float.
         let expected = f32::from_le_bytes([2990_u32 as u8; 4]) * 512.0;
         assert_eq!(last[..4], expected.to_le_bytes());
         for i in 0..4000 {
@@ -45,7 +45,7 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
     alone(test, |mut bench| {
         let f = bench.vector_add();
         let a = bench.alloc(16);
-        // The host function of stream 504 runs first.
+        // The guest runs the host function in stream 504 first.
         for h_stream in [504, 500, 501, 502, 503] {
             let ph_stream = h_stream;
             bench.post(&CuStreamCreateWithPriority {
@@ -56,7 +56,7 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
             bench.post(&VcudaHostFunc { h_stream: StreamId(h_stream), token: h_stream });
             assert_eq!(bench.host_func(), 504);
         }
-        // Queue as much as there is room for, but too little in each stream for a mark.
+        // Fill the driver, but queue too few commands in each stream for a mark.
         for h_stream in 500..504 {
             for _ in 0..206 {
                 bench.launch(f, a, a, a, 1, h_stream);
@@ -65,7 +65,7 @@ fn the_reader_continues_when_streams_with_few_held_commands_are_empty() {
         for _ in 0..10 {
             bench.launch(f, a, a, a, 1, 504);
         }
-        // Stream 504 becomes empty first, and its end is noticed.
+        // Stream 504 becomes empty first, and the worker notices that.
         bench.run_host_func(504);
         for _ in 0..100 {
             std::thread::sleep(std::time::Duration::from_millis(1));
@@ -108,7 +108,7 @@ fn kernel_output_is_reported_and_fetched() {
             log_max: 0,
         };
         bench.good(&load);
-        // cudart does this before it creates a context.
+        // cudart makes this call before it creates a context.
         let ctx = std::mem::take(&mut bench.ctx);
         bench.good(&VcudaLibraryGetKernel {
             p_kernel: KernelId(901),
@@ -158,7 +158,8 @@ fn attributes_of_streams_are_set_for_each_stream() {
             let param = value(first);
             bench.call(&CuStreamSetAttribute { h_stream: StreamId(h_stream), attr, param }).0
         };
-        // The synchronization policy: automatic at first, then blocking in one stream.
+        // The synchronization policy is automatic at first. Then it is set to blocking in one
+        // stream.
         assert_eq!(get(&mut bench, 500, 3).1.value, value(1));
         assert_eq!(set(&mut bench, 500, 3, 4), 0);
         assert_eq!(get(&mut bench, 500, 3).1.value, value(4));
