@@ -1,9 +1,9 @@
 //! Arguments of NVML's functions, as types that safe code can use.
 //!
-//! A caller passes addresses. [`Arg::from_c`] turns such an address into a typed argument, and is
-//! the unsafe step: its caller promises that the address is valid by NVML's rules. After that,
-//! single values can be read and written safely. Arrays and buffers need one more unsafe step,
-//! which sets their length.
+//! A caller passes addresses. [`Arg::from_c`] turns an address into a typed argument. This is the
+//! unsafe step: its caller promises that the address is valid by NVML's rules. After that, single
+//! values can be read and written safely. An array or buffer needs one more unsafe step, which sets
+//! its length.
 
 use crate::error::{NvmlError, NvmlResult};
 use crate::generated::sys::nvmlClockType_t;
@@ -19,7 +19,7 @@ impl Arg for nvmlClockType_t {
     }
 }
 
-/// A pointer through which a result is returned, or a value is read and replaced.
+/// A pointer through which an entry point stores a result, or reads a value and replaces it.
 pub struct Out<T>(*mut T);
 
 impl<T> Arg for Out<T> {
@@ -31,7 +31,7 @@ impl<T> Arg for Out<T> {
 }
 
 impl<T: Copy> Out<T> {
-    /// Stores a result. Null is an error.
+    /// Stores a result. A null pointer is an error.
     pub fn set(&self, value: T) -> NvmlResult {
         self.check()?;
         // SAFETY: the pointer is not null, so it is valid for writing a `T`, as promised to
@@ -40,7 +40,7 @@ impl<T: Copy> Out<T> {
         Ok(())
     }
 
-    /// Returns the current value. Null is an error.
+    /// Returns the current value. A null pointer is an error.
     pub fn get(&self) -> NvmlResult<T> {
         self.check()?;
         // SAFETY: the pointer is not null, so it is valid for reading a `T`, as promised to
@@ -71,14 +71,14 @@ impl<T: Copy> Out<T> {
     }
 }
 
-/// An array of results, or of values that are read and replaced.
+/// An array in which an entry point stores results, or reads values and replaces them.
 pub struct OutArray<T> {
     first: *mut T,
     len: usize,
 }
 
 impl<T: Copy> OutArray<T> {
-    /// Stores an element. Null, and an index past the end, are errors.
+    /// Stores an element. A null pointer and an index past the end are errors.
     pub fn set(&self, index: usize, value: T) -> NvmlResult {
         let element = self.element(index)?;
         // SAFETY: the element is within the array, so it is valid for writing, as promised to
@@ -87,7 +87,7 @@ impl<T: Copy> OutArray<T> {
         Ok(())
     }
 
-    /// Returns an element's current value. Null, and an index past the end, are errors.
+    /// Returns an element's current value. A null pointer and an index past the end are errors.
     pub fn get(&self, index: usize) -> NvmlResult<T> {
         let element = self.element(index)?;
         // SAFETY: the element is within the array, so it is valid for reading, as promised to
@@ -116,7 +116,7 @@ impl Arg for Text {
 }
 
 impl Text {
-    /// Returns the string. Null, and text that isn't UTF-8, are errors.
+    /// Returns the string. A null pointer and invalid UTF-8 are errors.
     pub fn get(&self) -> NvmlResult<&str> {
         if self.0.is_null() {
             return Err(NvmlError::INVALID_ARGUMENT);
@@ -128,7 +128,7 @@ impl Text {
     }
 }
 
-/// A buffer for a C string. Another argument of the function is its length.
+/// A buffer in which an entry point stores a C string. Its length is passed in another argument.
 pub struct Buffer(*mut c_char);
 
 impl Arg for Buffer {
@@ -140,7 +140,7 @@ impl Arg for Buffer {
 }
 
 impl Buffer {
-    /// Stores a string and its terminating zero. Null, and a string that doesn't fit, are errors.
+    /// Stores a zero-terminated string. A null pointer and a string that doesn't fit are errors.
     ///
     /// # Safety
     ///
@@ -161,14 +161,14 @@ impl Buffer {
     }
 }
 
-/// Returns the value of a structure's version field: its size, and its version number from bit 24
-/// on. This is NVML_STRUCT_VERSION in nvml.h.
+/// Returns the value of a structure's version field: the structure's size in the low 24 bits, and
+/// its version number in the high 8 bits. This is NVML_STRUCT_VERSION in nvml.h.
 pub const fn version<T>(number: u32) -> u32 {
     size_of::<T>() as u32 | number << 24
 }
 
-/// Converts text to an array in a structure. Text that is too long is truncated; the rest of the
-/// array is zero.
+/// Converts text to a fixed-size array of characters. Text that is too long is truncated; the rest
+/// of the array is zero.
 pub fn padded<const N: usize>(text: &str) -> [c_char; N] {
     let mut chars = [0; N];
     for (to, from) in chars.iter_mut().take(N - 1).zip(text.bytes()) {
@@ -198,7 +198,7 @@ mod tests {
     #[test]
     fn a_string_must_fit_with_its_zero() {
         let mut bytes = [1 as c_char; 4];
-        // SAFETY: the buffer stays where it is.
+        // SAFETY: the buffer is valid and doesn't move.
         let buffer = unsafe { Buffer::from_c(bytes.as_mut_ptr()) };
         // SAFETY: the buffer has four bytes.
         let set = |length, text| unsafe { buffer.set(length, text) };

@@ -44,7 +44,7 @@ impl From<TransportError> for NvmlError {
     }
 }
 
-/// Returns the text that `nvmlErrorString` returns.
+/// Returns the text that `nvmlErrorString` returns for a result.
 pub fn text(result: nvmlReturn_t) -> &'static CStr {
     match result.0 {
         0 => c"Success",

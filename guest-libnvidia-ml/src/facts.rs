@@ -3,10 +3,10 @@
 use protocol::plain::Plain;
 use protocol::uapi::{Facts, Gpu, Process};
 
-/// The device's reply: facts about the VM's GPUs at one point in time.
+/// The device's reply to a query: facts about the VM's GPUs at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Snapshot {
-    /// The version that `cuDriverGetVersion` returns.
+    /// The CUDA version, as `cuDriverGetVersion` returns it.
     pub cuda_version: u32,
     pub driver: String,
     pub gpus: Vec<Gpu>,
@@ -24,7 +24,8 @@ impl Snapshot {
     }
 }
 
-/// Decodes a list. Its entries may be longer than `T`, if the device is newer than this library.
+/// Decodes `count` entries of `each` bytes, and also returns the bytes after them. Entries may be
+/// longer than `T` if the device is newer than this library.
 fn list<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<T>, &[u8])> {
     let each = each as usize;
     let len = each.checked_mul(count as usize)?;
@@ -36,12 +37,12 @@ fn list<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<T>, &[u8])
     Some((entries, rest))
 }
 
-/// Decodes a text that ends at the first zero byte.
+/// Decodes text that ends at the first zero byte or at the end of the bytes.
 pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// A PCI address.
+/// A GPU's PCI address.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Bus {
     pub domain: u32,
@@ -65,13 +66,13 @@ impl Bus {
         Some(Self { domain, bus, device, function: hex(function)? })
     }
 
-    /// Returns the address in NVML's format.
+    /// Formats the address as NVML does.
     pub fn text(self) -> String {
         let Self { domain, bus, device, function } = self;
         format!("{domain:08X}:{bus:02X}:{device:02X}.{function:X}")
     }
 
-    /// Returns the address in NVML's older format, with four digits for the domain.
+    /// Formats the address in NVML's older format, with four digits for the domain.
     pub fn legacy(self) -> String {
         let Self { domain, bus, device, function } = self;
         format!("{:04X}:{bus:02X}:{device:02X}.{function:X}", domain & 0xffff)

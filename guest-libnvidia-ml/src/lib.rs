@@ -1,4 +1,5 @@
-//! The guest's libnvidia-ml.so.1, which answers NVML queries about the VM's GPUs without a session.
+//! The guest's libnvidia-ml.so.1, which answers NVML queries about the VM's GPUs. It doesn't need a
+//! session.
 //!
 //! * [`facts`] decodes the device's reply; [`state`] holds the connection between init and
 //!   shutdown.
@@ -17,7 +18,7 @@ mod generated;
 mod state;
 mod symbols;
 
-/// Returns the result of a function that is not implemented.
+/// Logs the name of a function that is not implemented, and returns its result.
 pub(crate) fn unsupported(name: &'static str) -> generated::sys::nvmlReturn_t {
     entry::run(name, || {
         state::check()?;

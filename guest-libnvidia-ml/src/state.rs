@@ -16,18 +16,18 @@ use std::sync::atomic::{AtomicI32, Ordering};
 struct State {
     /// The number of init calls minus the number of shutdown calls.
     count: u32,
-    /// The process id of the process that opened the transport. After fork, a child must open its
-    /// own transport.
+    /// The id of the process that opened the transport. After fork, a child must open its own
+    /// transport.
     process: u32,
     transport: Box<dyn Transport>,
-    /// The device's reply at init, for facts that don't change.
+    /// The device's reply at init, which is used for facts that don't change.
     first: Snapshot,
 }
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// Descriptors that a child closes after fork, so that the connection doesn't outlive the parent.
-/// -1 in an empty slot.
+/// File descriptors of the transport that a child closes after fork, so that the connection ends
+/// with the parent. -1 in unused slots.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
 fn keep_from_children(descriptors: &[i32]) {
@@ -51,7 +51,7 @@ extern "C" fn in_child() {
     }
 }
 
-/// The first GPU's handle. Handles must be unique and not null.
+/// The handle of the first GPU. Handles must be unique and not null.
 const HANDLE: usize = 0x6e76_6d6c_0000;
 
 /// A GPU's handle.
@@ -67,7 +67,7 @@ impl Arg for Handle {
 }
 
 impl Handle {
-    /// Returns the handle of the GPU with this index, as programs get it.
+    /// Returns the handle of the GPU with this index, in the form that programs get.
     pub fn of(index: usize) -> nvmlDevice_t {
         (HANDLE + index) as nvmlDevice_t
     }
@@ -123,14 +123,14 @@ pub fn shutdown() -> NvmlResult {
     Ok(())
 }
 
-/// Leaks the parent's state in a child. In the child, its descriptors may be closed and its
-/// mappings unmapped, and the numbers and addresses reused. So dropping the state could close or
-/// unmap something else.
+/// Leaks the parent's state in a child after fork. In the child, the parent's descriptors may
+/// already be closed and its mappings unmapped, and their numbers and addresses may be in use
+/// again. Dropping the state could then close or unmap something else.
 fn leave_to_parent(state: State) {
     std::mem::forget(state);
 }
 
-/// Returns an error before init.
+/// Fails if the library hasn't been initialized.
 pub fn check() -> NvmlResult {
     STATE.lock().as_ref().map(drop).ok_or(NvmlError::UNINITIALIZED)
 }
@@ -140,7 +140,7 @@ pub fn first<T>(use_it: impl FnOnce(&Snapshot) -> NvmlResult<T>) -> NvmlResult<T
     use_it(&STATE.lock().as_ref().ok_or(NvmlError::UNINITIALIZED)?.first)
 }
 
-/// Returns a GPU's state at init.
+/// Returns the state that a GPU had at init.
 pub fn gpu(handle: Handle) -> NvmlResult<Gpu> {
     let index = handle.index()?;
     first(|snapshot| snapshot.gpus.get(index).copied().ok_or(NvmlError::INVALID_ARGUMENT))

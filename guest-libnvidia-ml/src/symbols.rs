@@ -4,7 +4,7 @@ use crate::generated::symbols::ALL;
 
 pub(crate) use crate::generated::symbols::for_each_symbol;
 
-/// The number of symbols.
+/// The number of exported symbols.
 pub(crate) const COUNT: usize = ALL.len();
 
 /// Returns the exported name of the symbol at `index`.
@@ -12,12 +12,12 @@ pub(crate) const fn name(index: usize) -> &'static str {
     ALL[index]
 }
 
-/// Returns the index of the symbol with that exported name.
+/// Returns the index of the symbol with this exported name.
 pub(crate) fn index_of(name: &str) -> Option<usize> {
     ALL.binary_search(&name).ok()
 }
 
-/// For each symbol, a constant with the symbol's name: its index.
+/// One constant per symbol, with the symbol's name. Its value is the symbol's index.
 #[allow(non_upper_case_globals)]
 pub(crate) mod index {
     macro_rules! indices {

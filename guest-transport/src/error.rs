@@ -3,7 +3,7 @@
 use std::io;
 use std::path::PathBuf;
 
-/// An error from a device operation.
+/// An error from an operation on the device.
 #[derive(Debug, thiserror::Error)]
 pub enum TransportError {
     #[error(
@@ -33,7 +33,7 @@ pub enum TransportError {
 }
 
 impl TransportError {
-    /// An error for the last system call (errno); `what` names the operation.
+    /// Creates an error from errno after a failed system call. `what` names the operation.
     pub(crate) fn last(what: &'static str) -> Self {
         TransportError::System { what, source: io::Error::last_os_error() }
     }

@@ -1,4 +1,4 @@
-//! The transport over the kernel driver, `/dev/virtio-cuda0`.
+//! The transport that uses the kernel driver through `/dev/virtio-cuda0`.
 
 use crate::error::TransportError;
 use crate::mapping::{Mapping, map_fixed, reserve_fixed};
@@ -15,14 +15,14 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::PathBuf;
 use std::time::Duration;
 
-/// An open device file, which is one session of the driver.
+/// An open device file. The driver creates one session per open file.
 pub struct Kernel {
     file: File,
     config: Config,
 }
 
 impl Kernel {
-    /// Opens the device file and reads the config space.
+    /// Opens the device file, and reads the config space with an ioctl.
     pub fn open(path: PathBuf) -> Result<Self, TransportError> {
         let file = File::options()
             .read(true)
@@ -37,7 +37,7 @@ impl Kernel {
     }
 }
 
-/// Calls an ioctl that takes a structure. Retries after a signal and while the device is busy.
+/// Calls an ioctl that takes a structure. Retries if a signal arrives or the device is busy.
 fn ioctl<T: Plain>(
     file: &File,
     number: u64,
@@ -121,7 +121,8 @@ impl Transport for Kernel {
 
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
         if is_pinned(vaddr) {
-            // SAFETY: the range is in the pinned window, and its owner, the caller, gives it up.
+            // SAFETY: the range is in the pinned window, and the caller of `release` owns it and no
+            // longer uses it.
             unsafe { reserve_fixed(vaddr, len)? };
         }
         let mut release = IocRelease { region, reserved: 0 };

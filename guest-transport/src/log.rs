@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::io::Write;
 use std::sync::atomic::{AtomicU8, Ordering};
 
-/// Log levels.
+/// The importance of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Level {
@@ -15,7 +15,7 @@ pub enum Level {
     Trace,
 }
 
-/// The enabled level; 0 until it has been read from the environment.
+/// The enabled level as a number, or 0 until it has been read from the environment.
 static LEVEL: AtomicU8 = AtomicU8::new(0);
 static UNSUPPORTED: parking_lot::Mutex<BTreeSet<String>> = parking_lot::Mutex::new(BTreeSet::new());
 
@@ -54,7 +54,7 @@ pub fn write(level: Level, message: std::fmt::Arguments<'_>) {
     let _ = writeln!(std::io::stderr(), "virtio-cuda[{}] {name}: {message}", std::process::id());
 }
 
-/// Logs that an entry point is unsupported, once per name.
+/// Logs that an entry point is unsupported, once per entry point.
 #[cold]
 pub fn unsupported(name: &str) {
     if enabled(Level::Warn) && UNSUPPORTED.lock().insert(name.to_owned()) {

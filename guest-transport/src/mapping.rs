@@ -10,7 +10,7 @@ pub struct Mapping {
     len: usize,
 }
 
-// SAFETY: a mapping isn't tied to a thread, and users must synchronize their accesses.
+// SAFETY: a mapping isn't tied to a thread, and its users synchronize their accesses.
 unsafe impl Send for Mapping {}
 // SAFETY: the same as for Send.
 unsafe impl Sync for Mapping {}
@@ -36,7 +36,8 @@ impl Mapping {
         let Some(base) = NonNull::new(base.cast::<u8>()) else {
             return Err(TransportError::last("mmap returned address 0"));
         };
-        // The driver sets this flag itself; a vhost-user mapping needs it here.
+        // The kernel driver sets this flag for its mappings, but a vhost-user mapping needs it
+        // here.
         // SAFETY: the range is the mapping created above.
         unsafe { libc::madvise(base.as_ptr().cast(), len, libc::MADV_DONTFORK) };
         Ok(Self { base, len })
@@ -61,7 +62,7 @@ impl Drop for Mapping {
     }
 }
 
-/// Maps `len` bytes of a file at `vaddr`, replacing the current mapping.
+/// Maps `len` bytes of a file at `vaddr`, replacing any existing mapping there.
 ///
 /// # Safety
 /// The caller must own the range and allow its pages to be replaced.
@@ -90,7 +91,7 @@ pub unsafe fn map_fixed(
     Ok(())
 }
 
-/// Replaces pages with an inaccessible reservation.
+/// Replaces the pages in a range with inaccessible, reserved addresses.
 ///
 /// # Safety
 /// The same as for [`map_fixed`].

@@ -1,4 +1,4 @@
-//! Chooses the transport.
+//! Chooses between the kernel driver and vhost-user as the transport.
 
 use crate::error::TransportError;
 use crate::kernel::Kernel;
@@ -7,10 +7,11 @@ use crate::vhost_user::VhostUser;
 
 /// The device file of the kernel driver.
 const DEVICE: &str = "/dev/virtio-cuda0";
-/// The environment variable that holds the path of a device process's socket, for use without a VM.
+/// The environment variable with the path of a device process's socket, for use without a VM.
 const SOCKET_VARIABLE: &str = "VIRTIO_CUDA_SOCKET";
 
-/// Connects to the socket in `VIRTIO_CUDA_SOCKET`; if it isn't set, opens the driver's device file.
+/// Connects to the socket in `VIRTIO_CUDA_SOCKET` if it is set; otherwise opens the kernel driver's
+/// device file.
 pub fn open() -> Result<Box<dyn Transport>, TransportError> {
     match std::env::var_os(SOCKET_VARIABLE) {
         Some(path) if !path.is_empty() => Ok(Box::new(VhostUser::connect(path.into())?)),

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 
-/// Free ranges: start to length. Adjacent ranges are always merged.
+/// Free ranges, from start to length. Adjacent ranges are always merged.
 #[derive(Default)]
 pub struct FreeRanges(BTreeMap<u64, u64>);
 
 impl FreeRanges {
-    /// Allocates `len` from the first range that is large enough; returns its start.
+    /// Allocates `len` units from the first range that is large enough. Returns the start of the
+    /// allocation.
     pub fn take(&mut self, len: u64) -> Option<u64> {
         let (&at, &room) = self.0.iter().find(|&(_, &room)| room >= len)?;
         self.0.remove(&at);
@@ -17,7 +18,7 @@ impl FreeRanges {
         Some(at)
     }
 
-    /// Frees a range.
+    /// Frees the range that starts at `at` and has the length `len`.
     pub fn give(&mut self, mut at: u64, mut len: u64) {
         if let Some((&before, &room)) = self.0.range(..at).next_back()
             && before + room == at

@@ -15,12 +15,12 @@ pub fn is_pinned(address: usize) -> bool {
     PINNED_WINDOW.contains(&address)
 }
 
-/// Maximum number of retries while the device is busy, one per millisecond.
+/// The maximum number of retries while the device is busy. There is one retry per millisecond.
 pub(crate) const BUSY_TRIES: u32 = 2000;
 
-/// A session that has been started, with its mapped RING region.
+/// A started session with its mapped RING region.
 pub struct Started {
-    /// The header page, then `ring_bytes` bytes of ring, then the arena.
+    /// The mapping of the header page, the ring with `ring_bytes` bytes, and the arena.
     pub region: Mapping,
     /// The session's id on the device, for logs.
     pub session: u32,
@@ -46,8 +46,8 @@ pub trait Transport: Send + Sync {
     /// Attaches the caller's pages as a USER region. Returns the region's id.
     fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError>;
 
-    /// Detaches a region. When this returns, the worker can no longer access the region's pages. A
-    /// PINNED region is unmapped from `vaddr`, which becomes reserved address space again.
+    /// Detaches a region. When this returns, the worker can no longer access the region's pages.
+    /// The addresses of a PINNED region, at `vaddr`, become reserved and inaccessible again.
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError>;
 
     /// Notifies the worker that the ring contains work.
@@ -62,14 +62,14 @@ pub trait Transport: Send + Sync {
     fn submit(&self, command: &[u8], reply: &mut [u8]) -> Result<usize, TransportError>;
 
     /// Queries the VM's GPUs, which doesn't need a session. Fills `answer` with `uapi::Facts` and
-    /// the data that follows, and returns the length.
+    /// the structures that follow it, and returns their total length.
     fn query(&self, answer: &mut [u8]) -> Result<usize, TransportError>;
 
     /// Returns the maximum length of a reply to [`submit`](Self::submit), including its header.
     fn max_reply(&self) -> usize;
 
-    /// Returns the descriptors that a forked child must close, so that the session ends when the
-    /// process that owns it exits.
+    /// Returns the file descriptors that a forked child must close. If it kept them open, the
+    /// session wouldn't end when the parent exits.
     fn descriptors(&self) -> Vec<i32>;
 }
 

@@ -56,7 +56,7 @@ entries! {
     fn nvmlDeviceGetHandleByPciBusId_v2(bus: Text, device: Out<nvmlDevice_t>) {
         by_bus(bus, device)
     }
-    /// Always false: a guest sees a MIG instance as a whole GPU.
+    /// Always returns false, because a guest sees a MIG instance as a whole GPU.
     fn nvmlDeviceIsMigDeviceHandle(device: Handle, is_mig: Out<u32>) {
         state::gpu(device)?;
         is_mig.set(0)

@@ -1,5 +1,5 @@
 //! Entry points for event sets. Tools create a set before they know which events a GPU supports. In
-//! a guest, GPUs support no events.
+//! a guest, GPUs don't support any events.
 
 use super::entries;
 use crate::args::Out;
@@ -8,10 +8,10 @@ use crate::generated::sys::{nvmlEventData_t, nvmlEventSet_t};
 use crate::state::{self, Handle};
 use std::time::Duration;
 
-/// The handle that all sets share, which is possible because all sets are empty.
+/// The handle of every event set. All sets are empty, so they can share one handle.
 const SET: usize = 0x6e76_6d6d_0000;
 
-/// Sleeps until the timeout, because no event ever arrives.
+/// Sleeps until the timeout, because an event never occurs.
 fn wait(set: nvmlEventSet_t, timeout_ms: u32) -> NvmlResult {
     state::check()?;
     if set as usize != SET {

@@ -62,7 +62,8 @@ fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
     })
 }
 
-/// Stores the first `N` bytes of the structure. Older versions of the structure have only these.
+/// Stores the first `N` bytes of a GPU's PCI information, which are the whole structure in an older
+/// version.
 ///
 /// # Safety
 ///
@@ -72,7 +73,7 @@ unsafe fn set_pci_prefix<const N: usize>(device: Handle, info: Out<nvmlPciInfo_t
     let full = pci(device)?;
     // SAFETY: the structure is at least N bytes long and has no padding.
     let prefix: [u8; N] = unsafe { (&raw const full).cast::<[u8; N]>().read() };
-    // SAFETY: the caller has this many bytes.
+    // SAFETY: if `info` is not null, it is valid for writing `N` bytes, as the caller promises.
     unsafe { info.cast() }.set(prefix)
 }
 
@@ -104,12 +105,12 @@ entries! {
         state::gpu(device)?;
         minor.set(device.index()? as u32)
     }
-    /// The oldest version of the structure ends after `pciDeviceId`.
+    /// Stores the oldest version of the structure, which ends after `pciDeviceId`.
     fn nvmlDeviceGetPciInfo(device: Handle, info: Out<nvmlPciInfo_t>) {
         // SAFETY: the caller's structure has this length.
         unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, pciSubSystemId) }>(device, info) }
     }
-    /// The second version of the structure ends before `busId`.
+    /// Stores the second version of the structure, which ends before `busId`.
     fn nvmlDeviceGetPciInfo_v2(device: Handle, info: Out<nvmlPciInfo_t>) {
         // SAFETY: the caller's structure has this length.
         unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, busId) }>(device, info) }
@@ -167,12 +168,12 @@ entries! {
         current.set(on)?;
         pending.set(on)
     }
-    /// Any number of processes may use the GPU.
+    /// Always returns the default mode, in which any number of processes may use the GPU.
     fn nvmlDeviceGetComputeMode(device: Handle, mode: Out<nvmlComputeMode_t>) {
         state::gpu(device)?;
         mode.set(nvmlComputeMode_t::NVML_COMPUTEMODE_DEFAULT)
     }
-    /// GPUs never have a display in a guest.
+    /// Always returns "disabled", because GPUs in a guest never have a display.
     fn nvmlDeviceGetDisplayActive(device: Handle, active: Out<nvmlEnableState_t>) {
         state::gpu(device)?;
         active.set(nvmlEnableState_t::NVML_FEATURE_DISABLED)

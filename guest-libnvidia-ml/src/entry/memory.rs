@@ -1,5 +1,5 @@
-//! Entry points for the VM's memory and GPU time. Each call queries the current values from the
-//! device.
+//! Entry points for the VM's device memory and GPU time. Each call queries the current values from
+//! the device.
 
 use super::entries;
 use crate::args::{Out, version};
@@ -26,8 +26,8 @@ entries! {
         let free = total.saturating_sub(used);
         memory.set(nvmlMemory_v2_t { version, total, reserved: 0, free, used })
     }
-    /// The VM's share of GPU time over the last second. Memory utilization is unknown and reads 0,
-    /// because the struct can't express that.
+    /// Returns the VM's share of GPU time over the last second, in percent. Memory utilization is
+    /// reported as 0, because it isn't known and the structure has no value for "unknown".
     fn nvmlDeviceGetUtilizationRates(device: Handle, rates: Out<nvmlUtilization_t>) {
         state::gpu(device)?;
         match state::gpu_now(device)?.utilization {
@@ -35,7 +35,8 @@ entries! {
             parts => rates.set(nvmlUtilization_t { gpu: parts.div_ceil(100).min(100), memory: 0 }),
         }
     }
-    /// Each field has its own result. In a guest, no field is supported.
+    /// Returns "not supported" as the result of each field, because fields aren't supported in a
+    /// guest.
     fn nvmlDeviceGetFieldValues(device: Handle, count: i32, values: Out<nvmlFieldValue_t>) {
         state::gpu(device)?;
         let count = usize::try_from(count).map_err(|_| NvmlError::INVALID_ARGUMENT)?;

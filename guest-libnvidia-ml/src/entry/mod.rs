@@ -1,4 +1,4 @@
-//! The implemented functions, by subject.
+//! The implemented functions, in a module per subject.
 
 pub(crate) mod device;
 pub(crate) mod events;
@@ -37,8 +37,8 @@ macro_rules! entries {
 }
 pub(crate) use entries;
 
-/// Runs an entry point's body, and logs unsupported calls. A panic in it aborts the process,
-/// because it can't unwind through `extern "C"`.
+/// Runs an entry point's body, and logs the name if the call is unsupported. A panic in the body
+/// aborts the process, because it can't unwind through `extern "C"`.
 pub(crate) fn run(name: &'static str, body: impl FnOnce() -> NvmlResult) -> nvmlReturn_t {
     let result = body();
     if result == Err(NvmlError::NOT_SUPPORTED) {

@@ -1,9 +1,9 @@
-//! Private functions that NVIDIA's tools use, but that are in no header.
+//! Private functions that NVIDIA's tools use and that no public header declares.
 //!
-//! nvidia-smi exits if it can't get one table of functions. It calls an entry only if its index is
-//! within the table's size and the entry is not null, and it manages without the others. So the
-//! table here holds only the three functions that list processes (observed with 535.309 and
-//! 550.163).
+//! nvidia-smi exits if it can't get one particular table of functions. It calls a function in the
+//! table only if its index is within the table's size and its address is not null, and it works
+//! without the missing functions. So the table here has only the three functions that list
+//! processes (observed with 535.309 and 550.163).
 
 use super::processes::{name, new, none, of, store};
 use super::{entries, run};
@@ -16,15 +16,15 @@ use guest_transport::log::say;
 use protocol::uapi::Process;
 use std::ffi::{c_char, c_void};
 
-/// The table's UUID.
+/// The UUID of nvidia-smi's table.
 const NVIDIA_SMI: [u8; 16] = *b"\xc4\xfe\x3e\x6c\xc9\x8f\x6c\x4e\xa3\x27\xee\x69\x6e\x12\xf7\xc4";
-/// The indices of the functions in it that list compute, graphics, and MPS processes.
+/// The indices of the table's functions that list compute, graphics, and MPS processes.
 const COMPUTE: usize = 0x6a8 / 8;
 const GRAPHICS: usize = 0x6b0 / 8;
 const MPS: usize = 0x6b8 / 8;
 const WORDS: usize = MPS + 1;
 
-/// A process and its name.
+/// A process with its name, as the table's functions return it.
 #[repr(C)]
 #[derive(Clone, Copy)]
 pub struct LongProcess {
@@ -37,7 +37,8 @@ pub struct LongProcess {
 
 const _: () = assert!(size_of::<LongProcess>() == 4128);
 
-/// One word of the table. The first word is the table's size in bytes.
+/// One word of the table for nvidia-smi: a number, or the address of a function. The first word is
+/// the table's size in bytes.
 #[derive(Clone, Copy)]
 #[allow(dead_code, reason = "read by nvidia-smi alone")]
 pub union Word {
@@ -60,7 +61,7 @@ unsafe extern "C" fn compute(
     infos: *mut LongProcess,
 ) -> nvmlReturn_t {
     let long = |process: &Process| {
-        // The process is in another container, or has just exited.
+        // The name is unknown if the process is in another container or has just exited.
         let text = name(process.pid).unwrap_or_else(|| "-".into());
         LongProcess { info: new(process), protected: 0, name: padded(&text) }
     };
@@ -103,7 +104,7 @@ mod tests {
 
     #[test]
     fn the_table_begins_with_its_size_and_ends_with_its_last_list() {
-        // SAFETY: each word is read as the type with which the table defines it.
+        // SAFETY: each word is as large as a number and can be read as one.
         unsafe {
             assert_eq!(TABLE[0].number, 0x6c0);
             let lists = [COMPUTE, GRAPHICS, MPS];

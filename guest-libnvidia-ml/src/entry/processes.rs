@@ -7,11 +7,11 @@ use crate::generated::sys::{nvmlProcessInfo_t, nvmlProcessInfo_v1_t};
 use crate::state::{self, Handle};
 use protocol::uapi::Process;
 
-/// The instance id for processes that aren't on a MIG instance.
+/// The MIG instance id of a process that isn't on a MIG instance.
 const NO_INSTANCE: u32 = u32::MAX;
 
-/// Returns the processes that have sessions on a GPU. If a process has several sessions, their
-/// memory is added up.
+/// Returns the processes that have sessions on a GPU. If a process has several sessions, it is
+/// listed once, with the total of their memory.
 pub(super) fn of(device: Handle) -> NvmlResult<Vec<Process>> {
     state::gpu(device)?;
     let index = device.index()? as u32;
@@ -38,7 +38,8 @@ pub(super) fn name(pid: u32) -> Option<String> {
     Some(short.trim_end().to_owned())
 }
 
-/// Stores a list, or only its length if it does not fit.
+/// Stores a list of processes in `infos`, and its length in `count`. If the list is too long for
+/// the array, stores only its length and fails.
 ///
 /// # Safety
 ///
@@ -75,7 +76,7 @@ pub(super) fn new(process: &Process) -> nvmlProcessInfo_t {
     }
 }
 
-/// Stores an empty list: sessions only compute, so there are no graphics or MPS processes.
+/// Stores an empty list. Sessions only compute, so a GPU never has graphics or MPS processes.
 pub(super) fn none(device: Handle, count: Out<u32>) -> NvmlResult {
     state::gpu(device)?;
     count.set(0)

@@ -14,7 +14,7 @@ entries! {
     fn nvmlInit_v2() {
         state::init()
     }
-    /// Ignores the flags, which are about GPUs that can't be attached. There are none in a guest.
+    /// Ignores the flags. They control GPUs that can't be attached, and a guest has no such GPUs.
     fn nvmlInitWithFlags(_flags: u32) {
         state::init()
     }
@@ -25,8 +25,7 @@ entries! {
         // SAFETY: `version` has `length` bytes.
         state::first(|facts| unsafe { version.set(length, &facts.driver) })
     }
-    /// Returns the CUDA major version and the driver version, in the same format as NVIDIA's
-    /// library.
+    /// Returns the CUDA major version followed by the driver version, as NVIDIA's library does.
     fn nvmlSystemGetNVMLVersion(version: Buffer, length: u32) {
         let text = state::first(|facts| Ok(format!("{}.{}", facts.cuda_version / 1000, facts.driver)))?;
         // SAFETY: `version` has `length` bytes.
@@ -38,7 +37,7 @@ entries! {
     fn nvmlSystemGetCudaDriverVersion_v2(version: Out<i32>) {
         state::first(|facts| version.set(facts.cuda_version as i32))
     }
-    /// The name is truncated to fit.
+    /// Returns a process's name, truncated to fit the buffer.
     fn nvmlSystemGetProcessName(pid: u32, name: Buffer, length: u32) {
         state::check()?;
         let mut text = processes::name(pid).ok_or(NvmlError::NOT_FOUND)?;
@@ -46,7 +45,7 @@ entries! {
         // SAFETY: `name` has `length` bytes.
         unsafe { name.set(length, &text) }
     }
-    /// Always 0. A unit is a chassis of several GPUs, which a guest never sees.
+    /// Always returns 0. A unit is a chassis with several GPUs, which a guest never sees.
     fn nvmlUnitGetCount(count: Out<u32>) {
         state::check()?;
         count.set(0)
@@ -57,7 +56,7 @@ entries! {
     }
 }
 
-/// Works without init. It returns a string, so the macro can't declare it.
+/// Works even before init. It returns a string, so the `entries!` macro can't declare it.
 #[allow(non_snake_case)]
 extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const c_char {
     error::text(result).as_ptr()
@@ -65,7 +64,7 @@ extern "C" fn nvmlErrorString(result: nvmlReturn_t) -> *const c_char {
 
 const _: prototypes::nvmlErrorString = nvmlErrorString;
 
-/// `nvmlErrorString`, for the library's table of exports.
+/// The entry for `nvmlErrorString`, for the library's table of exports.
 pub(crate) const TEXT: &[cuda_api::exports::Entry] = &[cuda_api::exports::Entry::new(
     crate::symbols::index::nvmlErrorString,
     nvmlErrorString as *const (),

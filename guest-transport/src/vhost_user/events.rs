@@ -1,5 +1,5 @@
-//! The event queue. The threads that wait for the worker also process this queue, so the library
-//! doesn't need a thread for it.
+//! The event queue. Threads that wait for the worker also process this queue, so the library
+//! doesn't need a separate thread for it.
 
 use super::queue::SplitQueue;
 use super::requests::Signals;
@@ -16,7 +16,7 @@ struct EventState {
     waiting: bool,
 }
 
-/// The queue on which the device reports wakes and the end of the session.
+/// The queue on which the device reports that it wakes a session or that a session has ended.
 pub struct Events {
     state: Mutex<EventState>,
     changed: Condvar,
@@ -29,12 +29,13 @@ impl Events {
         Self { state: Mutex::new(state), changed: Condvar::new(), signals }
     }
 
-    /// Calls `use_it` with the queue and its file descriptors, to set up the back end.
+    /// Calls `use_it` with the queue and its notification descriptors, to register them with the
+    /// device.
     pub fn with_queue<R>(&self, use_it: impl FnOnce(&SplitQueue, &Signals) -> R) -> R {
         use_it(&self.state.lock().queue, &self.signals)
     }
 
-    /// Supplies the device with event buffers.
+    /// Gives the device buffers for events.
     pub fn fill(&self) {
         let mut state = self.state.lock();
         for slot in 0..state.queue.slots() {
@@ -44,7 +45,7 @@ impl Events {
         let _ = self.signals.kick.write(1);
     }
 
-    /// See [`Transport::wait`](crate::Transport::wait).
+    /// Implements [`Transport::wait`](crate::Transport::wait).
     pub fn wait(&self, seen: u32, timeout: Option<Duration>) -> Result<u32, TransportError> {
         let deadline = timeout.map(|t| Instant::now() + t);
         let mut state = self.state.lock();
@@ -53,7 +54,8 @@ impl Events {
             if let Some(why) = state.ended {
                 return Err(TransportError::Ended { why });
             }
-            // The counter wraps around, so a difference below half its range means "later".
+            // The counter wraps around, so `wakes` is ahead of `seen` if it is less than half its
+            // range away.
             if state.wakes != seen && state.wakes.wrapping_sub(seen) < 1 << 31 {
                 return Ok(state.wakes);
             }

@@ -1,5 +1,5 @@
-//! A vhost-user front end in the program's own process, to use the device without a VM (similar to
-//! DPDK's virtio-user). The process acts as guest, guest driver, and VMM.
+//! A vhost-user front end in the program's own process, for using the device without a VM (similar
+//! to DPDK's virtio-user). The process acts as the guest, the guest driver, and the VMM.
 
 use super::events::Events;
 use super::memory::GuestMemory;
@@ -32,16 +32,17 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 
 const VIRTIO_F_VERSION_1: u64 = 1 << 32;
-/// Base of the user addresses sent to the back end, which uses them only for the queues.
+/// The start of the user addresses that are sent to the back end, which uses them only to find the
+/// queues.
 const USER_BASE: u64 = 0x4000_0000_0000;
-/// The session id; a connection has only one session.
+/// The session's id. Each connection has only one session.
 const SESSION: u32 = 1;
-/// Maximum length of a command sent over the command queue; the library's commands aren't longer.
+/// Maximum length of a command sent over the command queue. The library never sends longer ones.
 const PLAIN_COMMAND: u32 = 1 << 20;
 /// Buffer size for the reply to a command sent over the command queue.
 const PLAIN_REPLY: usize = 256 << 10;
 
-/// A region's pages, by their offset in guest memory.
+/// The pages of an attached region, given by their offset in guest memory.
 struct Region {
     offset: u64,
     len: usize,
@@ -58,7 +59,7 @@ pub struct VhostUser {
     regions: Mutex<HashMap<u32, Region>>,
     next_region: AtomicU32,
     socket: i32,
-    /// Keeps the connection open. When it closes, the session ends.
+    /// Keeps the connection open. The session ends when it closes.
     _front_end: Mutex<Frontend>,
 }
 
@@ -66,7 +67,8 @@ fn failed(what: &'static str) -> impl Fn(vhost::Error) -> TransportError {
     move |source| TransportError::VhostUser { what, source }
 }
 
-/// Returns the size of guest memory: that of the machine's memory, since unused pages cost nothing.
+/// Returns the size of guest memory, which is as large as the machine's memory. Unused pages don't
+/// take up any memory.
 fn memory_size() -> u64 {
     // SAFETY: sysconf has no preconditions.
     let (pages, page) =
@@ -75,7 +77,7 @@ fn memory_size() -> u64 {
 }
 
 impl VhostUser {
-    /// Connects, negotiates features, and starts the queues.
+    /// Connects to a device process, negotiates features, and starts the queues.
     pub fn connect(path: PathBuf) -> Result<Self, TransportError> {
         let stream = UnixStream::connect(&path)
             .map_err(|source| TransportError::Connect { path: path.clone(), source })?;
@@ -140,7 +142,7 @@ impl VhostUser {
         self.control.ask("HELLO", &[hello.as_bytes()], &mut []).map(drop)
     }
 
-    /// Attaches pages at `offset` in guest memory.
+    /// Attaches the pages at `offset` in guest memory as a region. Returns the region's id.
     fn attach(
         &self,
         kind: u32,

@@ -1,4 +1,5 @@
-//! "Guest memory" for a front end without a VM: a sealed memfd with a page allocator.
+//! "Guest memory" for a front end without a VM: a sealed memfd whose pages are allocated to regions
+//! and queues.
 
 use crate::error::TransportError;
 use crate::ranges::FreeRanges;
@@ -8,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd};
 /// The size of guest-physical pages, which is also the device's page size.
 pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
-/// A sparse memfd with a fixed size. Offsets in it are guest-physical addresses.
+/// Guest memory in a sparse memfd of fixed size. Offsets in the memfd are guest-physical addresses.
 pub struct GuestMemory {
     file: File,
     len: u64,
@@ -16,7 +17,8 @@ pub struct GuestMemory {
 }
 
 impl GuestMemory {
-    /// Creates `len` bytes of free memory. Pages are allocated on first use.
+    /// Creates guest memory with `len` bytes, all of them free. The kernel allocates pages on first
+    /// use.
     pub fn new(len: u64) -> Result<Self, TransportError> {
         // SAFETY: the only pointer argument is a C string.
         let fd = unsafe {
@@ -57,20 +59,21 @@ impl GuestMemory {
         Ok(Pages { memory: self, offset, len })
     }
 
-    /// Frees pages that [`Pages::keep`] kept. Nothing may use them any more.
+    /// Frees pages whose ownership was released with [`Pages::keep`]. They must no longer be in
+    /// use.
     pub fn free(&self, offset: u64, len: usize) {
         let mode = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
         // SAFETY: the descriptor is open, and fallocate takes only integer arguments.
         let punched =
             unsafe { libc::fallocate(self.fd(), mode, offset as libc::off_t, len as libc::off_t) };
-        // If the pages can't be cleared, don't reuse them: they would expose old contents.
+        // If the pages can't be zeroed, don't reuse them: they would expose old contents.
         if punched == 0 {
             self.free.lock().give(offset, len as u64);
         }
     }
 }
 
-/// Pages that are freed when dropped.
+/// Allocated pages of guest memory, which are freed when dropped.
 pub struct Pages<'a> {
     memory: &'a GuestMemory,
     /// Guest-physical address of the pages, which is their offset in the memfd.
@@ -80,7 +83,8 @@ pub struct Pages<'a> {
 }
 
 impl Pages<'_> {
-    /// Keeps the pages allocated until [`GuestMemory::free`].
+    /// Keeps the pages allocated until [`GuestMemory::free`] is called. Returns their offset and
+    /// length.
     pub fn keep(self) -> (u64, usize) {
         let kept = (self.offset, self.len);
         std::mem::forget(self);

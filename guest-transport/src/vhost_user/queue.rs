@@ -1,8 +1,9 @@
 //! A split virtqueue (virtio 1.3, 2.7), driven from user space.
 //!
 //! Descriptors are used in pairs. For the lifetime of the queue, slot `i` owns descriptor `2i`,
-//! which the device reads, descriptor `2i + 1`, which the device writes, and a buffer for each. A
-//! request takes two copies and no allocation, and the device never sees the program's memory.
+//! which the device reads, descriptor `2i + 1`, which the device writes, and a buffer for each of
+//! them. A request takes two copies and no allocation, and the device never sees the program's
+//! memory.
 
 use super::memory::{GuestMemory, PAGE};
 use crate::error::TransportError;
@@ -31,7 +32,7 @@ struct UsedElement {
     len: u32,
 }
 
-/// Offsets of the queue's parts in its memory, and the buffer sizes per slot.
+/// The offsets of the queue's parts in its memory, and the sizes of each slot's buffers.
 struct Layout {
     size: u16,
     avail: usize,
@@ -74,7 +75,7 @@ impl Layout {
     }
 }
 
-/// The driver's side of a queue. It isn't synchronized; the owner must lock it.
+/// The driver's side of a virtqueue. It isn't synchronized, so its owner must lock it.
 pub struct SplitQueue {
     memory: Mapping,
     guest_address: u64,
@@ -83,7 +84,7 @@ pub struct SplitQueue {
     seen: u16,
 }
 
-/// Addresses for VHOST_USER_SET_VRING_ADDR.
+/// The addresses of the descriptor table and rings, for VHOST_USER_SET_VRING_ADDR.
 pub struct RingAddresses {
     pub descriptors: u64,
     pub available: u64,
@@ -115,7 +116,8 @@ impl SplitQueue {
         self.layout.slots()
     }
 
-    /// Returns the queue's addresses, given the address at which guest memory begins.
+    /// Returns the addresses of the queue's parts. `base` is the address at which guest memory
+    /// begins.
     pub fn addresses(&self, base: u64) -> RingAddresses {
         let at = base + self.guest_address;
         RingAddresses {
@@ -142,8 +144,8 @@ impl SplitQueue {
         unsafe { self.at::<Descriptor>(16 * usize::from(number)).write_volatile(descriptor) };
     }
 
-    /// Makes a slot's chain available: the device reads `parts` and may write `writable` bytes.
-    /// Returns whether the device must be notified. The slot must be free.
+    /// Makes a slot's chain available to the device, which reads `parts` and may write `writable`
+    /// bytes. Returns whether the device must be notified. The slot must be free.
     pub fn push(&mut self, slot: u16, parts: &[&[u8]], writable: usize) -> bool {
         let mut filled = 0;
         for part in parts {
@@ -179,14 +181,14 @@ impl SplitQueue {
         self.index(entry).store(head, Ordering::Relaxed);
         self.available = self.available.wrapping_add(1);
         self.index(self.layout.avail + 2).store(self.available, Ordering::Release);
-        // The device changes NO_NOTIFY and then checks for chains. This side makes a chain
-        // available and then checks the flag, so at least one side sees the other's write.
+        // The device changes NO_NOTIFY and then checks for chains. The driver makes a chain
+        // available and then checks NO_NOTIFY. So at least one of them sees the other's write.
         fence(Ordering::SeqCst);
         self.index(self.layout.used).load(Ordering::Relaxed) & USED_F_NO_NOTIFY == 0
     }
 
-    /// Returns the next chain that the device has used: its slot, and how many bytes the device
-    /// wrote.
+    /// Returns the next slot whose chain the device has used, and the number of bytes that the
+    /// device wrote.
     pub fn pop(&mut self) -> Option<(u16, usize)> {
         let used = self.index(self.layout.used + 2).load(Ordering::Acquire);
         if used == self.seen {
@@ -200,7 +202,7 @@ impl SplitQueue {
         Some((slot, (element.len as usize).min(self.layout.writable)))
     }
 
-    /// Copies data that the device wrote into a slot.
+    /// Copies data that the device wrote to a slot's buffer.
     pub fn read(&self, slot: u16, offset: usize, to: &mut [u8]) {
         let len = to.len().min(self.layout.writable.saturating_sub(offset));
         let from = self.at::<u8>(self.layout.writable_at(slot) + offset);
@@ -208,12 +210,12 @@ impl SplitQueue {
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
 
-    /// Returns the maximum number of bytes that the device may write to a slot.
+    /// Returns the maximum number of bytes that the device may write to a slot's buffer.
     pub fn writable(&self) -> usize {
         self.layout.writable
     }
 
-    /// Returns the maximum size of a request in bytes.
+    /// Returns the maximum length of a request in bytes.
     pub fn readable(&self) -> usize {
         self.layout.readable
     }
@@ -223,7 +225,8 @@ impl SplitQueue {
 mod tests {
     use super::*;
 
-    /// Acts as the device: responds to each chain with the bytes of its request, reversed.
+    /// Acts as the device: responds to each available chain with the bytes of its request,
+    /// reversed.
     fn serve(queue: &SplitQueue, from: &mut u16) {
         let size = queue.layout.size;
         while *from != queue.index(queue.layout.avail + 2).load(Ordering::Acquire) {

@@ -10,7 +10,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
 use vmm_sys_util::eventfd::{EFD_CLOEXEC, EFD_NONBLOCK, EventFd};
 
-/// The file descriptors for notifications in both directions.
+/// The file descriptors through which the driver and the device notify each other.
 pub struct Signals {
     pub kick: EventFd,
     pub call: EventFd,
@@ -19,7 +19,7 @@ pub struct Signals {
 }
 
 impl Signals {
-    /// Creates the file descriptors for one queue.
+    /// Creates the notification descriptors for one queue.
     pub fn new(socket: i32) -> Result<Self, TransportError> {
         let new = || {
             EventFd::new(EFD_NONBLOCK | EFD_CLOEXEC)
@@ -28,7 +28,7 @@ impl Signals {
         Ok(Self { kick: new()?, call: new()?, socket })
     }
 
-    /// Waits for the call eventfd for at most `timeout`. Fails if the device is gone.
+    /// Waits at most `timeout` for a notification from the device. Fails if the device is gone.
     pub fn wait(&self, timeout: Option<Duration>) -> Result<(), TransportError> {
         let deadline = timeout.map(|t| Instant::now() + t);
         let mut fds = [
@@ -51,7 +51,7 @@ impl Signals {
                 return Ok(());
             }
             if fds[0].revents & libc::POLLIN != 0 {
-                // If another thread has already read the eventfd, that thread checks the queue.
+                // If another thread has already read the eventfd, that thread processes the queue.
                 let _ = self.call.read();
                 return Ok(());
             }
@@ -68,16 +68,17 @@ impl Signals {
 struct RequestState {
     queue: SplitQueue,
     free: Vec<u16>,
-    /// Per slot: how many bytes the device wrote, once it has used the slot's chain.
+    /// For each slot whose chain the device has used, the number of bytes that the device wrote.
     done: Vec<Option<usize>>,
-    /// Per slot: nothing waits for the chain, so the slot is free once the device has used it.
+    /// For each slot, whether it becomes free as soon as the device has used its chain, because no
+    /// thread waits for the response.
     unattended: Vec<bool>,
-    /// A thread is waiting for the call eventfd on behalf of all threads.
+    /// Whether a thread is waiting for the device's notification on behalf of all waiting threads.
     waiting: bool,
 }
 
 impl RequestState {
-    /// Records the chains that the device has used.
+    /// Processes the chains that the device has used since the last call.
     fn collect(&mut self) {
         while let Some((slot, written)) = self.queue.pop() {
             if std::mem::take(&mut self.unattended[usize::from(slot)]) {
@@ -89,7 +90,7 @@ impl RequestState {
     }
 }
 
-/// A virtqueue for requests.
+/// A virtqueue for requests that any thread may send.
 pub struct Requests {
     state: Mutex<RequestState>,
     changed: Condvar,
@@ -115,12 +116,13 @@ impl Requests {
         }
     }
 
-    /// Calls `use_it` with the queue and its file descriptors, to set up the back end.
+    /// Calls `use_it` with the queue and its notification descriptors, to register them with the
+    /// device.
     pub fn with_queue<R>(&self, use_it: impl FnOnce(&SplitQueue, &Signals) -> R) -> R {
         use_it(&self.state.lock().queue, &self.signals)
     }
 
-    /// Sends a request and waits for its response. Copies the bytes after `Resp` to `answer` and
+    /// Sends a request and waits for its response. Copies the bytes after `Resp` to `answer`, and
     /// returns their number.
     pub fn ask(
         &self,
@@ -192,14 +194,15 @@ impl Requests {
     fn notify(&self) -> Result<(), TransportError> {
         match self.signals.kick.write(1) {
             Ok(()) => Ok(()),
-            // The counter is full, so the device still has an unread kick.
+            // The eventfd's counter is at its maximum, so the device hasn't read an earlier
+            // notification yet.
             Err(error) if error.kind() == std::io::ErrorKind::WouldBlock => Ok(()),
             Err(source) => Err(TransportError::System { what: "kicking the device", source }),
         }
     }
 
-    /// Releases the lock until the state may have changed. One thread waits for the call eventfd;
-    /// the others wait for that thread.
+    /// Releases the lock until the state may have changed. One thread waits for the device's
+    /// notification; the others wait for that thread.
     fn sleep(
         &self,
         state: &mut parking_lot::MutexGuard<'_, RequestState>,

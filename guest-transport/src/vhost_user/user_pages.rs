@@ -7,8 +7,8 @@
 use crate::error::TransportError;
 use crate::mapping::Mapping;
 
-/// Returns whether the whole range is anonymous private memory, according to `maps`, which is the
-/// text of /proc/self/maps.
+/// Returns whether a whole range is anonymous private memory that can be read and written and is
+/// not a stack. `maps` is the text of /proc/self/maps.
 fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     let end = vaddr + len;
     let mut reached = vaddr;
@@ -42,7 +42,7 @@ fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     false
 }
 
-/// Checks that a range is anonymous private memory, readable and writable.
+/// Checks that a whole range is anonymous private memory that can be read and written.
 pub fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
     let maps = std::fs::read_to_string("/proc/self/maps")
         .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })?;
@@ -53,7 +53,7 @@ pub fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
     }
 }
 
-/// Moves a mapping of `len` bytes to `vaddr`, replacing the current mapping.
+/// Moves a mapping of `len` bytes to `vaddr`, replacing any existing mapping there.
 ///
 /// # Safety
 /// The caller must own both ranges.
@@ -95,7 +95,7 @@ pub unsafe fn exchange_for(
     Ok(())
 }
 
-/// Replaces the pages with anonymous private memory that has the same contents.
+/// Replaces the pages in a range with anonymous private memory that has the same contents.
 ///
 /// # Safety
 /// The range must hold pages that [`exchange_for`] put there.
