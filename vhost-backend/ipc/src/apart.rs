@@ -9,7 +9,7 @@
 
 use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
 
-/// A socket that is closed on another thread when dropped.
+/// A socket that is closed on a separate thread when it is dropped.
 #[derive(Debug)]
 pub struct Apart(Option<OwnedFd>);
 
@@ -31,20 +31,21 @@ impl Drop for Apart {
     }
 }
 
-/// Closes descriptors on another thread. If that thread can't be started, they stay open.
+/// Closes descriptors on a separate thread. If that thread can't be started, they stay open.
 pub(super) fn close(fds: impl IntoIterator<Item = OwnedFd>) {
-    // If spawning fails, the closure is dropped on this thread. It must not own the descriptors,
-    // because dropping it would then close them here.
+    // If the thread can't be started, the closure is dropped on this thread. If it owned the
+    // descriptors, dropping it would close them here, so pass them as raw descriptors.
     let fds: Vec<RawFd> = fds.into_iter().map(OwnedFd::into_raw_fd).collect();
     if fds.is_empty() {
         return;
     }
     let count = fds.len();
     let close = move || {
-        // With SO_LINGER off, most closes return immediately.
+        // Without SO_LINGER, closing a socket usually returns immediately.
         fds.iter().for_each(|fd| do_not_linger(*fd));
         for fd in fds {
-            // SAFETY: into_raw_fd gave up ownership, and this thread closes each descriptor once.
+            // SAFETY: into_raw_fd has given up ownership, and each descriptor is closed only once,
+            // here.
             unsafe { libc::close(fd) };
         }
     };
@@ -78,7 +79,8 @@ mod tests {
     use crate::frames::Incoming;
     use crate::seqpacket;
 
-    /// Returns a socket whose last close takes an hour, and its peer, which doesn't read.
+    /// Returns a socket for which closing the last descriptor takes an hour, and its peer, which
+    /// reads nothing.
     fn lingering() -> (OwnedFd, TcpStream) {
         let listener = TcpListener::bind("127.0.0.1:0").unwrap();
         let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
@@ -96,8 +98,9 @@ mod tests {
         (socket.into(), reader)
     }
 
-    /// Sends `others` descriptors and one that is slow to close through a pair of sockets, and
-    /// closes all other copies. Returns the socket that holds them, and the slow socket's peer.
+    /// Sends `others` fast descriptors, followed by one that is slow to close, over a socket pair.
+    /// Closes all other copies of the slow one. Returns the socket that holds the sent descriptors,
+    /// and the slow socket's peer.
     fn sent(pair: (OwnedFd, OwnedFd), message: &[u8], others: usize) -> (OwnedFd, TcpStream) {
         let (ours, theirs) = pair;
         let (slow, reader) = lingering();
@@ -108,7 +111,7 @@ mod tests {
         (ours, reader)
     }
 
-    /// Runs `body`, and fails if it blocks on a close.
+    /// Runs `body` on another thread. Fails if it doesn't finish within ten seconds.
     fn at_once(body: impl FnOnce() + Send + 'static) {
         let (done, is_done) = channel();
         std::thread::spawn(move || {
@@ -120,7 +123,8 @@ mod tests {
 
     #[test]
     fn unexpected_descriptors_are_refused_without_blocking() {
-        // A valid message, an empty one, and more descriptors than any real message has.
+        // Test a valid message, an empty message, and a message with the maximum number of
+        // descriptors.
         for (message, others) in [(&[7][..], 0), (&[], 0), (&[7], seqpacket::MAX_FDS - 1)] {
             let (ours, _reader) = sent(seqpacket::pair().unwrap(), message, others);
             at_once(move || {
@@ -156,7 +160,7 @@ mod tests {
                 eprintln!("skipped: this kernel doesn't support SO_PASSRIGHTS");
             }
             seqpacket::send_bytes(&theirs, &[7], &[]).unwrap();
-            // The other direction still accepts descriptors.
+            // The other socket still accepts descriptors.
             seqpacket::send_bytes(&ours, &[7], &[theirs.as_raw_fd()]).unwrap();
         }
     }

@@ -1,27 +1,30 @@
-//! Doorbells, with which the broker and a device process wake a worker, even a compromised one.
+//! Doorbells, which the broker and device processes use to wake a worker. A compromised worker
+//! can't block the process that rings.
 //!
-//! All holders of an eventfd share one file description, so one of them could clear O_NONBLOCK, fill
-//! the counter, and block the others' writes. The holder of a pipe can keep the pipe locked with a
-//! blocking splice, despite O_NONBLOCK. So a doorbell is a socket pair: a peer holds no lock that a
-//! send needs, and each send passes MSG_DONTWAIT.
+//! An eventfd doesn't work for this: all its holders share one file description, so one of them can
+//! clear O_NONBLOCK, fill the counter, and thereby block the others' writes. Neither does a pipe: a
+//! holder can keep it locked with a blocking splice, even if the other end has O_NONBLOCK set. So a
+//! doorbell is a socket pair. A peer can't hold a lock that a send needs, and each send uses
+//! MSG_DONTWAIT.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 
 use super::seqpacket::stream_pair;
 
-/// Maximum number of rings read at once. The host's send buffer holds fewer.
+/// Maximum number of rings that are read at once. The ringing end's send buffer holds fewer.
 const RINGS: usize = 64;
 
-/// Creates a doorbell: the host's end, which rings, and the worker's, which listens. The host's end
-/// can't receive, so a worker can't send it descriptors that would be slow to close.
+/// Creates a doorbell. Returns the ringing end, for the host, and the listening end, for the
+/// worker. The ringing end can't receive, so that a worker can't send it descriptors that are slow
+/// to close.
 pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
     let (button, chime) = stream_pair()?;
     // SAFETY: shutdown takes no pointers.
     if unsafe { libc::shutdown(button.as_raw_fd(), libc::SHUT_RD) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // One unread ring is enough, so use the kernel's smallest send buffer.
+    // One unread ring is enough, so request the kernel's smallest send buffer.
     let least: libc::c_int = 0;
     // SAFETY: `least` is readable for the given length.
     let set = unsafe {
@@ -40,14 +43,14 @@ pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
 }
 
 /// Rings the doorbell. Errors can be ignored: if the buffer is full, earlier rings will wake the
-/// listener, and if the listener is gone, there is no one to wake.
+/// listener anyway, and if the listener is gone, nothing has to be woken.
 pub fn ring(button: &impl AsRawFd) {
     let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
     // SAFETY: the buffer has one readable byte.
     unsafe { libc::send(button.as_raw_fd(), [1u8].as_ptr().cast(), 1, flags) };
 }
 
-/// Consumes the pending rings.
+/// Reads and discards the pending rings.
 pub fn quiet(chime: &impl AsRawFd) {
     let mut rings = [0u8; RINGS];
     // SAFETY: `rings` has room for RINGS bytes.
@@ -96,7 +99,8 @@ mod tests {
         // SAFETY: `pipe` has room for two descriptors.
         assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
         let listener = chime.try_clone().unwrap();
-        // This thread stays blocked in the kernel, splicing from the doorbell, until the test ends.
+        // This thread stays blocked in the kernel, in a splice from the doorbell, until the test
+        // process exits.
         std::thread::spawn(move || {
             let (from, none) = (listener.as_raw_fd(), std::ptr::null_mut());
             // SAFETY: the offsets are null, so splice accesses no memory of this process.

@@ -1,9 +1,10 @@
-//! Eventfds, which threads use to wake one another, and workers use to wake the broker and their
-//! device process.
+//! Eventfds. Threads use them to wake one another, and workers use them to wake the broker and
+//! device processes.
 //!
 //! Any holder of an eventfd can clear O_NONBLOCK for all other holders. So no other process reads
-//! or writes an eventfd that a worker holds. Instead, it watches for edges, which every write
-//! causes, and lets the count grow. To wake a worker, use a [`super::doorbell`].
+//! or writes an eventfd that a worker holds. Instead, the process watches it with edge-triggered
+//! epoll, which reports every write, and never resets the counter. To wake a worker, use a
+//! [`super::doorbell`].
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
@@ -19,7 +20,8 @@ pub fn eventfd() -> io::Result<OwnedFd> {
     Ok(unsafe { OwnedFd::from_raw_fd(fd) })
 }
 
-/// Adds one to the counter. Errors can be ignored, because a full counter is already readable.
+/// Adds one to the counter. Errors can be ignored: if the counter is full, the eventfd is already
+/// readable.
 pub fn notify(fd: &impl AsRawFd) {
     let one = 1u64.to_ne_bytes();
     // SAFETY: `one` is eight readable bytes.

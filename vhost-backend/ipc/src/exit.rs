@@ -1,4 +1,4 @@
-//! Exit codes, errors on stderr, command-line parsing, and logging.
+//! Exit statuses, error messages, command-line parsing, and logging.
 
 use std::ffi::OsString;
 use std::fmt::Display;
@@ -6,14 +6,14 @@ use std::process::ExitCode;
 
 use tracing_subscriber::EnvFilter;
 
-/// Exit code if an argument or configuration file is wrong, or refers to something that doesn't
-/// exist.
+/// Exit status if an argument or a configuration file is invalid, or refers to something that
+/// doesn't exist.
 pub const BAD_INPUT: u8 = 2;
-/// Exit code if the program failed while running.
+/// Exit status if the program failed while it was running.
 pub const FAILED: u8 = 1;
 
-/// Prints `program: error` on one line, even if the error has several lines, and returns the exit
-/// code.
+/// Prints `program: error` to stderr and returns the exit status. The message is always on one
+/// line, even if the error's text isn't.
 pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     let text = error.to_string();
     let text = text.trim().replace('\n', " ");
@@ -21,13 +21,13 @@ pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     ExitCode::from(code)
 }
 
-/// Parses the command line. If that fails, or for `--help` or `--version`, prints the message and
-/// returns the exit code. An error is printed on one line.
+/// Parses this process's command line. If that fails, or if `--help` or `--version` was given,
+/// prints the message and returns the exit status. Errors are printed on one line.
 pub fn parse<T: clap::Parser>(program: &str) -> Result<T, ExitCode> {
     parse_from(program, std::env::args_os())
 }
 
-/// Parses the given command line.
+/// Does the same as [`parse`] for the given command line.
 pub fn parse_from<T: clap::Parser>(
     program: &str,
     args: impl Iterator<Item = OsString>,

@@ -11,11 +11,12 @@ use serde::de::DeserializeOwned;
 use super::apart;
 use super::seqpacket::{receive_bytes, send_bytes};
 
-/// Maximum size of an encoded message, in bytes. An Attach with the maximum number of pieces fits.
+/// Maximum size of an encoded message, in bytes. An Attach message with the maximum number of
+/// pieces fits.
 pub const MAX_HEAD: usize = 1 << 20;
 const PREFIX: usize = 8;
 
-/// Encodes a message and its body as a frame.
+/// Encodes a message and its body as one frame.
 pub fn frame(message: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
     let mut frame = postcard::to_extend(message, vec![0; PREFIX]).map_err(io::Error::other)?;
     let head = frame.len() - PREFIX;
@@ -25,7 +26,7 @@ pub fn frame(message: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
     Ok(frame)
 }
 
-/// Sends a whole frame on a blocking socket.
+/// Sends a message and its body as one frame, on a blocking socket.
 pub fn send(
     socket: &impl AsRawFd,
     message: &impl Serialize,
@@ -40,7 +41,7 @@ pub fn send(
     Ok(())
 }
 
-/// Frames to be written to a non-blocking socket.
+/// Frames that are waiting to be written to a non-blocking socket.
 #[derive(Default)]
 pub struct Outgoing {
     queue: VecDeque<(Vec<u8>, usize, Option<OwnedFd>)>,
@@ -48,13 +49,13 @@ pub struct Outgoing {
 }
 
 impl Outgoing {
-    /// Adds a frame, with at most one descriptor.
+    /// Adds a frame, with a descriptor to send with it, if any.
     pub fn push(&mut self, frame: Vec<u8>, fd: Option<OwnedFd>) {
         self.bytes += frame.len();
         self.queue.push_back((frame, 0, fd));
     }
 
-    /// Returns the number of bytes not yet written.
+    /// Returns the number of bytes that have not been written.
     pub fn bytes(&self) -> usize {
         self.bytes
     }
@@ -64,7 +65,7 @@ impl Outgoing {
         self.queue.is_empty()
     }
 
-    /// Writes as much as the socket accepts.
+    /// Writes as many frames as the socket accepts without blocking.
     pub fn flush(&mut self, socket: &impl AsRawFd) -> io::Result<()> {
         while let Some((frame, sent, fd)) = self.queue.front_mut() {
             let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
@@ -85,7 +86,7 @@ impl Outgoing {
     }
 }
 
-/// Reads frames from a blocking or non-blocking socket.
+/// Reads frames from a socket, which may be blocking or non-blocking.
 pub struct Incoming {
     buffer: Vec<u8>,
     start: usize,
@@ -99,7 +100,7 @@ impl Incoming {
         Self { buffer: Vec::new(), start: 0, max_body, fds: VecDeque::new() }
     }
 
-    /// Reads once. Returns `Ok(false)` if the other end is closed.
+    /// Reads from the socket once. Returns `Ok(false)` if the other end has been closed.
     pub fn read(&mut self, socket: &impl AsRawFd) -> io::Result<bool> {
         if self.start > 0 {
             self.buffer.drain(..self.start);
@@ -123,7 +124,8 @@ impl Incoming {
         Ok(count > 0)
     }
 
-    /// Decodes the next complete frame, and returns its message and body.
+    /// Returns the message and body of the next frame, or `None` if no complete frame has been
+    /// read.
     pub fn take<T: DeserializeOwned>(&mut self) -> io::Result<Option<(T, Vec<u8>)>> {
         let bytes = &self.buffer[self.start..];
         let Some(prefix) = bytes.get(..PREFIX) else { return Ok(None) };
@@ -142,14 +144,15 @@ impl Incoming {
         Ok(Some((message, body)))
     }
 
-    /// Returns the next descriptor that arrived with a message.
+    /// Returns the next received descriptor that hasn't been taken.
     pub fn take_fd(&mut self) -> Option<OwnedFd> {
         self.fds.pop_front()
     }
 }
 
 impl Drop for Incoming {
-    /// Closes unclaimed descriptors on another thread, because closing them may block.
+    /// Closes the descriptors that weren't taken. Closing them may block, so this uses another
+    /// thread.
     fn drop(&mut self) {
         apart::close(self.fds.drain(..));
     }

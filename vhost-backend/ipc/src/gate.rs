@@ -17,19 +17,20 @@ pub const MAX_GPUS: usize = 16;
 /// Value of `until` for a window without an end.
 pub const NO_END: u64 = u64::MAX;
 
-/// Whether a worker may submit work to the GPU.
+/// What a worker may submit to a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
-    /// The worker may not submit work.
+    /// The worker may not submit any work.
     Closed = 0,
-    /// The worker may not submit work yet, but should stay awake and watch for a window.
+    /// The worker may not submit work yet, but should be awake and poll for the next change.
     Prepare = 1,
-    /// The worker may submit work up to a depth. No other VM may submit.
+    /// The worker may submit work up to the depth limit. No other VM may submit work.
     Window = 2,
-    /// The worker may submit work up to a depth. Other VMs may, too.
+    /// The worker may submit work up to the depth limit. Other VMs may submit work, too.
     Shared = 3,
-    /// The worker may submit work without limit or measurement, because no other VM wants the GPU.
+    /// The worker may submit work without a depth limit, and doesn't have to measure it, because no
+    /// other VM wants the GPU.
     Unlimited = 4,
 }
 
@@ -40,7 +41,7 @@ impl Mode {
     }
 }
 
-/// A mode, with the number of the change that set it.
+/// A mode, with the number of the change that set this mode.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Grant {
     /// Number of mode changes so far.
@@ -75,9 +76,9 @@ pub struct WorkerWords {
     /// Time of the last heartbeat (CLOCK_MONOTONIC, in ns). Written about every 20 ms while
     /// `beating` is 1.
     pub beat: AtomicU64,
-    /// Number of kernels launched.
+    /// Number of kernels that the worker has launched.
     pub launches: AtomicU64,
-    /// Number of graphs launched.
+    /// Number of graphs that the worker has launched.
     pub graph_launches: AtomicU64,
     /// Bytes copied from host to device memory.
     pub bytes_h2d: AtomicU64,
@@ -85,15 +86,15 @@ pub struct WorkerWords {
     pub bytes_d2h: AtomicU64,
     /// Bytes copied from device to device memory.
     pub bytes_d2d: AtomicU64,
-    /// Bytes in the command ring when it was last checked.
+    /// Bytes in the command ring when the worker last checked it.
     pub ring_depth: AtomicU64,
-    /// Number of commands read from the ring.
+    /// Number of commands that the worker has read from the ring.
     pub calls: AtomicU64,
-    /// The CUresult returned for every further call, or 0 if there is none. The scheduler writes it
-    /// when it ends the session.
+    /// The CUresult that every further call must return, or 0 if there is none. The scheduler
+    /// writes it when it ends the session.
     pub verdict: AtomicU64,
-    /// 1 while the worker writes heartbeats. 0 once none of its GPUs has been `active` or has had
-    /// `held` calls for a second.
+    /// 1 while the worker writes heartbeats. The worker sets it to 0 after a second in which no
+    /// gate was `active` and no calls were `held`.
     pub beating: AtomicU64,
 }
 
@@ -103,24 +104,24 @@ pub struct WorkerWords {
 pub struct GpuGate {
     /// The current [`Grant`], encoded.
     pub grant: AtomicU64,
-    /// End of the window (CLOCK_MONOTONIC, in ns). No call is submitted after it.
+    /// End of the window (CLOCK_MONOTONIC, in ns). Nothing may be submitted after it.
     pub until: AtomicU64,
-    /// Maximum work in flight per stream, in ns. A single call may exceed this.
+    /// Maximum GPU time of the work in flight per stream, in ns. A single call may exceed this.
     pub depth: AtomicU64,
-    /// Maximum copies between host and device in flight per stream while the gate is closed, in ns.
-    /// 0 allows none.
+    /// Maximum time of the copies between host and device that may be in flight per stream while
+    /// the gate is closed, in ns. 0 allows no copies.
     pub copies: AtomicU64,
     _scheduler: [u64; 4],
-    /// 1 if work may be in flight, not counting the copies that `copying` covers. Set (SeqCst)
-    /// before the worker reads `grant` for a submission, and cleared only when nothing is in
+    /// 1 if work may be in flight, apart from copies for which `copying` is set. The worker sets it
+    /// (SeqCst) before it reads `grant` to submit work, and clears it only when nothing is in
     /// flight.
     pub active: AtomicU64,
-    /// Number of gated calls that the worker is holding back.
+    /// Number of gated calls that the gate is holding back.
     pub held: AtomicU64,
-    /// The last epoch that the worker acted on.
+    /// The epoch of the last grant that the worker acted on.
     pub seen: AtomicU64,
-    /// Number of finished gated calls, excluding the copies that `copying` covers. Counting those
-    /// copies would hide a drain that makes no progress.
+    /// Number of gated calls that have finished, apart from copies for which `copying` is set. If
+    /// those copies were counted, a drain without progress would look as if it made progress.
     pub finished: AtomicU64,
     /// Number of gated calls submitted to the driver.
     pub queued: AtomicU64,
@@ -131,12 +132,12 @@ pub struct GpuGate {
     /// Time at which the oldest unfinished call reached the head of its stream (CLOCK_MONOTONIC, in
     /// ns), or 0 if there is none. Not maintained while the gate is `Unlimited`.
     pub oldest: AtomicU64,
-    /// 1 if the gate is closed and some stream has only copies in flight.
+    /// 1 if the gate is closed and copies are the only work in flight on some stream.
     pub copying: AtomicU64,
-    /// Total time with `copying` set and `active` clear, in ns.
+    /// Total time during which `copying` was 1 and `active` was 0, in ns.
     pub copied_ns: AtomicU64,
-    /// Total time between a submission to an idle GPU and the next poll, in ns. The GPU works for
-    /// most of that time, but it isn't included in `busy_ns`.
+    /// Total time from each submission to an idle GPU until the worker's next check, in ns. The GPU
+    /// works during most of that time, which isn't included in `busy_ns`.
     pub begun_ns: AtomicU64,
 }
 
@@ -206,14 +207,14 @@ impl GateMap {
         Self::mmap(libc::MAP_SHARED, fd)
     }
 
-    /// Maps a private page with every gate open and unlimited.
+    /// Maps a page that isn't shared with any other process, with every gate open and unlimited.
     pub fn private() -> io::Result<Self> {
         let page = Self::mmap(libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1)?;
         page.open_all();
         Ok(page)
     }
 
-    /// Opens every gate without limit, for a worker that isn't scheduled.
+    /// Opens every gate without limits, for a worker that isn't subject to the scheduler.
     pub fn open_all(&self) {
         for gpu in &self.gpus {
             gpu.open(Grant { epoch: 1, mode: Mode::Unlimited }, NO_END, 0);
@@ -251,14 +252,14 @@ impl Drop for GateMap {
 }
 
 impl GpuGate {
-    /// Changes the mode after writing the values that go with it. Only the scheduler calls this.
+    /// Writes `until` and `depth`, and then the grant. Only the scheduler calls this.
     pub fn open(&self, grant: Grant, until: u64, depth: u64) {
         self.until.store(until, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
         self.grant.store(grant.word(), Ordering::SeqCst);
     }
 
-    /// Returns true if the worker has work on this GPU, or wants to submit some.
+    /// Returns true if the worker has work in flight on this GPU, or is holding back calls for it.
     pub fn is_in_use(&self) -> bool {
         [&self.active, &self.held, &self.copying]
             .iter()
@@ -276,7 +277,7 @@ pub fn bump(counter: &AtomicU64, more: u64) {
     counter.store(counter.load(Ordering::Relaxed).wrapping_add(more), Ordering::Relaxed);
 }
 
-/// Returns the time of the clock used in the page: CLOCK_MONOTONIC, in ns.
+/// Returns the current time of the clock that the page uses: CLOCK_MONOTONIC, in ns.
 pub fn now() -> u64 {
     let mut time = libc::timespec { tv_sec: 0, tv_nsec: 0 };
     // SAFETY: `time` is writable, and this clock always exists.

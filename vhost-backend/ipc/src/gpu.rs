@@ -1,25 +1,25 @@
-//! Facts about the host's GPUs. A probe process reports them, because the broker doesn't load the
-//! driver library.
+//! Facts about the host's GPUs. The broker doesn't load the driver library itself, so a separate
+//! process loads it, collects these facts, and prints them. This is called probing.
 
 use std::path::{Path, PathBuf};
 
 use serde::{Deserialize, Serialize};
 
-/// A working driver library and the GPUs that it found.
+/// A driver library that works, and the GPUs that it found.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Probed {
-    /// Path of the library, as resolved by the dynamic loader.
+    /// Path from which the dynamic loader loaded the library.
     pub library: PathBuf,
-    /// Result of `cuDriverGetVersion`: 13000 is CUDA 13.0.
+    /// Result of `cuDriverGetVersion`. For example, 13000 is CUDA 13.0.
     pub cuda_version: u32,
-    /// Driver version, such as "580.95.05".
+    /// Version of the driver, such as "580.95.05".
     pub driver: String,
-    /// The GPUs, in the library's order.
+    /// The GPUs, in the order of the library's device ordinals.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
 }
 
-/// Facts about a GPU that don't change.
+/// Facts about a GPU that never change.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct GpuFacts {
     /// Result of `cuDeviceGetName`.
@@ -44,12 +44,12 @@ pub struct GpuFacts {
     pub ecc: bool,
     /// PCI device ID in the upper 16 bits, and vendor ID in the lower 16 bits. 0 if unknown.
     pub pci_device: u32,
-    /// PCI subsystem device and vendor IDs, in the same format.
+    /// PCI subsystem device and vendor IDs, in the same format as `pci_device`.
     pub pci_subsystem: u32,
 }
 
 impl GpuFacts {
-    /// Formats the UUID as NVIDIA's tools do.
+    /// Returns the UUID in the format that NVIDIA's tools use.
     pub fn uuid_text(&self) -> String {
         let hex: String = self.uuid.iter().map(|byte| format!("{byte:02x}")).collect();
         let parts = [&hex[..8], &hex[8..12], &hex[12..16], &hex[16..20], &hex[20..]];
@@ -57,8 +57,8 @@ impl GpuFacts {
     }
 }
 
-/// Returns the driver version from the file name of NVIDIA's library. For any other library,
-/// returns this crate's version.
+/// Returns the driver version, which is part of the file name of NVIDIA's library. For any other
+/// library, returns the version of this crate.
 pub fn driver_version(library: &Path) -> String {
     let real = std::fs::canonicalize(library).unwrap_or_else(|_| library.to_owned());
     let name = real.file_name().unwrap_or_default().to_string_lossy().into_owned();

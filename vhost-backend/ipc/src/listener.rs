@@ -1,4 +1,4 @@
-//! Listening Unix sockets. Binding replaces a stale socket file, but not one that is in use.
+//! Listening Unix sockets. Binding replaces a stale socket file, but not a socket that is in use.
 //! Dropping the listener removes the file.
 
 use std::io::ErrorKind;
@@ -12,13 +12,14 @@ use std::path::{Path, PathBuf};
 pub struct Listener {
     listener: UnixListener,
     path: PathBuf,
-    /// Device and inode of the socket file, to detect that another program has replaced it.
+    /// Device and inode numbers of the socket file. The file is removed only if they are unchanged,
+    /// because another program may have replaced it.
     file: (u64, u64),
 }
 
 impl Listener {
-    /// Binds `path`, and sets the socket's permissions and, if given, its group. Errors don't
-    /// include the path.
+    /// Binds `path`, and sets the permissions and, if given, the group of the socket file. Error
+    /// messages don't contain the path.
     pub fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<Self, String> {
         match std::fs::symlink_metadata(path) {
             Ok(meta) if meta.file_type().is_socket() => match UnixStream::connect(path) {
@@ -52,7 +53,7 @@ impl Listener {
         Ok(socket)
     }
 
-    /// Duplicates the socket's descriptor for accepting connections.
+    /// Duplicates the socket's descriptor, for accepting connections elsewhere.
     pub fn try_clone(&self) -> std::io::Result<UnixListener> {
         self.listener.try_clone()
     }

@@ -16,29 +16,29 @@ pub enum ToBroker {
         /// The reason, for the log.
         reason: String,
     },
-    /// The worker accepted the assignment and has set up its identity, limits and session.
+    /// The worker has accepted its assignment, and has set up its user, its limits and the session.
     Began,
     /// Requests device memory.
     Reserve {
-        /// The worker's ordinal for the GPU.
+        /// The worker's device ordinal for the GPU.
         device: u32,
         /// Number of bytes.
         bytes: u64,
         /// The kind of charge.
         kind: Charge,
     },
-    /// Returns device memory.
+    /// Releases device memory.
     Release {
-        /// The worker's ordinal for the GPU.
+        /// The worker's device ordinal for the GPU.
         device: u32,
         /// Number of bytes.
         bytes: u64,
-        /// The kind with which it was reserved.
+        /// The kind of charge for which the memory was reserved.
         kind: Charge,
     },
-    /// Asks for the usage of a GPU's memory.
+    /// Asks how much of a GPU's memory is in use.
     Query {
-        /// The worker's ordinal for the GPU.
+        /// The worker's device ordinal for the GPU.
         device: u32,
     },
 }
@@ -67,7 +67,7 @@ pub enum ToWorker {
 /// The session that a worker serves, with its settings.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub struct Assignment {
-    /// VM and session, for logs.
+    /// Names of the VM and the session, for logs.
     pub label: String,
     /// ID of the guest process, for logs.
     pub pid: u32,
@@ -75,15 +75,16 @@ pub struct Assignment {
     pub uid: Option<u32>,
     /// The group ID that the worker must switch to, if any.
     pub gid: Option<u32>,
-    /// The session's environment variables, limited to those that the host allows.
+    /// The environment variables that the guest process passed, limited to those that the host
+    /// allows.
     pub env: Vec<(String, String)>,
-    /// Microseconds that the worker polls an empty ring before it sleeps.
+    /// Microseconds for which the worker polls an empty ring before it sleeps.
     pub spin_us: u32,
-    /// Bytes to charge per context, by the worker's device ordinal. Contexts on devices past the
-    /// end of this list aren't charged.
+    /// Bytes to charge for each new context, by the worker's device ordinal. Contexts on devices
+    /// beyond the end of this list aren't charged.
     pub context_bytes: Vec<u64>,
-    /// Whether the primary context on the first device, which a warm worker already has, was
-    /// charged. If it would have exceeded the quota, it wasn't charged, and the worker destroys it.
+    /// Whether the context on the first device, which a warm worker already has, was charged. If
+    /// the quota had no room for it, it wasn't charged, and the worker must destroy it.
     pub context_charged: bool,
 }
 
@@ -101,12 +102,13 @@ pub enum DeviceToBroker {
         /// The guest process's environment variables.
         env: Vec<(String, String)>,
     },
-    /// Ends a worker or cancels its start.
+    /// Ends a session: kills its worker, or cancels the start of one.
     End {
         /// The request that started the worker.
         request: u64,
     },
-    /// Asks for the VM's GPUs and their usage. Only one such request may be outstanding.
+    /// Asks for facts about the VM's GPUs and their usage. Only one such request may be
+    /// outstanding.
     Query {
         /// Identifies this request in the reply.
         request: u64,
@@ -116,7 +118,8 @@ pub enum DeviceToBroker {
 /// Messages from the broker to a device process.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum BrokerToDevice {
-    /// The first message. Carries the listening socket as its descriptor.
+    /// The first message to a device process. Carries the listening vhost-user socket as its
+    /// descriptor.
     Setup(DeviceSetup),
     /// The worker has started. Carries three descriptors: the stream to the worker, the ringing end
     /// of the doorbell, and the wake. The worker holds the wake too, so the device process watches
@@ -134,9 +137,9 @@ pub enum BrokerToDevice {
         /// The reason.
         how: Ending,
     },
-    /// sessions.max has changed.
+    /// The VM's limit on sessions has changed.
     SessionsMax {
-        /// The new limit.
+        /// The new value of sessions.max.
         max: u32,
     },
     /// Reply to Query.
@@ -148,34 +151,36 @@ pub enum BrokerToDevice {
     },
 }
 
-/// Maximum number of GPUs in a guest's facts.
+/// Maximum number of GPUs that a guest is told about.
 pub const MAX_FACTS_GPUS: usize = 16;
-/// Maximum number of processes in a guest's facts. Those that use the most memory are included.
+/// Maximum number of processes that a guest is told about. If there are more, those that use the
+/// most memory are included.
 pub const MAX_FACTS_PROCESSES: usize = 256;
 
 /// Facts about the VM's GPUs that a guest can query without a session.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmFacts {
-    /// The result of `cuDriverGetVersion`.
+    /// The result of `cuDriverGetVersion` on the host.
     pub cuda_version: u32,
-    /// Driver version.
+    /// Version of the host's driver.
     pub driver: String,
-    /// The GPUs, by device ordinal in the sessions. At most [`MAX_FACTS_GPUS`].
+    /// The VM's GPUs, in the order of the sessions' device ordinals. At most [`MAX_FACTS_GPUS`].
     pub gpus: Vec<VmGpu>,
-    /// The memory that each session holds on each GPU. At most [`MAX_FACTS_PROCESSES`] entries.
+    /// The memory that each session uses on each GPU. At most [`MAX_FACTS_PROCESSES`] entries.
     pub processes: Vec<VmProcess>,
 }
 
-/// One of a VM's GPUs.
+/// A GPU, as the VM sees it.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct VmGpu {
-    /// Facts about the GPU that don't change.
+    /// Facts about the GPU that never change.
     pub facts: GpuFacts,
     /// The VM's memory limit, in bytes.
     pub total: u64,
     /// Memory that the VM uses, in bytes.
     pub used: u64,
-    /// The VM's share of GPU time over the last second, in units of 0.01%, if known.
+    /// Fraction of the GPU's time that the VM has used in the last second, in units of 0.01%.
+    /// `None` if unknown.
     pub utilization: Option<u32>,
 }
 
@@ -186,20 +191,20 @@ pub struct VmProcess {
     pub pid: u32,
     /// The guest's session ID.
     pub session: u32,
-    /// The GPU's index among the VM's GPUs.
+    /// Index of the GPU in the VM's list of GPUs.
     pub gpu: u32,
-    /// Memory that the session holds, in bytes.
+    /// Memory that the session uses on the GPU, in bytes.
     pub bytes: u64,
 }
 
-/// The reason why a session has no worker.
+/// The reason why a session has no worker, or no longer has one.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Ending {
-    /// sessions.max was reached.
+    /// The VM is at its sessions.max.
     Limit,
-    /// The worker couldn't serve the session, for this reason.
+    /// No worker could serve the session. Contains the reason, for logs.
     NoWorker(String),
-    /// The worker exited, for this reason, which is for logs.
+    /// The session's worker exited. Contains the reason, for logs.
     Died(String),
 }
 
@@ -208,24 +213,24 @@ pub enum Ending {
 pub struct DeviceSetup {
     /// The VM's name, for logs.
     pub name: String,
-    /// User ID to switch to.
+    /// User ID to switch to. `None` to keep the current one.
     pub uid: Option<u32>,
-    /// Group ID to switch to.
+    /// Group ID to switch to. `None` to keep the current one.
     pub gid: Option<u32>,
-    /// Limits that the config space announces, and internal limits of the device process.
+    /// Limits for the VM's device.
     pub limits: Limits,
 }
 
 /// Limits for one VM's device.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Limits {
-    /// Maximum number of sessions at once.
+    /// Maximum number of sessions that exist at once.
     pub max_sessions: u32,
-    /// Maximum number of regions per session.
+    /// Maximum number of guest memory regions per session.
     pub max_regions: u32,
-    /// Maximum number of segments per region.
+    /// Maximum number of segments per memory region.
     pub max_segments: u32,
-    /// Maximum total size of a session's regions, in bytes.
+    /// Maximum total size of a session's memory regions, in bytes.
     pub pinned_max: u64,
     /// Maximum size of one command on the command queue, in bytes.
     pub max_plain: u32,
@@ -237,17 +242,17 @@ pub struct Limits {
 /// descriptor.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceToWorker {
-    /// Provides a file that contains guest memory.
+    /// Passes on a file that contains guest memory, as the message's descriptor.
     Memory {
-        /// Identifies the file in later messages.
+        /// Number by which later messages refer to the file.
         slot: u32,
     },
-    /// Says that no later segment will use a file.
+    /// Announces that no later message will refer to a file, so the worker can close it.
     Forget {
-        /// The file's slot.
+        /// The file's number, as given in `Memory`.
         slot: u32,
     },
-    /// Maps a region.
+    /// Maps a region of guest memory.
     Attach {
         /// Identifies this request in the reply.
         request: u64,
@@ -259,17 +264,18 @@ pub enum DeviceToWorker {
         vaddr: u64,
         /// Size of the ring, in bytes, if `kind` is RING.
         ring_bytes: u32,
-        /// Slot, offset and length of each piece of the region.
+        /// The region's pieces, in order. Each is given by the file's slot, and the offset and
+        /// length in that file, in bytes.
         pieces: Vec<(u32, u64, u64)>,
     },
-    /// Unmaps a region.
+    /// Unmaps a region of guest memory.
     Detach {
         /// Identifies this request in the reply.
         request: u64,
         /// The region's ID.
         region: u32,
     },
-    /// Passes on a command from the command queue. The frame body contains the command.
+    /// Passes on a command from the command queue, which is in the frame's body.
     Submit {
         /// Identifies this request in the reply.
         request: u64,
@@ -288,7 +294,7 @@ pub enum WorkerToDevice {
         /// Status code from the uAPI.
         status: u32,
     },
-    /// Reply to Submit. The frame body contains the command's reply.
+    /// Reply to Submit. The command's reply is in the frame's body.
     Answer {
         /// The request that this replies to.
         request: u64,

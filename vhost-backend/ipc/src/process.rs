@@ -1,24 +1,23 @@
-//! Settings that each process applies to itself: lifetime, signals, limits, user.
+//! Settings that each host process applies to itself: lifetime, signals, limits, user.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
 /// Makes the kernel kill this process when the thread that started it exits. Changing the user
-/// clears this setting, so call this function again afterwards.
+/// clears this setting, so call this function again after doing that.
 pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
     // SAFETY: this prctl takes only integers.
     if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
         return Err(io::Error::last_os_error());
     }
-    // The setting has no effect if the parent exited before the call above.
-    // SAFETY: getppid takes no arguments.
+    // If the parent exited before the call above, the setting has no effect.
     if unsafe { libc::getppid() } != parent {
         return Err(io::Error::other("the parent process has already exited"));
     }
     Ok(())
 }
 
-/// Unblocks all signals. The broker blocks some, and its children inherit the signal mask.
+/// Unblocks all signals. The broker blocks some signals, and its children inherit its signal mask.
 pub fn unblock_signals() {
     // SAFETY: sigemptyset initializes `set` before sigprocmask reads it.
     unsafe {
@@ -47,9 +46,8 @@ pub fn parent() -> libc::pid_t {
 }
 
 /// Switches permanently to a user and group without supplementary groups, sets no_new_privs, and
-/// makes this process non-dumpable, so that only root can inspect it. The IDs are verified
-/// afterwards, because the kernel accepts -1 but leaves the ID unchanged, which would still be
-/// root's.
+/// makes this process non-dumpable, so that only root can inspect it. Verifies the IDs afterwards:
+/// the kernel takes -1 as a request to leave the ID unchanged, so this process would still be root.
 pub fn become_user(uid: Option<u32>, gid: Option<u32>) -> io::Result<()> {
     let check = |what: &str, result: libc::c_int| {
         if result < 0 {
@@ -95,7 +93,8 @@ fn ids_now(get_ids: impl Fn(&mut u32, &mut u32, &mut u32) -> libc::c_int) -> io:
     Ok([real, now, saved])
 }
 
-/// Takes ownership of a descriptor that this process inherited. Call it once per descriptor.
+/// Takes ownership of a descriptor that this process has inherited, and sets close-on-exec. Must be
+/// called only once per descriptor.
 pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
     // SAFETY: F_SETFD takes an integer, and fails if the descriptor isn't open.
     if unsafe { libc::fcntl(fd, libc::F_SETFD, libc::FD_CLOEXEC) } < 0 {
@@ -126,12 +125,14 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
 mod tests {
     use super::*;
 
-    /// The calls don't change the test process, because the kernel takes -1 as "leave unchanged".
+    /// These calls don't affect the test process, because the kernel leaves the ID unchanged if it
+    /// is -1.
     #[test]
     fn staying_root_is_an_error() {
         let error = become_user(Some(u32::MAX), None).unwrap_err().to_string();
         assert!(error.contains("setresuid(4294967295)"), "{error}");
-        // Without root, dropping the supplementary groups fails first.
+        // If the test doesn't run as root, the call fails because it can't drop the supplementary
+        // groups.
         assert!(become_user(None, Some(u32::MAX)).is_err());
     }
 }

@@ -8,10 +8,10 @@ use serde::de::DeserializeOwned;
 
 use super::apart;
 
-/// Maximum size of a message, in bytes. A session's environment fits.
+/// Maximum size of a message, in bytes. A session's environment variables fit.
 pub const MAX_MESSAGE: usize = 16 * 1024;
-/// The kernel's limit on descriptors in one message (SCM_MAX_FD). Receivers have room for all of
-/// them, because the kernel would close any excess descriptors in the receiving thread, which may
+/// The kernel's limit on descriptors per message (SCM_MAX_FD). Receivers always have room for that
+/// many. Otherwise, the kernel would close excess descriptors on the receiving thread, which may
 /// block.
 pub const MAX_FDS: usize = 253;
 
@@ -37,11 +37,11 @@ fn socketpair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
     Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
 }
 
-/// New in Linux 6.16. The libc crate doesn't define it yet.
+/// A socket option that is new in Linux 6.16. The libc crate doesn't define it yet.
 const SO_PASSRIGHTS: libc::c_int = 83;
 
-/// Makes the kernel refuse descriptors sent to this socket. Older kernels deliver them, and
-/// `receive_plain` closes them.
+/// Makes the kernel refuse descriptors that are sent to this socket. Older kernels don't support
+/// this and deliver the descriptors. `receive_plain` then closes them.
 pub fn refuse_descriptors(socket: &impl AsRawFd) -> io::Result<()> {
     let no: libc::c_int = 0;
     let length = size_of_val(&no) as libc::socklen_t;
@@ -66,7 +66,7 @@ pub fn send(socket: &impl AsRawFd, message: &impl Serialize, fds: &[RawFd]) -> i
     send_bytes(socket, bytes, fds).map(|_| ())
 }
 
-/// Receives one message and its descriptors. Returns `None` if the other end is closed.
+/// Receives one message and its descriptors. Returns `None` if the other end has been closed.
 pub fn receive<T: DeserializeOwned>(
     socket: &impl AsRawFd,
 ) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
@@ -80,8 +80,8 @@ pub fn receive<T: DeserializeOwned>(
     Ok(Some((message, fds)))
 }
 
-/// Receives one message from a peer that must not send descriptors. If it does, they are closed on
-/// another thread, and the call fails.
+/// Receives one message from a peer that must not send descriptors. If it sends any, they are
+/// closed on another thread, and the call fails.
 pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<Option<T>> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let (len, fds) = receive_bytes(socket, &mut buffer)?;
@@ -146,8 +146,8 @@ pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> 
     }
 }
 
-/// Calls recvmsg once. Received descriptors have close-on-exec set. A truncated message is an
-/// error.
+/// Calls recvmsg once. The received descriptors have close-on-exec set. If the message was
+/// truncated, the call fails.
 pub(super) fn receive_bytes(
     socket: &impl AsRawFd,
     buffer: &mut [u8],

@@ -1,28 +1,29 @@
-//! Kinds of device memory charges.
+//! The kinds of charges for device memory.
 
 use serde::{Deserialize, Serialize};
 
-/// The kind of a device memory charge.
+/// The purpose for which device memory is charged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Charge {
-    /// A context's own memory.
+    /// The memory that the driver uses for a context.
     Context,
-    /// The program's allocations, rounded up to the driver's granularity.
+    /// The program's own allocations, rounded up to the driver's granularity.
     Memory,
-    /// Code and global variables of modules.
+    /// Code and global variables in loaded modules.
     Module,
-    /// The heap for malloc in kernels.
+    /// The heap from which kernels allocate with malloc.
     Heap,
-    /// Stacks and local memory for kernels, beyond the amount included in each new context.
+    /// Stacks and local memory for kernels, if they exceed the amount that each new context
+    /// includes.
     Local,
-    /// Streams.
+    /// The memory that the driver uses for streams.
     Stream,
-    /// Instantiated graphs.
+    /// The memory that the driver uses for instantiated graphs.
     Graph,
 }
 
 impl Charge {
-    /// All kinds, in numeric order.
+    /// All kinds of charges, in numeric order.
     pub const ALL: [Self; 7] = [
         Self::Context,
         Self::Memory,
@@ -33,7 +34,7 @@ impl Charge {
         Self::Graph,
     ];
 
-    /// Returns the name used in logs and statistics.
+    /// Returns the name of this kind in logs and statistics.
     pub fn name(self) -> &'static str {
         match self {
             Self::Context => "context",

@@ -1,4 +1,4 @@
-//! The ledger, which tracks device memory per VM and GPU for the broker. It doesn't use a clock or
+//! The ledger, in which the broker tracks device memory per VM and GPU. It doesn't use a clock or
 //! do any I/O.
 //!
 //! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped.
@@ -24,15 +24,15 @@ pub struct VmId(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuId(pub u32);
 
-/// Bytes per kind of charge.
+/// Bytes per kind of charge, in numeric order of the kinds.
 pub type Kinds = [u64; Charge::ALL.len()];
 
 /// A VM's memory limits on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Quota {
-    /// memory.max: limit for all sessions together, in bytes.
+    /// memory.max: the limit for all of the VM's sessions together, in bytes.
     pub max: u64,
-    /// memory.session_max: limit for one session, in bytes. `None` if only `max` applies.
+    /// memory.session_max: the limit for a single session, in bytes. `None` if only `max` applies.
     pub session_max: Option<u64>,
 }
 
@@ -41,9 +41,9 @@ pub struct Quota {
 pub struct Account {
     /// The VM's limits.
     pub quota: Quota,
-    /// Reserved bytes. This exceeds `quota.max` only if the quota was lowered afterwards.
+    /// Bytes in use by all sessions. This exceeds `quota.max` only if the quota was lowered later.
     pub used: u64,
-    /// Highest value of `used`.
+    /// The highest value that `used` has had.
     pub peak: u64,
     /// Number of requests refused because they exceeded a limit.
     pub rejected: u64,
@@ -51,16 +51,17 @@ pub struct Account {
     pub kinds: Kinds,
 }
 
-/// A GPU's memory as a session sees it.
+/// A GPU's memory, as a session's guest process sees it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Usage {
-    /// Bytes out of `max` that the session can't allocate.
+    /// Bytes out of `max` that aren't available to the session.
     pub used: u64,
     /// The lower of memory.max and memory.session_max, in bytes.
     pub max: u64,
 }
 
-/// The reason for a refused request, which changes nothing except the number of refusals.
+/// The reason for refusing a request. A refused request changes nothing except the count of
+/// refusals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum LedgerError {
     /// The request exceeds memory.max.
@@ -83,34 +84,34 @@ pub enum LedgerError {
         /// The limit.
         max: u64,
     },
-    /// A worker released more than it holds.
+    /// A worker tried to release more memory than it holds.
     #[error("worker {worker} tried to release {bytes} bytes of kind {}, but holds {held}", kind.name())]
     NotHeld {
         /// The worker.
         worker: WorkerId,
-        /// Kind of charge in the request.
+        /// Kind of charge that the worker tried to release.
         kind: Charge,
-        /// Bytes in the request.
+        /// Bytes that the worker tried to release.
         bytes: u64,
         /// Bytes of this kind that the worker holds.
         held: u64,
     },
-    /// A worker used a device ordinal that it doesn't have.
+    /// A worker used the ordinal of a device that it doesn't have.
     #[error("worker {worker} has no device {device}")]
     NoDevice {
         /// The worker.
         worker: WorkerId,
-        /// The device ordinal.
+        /// The ordinal that the worker used.
         device: u32,
     },
-    /// The worker has no account.
+    /// This worker has no accounts in the ledger.
     #[error("worker {0} has no account")]
     NoWorker(WorkerId),
 }
 
 impl LedgerError {
-    /// Returns true if a limit was reached, which is normal. All other errors are protocol
-    /// violations.
+    /// Returns true if the request would exceed a limit, which is normal. All other errors are
+    /// protocol violations.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::NoRoom { .. } | Self::NoRoomInSession { .. })
     }
@@ -138,8 +139,8 @@ struct Held {
 }
 
 impl Ledger {
-    /// Opens a VM's account on a GPU, or changes its limits. While usage exceeds a limit, no more
-    /// memory can be reserved.
+    /// Opens a VM's account on a GPU, or changes the limits of an existing one. While usage exceeds
+    /// a limit, no more memory can be reserved.
     pub fn set(&mut self, vm: VmId, gpu: GpuId, quota: Quota) {
         let empty = Account { quota, used: 0, peak: 0, rejected: 0, kinds: Kinds::default() };
         self.accounts.entry((vm, gpu)).or_insert(empty).quota = quota;
@@ -183,7 +184,8 @@ impl Ledger {
         Ok((account, held))
     }
 
-    /// Reserves `bytes` for a worker. If they don't all fit, reserves nothing.
+    /// Reserves `bytes` of a device's memory for a worker. If they don't all fit, reserves none of
+    /// them.
     pub fn reserve(
         &mut self,
         worker: WorkerId,
@@ -197,8 +199,8 @@ impl Ledger {
             account.rejected += 1;
             return Err(LedgerError::NoRoom { bytes, used: account.used, max });
         };
-        // A worker never holds more than its VM uses. Since the sum above didn't overflow, this one
-        // and those below can't, either.
+        // A worker never holds more than its VM uses. The sum for the VM above didn't overflow, so
+        // this sum and those below can't overflow either.
         let own = held.used + bytes;
         if let Some(max) = session_max
             && own > max
@@ -214,7 +216,7 @@ impl Ledger {
         Ok(())
     }
 
-    /// Releases `bytes` of a worker's memory.
+    /// Releases `bytes` of the memory that a worker holds on a device.
     pub fn release(
         &mut self,
         worker: WorkerId,
@@ -234,8 +236,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Closes a reaped worker's accounts and releases everything that the worker held. Returns the
-    /// number of released bytes.
+    /// Closes a reaped worker's accounts and releases all memory that it held. Returns the number
+    /// of released bytes.
     pub fn close(&mut self, worker: WorkerId) -> u64 {
         let Some(Worker { vm, devices }) = self.workers.remove(&worker) else { return 0 };
         let mut bytes = 0u64;
@@ -250,7 +252,7 @@ impl Ledger {
         bytes
     }
 
-    /// Returns a GPU's memory as the worker's guest process sees it.
+    /// Returns the memory of a worker's device, as its guest process sees it.
     pub fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
         let (account, held) = self.held(worker, device)?;
         let of_session = account.quota.session_max.unwrap_or(u64::MAX);

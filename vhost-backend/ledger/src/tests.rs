@@ -1,4 +1,4 @@
-//! Tests for the limits, and a property test that compares the ledger with a model.
+//! Tests for the limits, and a property test that compares the ledger with a simple model.
 
 use proptest::prelude::*;
 
@@ -39,7 +39,7 @@ fn a_session_has_its_own_limit() {
     assert_eq!(ledger.reserve(1, 0, 60, Charge::Memory), Ok(()));
     let refused = ledger.reserve(1, 0, 1, Charge::Memory);
     assert_eq!(refused, Err(LedgerError::NoRoomInSession { bytes: 1, used: 60, max: 60 }));
-    // The other session can't use all of its own limit, only what remains of the VM's limit.
+    // The other session's own limit is higher, but it can use only what is left of the VM's limit.
     assert_eq!(ledger.usage_of(2, 0), Ok(Usage { used: 20, max: 60 }));
     assert_eq!(ledger.usage_of(1, 0), Ok(Usage { used: 60, max: 60 }));
 }
@@ -63,7 +63,7 @@ fn each_gpu_has_its_own_account() {
     let (first, second) = (GpuId(0), GpuId(5));
     ledger.set(VM, first, Quota { max: 10, session_max: None });
     ledger.set(VM, second, Quota { max: 20, session_max: None });
-    // Device ordinals follow the worker's order, not the host's.
+    // A device ordinal is an index into the worker's list of GPUs, not the host's.
     ledger.open(1, VM, &[second, first]);
     assert_eq!(ledger.reserve(1, 0, 20, Charge::Memory), Ok(()));
     assert_eq!(ledger.reserve(1, 1, 10, Charge::Memory), Ok(()));
@@ -134,10 +134,11 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
-/// Bytes per GPU and kind.
+/// Bytes per GPU and kind of charge.
 type Parts = HashMap<(u32, usize), u128>;
 
-/// A model that can't overflow: each worker's bytes, summed in u128.
+/// A model of the ledger that can't overflow. It stores each worker's bytes, and adds them up as
+/// u128.
 #[derive(Default)]
 struct Model {
     held: HashMap<u64, (usize, Parts)>,
@@ -156,8 +157,8 @@ impl Model {
 }
 
 proptest! {
-    /// Accounts are exact, no limit is exceeded, the peak is the highest usage, and every refusal
-    /// is counted.
+    /// After any sequence of operations, all accounts match the model, no limit is exceeded, the
+    /// peak is the highest usage so far, and every refusal is counted.
     #[test]
     fn the_account_is_exact(steps in prop::collection::vec(step(), 0..200)) {
         let mut quotas = [[Quota { max: 1000, session_max: None }; GPUS as usize]; VMS];

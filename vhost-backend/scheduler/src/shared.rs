@@ -1,9 +1,10 @@
-//! Shared mode: VMs that leave gaps run together, and the driver time-slices between them.
+//! Shared mode: VMs that leave parts of their windows unused run together, and the driver
+//! time-slices between them.
 //!
-//! In separate windows, the gaps between a VM's kernels are lost. When VMs run together, one VM
-//! fills another's gaps. They share as long as none of them could fill the GPU alone, and each gets
-//! its promised share or its demand, whichever is less. Demand can be measured only in windows, so
-//! the VMs get windows now and then.
+//! In separate windows, GPU time between a VM's kernels is lost. When VMs run together, each VM's
+//! kernels fill the gaps that the others leave. VMs share as long as none of them could fill the
+//! GPU alone, and each gets its promised share or its demand, whichever is less. Demand can be
+//! measured only in windows, so the VMs return to windows from time to time.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
@@ -11,7 +12,7 @@ use super::load::even;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
 impl Scheduler {
-    /// Enters, continues or leaves shared mode.
+    /// Decides whether a GPU enters, stays in, or leaves shared mode, and carries that out.
     pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         if !state.shared {
@@ -59,8 +60,8 @@ impl Scheduler {
         }
     }
 
-    /// Returns the VM's demand if the VM may share: its demand is known and leaves gaps, and it has
-    /// one GPU.
+    /// Returns the VM's demand if the VM can share: its demand is known, it leaves enough of its
+    /// windows unused, and it has only one GPU.
     fn gaps(&self, vm: VmKey, gpu: GpuKey) -> Option<f64> {
         if self.vms.get(&vm)?.members.len() > 1 {
             return None;
@@ -70,8 +71,8 @@ impl Scheduler {
         (demand <= 1.0 - self.settings.share_gap).then_some(demand)
     }
 
-    /// Returns true if all VMs with work may run together, and each would get the time that it
-    /// should.
+    /// Returns true if all VMs with work on the GPU can run together, and each would get the time
+    /// that it should.
     fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
         let awake = |vm: &VmKey| {
@@ -79,8 +80,8 @@ impl Scheduler {
                 .is_some_and(|m| m.last.active || m.awake(self.settings.recent, now))
         };
         let vms: Vec<_> = state.recent.iter().copied().filter(awake).collect();
-        // Drains must end first (see below), and there must be at least one waiting VM and at least
-        // two VMs in total.
+        // Sharing needs at least one waiting VM, and at least two VMs in total. Drains must have
+        // finished, which is checked below.
         let wait = self.waiting(gpu, now).count();
         if wait == 0 || wait + state.running.len() < 2 || state.reserved.is_some() {
             return false;
@@ -99,7 +100,7 @@ impl Scheduler {
         })
     }
 
-    /// Returns the fraction of the GPU that a VM was promised among `vms`.
+    /// Returns the fraction of the GPU's time that the VM was promised if only `vms` compete.
     fn promise(&self, vm: VmKey, gpu: GpuKey, vms: &[VmKey]) -> f64 {
         let weight = |vm: &VmKey| self.member(*vm, gpu).map_or(0, |member| member.share.weight);
         let all: u32 = vms.iter().map(weight).sum();
@@ -108,20 +109,20 @@ impl Scheduler {
         by_weight.max(f64::from(min) / f64::from(WHOLE))
     }
 
-    /// Returns true if demand must be measured in windows: because a measurement is due, a latency
-    /// VM is awake, or a waiting VM can't share or has unknown demand.
+    /// Returns true if sharing must be interrupted to measure demand in windows: a measurement is
+    /// due, a latency VM is awake, or a waiting VM can't share or has unknown demand.
     fn must_measure(&self, gpu: GpuKey, now: Nanos) -> bool {
         self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.measure_at)
             || self.latency_awake(gpu, VmKey(u64::MAX), now)
             || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
     }
 
-    /// Returns true if sharing has failed, so that the VMs must go back to windows.
+    /// Returns true if sharing doesn't work well, so that the VMs must go back to windows.
     fn must_separate(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
         let settings = &self.settings;
         let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
-        // The VMs get slices in turn. With more VMs, it takes longer until each has had some, and
-        // even a VM with gaps has held-back work while it waits for its slice.
+        // The VMs get time slices in turn. With more VMs, each waits longer for its slice. Work
+        // that is held back during that wait doesn't mean that the VM could fill the GPU.
         let count = sharers.len().max(1) as f64;
         let known = settings.share_round * sharers.len() as Nanos / 2;
         let most = 1.0 - settings.part_free * 2.0 / count;
@@ -130,12 +131,12 @@ impl Scheduler {
         }
         let used: f64 = members().filter_map(|(_, m)| m.load.got(known)).sum();
         if used < settings.share_least {
-            // The GPU has time left, so sharing slows down none of the VMs.
+            // The GPU is idle part of the time, so sharing slows down none of the VMs.
             return false;
         }
-        // A VM that was promised more than an even slice shares only if its demand is lower. In
-        // windows, it would have its gaps during the promised fraction of the time. If it has fewer
-        // gaps now, sharing makes it slower.
+        // A VM that was promised more than an even slice shares only if its demand is lower than an
+        // even slice. In windows, it would have gaps in its promised fraction of the time. If it
+        // has fewer gaps than that now, sharing makes it slower.
         members().any(|(vm, member)| {
             let should = settings.share_least * self.promise(vm, gpu, sharers);
             let gaps = member.load.gaps_shared(known);
@@ -192,8 +193,7 @@ impl Scheduler {
         out.push(Action::Open { vm, gpu, mode: OpenMode::Shared, until: Nanos::MAX, depth });
     }
 
-    /// Puts the VMs back into windows for a while, and for longer each time that sharing didn't
-    /// last.
+    /// Ends shared mode for a while. If sharing has ended soon after it began, this time doubles.
     fn separate(&mut self, gpu: GpuKey, now: Nanos) {
         let (least, most) = (self.settings.apart_least, self.settings.apart_most);
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
@@ -203,8 +203,9 @@ impl Scheduler {
         state.apart_until = now.saturating_add(state.apart_for);
     }
 
-    /// Puts the VMs back into windows until the demand of each has been measured again. It can't be
-    /// measured in shared mode, where work launched during another VM's slice closes the gaps.
+    /// Interrupts shared mode until the demand of each VM has been measured in windows. It can't be
+    /// measured in shared mode, where a VM has fewer gaps, because work launched during another
+    /// VM's slice is in flight longer.
     fn measure(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) {
         let (least, counts) = (self.settings.load_least, self.settings.min_window);
         if let Some(state) = self.gpus.get_mut(&gpu) {
@@ -217,9 +218,9 @@ impl Scheduler {
         }
     }
 
-    /// Charges the sharing VMs for the time since the last split, by the busy time that they
-    /// report. If their busy times overlapped, the sum exceeds the wall time, and each VM is
-    /// charged in proportion.
+    /// Charges the sharing VMs for the time since they were last charged, by the busy time that
+    /// their workers report. If busy times overlap, so that the sum exceeds the wall time, the
+    /// charges are reduced in proportion.
     fn split(&mut self, gpu: GpuKey, now: Nanos) {
         let round = self.settings.share_round;
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
@@ -245,8 +246,8 @@ impl Scheduler {
             member.charge(scaled, now);
             member.load.add_shared(scaled, busy, member.last.held, wall, horizon);
         }
-        // A VM that got less didn't want more (otherwise sharing ends), so it's owed at most one
-        // window.
+        // A VM that got less than its share didn't want more, because otherwise sharing would have
+        // ended. So it's owed at most one window.
         let most = self.settings.max_window;
         for vm in &sharers {
             let others = self.clock_of_others(*vm, gpu);

@@ -5,24 +5,24 @@ use super::types::{MS, Nanos, SEC, WHOLE};
 const SLOT: Nanos = 100 * MS;
 const SLOTS: usize = 101;
 
-/// A VM's statistics on one GPU. Totals are counted since the VM was added.
+/// A VM's statistics on one GPU. Totals are counted from the time at which the VM was added.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct VmStats {
     /// Charged GPU time, in ns.
     pub charged_ns: u64,
     /// The part of `charged_ns` for copies during other VMs' windows, in ns.
     pub copied_ns: u64,
-    /// Time with held work at a closed gate, in ns.
+    /// Total time for which work was held back at a closed gate, in ns.
     pub throttled_ns: u64,
-    /// Number of windows.
+    /// Number of windows that the VM has had.
     pub windows: u64,
     /// Total time from closing a gate until the GPU had drained, in ns.
     pub handover_ns: u64,
-    /// Number of drains counted in `handover_ns`.
+    /// Number of ended turns, whose drains are counted in `handover_ns`.
     pub handovers: u64,
     /// Duration of the longest drain, in ns.
     pub handover_max_ns: u64,
-    /// How often a gate was reopened during a drain without progress.
+    /// How often a gate was reopened because a drain made no progress.
     pub reopened: u64,
     /// GPU time by which the VM is ahead of its share or cap, in ns.
     pub debt_ns: u64,
@@ -32,7 +32,7 @@ pub struct VmStats {
     pub share_10s: u32,
 }
 
-/// Charged time over the last ten seconds, in slots of 100 ms.
+/// Charged GPU time in the last ten seconds, in slots of 100 ms.
 #[derive(Clone, Debug)]
 pub struct Ring {
     slots: Box<[Nanos; SLOTS]>,
@@ -46,14 +46,15 @@ impl Ring {
         Ring { slots: Box::new([0; SLOTS]), newest: now / SLOT }
     }
 
-    /// Adds GPU time that ended now. Time longer than a slot is spread over earlier slots.
+    /// Adds GPU time that was used up to `now`. Time that doesn't fit in the current slot goes to
+    /// earlier slots.
     pub fn add(&mut self, used: Nanos, now: Nanos) {
         let slot = now / SLOT;
         if slot > self.newest {
             for gone in (self.newest + 1..=slot).take(SLOTS) {
                 self.slots[(gone % SLOTS as u64) as usize] = 0;
             }
-            // Clear all slots if more time passed than they cover.
+            // If even more slots have passed than the ring contains, clear the whole ring.
             if slot - self.newest > SLOTS as u64 {
                 self.slots.fill(0);
             }
@@ -73,8 +74,8 @@ impl Ring {
         }
     }
 
-    /// Returns the charged fraction of the last `span`, in basis points, from the full slots before
-    /// the current one.
+    /// Returns which fraction of the last `span` was charged, in basis points. The current slot
+    /// isn't counted, because it hasn't ended.
     pub fn share(&self, span: Nanos, now: Nanos) -> u32 {
         let current = now / SLOT;
         let count = (span / SLOT).clamp(1, SLOTS as u64 - 1);
@@ -87,7 +88,7 @@ impl Ring {
             as u32
     }
 
-    /// Returns the charged fractions of the last second and the last ten seconds.
+    /// Returns which fractions of the last second and of the last ten seconds were charged.
     pub fn shares(&self, now: Nanos) -> (u32, u32) {
         (self.share(SEC, now), self.share(10 * SEC, now))
     }

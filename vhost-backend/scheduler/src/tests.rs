@@ -1,4 +1,5 @@
-//! Tests for user-visible rules, one report at a time. The simulator tests longer runs.
+//! Tests for rules that users can observe, with single reports. Longer runs are tested in the
+//! simulator.
 
 use super::*;
 
@@ -47,14 +48,15 @@ impl Bench {
         std::mem::take(&mut self.out)
     }
 
-    /// Advances to the next tick, or to `to` if that comes first.
+    /// Advances the clock to the next tick, but at most to `to`, and ticks. Returns the actions.
     fn tick(&mut self, to: Nanos) -> Vec<Action> {
         self.now = self.scheduler.wake_at().unwrap_or(to).clamp(self.now, to);
         self.scheduler.tick(self.now, &mut self.out);
         std::mem::take(&mut self.out)
     }
 
-    /// Ticks until another VM's gate opens, while `busy` reports that it's busy.
+    /// Ticks while `busy` reports that it's working, until its gate closes and another VM's gate
+    /// opens. Returns that time and the other VM.
     fn until_open(&mut self, busy: VmKey) -> (Nanos, VmKey) {
         for _ in 0..10_000 {
             let mut actions = self.tick(self.now + SEC);
@@ -289,13 +291,13 @@ fn streams_that_wait_for_the_host_count_as_drained() {
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
 }
 
-/// Returns how long A's gate is open within 2 s alongside B, which saturates the GPU. While its
-/// gate is open, A sends `report`, with a growing number of finished calls.
+/// Returns how long A's gate is open within 2 s while B saturates the GPU. While its gate is open,
+/// A sends `report`, in which the number of finished calls increases each time.
 fn open_for(report: Report) -> Nanos {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     let (mut open, mut b_open, mut sum, mut finished) = (false, false, 0, 0);
     while bench.now < 2 * SEC {
-        // The host's CPUs are overloaded, so each check comes late.
+        // Check late each time, as on a host with overloaded CPUs.
         let before = bench.now;
         let at = bench.scheduler.wake_at().unwrap_or(0);
         bench.now = at.clamp(before, before + MS) + 300 * US;
@@ -356,7 +358,7 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
         let mut actions = bench.report(A, a);
         actions.extend(bench.report(B, b));
         actions.extend(bench.tick(before + MS));
-        // A closed gate is reported immediately and repeatedly.
+        // A closed gate must be reported immediately. The resulting actions may close another gate.
         while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
             match action {
                 Action::Open { vm: A, .. } => opened += 1,
@@ -434,8 +436,9 @@ mod hostile {
     }
 
     proptest! {
-        /// Whatever is reported, in any order: only open or prepared gates are closed, several
-        /// gates are open on a GPU only in shared mode, and the timer doesn't spin.
+        /// Any sequence of reports leaves the scheduler in a consistent state: every open gate
+        /// belongs to a turn on that GPU, an open gate is never told to prepare, and the timer
+        /// always advances.
         #[test]
         fn reports_bring_nothing_into_disorder(
             steps in prop::collection::vec(
@@ -478,19 +481,19 @@ mod hostile {
                     .filter_map(|vm| bench.scheduler.stats(VmKey(vm), GPU, bench.now))
                     .map(|stats| stats.charged_ns)
                     .sum();
-                // Work that outlasts its window may be charged at the same time as another VM's
-                // work, and a VM that claims to copy in its own window pays for both.
+                // Work that continues after its window may be charged at the same time as another
+                // VM's work. A VM that claims to copy in its own window is charged for both.
                 prop_assert!(charged <= 2 * 3 * bench.now);
             }
         }
     }
 }
 
-/// A worker that reports its work with a small, varying delay.
+/// A simulated worker that reports its busy time with a small, varying delay.
 #[derive(Default)]
 struct Teller {
     open: bool,
-    /// Whether the VM is sharing the GPU. A greedy VM saturates the GPU while it shares.
+    /// Whether the VM's gate is open in shared mode.
     shares: bool,
     greedy: bool,
     shared: Nanos,
@@ -511,8 +514,9 @@ impl Teller {
     }
 }
 
-/// Plays A and B for `span`. Each runs for a fraction of the time for which its gate is open. With
-/// `held`, they always have held work. Returns the modes in which gates were opened.
+/// Simulates VMs A and B for `span`. While its gate is open, each VM is busy for the fraction of
+/// the time in `parts`. If `held` is true, both always have held work. Returns the modes in which
+/// gates were opened.
 fn play(
     bench: &mut Bench,
     tellers: &mut [Teller; 2],
@@ -531,7 +535,7 @@ fn play(
             teller.shared += if teller.shares { bench.now - before } else { 0 };
         }
         let mut actions = Vec::new();
-        // Report before the tick, and again for the changes that the tick causes.
+        // Report before the tick, and report again after each round of resulting actions.
         for round in 0..3 {
             for (at, vm) in [A, B].into_iter().enumerate() {
                 let report = tellers[at].report(held);
@@ -561,8 +565,8 @@ fn play(
 
 #[test]
 fn vms_with_gaps_share_and_saturating_vms_get_windows_despite_late_reports() {
-    // With equal weights, a VM that always has held-back work saturates the GPU. With different
-    // weights, sharing also ends if one VM gets less than it should.
+    // With equal weights, sharing ends because a VM that always has held work saturates the GPU.
+    // With different weights, it also ends because one VM gets less than it should.
     for (weight, held) in [(100, true), (300, false)] {
         let mut bench = Bench::new(&[(A, share(100)), (B, share(weight))]);
         let mut tellers = Default::default();
@@ -615,14 +619,14 @@ fn a_vm_is_not_owed_the_share_that_it_did_not_want_while_sharing() {
     assert!(ran > SEC / 5 * 4 / 10, "A ran for {ran} ns of 200 ms");
 }
 
-/// Returns the fraction of the GPU that a VM with a cap of 25% gets if its worker is busy launching
-/// for the first 200 us of each window. If `reported`, the worker later reports that time as busy.
-/// Otherwise, it reports it only as time since work began.
+/// Returns the fraction of the GPU that a VM gets with a cap of 25% if its worker spends the first
+/// 200 us of each window launching. If `reported` is true, the worker later reports that time in
+/// `busy_ns`. Otherwise, it reports it only in `begun_ns`.
 fn capped(reported: bool) -> f64 {
     let mut bench = Bench::new(&[(A, Share { max: 2500, ..share(100) })]);
     let (mut open, mut active) = (false, false);
     let (mut ran, mut busy, mut begun, mut launching): (Nanos, Nanos, Nanos, Nanos) = (0, 0, 0, 0);
-    // Skip the first second, in which saved-up tokens are used.
+    // Skip the first second, in which the VM uses the tokens that it has saved up.
     let mut before = 0;
     while bench.now < 5 * SEC {
         before = if bench.now < SEC { ran } else { before };

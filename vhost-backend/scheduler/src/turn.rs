@@ -1,4 +1,4 @@
-//! Runs turns (open, close, drain, end) and charges VMs for them.
+//! Opens, changes, and closes turns, and charges VMs for GPU time.
 
 use super::Scheduler;
 use super::choose::Tier;
@@ -10,8 +10,8 @@ impl Scheduler {
     /// Processes all GPUs on which something may have changed.
     pub(super) fn settle_all(&mut self, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
         let mut seen = Vec::new();
-        // A turn that ends makes its other GPUs dirty, which takes a few rounds to process. The
-        // bound is a safety net: GPUs that are still dirty are processed in the next tick.
+        // A turn that ends can affect its other GPUs, so this may take a few rounds. GPUs that are
+        // left when the limit is reached are processed at the next tick.
         for _ in 0..4 * self.gpus.len() + 4 {
             // Process GPUs in order, since a VM with several GPUs must get the lower ones first.
             let Some(gpu) = self.dirty.iter().min().copied() else { break };
@@ -42,14 +42,15 @@ impl Scheduler {
         }
         self.share(gpu, now, ticks, out);
         if self.dirty.iter().any(|other| *other < gpu) {
-            // A turn has ended on several GPUs, which must be assigned in order.
+            // The turn has ended on several GPUs. They must be assigned in order, so process them
+            // all again.
             self.dirty.push(gpu);
         } else {
             self.fill(gpu, now, out);
         }
     }
 
-    /// Charges the time that has passed on a GPU.
+    /// Charges VMs for the time that has passed on a GPU.
     pub(super) fn book(&mut self, gpu: GpuKey, now: Nanos) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (alone, shared) = (state.running.len() == 1, state.shared);
@@ -79,7 +80,7 @@ impl Scheduler {
         self.advance_clock(gpu);
     }
 
-    /// Records that a VM without a turn has work again or has run out of work.
+    /// If a VM has run out of work or has work again on a GPU, records this.
     pub(super) fn sleep_or_wake(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
@@ -95,7 +96,7 @@ impl Scheduler {
         }
     }
 
-    /// Removes VMs that have been idle for a long time from the GPU's recent VMs.
+    /// Removes VMs that have been idle for a long time from the GPU's list of recent VMs.
     pub(super) fn forget(&mut self, gpu: GpuKey, now: Nanos) {
         let span = self.settings.latency_awake.max(self.settings.alone_most);
         let Some(state) = self.gpus.get(&gpu) else { return };
@@ -114,13 +115,13 @@ impl Scheduler {
         }
     }
 
-    /// Advances a turn: drains it, closes it, or lets it continue.
+    /// Advances a VM's turn: continues its drain, closes its gates, or leaves it open.
     pub(super) fn advance(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(phase) = self.turn(vm).map(|turn| turn.phase) else { return };
         if let Phase::Draining { .. } = phase {
             self.drain(vm, now, out);
         } else if self.shares(vm) {
-            // `share` handles all sharing VMs together.
+            // `share` handles all VMs in shared mode together.
         } else if self.must_close(vm, now, out) {
             self.close(vm, now, out);
         }
@@ -133,7 +134,7 @@ impl Scheduler {
         })
     }
 
-    /// Returns true if an open turn must end now. Otherwise, updates its mode and end.
+    /// Returns true if an open turn must end now. Otherwise, updates the turn's mode and end.
     pub(super) fn must_close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) -> bool {
         let Some(turn) = self.turn(vm) else { return false };
         let (mode, phase, until, opened) = (turn.mode, turn.phase, turn.until, turn.opened);
@@ -186,16 +187,16 @@ impl Scheduler {
         false
     }
 
-    /// Returns true if another VM has a turn on these GPUs, because VMs that shared a GPU are
-    /// draining side by side. Neither is waiting yet, but each will be, so neither may continue as
-    /// if it were alone.
+    /// Returns true if another VM has a turn on one of these GPUs. After shared mode, several VMs
+    /// drain at the same time. None of them counts as waiting yet, but each will want the GPU
+    /// again, so none may continue as if it were alone.
     fn has_others(&self, vm: VmKey, gpus: &[GpuKey]) -> bool {
         let running = |gpu: &GpuKey| self.gpus.get(gpu).map_or(&[][..], |gpu| &gpu.running);
         gpus.iter().flat_map(running).any(|other| *other != vm)
     }
 
-    /// Removes the turn's end, because no other VM is waiting. Once the VM is alone, removes its
-    /// depth limit, too.
+    /// Removes the turn's end, because no other VM is waiting. If the VM counts as alone, also
+    /// removes the limit on work in flight.
     pub(super) fn relax(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos, out: &mut Vec<Action>) {
         let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
         let mode = if gpus.iter().all(alone) { OpenMode::Unlimited } else { OpenMode::Window };
@@ -221,7 +222,7 @@ impl Scheduler {
         self.reopen(vm, mode, until, now, out);
     }
 
-    /// Returns true if nothing has been running on any of the GPUs for at least the grace.
+    /// Returns true if the VM has had nothing running on any of the GPUs for longer than its grace.
     pub(super) fn idle(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().filter_map(|gpu| self.member(vm, *gpu)).all(|member| {
             let grace = member.grace(&self.settings);
@@ -229,7 +230,7 @@ impl Scheduler {
         })
     }
 
-    /// Returns true if a latency VM within its share is waiting, and this VM isn't one itself.
+    /// Returns true if a latency VM that takes precedence over this VM is waiting.
     pub(super) fn preempted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().any(|gpu| {
             self.rank(vm, *gpu, 0).is_some_and(|own| own.tier > Tier::Latency)
@@ -251,7 +252,7 @@ impl Scheduler {
         if gpus.iter().any(batch) { self.settings.latency_depth } else { self.settings.depth }
     }
 
-    /// Changes an open turn's mode, end or depth, if they differ.
+    /// Changes the mode, end or depth of an open turn, and informs the workers of changes.
     pub(super) fn reopen(
         &mut self,
         vm: VmKey,
@@ -266,8 +267,8 @@ impl Scheduler {
             OpenMode::Unlimited => Nanos::MAX,
             _ => self.depth(vm, &gpus, now),
         };
-        // The end of a capped VM's window moves a little with each check. Small moves aren't sent
-        // to its workers.
+        // For a capped VM, the calculated end moves slightly at each check. Such small changes
+        // aren't sent to the workers.
         let moved = match (turn.until, until) {
             (Some(old), Some(new)) => old.abs_diff(new) > self.settings.min_window / 8,
             (old, new) => old != new,
@@ -286,7 +287,8 @@ impl Scheduler {
         }
     }
 
-    /// Wakes the workers of the VM that is probably next.
+    /// Wakes the workers of the VM that will probably be next, so that they can launch work
+    /// immediately.
     pub(super) fn prepare(
         &mut self,
         gpus: &[GpuKey],

@@ -19,13 +19,14 @@ pub struct VmKey(pub u64);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuKey(pub u32);
 
-/// The scheduling class of a VM, which says how urgent its work is.
+/// The scheduling class of a VM.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Class {
-    /// Optimized for throughput.
+    /// For throughput: the VM waits for its window.
     #[default]
     Batch,
-    /// Takes the GPU at the next boundary when it has work, within its share.
+    /// For short response times: while the VM is within its share, it gets the GPU as soon as the
+    /// current VM's work in flight has finished.
     Latency,
 }
 
@@ -44,7 +45,7 @@ pub struct Share {
     pub min: u32,
     /// Scheduling class.
     pub class: Class,
-    /// Time limit for a single call.
+    /// Time limit for a single call, if there is one.
     pub kernel_timeout: Option<Nanos>,
 }
 
@@ -72,28 +73,29 @@ impl Share {
     }
 }
 
-/// The combined report for a VM's sessions on one GPU. It isn't trusted: wrong values can only hurt
-/// the VM's own account.
+/// The combined state of a VM's sessions on one GPU, as reported by its workers. It isn't trusted:
+/// wrong values can harm only the VM that reports them.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Report {
-    /// True if a worker is holding back work.
+    /// True if some work is held back at the gate.
     pub held: bool,
-    /// True if work may be in flight.
+    /// True if work may be in flight, other than the copies in `copying`.
     pub active: bool,
     /// True if all work in flight is waiting for a host function or a value.
     pub stalled: bool,
     /// Calls finished since the VM was added. May wrap.
     pub finished: u64,
-    /// Total time with work in flight that wasn't stalled.
+    /// Total time during which work was in flight and not stalled, in ns.
     pub busy_ns: u64,
-    /// Total time from the start of work on an idle GPU until the worker noticed it. This time is
-    /// charged, but it isn't used to detect gaps, because it includes the launch itself.
+    /// Total time from the submission of work to an idle GPU until the worker's next check, in ns.
+    /// It's charged, but it isn't used to detect gaps, because it includes the launch itself.
     pub begun_ns: u64,
     /// True if copies are in flight while the gate is closed. They don't count as `active`.
     pub copying: bool,
-    /// Total time with copies but no other work in flight while the gate was closed.
+    /// Total time during which copies but no other work were in flight while the gate was closed,
+    /// in ns.
     pub copied_ns: u64,
-    /// How long the oldest call has been running. 0 if none is running.
+    /// How long the oldest unfinished call has been running. 0 if no call is running.
     pub oldest_for: Nanos,
 }
 
@@ -104,28 +106,28 @@ pub enum OpenMode {
     Window,
     /// The gates of several VMs are open, and the driver time-slices between them.
     Shared,
-    /// No other VM wants the GPU, and this VM has no cap. Its work in flight isn't limited.
+    /// No other VM wants the GPU, and this VM has no cap. Its work in flight is unlimited.
     Unlimited,
 }
 
-/// An action for the caller. Actions must be carried out in the given order.
+/// An action that the caller must carry out. Actions must be carried out in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
-    /// The VM is probably next. Its workers wake up and poll, but don't start work yet.
+    /// The VM is probably next. Its workers must wake up and poll, but not start work yet.
     Prepare {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
     },
-    /// The VM may submit work. For a gate that is already open, this changes the mode, the end and
-    /// the depth.
+    /// The VM may submit work. If its gate is already open, this changes the mode, the end, and the
+    /// depth.
     Open {
         /// The VM.
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
-        /// Mode of the gate.
+        /// The gate's mode.
         mode: OpenMode,
         /// Time by which the GPU must have drained, or [`Nanos::MAX`] if no end is known.
         until: Nanos,
@@ -140,8 +142,8 @@ pub enum Action {
         /// The GPU.
         gpu: GpuKey,
     },
-    /// Sets the limit on copies between host and device in flight while the VM's gate is closed.
-    /// The gate's state doesn't change.
+    /// Changes the limit on copies between host and device that may be in flight while the VM's
+    /// gate is closed. Doesn't open or close the gate.
     Copies {
         /// The VM.
         vm: VmKey,
@@ -150,7 +152,8 @@ pub enum Action {
         /// Limit per stream, as copy time. 0 allows no copies.
         depth: Nanos,
     },
-    /// A call ran longer than kernel_timeout. End the sessions whose oldest call has run that long.
+    /// A call has run longer than kernel_timeout. The caller must end the sessions whose oldest
+    /// call has run that long.
     Timeout {
         /// The VM.
         vm: VmKey,

@@ -1,21 +1,21 @@
-//! Plans the time of a GPU's next check.
+//! Calculates the time of a GPU's next check.
 
 use super::Scheduler;
 use super::gpu::Phase;
 use super::types::{GpuKey, Nanos, OpenMode};
 
 impl Scheduler {
-    /// Plans the next check of a GPU.
+    /// Sets the time of a GPU's next check. `ticks` is true if this is called from a tick.
     pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         let Some(state) = self.gpus.get(&gpu) else { return };
         if !ticks && state.wake.is_some_and(|at| at <= now) {
-            // A tick is due but hasn't happened yet. Reports made for that tick must not postpone
-            // it.
+            // A tick is due, and the caller is sending the reports that precede it. These must not
+            // postpone the tick.
             return;
         }
         let mut wake: Option<Nanos> = None;
-        // If something is due but didn't change anything, check again after a while, not
-        // immediately.
+        // If something that is already due hasn't happened, check again after one sampling
+        // interval, not immediately.
         let sample = self.settings.sample;
         let mut at = |time: Nanos| {
             let time = if time > now { time } else { now.saturating_add(sample) };
@@ -31,7 +31,8 @@ impl Scheduler {
                     at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                 }
                 Phase::Reopened { end, .. } => at(end),
-                // Sample the VM now and then, so that the next VM is compared with recent usage.
+                // Even an unlimited VM is sampled regularly, so that its usage is recent when
+                // another VM gets work.
                 _ if turn.mode == OpenMode::Unlimited => {
                     at(now.saturating_add(self.settings.unlimited_sample));
                 }
@@ -87,7 +88,8 @@ impl Scheduler {
             }
         }
         if let Some(state) = self.gpus.get_mut(&gpu) {
-            // Reports between ticks must not postpone a planned check, however often they come.
+            // Between ticks, reports may only make a planned check earlier. Otherwise, frequent
+            // reports could postpone it forever.
             state.wake = match (state.wake, wake) {
                 (Some(planned), Some(wake)) if !ticks => Some(planned.min(wake)),
                 (_, wake) => wake,

@@ -1,4 +1,4 @@
-//! The simulator's event loop, in virtual time.
+//! The simulator's event loop. It runs in virtual time.
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
@@ -12,24 +12,24 @@ use super::{Machine, Random};
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Event {
-    /// The first batch in flight on a GPU ends, unless something has changed since this event was
-    /// planned.
+    /// A batch may have ended on a GPU. Ignored if the GPU's `generation` has changed since this
+    /// event was scheduled.
     End { gpu: u32, generation: u64 },
     /// A VM's copy has finished.
     Copied { vm: u64, gpu: u32 },
-    /// A worker sees a grant.
+    /// A worker notices that its gate was opened or changed.
     Grant { vm: u64, gpu: u32, word: u64 },
-    /// A worker notices that nothing is in flight.
+    /// A worker notices that none of its work is in flight.
     Notice { vm: u64, gpu: u32 },
-    /// The scheduler thread sees a bell.
+    /// The scheduler thread notices that a worker rang its bell.
     Bell { vm: u64, gpu: u32 },
-    /// The program continues.
+    /// The VM's program asks for more work.
     Program { vm: u64 },
-    /// The scheduler's timer expires.
+    /// The scheduler's timer expires. Ignored if the timer has been set again since.
     Tick { number: u64 },
 }
 
-/// A period during which a VM's gate was open.
+/// A period during which a VM's gate on a GPU was open.
 #[derive(Clone, Copy, Debug)]
 pub struct Span {
     pub vm: VmKey,
@@ -41,11 +41,11 @@ pub struct Span {
 
 #[derive(Debug, Default)]
 struct Gpu {
-    /// VMs with work in flight.
+    /// VMs with work in flight on this GPU.
     contexts: Vec<u64>,
     last: Option<u64>,
     updated: Nanos,
-    /// Time at which the current switch from one VM to another ends.
+    /// Time at which the GPU finishes its current switch between VMs.
     frozen: Nanos,
     generation: u64,
     idle: Nanos,
@@ -58,9 +58,9 @@ pub struct World {
     pub now: Nanos,
     /// Response times of requests, by VM.
     pub latencies: BTreeMap<u64, Vec<Nanos>>,
-    /// Periods with open gates, if recorded.
+    /// Periods during which gates were open. `None` if they aren't recorded.
     pub spans: Option<Vec<Span>>,
-    /// Number of events so far.
+    /// Number of events handled so far.
     pub events: u64,
     open: BTreeMap<(u64, u32), (Nanos, OpenMode)>,
     machine: Machine,
@@ -127,7 +127,7 @@ impl World {
         VmKey(vm)
     }
 
-    /// Changes a VM's program, effective now.
+    /// Changes a VM's program, starting now.
     pub fn becomes(&mut self, vm: VmKey, load: Load) {
         for worker in self.workers.get_mut(&vm.0).into_iter().flat_map(BTreeMap::values_mut) {
             worker.load = load;
@@ -136,7 +136,8 @@ impl World {
         self.push(self.now, Event::Program { vm: vm.0 });
     }
 
-    /// Opens every gate and bypasses the scheduler, so that only the driver time-slices.
+    /// Opens every gate and turns the scheduler off, so that the driver time-slices between all
+    /// VMs.
     pub fn unscheduled(mut self) -> Self {
         self.free = true;
         self
@@ -148,12 +149,12 @@ impl World {
         self.apply(Vec::new());
     }
 
-    /// Returns the GPU work done for a VM, in ns.
+    /// Returns how much kernel work was done for a VM on a GPU, in ns.
     pub fn done(&self, vm: VmKey, gpu: u32) -> f64 {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0.0, |worker| worker.done)
     }
 
-    /// Returns the copies done for a VM, in ns of copy engine time.
+    /// Returns how much copying was done for a VM on a GPU, in ns of copy engine time.
     pub fn moved(&self, vm: VmKey, gpu: u32) -> Nanos {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0, |worker| worker.moved)
     }
@@ -162,12 +163,13 @@ impl World {
         self.scheduler.stats(vm, GpuKey(gpu), self.now).unwrap_or_default()
     }
 
-    /// Returns the time during which a GPU had nothing in flight.
+    /// Returns how long a GPU had no work in flight.
     pub fn idle(&self, gpu: u32) -> Nanos {
         self.gpus[gpu as usize].idle
     }
 
-    /// Returns the response time that a fraction `part` of a VM's requests didn't exceed.
+    /// Returns a percentile of the VM's response times: the fraction `part` of its requests took at
+    /// most this long.
     pub fn percentile(&self, vm: VmKey, part: f64) -> Nanos {
         let mut all = self.latencies.get(&vm.0).cloned().unwrap_or_default();
         all.sort_unstable();
@@ -175,7 +177,7 @@ impl World {
         all.get(at).copied().unwrap_or(0)
     }
 
-    /// Runs the simulation until the given time.
+    /// Runs the simulation until time `to`.
     pub fn run(&mut self, to: Nanos) {
         while let Some(Reverse((at, _, _))) = self.queue.peek()
             && *at <= to
@@ -256,7 +258,8 @@ impl World {
         self.push(self.now + delay, Event::Bell { vm, gpu });
     }
 
-    /// Simulates the scheduler thread reading a gate page.
+    /// Simulates that the scheduler thread reads a gate page and reports its contents to the
+    /// scheduler.
     fn report(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
         let now = self.now;
@@ -321,7 +324,7 @@ impl World {
                 self.push(at.max(self.now) + late, Event::Tick { number: self.tick.1 });
             }
         } else if wanted.is_some_and(|at| at <= self.now) {
-            // A tick is due even though one was just processed. Schedule another a little later.
+            // Another tick is already due. Schedule it a little later, so that time advances.
             self.tick.1 += 1;
             self.push(self.now + 1000, Event::Tick { number: self.tick.1 });
         }
@@ -337,7 +340,7 @@ impl World {
         }
     }
 
-    /// Starts a worker's next copy, if allowed.
+    /// Starts a worker's next copy, if one is waiting and allowed.
     fn copy(&mut self, vm: u64, gpu: u32) {
         let now = self.now;
         let Some(worker) = self.worker(vm, gpu) else { return };
@@ -351,7 +354,7 @@ impl World {
         }
     }
 
-    /// Handles the end of a copy, after which the next work may begin.
+    /// Handles the end of a copy. Another copy or a kernel may start then.
     fn copied(&mut self, vm: u64, gpu: u32) {
         let (now, notice) = (self.now, self.machine.notice);
         let Some(worker) = self.worker(vm, gpu) else { return };
@@ -380,7 +383,7 @@ impl World {
     fn pump(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
         let (now, most) = (self.now, self.machine.in_flight);
-        // `sliced` already includes the cost of the driver's time-slicing.
+        // When the driver time-slices, `Machine::sliced` already includes the cost of switching.
         let sliced = self.free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
         let Some(worker) = self.worker(vm, gpu) else { return };
         if worker.pump(most, now) {
@@ -396,14 +399,14 @@ impl World {
         }
     }
 
-    /// Returns true if the batch at the head on a GPU is running. A collective batch runs only once
-    /// it's at the head on all GPUs.
+    /// Returns true if the batch at the head of a VM's queue can run. A collective batch can run
+    /// once it's at the head on all of the VM's GPUs.
     fn released(&self, vm: u64, number: Option<u64>) -> bool {
         let Some(number) = number else { return true };
         self.workers[&vm].values().all(|worker| worker.reached.is_some_and(|at| at >= number))
     }
 
-    /// Advances a GPU's work to the current time.
+    /// Advances the work on a GPU to the current time.
     fn advance(&mut self, gpu: u32) {
         let now = self.now;
         let state = &mut self.gpus[gpu as usize];
@@ -440,14 +443,15 @@ impl World {
         }
     }
 
-    /// Returns the VM whose time slice it is, if several VMs have work in flight on the GPU.
+    /// If several VMs have work in flight on the GPU, returns the VM that has the time slice at
+    /// `at`.
     fn runs(&self, gpu: u32, at: Nanos) -> Option<u64> {
         let contexts = &self.gpus[gpu as usize].contexts;
         let slice = (at / self.machine.slice) as usize;
         (contexts.len() > 1).then(|| contexts[slice % contexts.len()])
     }
 
-    /// Returns the speed at which a VM's work runs.
+    /// Returns the speed at which a VM's work runs, relative to having the GPU alone.
     fn rate(&self, vm: u64, runs: Option<u64>) -> f64 {
         match runs {
             None => 1.0,
@@ -456,7 +460,8 @@ impl World {
         }
     }
 
-    /// Handles the end of a batch. The program may continue, and more work may be submitted.
+    /// Handles the end of a batch. The program may ask for more work, and the worker may submit
+    /// more.
     fn ended(&mut self, vm: u64, gpu: u32) {
         let (now, most, notice) = (self.now, self.machine.in_flight, self.machine.notice);
         // Without jitter, two chains would stay in lockstep forever.
@@ -502,9 +507,10 @@ impl World {
         }
     }
 
-    /// Schedules the event for the next batch that ends on a GPU.
+    /// Schedules the event for the end of the next batch on a GPU.
     fn plan(&mut self, gpu: u32) {
-        // A batch that reaches the head starts, and may release its peers on other GPUs.
+        // A collective batch that has reached the head on this GPU may allow its counterparts on
+        // other GPUs to run. Schedule their ends, too.
         let mut others = Vec::new();
         for vm in self.gpus[gpu as usize].contexts.clone() {
             let Some(worker) = self.worker(vm, gpu) else { continue };
@@ -537,7 +543,8 @@ impl World {
             let goes = rate > 0.0 && self.released(*vm, batch.number);
             goes.then_some((batch.left / rate).ceil() as Nanos)
         });
-        // If the driver time-slices, the next slice belongs to another VM.
+        // If the driver time-slices, the current slice ends before the batch may. Another VM has
+        // the next slice.
         let rest = runs.map(|_| self.machine.slice - start % self.machine.slice);
         let soonest = heads.chain(rest).min();
         let state = &mut self.gpus[gpu as usize];
@@ -548,7 +555,7 @@ impl World {
         }
     }
 
-    /// Lets a VM's program request more work.
+    /// Handles that a VM's program asks for more work.
     fn program(&mut self, vm: u64) {
         let now = self.now;
         let Some(all) = self.workers.get_mut(&vm) else { return };
@@ -565,7 +572,8 @@ impl World {
                 }
                 Load::Chain { .. } => worker.source.waiting += 1,
                 Load::Requests { period, count, .. } => {
-                    // This runs once per kernel in a request, and once per request.
+                    // This event occurs both for the next kernel in a request and for a new
+                    // request.
                     let due = worker.source.due;
                     if now >= due {
                         worker.source.due = if due == 0 { now } else { due } + period;

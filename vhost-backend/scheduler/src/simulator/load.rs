@@ -2,50 +2,53 @@
 
 use super::super::{Nanos, US};
 
-/// Kernel lengths in us, as in inference with a convolutional network: mostly short, some longer.
+/// Kernel lengths in us, typical for inference with a convolutional network: mostly short, with a
+/// few longer ones.
 const LENGTHS: [u64; 18] = [5, 6, 5, 12, 5, 7, 5, 20, 5, 6, 8, 5, 14, 5, 6, 5, 40, 5];
 
 /// A program's behavior.
 #[derive(Clone, Copy, Debug)]
 pub enum Load {
-    /// Always has more kernels of this length.
+    /// Always has more kernels of this length to run.
     Saturate { kernel: Nanos },
     /// Saturates for `on`, then does nothing for `off`.
     OnOff { kernel: Nanos, on: Nanos, off: Nanos },
-    /// Runs one kernel after another, with CPU work in between.
+    /// Runs one kernel after another, with CPU work for `gap` in between.
     Chain { kernel: Nanos, gap: Nanos },
-    /// Gets a request every `period`, which is a chain of `count` kernels.
+    /// Gets a request every `period`. A request runs `count` kernels one after another, with CPU
+    /// work for `gap` in between.
     Requests { period: Nanos, count: u32, kernel: Nanos, gap: Nanos },
-    /// Runs one request after another, each with `count` kernels of 5 to 40 us. A CPU thread
-    /// launches a kernel every `launch` without waiting, then waits for all of them, and works for
+    /// Runs one request after another. For each request, a CPU thread launches `count` kernels of 5
+    /// to 40 us, one every `launch`, without waiting. Then it waits for all of them, and works for
     /// about `pause` before the next request.
     Eager { count: u32, launch: Nanos, pause: Nanos },
     /// Runs one collective kernel after another, each on all of the VM's GPUs at once.
     Collective { kernel: Nanos },
-    /// Always has more copies of this length between host and device.
+    /// Always has more copies between host and device to make. Each takes this long.
     Copies { copy: Nanos },
     /// Alternates between a copy and a kernel.
     Pipeline { copy: Nanos, kernel: Nanos },
-    /// Never does anything.
+    /// Never asks for any work.
     Idle,
 }
 
 /// A program's state on one GPU.
 #[derive(Clone, Debug, Default)]
 pub struct Source {
-    /// Number of launched kernels that are waiting. `u64::MAX` means no end.
+    /// Number of kernels that the program has launched but the worker hasn't submitted. `u64::MAX`
+    /// means that there is no end.
     pub waiting: u64,
-    /// Whether a copy is waiting.
+    /// Whether the program has requested a copy that hasn't started.
     pub copies: bool,
-    /// Number of unfinished kernels in the current request, including the launched one.
+    /// Number of kernels in the current request that have not finished.
     pub left: u32,
-    /// Number of kernels in the current request that haven't been launched yet.
+    /// Number of kernels in the current request that the program hasn't launched.
     pub unasked: u32,
-    /// Arrival times of unfinished requests, oldest first.
+    /// Arrival times of the requests that have not been completed, oldest first.
     pub requests: std::collections::VecDeque<Nanos>,
-    /// Arrival time of the next request.
+    /// Time at which the next request arrives.
     pub due: Nanos,
-    /// Number of the next batch.
+    /// Number of the next batch or kernel, which selects its length.
     pub number: u64,
 }
 
@@ -58,7 +61,8 @@ impl Load {
         }
     }
 
-    /// Returns how long a kernel runs. If lengths differ, `number` selects one.
+    /// Returns how long a kernel runs. If the program's kernels differ in length, `number` selects
+    /// the kernel.
     pub fn kernel(&self, number: u64) -> Nanos {
         match *self {
             Load::Saturate { kernel }

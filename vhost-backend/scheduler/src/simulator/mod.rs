@@ -1,12 +1,12 @@
 //! Simulates VMs and the scheduler in virtual time.
 //!
-//! The model: a GPU runs one VM's work at full speed and in order, and the scheduler can't preempt
-//! kernels. If several VMs have work in flight, the driver time-slices between them, which wastes
-//! some time. Switching from one VM to another costs time. Workers see grants, and the scheduler
-//! sees bells, with a delay and jitter. Closing a gate takes effect immediately, thanks to the
-//! gate's handshake.
+//! The model: a GPU runs one VM's work at full speed and in order, and its kernels can't be
+//! preempted by the scheduler. If several VMs have work in flight, the driver time-slices between
+//! them, which wastes some time. Switching from one VM to another takes time. Workers notice opened
+//! gates, and the scheduler notices bells, with a random delay. Closing a gate takes effect
+//! immediately, because the real gate's handshake has the same effect.
 //!
-//! The unit tests and `examples/schedule/` both compile this module.
+//! Both the unit tests and `examples/schedule/` include this module.
 
 mod engine;
 mod load;
@@ -17,24 +17,28 @@ pub use load::Load;
 
 use super::{MS, Nanos, US};
 
-/// Delays of the simulated machine. The defaults were fitted to measurements on an H200:
-/// alternating 5 ms windows give 97% of solo throughput, and 20 ms windows give 99%.
+/// Delays and costs of the simulated machine. The defaults were fitted to measurements on an H200,
+/// where two VMs that alternate reach 97% of the throughput of one VM with windows of 5 ms, and 99%
+/// with windows of 20 ms.
 #[derive(Clone, Copy, Debug)]
 pub struct Machine {
-    /// Time from the end of the last kernel until the worker notices it: minimum and maximum.
+    /// Time from the end of the last kernel until the worker notices it (minimum and maximum).
     pub notice: (Nanos, Nanos),
-    /// Time from a bell or timer until the scheduler thread runs.
+    /// Time from a bell or an expired timer until the scheduler thread runs (minimum and maximum).
     pub scheduler: (Nanos, Nanos),
-    /// Time from a grant until the launch, if the worker is polling.
+    /// Time from the opening of a gate until a worker that is polling launches work (minimum and
+    /// maximum).
     pub prepared: (Nanos, Nanos),
-    /// Time from a grant until the launch, if the worker must be woken.
+    /// Time from the opening of a gate until a worker that is asleep launches work (minimum and
+    /// maximum).
     pub asleep: (Nanos, Nanos),
     /// Time that the GPU takes to switch from one VM to another.
     pub change: Nanos,
-    /// The usable fraction of the time when the driver time-slices, and the length of a slice.
+    /// Fraction of the GPU's time that is usable when the driver time-slices.
     pub sliced: f64,
+    /// Length of the driver's time slices.
     pub slice: Nanos,
-    /// Maximum number of commands in flight when no time limit applies.
+    /// Maximum number of kernels in flight per worker.
     pub in_flight: u64,
 }
 
@@ -53,7 +57,7 @@ impl Default for Machine {
     }
 }
 
-/// A SplitMix64 generator. The same seed gives the same numbers.
+/// A SplitMix64 random number generator. The same seed gives the same numbers.
 #[derive(Debug)]
 pub struct Random(u64);
 
@@ -70,7 +74,7 @@ impl Random {
         mixed ^ (mixed >> 31)
     }
 
-    /// Returns a number in the inclusive range.
+    /// Returns a random number in the inclusive range.
     pub fn between(&mut self, (least, most): (Nanos, Nanos)) -> Nanos {
         least + self.next() % (most - least + 1)
     }

@@ -1,4 +1,4 @@
-//! Properties that must hold whatever the VMs do.
+//! Tests of properties that must hold for any behavior of the VMs.
 
 use proptest::prelude::*;
 
@@ -13,8 +13,8 @@ fn saturate(kernel: Nanos) -> Load {
     Load::Saturate { kernel }
 }
 
-/// Returns a machine with short queues, so that work queued before the other VMs started doesn't
-/// fill the measured time.
+/// Returns a machine on which only little work can be in flight, so that work submitted before
+/// other VMs start doesn't distort the measured time.
 fn machine() -> Machine {
     Machine { in_flight: 32, ..Machine::default() }
 }
@@ -23,7 +23,7 @@ fn world(gpus: u32, seed: u64) -> World {
     World::new(Settings::default(), machine(), gpus, seed)
 }
 
-/// Returns the fraction of GPU 0 that each VM used between two points in time.
+/// Returns the fraction of GPU 0's time that each VM used between `from` and `to`.
 fn parts(world: &mut World, vms: &[VmKey], from: Nanos, to: Nanos) -> Vec<f64> {
     world.run(from);
     let before: Vec<f64> = vms.iter().map(|vm| world.done(*vm, 0)).collect();
@@ -99,7 +99,7 @@ fn a_latency_vm_waits_for_one_kernel_at_most() {
     let parts = parts(&mut world, &[batch], SEC, 6 * SEC);
     let (beside, most) = (world.percentile(vm, 0.99), bare + bare / 10 + MS);
     assert!(beside <= most, "{beside} ns, more than {most}");
-    // The latency VM's chain takes 2.5 ms out of every 20 ms.
+    // The latency VM's request takes 2.5 ms out of every 20 ms.
     assert!(parts[0] >= 0.8 * (1.0 - 0.125), "the batch VM got {}", parts[0]);
 }
 
@@ -118,7 +118,8 @@ fn vms_with_gaps_share_as_well_as_with_the_drivers_slicing() {
     }
 }
 
-/// Kernels that a CPU thread launches one by one, most of them shorter than a launch.
+/// Requests whose kernels a CPU thread launches one by one. Most kernels run for less time than a
+/// launch takes.
 const REQUESTS: Load = Load::Eager { count: 180, launch: 8 * US, pause: 75 * US };
 
 #[test]
@@ -161,7 +162,7 @@ fn ten_vms_with_gaps_keep_sharing() {
     let spans = world.spans.take().unwrap();
     let shared = spans.iter().filter(|span| span.vm == vms[0] && span.mode == OpenMode::Shared);
     let times: Vec<_> = shared.map(|span| span.to - span.from).collect();
-    // The time between measurements grows.
+    // Each period of sharing is longer than the one before, because measurements become rarer.
     assert!(times.windows(2).all(|pair| pair[1] > pair[0]), "{times:?}");
     assert!(times.iter().sum::<Nanos>() > 2 * SEC, "{times:?}");
 }
@@ -218,7 +219,7 @@ fn a_vm_that_begins_to_saturate_ends_the_sharing() {
     assert!(spans.iter().rev().take(10).all(|span| span.mode == OpenMode::Window));
 }
 
-/// The VMs start with gaps and then saturate the GPU, as real programs do.
+/// The VMs first leave gaps and then saturate the GPU, as real programs do.
 #[test]
 fn two_sharing_vms_that_both_begin_to_saturate_are_set_apart() {
     for seed in 0..40 {
@@ -314,7 +315,8 @@ fn thousands_of_mostly_idle_vms_cost_little() {
     }
 }
 
-/// Returns the GPU time used in the busiest second, sampled every 5 ms.
+/// Runs until `to`, and returns the most GPU time that the VM used within any second, checked every
+/// 5 ms.
 fn busiest_second(world: &mut World, vm: VmKey, to: Nanos) -> f64 {
     let mut done = vec![world.done(vm, 0)];
     while world.now < to {
@@ -347,7 +349,7 @@ proptest! {
             let promised = f64::from(*share) / f64::from(all);
             prop_assert!((part / used - promised).abs() < 0.01, "{} for {}", part, promised);
         }
-        // No VM starves, and no debt exceeds the amount that a window and a kernel can cause.
+        // Every VM runs, and no VM has more debt than one window and one kernel can cause.
         for (vm, (share, _)) in keys.iter().zip(&vms) {
             let stats = world.stats(*vm, 0);
             prop_assert!(f64::from(*share) / f64::from(all) < 0.002 || stats.windows > 2);
@@ -395,7 +397,8 @@ proptest! {
         }
         world.run(SEC);
         // With 6 VMs and weights of 1 to 100, the smallest share is 1/500, or about one window per
-        // second. Its GPU use before the other VMs started delays it by at most 10 s.
+        // second. A VM that used the GPU before the other VMs started may be delayed by up to 10 s
+        // because of that.
         for second in [12, 16] {
             let before: Vec<f64> =
                 keys.iter().map(|(vm, gpus)| world.done(*vm, gpus[0])).collect();

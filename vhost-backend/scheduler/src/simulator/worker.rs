@@ -1,18 +1,18 @@
-//! A VM's worker on one GPU.
+//! A simulated VM's worker, as seen on one GPU.
 
 use std::collections::VecDeque;
 
 use super::super::{Nanos, OpenMode, Report, US};
 use super::load::{Load, Source};
 
-/// A batch of kernels submitted together.
+/// Kernels that are submitted together and run as one.
 #[derive(Clone, Copy, Debug)]
 pub struct Batch {
-    /// Remaining run time.
+    /// Remaining run time, in ns.
     pub left: f64,
     pub kernels: u64,
-    /// For a collective batch, its number. The batch waits for the one with the same number on the
-    /// VM's other GPUs.
+    /// The number of a collective batch, or `None` for other batches. A collective batch waits
+    /// until the batches with the same number on the VM's other GPUs can run, too.
     pub number: Option<u64>,
 }
 
@@ -27,32 +27,34 @@ pub struct Grant {
 pub struct Worker {
     pub load: Load,
     pub source: Source,
-    /// The grant that the worker acts on. `None` if its gate is closed.
+    /// The state of the open gate, as the worker knows it. `None` if the gate is closed.
     pub grant: Option<Grant>,
-    /// Number of the scheduler's last change, which keeps a late grant from undoing a close.
+    /// Number of the scheduler's last change to the gate. A delayed grant with an older number is
+    /// ignored, because the gate may have been closed since.
     pub word: u64,
     pub prepared: bool,
     pub flight: VecDeque<Batch>,
     /// True if any work was started since the gate opened.
     pub started: bool,
     pub active: bool,
-    /// Number of the last collective kernel that was started.
+    /// Number of the last collective batch that reached the head of the queue.
     pub reached: Option<u64>,
     pub finished: u64,
     pub busy: Nanos,
-    /// The limit on copies while the gate is closed, the time at which the copy in flight started,
-    /// and the time up to which it has been accounted for.
+    /// Limit on copies in flight while the gate is closed.
     pub copies: Nanos,
+    /// Time at which the copy in flight started, if there is one.
     pub copying: Option<Nanos>,
+    /// Time up to which the copy in flight is included in the counters.
     accounted: Nanos,
     pub copied: Nanos,
     /// Total time of finished copies.
     pub moved: Nanos,
-    /// Time since which the first batch has been at the head.
+    /// Time at which the first batch in flight reached the head of the queue.
     pub head_since: Nanos,
-    /// Work done.
+    /// Kernel work done so far, in ns.
     pub done: f64,
-    /// The error factor in the worker's estimate of work in flight.
+    /// The factor by which the worker's estimate of its work in flight is wrong.
     pub skew: f64,
 }
 
@@ -81,7 +83,7 @@ impl Worker {
         }
     }
 
-    /// Returns the report that the gate page would contain.
+    /// Returns what the worker's gate page would say, as a report.
     pub fn report(&self, now: Nanos) -> Report {
         Report {
             held: self.source.waiting > 0 || (self.source.copies && self.copying.is_none()),
@@ -96,7 +98,8 @@ impl Worker {
         }
     }
 
-    /// Updates the accounting of copies. Call it before the gate or the work in flight changes.
+    /// Brings the copy counters up to date. Must be called before the gate or the work in flight
+    /// changes.
     pub fn account(&mut self, now: Nanos) {
         if self.copying.is_some() {
             let passed = now - self.accounted;
@@ -109,7 +112,8 @@ impl Worker {
         self.accounted = now;
     }
 
-    /// Starts the waiting copy, if allowed. Copies by different VMs don't slow each other down.
+    /// Starts the waiting copy, if there is one and it's allowed. Returns true if it started.
+    /// Copies by different VMs don't slow each other down.
     pub fn copy(&mut self, now: Nanos) -> bool {
         let may = self.grant.is_some() || self.copies > 0;
         let begins = self.source.copies && self.copying.is_none() && may;
@@ -123,7 +127,7 @@ impl Worker {
         begins
     }
 
-    /// Submits the work that the gate lets through. Returns true if any was submitted.
+    /// Submits the work that the gate allows. Returns true if any was submitted.
     pub fn pump(&mut self, in_flight: u64, now: Nanos) -> bool {
         let Some(grant) = self.grant else { return false };
         let mut queued: f64 = self.flight.iter().map(|batch| batch.left).sum();
@@ -141,7 +145,8 @@ impl Worker {
                     break;
                 }
             }
-            // Submit short kernels together, so that simulating hours is fast enough.
+            // Submit short kernels in batches, so that hours of virtual time can be simulated
+            // quickly.
             let together = match (self.load, grant.mode) {
                 (
                     Load::Collective { .. }
