@@ -510,8 +510,8 @@ fn random_program(bench: &mut Bench, f: u64, buffers: &[u64; 4], seed: u64) -> V
             2 => {
                 bench.launch(f, buffers[i], buffers[i], buffers[i], N as u32, from);
             }
-            // Use two streams that wait for each other through the legacy stream, and then two that
-            // don't.
+            // The legacy stream orders this launch with the streams that use the two buffers. In the
+            // next case, events order two streams.
             3 => bench.launch(f, buffers[0], buffers[3], buffers[0], N as u32, 0),
             4..=7 => {
                 let event = EVENT + random.below(3);
