@@ -108,7 +108,7 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
 
 struct Control {
     incoming: Incoming,
-    /// The files that hold guest memory, by memory slot.
+    /// The files that contain guest memory, by the number of the memory slot.
     files: HashMap<u32, Arc<OwnedFd>>,
     tasks: mpsc::Sender<Task>,
 }

@@ -55,7 +55,7 @@ fn install() -> Result<(), Error> {
     Ok(())
 }
 
-/// Returns the filter that refuses calls with EPERM.
+/// Returns the filter that makes system calls fail with EPERM.
 fn refused() -> Result<BpfProgram, BackendError> {
     let mut rules: Vec<_> = REFUSED.iter().map(|call| (*call, Vec::new())).collect();
     // Starting a thread is allowed, because threads end with their process.

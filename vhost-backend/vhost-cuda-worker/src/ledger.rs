@@ -27,8 +27,8 @@ pub struct Usage {
 /// ordinals.
 ///
 /// Reserve memory before the driver allocates it, and release it after the driver has freed it.
-/// Both calls take the size after rounding. When a worker dies, the broker releases its
-/// reservations once it has reaped the process.
+/// Pass the number of bytes that the driver actually allocates, after its rounding. When a worker
+/// dies, the broker releases its reservations once it has reaped the process.
 #[derive(Clone)]
 pub struct Ledger {
     /// The socket to the broker. It stays locked until the reply has arrived, so that requests and

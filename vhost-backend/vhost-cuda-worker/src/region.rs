@@ -285,7 +285,7 @@ impl Regions {
         region.at(vaddr, len).is_some().then(|| region.clone())
     }
 
-    /// Returns the region with this id.
+    /// Returns the attached region with this id, if there is one.
     pub fn get(&self, id: u32) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
         table.by_id.get(&id).cloned()

@@ -95,7 +95,7 @@ impl ReplyTo {
     /// [`ReplyTo::finish_in_place`].
     ///
     /// The guest may write there at any time, so don't make references to it. The pointer is valid
-    /// until this token is finished or dropped.
+    /// until this `ReplyTo` is finished or dropped.
     pub fn place(&self) -> Option<(*mut u8, usize)> {
         match &self.target {
             Some(Target::Arena { ring, slot, bytes }) => {

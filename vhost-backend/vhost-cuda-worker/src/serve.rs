@@ -39,7 +39,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         return Err(fail(&broker, format!("cannot switch to the VM's user: {error}")));
     }
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
-    // Programs that the driver library needs (nvidia-modprobe) ran while the library was loaded.
+    // This must come after loading the driver library, which may start programs (nvidia-modprobe).
     filter::refuse_descendants();
     tracing::info!(session = label, guest_pid = pid, "serving");
 

@@ -234,7 +234,7 @@ fn frees_and_unloads_wait_for_held_commands() {
             }
             let used = bench.used();
             for (opcode, args) in &ends {
-                // Sends the call without waiting for the reply.
+                // Send the call without waiting for the reply.
                 bench.send(*opcode, args, 0);
             }
             for _ in 0..20 {

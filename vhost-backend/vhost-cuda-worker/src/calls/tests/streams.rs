@@ -166,15 +166,16 @@ fn attributes_of_streams_are_set_for_each_stream() {
         for default_stream in 0..3 {
             assert_eq!(get(&mut bench, default_stream, 3).1.value, value(1));
         }
-        // CUDA_ERROR_INVALID_VALUE comes from the driver; the second is CUDA_ERROR_INVALID_HANDLE.
+        // The driver refuses the value (CUDA_ERROR_INVALID_VALUE), and stream 501 doesn't exist
+        // (CUDA_ERROR_INVALID_HANDLE).
         assert_eq!(set(&mut bench, 500, 3, 77), 1);
         assert_eq!(get(&mut bench, 501, 3).0, 400);
-        // The memory synchronization domains.
+        // The attributes for memory synchronization domains can be set and read.
         assert_eq!(set(&mut bench, 2, 9, 0x0203), 0);
         assert_eq!(get(&mut bench, 2, 9).1.value, value(0x0203));
         assert_eq!(set(&mut bench, 2, 10, 1), 0);
         assert_eq!(get(&mut bench, 2, 10).1.value, value(1));
-        // CUDA_ERROR_NOT_SUPPORTED: an access policy window, and a completion event.
+        // Access policy windows and completion events fail with CUDA_ERROR_NOT_SUPPORTED.
         for attr in [1, 12] {
             assert_eq!(set(&mut bench, 500, attr, 0x1000), 801);
             assert_eq!(get(&mut bench, 500, attr).0, 801);
@@ -187,7 +188,7 @@ fn calls_without_a_stream_return_the_results_of_the_driver() {
     alone("calls_without_a_stream_return_the_results_of_the_driver", |mut bench| {
         bench.good(&CuProfilerStart {});
         bench.good(&CuProfilerStop {});
-        // softgpu has neither LUIDs nor textures, and one device.
+        // softgpu supports neither LUIDs nor textures, and has only one device.
         assert_eq!(bench.call(&CuDeviceGetLuid { dev: 0 }).0, 801);
         assert_eq!(bench.call(&CuDeviceGetLuid { dev: 9 }).0, 101);
         let width = |dev| CuDeviceGetTexture1DLinearMaxWidth { format: 1, num_channels: 4, dev };
