@@ -45,9 +45,9 @@ pub fn parse_from<T: clap::Parser>(
     })
 }
 
-/// Turns off virtio_queue's logs unless `RUST_LOG` names it. virtio_queue logs an error for each
-/// malformed descriptor chain, so a guest could fill the log. The device itself logs the important
-/// errors.
+/// The log filter that turns off virtio_queue's logs unless `RUST_LOG` names that crate.
+/// virtio_queue logs an error for each malformed descriptor chain, so a guest could fill the log.
+/// The device process itself logs the important errors.
 const GUESTS_CAN_FILL: &str = "virtio_queue=off";
 
 /// Sends logs to stderr, filtered by `RUST_LOG`.

@@ -95,9 +95,9 @@ pub enum DeviceToBroker {
     Start {
         /// Identifies this request in the reply.
         request: u64,
-        /// The session, for logs.
+        /// The guest's session ID, for logs and for replies to Query.
         session: u32,
-        /// ID of the guest process, for logs.
+        /// ID of the guest process, for logs and for replies to Query.
         pid: u32,
         /// The guest process's environment variables.
         env: Vec<(String, String)>,

@@ -71,7 +71,7 @@ pub enum LedgerError {
         bytes: u64,
         /// Bytes in use by the VM.
         used: u64,
-        /// The limit.
+        /// The VM's memory.max, in bytes.
         max: u64,
     },
     /// The request exceeds memory.session_max.
@@ -81,7 +81,7 @@ pub enum LedgerError {
         bytes: u64,
         /// Bytes in use by the session.
         used: u64,
-        /// The limit.
+        /// The VM's memory.session_max, in bytes.
         max: u64,
     },
     /// A worker tried to release more memory than it holds.

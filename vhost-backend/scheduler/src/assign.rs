@@ -60,8 +60,8 @@ impl Scheduler {
             .any(|gpu| self.gpus.get(gpu).is_some_and(|state| state.reserved != Some(other)))
     }
 
-    /// Reserves a GPU for a VM that needs several. GPUs are reserved in order, so that two VMs
-    /// never wait for each other.
+    /// Reserves a GPU for a VM that needs several. A VM's GPUs are reserved in key order, so that
+    /// no two VMs can each hold a GPU that the other one needs.
     pub(super) fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
         let lower = gang.iter().take_while(|other| **other < gpu);
         let has = |gpu: &GpuKey| self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved == Some(vm));
@@ -153,7 +153,7 @@ impl Scheduler {
         }
     }
 
-    /// Updates a VM's state on a GPU when its gate opens there.
+    /// Updates a VM's accounts and state on a GPU when its gate opens there.
     pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
         self.unprepare(before.filter(|before| *before != vm), gpu, out);

@@ -1,4 +1,4 @@
-//! Allows copies during other VMs' windows.
+//! Decides which VMs may copy during other VMs' windows.
 //!
 //! A copy between host and device uses a copy engine but not the units that run kernels, so it
 //! doesn't slow down another VM's kernels. A VM without a window may therefore copy. Copies are

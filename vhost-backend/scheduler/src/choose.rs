@@ -29,8 +29,8 @@ pub enum Tier {
 }
 
 impl Scheduler {
-    /// Returns the GPUs that a VM needs at the same time: those on which it has work, or had work
-    /// shortly before its most recent work.
+    /// Returns the GPUs that a VM needs at the same time: those on which it has held work, or had
+    /// work shortly before its latest work on any GPU.
     pub(super) fn gang(&self, vm: VmKey) -> Vec<GpuKey> {
         let Some(vm) = self.vms.get(&vm) else { return Vec::new() };
         if vm.members.len() == 1 {
@@ -46,7 +46,8 @@ impl Scheduler {
         vm.members.iter().filter(|(_, member)| used(member)).map(|(key, _)| *key).collect()
     }
 
-    /// Returns true if a VM wants this GPU and doesn't have a turn on it.
+    /// Returns true if a VM has no turn on this GPU but wants one: it has held work for the GPU, or
+    /// needs the GPU together with others.
     pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
         let Some(state) = self.vms.get(&vm) else { return false };
         let Some(member) = state.members.get(&gpu) else { return false };

@@ -38,7 +38,7 @@ pub struct Settings {
     /// A VM that could start nothing in its turn, because its work was waiting for host functions,
     /// gets no turn for this long. The time doubles with each such turn, up to 8 times this value.
     pub rest: Nanos,
-    /// Limit on work in flight per stream.
+    /// Limit on work in flight per stream, as GPU time.
     pub depth: Nanos,
     /// Limit on work in flight per stream for a batch VM while a latency VM is awake.
     pub latency_depth: Nanos,

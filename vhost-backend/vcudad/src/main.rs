@@ -1,4 +1,4 @@
-//! vcudad, the broker, serves the VMs of a configuration file.
+//! vcudad, the broker, serves the VMs in a configuration file.
 
 use std::path::PathBuf;
 use std::process::ExitCode;

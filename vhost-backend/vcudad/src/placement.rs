@@ -16,7 +16,7 @@ pub(crate) struct Capacity {
     pub(crate) uuid: String,
     /// Bytes that may be promised: the GPU's memory without the reserve, times memory.overcommit.
     pub(crate) memory: u64,
-    /// Bytes already promised.
+    /// Bytes already promised to VMs.
     pub(crate) memory_promised: u64,
     /// GPU time that may be guaranteed, in basis points: 10000 times compute.overcommit.
     pub(crate) time: u64,

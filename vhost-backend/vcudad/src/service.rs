@@ -317,7 +317,7 @@ impl Service {
     }
 }
 
-/// Device processes.
+/// Handling of device processes.
 impl Service {
     fn start_device(&mut self, ops: &mut EventOps, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
@@ -386,7 +386,7 @@ impl Service {
     }
 }
 
-/// Sessions and their workers.
+/// Handling of sessions and their workers.
 impl Service {
     /// Carries out the pending effects of [`Sessions`], including further effects that these cause.
     fn carry_out(&mut self, ops: &mut EventOps) {

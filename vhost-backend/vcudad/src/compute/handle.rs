@@ -165,7 +165,7 @@ impl ComputeHandle {
         held
     }
 
-    /// Makes the thread panic.
+    /// Makes the scheduler thread panic.
     #[cfg(test)]
     pub(super) fn inject_panic(&mut self) {
         self.send(Command::Panic);

@@ -13,7 +13,7 @@ pub(super) enum Command {
     AddWorker(WorkerId, WorkerEnds),
     RemoveWorker(WorkerId),
     Stats(mpsc::Sender<Vec<GpuStats>>),
-    /// Makes the thread panic.
+    /// Makes the scheduler thread panic.
     #[cfg(test)]
     Panic,
     /// Stalls the thread until the sender is dropped.

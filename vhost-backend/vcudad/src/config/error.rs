@@ -1,4 +1,4 @@
-//! Errors of the configuration.
+//! Errors in the configuration.
 
 use std::path::PathBuf;
 

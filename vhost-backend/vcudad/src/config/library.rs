@@ -1,8 +1,8 @@
-//! The choice of the driver library.
+//! The setting that selects the driver library.
 
 use std::path::PathBuf;
 
-/// The driver library that workers load.
+/// Selects the driver library that workers load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverLibrary {
     /// NVIDIA's library if it finds a GPU, else softgpu's.

@@ -1,4 +1,4 @@
-//! Tests of configuration files and their errors.
+//! Tests for configuration files and the errors that they cause.
 
 use control_api::{Class, GpuRequest, Percent, Sharing, Timespan};
 

@@ -34,7 +34,7 @@ pub struct Vm {
     pub name: String,
     /// Path of the VM's vhost-user socket.
     pub socket: PathBuf,
-    /// Permissions of the socket.
+    /// Permissions of the socket file.
     pub socket_mode: u32,
     /// Limits for the VM's device.
     pub limits: Limits,
