@@ -32,7 +32,10 @@
 
 #include "compat.h"
 
-/* An mmap offset is the region id, shifted by this, plus the offset within the region. */
+/*
+ * An mmap offset is the region's id << VCUDA_MMAP_SHIFT, plus an offset in the
+ * region.
+ */
 #define VCUDA_MMAP_SHIFT 40
 /* The largest region id whose mmap offset fits into loff_t. */
 #define VCUDA_REGION_ID_MAX ((1U << (62 - VCUDA_MMAP_SHIFT)) - 1)
@@ -42,7 +45,7 @@
 /* Maximum number of in-flight SUBMIT commands per session. */
 #define VCUDA_SUBMITS 8
 
-/* Timeouts for waits that can't be interrupted. */
+/* Timeouts of HELLO requests, whose waits can't be interrupted. */
 #define VCUDA_HELLO_TIMEOUT (30 * HZ)
 #define VCUDA_GOODBYE_TIMEOUT (10 * HZ)
 /* Time without a response to SESSION_DESTROY after which a warning is logged. */
@@ -55,20 +58,24 @@ struct vcuda_session;
 
 /**
  * struct vcuda_chain - a buffer chain: a request and space for its response
- * @kref: held by the waiter, and by the queue while the device has the chain,
- *	so that the buffers outlive a killed waiter
- * @done: completed when the device has responded or is gone
- * @free: frees the chain if the last reference is dropped in atomic context
- * @session: for a doorbell, its session; otherwise NULL
- * @out: read by the device; allocated by kvmalloc(), except for a doorbell
- * @in: written by the device; begins with a struct virtio_cuda_resp
- * @sg: entries for @out, then for @in
+ * @kref: references, held by the waiter, and by the queue while the device has
+ *	the chain; so the buffers outlive a waiter that was killed
+ * @done: completed when the device has responded, or will never respond because
+ *	it is gone
+ * @free: work item that frees the chain if the last reference is dropped in
+ *	atomic context
+ * @session: for a doorbell's chain, the doorbell's session; otherwise NULL
+ * @out: the request, which the device reads; allocated by kvmalloc(), except
+ *	for a doorbell
+ * @in: the response, which the device writes; begins with a struct
+ *	virtio_cuda_resp
+ * @sg: scatterlist entries for @out, followed by those for @in
  * @out_len: size of @out in bytes
  * @in_len: size of @in in bytes
  * @nr_out: number of entries in @sg for @out
  * @nr_in: number of entries in @sg for @in
  * @used: number of bytes that the device wrote, at most @in_len
- * @error: 0, or -ENODEV if the device went away without responding
+ * @error: 0, or -ENODEV if the device is gone and didn't respond
  */
 struct vcuda_chain {
 	struct kref kref;
@@ -88,14 +95,14 @@ struct vcuda_chain {
 
 /**
  * struct vcuda_queue - a virtqueue and its lock
- * @vq: NULL while the queues are stopped
+ * @vq: the virtqueue, or NULL while the queues are stopped
  * @lock: protects @vq, @open, @watchers and the doorbells' state; also taken
  *	in interrupt context
- * @open: new chains are accepted; false once the driver begins to release the
- *	device
- * @watchers: number of chains whose return something waits for; while it's 0,
- *	the command queue's interrupt stays off
- * @space: woken when descriptors become free or the queue closes
+ * @open: whether new chains are accepted; false once the driver begins to
+ *	release the device
+ * @watchers: number of chains whose completion the driver waits for; while it
+ *	is 0, the command queue's interrupt stays off
+ * @space: wait queue, woken when descriptors become free or the queue closes
  */
 struct vcuda_queue {
 	struct virtqueue *vq;
@@ -108,30 +115,31 @@ struct vcuda_queue {
 
 /**
  * struct vcuda_device - a virtio device to which this driver is bound
- * @kref: held by the binding and by each session
- * @vdev: the virtio device, on which this structure holds a reference; while
- *	bound, its driver data points to this structure
- * @misc: /dev/virtio-cudaN
- * @name: storage for misc.name
- * @index: the N in @name
+ * @kref: references, held by the binding and by each session
+ * @vdev: the virtio device, to which this structure holds a reference; while
+ *	the driver is bound, the virtio device's driver data points to this
+ *	structure
+ * @misc: the character device /dev/virtio-cudaN
+ * @name: storage for the name in @misc
+ * @index: the number N in @name
  * @config: the config space as read from the device, little-endian
  * @capabilities: from @config, in CPU byte order
  * @max_regions: from @config, in CPU byte order
  * @max_segments: from @config, in CPU byte order
  * @max_plain: from @config, in CPU byte order
  * @pinned_max: from @config, in CPU byte order
- * @queues: indexed by VIRTIO_CUDA_QUEUE_*
+ * @queues: the virtqueues, indexed by VIRTIO_CUDA_QUEUE_*
  * @events: buffers for the event queue
- * @sessions: sessions that may exist on the device, by id; its lock is also
- *	taken in interrupt context
- * @next_session: where the search for a free id starts; protected by the lock
- *	of @sessions
- * @pinned: total size of all regions in bytes
- * @era: incremented when the device is known to have dropped all earlier
- *	sessions, so a session from an earlier era holds nothing on the device
- * @down: the queues are closed and no more responses will arrive
- * @state_wait: woken when @era or @down changes
- * @reboot: sends the final HELLO before another kernel takes over
+ * @sessions: the sessions that may exist on the device, by id; the lock of this
+ *	xarray is also taken in interrupt context
+ * @next_session: the id at which the search for a free id starts; protected by
+ *	the lock of @sessions
+ * @pinned: total size in bytes of all regions of all sessions
+ * @era: incremented when the device is known to have dropped all existing
+ *	sessions; the device holds nothing for a session whose era is lower
+ * @down: whether the queues are closed and no more responses will arrive
+ * @state_wait: wait queue, woken when @era or @down changes
+ * @reboot: notifier that sends the final HELLO before another kernel takes over
  */
 struct vcuda_device {
 	struct kref kref;
@@ -157,10 +165,10 @@ struct vcuda_device {
 };
 
 /**
- * enum vcuda_state - the state of a session; it only moves forward
+ * enum vcuda_state - the state of a session, which never moves backward
  * @VCUDA_NEW: opened, but not created on the device yet
  * @VCUDA_LIVE: START has succeeded
- * @VCUDA_ENDED: the file can only be closed
+ * @VCUDA_ENDED: the session has ended, and the file can only be closed
  */
 enum vcuda_state {
 	VCUDA_NEW,
@@ -170,14 +178,15 @@ enum vcuda_state {
 
 /**
  * struct vcuda_session - an open file
- * @kref: held by the open file, by each region, and by @end_work while it's
- *	queued
+ * @kref: references, held by the open file, by each region, and by @end_work
+ *	while it is queued
  * @dev: the device; the session holds a reference to it
  * @mm: the address space of the process that opened the file; the session
  *	holds a reference (mmgrab), so that the pointer can't be reused for
  *	another process
- * @notifier: called when @mm is torn down, if the kernel has MMU notifiers
- * @notified: @notifier is registered
+ * @notifier: MMU notifier that is called when @mm is torn down, if the kernel
+ *	has MMU notifiers
+ * @notified: whether @notifier is registered
  * @id: the session's id on the device; 0 before START
  * @era: the device's era at START
  * @state: enum vcuda_state; written under @lock or by vcuda_session_end(),
@@ -185,24 +194,29 @@ enum vcuda_state {
  * @reason: VIRTIO_CUDA_ENDED_* from the device, or 0
  * @lock: serializes START, ALLOC, PIN, RELEASE and QUERY
  * @regions: the session's regions, by id; has its own lock
- * @next_region: where the search for a free id starts; protected by @lock
+ * @next_region: the id at which the search for a free id starts; protected by
+ *	@lock
  * @nr_regions: number of entries in @regions; protected by @lock
  * @pinned: total size of all regions in bytes, including regions that have been
  *	released but are still mapped
  * @ring_maps: number of mappings of the RING region; when the last one is
  *	closed, the session ends
  * @wakes: number of WAKE events so far
- * @wait: WAIT sleeps on it, and SUBMIT does while @submits is 0
- * @submits: number of SUBMIT commands that may still be sent
- * @bell: the doorbell's chain
+ * @wait: wait queue on which WAIT sleeps, and SUBMIT while @submits is 0
+ * @submits: number of SUBMIT commands that may be sent before one completes
+ * @bell: the chain with which the doorbell is sent
  * @bell_hdr: the contents of @bell
  * @bell_sg: the scatterlist entry for @bell_hdr
- * @bell_out: the device has @bell; protected by the command queue's lock
- * @bell_again: send @bell again when the device returns it; same lock
- * @bell_closed: don't send @bell any more; same lock
- * @ending: bit 0 is set by the first caller of vcuda_session_end()
- * @end_work: ends the session on the device and frees the regions
- * @ended: completed at the end of @end_work
+ * @bell_out: whether the device has @bell; protected by the command queue's
+ *	lock
+ * @bell_again: whether to send @bell again when the device returns it;
+ *	protected by the command queue's lock
+ * @bell_closed: whether @bell must no longer be sent; protected by the command
+ *	queue's lock
+ * @ending: bit 0 is set by the first call of vcuda_session_end()
+ * @end_work: work item that ends the session on the device and frees the
+ *	regions
+ * @ended: completed when @end_work has finished
  */
 struct vcuda_session {
 	struct kref kref;
@@ -239,7 +253,7 @@ struct vcuda_session {
 
 /**
  * struct vcuda_run - physically contiguous pages
- * @pfn: the first page frame
+ * @pfn: page frame number of the first page
  * @nr: number of pages
  */
 struct vcuda_run {
@@ -249,20 +263,22 @@ struct vcuda_run {
 
 /**
  * struct vcuda_region - pages that the device may read and write
- * @kref: held by the session and by each mapping; dropping the last reference
- *	frees the pages
+ * @kref: references, held by the session and by each mapping; the pages are
+ *	freed when the last reference is dropped
  * @session: the session; the region holds a reference to it
  * @id: the region's id on the device
  * @kind: VIRTIO_CUDA_REGION_*
- * @vaddr: the region's address in the process; 0 for a RING
+ * @vaddr: the region's address in the process; 0 for a RING region
  * @nr_pages: total number of pages in @runs
  * @runs: the pages, in order
  * @nr_runs: number of used entries in @runs
  * @room_runs: number of allocated entries in @runs
- * @charged: bytes charged against the limits until the pages are freed
- * @ready: the region is attached, so it may be mapped and released; protected
- *	by the lock of the session's xarray of regions
- * @lost: the device may still use the pages, so they are never freed
+ * @charged: number of bytes that count against the limits until the pages are
+ *	freed
+ * @ready: whether the region is attached, so that it may be mapped and
+ *	released; protected by the lock of the session's xarray of regions
+ * @lost: whether the device may still use the pages, so that they must never be
+ *	freed
  */
 struct vcuda_region {
 	struct kref kref;

@@ -25,7 +25,7 @@ static void vcuda_chain_release(struct kref *kref)
 	vcuda_chain_free(container_of(kref, struct vcuda_chain, kref));
 }
 
-/* Frees in a work item, because vfree() may sleep. */
+/* Frees a chain in a work item, because vfree() may sleep. */
 static void vcuda_chain_release_atomic(struct kref *kref)
 {
 	struct vcuda_chain *chain = container_of(kref, struct vcuda_chain, kref);
@@ -39,7 +39,8 @@ void vcuda_chain_put(struct vcuda_chain *chain)
 }
 
 /*
- * For atomic context. If the waiter was killed, this drops the last reference.
+ * Drops a reference in atomic context. If the waiter was killed, it may be the
+ * last one.
  */
 void vcuda_chain_put_atomic(struct vcuda_chain *chain)
 {
@@ -80,11 +81,12 @@ static unsigned int vcuda_sg_fill(struct scatterlist *sg, const void *buf,
 
 /**
  * vcuda_chain_alloc() - allocate a chain
- * @out_len: size of the part that the device reads, in bytes
- * @in_len: size of the part that the device writes, in bytes; at least that of
- *	struct virtio_cuda_resp
+ * @out_len: size of the request, which the device reads, in bytes
+ * @in_len: size of the response, which the device writes, in bytes; at least
+ *	the size of struct virtio_cuda_resp
  *
- * Both parts are zeroed. Returns NULL if memory can't be allocated.
+ * The request and the response are zeroed. Returns NULL if memory can't be
+ * allocated.
  */
 struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 {
@@ -113,7 +115,10 @@ struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 	chain->nr_out = vcuda_sg_fill(chain->sg, chain->out, out_len);
 	chain->nr_in = vcuda_sg_fill(chain->sg + chain->nr_out, chain->in,
 				     in_len);
-	/* The two parts are separate lists, so mark the end of each. */
+	/*
+	 * The request and the response use separate scatterlists, so mark the
+	 * end of each.
+	 */
 	sg_mark_end(&chain->sg[chain->nr_out - 1]);
 	sg_mark_end(&chain->sg[chain->nr_out + chain->nr_in - 1]);
 	return chain;

@@ -17,13 +17,16 @@
 
 #include "virtio_cuda.h"
 
-/* Device ids that virtio-cuda uses; vcuda_read_config() checks the magic number. */
+/*
+ * Device ids under which VMMs offer virtio-cuda; vcuda_read_config() checks the
+ * magic number.
+ */
 #define VCUDA_ID_QEMU 38
 #define VCUDA_ID_OWN 63
 
 struct workqueue_struct *vcuda_workqueue;
 
-/* Allocates the N in /dev/virtio-cudaN. */
+/* Allocates the number N in /dev/virtio-cudaN. */
 static DEFINE_IDA(vcuda_ida);
 
 static const struct file_operations vcuda_fops = {
@@ -99,7 +102,10 @@ static int vcuda_read_config(struct virtio_device *vdev,
 {
 	virtio_cread_bytes(vdev, 0, config, sizeof(*config));
 	if (le32_to_cpu(config->magic) != VIRTIO_CUDA_MAGIC) {
-		/* These ids aren't assigned, so another device may use them. */
+		/*
+		 * The device ids aren't officially assigned, so another kind of
+		 * device may use them.
+		 */
 		dev_dbg(&vdev->dev, "not a virtio-cuda device: wrong magic number\n");
 		return -ENODEV;
 	}
@@ -164,7 +170,7 @@ static int vcuda_validate(struct virtio_device *vdev)
 	return vcuda_check_dma(vdev);
 }
 
-/* Ends all sessions and makes the device release the guest's pages. */
+/* Ends all sessions, and makes the device release the guest's pages. */
 static void vcuda_leave(struct vcuda_device *dev)
 {
 	bool broken;
@@ -243,11 +249,14 @@ static void vcuda_remove(struct virtio_device *vdev)
 	struct vcuda_device *dev = vdev->priv;
 
 	unregister_reboot_notifier(&dev->reboot);
-	/* Open files keep a reference to dev; their ioctls now fail with -ENODEV. */
+	/*
+	 * Sessions of open files keep a reference to dev; their ioctls now fail
+	 * with -ENODEV.
+	 */
 	misc_deregister(&dev->misc);
 	if (!dev->down)
 		vcuda_leave(dev);
-	/* The next device to be bound may reuse the name. */
+	/* The next device that is bound may reuse the index. */
 	ida_free(&vcuda_ida, dev->index);
 	vcuda_device_put(dev);
 }

@@ -74,7 +74,10 @@ static int vcuda_ioctl_start(struct vcuda_session *s, void __user *arg)
 	return 0;
 }
 
-/* Attaches a new region; detaches it again if its id can't be copied to @arg. */
+/*
+ * Attaches the new region @r. If its id can't be copied to @arg, detaches it
+ * again.
+ */
 static int vcuda_attach_new(struct vcuda_session *s, struct vcuda_region *r,
 			    void __user *arg, void *p, size_t size, u32 *id,
 			    u64 *offset)
@@ -139,7 +142,10 @@ static int vcuda_ioctl_release(struct vcuda_session *s, void __user *arg)
 	return vcuda_region_detach(s, p.region);
 }
 
-/* WAIT can return after a wake, or when the session has ended. */
+/*
+ * Returns whether WAIT must return: after a new wake, or when the session has
+ * ended.
+ */
 static bool vcuda_woken(struct vcuda_session *s, u32 seen)
 {
 	return (s32)((u32)atomic_read(&s->wakes) - seen) > 0 ||
@@ -185,7 +191,7 @@ static int vcuda_ioctl_submit(struct vcuda_session *s, void __user *arg)
 
 	if (copy_from_user(&p, arg, sizeof(p)))
 		return -EFAULT;
-	/* Check only the lengths; the worker validates the command. */
+	/* Check only the lengths. The worker validates the command itself. */
 	if (p.cmd_len < sizeof(struct virtio_cuda_cmd) || p.cmd_len % 8 ||
 	    p.cmd_len > s->dev->max_plain ||
 	    p.reply_len < sizeof(struct virtio_cuda_reply) ||
@@ -243,7 +249,10 @@ static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 		return -ENOMEM;
 	req = chain->out;
 	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_QUERY);
-	/* Send one request at a time, so that one file can't fill the queue. */
+	/*
+	 * Send one request at a time per file, so that one file can't fill the
+	 * queue.
+	 */
 	err = -EINTR;
 	if (mutex_lock_killable(&s->lock))
 		goto out;
@@ -292,7 +301,10 @@ long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	void __user *p = (void __user *)arg;
 	int err;
 
-	/* Another process that has the file, such as a child, can't use the session. */
+	/*
+	 * Another process that has the file, such as a forked child, can't use
+	 * the session.
+	 */
 	if (current->mm != s->mm)
 		return -EPERM;
 	switch (cmd) {

@@ -12,7 +12,7 @@
 
 #include "virtio_cuda.h"
 
-/* Number of pages mapped at once: as many as there are pointers in a page. */
+/* Number of pages mapped at once: as many as a page can hold pointers to. */
 #define VCUDA_MAP_BATCH (PAGE_SIZE / sizeof(struct page *))
 
 /*
@@ -69,7 +69,10 @@ static const struct vm_operations_struct vcuda_vm_ops = {
 	.fault = vcuda_vm_fault,
 };
 
-/* Maps all of @vma at once, because a fault per page would cost far more. */
+/*
+ * Maps all pages of @vma at once, because one fault per page would cost far
+ * more.
+ */
 static int vcuda_map_pages(struct vm_area_struct *vma, struct vcuda_region *r,
 			   unsigned long skip)
 {

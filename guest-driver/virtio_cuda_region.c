@@ -20,12 +20,15 @@ module_param(pinned_max, ulong, 0644);
 MODULE_PARM_DESC(pinned_max,
 		 "Maximum MiB that all programs together may share with one device (0 for no limit)");
 
-/* Number of pages pinned at once: as many as there are pointers in a page. */
+/* Number of pages pinned at once: as many as a page can hold pointers to. */
 #define VCUDA_PIN_BATCH (PAGE_SIZE / sizeof(struct page *))
 
 /* ---- Limits ------------------------------------------------------------ */
 
-/* Adds @bytes to @sum unless the result exceeds @max. If @max is 0, there's no limit. */
+/*
+ * Adds @bytes to @sum, unless the result would exceed @max. A @max of 0 means
+ * no limit.
+ */
 static bool vcuda_charge_one(atomic64_t *sum, u64 bytes, u64 max)
 {
 	s64 old = atomic64_read(sum);
@@ -93,7 +96,10 @@ static void vcuda_region_free(struct kref *kref)
 	size_t i;
 
 	if (r->lost) {
-		/* Leak the pages, because the device could access a new owner's data. */
+		/*
+		 * Leak the pages: the device could still access them after they
+		 * had a new owner.
+		 */
 		dev_warn(&s->dev->vdev->dev,
 			 "leaking %lu pages of session %u: the device did not confirm that it no longer uses them\n",
 			 r->nr_pages, s->id);
@@ -128,7 +134,10 @@ static struct vcuda_region *vcuda_region_new(struct vcuda_session *s, u32 kind,
 	    check_add_overflow(vaddr, len, &end) ||
 	    len > 1ULL << VCUDA_MMAP_SHIFT)
 		return ERR_PTR(-EINVAL);
-	/* Fail early instead of exhausting memory on an impossible request. */
+	/*
+	 * Fail early instead of using up all memory for a request that can't
+	 * succeed.
+	 */
 	if (len >> PAGE_SHIFT > totalram_pages())
 		return ERR_PTR(-ENOMEM);
 
@@ -188,8 +197,9 @@ static int vcuda_region_add(struct vcuda_region *r, unsigned long pfn,
  * @vaddr: the address at which the process will map the region
  * @len: size in bytes
  *
- * Allocates the largest contiguous pieces available. The device maps each piece
- * separately, and large pieces make the GPU's address translation faster.
+ * Allocates the largest contiguous pieces that are available. The device maps
+ * each piece separately, and large pieces speed up the GPU's address
+ * translation.
  */
 struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 					u64 vaddr, u64 len)
@@ -216,7 +226,10 @@ struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 		err = -ENOMEM;
 		if (!page)
 			goto fail;
-		/* Split the pages, so that each can be mapped and freed separately. */
+		/*
+		 * Split the allocation, so that each page can be mapped and
+		 * freed separately.
+		 */
 		if (order)
 			split_page(page, order);
 		err = vcuda_region_add(r, page_to_pfn(page), 1UL << order);
@@ -324,7 +337,7 @@ static struct vcuda_chain *vcuda_attach_chain(const struct vcuda_region *r,
  * @r: the region
  * @ring_bytes: for a RING, the size of the ring; otherwise 0
  *
- * The caller holds vcuda_session.lock. If it's unknown whether the device has
+ * The caller holds vcuda_session.lock. If it isn't known whether the device has
  * mapped the pages, the region stays allocated until the session ends.
  */
 int vcuda_region_attach(struct vcuda_region *r, u32 ring_bytes)
@@ -400,7 +413,8 @@ int vcuda_region_detach(struct vcuda_session *s, u32 id)
 /**
  * vcuda_regions_free() - drop all regions of a session that has ended
  * @s: the session; the caller holds its lock
- * @lost: the device may still access the pages, so leak them
+ * @lost: whether the device may still access the pages, so that they must be
+ *	leaked
  */
 void vcuda_regions_free(struct vcuda_session *s, bool lost)
 {

@@ -80,7 +80,10 @@ again:
 		msleep(100);
 		goto again;
 	case -ENODEV:
-		/* The device is going away, so wait for the final HELLO. */
+		/*
+		 * The device is going away. Wait until the final HELLO has
+		 * ended all sessions.
+		 */
 		wait_event(dev->state_wait, READ_ONCE(dev->era) != s->era ||
 			   READ_ONCE(dev->down));
 		break;
@@ -127,7 +130,7 @@ void vcuda_session_end(struct vcuda_session *s, u32 reason)
 }
 
 /**
- * vcuda_sessions_end() - end all sessions of a device that went away
+ * vcuda_sessions_end() - end all sessions on a device that is gone
  * @dev: the device
  */
 void vcuda_sessions_end(struct vcuda_device *dev)
@@ -154,7 +157,7 @@ void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev)
 
 	xa_lock_irqsave(&dev->sessions, flags);
 	s = xa_load(&dev->sessions, le32_to_cpu(ev->session));
-	/* The session may have ended while the event was in flight. */
+	/* The session may already have ended while the event was on its way. */
 	if (s) {
 		switch (le32_to_cpu(ev->type)) {
 		case VIRTIO_CUDA_EVENT_WAKE:
@@ -205,7 +208,10 @@ static void vcuda_session_unwatch(struct vcuda_session *s)
 		mmu_notifier_unregister(&s->notifier, s->mm);
 }
 #else
-/* Unmapping the ring ends the session instead; see virtio_cuda_mmap.c. */
+/*
+ * Without MMU notifiers, unmapping the ring ends the session; see
+ * virtio_cuda_mmap.c.
+ */
 static int vcuda_session_watch(struct vcuda_session *s)
 {
 	return 0;
@@ -328,7 +334,7 @@ int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 		if (err)
 			goto end;
 	}
-	/* The device may have ended the session in the meantime. */
+	/* The device may already have ended the session. */
 	if (cmpxchg(&s->state, VCUDA_NEW, VCUDA_LIVE) != VCUDA_NEW)
 		return vcuda_session_check(s);
 	return 0;

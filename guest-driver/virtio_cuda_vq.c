@@ -34,7 +34,10 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 		if (s->bell_again) {
 			s->bell_again = false;
 			q->watchers--;
-			/* There's space, because the chain's own descriptor is free now. */
+			/*
+			 * There is space, because the chain's own descriptor
+			 * has just become free.
+			 */
 			if (q->open && !vcuda_add(q, chain)) {
 				virtqueue_kick(q->vq);
 				return;
@@ -50,7 +53,10 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 	vcuda_chain_put_atomic(chain);
 }
 
-/* Completes used chains; leaves the interrupt enabled if there are watchers. */
+/*
+ * Completes the chains that the device has used. If the driver waits for any
+ * other chain, leaves the interrupt enabled.
+ */
 static void vcuda_reap(struct vcuda_queue *q)
 {
 	struct vcuda_chain *chain;
@@ -83,7 +89,10 @@ static void vcuda_used(struct virtqueue *vq)
 	spin_unlock_irqrestore(&q->lock, flags);
 }
 
-/* Enables the interrupt until the next chain completes and frees descriptors. */
+/*
+ * Enables the interrupt until the device has used another chain, which frees
+ * descriptors.
+ */
 static void vcuda_watch_space(struct vcuda_queue *q)
 {
 	lockdep_assert_held(&q->lock);
@@ -103,7 +112,10 @@ static bool vcuda_has_space(struct vcuda_queue *q)
 	return space;
 }
 
-/* The timeout is for -ENOMEM: nothing wakes the queue when memory is available. */
+/*
+ * The timeout is for -ENOMEM, because no event wakes the waiter when memory
+ * becomes available.
+ */
 static int vcuda_wait_space(struct vcuda_queue *q)
 {
 	long left = wait_event_killable_timeout(q->space, vcuda_has_space(q),
@@ -215,7 +227,7 @@ int vcuda_status_errno(struct vcuda_device *dev,
 	}
 }
 
-/* Sends @chain and waits for the response in task state @state. */
+/* Sends @chain, and waits for the response in the task state @state. */
 static int vcuda_call(struct vcuda_device *dev, unsigned int index,
 		      struct vcuda_chain *chain, unsigned int state)
 {
@@ -234,8 +246,8 @@ static int vcuda_call(struct vcuda_device *dev, unsigned int index,
  * @dev: the device
  * @chain: the request
  *
- * Returns 0 or the status of the response as -errno. After -EINTR or -ENODEV,
- * it's unknown whether the device has processed or will process the request.
+ * Returns 0, or the status of the response as -errno. After -EINTR or -ENODEV,
+ * the device may or may not process the request.
  */
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
 {
@@ -252,11 +264,17 @@ int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
  */
 int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 {
-	/* Freezable: a command may run for long, and a suspend must not wait for it. */
+	/*
+	 * Freezable, because a command may run for a long time, and a suspend
+	 * must not wait for it.
+	 */
 	unsigned int state = TASK_KILLABLE | TASK_FREEZABLE;
 	int err;
 
-	/* Limit the submits per session, so that one session can't fill the queue. */
+	/*
+	 * Limit the number of commands per session, so that one session can't
+	 * fill the queue.
+	 */
 	if (wait_event_state(s->wait,
 			     atomic_dec_if_positive(&s->submits) >= 0, state))
 		return -EINTR;
@@ -269,7 +287,8 @@ int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 /**
  * vcuda_hello() - start a new epoch, which ends all earlier sessions
  * @dev: the device
- * @goodbye: this is the final request; send it even though the queue is closed
+ * @goodbye: whether this is the driver's final request, which is sent even if
+ *	the queue is closed
  *
  * Returns 0 if the device has confirmed the new epoch.
  */
@@ -293,7 +312,7 @@ int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 	hello->version_major = cpu_to_le16(VIRTIO_CUDA_VERSION_MAJOR);
 	hello->version_minor = cpu_to_le16(VIRTIO_CUDA_VERSION_MINOR);
 
-	/* Poll for space, because a closed queue doesn't wake waiters. */
+	/* Poll for space, because no waiter is woken if the queue is closed. */
 	while ((err = vcuda_try_send(q, chain, goodbye)) == -ENOSPC &&
 	       time_before(jiffies, deadline))
 		schedule_timeout_uninterruptible(HZ / 100 + 1);
@@ -386,7 +405,7 @@ static bool vcuda_doorbell_quiet(struct vcuda_session *s)
 
 /**
  * vcuda_doorbell_close() - stop sending doorbells, and wait for the last one
- * @s: the session, which contains the doorbell that the device reads
+ * @s: the session, which contains the doorbell that the device may still read
  */
 void vcuda_doorbell_close(struct vcuda_session *s)
 {
@@ -428,7 +447,10 @@ static void vcuda_events_used(struct virtqueue *vq)
 	spin_lock_irqsave(&q->lock, flags);
 	while (q->vq && (ev = virtqueue_get_buf(vq, &len))) {
 		copy = *ev;
-		/* Return the buffer first, so that the next event needn't wait for it. */
+		/*
+		 * Give the buffer back to the device before handling the event,
+		 * so that the next event needn't wait.
+		 */
 		if (!vcuda_event_supply(vq, ev))
 			virtqueue_kick(vq);
 		spin_unlock_irqrestore(&q->lock, flags);
@@ -497,7 +519,7 @@ int vcuda_queues_start(struct vcuda_device *dev)
 }
 
 /**
- * vcuda_queues_close() - stop accepting requests
+ * vcuda_queues_close() - stop accepting new chains, except the final HELLO
  * @dev: the device
  */
 void vcuda_queues_close(struct vcuda_device *dev)
@@ -533,7 +555,7 @@ bool vcuda_queues_broken(struct vcuda_device *dev)
  * vcuda_queues_stop() - reset the device and delete the queues
  * @dev: the device
  *
- * Callers that are still waiting for a response get -ENODEV.
+ * Callers that are still waiting for a response then get -ENODEV.
  */
 void vcuda_queues_stop(struct vcuda_device *dev)
 {

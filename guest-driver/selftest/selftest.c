@@ -54,7 +54,7 @@ static bool check(bool good, const char *format, ...)
 	return good;
 }
 
-/* Checks that an ioctl fails and sets errno to @error. */
+/* Checks that the ioctl @cmd fails and sets errno to @error. */
 static void refused(int fd, unsigned long cmd, void *arg, int error,
 		    const char *what)
 {
@@ -614,9 +614,10 @@ static void test_fork(void)
 }
 
 /*
- * Forks a process that starts a session with 6 MiB and writes a byte to @tell.
- * For @how == 'c' the process closes the session, for 'k' it waits to be killed,
- * and for 'f' it also leaves a child that holds the file open.
+ * Forks a process that starts a session, allocates 6 MiB of pinned memory, and
+ * then writes a byte to @tell. If @how is 'c', the process closes the session.
+ * If it is 'k', the process waits to be killed. If it is 'f', it also waits to
+ * be killed, and first forks a child that keeps the file open.
  */
 static pid_t hold(char how, int tell)
 {
@@ -628,7 +629,9 @@ static pid_t hold(char how, int tell)
 
 	if (pid)
 		return pid;
-	/* Create a process group, so that the child can be killed as well. */
+	/*
+	 * Create a process group, so that the forked child can be killed too.
+	 */
 	setpgid(0, 0);
 	fd = open_session(&ring, NULL);
 	if (fd < 0 || alloc(fd, PINNED_WINDOW, 6 * MIB, &a))
