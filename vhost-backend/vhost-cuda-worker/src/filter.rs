@@ -48,7 +48,7 @@ pub(super) fn refuse_descendants() {
 
 fn install() -> Result<(), Error> {
     // Within one filter, all refused calls fail with the same error, so two errors need two
-    // filters. If only the first can be installed, programs still work.
+    // filters. If only one of them can be installed, programs still work.
     for filter in [refused()?, unknown()?] {
         seccompiler::apply_filter_all_threads(&filter)?;
     }

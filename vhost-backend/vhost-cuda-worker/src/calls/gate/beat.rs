@@ -58,8 +58,7 @@ impl Beat {
         Ok(Self { parked, thread: thread.thread().clone() })
     }
 
-    /// Wakes the heartbeat thread. Must be called after a call is marked active on a GPU or is held
-    /// back.
+    /// Wakes the heartbeat thread. Must be called after a GPU has become active or a call is held.
     pub(super) fn wake(&self) {
         if self.parked.load(Ordering::SeqCst) {
             self.thread.unpark();

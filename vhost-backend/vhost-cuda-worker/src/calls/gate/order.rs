@@ -3,10 +3,10 @@
 //!
 //! Each resource (a stream, an event, a context, …) has a lane, a queue of the held commands that
 //! use it. A command has one of three kinds of access to the resource. `Exclusive` comes after
-//! every earlier command in the lane. `Shared` comes after every earlier `Exclusive` command. Later
-//! commands follow these two by the same rules. `Behind` comes after every earlier `Exclusive` or
-//! `Shared` command, but later commands needn't wait for it. A command is ready when no command
-//! that it must come after is still held.
+//! every earlier `Exclusive` or `Shared` command in the lane. `Shared` comes after every earlier
+//! `Exclusive` command. `Behind` comes after every earlier `Exclusive` or `Shared` command, but
+//! later commands needn't wait for it. A command is ready when no command that it must come after
+//! is still held.
 
 use std::collections::BTreeSet;
 use std::collections::HashMap;
@@ -41,7 +41,7 @@ pub(super) enum Resource {
 /// A command's kind of access to a resource, which determines its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The command comes after all earlier commands, and before all later ones.
+    /// The command comes after all earlier exclusive and shared commands, and before all later ones.
     Exclusive,
     /// The command comes after all earlier exclusive commands, and before all later ones that
     /// aren't shared.
