@@ -81,7 +81,7 @@ pub struct Report {
     pub held: bool,
     /// True if work may be in flight, other than the copies in `copying`.
     pub active: bool,
-    /// True if all work in flight is waiting for a host function or a value.
+    /// True if all work in flight is waiting for host functions in the guest.
     pub stalled: bool,
     /// Calls finished since the VM was added. May wrap.
     pub finished: u64,
