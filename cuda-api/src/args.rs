@@ -3,7 +3,7 @@
 //! A caller passes addresses. [`Arg::from_c`] turns an address into a typed argument. This is the
 //! unsafe step: its caller vouches that the address satisfies the driver API's rules. After that,
 //! single values can be read and written safely. An array needs one more unsafe step, which sets
-//! its length; from then on every index is checked.
+//! the array's length. After that, every index is checked.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{

@@ -159,7 +159,7 @@ macro_rules! exports_trampolines {
         ///
         /// # Safety
         ///
-        /// As the function's documentation requires.
+        /// The caller must pass the arguments that the function's documentation requires.
         #[unsafe(naked)]
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]

@@ -34,7 +34,7 @@ impl GuestRing {
         Self { shared, tail: 0, head: 0 }
     }
 
-    /// Returns the shared words of the ring.
+    /// Returns the ring in its shared pages.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }
@@ -143,7 +143,7 @@ impl HostRing {
         Self { shared, head: 0, host_funcs: Caller::new(shared) }
     }
 
-    /// Returns the shared words of the ring.
+    /// Returns the ring in its shared pages.
     pub fn shared(&self) -> &Shared {
         &self.shared
     }

@@ -17,7 +17,7 @@ pub enum Order {
     /// The call runs after everything held for its stream or event, but doesn't hold later calls
     /// back.
     Wait,
-    /// The call runs after all held launches of its function.
+    /// The call runs after all held launches of the function that it names.
     Function,
     /// The call runs after everything held for the context that its allocation belongs to.
     Allocation,

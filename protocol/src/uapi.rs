@@ -317,7 +317,7 @@ pub const EVENT_ENDED: u32 = 2;
 pub const ENDED_DESTROYED: u32 = 1;
 /// Reason: the guest violated the protocol.
 pub const ENDED_PROTOCOL: u32 = 2;
-/// Reason: the worker died.
+/// Reason: the worker exited unexpectedly.
 pub const ENDED_WORKER: u32 = 3;
 /// Reason: the host ended the session for another reason.
 pub const ENDED_HOST: u32 = 4;

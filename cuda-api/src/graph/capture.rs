@@ -41,7 +41,7 @@ pub struct Key {
     pub of: u64,
 }
 
-/// A stream, with the properties that captures depend on.
+/// The properties of a stream that matter for captures.
 #[derive(Clone, Copy, Debug)]
 pub struct Stream {
     /// Identifies the stream.

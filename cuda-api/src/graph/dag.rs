@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap};
 /// The work that a node in a graph does.
 #[derive(Clone, Debug)]
 pub enum Work<Op> {
-    /// An operation.
+    /// An operation, such as a kernel launch.
     Op(Op),
     /// No work: the node only joins the nodes that it depends on.
     Empty,

@@ -44,8 +44,8 @@ pub trait Library: Copy + 'static {
     /// Returns a number that identifies the calling thread.
     fn thread() -> u64;
 
-    /// Returns a stream's properties that captures depend on. A null handle is the thread's default
-    /// stream if `per_thread` is set.
+    /// Returns the properties of a stream that matter for captures. A null handle means the calling
+    /// thread's default stream if `per_thread` is set, otherwise the legacy stream.
     fn stream(stream: CUstream, per_thread: bool) -> CuResult<Stream>;
 
     /// Creates the launch for a kernel node, with the attributes of `like`, if given.

@@ -19,7 +19,7 @@ pub enum Kind {
     Global,
     /// Memory from `cuMemHostAlloc`.
     Pinned { region: u32 },
-    /// Memory that was registered with `cuMemHostRegister`. `page` is the address of its first
+    /// Memory that was registered with `cuMemHostRegister`. `page` is the address of the first
     /// page, and `pages` is the length of all its pages in bytes.
     Registered { region: u32, page: usize, pages: usize },
 }

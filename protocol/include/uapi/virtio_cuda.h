@@ -196,7 +196,7 @@ struct virtio_cuda_process {
 /* The reason why a session ended, in virtio_cuda_event.value. */
 #define VIRTIO_CUDA_ENDED_DESTROYED 1 /* the driver destroyed it */
 #define VIRTIO_CUDA_ENDED_PROTOCOL 2 /* the guest broke the protocol */
-#define VIRTIO_CUDA_ENDED_WORKER 3 /* the worker died */
+#define VIRTIO_CUDA_ENDED_WORKER 3 /* the worker exited unexpectedly */
 #define VIRTIO_CUDA_ENDED_HOST 4 /* the host ended it for another reason */
 
 struct virtio_cuda_event {
