@@ -41,7 +41,8 @@ pub(super) enum Resource {
 /// A command's kind of access to a resource, which determines its order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Access {
-    /// The command comes after all earlier exclusive and shared commands, and before all later ones.
+    /// The command comes after all earlier exclusive and shared commands, and before all later
+    /// commands.
     Exclusive,
     /// The command comes after all earlier exclusive commands, and before all later ones that
     /// aren't shared.
