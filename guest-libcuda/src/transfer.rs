@@ -82,11 +82,11 @@ pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
             Ok(())
         }
         (Place::Visible { address, .. }, Place::Pageable) => {
-            // SAFETY: the source is pageable, so valid, as the caller promises.
+            // SAFETY: the caller promises that a pageable source is valid to read.
             unsafe { upload(driver, Copy { dst: address, ..copy }) }
         }
         (Place::Pageable, Place::Visible { address, .. }) => {
-            // SAFETY: the destination is pageable, so valid, as the caller promises.
+            // SAFETY: the caller promises that a pageable destination is valid to write.
             unsafe { download(driver, Copy { src: address, ..copy }) }
         }
         (Place::Pageable, Place::Pageable) => {

@@ -111,7 +111,9 @@ fn a_vm_gets_no_more_than_its_cap_even_if_the_gpu_is_idle() {
     start(&mut [&mut capped, &mut free]);
     let (capped, free) = (capped.finish(), free.finish());
     let part = 100.0 * number(&capped, "per_second") / number(&free, "per_second");
-    assert!((15.0..35.0).contains(&part), "{part}% of 25%\n{}", host.log());
+    // On a busy machine, work in each of its windows starts late, which costs the capped VM much of
+    // its time, but not the uncapped one. So the lower bound only shows that it isn't starved.
+    assert!((5.0..35.0).contains(&part), "{part}% of 25%\n{}", host.log());
 }
 
 #[test]

@@ -165,7 +165,8 @@ fn host_program(program: &str, guest: Guest) -> Option<PathBuf> {
         let own = guest == Guest::System && guest_path(&path).starts_with("usr");
         return (!own).then_some(path);
     }
-    // A guest that has programs looks up bare names in its own PATH.
+    // Only a bare guest needs the host's PATH. A guest with a root file system of its own looks up
+    // bare names there.
     let folders = (guest == Guest::Bare).then(|| std::env::var_os("PATH")).flatten()?;
     std::env::split_paths(&folders).map(|folder| folder.join(program)).find(|path| path.is_file())
 }

@@ -4,7 +4,7 @@
 #[derive(Debug, Clone, PartialEq, Eq, thiserror::Error)]
 pub enum FatbinError {
     /// The image is shorter than its headers say.
-    #[error("the image is truncated: {what} at byte {at} reaches beyond its end at {len}")]
+    #[error("the image is truncated: {what} at byte {at} extends past the end at byte {len}")]
     Truncated { what: &'static str, at: usize, len: usize },
     /// A field has a value that no known toolkit writes.
     #[error("{what} at byte {at} is {value:#x}, which no known CUDA toolkit writes")]

@@ -145,7 +145,7 @@ impl Warp {
                 let skip = n as u64 * u64::from(size);
                 let register = &mut self.regs[group.base + *slot as usize];
                 each_lane!(mask, i, {
-                    // SAFETY: the access was just checked to be allowed and aligned.
+                    // SAFETY: the code above checked that the access is allowed and aligned.
                     let value = unsafe { read_global(addresses[i] + skip, size) };
                     register[i] = extended(value, size, signed);
                 });
@@ -189,7 +189,7 @@ impl Warp {
             let values = self.regs[group.base + *slot as usize];
             if space == Space::Global {
                 each_lane!(mask, i, {
-                    // SAFETY: the access was just checked to be allowed and aligned.
+                    // SAFETY: the code above checked that the access is allowed and aligned.
                     unsafe { write_global(addresses[i] + skip, size, values[i]) };
                 });
                 continue;
@@ -230,7 +230,7 @@ impl Warp {
                 if !block.allows(at, size.into(), false) {
                     return Err(Fault::IllegalAddress);
                 }
-                // SAFETY: the access was just checked to be allowed and aligned.
+                // SAFETY: the code above checked that the access is allowed and aligned.
                 unsafe { read_global(at, size) }
             }
             Space::Shared => word(part(block.shared_bytes(), at, len)?),
@@ -270,7 +270,7 @@ impl Warp {
                 if !block.allows(at, size.into(), true) {
                     return Err(Fault::IllegalAddress);
                 }
-                // SAFETY: the access was just checked to be allowed and aligned.
+                // SAFETY: the code above checked that the access is allowed and aligned.
                 unsafe { write_global(at, size, value) };
             }
             Space::Shared => part(block.shared_bytes(), at, len)?.copy_from_slice(bytes),
@@ -316,7 +316,7 @@ impl Warp {
                     if !block.allows(at, bytes, true) {
                         return Err(Fault::IllegalAddress);
                     }
-                    // SAFETY: the access was just checked to be allowed and aligned.
+                    // SAFETY: the code above checked that the access is allowed and aligned.
                     unsafe { atomics::global(atomic.op, atomic.size, at, b[i], c[i]) }
                 }
                 // The hardware doesn't support atomics on local memory or parameters.

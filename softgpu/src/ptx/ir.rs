@@ -334,7 +334,7 @@ pub enum ReduxOp {
     Xor,
 }
 
-/// The place in a frame of a call's argument or result.
+/// Where a call's argument or result is stored in a frame.
 #[derive(Debug, Clone, Copy)]
 pub enum Passed {
     /// Local memory: offset in the frame, and size in bytes.

@@ -216,7 +216,8 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
     let help = "Memory that the driver reports, minus memory charged in the ledger";
     page.gauge("gpu_ledger_difference", bytes(), help, differs);
     let excesses = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.memory_excesses));
-    let help = "Times that a worker held more memory than charged in the ledger, plus the slack";
+    let help =
+        "Number of times a worker held more memory than its charge in the ledger plus the slack";
     page.count("gpu_memory_excesses", None, help, excesses);
     let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
     page.gauge("gpu_healthy", None, "1 if the GPU accepts new VMs, 0 if it had a fault", healthy);

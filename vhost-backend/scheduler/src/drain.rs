@@ -91,11 +91,11 @@ impl Scheduler {
         }
     }
 
-    /// Returns how long a drain may make no progress before it counts as stuck. If `lagging`
-    /// returns GPUs, the cause is known, so the time is short, and even shorter after the first
-    /// call was let through. Otherwise, a long call may simply be running, so the time is longer
-    /// than earlier calls took. It doubles with each attempt, so that a VM can't get one more call
-    /// through at regular intervals forever.
+    /// Returns how long a drain can go without progress before it counts as stuck. If `lagging`
+    /// returns GPUs, these hold up the drain, so the time is short, and even shorter once a call
+    /// has been let through. Otherwise, the VM may simply be running a long call, so the time is
+    /// longer than its earlier calls took. That time doubles with each attempt to drain the VM,
+    /// so that the VM can't get one call through per attempt forever.
     pub(super) fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
         if !self.lagging(vm, turn).is_empty() {
             let least = self.settings.no_progress;

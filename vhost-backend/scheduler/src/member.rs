@@ -34,7 +34,8 @@ pub struct Member {
     /// Number of consecutive turns in which all of the VM's work in flight was waiting for the host
     /// and the VM started nothing.
     fruitless: u32,
-    /// Time until which the VM gets no turn, after such turns.
+    /// Time until which the VM gets no turn, because it had too many turns in which all of its work
+    /// was waiting for the host.
     pub rests_until: Option<Nanos>,
     pub account: Account,
     pub gate: Gate,

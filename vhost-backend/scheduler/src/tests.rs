@@ -565,8 +565,9 @@ fn play(
 
 #[test]
 fn vms_with_gaps_share_and_saturating_vms_get_windows_despite_late_reports() {
-    // With equal weights, sharing ends because a VM that always has held work saturates the GPU.
-    // With different weights, it also ends because one VM gets less than it should.
+    // With equal weights, sharing ends because one VM saturates the GPU: its gate always holds
+    // work. With different weights, sharing ends even without that, because one VM gets less than
+    // its share.
     for (weight, held) in [(100, true), (300, false)] {
         let mut bench = Bench::new(&[(A, share(100)), (B, share(weight))]);
         let mut tellers = Default::default();

@@ -80,7 +80,7 @@ impl Scheduler {
         self.advance_clock(gpu);
     }
 
-    /// If a VM has run out of work or has work again on a GPU, records this.
+    /// Records whether a VM has run out of work on a GPU, or has work there again.
     pub(super) fn sleep_or_wake(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);

@@ -143,7 +143,7 @@ fn probe_as(
         // The driver may have printed lines of its own before the result.
         let from = printed.find("library = ").unwrap_or(0);
         return toml::from_str(&printed[from..])
-            .map_err(|error| format!("cannot understand its probe's output: {error}"));
+            .map_err(|error| format!("cannot parse the probe's output: {error}"));
     }
     let reason = text(&output.stderr);
     let last = reason.lines().last().unwrap_or("its probe failed without a message").to_owned();

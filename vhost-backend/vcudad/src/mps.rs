@@ -163,7 +163,7 @@ impl MpsDaemons {
             if matches!(daemon.child.try_wait(), Ok(None)) {
                 return Ok(daemon.pipe());
             }
-            tracing::error!(gpus = visible, "{DAEMON} ended; restarting it");
+            tracing::error!(gpus = visible, "{DAEMON} exited; restarting it");
             self.running.remove(gpus);
         }
         let folder = self.folder.join(self.next.to_string());

@@ -49,7 +49,7 @@ pub struct Piece<'a> {
 pub enum MapError {
     /// A length or an address isn't a multiple of the page size, or the region is empty or too
     /// large.
-    #[error("a region of {len} bytes at {vaddr:#x} is not made of whole pages")]
+    #[error("the address or length of a region ({len} bytes at {vaddr:#x}) is not page-aligned")]
     Shape {
         /// The region's address in the guest process.
         vaddr: u64,
@@ -57,7 +57,9 @@ pub enum MapError {
         len: u64,
     },
     /// A PINNED region isn't inside the window for pinned memory, or overlaps another region.
-    #[error("a pinned region of {len} bytes at {vaddr:#x} is outside the window or overlaps")]
+    #[error(
+        "a pinned region of {len} bytes at {vaddr:#x} is outside the window for pinned memory, or overlaps another region"
+    )]
     Window {
         /// The region's address in the guest process.
         vaddr: u64,

@@ -357,7 +357,7 @@ impl Backend {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         let messages = match worker.read() {
             Ok(Some(messages)) => messages,
-            // The broker will report the end of the worker once it has reaped it.
+            // The broker reports the worker's exit after reaping it.
             Ok(None) => return self.drop_worker(state, request),
             Err(error) => {
                 tracing::warn!(vm = self.name, "cannot read a worker's message: {error}");

@@ -4,8 +4,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
-/// How long a new front end waits for a free place. A killed front end frees its place in less time
-/// than this.
+/// How long a new front end waits for a free slot. This is long enough for the slot of a killed
+/// front end to be released.
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Tracks the connected front ends.

@@ -23,7 +23,7 @@ pub(super) struct Watch {
     /// A stream per context in which nothing is ever queued. Synchronizing with it takes no time,
     /// but makes the driver write out kernel output.
     streams: IdMap<ContextId, DriverHandle<CUstream>>,
-    /// The time of the last check for output while no kernel was known to print.
+    /// The last time that output was checked for without a kernel that is known to print.
     last: Option<Instant>,
 }
 
