@@ -11,6 +11,7 @@ pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
         return Err(io::Error::last_os_error());
     }
     // If the parent exited before the call above, the setting has no effect.
+    // SAFETY: getppid takes no arguments.
     if unsafe { libc::getppid() } != parent {
         return Err(io::Error::other("the parent process has already exited"));
     }
