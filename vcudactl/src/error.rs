@@ -64,7 +64,7 @@ pub(crate) enum CtlError {
     /// A system call or other OS operation failed.
     #[error("{what}: {source}")]
     Os {
-        /// What failed, such as `cannot use the terminal`.
+        /// The operation that failed, for example `cannot use the terminal`.
         what: &'static str,
         /// The cause.
         source: io::Error,

@@ -115,7 +115,7 @@ pub unsafe fn with_parameters<R>(
         let (mut buffer, mut size) = (0, 0);
         let mut index = 0;
         loop {
-            // SAFETY: the pairs continue until the end mark, which has not been read yet.
+            // SAFETY: the array extends to its end mark, which has not been read yet.
             match unsafe { extra.element(index) }? {
                 END => break,
                 // SAFETY: this is the second element of a pair.

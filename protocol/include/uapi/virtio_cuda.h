@@ -278,7 +278,7 @@ struct virtio_cuda_reply {
  *
  * Errors that mean the same everywhere:
  *   EPERM      the caller is not the process that opened the file
- *   ENOTCONN   the session has not been started
+ *   ENOTCONN   this file has no session yet
  *   EPIPE      the session has ended
  *   ENODEV     the device is gone or was suspended: open it again
  *   EINVAL     a size, an address, an id or a reserved field is invalid, or

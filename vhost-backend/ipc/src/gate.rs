@@ -17,7 +17,7 @@ pub const MAX_GPUS: usize = 16;
 /// Value of `until` for a window without an end.
 pub const NO_END: u64 = u64::MAX;
 
-/// What a worker may submit to a GPU.
+/// The kinds of work that a worker may submit to a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {

@@ -16,11 +16,11 @@ pub struct Account {
     /// Recent wall time that may still appear in the worker's counters, because a worker can report
     /// late.
     unreported: Nanos,
-    /// Time added to the worker's `busy_ns` counter that has not been charged.
+    /// The part of the worker's `busy_ns` counter that has not been charged yet, in ns.
     busy: Nanos,
-    /// Time added to the `begun_ns` counter that has not been charged.
+    /// The part of the `begun_ns` counter that has not been charged yet, in ns.
     begun: Nanos,
-    /// Time added to the `copied_ns` counter that has not been charged.
+    /// The part of the `copied_ns` counter that has not been charged yet, in ns.
     copied: Nanos,
     /// The point in time up to which the VM has been charged.
     booked_at: Nanos,

@@ -224,7 +224,7 @@ impl Sessions {
         }
     }
 
-    /// Ends a session at an operator's request. Returns false if there is no such session.
+    /// Ends a session because an operator asked for it. Returns false if there is no such session.
     pub(crate) fn end_by_operator(&mut self, vm: VmId, number: u32) -> bool {
         let mut sessions = self.workers.sessions_of(vm);
         let found = sessions.find(|(_, session)| session.number() == number);
@@ -463,7 +463,8 @@ impl Sessions {
             match event {
                 ComputeEvent::KernelTimeout(worker, gpu) => {
                     let Some(worker) = self.workers.get_mut(worker) else { continue };
-                    // Whatever makes the worker exit now, report the timeout as the reason.
+                    // Report the timeout as the reason for the exit, even if the worker exits for another reason
+                    // first.
                     worker.set_failure(TIMED_OUT);
                     let vm = worker.session().map(|session| session.vm);
                     if let Some(state) = vm.and_then(|vm| vms.get_mut(vm)) {

@@ -220,7 +220,7 @@ impl Vms {
         self.iter().find(|(_, state)| state.vm.name == name).map(|(id, _)| id)
     }
 
-    /// Does the same as [`Self::named`], but returns an error for the operator if there is no such
+    /// Like [`Self::named`], but returns an error for the operator if there is no such
     /// VM.
     pub(crate) fn find(&self, name: &str) -> Result<VmId, ApiError> {
         self.named(name).ok_or_else(|| ApiError::no_vm(name))
@@ -283,7 +283,7 @@ impl Vms {
         shared.map(|(_, state)| state.gpus.clone()).collect()
     }
 
-    /// Returns a VM's name, or an empty string if there is no such VM.
+    /// Returns a VM's name. If the VM doesn't exist, returns an empty string.
     pub(crate) fn name(&self, id: VmId) -> &str {
         self.get(id).map_or("", |state| &state.vm.name)
     }

@@ -62,7 +62,7 @@ pub(crate) struct SchedulerEnds {
     pub(crate) bell: OwnedFd,
 }
 
-/// What the coordinator must do after it has read a worker's message.
+/// The coordinator's next step after it has read a worker's message.
 pub(crate) enum WorkerEffect {
     /// Do nothing. Also used if there was no message.
     None,

@@ -21,7 +21,7 @@ pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
     resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
 }
 
-/// Does the same as [`resolve`], but returns `None` if the first segment isn't a name in this
+/// Like [`resolve`], but returns `None` if the first segment isn't a name in this
 /// crate.
 fn resolve_path(
     krate: &Crate,

@@ -64,7 +64,7 @@ pub(crate) enum NvmlError {
     /// The library returned an error.
     #[error("NVML cannot read {what}: {reason}")]
     Query {
-        /// What the query asked for.
+        /// The property that was queried.
         what: &'static str,
         /// The library's error message.
         reason: String,

@@ -105,39 +105,48 @@ struct Calls {
 }
 
 impl Calls {
-    /// Runs a command that the gate has admitted, and then returns the ticket to the gate.
-    #[inline]
-    fn run(&mut self, command: &Command<'_>, ticket: Ticket, reply: ReplyTo) {
-        generated::dispatch(&mut self.deferred, command, ticket.pass(), reply);
-        let cx = Cx { shared: &self.shared, thread: command.thread, ctx: command.ctx };
-        self.gate.ran(&cx, self.deferred.events(), ticket);
-    }
-
     /// Reads the scheduler's grants, and runs the held commands that may now go to the driver.
     /// Returns when to poll again.
     fn poll_gate(&mut self) -> Pending {
+        let Calls { shared, gate, deferred } = self;
         let now = host_ipc::gate::now();
-        let change = self.gate.read(now);
+        let change = gate.read(now);
         if let Some(verdict) = change.ended {
-            self.deferred.fail_waits(CuError(verdict));
+            deferred.fail_waits(CuError(verdict));
         }
-        let cx = Cx { shared: &self.shared.clone(), thread: 0, ctx: ContextId::NONE };
+        let cx = Cx { shared, thread: 0, ctx: ContextId::NONE };
         if change.look {
-            self.gate.look(&cx, self.deferred.events());
+            gate.look(&cx, deferred.events());
         }
         let mut cursor = Cursor::default();
-        while let Some((held, ticket)) = self.gate.next(&cx, self.deferred.events(), &mut cursor) {
-            held.run_with(|command, reply| self.run(command, ticket, reply));
+        while let Some((held, ticket)) = gate.next(&cx, deferred.events(), &mut cursor) {
+            held.run_with(|command, reply| run(gate, deferred, shared, command, ticket, reply));
         }
-        self.gate.notify_scheduler(now)
+        gate.notify_scheduler(now)
     }
+}
+
+/// Runs a command that the gate has admitted, and then returns the ticket to the gate.
+#[inline]
+fn run(
+    gate: &mut Gate,
+    deferred: &mut Deferred,
+    shared: &Arc<Shared>,
+    command: &Command<'_>,
+    ticket: Ticket,
+    reply: ReplyTo,
+) {
+    generated::dispatch(deferred, command, ticket.pass(), reply);
+    let cx = Cx { shared, thread: command.thread, ctx: command.ctx };
+    gate.ran(&cx, deferred.events(), ticket);
 }
 
 impl Executor for Calls {
     fn execute(&mut self, command: &Command<'_>, reply: ReplyTo) {
-        let cx = Cx { shared: &self.shared, thread: command.thread, ctx: command.ctx };
-        match self.gate.admit(&cx, self.deferred.events(), command, reply) {
-            Admission::Run(ticket, reply) => self.run(command, ticket, reply),
+        let Calls { shared, gate, deferred } = self;
+        let cx = Cx { shared, thread: command.thread, ctx: command.ctx };
+        match gate.admit(&cx, deferred.events(), command, reply) {
+            Admission::Run(ticket, reply) => run(gate, deferred, shared, command, ticket, reply),
             Admission::Answer(result, reply) => reply.finish(result, &[]),
             Admission::Held => {}
         }

@@ -1,0 +1,368 @@
+//! Tests of a session's basic calls: memory, copies, handles, contexts, and invalid commands.
+
+use super::*;
+
+#[test]
+fn a_vector_add_runs() {
+    alone("a_vector_add_runs", |mut bench| {
+        let n = 1000;
+        let f = bench.vector_add();
+        let [a, b, c] = [(); 3].map(|()| bench.alloc(4 * n));
+        let data = floats((0..n).map(|i| i as f32));
+        for stream in [0, 2, 500] {
+            if stream == 500 {
+                bench.post(&CuStreamCreateWithPriority {
+                    ph_stream: StreamId(500),
+                    flags: 1,
+                    priority: 0,
+                });
+            }
+            bench.post(&VcudaMemset {
+                dst: c,
+                pitch: 0,
+                element_size: 4,
+                value: 0,
+                width: n,
+                height: 1,
+                h_stream: StreamId(stream),
+            });
+            bench.post(&VcudaCopyIn { dst: a, data: &data, h_stream: StreamId(stream) });
+            bench.post(&VcudaCopyIn { dst: b, data: &data, h_stream: StreamId(stream) });
+            bench.launch(f, a, b, c, n as u32, stream);
+            let answer =
+                bench.good(&VcudaCopyOut { src: c, len: 4 * n, h_stream: StreamId(stream) });
+            assert_eq!(answer.data, floats((0..n).map(|i| 2.0 * i as f32)), "stream {stream}");
+            bench.good(&CuStreamSynchronize { h_stream: StreamId(stream) });
+        }
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(bench.used(), 2 * MIB);
+        for dptr in [a, b, c] {
+            bench.good(&CuMemFreeV2 { dptr });
+        }
+        assert_eq!(bench.used(), 0);
+        bench.good(&CuModuleUnload { hmod: ModuleId(1001) });
+        bench.launch(f, a, b, c, 1, 0);
+        assert_eq!(bench.posted_error(), CuError::INVALID_HANDLE.0);
+    });
+}
+
+#[test]
+fn copies_go_through_the_arena_and_between_registered_memory() {
+    alone("copies_go_through_the_arena_and_between_registered_memory", |mut bench| {
+        let len = 1 << 20;
+        let device = bench.alloc(len);
+        let pattern: Vec<u8> = (0..len).map(|i| (i * 7 + i / 251) as u8).collect();
+        // SAFETY: the arena is longer than both copies, and nobody else uses it.
+        unsafe { std::ptr::copy_nonoverlapping(pattern.as_ptr(), bench.arena, len) };
+        bench.good(&VcudaCopyInStaged { dst: device, arena: 0, len, h_stream: StreamId(0) });
+        bench.good(&VcudaCopyOutStaged { src: device, arena: MIB, len, h_stream: StreamId(0) });
+        // SAFETY: as above.
+        let back = unsafe { std::slice::from_raw_parts(bench.arena.wrapping_add(len), len) };
+        assert!(back == pattern);
+        for arena in [3 * MIB + 1, u64::MAX, u64::MAX - 4096] {
+            let call = VcudaCopyOutStaged { src: device, arena, len, h_stream: StreamId(0) };
+            assert_eq!(bench.call(&call).0, CuError::INVALID_VALUE.0, "{arena:#x}");
+        }
+
+        let vaddr = 0x3000_0020_0000;
+        bench.attach_pinned(2, vaddr, len as u64);
+        let register = VcudaHostRegister { vaddr, len, flags: 0 };
+        assert_eq!(bench.good(&register).dptr, vaddr);
+        bench.post(&VcudaCopy { dst: vaddr, src: device, len, h_stream: StreamId(0) });
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(0) });
+        // SAFETY: the region is mapped there, and the copy has ended.
+        let host = unsafe { std::slice::from_raw_parts(vaddr as *const u8, len) };
+        assert!(host == pattern);
+        bench.good(&VcudaHostUnregister { vaddr });
+        bench.post(&VcudaCopy { dst: vaddr, src: device, len, h_stream: StreamId(0) });
+        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        let unknown = VcudaHostRegister { vaddr: 0x3000_1000_0000, len, flags: 0 };
+        assert_eq!(bench.call(&unknown).0, CuError::INVALID_VALUE.0);
+    });
+}
+
+/// Keeps the mirrors of these guest threads busy until the returned sender is dropped.
+fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
+    let (go, until) = std::sync::mpsc::channel();
+    let until = Arc::new(Mutex::new(until));
+    for thread in threads {
+        let until = until.clone();
+        let wait = move || until.lock().unwrap().recv().unwrap_or_default();
+        bench.session.mirrors.run(thread, wait).unwrap();
+    }
+    go
+}
+
+#[test]
+fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
+    alone("memory_stays_mapped_until_it_is_unregistered_from_the_gpu", |mut bench| {
+        let (vaddr, len) = (0x3000_0020_0000, 1 << 20);
+        let register = VcudaHostRegister { vaddr, len, flags: 0 };
+        let region = |bench: &mut Bench, id| {
+            bench.attach_pinned(id, vaddr, len as u64);
+            assert_eq!(bench.good(&register).dptr, vaddr, "region {id}");
+        };
+        let detach = |bench: &mut Bench, id| {
+            let (told, unmapped) = std::sync::mpsc::channel();
+            let region = bench.session.regions.detach(id, move || told.send(()).unwrap()).unwrap();
+            bench.executor.region_detaching(region);
+            unmapped
+        };
+        let soon = std::time::Duration::from_secs(10);
+
+        // A guest thread without a context can also unregister the memory.
+        region(&mut bench, 2);
+        bench.ctx = ContextId(0);
+        bench.good(&VcudaHostUnregister { vaddr });
+        bench.ctx = ContextId(77);
+        bench.good(&register);
+        detach(&mut bench, 2).recv_timeout(soon).unwrap();
+
+        // The same works while the guest keeps all its mirrors busy.
+        region(&mut bench, 3);
+        let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32 - 1);
+        let last = keep_busy(&bench, 5..6);
+        detach(&mut bench, 3).recv_timeout(soon).unwrap();
+        drop((go, last));
+        region(&mut bench, 4);
+
+        // While a context is being destroyed, the memory stays mapped.
+        let go = keep_busy(&bench, 5..6);
+        let mut writer = Writer::new();
+        VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) }.encode(&mut writer);
+        bench.send(VcudaPrimaryCtxRelease::OPCODE, writer.as_bytes(), 0);
+        let unmapped = detach(&mut bench, 4);
+        assert!(unmapped.recv_timeout(std::time::Duration::from_millis(200)).is_err());
+        drop(go);
+        unmapped.recv_timeout(soon).unwrap();
+    });
+}
+
+#[test]
+fn a_context_that_is_ending_is_not_used() {
+    alone("a_context_that_is_ending_is_not_used", |mut bench| {
+        let stream = 9;
+        bench.post(&CuStreamCreateWithPriority {
+            ph_stream: StreamId(stream),
+            flags: 1,
+            priority: 0,
+        });
+        assert_eq!(bench.posted_error(), 0);
+        let go = keep_busy(&bench, 5..6);
+        let mut writer = Writer::new();
+        VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) }.encode(&mut writer);
+        bench.send(VcudaPrimaryCtxRelease::OPCODE, writer.as_bytes(), 0);
+        let invalid = CuError::INVALID_CONTEXT.0;
+        assert_eq!(bench.call(&CuCtxSynchronize {}).0, invalid);
+        assert_eq!(bench.call(&CuStreamSynchronize { h_stream: StreamId(stream) }).0, invalid);
+        let again = VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) };
+        assert_eq!(bench.call(&again).0, invalid);
+        drop(go);
+        bench.ctx = ContextId(0);
+        let start = std::time::Instant::now();
+        while bench.call(&VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(77) }).0 != 0 {
+            assert!(start.elapsed().as_secs() < 10, "the context has not ended");
+        }
+        bench.ctx = ContextId(77);
+        bench.good(&CuCtxSynchronize {});
+    });
+}
+
+#[test]
+fn addresses_outside_the_session_are_refused() {
+    alone("addresses_outside_the_session_are_refused", |mut bench| {
+        let device = bench.alloc(4096);
+        let secret = vec![0x5a_u8; 4096];
+        let invalid = CuError::INVALID_VALUE.0;
+        let wild = [
+            secret.as_ptr() as u64,
+            bench.arena as u64,
+            0,
+            4096,
+            device + 4096,
+            device - 1,
+            0x2000_0000_0000 + (1 << 41),
+            0x3000_0000_0000,
+            u64::MAX - 8,
+        ];
+        for address in wild {
+            let len = 16;
+            let out = VcudaCopyOut { src: address, len, h_stream: StreamId(0) };
+            assert_eq!(bench.call(&out).0, invalid, "{address:#x}");
+            for (dst, src) in [(address, device), (device, address)] {
+                bench.post(&VcudaCopy { dst, src, len, h_stream: StreamId(0) });
+                assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+                let rows = VcudaCopy2D {
+                    dst,
+                    dst_pitch: 16,
+                    src,
+                    src_pitch: 16,
+                    width: 16,
+                    height: 2,
+                    h_stream: StreamId(0),
+                };
+                bench.post(&rows);
+                assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+            }
+            bench.post(&VcudaCopyIn { dst: address, data: &[1; 16], h_stream: StreamId(0) });
+            assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+            let set = VcudaMemset {
+                dst: address,
+                pitch: 0,
+                element_size: 1,
+                value: 0,
+                width: 16,
+                height: 1,
+                h_stream: StreamId(0),
+            };
+            bench.post(&set);
+            assert_eq!(bench.posted_error(), invalid, "{address:#x}");
+            assert_eq!(bench.call(&CuMemFreeV2 { dptr: address }).0, invalid, "{address:#x}");
+        }
+        assert!(secret.iter().all(|byte| *byte == 0x5a));
+        let past = VcudaCopyOut { src: device, len: 4097, h_stream: StreamId(0) };
+        assert_eq!(bench.call(&past).0, invalid);
+        let rows = VcudaMemset {
+            dst: device,
+            pitch: usize::MAX / 2,
+            element_size: 4,
+            value: 0,
+            width: 1,
+            height: 3,
+            h_stream: StreamId(0),
+        };
+        bench.post(&rows);
+        assert_eq!(bench.posted_error(), invalid);
+    });
+}
+
+#[test]
+fn forged_handles_are_refused() {
+    alone("forged_handles_are_refused", |mut bench| {
+        let invalid = CuError::INVALID_HANDLE.0;
+        for id in [3, 77, 1 << 40, u64::MAX, bench.arena as u64] {
+            assert_eq!(bench.call(&CuStreamSynchronize { h_stream: StreamId(id) }).0, invalid);
+            assert_eq!(bench.call(&CuEventSynchronize { h_event: EventId(id) }).0, invalid);
+            assert_eq!(bench.call(&CuEventQuery { h_event: EventId(id) }).0, invalid);
+            assert_eq!(bench.call(&CuModuleUnload { hmod: ModuleId(id) }).0, invalid);
+            assert_eq!(bench.call(&CuLibraryUnload { library: LibraryId(id) }).0, invalid);
+            assert_eq!(bench.call(&CuFuncGetAttribute { attrib: 0, hfunc: FuncId(id) }).0, invalid);
+            bench.post(&CuStreamDestroyV2 { h_stream: StreamId(id) });
+            assert_eq!(bench.posted_error(), invalid);
+            bench.launch(id, 0, 0, 0, 1, 0);
+            assert_eq!(bench.posted_error(), invalid);
+        }
+        let ctx = std::mem::replace(&mut bench.ctx, ContextId(1234));
+        let no_context = CuError::INVALID_CONTEXT.0;
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, no_context);
+        bench.ctx = ContextId(0);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, no_context);
+        bench.ctx = ctx;
+        bench.post(&CuEventCreate { ph_event: EventId(600), flags: 2 });
+        bench.post(&CuEventCreate { ph_event: EventId(600), flags: 2 });
+        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        bench.post(&CuEventRecordWithFlags {
+            h_event: EventId(600),
+            h_stream: StreamId(0),
+            flags: 0,
+        });
+        bench.good(&CuEventSynchronize { h_event: EventId(600) });
+        bench.post(&CuEventDestroyV2 { h_event: EventId(600) });
+        assert_eq!(bench.call(&CuEventQuery { h_event: EventId(600) }).0, invalid);
+    });
+}
+
+#[test]
+fn the_quota_holds_and_freed_memory_can_be_allocated_again() {
+    alone("the_quota_holds_and_freed_memory_can_be_allocated_again", |mut bench| {
+        let out_of_memory = CuError::OUT_OF_MEMORY.0;
+        let info = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((info.free as u64, info.total as u64), (QUOTA, QUOTA));
+        let large = bench.alloc((QUOTA - 2 * MIB) as usize);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 4 << 20 }).0, out_of_memory);
+        let small = bench.alloc(100);
+        assert_eq!(bench.good(&CuMemGetInfoV2 {}).free, 0);
+        assert_ne!(bench.alloc(100), small);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: (2 << 20) + 1 }).0, out_of_memory);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: usize::MAX }).0, out_of_memory);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 0 }).0, CuError::INVALID_VALUE.0);
+        assert_eq!(bench.used(), QUOTA);
+        bench.good(&CuMemFreeV2 { dptr: large });
+        assert_eq!(bench.used(), 2 * MIB);
+        assert_eq!(bench.call(&CuMemFreeV2 { dptr: large }).0, CuError::INVALID_VALUE.0);
+        assert_eq!(bench.alloc((QUOTA - 2 * MIB) as usize), large);
+        // Destroying the context frees everything in it.
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: ContextId(77) });
+        assert_eq!(bench.used(), 0);
+        assert_eq!(bench.call(&CuMemAllocV2 { bytesize: 1 }).0, CuError::INVALID_CONTEXT.0);
+        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(78) });
+        bench.ctx = ContextId(78);
+        let again = bench.alloc(4096);
+        bench.good(&VcudaCopyOut { src: again, len: 16, h_stream: StreamId(0) });
+    });
+}
+
+#[test]
+fn stream_ordered_memory_is_freed_when_its_stream_reaches_the_free() {
+    alone("stream_ordered_memory_is_freed_when_its_stream_reaches_the_free", |mut bench| {
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
+        let bytesize = 4 << 20;
+        for _ in 0..100 {
+            let alloc = CuMemAllocAsync { bytesize, h_stream: StreamId(500) };
+            let dptr = bench.good(&alloc).dptr;
+            bench.post(&CuMemFreeAsync { dptr, h_stream: StreamId(500) });
+            bench.post(&VcudaCopyIn { dst: dptr, data: &[1; 8], h_stream: StreamId(500) });
+            assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        }
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(500) });
+        // All memory can be allocated again: the allocation waits for memory that is being freed.
+        let all = bench.alloc(QUOTA as usize);
+        bench.good(&CuMemFreeV2 { dptr: all });
+        let start = std::time::Instant::now();
+        while bench.used() > 0 {
+            bench.executor.poll();
+            assert!(start.elapsed().as_secs() < 10);
+        }
+    });
+}
+
+#[test]
+fn invalid_commands_are_answered_with_errors() {
+    alone("invalid_commands_are_answered_with_errors", |mut bench| {
+        assert_eq!(bench.raw(0, &[]).0, CuError::NOT_SUPPORTED.0);
+        assert_eq!(bench.raw(u32::MAX, &[1; 64]).0, CuError::NOT_SUPPORTED.0);
+        for entry in protocol::table::ENTRIES {
+            for args in [&[0xff_u8; 8][..], &[0xff; 256], &[0xff; 4096]] {
+                let (result, ..) = bench.raw(entry.number, args);
+                assert_ne!(result, 0, "{} took rubbish", entry.name);
+            }
+        }
+        // The session still works afterwards.
+        let device = bench.alloc(16);
+        bench.good(&VcudaCopyOut { src: device, len: 16, h_stream: StreamId(0) });
+        let blob = VcudaBlobPut { blob: BlobId(9), total: 1 << 40, offset: 0, data: &[1] };
+        assert_eq!(bench.call(&blob).0, CuError::OUT_OF_MEMORY.0);
+        let load = VcudaModuleLoad {
+            module: ModuleId(5000),
+            blob: BlobId(0),
+            image: b".version 7.0\n.target sm_70\nnonsense",
+            options: Default::default(),
+            log_max: 4096,
+        };
+        let (result, answer) = bench.call(&load);
+        assert_ne!(result, 0);
+        assert!(!answer.error.is_empty(), "the answer has the JIT's log");
+    });
+}
+
+#[test]
+fn the_facts_match_the_devices() {
+    alone("the_facts_match_the_devices", |mut bench| {
+        let facts = bench.good(&VcudaFacts {});
+        assert!(facts.driver_version >= 12000);
+        let device = facts.devices[0];
+        assert_eq!(device.total_memory, QUOTA);
+        assert_ne!(device.name[0], 0);
+        assert_eq!(device.attributes[10], 32, "the warp size");
+    });
+}
