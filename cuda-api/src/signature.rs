@@ -85,6 +85,7 @@ macro_rules! functions {
 functions! {
     ; A; A B; A B C; A B C D; A B C D E; A B C D E F; A B C D E F G; A B C D E F G H;
     A B C D E F G H I; A B C D E F G H I J; A B C D E F G H I J K; A B C D E F G H I J K L;
+    A B C D E F G H I J K L M N O; A B C D E F G H I J K L M N O P;
 }
 
 /// Returns whether two function types have the same number of parameters, and the shapes of their

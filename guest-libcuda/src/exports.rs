@@ -62,6 +62,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::pointer::ENTRIES,
     entry::stream::ENTRIES,
     entry::tables::ENTRIES,
+    entry::tensor_map::ENTRIES,
 ];
 
 cuda_api::exports!(lists = LISTS, unsupported = crate::unsupported);

@@ -26,3 +26,4 @@ pub(crate) mod occupancy;
 pub(crate) mod pointer;
 pub(crate) mod stream;
 pub(crate) mod tables;
+pub(crate) mod tensor_map;

@@ -849,6 +849,46 @@ pub const ENTRIES: &[Entry] = &[
         order: Order::Context,
         charges: Charges::Local,
     },
+    Entry {
+        number: 820,
+        name: "vcudaTensorMapEncodeTiled",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 821,
+        name: "vcudaTensorMapEncodeImToCol",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 822,
+        name: "vcudaTensorMapEncodeImToColWide",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 823,
+        name: "vcudaTensorMapReplaceAddress",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
 ];
 
 /// Call 1, `vcudaFacts`.
@@ -4614,5 +4654,382 @@ impl<'a> VcudaGraphExecNodeSet<'a> {
             node: <u32>::from_word(reader.word()?)?,
             step: reader.nested(Step::decode)?,
         })
+    }
+}
+
+/// Call 820, `vcudaTensorMapEncodeTiled`.
+///
+/// These calls compute the 128 opaque bytes of a tensor map from its description. They don't use the
+/// memory that it describes, so address can be any number, as with NVIDIA's driver. Only the first
+/// rank elements of an array (rank - 1 strides, rank - 2 corners) matter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTensorMapEncodeTiled {
+    /// `dataType`.
+    pub data_type: u32,
+    /// `rank`.
+    pub rank: u32,
+    /// `address`.
+    pub address: u64,
+    /// `globalDim`.
+    pub global_dim: [u64; 5],
+    /// `globalStrides`.
+    pub global_strides: [u64; 4],
+    /// `boxDim`.
+    pub box_dim: [u32; 5],
+    /// `elementStrides`.
+    pub element_strides: [u32; 5],
+    /// `interleave`.
+    pub interleave: u32,
+    /// `swizzle`.
+    pub swizzle: u32,
+    /// `promotion`.
+    pub promotion: u32,
+    /// `oobFill`.
+    pub oob_fill: u32,
+}
+impl<'a> Call<'a> for VcudaTensorMapEncodeTiled {
+    const OPCODE: u32 = 820;
+    const NAME: &'static str = "vcudaTensorMapEncodeTiled";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaTensorMapEncodeTiledAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.data_type.to_word());
+        writer.word(self.rank.to_word());
+        writer.word(self.address.to_word());
+        writer.packed(&self.global_dim);
+        writer.packed(&self.global_strides);
+        writer.packed(&self.box_dim);
+        writer.packed(&self.element_strides);
+        writer.word(self.interleave.to_word());
+        writer.word(self.swizzle.to_word());
+        writer.word(self.promotion.to_word());
+        writer.word(self.oob_fill.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTensorMapEncodeTiled {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            data_type: <u32>::from_word(reader.word()?)?,
+            rank: <u32>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            global_dim: reader.packed()?,
+            global_strides: reader.packed()?,
+            box_dim: reader.packed()?,
+            element_strides: reader.packed()?,
+            interleave: <u32>::from_word(reader.word()?)?,
+            swizzle: <u32>::from_word(reader.word()?)?,
+            promotion: <u32>::from_word(reader.word()?)?,
+            oob_fill: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaTensorMapEncodeTiled`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTensorMapEncodeTiledAnswer {
+    /// `map`.
+    pub map: [u64; 16],
+}
+impl Answer for VcudaTensorMapEncodeTiledAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.map);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaTensorMapEncodeTiledAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { map: reader.packed()? })
+    }
+}
+
+/// Call 821, `vcudaTensorMapEncodeImToCol`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTensorMapEncodeImToCol {
+    /// `dataType`.
+    pub data_type: u32,
+    /// `rank`.
+    pub rank: u32,
+    /// `address`.
+    pub address: u64,
+    /// `globalDim`.
+    pub global_dim: [u64; 5],
+    /// `globalStrides`.
+    pub global_strides: [u64; 4],
+    /// `lowerCorner`.
+    pub lower_corner: [i32; 3],
+    /// `upperCorner`.
+    pub upper_corner: [i32; 3],
+    /// `channelsPerPixel`.
+    pub channels_per_pixel: u32,
+    /// `pixelsPerColumn`.
+    pub pixels_per_column: u32,
+    /// `elementStrides`.
+    pub element_strides: [u32; 5],
+    /// `interleave`.
+    pub interleave: u32,
+    /// `swizzle`.
+    pub swizzle: u32,
+    /// `promotion`.
+    pub promotion: u32,
+    /// `oobFill`.
+    pub oob_fill: u32,
+}
+impl<'a> Call<'a> for VcudaTensorMapEncodeImToCol {
+    const OPCODE: u32 = 821;
+    const NAME: &'static str = "vcudaTensorMapEncodeImToCol";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaTensorMapEncodeImToColAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.data_type.to_word());
+        writer.word(self.rank.to_word());
+        writer.word(self.address.to_word());
+        writer.packed(&self.global_dim);
+        writer.packed(&self.global_strides);
+        writer.packed(&self.lower_corner);
+        writer.packed(&self.upper_corner);
+        writer.word(self.channels_per_pixel.to_word());
+        writer.word(self.pixels_per_column.to_word());
+        writer.packed(&self.element_strides);
+        writer.word(self.interleave.to_word());
+        writer.word(self.swizzle.to_word());
+        writer.word(self.promotion.to_word());
+        writer.word(self.oob_fill.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTensorMapEncodeImToCol {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            data_type: <u32>::from_word(reader.word()?)?,
+            rank: <u32>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            global_dim: reader.packed()?,
+            global_strides: reader.packed()?,
+            lower_corner: reader.packed()?,
+            upper_corner: reader.packed()?,
+            channels_per_pixel: <u32>::from_word(reader.word()?)?,
+            pixels_per_column: <u32>::from_word(reader.word()?)?,
+            element_strides: reader.packed()?,
+            interleave: <u32>::from_word(reader.word()?)?,
+            swizzle: <u32>::from_word(reader.word()?)?,
+            promotion: <u32>::from_word(reader.word()?)?,
+            oob_fill: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaTensorMapEncodeImToCol`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTensorMapEncodeImToColAnswer {
+    /// `map`.
+    pub map: [u64; 16],
+}
+impl Answer for VcudaTensorMapEncodeImToColAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.map);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaTensorMapEncodeImToColAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { map: reader.packed()? })
+    }
+}
+
+/// Call 822, `vcudaTensorMapEncodeImToColWide`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTensorMapEncodeImToColWide {
+    /// `dataType`.
+    pub data_type: u32,
+    /// `rank`.
+    pub rank: u32,
+    /// `address`.
+    pub address: u64,
+    /// `globalDim`.
+    pub global_dim: [u64; 5],
+    /// `globalStrides`.
+    pub global_strides: [u64; 4],
+    /// `lowerCornerWidth`.
+    pub lower_corner_width: i32,
+    /// `upperCornerWidth`.
+    pub upper_corner_width: i32,
+    /// `channelsPerPixel`.
+    pub channels_per_pixel: u32,
+    /// `pixelsPerColumn`.
+    pub pixels_per_column: u32,
+    /// `elementStrides`.
+    pub element_strides: [u32; 5],
+    /// `interleave`.
+    pub interleave: u32,
+    /// `mode`.
+    pub mode: u32,
+    /// `swizzle`.
+    pub swizzle: u32,
+    /// `promotion`.
+    pub promotion: u32,
+    /// `oobFill`.
+    pub oob_fill: u32,
+}
+impl<'a> Call<'a> for VcudaTensorMapEncodeImToColWide {
+    const OPCODE: u32 = 822;
+    const NAME: &'static str = "vcudaTensorMapEncodeImToColWide";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaTensorMapEncodeImToColWideAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.data_type.to_word());
+        writer.word(self.rank.to_word());
+        writer.word(self.address.to_word());
+        writer.packed(&self.global_dim);
+        writer.packed(&self.global_strides);
+        writer.word(self.lower_corner_width.to_word());
+        writer.word(self.upper_corner_width.to_word());
+        writer.word(self.channels_per_pixel.to_word());
+        writer.word(self.pixels_per_column.to_word());
+        writer.packed(&self.element_strides);
+        writer.word(self.interleave.to_word());
+        writer.word(self.mode.to_word());
+        writer.word(self.swizzle.to_word());
+        writer.word(self.promotion.to_word());
+        writer.word(self.oob_fill.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTensorMapEncodeImToColWide {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            data_type: <u32>::from_word(reader.word()?)?,
+            rank: <u32>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            global_dim: reader.packed()?,
+            global_strides: reader.packed()?,
+            lower_corner_width: <i32>::from_word(reader.word()?)?,
+            upper_corner_width: <i32>::from_word(reader.word()?)?,
+            channels_per_pixel: <u32>::from_word(reader.word()?)?,
+            pixels_per_column: <u32>::from_word(reader.word()?)?,
+            element_strides: reader.packed()?,
+            interleave: <u32>::from_word(reader.word()?)?,
+            mode: <u32>::from_word(reader.word()?)?,
+            swizzle: <u32>::from_word(reader.word()?)?,
+            promotion: <u32>::from_word(reader.word()?)?,
+            oob_fill: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaTensorMapEncodeImToColWide`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTensorMapEncodeImToColWideAnswer {
+    /// `map`.
+    pub map: [u64; 16],
+}
+impl Answer for VcudaTensorMapEncodeImToColWideAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.map);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaTensorMapEncodeImToColWideAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { map: reader.packed()? })
+    }
+}
+
+/// Call 823, `vcudaTensorMapReplaceAddress`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTensorMapReplaceAddress {
+    /// `map`.
+    pub map: [u64; 16],
+    /// `address`.
+    pub address: u64,
+}
+impl<'a> Call<'a> for VcudaTensorMapReplaceAddress {
+    const OPCODE: u32 = 823;
+    const NAME: &'static str = "vcudaTensorMapReplaceAddress";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaTensorMapReplaceAddressAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.map);
+        writer.word(self.address.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTensorMapReplaceAddress {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { map: reader.packed()?, address: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaTensorMapReplaceAddress`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTensorMapReplaceAddressAnswer {
+    /// `replaced`.
+    pub replaced: [u64; 16],
+}
+impl Answer for VcudaTensorMapReplaceAddressAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.replaced);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaTensorMapReplaceAddressAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { replaced: reader.packed()? })
     }
 }

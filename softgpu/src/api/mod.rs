@@ -15,4 +15,5 @@ pub(crate) mod module;
 pub(crate) mod pool;
 pub(crate) mod stream;
 mod tables;
+pub(crate) mod tensor_map;
 pub(crate) mod vmm;

@@ -13,3 +13,4 @@ pub(super) use super::module::*;
 pub(super) use super::printing::*;
 pub(super) use super::queue::stream;
 pub(super) use super::stream::*;
+pub(super) use super::tensor_map::*;

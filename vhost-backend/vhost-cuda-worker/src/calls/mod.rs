@@ -16,6 +16,7 @@
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
+//! | `tensor_map` | tensor maps |
 //! | `facts`, `output`, `printing`, `hostfunc` | device properties, kernel output, host functions |
 //!
 //! The API table says on which thread a call runs: blocking calls run on the mirror of the guest
@@ -59,6 +60,7 @@ mod registered;
 mod result;
 mod shared;
 mod stream;
+mod tensor_map;
 #[cfg(test)]
 mod tests;
 mod uses;

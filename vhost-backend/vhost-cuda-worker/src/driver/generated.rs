@@ -131,6 +131,10 @@ struct Addresses {
     cuStreamSetAttribute: AtomicPtr<c_void>,
     cuStreamSynchronize: AtomicPtr<c_void>,
     cuStreamWaitEvent: AtomicPtr<c_void>,
+    cuTensorMapEncodeIm2col: AtomicPtr<c_void>,
+    cuTensorMapEncodeIm2colWide: AtomicPtr<c_void>,
+    cuTensorMapEncodeTiled: AtomicPtr<c_void>,
+    cuTensorMapReplaceAddress: AtomicPtr<c_void>,
     cuThreadExchangeStreamCaptureMode: AtomicPtr<c_void>,
 }
 
@@ -2375,6 +2379,178 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamWaitEvent>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_stream, h_event, flags) })
+    }
+
+    /// Calls `cuTensorMapEncodeIm2col`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTensorMapEncodeIm2col(
+        &self,
+        tensor_map: *mut CUtensorMap,
+        tensor_data_type: CUtensorMapDataType,
+        tensor_rank: u32,
+        global_address: *mut c_void,
+        global_dim: *const u64,
+        global_strides: *const u64,
+        pixel_box_lower_corner: *const i32,
+        pixel_box_upper_corner: *const i32,
+        channels_per_pixel: u32,
+        pixels_per_column: u32,
+        element_strides: *const u32,
+        interleave: CUtensorMapInterleave,
+        swizzle: CUtensorMapSwizzle,
+        l_2_promotion: CUtensorMapL2promotion,
+        oob_fill: CUtensorMapFloatOOBfill,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTensorMapEncodeIm2col, &[c"cuTensorMapEncodeIm2col"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTensorMapEncodeIm2col>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(
+                tensor_map,
+                tensor_data_type,
+                tensor_rank,
+                global_address,
+                global_dim,
+                global_strides,
+                pixel_box_lower_corner,
+                pixel_box_upper_corner,
+                channels_per_pixel,
+                pixels_per_column,
+                element_strides,
+                interleave,
+                swizzle,
+                l_2_promotion,
+                oob_fill,
+            )
+        })
+    }
+
+    /// Calls `cuTensorMapEncodeIm2colWide`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTensorMapEncodeIm2colWide(
+        &self,
+        tensor_map: *mut CUtensorMap,
+        tensor_data_type: CUtensorMapDataType,
+        tensor_rank: u32,
+        global_address: *mut c_void,
+        global_dim: *const u64,
+        global_strides: *const u64,
+        pixel_box_lower_corner_width: i32,
+        pixel_box_upper_corner_width: i32,
+        channels_per_pixel: u32,
+        pixels_per_column: u32,
+        element_strides: *const u32,
+        interleave: CUtensorMapInterleave,
+        mode: CUtensorMapIm2ColWideMode,
+        swizzle: CUtensorMapSwizzle,
+        l_2_promotion: CUtensorMapL2promotion,
+        oob_fill: CUtensorMapFloatOOBfill,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuTensorMapEncodeIm2colWide,
+            &[c"cuTensorMapEncodeIm2colWide"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuTensorMapEncodeIm2colWide>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(
+                tensor_map,
+                tensor_data_type,
+                tensor_rank,
+                global_address,
+                global_dim,
+                global_strides,
+                pixel_box_lower_corner_width,
+                pixel_box_upper_corner_width,
+                channels_per_pixel,
+                pixels_per_column,
+                element_strides,
+                interleave,
+                mode,
+                swizzle,
+                l_2_promotion,
+                oob_fill,
+            )
+        })
+    }
+
+    /// Calls `cuTensorMapEncodeTiled`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTensorMapEncodeTiled(
+        &self,
+        tensor_map: *mut CUtensorMap,
+        tensor_data_type: CUtensorMapDataType,
+        tensor_rank: u32,
+        global_address: *mut c_void,
+        global_dim: *const u64,
+        global_strides: *const u64,
+        box_dim: *const u32,
+        element_strides: *const u32,
+        interleave: CUtensorMapInterleave,
+        swizzle: CUtensorMapSwizzle,
+        l_2_promotion: CUtensorMapL2promotion,
+        oob_fill: CUtensorMapFloatOOBfill,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTensorMapEncodeTiled, &[c"cuTensorMapEncodeTiled"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTensorMapEncodeTiled>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(
+                tensor_map,
+                tensor_data_type,
+                tensor_rank,
+                global_address,
+                global_dim,
+                global_strides,
+                box_dim,
+                element_strides,
+                interleave,
+                swizzle,
+                l_2_promotion,
+                oob_fill,
+            )
+        })
+    }
+
+    /// Calls `cuTensorMapReplaceAddress`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTensorMapReplaceAddress(
+        &self,
+        tensor_map: *mut CUtensorMap,
+        global_address: *mut c_void,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTensorMapReplaceAddress, &[c"cuTensorMapReplaceAddress"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuTensorMapReplaceAddress>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(tensor_map, global_address) })
     }
 
     /// Calls `cuThreadExchangeStreamCaptureMode`.

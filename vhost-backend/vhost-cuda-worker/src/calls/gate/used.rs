@@ -20,7 +20,7 @@ pub(super) struct Rule {
 }
 
 /// The number of opcodes with a rule. Larger opcodes are unknown.
-const NUMBERS: usize = 256;
+const NUMBERS: usize = 1024;
 
 /// The rules, indexed by opcode.
 static RULES: [Rule; NUMBERS] = {

@@ -699,6 +699,30 @@ pub(super) fn dispatch(
             bodies::vcuda_graph_exec_node_set(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
+        // vcudaTensorMapEncodeTiled
+        820 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaTensorMapEncodeTiled>(args)?;
+            bodies::vcuda_tensor_map_encode_tiled(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaTensorMapEncodeImToCol
+        821 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaTensorMapEncodeImToCol>(args)?;
+            bodies::vcuda_tensor_map_encode_im_to_col(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaTensorMapEncodeImToColWide
+        822 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaTensorMapEncodeImToColWide>(args)?;
+            bodies::vcuda_tensor_map_encode_im_to_col_wide(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaTensorMapReplaceAddress
+        823 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaTensorMapReplaceAddress>(args)?;
+            bodies::vcuda_tensor_map_replace_address(cx, call)?.encode(out);
+            Ok(())
+        }),
         _ => unknown(command, reply),
     }
 }
