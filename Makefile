@@ -14,7 +14,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit matrix proofs bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance matrix proofs bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -92,6 +92,10 @@ matrix: build
 	@tests/matrix.sh --dist $(DIST) --disk "$$(cat target/disk.path)" --table target/matrix.md \
 		softgpu vhost-user uml qemu
 
+conformance: build
+	$(SAY) 'conformance cases on softgpu alone, vhost-user, user-mode Linux'
+	@tests/conformance.sh --dist $(DIST) softgpu vhost-user uml
+
 proofs: build
 	$(SAY) 'killed processes, isolation, quotas, hostile guests'
 	@VIRTIO_CUDA_DIST=$(abspath $(DIST)) cargo test --locked --release --quiet -p virtio-cuda-tests -- --test-threads=1
@@ -111,7 +115,7 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver matrix proofs
+test: build check driver conformance matrix proofs
 	$(SAY) 'all checks passed'
 	@tests/summary.sh target/matrix.md
 

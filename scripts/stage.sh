@@ -28,7 +28,7 @@ cp -rp "$REPO_DIR"/target/programs/{static,shared,quota,cudart12,lib} "$dist/pro
 strip "$dist"/programs/{static,shared,quota,cudart12/*}/*
 cp -p "$REPO_DIR/tests/programs/run.sh" "$dist/programs/run.sh"
 make -s -C "$REPO_DIR/tests/programs" list >"$dist/programs/list"
-install -s "$built/call-cost" "$dist/tests/call-cost"
-install -p "$REPO_DIR"/tests/{matrix,lib}.sh "$REPO_DIR"/tests/gpu/*.{sh,py} "$dist/tests/"
+install -s "$built"/{call-cost,cuda-conformance} "$dist/tests/"
+install -p "$REPO_DIR"/tests/{matrix,conformance,lib}.sh "$REPO_DIR"/tests/gpu/*.{sh,py} "$dist/tests/"
 git -C "$REPO_DIR" describe --always --dirty >"$dist/commit" 2>/dev/null || echo unknown >"$dist/commit"
 log "staged in $dist ($(du -sh "$dist" | cut -f 1))"

@@ -28,3 +28,21 @@ stop_device() {
     wait "$device" 2>/dev/null || true
     device=
 }
+
+# run_on PATH DIST WORK COMMAND ARGUMENT...: runs a command with the libcuda.so.1 of a path: softgpu,
+# native, vhost-user, or uml. For the last two, a device must be listening on WORK/socket. In
+# user-mode Linux, the command gets the variable OUT, if it is set.
+run_on() {
+    local path=$1 dist=$2 work=$3
+    shift 3
+    case $path in
+        softgpu) LD_LIBRARY_PATH=$dist/bin/softgpu "$@" ;;
+        native) "$@" ;;
+        vhost-user) LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/socket "$@" ;;
+        uml)
+            "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
+                --module "$dist/guest/virtio_cuda.ko" --mem 2G --cpus 2 --log "$work/uml.log" \
+                --env LD_LIBRARY_PATH="$dist/guest" ${OUT:+--env "OUT=$OUT"} -- "$@"
+            ;;
+    esac
+}

@@ -49,18 +49,6 @@ run_path() {
     [ "$path" = "${paths[0]}" ] || args+=(--compare "$work/${paths[0]}")
     export OUT=$dist/programs
     case $path in
-        softgpu) LD_LIBRARY_PATH=$dist/bin/softgpu "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
-        native) "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
-        vhost-user)
-            LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/socket \
-                "$OUT/run.sh" "${args[@]}" "${programs[@]}"
-            ;;
-        uml)
-            "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
-                --module "$dist/guest/virtio_cuda.ko" --mem 2G --cpus 2 --log "$work/uml.log" \
-                --env LD_LIBRARY_PATH="$dist/guest" --env OUT="$OUT" -- \
-                "$OUT/run.sh" "${args[@]}" "${programs[@]}"
-            ;;
         qemu)
             "$dist/bin/vcuda-run" --vmm qemu --accel tcg --disk "$disk" --socket "$work/socket" \
                 --mem 2G --cpus 2 --timeout 1800 --log "$work/qemu.log" \
@@ -68,6 +56,7 @@ run_path() {
                 --env OUT=/root/programs --env TIMEOUT=300 -- \
                 /bin/bash /root/programs/run.sh --compare /root/reference "${programs[@]}"
             ;;
+        *) run_on "$path" "$dist" "$work" "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
     esac
 }
 

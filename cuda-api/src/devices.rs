@@ -1,4 +1,5 @@
-//! The text form of UUIDs, and the selection of devices with CUDA_VISIBLE_DEVICES.
+//! The text form of UUIDs and PCI addresses, and the selection of devices with
+//! CUDA_VISIBLE_DEVICES.
 
 /// Formats a UUID as NVIDIA's tools do.
 pub fn uuid_text(uuid: &[u8; 16]) -> String {
@@ -10,6 +11,61 @@ pub fn uuid_text(uuid: &[u8; 16]) -> String {
         text.push_str(&format!("{byte:02x}"));
     }
     text
+}
+
+/// A PCI address.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PciAddress {
+    pub domain: u32,
+    pub bus: u8,
+    pub device: u8,
+    pub function: u8,
+}
+
+impl std::fmt::Display for PciAddress {
+    /// Formats the address as NVML does.
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Self { domain, bus, device, function } = self;
+        write!(f, "{domain:08X}:{bus:02X}:{device:02X}.{function:X}")
+    }
+}
+
+impl PciAddress {
+    /// Parses an address in one of the forms that `cuDeviceGetByPCIBusId` accepts:
+    /// domain:bus:device.function, domain:bus:device, bus:device.function, and bus:device, with
+    /// hexadecimal numbers. Returns `None` for any other text.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (address, function) = match text.trim().rsplit_once('.') {
+            Some((address, function)) => (address, function),
+            None => (text.trim(), "0"),
+        };
+        let fields: Vec<&str> = address.split(':').collect();
+        let (domain, bus, device) = match fields[..] {
+            [domain, bus, device] => (domain, bus, device),
+            [bus, device] => ("0", bus, device),
+            _ => return None,
+        };
+        Some(Self {
+            domain: number(domain)?,
+            bus: number(bus)?,
+            device: number(device)?,
+            function: number(function)?,
+        })
+    }
+
+    /// Formats the address with four digits for the domain, as `cuDeviceGetPCIBusId` and older
+    /// versions of NVML do.
+    pub fn legacy(&self) -> String {
+        let Self { domain, bus, device, function } = self;
+        format!("{:04X}:{bus:02X}:{device:02X}.{function:X}", domain & 0xffff)
+    }
+}
+
+/// Parses a hexadecimal number without a sign.
+fn number<T: TryFrom<u32>>(digits: &str) -> Option<T> {
+    let unsigned = digits.bytes().all(|digit| digit.is_ascii_hexdigit());
+    let value = unsigned.then(|| u32::from_str_radix(digits, 16).ok()).flatten()?;
+    value.try_into().ok()
 }
 
 /// Returns the indices of the devices that CUDA_VISIBLE_DEVICES (`wanted`) selects, in the order of
@@ -46,6 +102,24 @@ fn of_uuid(prefix: &str, uuids: &[[u8; 16]]) -> Option<usize> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn pci_addresses_have_four_forms() {
+        let address =
+            |domain, bus, device, function| Some(PciAddress { domain, bus, device, function });
+        assert_eq!(PciAddress::parse("0000:3B:00.0"), address(0, 0x3b, 0, 0));
+        assert_eq!(PciAddress::parse("1a:3b:1f.1"), address(0x1a, 0x3b, 0x1f, 1));
+        assert_eq!(PciAddress::parse("3b:00.0"), address(0, 0x3b, 0, 0));
+        assert_eq!(PciAddress::parse(" 3b:00 "), address(0, 0x3b, 0, 0));
+        for invalid in ["", "3b", "3b:", ":::", "+3b:00", "3b:00.x", "1:2:3:4", "not an address"] {
+            assert_eq!(PciAddress::parse(invalid), None, "{invalid}");
+        }
+        let address = PciAddress::parse("3b:00").unwrap();
+        assert_eq!(
+            (address.to_string().as_str(), address.legacy().as_str()),
+            ("00000000:3B:00.0", "0000:3B:00.0")
+        );
+    }
 
     #[test]
     fn devices_are_chosen_and_ordered_by_index_and_uuid() {

@@ -62,11 +62,34 @@ fn take_part(
 ///
 /// If the source or destination is in pageable memory, it must be valid for `copy.len` bytes.
 pub unsafe fn copy(driver: &Driver, copy: Copy) -> CuResult {
+    // SAFETY: pageable memory is valid, as the caller promises.
+    unsafe { copy_between(driver, copy, Sides::default()) }
+}
+
+/// The sides of a copy that must be memory that the GPU can access, because the entry point says
+/// so.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Sides {
+    pub dst_on_device: bool,
+    pub src_on_device: bool,
+}
+
+/// Like [`copy`], but fails if an address that must be accessible to the GPU isn't.
+///
+/// # Safety
+///
+/// The requirements of [`copy`] apply.
+pub unsafe fn copy_between(driver: &Driver, copy: Copy, sides: Sides) -> CuResult {
     if copy.len == 0 {
         return Ok(());
     }
-    let dst = driver.memory.place(copy.dst, copy.len as u64)?;
-    let src = driver.memory.place(copy.src, copy.len as u64)?;
+    let place = |address, on_device| {
+        let place = driver.memory.place(address, copy.len as u64)?;
+        let reachable = address != 0 && !(on_device && place == Place::Pageable);
+        if reachable { Ok(place) } else { Err(CuError::INVALID_VALUE) }
+    };
+    let dst = place(copy.dst, sides.dst_on_device)?;
+    let src = place(copy.src, sides.src_on_device)?;
     match (dst, src) {
         (
             Place::Visible { address: dst, host: dst_host },

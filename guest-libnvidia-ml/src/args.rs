@@ -6,18 +6,21 @@
 //! its length.
 
 use crate::error::{NvmlError, NvmlResult};
-use crate::generated::sys::nvmlClockType_t;
+use crate::generated::sys::{nvmlClockType_t, nvmlGpuP2PCapsIndex_t};
 use std::ffi::{CStr, c_char};
 
 pub use cuda_api::args::Arg;
 
-impl Arg for nvmlClockType_t {
-    type C = Self;
+macro_rules! enumerations {
+    ($($t:ty),*) => { $(impl Arg for $t {
+        type C = Self;
 
-    unsafe fn from_c(c: Self) -> Self {
-        c
-    }
+        unsafe fn from_c(c: Self) -> Self {
+            c
+        }
+    })* };
 }
+enumerations!(nvmlClockType_t, nvmlGpuP2PCapsIndex_t);
 
 /// A pointer through which an entry point stores a result, or reads a value and replaces it.
 pub struct Out<T>(*mut T);

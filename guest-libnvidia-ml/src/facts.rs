@@ -42,43 +42,6 @@ pub fn text(bytes: &[u8]) -> String {
     String::from_utf8_lossy(bytes.split(|byte| *byte == 0).next().unwrap_or_default()).into_owned()
 }
 
-/// A GPU's PCI address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Bus {
-    pub domain: u32,
-    pub bus: u32,
-    pub device: u32,
-    pub function: u32,
-}
-
-impl Bus {
-    /// Parses "0000:3b:00.0", "00000000:3B:00.0" or, in domain 0, "3b:00.0".
-    pub fn read(text: &str) -> Option<Self> {
-        let (place, function) = text.split_once('.').unwrap_or((text, "0"));
-        let mut parts = place.rsplit(':');
-        let hex = |part: &str| u32::from_str_radix(part, 16).ok();
-        let device = hex(parts.next()?)?;
-        let bus = hex(parts.next()?)?;
-        let domain = parts.next().map_or(Some(0), hex)?;
-        if parts.next().is_some() {
-            return None;
-        }
-        Some(Self { domain, bus, device, function: hex(function)? })
-    }
-
-    /// Formats the address as NVML does.
-    pub fn text(self) -> String {
-        let Self { domain, bus, device, function } = self;
-        format!("{domain:08X}:{bus:02X}:{device:02X}.{function:X}")
-    }
-
-    /// Formats the address in NVML's older format, with four digits for the domain.
-    pub fn legacy(self) -> String {
-        let Self { domain, bus, device, function } = self;
-        format!("{:04X}:{bus:02X}:{device:02X}.{function:X}", domain & 0xffff)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -108,17 +71,5 @@ mod tests {
         assert_eq!(Snapshot::read(&answer(size_of::<Gpu>() as u32, 1)), None);
         assert_eq!(Snapshot::read(&answer(u32::MAX, u32::MAX)), None);
         assert_eq!(Snapshot::read(&[0; 64]), Some(Snapshot::default()));
-    }
-
-    #[test]
-    fn pci_addresses_are_parsed() {
-        let bus = Bus { domain: 0, bus: 0x3b, device: 0, function: 0 };
-        for text in ["0000:3b:00.0", "00000000:3B:00.0", "3b:00.0", "3b:00"] {
-            assert_eq!(Bus::read(text), Some(bus), "{text}");
-        }
-        for text in ["", "3b", "x:y.z", "0:0:0:0.0"] {
-            assert_eq!(Bus::read(text), None, "{text}");
-        }
-        assert_eq!((bus.text(), bus.legacy()), ("00000000:3B:00.0".into(), "0000:3B:00.0".into()));
     }
 }

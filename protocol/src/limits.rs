@@ -44,6 +44,9 @@ pub const KERNEL_NAMES_MAX: usize = 1 << 16;
 /// Maximum total length in bytes of the kernel names that `vcudaLibraryKernelNames` returns.
 pub const KERNEL_NAME_BYTES_MAX: usize = 2 << 20;
 
+/// Maximum number of texture processing clusters of a GPU, for `vcudaTpcTables`.
+pub const TPCS_MAX: usize = 1024;
+
 /// Maximum number of nodes of one graph.
 pub const GRAPH_NODES_MAX: usize = 1 << 20;
 

@@ -278,7 +278,6 @@ fn top_prints_one_frame_as_text() {
 fn top_draws_in_a_terminal_and_restores_it() {
     let server = running();
     let mut terminal = pty(&server.socket, &["top", "--interval", "100ms"]);
-    let before = terminal.modes();
     terminal.read_until("LAUN/s");
     terminal.read_until("1.00k");
     terminal.resize(60, 10);
@@ -299,5 +298,5 @@ fn top_draws_in_a_terminal_and_restores_it() {
         terminal.drain();
     };
     assert_eq!(code, Some(0));
-    assert_eq!(terminal.modes(), before);
+    assert_eq!(terminal.modes(), terminal.modes_before);
 }

@@ -35,6 +35,10 @@ pub trait Driver: Sync {
         module: CUmodule,
     ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult>;
 
+    /// Returns the arrays of the table 1734DC26-800D-4745-8726-C0F1E7DD8BCA for the current context's
+    /// GPU. Both have one byte for each texture processing cluster.
+    fn tpc_tables(&self) -> Result<[Vec<u8>; 2], CUresult>;
+
     /// Logs the name of an unimplemented function (once) and returns CUDA_ERROR_NOT_SUPPORTED.
     fn unsupported(&self, what: &str) -> CUresult;
 }

@@ -20,6 +20,7 @@ mod tables;
 
 use core::ffi::c_void;
 pub use driver::{DeviceIdentity, Driver};
+pub use tables::{TPC_TABLES_UUID, uuid};
 
 /// Returns the table with this UUID, or `None` if the request must be refused. All tables use the
 /// `driver` that was passed in the first call.

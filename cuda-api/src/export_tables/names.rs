@@ -8,9 +8,10 @@ pub const INTEGRITY_CHECK: usize = 4;
 pub const CONTEXT_CHECKS: usize = 5;
 pub const TOOLS_CONTEXT: usize = 6;
 pub const TOOLS_MODULE: usize = 7;
+pub const TPC_TABLES: usize = 8;
 
 /// The name of each table in messages, indexed by the constants above.
-pub const NAMES: [&str; 8] = [
+pub const NAMES: [&str; 9] = [
     "CUDART_INTERFACE",
     "TOOLS_RUNTIME_CALLBACK_HOOKS",
     "TOOLS_TLS",
@@ -19,4 +20,5 @@ pub const NAMES: [&str; 8] = [
     "CONTEXT_CHECKS",
     "ToolsContext",
     "ToolsModule",
+    "1734DC26",
 ];

@@ -4,7 +4,7 @@
 use super::driver::{DeviceIdentity, driver};
 use super::names::{
     CONTEXT_CHECKS, CONTEXT_LOCAL_STORAGE, CUDART_INTERFACE, INTEGRITY_CHECK, TOOLS_CONTEXT,
-    TOOLS_MODULE, TOOLS_RUNTIME_CALLBACK_HOOKS, TOOLS_TLS,
+    TOOLS_MODULE, TOOLS_RUNTIME_CALLBACK_HOOKS, TOOLS_TLS, TPC_TABLES,
 };
 use super::slots::Table;
 use super::{context_storage, integrity};
@@ -57,10 +57,20 @@ static CONTEXT: Table<93> = Table::sized::<TOOLS_CONTEXT>(&[
 /// cuFFT calls one of this table's functions.
 static MODULE: Table<99> = Table::sized::<TOOLS_MODULE>(&[(7, module_functions as *const c_void)]);
 
+/// cuBLAS requests this table for matrix products of half-precision numbers on Hopper, and calls it
+/// without checking that it got it.
+static TPCS: Table<17> = Table::sized::<TPC_TABLES>(&[
+    (4, tpc_arrays as *const c_void),
+    (13, free_tpc_arrays as *const c_void),
+]);
+
 /// Returns the bytes of a UUID. `written` has the UUID's hexadecimal digits in their usual order.
-const fn uuid(written: u128) -> [u8; 16] {
+pub const fn uuid(written: u128) -> [u8; 16] {
     written.to_be_bytes()
 }
+
+/// The UUID of the table with the arrays of [`tpc_arrays`], in hexadecimal.
+pub const TPC_TABLES_UUID: u128 = 0x1734DC26_800D_4745_8726_C0F1E7DD8BCA;
 
 /// Returns the table with this UUID, or `None` if the request must be refused.
 pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
@@ -73,6 +83,7 @@ pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
         (uuid(0x263E8860_7CD2_6143_92F6_BBD5006DFA7E), CHECKS.address()),
         (uuid(0x21318C60_9714_3248_8CA6_41FF7324C8F2), CONTEXT.address()),
         (uuid(0x6E163FBE_B958_444D_835C_E182AFF1991E), MODULE.address()),
+        (uuid(TPC_TABLES_UUID), TPCS.address()),
     ];
     tables.iter().find(|(uuid, _)| uuid == wanted).map(|&(_, table)| table)
 }
@@ -294,4 +305,45 @@ unsafe extern "C" fn module_functions(
         }
     }
     functions.len()
+}
+
+/// 1734DC26[4]: returns two arrays with one byte for each texture processing cluster of the current
+/// context's GPU. The caller passes them to 1734DC26[13] later.
+unsafe extern "C" fn tpc_arrays(first: *mut *mut u8, second: *mut *mut u8) -> CUresult {
+    if first.is_null() || second.is_null() {
+        return CUresult::CUDA_ERROR_INVALID_VALUE;
+    }
+    match driver().tpc_tables() {
+        Ok([a, b]) => {
+            // SAFETY: the pointers are not null, so the library may be given the arrays there.
+            unsafe {
+                first.write(copied(&a));
+                second.write(copied(&b));
+            }
+            CUresult::CUDA_SUCCESS
+        }
+        Err(error) => error,
+    }
+}
+
+/// Returns a copy of some bytes in memory from `malloc`, or null if there is no memory.
+fn copied(bytes: &[u8]) -> *mut u8 {
+    // SAFETY: malloc has no preconditions.
+    let copy = unsafe { libc::malloc(bytes.len().max(1)) }.cast::<u8>();
+    if !copy.is_null() {
+        // SAFETY: the new memory has room for the bytes.
+        unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
+    }
+    copy
+}
+
+/// 1734DC26[13]: frees the arrays that 1734DC26[4] returned.
+unsafe extern "C" fn free_tpc_arrays(first: *mut u8, second: *mut u8) -> CUresult {
+    // SAFETY: the library passes each array that it got from `tpc_arrays` once. The arrays were
+    // allocated with malloc, or are null.
+    unsafe {
+        libc::free(first.cast());
+        libc::free(second.cast());
+    }
+    CUresult::CUDA_SUCCESS
 }

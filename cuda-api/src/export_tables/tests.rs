@@ -31,6 +31,9 @@ impl Driver for Fake {
     fn device_identities(&self) -> Result<Vec<DeviceIdentity>, CUresult> {
         Ok(vec![DeviceIdentity { uuid: [1; 16], pci_domain: 0, pci_bus: 1, pci_device: 0 }])
     }
+    fn tpc_tables(&self) -> Result<[Vec<u8>; 2], CUresult> {
+        Ok([vec![1, 2, 3], vec![4, 5, 6]])
+    }
     fn stream_id(&self, stream: CUstream) -> Result<u64, CUresult> {
         Ok(stream.addr() as u64 + 6)
     }
@@ -93,6 +96,7 @@ fn sizes_are_those_of_nvidias_driver_and_no_slot_is_null() {
         (CHECKS, 120),
         (CONTEXT, 744),
         (MODULE, 792),
+        (TPC_TABLES_UUID, 136),
     ] {
         let table = table(uuid);
         assert_eq!(word(table, 0), bytes);
@@ -243,4 +247,19 @@ fn every_kernel_of_a_module_is_listed() {
     );
     assert_eq!(count, 2);
     assert_eq!(seen, [(0x10, "first".to_owned()), (0x20, "second".to_owned())]);
+}
+
+#[test]
+fn cublas_gets_its_arrays_and_frees_them() {
+    let (mut first, mut second) = (core::ptr::null_mut::<u8>(), core::ptr::null_mut::<u8>());
+    let table = table(TPC_TABLES_UUID);
+    let result = call!(
+        table, 4, (*mut *mut u8, *mut *mut u8) -> CUresult, &mut first, &mut second
+    );
+    assert_eq!(result, CUresult::CUDA_SUCCESS);
+    // SAFETY: the fake driver returns three bytes for each array.
+    let arrays =
+        unsafe { [core::slice::from_raw_parts(first, 3), core::slice::from_raw_parts(second, 3)] };
+    assert_eq!(arrays, [[1, 2, 3], [4, 5, 6]]);
+    assert_eq!(call!(table, 13, (*mut u8, *mut u8) -> CUresult, first, second).0, 0);
 }

@@ -4,17 +4,9 @@
 use crate::driver::driver;
 use crate::error::CuError;
 use cuda_api::args::{Out, Text};
+use cuda_api::devices::PciAddress;
 use cuda_api::sys::{CUdevice_attribute as A, CUdevprop};
 use std::ffi::c_char;
-
-fn same_bus_id(ours: &[u8], theirs: &str) -> bool {
-    let ours = String::from_utf8_lossy(ours).to_ascii_lowercase();
-    let theirs = theirs.trim().to_ascii_lowercase();
-    // PCI addresses have the format domain:bus:device.function. Programs may leave out the domain
-    // and the function.
-    let theirs = if theirs.contains('.') { theirs } else { theirs + ".0" };
-    ours == theirs || (theirs.matches(':').count() == 1 && ours.ends_with(&format!(":{theirs}")))
-}
 
 entries! {
     fn cuDeviceGetCount(count: Out<i32>) {
@@ -90,8 +82,12 @@ entries! {
 
     fn cuDeviceGetByPCIBusId(device: Out<i32>, text: Text) {
         let driver = driver()?;
-        let wanted = text.name()?;
-        let found = driver.devices.iter().position(|d| same_bus_id(d.pci_bus_id(), wanted));
+        device.check()?;
+        let wanted = PciAddress::parse(text.name()?).ok_or(CuError::INVALID_VALUE)?;
+        let found = driver.devices.iter().position(|device| {
+            let address = str::from_utf8(device.pci_bus_id()).ok().and_then(PciAddress::parse);
+            address == Some(wanted)
+        });
         device.set(found.ok_or(CuError::INVALID_DEVICE)? as i32)
     }
 
@@ -116,21 +112,5 @@ entries! {
     fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: i32) {
         driver()?.device(device)?;
         supported.set(0)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::same_bus_id;
-
-    #[test]
-    fn bus_ids_may_be_abbreviated() {
-        let ours = b"0000:0A:00.0";
-        for good in ["0000:0a:00.0", "0000:0A:00", "0a:00.0", "0A:00"] {
-            assert!(same_bus_id(ours, good), "{good}");
-        }
-        for bad in ["", "00", "0000:0b:00.0", "a:00", "0000:0a:00.1"] {
-            assert!(!same_bus_id(ours, bad), "{bad}");
-        }
     }
 }

@@ -11,12 +11,12 @@ use crate::memory::Kind;
 use crate::objects::{Function, Module, Origin};
 use cuda_api::args::{In, Out, Text};
 use protocol::calls::{
-    CuModuleGetLoadingMode, CuModuleUnload, VcudaModuleGetFunction, VcudaModuleGetGlobal,
-    VcudaModuleLoad, VcudaModuleLoadAnswer,
+    CuModuleGetFunctionCount, CuModuleGetLoadingMode, CuModuleUnload, VcudaModuleFunctionNames,
+    VcudaModuleGetFunction, VcudaModuleGetGlobal, VcudaModuleLoad, VcudaModuleLoadAnswer,
 };
 use protocol::codec::Answer;
 use protocol::ids::FunctionId;
-use protocol::limits::PARAMETERS_MAX;
+use protocol::limits::{KERNEL_NAME_BYTES_MAX, PARAMETERS_MAX};
 use std::ffi::c_void;
 use std::sync::Arc;
 
@@ -78,6 +78,14 @@ fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     Ok(function)
 }
 
+/// Returns the handles of the first `count` functions of a module.
+pub fn functions(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<Handle>> {
+    let module: Arc<Module> = driver.handles.get(handle)?;
+    let call = VcudaModuleFunctionNames { hmod: module.id };
+    let names = driver.session.call_with_room(&call, KERNEL_NAME_BYTES_MAX + 16)?.names;
+    names.iter().take(count).map(|name| function(driver, handle, name)).collect()
+}
+
 /// Removes this library's records of the functions and globals of a module or library.
 pub fn forget(driver: &Driver, functions: &crate::objects::ByName, globals: &[u64]) {
     for (_, function) in functions.lock().drain() {
@@ -129,6 +137,20 @@ entries! {
     fn cuModuleGetFunction(out: Out<Handle>, module: Handle, name: Text) {
         out.check()?;
         out.set(function(driver()?, module, name.name()?)?)
+    }
+
+    fn cuModuleGetFunctionCount(count: Out<u32>, module: Handle) {
+        count.check()?;
+        let driver = driver()?;
+        let module: Arc<Module> = driver.handles.get(module)?;
+        count.set(driver.session.call(&CuModuleGetFunctionCount { hmod: module.id })?.count)
+    }
+
+    fn cuModuleEnumerateFunctions(out: Out<Handle>, count: u32, module: Handle) {
+        out.check()?;
+        // SAFETY: the program's array has `count` elements.
+        let out = unsafe { out.array(count as usize) };
+        out.set_all(functions(driver()?, module, count as usize)?)
     }
 
     fn cuModuleGetGlobal_v2(

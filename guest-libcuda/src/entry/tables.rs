@@ -1,27 +1,32 @@
 //! The private function tables that NVIDIA's libraries request.
 
 use super::init::VERSION;
-use super::library::kernels;
 use super::macros::LEGACY;
+use super::module;
 use super::stream::public_id;
 use crate::driver::driver;
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::log;
 use crate::objects::Context;
-use crate::objects::{Function, Module};
+use crate::objects::Function;
 use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::export_tables::{self, DeviceIdentity, Driver};
 use cuda_api::sys::{
     CUcontext, CUdevice, CUdevice_attribute, CUfunction, CUmodule, CUresult, CUstream,
 };
+use protocol::calls::VcudaTpcTables;
+use protocol::limits::TPCS_MAX;
 use std::ffi::{c_char, c_void};
 use std::sync::Arc;
 
 const PCI_BUS_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID.0;
 const PCI_DEVICE_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DEVICE_ID.0;
 const PCI_DOMAIN_ID: u32 = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PCI_DOMAIN_ID.0;
+
+/// The maximum length in bytes of a reply with the tables of [`Driver::tpc_tables`].
+const TPC_TABLES_ROOM: usize = 2 * TPCS_MAX + 64;
 
 /// This library, in the form that cuda-api's code for the tables uses.
 struct Tables;
@@ -39,14 +44,10 @@ fn result(error: CuError) -> CUresult {
     }
 }
 
-/// Returns the kernels of a module that belongs to a library. The worker can't list those of other
-/// modules.
+/// Returns the functions of a module, with their names.
 fn functions(module: Handle) -> CuResult<Vec<(CUfunction, *const c_char)>> {
     let driver = driver()?;
-    let module: Arc<Module> = driver.handles.get(module)?;
-    let library = module.library.ok_or(CuError::NOT_SUPPORTED)?;
-    let kernels = kernels(driver, library, usize::MAX)?;
-    let named = kernels.into_iter().map(|handle| {
+    let named = module::functions(driver, module, usize::MAX)?.into_iter().map(|handle| {
         let function: Arc<Function> = driver.handles.get(handle)?;
         Ok((handle as CUfunction, function.name.as_ptr()))
     });
@@ -95,6 +96,14 @@ impl Driver for Tables {
         module: CUmodule,
     ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult> {
         functions(module as Handle).map_err(result)
+    }
+
+    fn tpc_tables(&self) -> Result<[Vec<u8>; 2], CUresult> {
+        let call = VcudaTpcTables {};
+        let tables = crate::context::driver()
+            .and_then(|driver| driver.session.call_with_room(&call, TPC_TABLES_ROOM))
+            .map_err(result)?;
+        Ok([tables.first, tables.second])
     }
 
     fn unsupported(&self, what: &str) -> CUresult {

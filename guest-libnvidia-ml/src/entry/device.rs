@@ -3,10 +3,10 @@
 use super::entries;
 use crate::args::{Out, Text};
 use crate::error::{NvmlError, NvmlResult};
-use crate::facts::{self, Bus, Snapshot};
-use crate::generated::sys::nvmlDevice_t;
+use crate::facts::{self, Snapshot};
+use crate::generated::sys::{nvmlDevice_t, nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t};
 use crate::state::{self, Handle};
-use cuda_api::devices::uuid_text;
+use cuda_api::devices::{PciAddress, uuid_text};
 
 fn by_index(index: u32, device: Out<nvmlDevice_t>) -> NvmlResult {
     let count = state::first(|facts| Ok(facts.gpus.len()))?;
@@ -26,8 +26,9 @@ fn find(
 
 fn by_bus(text: Text, device: Out<nvmlDevice_t>) -> NvmlResult {
     state::check()?;
-    let bus = Bus::read(text.get()?).ok_or(NvmlError::INVALID_ARGUMENT)?;
-    let at = |gpu: &protocol::uapi::Gpu| Bus::read(&facts::text(&gpu.pci_bus_id)) == Some(bus);
+    let bus = PciAddress::parse(text.get()?).ok_or(NvmlError::INVALID_ARGUMENT)?;
+    let at =
+        |gpu: &protocol::uapi::Gpu| PciAddress::parse(&facts::text(&gpu.pci_bus_id)) == Some(bus);
     find(device, |facts| facts.gpus.iter().position(at))
 }
 
@@ -64,6 +65,16 @@ entries! {
     fn nvmlDeviceGetMaxMigDeviceCount(device: Handle, count: Out<u32>) {
         state::gpu(device)?;
         count.set(0)
+    }
+    /// Always returns NVML_P2P_STATUS_NOT_SUPPORTED, because the devices of a VM can't access each
+    /// other's memory. NVIDIA's driver returns the same for a device and itself.
+    fn nvmlDeviceGetP2PStatus(
+        one: Handle, other: Handle, _capability: nvmlGpuP2PCapsIndex_t,
+        status: Out<nvmlGpuP2PStatus_t>,
+    ) {
+        state::gpu(one)?;
+        state::gpu(other)?;
+        status.set(nvmlGpuP2PStatus_t::NVML_P2P_STATUS_NOT_SUPPORTED)
     }
     fn nvmlDeviceOnSameBoard(one: Handle, other: Handle, same: Out<i32>) {
         state::gpu(one)?;

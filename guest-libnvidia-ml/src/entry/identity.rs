@@ -3,10 +3,10 @@
 use super::entries;
 use crate::args::{Buffer, Out, padded, version};
 use crate::error::{NvmlError, NvmlResult};
-use crate::facts::{self, Bus};
+use crate::facts;
 use crate::generated::sys::*;
 use crate::state::{self, Handle};
-use cuda_api::devices::uuid_text;
+use cuda_api::devices::{PciAddress, uuid_text};
 use protocol::uapi::{GPU_ECC, Gpu};
 use std::mem::offset_of;
 
@@ -44,8 +44,8 @@ fn brand(name: &str) -> nvmlBrandType_t {
         .map_or(nvmlBrandType_t::NVML_BRAND_UNKNOWN, |(_, brand)| *brand)
 }
 
-fn bus(gpu: &Gpu) -> NvmlResult<Bus> {
-    Bus::read(&facts::text(&gpu.pci_bus_id)).ok_or(NvmlError::UNKNOWN)
+fn bus(gpu: &Gpu) -> NvmlResult<PciAddress> {
+    PciAddress::parse(&facts::text(&gpu.pci_bus_id)).ok_or(NvmlError::UNKNOWN)
 }
 
 fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
@@ -54,11 +54,11 @@ fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
     Ok(nvmlPciInfo_t {
         busIdLegacy: padded(&address.legacy()),
         domain: address.domain,
-        bus: address.bus,
-        device: address.device,
+        bus: address.bus.into(),
+        device: address.device.into(),
         pciDeviceId: gpu.pci_device,
         pciSubSystemId: gpu.pci_subsystem,
-        busId: padded(&address.text()),
+        busId: padded(&address.to_string()),
     })
 }
 

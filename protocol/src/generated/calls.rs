@@ -70,6 +70,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 7,
+        name: "vcudaTpcTables",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
         number: 10,
         name: "vcudaPrimaryCtxRetain",
         waited: true,
@@ -760,6 +770,26 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Module,
     },
     Entry {
+        number: 95,
+        name: "cuModuleGetFunctionCount",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 96,
+        name: "vcudaModuleFunctionNames",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
         number: 100,
         name: "vcudaLaunch",
         waited: false,
@@ -1135,6 +1165,53 @@ impl Answer for CuDeviceGetTexture1DLinearMaxWidthAnswer {
 impl CuDeviceGetTexture1DLinearMaxWidthAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { max_width_in_elements: <usize>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 7, `vcudaTpcTables`.
+///
+/// Two numbers for each texture processing cluster of the current context's GPU, as cuBLAS gets them
+/// from one of the driver's private tables. Their meaning is unknown.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTpcTables {}
+impl<'a> Call<'a> for VcudaTpcTables {
+    const OPCODE: u32 = 7;
+    const NAME: &'static str = "vcudaTpcTables";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaTpcTablesAnswer;
+
+    fn encode(&self, _writer: &mut Writer) {}
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        Reader::new(bytes).finish()?;
+        Ok(Self {})
+    }
+}
+
+/// The reply to `vcudaTpcTables`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTpcTablesAnswer {
+    /// `first`.
+    pub first: Vec<u8>,
+    /// `second`.
+    pub second: Vec<u8>,
+}
+impl Answer for VcudaTpcTablesAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(self.first.as_ref());
+        writer.bytes(self.second.as_ref());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaTpcTablesAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { first: reader.bytes()?.to_vec(), second: reader.bytes()?.to_vec() })
     }
 }
 
@@ -4209,6 +4286,116 @@ impl Answer for VcudaOccupancyClustersAnswer {
 impl VcudaOccupancyClustersAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { clusters: <i32>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 95, `cuModuleGetFunctionCount`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuModuleGetFunctionCount {
+    /// Id of a module.
+    pub hmod: ModuleId,
+}
+impl<'a> Call<'a> for CuModuleGetFunctionCount {
+    const OPCODE: u32 = 95;
+    const NAME: &'static str = "cuModuleGetFunctionCount";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuModuleGetFunctionCountAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hmod.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuModuleGetFunctionCount {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { hmod: <ModuleId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `cuModuleGetFunctionCount`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuModuleGetFunctionCountAnswer {
+    /// `count`.
+    pub count: u32,
+}
+impl Answer for CuModuleGetFunctionCountAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.count.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuModuleGetFunctionCountAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { count: <u32>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 96, `vcudaModuleFunctionNames`.
+///
+/// The names are in the driver's order. The guest then gets each function by its name.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleFunctionNames {
+    /// Id of a module.
+    pub hmod: ModuleId,
+}
+impl<'a> Call<'a> for VcudaModuleFunctionNames {
+    const OPCODE: u32 = 96;
+    const NAME: &'static str = "vcudaModuleFunctionNames";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaModuleFunctionNamesAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hmod.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaModuleFunctionNames {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { hmod: <ModuleId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaModuleFunctionNames`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaModuleFunctionNamesAnswer {
+    /// `names`.
+    pub names: Names,
+}
+impl Answer for VcudaModuleFunctionNamesAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(self.names.as_bytes());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaModuleFunctionNamesAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { names: Names::from_bytes(reader.bytes()?)? })
     }
 }
 

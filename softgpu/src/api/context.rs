@@ -272,14 +272,14 @@ entries! {
     fn cuCtxGetLimit(value: Out<usize>, which: CUlimit) {
         let context = current()?;
         let limit = context.limits.get(which.0 as usize);
-        let limit = limit.ok_or(CuError::UNSUPPORTED_LIMIT)?;
+        let limit = limit.ok_or(CuError::INVALID_VALUE)?;
         value.set(limit.load(Ordering::Relaxed) as usize)
     }
 
     fn cuCtxSetLimit(which: CUlimit, value: usize) {
         let context = current()?;
         let limit = context.limits.get(which.0 as usize);
-        let limit = limit.ok_or(CuError::UNSUPPORTED_LIMIT)?;
+        let limit = limit.ok_or(CuError::INVALID_VALUE)?;
         limit.store(value as u64, Ordering::Relaxed);
         Ok(())
     }

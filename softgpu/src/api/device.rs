@@ -3,6 +3,7 @@
 use std::ffi::{c_char, c_int, c_uint};
 
 use cuda_api::args::{Out, Text};
+use cuda_api::devices::PciAddress;
 use cuda_api::error::CuError;
 use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUuuid};
 
@@ -150,11 +151,10 @@ entries! {
     }
 
     fn cuDeviceGetByPCIBusId(device: Out<c_int>, name: Text) {
-        let wanted = name.name()?.to_ascii_uppercase();
-        let found = driver()?.devices.iter().find(|d| {
-            let full = pci_name(d);
-            wanted == full || wanted == full[5..] || wanted == full[5..10]
-        });
+        device.check()?;
+        let devices = &driver()?.devices;
+        let wanted = PciAddress::parse(name.name()?).ok_or(CuError::INVALID_VALUE)?;
+        let found = devices.iter().find(|d| PciAddress::parse(&pci_name(d)) == Some(wanted));
         device.set(found.ok_or(CuError::INVALID_DEVICE)?.ordinal)
     }
 

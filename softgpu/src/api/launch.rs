@@ -136,7 +136,9 @@ fn check(function: &Function, shape: &Shape, processors: u32) -> CuResult {
     {
         return Err(CuError::INVALID_VALUE);
     }
-    if shape.shared > function.dynamic_limit() || kernel.shared + shape.shared > 227 << 10 {
+    if shape.shared > function.dynamic_limit().max(function.default_dynamic_limit())
+        || kernel.shared + shape.shared > 227 << 10
+    {
         return Err(CuError::INVALID_VALUE);
     }
     let blocks = u64::from(gx) * u64::from(gy) * u64::from(gz);

@@ -66,6 +66,10 @@ impl Driver for Tables {
         Ok(all)
     }
 
+    fn tpc_tables(&self) -> Result<[Vec<u8>; 2], CUresult> {
+        Err(CUresult::CUDA_ERROR_NOT_SUPPORTED)
+    }
+
     fn unsupported(&self, what: &str) -> CUresult {
         super::entry::unsupported(what)
     }

@@ -67,13 +67,14 @@ pub(crate) struct Function {
 /// The attributes of a kernel that a program can set.
 #[derive(Debug)]
 pub(crate) struct Attributes {
+    /// The maximum dynamic shared memory that the program has set, in bytes, or -1.
     pub(crate) max_dynamic_shared: AtomicI32,
     pub(crate) carveout: AtomicI32,
 }
 
 impl Default for Attributes {
     fn default() -> Self {
-        Self { max_dynamic_shared: AtomicI32::new(48 << 10), carveout: AtomicI32::new(-1) }
+        Self { max_dynamic_shared: AtomicI32::new(-1), carveout: AtomicI32::new(-1) }
     }
 }
 
@@ -287,10 +288,15 @@ impl Function {
         &self.loaded.context
     }
 
-    /// Returns the maximum dynamic shared memory per block that a launch may use, in bytes.
+    /// Returns CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
     pub(crate) fn dynamic_limit(&self) -> u32 {
-        let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed).max(0) as u32;
-        set.max((48u32 << 10).saturating_sub(self.kernel.shared))
+        let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed);
+        u32::try_from(set).unwrap_or_else(|_| self.default_dynamic_limit())
+    }
+
+    /// Returns the dynamic shared memory per block that every launch may use, in bytes.
+    pub(crate) fn default_dynamic_limit(&self) -> u32 {
+        (48u32 << 10).saturating_sub(self.kernel.shared)
     }
 }
 

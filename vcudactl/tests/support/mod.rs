@@ -97,6 +97,8 @@ pub struct Terminal {
     /// The program's side of the terminal, kept open so that the modes can be read after the
     /// program has exited.
     other: OwnedFd,
+    /// The terminal's modes before the program was started.
+    pub modes_before: [u32; 4],
     seen: String,
 }
 
@@ -114,6 +116,7 @@ pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
     let (main, other) = unsafe { (File::from_raw_fd(main), OwnedFd::from_raw_fd(other)) };
     // SAFETY: `main` is an open descriptor, and F_SETFL takes an integer.
     unsafe { libc::fcntl(main.as_raw_fd(), libc::F_SETFL, libc::O_NONBLOCK) };
+    let modes_before = modes(&other);
     let end = || Stdio::from(other.try_clone().unwrap());
     let mut command = Command::new(PROGRAM);
     command.arg("--socket").arg(socket).args(words).env("TERM", "xterm-256color");
@@ -127,7 +130,8 @@ pub fn pty(socket: &Path, words: &[&str]) -> Terminal {
             Ok(())
         });
     }
-    Terminal { child: command.spawn().unwrap(), main, other, seen: String::new() }
+    let child = command.spawn().unwrap();
+    Terminal { child, main, other, modes_before, seen: String::new() }
 }
 
 impl Terminal {
@@ -162,12 +166,16 @@ impl Terminal {
 
     /// Returns the terminal's input, output, control and local flags.
     pub fn modes(&self) -> [u32; 4] {
-        // SAFETY: termios is a struct of integers, so all zeroes is a valid value.
-        let mut modes: libc::termios = unsafe { std::mem::zeroed() };
-        // SAFETY: `modes` is a termios that tcgetattr may write.
-        assert_eq!(unsafe { libc::tcgetattr(self.other.as_raw_fd(), &mut modes) }, 0);
-        [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
+        modes(&self.other)
     }
+}
+
+fn modes(terminal: &OwnedFd) -> [u32; 4] {
+    // SAFETY: termios is a struct of integers, so all zeroes is a valid value.
+    let mut modes: libc::termios = unsafe { std::mem::zeroed() };
+    // SAFETY: `modes` is a termios that tcgetattr may write.
+    assert_eq!(unsafe { libc::tcgetattr(terminal.as_raw_fd(), &mut modes) }, 0);
+    [modes.c_iflag, modes.c_oflag, modes.c_cflag, modes.c_lflag]
 }
 
 impl Drop for Terminal {

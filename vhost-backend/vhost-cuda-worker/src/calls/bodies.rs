@@ -14,3 +14,4 @@ pub(super) use super::printing::*;
 pub(super) use super::queue::stream;
 pub(super) use super::stream::*;
 pub(super) use super::tensor_map::*;
+pub(super) use super::tpc::*;

@@ -4,9 +4,9 @@ use std::cell::Cell;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use cuda_api::sys::{CUcontext, CUdevice, CUevent, CUkernel, CUlibrary};
+use cuda_api::sys::{CUcontext, CUdevice, CUevent, CUkernel, CUlibrary, CUmodule};
 
-use protocol::ids::{ContextId, EventId, KernelId, LibraryId};
+use protocol::ids::{ContextId, EventId, KernelId, LibraryId, ModuleId};
 
 use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
@@ -128,6 +128,10 @@ impl<'a> Cx<'a> {
 
     pub(super) fn event(&self, id: EventId) -> CuResult<CUevent> {
         Ok(lock(&self.shared.tables).events.get(id)?.real.0)
+    }
+
+    pub(super) fn module(&self, id: ModuleId) -> CuResult<CUmodule> {
+        Ok(lock(&self.shared.tables).modules.get(id)?.real.0)
     }
 
     pub(super) fn library(&self, id: LibraryId) -> CuResult<CUlibrary> {

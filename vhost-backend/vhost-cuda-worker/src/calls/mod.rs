@@ -63,6 +63,7 @@ mod stream;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
+mod tpc;
 mod uses;
 mod waits;
 

@@ -340,6 +340,31 @@ pub(super) fn vcuda_library_kernel_names(
     Ok(api::VcudaLibraryKernelNamesAnswer { names })
 }
 
+pub(super) fn vcuda_module_function_names(
+    cx: &Cx<'_>,
+    call: api::VcudaModuleFunctionNames,
+) -> CuResult<api::VcudaModuleFunctionNamesAnswer> {
+    cx.enter()?;
+    let module = cx.module(call.hmod)?;
+    let mut count = 0;
+    // SAFETY: the module is live, and the pointer is to a local variable.
+    unsafe { cx.driver().cuModuleGetFunctionCount(&mut count, module)? };
+    let mut functions = vec![std::ptr::null_mut(); (count as usize).min(KERNEL_NAMES_MAX)];
+    let mut names = Names::default();
+    // SAFETY: the vector has room for as many functions as are requested. A function's name is a C
+    // string that lives as long as its module.
+    unsafe {
+        let room = functions.len() as u32;
+        cx.driver().cuModuleEnumerateFunctions(functions.as_mut_ptr(), room, module)?;
+        for function in functions {
+            let mut name = std::ptr::null();
+            cx.driver().cuFuncGetName(&mut name, function)?;
+            names.push(CStr::from_ptr(name));
+        }
+    }
+    Ok(api::VcudaModuleFunctionNamesAnswer { names })
+}
+
 pub(super) fn cu_kernel_get_function(
     cx: &Cx<'_>,
     call: api::CuKernelGetFunction,

@@ -48,11 +48,13 @@ struct Addresses {
     cuEventRecord: AtomicPtr<c_void>,
     cuEventRecordWithFlags: AtomicPtr<c_void>,
     cuFuncGetAttribute: AtomicPtr<c_void>,
+    cuFuncGetName: AtomicPtr<c_void>,
     cuFuncGetParamInfo: AtomicPtr<c_void>,
     cuFuncIsLoaded: AtomicPtr<c_void>,
     cuFuncLoad: AtomicPtr<c_void>,
     cuFuncSetAttribute: AtomicPtr<c_void>,
     cuFuncSetCacheConfig: AtomicPtr<c_void>,
+    cuGetExportTable: AtomicPtr<c_void>,
     cuGraphAddEmptyNode: AtomicPtr<c_void>,
     cuGraphAddEventRecordNode: AtomicPtr<c_void>,
     cuGraphAddEventWaitNode: AtomicPtr<c_void>,
@@ -113,7 +115,9 @@ struct Addresses {
     cuMemsetD2D8Async: AtomicPtr<c_void>,
     cuMemsetD32Async: AtomicPtr<c_void>,
     cuMemsetD8Async: AtomicPtr<c_void>,
+    cuModuleEnumerateFunctions: AtomicPtr<c_void>,
     cuModuleGetFunction: AtomicPtr<c_void>,
+    cuModuleGetFunctionCount: AtomicPtr<c_void>,
     cuModuleGetGlobal: AtomicPtr<c_void>,
     cuModuleGetLoadingMode: AtomicPtr<c_void>,
     cuModuleLoadDataEx: AtomicPtr<c_void>,
@@ -666,6 +670,19 @@ impl Driver {
         CuError::check(unsafe { function(pi, attrib, hfunc) })
     }
 
+    /// Calls `cuFuncGetName`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuFuncGetName(&self, name: *mut *const c_char, hfunc: CUfunction) -> CuResult {
+        let at = self.library.address(&self.addresses.cuFuncGetName, &[c"cuFuncGetName"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe { std::mem::transmute::<*mut c_void, prototypes::cuFuncGetName>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(name, hfunc) })
+    }
+
     /// Calls `cuFuncGetParamInfo`.
     ///
     /// # Safety
@@ -752,6 +769,24 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuFuncSetCacheConfig>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(hfunc, config) })
+    }
+
+    /// Calls `cuGetExportTable`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGetExportTable(
+        &self,
+        pp_export_table: *mut *const c_void,
+        p_export_table_id: *const CUuuid,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuGetExportTable, &[c"cuGetExportTable"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGetExportTable>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(pp_export_table, p_export_table_id) })
     }
 
     /// Calls `cuGraphAddEmptyNode`.
@@ -2033,6 +2068,29 @@ impl Driver {
         CuError::check(unsafe { function(dst_device, uc, n, h_stream) })
     }
 
+    /// Calls `cuModuleEnumerateFunctions`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuModuleEnumerateFunctions(
+        &self,
+        functions: *mut CUfunction,
+        num_functions: u32,
+        mod_: CUmodule,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuModuleEnumerateFunctions,
+            &[c"cuModuleEnumerateFunctions"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuModuleEnumerateFunctions>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(functions, num_functions, mod_) })
+    }
+
     /// Calls `cuModuleGetFunction`.
     ///
     /// # Safety
@@ -2051,6 +2109,22 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuModuleGetFunction>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(hfunc, hmod, name) })
+    }
+
+    /// Calls `cuModuleGetFunctionCount`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuModuleGetFunctionCount(&self, count: *mut u32, hmod: CUmodule) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuModuleGetFunctionCount, &[c"cuModuleGetFunctionCount"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuModuleGetFunctionCount>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(count, hmod) })
     }
 
     /// Calls `cuModuleGetGlobal_v2`.

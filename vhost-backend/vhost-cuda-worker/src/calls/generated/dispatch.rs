@@ -76,6 +76,12 @@ pub(super) fn dispatch(
             api::CuDeviceGetTexture1DLinearMaxWidthAnswer { max_width_in_elements }.encode(out);
             Ok(())
         }),
+        // vcudaTpcTables
+        7 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaTpcTables>(args)?;
+            bodies::vcuda_tpc_tables(cx, call)?.encode(out);
+            Ok(())
+        }),
         // vcudaPrimaryCtxRetain
         10 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxRetain>(args)?;
@@ -645,6 +651,25 @@ pub(super) fn dispatch(
                 bodies::vcuda_occupancy_clusters(cx, call, Reservation::of_call())?;
             answer.encode(out);
             Settled::<kind::Module>::done(settled)
+        }),
+        // cuModuleGetFunctionCount
+        95 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::CuModuleGetFunctionCount>(args)?;
+            cx.enter_any()?;
+            let mut count = u32::default();
+            let hmod = cx.module(call.hmod)?;
+            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
+            unsafe {
+                cx.driver().cuModuleGetFunctionCount(&mut count, hmod)?;
+            }
+            api::CuModuleGetFunctionCountAnswer { count }.encode(out);
+            Ok(())
+        }),
+        // vcudaModuleFunctionNames
+        96 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaModuleFunctionNames>(args)?;
+            bodies::vcuda_module_function_names(cx, call)?.encode(out);
+            Ok(())
         }),
         // vcudaLaunch
         100 => gated(deferred, command, pass, reply, |cx, args, pass, _| {

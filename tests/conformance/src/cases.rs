@@ -1,0 +1,75 @@
+//! The cases, by family of entry points.
+//!
+//! A case observes the effects of calls and provokes their errors. A line that it prints must be
+//! the same on every path, or be explained in docs/differences.md.
+
+mod context;
+mod device;
+mod event;
+mod kernel;
+mod memory;
+mod module;
+mod stream;
+
+use crate::cuda::{Cuda, Outcome};
+
+/// A case.
+pub struct Case {
+    family: &'static str,
+    name: &'static str,
+    body: fn(&Cuda) -> Outcome,
+}
+
+impl Case {
+    /// Returns the name, such as `memory::copies_arrive`.
+    pub fn name(&self) -> String {
+        format!("{}::{}", self.family, self.name)
+    }
+
+    pub fn run(&self, cuda: &Cuda) -> Outcome {
+        (self.body)(cuda)
+    }
+}
+
+/// Defines the cases of a family, and `CASES`, a list of them.
+macro_rules! cases {
+    ($($(#[$doc:meta])* fn $name:ident($cuda:ident) $body:block)*) => {
+        pub(super) const CASES: &[$crate::cases::Case] = &[$(
+            $crate::cases::Case {
+                family: $crate::cases::family(module_path!()),
+                name: stringify!($name),
+                body: $name,
+            }
+        ),*];
+        $(
+            $(#[$doc])*
+            fn $name($cuda: &$crate::cuda::Cuda) -> $crate::cuda::Outcome $body
+        )*
+    };
+}
+use cases;
+
+/// Returns the last segment of a module's path.
+const fn family(path: &'static str) -> &'static str {
+    let bytes = path.as_bytes();
+    let mut start = bytes.len();
+    while start > 0 && bytes[start - 1] != b':' {
+        start -= 1;
+    }
+    path.split_at(start).1
+}
+
+const FAMILIES: &[&[Case]] = &[
+    device::CASES,
+    context::CASES,
+    memory::CASES,
+    module::CASES,
+    kernel::CASES,
+    stream::CASES,
+    event::CASES,
+];
+
+/// Returns all cases.
+pub fn all() -> impl Iterator<Item = &'static Case> {
+    FAMILIES.iter().copied().flatten()
+}

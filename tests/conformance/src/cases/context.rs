@@ -1,0 +1,89 @@
+//! Contexts, and the stack of current contexts.
+
+use super::cases;
+use crate::{cu, ensure, refused, same};
+use cuda_api::sys::CUlimit;
+use std::ptr::null_mut;
+
+cases! {
+    fn a_thread_has_a_stack_of_contexts(cuda) {
+        let (_, primary) = cuda.primary()?;
+        let (mut own, mut current, mut popped) = (null_mut(), null_mut(), null_mut());
+        cu!(cuda, cuCtxCreate_v2(&mut own, 0, 0))?;
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        same!(current, own);
+        cu!(cuda, cuCtxPushCurrent_v2(primary))?;
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        same!(current, primary);
+        cu!(cuda, cuCtxPopCurrent_v2(&mut popped))?;
+        same!(popped, primary);
+        cu!(cuda, cuCtxDestroy_v2(own))?;
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        same!(current, primary);
+        cu!(cuda, cuCtxSetCurrent(null_mut()))?;
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        ensure!(current.is_null(), "a context is current");
+        refused!(cu!(cuda, cuCtxPopCurrent_v2(&mut popped)), INVALID_CONTEXT);
+        refused!(cu!(cuda, cuCtxGetCurrent(null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn calls_without_a_context_are_refused(cuda) {
+        let (mut pointer, mut device) = (0, 0);
+        cu!(cuda, cuInit(0))?;
+        refused!(cu!(cuda, cuMemAlloc_v2(&mut pointer, 16)), INVALID_CONTEXT);
+        refused!(cu!(cuda, cuCtxGetDevice(&mut device)), INVALID_CONTEXT);
+        refused!(cu!(cuda, cuCtxSynchronize()), INVALID_CONTEXT);
+        Ok(())
+    }
+
+    fn the_primary_context_is_counted(cuda) {
+        let (mut flags, mut active) = (0, 7);
+        let (mut first, mut second) = (null_mut(), null_mut());
+        cu!(cuda, cuInit(0))?;
+        cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        same!(active, 0);
+        cu!(cuda, cuDevicePrimaryCtxRetain(&mut first, 0))?;
+        cu!(cuda, cuDevicePrimaryCtxRetain(&mut second, 0))?;
+        same!(first, second);
+        cu!(cuda, cuDevicePrimaryCtxRelease_v2(0))?;
+        cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        same!(active, 1);
+        cu!(cuda, cuDevicePrimaryCtxRelease_v2(0))?;
+        cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        same!(active, 0);
+        refused!(cu!(cuda, cuDevicePrimaryCtxRelease_v2(0)), INVALID_CONTEXT);
+        refused!(cu!(cuda, cuDevicePrimaryCtxRetain(&mut first, 99)), INVALID_DEVICE);
+        refused!(cu!(cuda, cuDevicePrimaryCtxRetain(null_mut(), 0)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn limits_can_be_set(cuda) {
+        cuda.primary()?;
+        let stack = CUlimit::CU_LIMIT_STACK_SIZE;
+        let mut value = 0;
+        cu!(cuda, cuCtxSetLimit(stack, 4096))?;
+        cu!(cuda, cuCtxGetLimit(&mut value, stack))?;
+        same!(value, 4096);
+        refused!(cu!(cuda, cuCtxGetLimit(&mut value, CUlimit(99))), INVALID_VALUE);
+        refused!(cu!(cuda, cuCtxSetLimit(CUlimit(99), 1)), INVALID_VALUE);
+        refused!(cu!(cuda, cuCtxGetLimit(null_mut(), stack)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn a_context_knows_its_device_and_version(cuda) {
+        let (device, context) = cuda.primary()?;
+        let (mut found, mut version, mut id) = (9, 0, 0);
+        cu!(cuda, cuCtxGetDevice(&mut found))?;
+        same!(found, device);
+        cu!(cuda, cuCtxGetApiVersion(context, &mut version))?;
+        ensure!(version > 3000, "the version is {version}");
+        cu!(cuda, cuCtxGetId(context, &mut id))?;
+        ensure!(id > 0, "the id is {id}");
+        let (mut least, mut greatest) = (7, 7);
+        cu!(cuda, cuCtxGetStreamPriorityRange(&mut least, &mut greatest))?;
+        ensure!(greatest <= least && least == 0, "priorities are {least} to {greatest}");
+        refused!(cu!(cuda, cuCtxGetDevice(null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+}

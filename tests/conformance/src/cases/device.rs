@@ -1,0 +1,102 @@
+//! Devices and their properties.
+
+use super::cases;
+use crate::{cu, ensure, refused, same};
+use cuda_api::sys::{CUdevice_attribute as Attribute, CUuuid};
+use std::ffi::CString;
+use std::ptr::null_mut;
+
+cases! {
+    fn calls_before_initialization_are_refused(cuda) {
+        let (mut count, mut device) = (0, 0);
+        refused!(cu!(cuda, cuDeviceGetCount(&mut count)), NOT_INITIALIZED);
+        refused!(cu!(cuda, cuDeviceGet(&mut device, 0)), NOT_INITIALIZED);
+        refused!(cu!(cuda, cuInit(1)), INVALID_VALUE);
+        cu!(cuda, cuInit(0))?;
+        cu!(cuda, cuInit(0))?;
+        cu!(cuda, cuDeviceGetCount(&mut count))?;
+        ensure!(count > 0, "there are {count} devices");
+        Ok(())
+    }
+
+    fn ordinals_are_checked(cuda) {
+        cu!(cuda, cuInit(0))?;
+        let (mut count, mut device, mut bytes) = (0, 7, 0);
+        cu!(cuda, cuDeviceGetCount(&mut count))?;
+        cu!(cuda, cuDeviceGet(&mut device, 0))?;
+        same!(device, 0);
+        refused!(cu!(cuda, cuDeviceGet(&mut device, count)), INVALID_DEVICE);
+        refused!(cu!(cuda, cuDeviceGet(&mut device, -1)), INVALID_DEVICE);
+        refused!(cu!(cuda, cuDeviceGet(null_mut(), 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuDeviceTotalMem_v2(&mut bytes, count)), INVALID_DEVICE);
+        cu!(cuda, cuDeviceTotalMem_v2(&mut bytes, 0))?;
+        ensure!(bytes > 0, "the memory is {bytes}");
+        Ok(())
+    }
+
+    fn attributes_make_sense(cuda) {
+        cu!(cuda, cuInit(0))?;
+        same!(cuda.attribute(0, Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE)?, 32);
+        same!(cuda.attribute(0, Attribute::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING)?, 1);
+        same!(cuda.attribute(0, Attribute::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK)?, 1024);
+        let (mut major, mut minor, mut value) = (0, 0, 0);
+        cu!(cuda, cuDeviceComputeCapability(&mut major, &mut minor, 0))?;
+        same!(major, cuda.attribute(0, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR)?);
+        same!(minor, cuda.attribute(0, Attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR)?);
+        refused!(cu!(cuda, cuDeviceGetAttribute(&mut value, Attribute(0), 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuDeviceGetAttribute(&mut value, Attribute(5000), 0)), INVALID_VALUE);
+        let warp = Attribute::CU_DEVICE_ATTRIBUTE_WARP_SIZE;
+        refused!(cu!(cuda, cuDeviceGetAttribute(null_mut(), warp, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuDeviceGetAttribute(&mut value, warp, 99)), INVALID_DEVICE);
+        Ok(())
+    }
+
+    fn a_device_is_found_by_its_pci_address(cuda) {
+        cu!(cuda, cuInit(0))?;
+        let (mut address, mut device) = ([0u8; 32], 9);
+        let text = address.as_mut_ptr().cast();
+        cu!(cuda, cuDeviceGetPCIBusId(text, 32, 0))?;
+        cu!(cuda, cuDeviceGetByPCIBusId(&mut device, address.as_ptr().cast()))?;
+        same!(device, 0);
+        let other = c"ffff:ff:1f.0";
+        refused!(cu!(cuda, cuDeviceGetByPCIBusId(&mut device, other.as_ptr())), INVALID_DEVICE);
+        let garbage = c"not an address";
+        refused!(cu!(cuda, cuDeviceGetByPCIBusId(&mut device, garbage.as_ptr())), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn names_fit_their_buffers(cuda) {
+        cu!(cuda, cuInit(0))?;
+        let mut name = [1u8; 256];
+        cu!(cuda, cuDeviceGetName(name.as_mut_ptr().cast(), 256, 0))?;
+        let length = name.iter().position(|byte| *byte == 0).unwrap_or(256);
+        ensure!((1..255).contains(&length), "the name has {length} bytes");
+        let mut short = [1u8; 4];
+        cu!(cuda, cuDeviceGetName(short.as_mut_ptr().cast(), 3, 0))?;
+        same!(short[..3], [name[0], name[1], 0]);
+        same!(short[3], 1);
+        refused!(cu!(cuda, cuDeviceGetName(null_mut(), 256, 0)), INVALID_VALUE);
+        let mut uuid = CUuuid::default();
+        cu!(cuda, cuDeviceGetUuid_v2(&mut uuid, 0))?;
+        ensure!(uuid.bytes.iter().any(|byte| *byte != 0), "the UUID is zero");
+        refused!(cu!(cuda, cuDeviceGetUuid_v2(null_mut(), 0)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn errors_have_names(cuda) {
+        let mut text = std::ptr::null();
+        cu!(cuda, cuGetErrorName(cuda_api::sys::CUresult(2), &mut text))?;
+        // SAFETY: the library returns a string that it never frees.
+        let name: CString = unsafe { std::ffi::CStr::from_ptr(text) }.to_owned();
+        same!(name.as_c_str(), c"CUDA_ERROR_OUT_OF_MEMORY");
+        cu!(cuda, cuGetErrorString(cuda_api::sys::CUresult(2), &mut text))?;
+        // SAFETY: as above.
+        let string: CString = unsafe { std::ffi::CStr::from_ptr(text) }.to_owned();
+        same!(string.as_c_str(), c"out of memory");
+        let unknown = cuda_api::sys::CUresult(123_456);
+        refused!(cu!(cuda, cuGetErrorName(unknown, &mut text)), INVALID_VALUE);
+        refused!(cu!(cuda, cuGetErrorString(unknown, &mut text)), INVALID_VALUE);
+        ensure!(text.is_null(), "the text of an unknown error isn't null");
+        Ok(())
+    }
+}

@@ -1,0 +1,73 @@
+//! Kernels: launches, attributes, parameters, and occupancy.
+
+use super::cases;
+use crate::cuda::parameter;
+use crate::kernels::FILL;
+use crate::{cu, ensure, refused, same};
+use cuda_api::sys::CUfunction_attribute as Attribute;
+use std::ptr::null_mut;
+
+cases! {
+    fn a_launch_writes_memory(cuda) {
+        cuda.primary()?;
+        let (_, fill) = cuda.kernel(FILL, c"fill")?;
+        let pointer = cuda.alloc(4000)?;
+        cu!(cuda, cuMemsetD32_v2(pointer, 1, 1000))?;
+        let (value, count) = (42u32, 900u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        cuda.launch(fill, [8, 128], null_mut(), &mut parameters)?;
+        let values = cuda.download::<u32>(pointer, 1000)?;
+        ensure!(values[..900].iter().all(|value| *value == 42), "an element wasn't filled");
+        ensure!(values[900..].iter().all(|value| *value == 1), "an element past the end changed");
+        Ok(())
+    }
+
+    fn launches_with_invalid_dimensions_are_refused(cuda) {
+        cuda.primary()?;
+        let (_, fill) = cuda.kernel(FILL, c"fill")?;
+        let pointer = cuda.alloc(16)?;
+        let (value, count) = (0u32, 4u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        refused!(cuda.launch(fill, [0, 1], null_mut(), &mut parameters), INVALID_VALUE);
+        refused!(cuda.launch(fill, [1, 0], null_mut(), &mut parameters), INVALID_VALUE);
+        refused!(cuda.launch(fill, [1, 2048], null_mut(), &mut parameters), INVALID_VALUE);
+        cuda.launch(fill, [1, 4], null_mut(), &mut parameters)?;
+        cu!(cuda, cuCtxSynchronize())?;
+        Ok(())
+    }
+
+    fn parameters_have_offsets(cuda) {
+        cuda.primary()?;
+        let (_, fill) = cuda.kernel(FILL, c"fill")?;
+        let (mut offset, mut size) = (9, 9);
+        let mut seen = Vec::new();
+        for index in 0..3 {
+            cu!(cuda, cuFuncGetParamInfo(fill, index, &mut offset, &mut size))?;
+            seen.push((offset, size));
+        }
+        same!(seen, [(0, 8), (8, 4), (12, 4)]);
+        refused!(cu!(cuda, cuFuncGetParamInfo(fill, 3, &mut offset, &mut size)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn a_function_has_attributes(cuda) {
+        cuda.primary()?;
+        let (_, fill) = cuda.kernel(FILL, c"fill")?;
+        let mut value = 0;
+        let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK;
+        cu!(cuda, cuFuncGetAttribute(&mut value, most, fill))?;
+        same!(value, 1024);
+        let dynamic = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        cu!(cuda, cuFuncSetAttribute(fill, dynamic, 8192))?;
+        cu!(cuda, cuFuncGetAttribute(&mut value, dynamic, fill))?;
+        same!(value, 8192);
+        refused!(cu!(cuda, cuFuncGetAttribute(&mut value, Attribute(999), fill)), INVALID_VALUE);
+        refused!(cu!(cuda, cuFuncGetAttribute(null_mut(), most, fill)), INVALID_VALUE);
+        refused!(cu!(cuda, cuFuncSetAttribute(fill, most, 64)), INVALID_VALUE);
+        let mut blocks = 0;
+        cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(&mut blocks, fill, 1024, 0))?;
+        ensure!((1..=2).contains(&blocks), "{blocks} blocks of 1024 threads fit");
+        refused!(cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(null_mut(), fill, 32, 0)), INVALID_VALUE);
+        Ok(())
+    }
+}

@@ -1,0 +1,153 @@
+//! Device memory, host memory, copies, and memsets.
+
+use super::cases;
+use crate::{cu, ensure, refused, same};
+use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUpointer_attribute};
+use std::ptr::{null, null_mut};
+
+cases! {
+    fn allocations_are_distinct_and_freed_once(cuda) {
+        cuda.primary()?;
+        let (mut first, mut second) = (0, 0);
+        cu!(cuda, cuMemAlloc_v2(&mut first, 1 << 20))?;
+        cu!(cuda, cuMemAlloc_v2(&mut second, 100))?;
+        ensure!(first.abs_diff(second) >= 100, "{first:#x} and {second:#x} overlap");
+        same!((first % 256, second % 256), (0, 0));
+        let (mut base, mut size) = (0, 0);
+        cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, second + 50))?;
+        same!((base, size), (second, 100));
+        refused!(cu!(cuda, cuMemAlloc_v2(&mut first, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemAlloc_v2(null_mut(), 16)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemAlloc_v2(&mut base, 1 << 60)), OUT_OF_MEMORY);
+        cu!(cuda, cuMemFree_v2(second))?;
+        refused!(cu!(cuda, cuMemFree_v2(second)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemFree_v2(first + 4)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, second)), NOT_FOUND | INVALID_VALUE);
+        cu!(cuda, cuMemFree_v2(first))?;
+        cu!(cuda, cuMemFree_v2(0))?;
+        Ok(())
+    }
+
+    fn free_memory_goes_down_and_up(cuda) {
+        cuda.primary()?;
+        let (mut before, mut during, mut after, mut total) = (0, 0, 0, 0);
+        cu!(cuda, cuMemGetInfo_v2(&mut before, &mut total))?;
+        let pointer = cuda.alloc(64 << 20)?;
+        cu!(cuda, cuMemGetInfo_v2(&mut during, &mut total))?;
+        cu!(cuda, cuMemFree_v2(pointer))?;
+        cu!(cuda, cuMemGetInfo_v2(&mut after, &mut total))?;
+        ensure!(before - during >= 64 << 20, "{before} to {during} free");
+        same!(after, before);
+        ensure!(after <= total, "{after} of {total} is free");
+        Ok(())
+    }
+
+    fn copies_arrive(cuda) {
+        cuda.primary()?;
+        let values: Vec<u32> = (0..100_000).collect();
+        let bytes = size_of_val(&values[..]);
+        let (first, second) = (cuda.alloc(bytes)?, cuda.alloc(bytes)?);
+        cuda.upload(first, &values)?;
+        cu!(cuda, cuMemcpyDtoD_v2(second, first, bytes))?;
+        same!(cuda.download::<u32>(second, values.len())?, values);
+        cu!(cuda, cuMemcpy(first + 4, second, 8))?;
+        same!(cuda.download::<u32>(first, 4)?, [0, 0, 1, 3]);
+        let mut word = 0u32;
+        let to = (&raw mut word).cast();
+        cu!(cuda, cuMemcpyDtoHAsync_v2(to, second + 40, 4, null_mut()))?;
+        cu!(cuda, cuStreamSynchronize(null_mut()))?;
+        same!(word, 10);
+        cu!(cuda, cuMemcpyHtoD_v2(first, values.as_ptr().cast(), 0))?;
+        refused!(cu!(cuda, cuMemcpyHtoD_v2(first, null(), 4)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemcpyDtoH_v2(null_mut(), first, 4)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemcpyDtoD_v2(first, 16, 4)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn rows_are_copied(cuda) {
+        cuda.primary()?;
+        let (mut pointer, mut pitch) = (0, 0);
+        cu!(cuda, cuMemAllocPitch_v2(&mut pointer, &mut pitch, 100, 8, 4))?;
+        ensure!(pitch >= 100 && pitch % 32 == 0, "the pitch is {pitch}");
+        cu!(cuda, cuMemsetD2D8_v2(pointer, pitch, 7, 100, 8))?;
+        let rows: Vec<u8> = (0..24).collect();
+        let mut copy = CUDA_MEMCPY2D {
+            srcMemoryType: CUmemorytype::CU_MEMORYTYPE_HOST,
+            srcHost: rows.as_ptr().cast(),
+            srcPitch: 12,
+            dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+            dstDevice: pointer,
+            dstPitch: pitch,
+            dstXInBytes: 1,
+            dstY: 2,
+            WidthInBytes: 10,
+            Height: 2,
+            ..CUDA_MEMCPY2D::default()
+        };
+        cu!(cuda, cuMemcpy2D_v2(&copy))?;
+        let row = cuda.download::<u8>(pointer + 3 * pitch as u64, 12)?;
+        same!(row, [7, 12, 13, 14, 15, 16, 17, 18, 19, 20, 21, 7]);
+        copy.srcPitch = 4;
+        refused!(cu!(cuda, cuMemcpy2D_v2(&copy)), INVALID_VALUE);
+        copy.srcPitch = 12;
+        copy.dstMemoryType = CUmemorytype(77);
+        refused!(cu!(cuda, cuMemcpy2D_v2(&copy)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemcpy2D_v2(null())), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemAllocPitch_v2(&mut pointer, &mut pitch, 100, 8, 3)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn memsets_fill_whole_elements(cuda) {
+        cuda.primary()?;
+        let pointer = cuda.alloc(64)?;
+        cu!(cuda, cuMemsetD8_v2(pointer, 1, 64))?;
+        cu!(cuda, cuMemsetD16_v2(pointer, 0x203, 4))?;
+        cu!(cuda, cuMemsetD32_v2(pointer + 8, 0x0405_0607, 2))?;
+        let bytes = cuda.download::<u8>(pointer, 20)?;
+        same!(bytes, [3, 2, 3, 2, 3, 2, 3, 2, 7, 6, 5, 4, 7, 6, 5, 4, 1, 1, 1, 1]);
+        refused!(cu!(cuda, cuMemsetD32_v2(pointer + 1, 0, 1)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemsetD8_v2(16, 0, 1)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn pinned_memory_is_seen_by_the_device(cuda) {
+        cuda.primary()?;
+        let (mut host, mut device, mut flags) = (null_mut(), 0, 0);
+        cu!(cuda, cuMemHostAlloc(&mut host, 4096, 2))?;
+        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
+        cu!(cuda, cuMemHostGetFlags(&mut flags, host))?;
+        ensure!(flags & 2 != 0, "the flags are {flags}");
+        cu!(cuda, cuMemsetD8_v2(device, 9, 4096))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        // SAFETY: the memory has 4096 bytes, and nothing writes them now.
+        let seen = unsafe { std::slice::from_raw_parts(host.cast::<u8>(), 4096) };
+        ensure!(seen.iter().all(|byte| *byte == 9), "the memset didn't arrive");
+        let mut kind = 0u32;
+        let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+        cu!(cuda, cuPointerGetAttribute((&raw mut kind).cast(), attribute, device))?;
+        same!(kind, CUmemorytype::CU_MEMORYTYPE_HOST.0);
+        cu!(cuda, cuMemFreeHost(host))?;
+        refused!(cu!(cuda, cuMemFreeHost(host)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemHostAlloc(null_mut(), 4096, 0)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn pointers_have_attributes(cuda) {
+        let (device, context) = cuda.primary()?;
+        let pointer = cuda.alloc(4096)?;
+        let (mut kind, mut ordinal, mut owner) = (0u32, 9, null_mut::<u8>());
+        let get = |attribute, value| cu!(cuda, cuPointerGetAttribute(value, attribute, pointer + 8));
+        get(CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE, (&raw mut kind).cast())?;
+        get(CUpointer_attribute::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL, (&raw mut ordinal).cast())?;
+        get(CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT, (&raw mut owner).cast())?;
+        same!((kind, ordinal), (CUmemorytype::CU_MEMORYTYPE_DEVICE.0, device));
+        same!(owner, context.cast());
+        let local = 0u64;
+        let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+        let unknown = (&raw const local) as u64;
+        refused!(cu!(cuda, cuPointerGetAttribute((&raw mut kind).cast(), attribute, unknown)), INVALID_VALUE);
+        refused!(get(CUpointer_attribute(0), (&raw mut kind).cast()), INVALID_VALUE);
+        refused!(get(attribute, null_mut()), INVALID_VALUE);
+        Ok(())
+    }
+}

@@ -1,0 +1,110 @@
+//! Streams: order, host functions, and capture.
+
+use super::cases;
+use crate::cuda::parameter;
+use crate::kernels::FILL;
+use crate::{cu, ensure, refused, same};
+use cuda_api::sys::{CUstreamCaptureMode, CUstreamCaptureStatus};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static STEPS: AtomicU32 = AtomicU32::new(0);
+
+/// Appends a digit to `STEPS`.
+unsafe extern "C" fn step(digit: *mut c_void) {
+    let digit = digit as usize as u32;
+    STEPS.store(STEPS.load(Ordering::SeqCst) * 10 + digit, Ordering::SeqCst);
+}
+
+fn digit(value: usize) -> *mut c_void {
+    std::ptr::without_provenance_mut(value)
+}
+
+cases! {
+    fn work_in_a_stream_is_ordered(cuda) {
+        cuda.primary()?;
+        let (_, add) = cuda.kernel(FILL, c"add")?;
+        let pointer = cuda.alloc(4096)?;
+        let mut stream = null_mut();
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        cu!(cuda, cuMemsetD32Async(pointer, 1, 1024, stream))?;
+        let (value, count) = (2u32, 1024u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        for _ in 0..50 {
+            cuda.launch(add, [8, 128], stream, &mut parameters)?;
+        }
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        cu!(cuda, cuStreamQuery(stream))?;
+        same!(cuda.download::<u32>(pointer, 1024)?, [101; 1024]);
+        cu!(cuda, cuStreamDestroy_v2(stream))?;
+        refused!(cu!(cuda, cuStreamCreate(&mut stream, 99)), INVALID_VALUE);
+        refused!(cu!(cuda, cuStreamCreate(null_mut(), 0)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn host_functions_run_in_order(cuda) {
+        cuda.primary()?;
+        let mut stream = null_mut();
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        for value in [1, 2, 3] {
+            cu!(cuda, cuLaunchHostFunc(stream, Some(step), digit(value)))?;
+        }
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(STEPS.load(Ordering::SeqCst), 123);
+        refused!(cu!(cuda, cuLaunchHostFunc(stream, None, null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn a_capture_becomes_a_graph(cuda) {
+        cuda.primary()?;
+        let pointer = cuda.alloc(64)?;
+        cu!(cuda, cuMemsetD32_v2(pointer, 1, 16))?;
+        let (mut stream, mut graph, mut exec) = (null_mut(), null_mut(), null_mut());
+        let mut status = CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_NONE;
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        refused!(cu!(cuda, cuStreamEndCapture(stream, &mut graph)), ILLEGAL_STATE);
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+        cu!(cuda, cuStreamBeginCapture_v2(stream, mode))?;
+        cu!(cuda, cuStreamIsCapturing(stream, &mut status))?;
+        same!(status, CUstreamCaptureStatus::CU_STREAM_CAPTURE_STATUS_ACTIVE);
+        cu!(cuda, cuMemsetD32Async(pointer, 9, 16, stream))?;
+        cu!(cuda, cuStreamEndCapture(stream, &mut graph))?;
+        same!(cuda.download::<u32>(pointer, 1)?, [1]);
+        let mut nodes = 0;
+        cu!(cuda, cuGraphGetNodes(graph, null_mut(), &mut nodes))?;
+        same!(nodes, 1);
+        cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+        cu!(cuda, cuGraphLaunch(exec, stream))?;
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(cuda.download::<u32>(pointer, 2)?, [9, 9]);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn synchronizing_breaks_a_capture(cuda) {
+        cuda.primary()?;
+        let (mut stream, mut graph) = (null_mut(), null_mut());
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_THREAD_LOCAL;
+        cu!(cuda, cuStreamBeginCapture_v2(stream, mode))?;
+        refused!(cu!(cuda, cuStreamSynchronize(stream)), STREAM_CAPTURE_UNSUPPORTED);
+        refused!(cu!(cuda, cuStreamEndCapture(stream, &mut graph)), STREAM_CAPTURE_INVALIDATED);
+        ensure!(graph.is_null(), "a broken capture returned a graph");
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        Ok(())
+    }
+
+    fn a_stream_has_flags_and_a_priority(cuda) {
+        cuda.primary()?;
+        let (mut stream, mut flags, mut priority) = (null_mut(), 9, 9);
+        cu!(cuda, cuStreamCreateWithPriority(&mut stream, 1, -1))?;
+        cu!(cuda, cuStreamGetFlags(stream, &mut flags))?;
+        cu!(cuda, cuStreamGetPriority(stream, &mut priority))?;
+        same!((flags, priority), (1, -1));
+        refused!(cu!(cuda, cuStreamGetFlags(stream, null_mut())), INVALID_VALUE);
+        refused!(cu!(cuda, cuStreamGetPriority(stream, null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+}

@@ -1,0 +1,216 @@
+//! The library under test.
+
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{CUcontext, CUdevice, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
+use libloading::Library;
+use std::collections::BTreeMap;
+use std::ffi::{CStr, c_void};
+use std::fmt::Display;
+use std::ptr::null_mut;
+use std::sync::{Mutex, PoisonError};
+
+/// The reason why a case failed.
+#[derive(Debug)]
+pub struct Failure(String);
+
+/// The result of a case, or of a step of one.
+pub type Outcome<T = ()> = Result<T, Failure>;
+
+impl Failure {
+    pub fn new(text: impl Display) -> Self {
+        Self(text.to_string())
+    }
+}
+
+impl Display for Failure {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// A call that returned an error.
+#[derive(Debug, PartialEq, Eq)]
+pub struct CallError {
+    pub name: &'static str,
+    pub error: CuError,
+}
+
+/// The result of a call.
+pub type Called = Result<(), CallError>;
+
+impl From<CallError> for Failure {
+    fn from(error: CallError) -> Self {
+        Self(format!("{} returned {}", error.name, error.error))
+    }
+}
+
+/// Calls an entry point of the library under test: `cu!(cuda, cuMemFree_v2(pointer))`. The
+/// arguments have the types of the prototype in cuda.h.
+#[macro_export]
+macro_rules! cu {
+    ($cuda:expr, $name:ident($($argument:expr),* $(,)?)) => {{
+        let name = stringify!($name);
+        // SAFETY: the type is the prototype of the function with this name.
+        let function: cuda_api::prototypes::$name = unsafe { $cuda.symbol(name) };
+        // SAFETY: every case passes pointers to live variables of the right size, or values that
+        // the manual says are refused.
+        $cuda.record(name, unsafe { function($($argument),*) })
+    }};
+}
+
+/// Fails the case unless a condition holds: `ensure!(free <= total, "free is {free}")`.
+#[macro_export]
+macro_rules! ensure {
+    ($condition:expr, $($text:tt)+) => {
+        if !$condition {
+            let text = format!($($text)+);
+            return Err($crate::cuda::Failure::new(format!("{text} ({}:{})", file!(), line!())));
+        }
+    };
+}
+
+/// Fails the case unless two values are equal: `same!(width, 64)`.
+#[macro_export]
+macro_rules! same {
+    ($left:expr, $right:expr) => {{
+        let (left, right) = (&$left, &$right);
+        $crate::ensure!(left == right, "{} is {left:?}, expected {right:?}", stringify!($left));
+    }};
+}
+
+/// Fails the case unless a call returned this error: `refused!(called, INVALID_VALUE)`.
+#[macro_export]
+macro_rules! refused {
+    ($called:expr, $($error:ident)|+) => {{
+        let expected = [$(cuda_api::error::CuError::$error),+];
+        let what = match &$called {
+            Err(failed) if expected.contains(&failed.error) => None,
+            Err(failed) => Some(format!("{} returned {}", failed.name, failed.error)),
+            Ok(()) => Some(format!("{} succeeded", stringify!($called))),
+        };
+        if let Some(what) = what {
+            $crate::ensure!(false, "{what}, expected {expected:?}");
+        }
+    }};
+}
+
+/// How many calls of an entry point succeeded and failed.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Count {
+    pub succeeded: u64,
+    pub failed: u64,
+}
+
+/// The library under test, and a record of the calls.
+pub struct Cuda {
+    library: Library,
+    counts: Mutex<BTreeMap<&'static str, Count>>,
+}
+
+impl Cuda {
+    /// Loads the `libcuda.so.1` that the loader finds.
+    pub fn load() -> Outcome<Self> {
+        // SAFETY: whoever runs this program chose the library, whose initializers run now.
+        let library = unsafe { Library::new("libcuda.so.1") }.map_err(Failure::new)?;
+        Ok(Self { library, counts: Mutex::default() })
+    }
+
+    /// Returns the function with this name.
+    ///
+    /// # Safety
+    ///
+    /// `F` must be the type of the function's prototype.
+    pub unsafe fn symbol<F: Copy>(&self, name: &str) -> F {
+        // SAFETY: the caller vouches for the type.
+        match unsafe { self.library.get::<F>(name) } {
+            Ok(function) => *function,
+            Err(error) => panic!("{error}"),
+        }
+    }
+
+    /// Counts a call and converts its result.
+    pub fn record(&self, name: &'static str, result: CUresult) -> Called {
+        let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);
+        let count = counts.entry(name).or_default();
+        let result: CuResult = CuError::check(result);
+        match result {
+            Ok(()) => count.succeeded += 1,
+            Err(_) => count.failed += 1,
+        }
+        result.map_err(|error| CallError { name, error })
+    }
+
+    /// Returns how often each entry point was called.
+    pub fn counts(&self) -> BTreeMap<&'static str, Count> {
+        self.counts.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+
+    /// Initializes the library, and makes the first device's primary context current.
+    pub fn primary(&self) -> Outcome<(CUdevice, CUcontext)> {
+        let (mut device, mut context) = (0, null_mut());
+        cu!(self, cuInit(0))?;
+        cu!(self, cuDeviceGet(&mut device, 0))?;
+        cu!(self, cuDevicePrimaryCtxRetain(&mut context, device))?;
+        cu!(self, cuCtxSetCurrent(context))?;
+        Ok((device, context))
+    }
+
+    /// Returns an attribute of a device.
+    pub fn attribute(
+        &self,
+        device: CUdevice,
+        attribute: cuda_api::sys::CUdevice_attribute,
+    ) -> Outcome<i32> {
+        let mut value = 0;
+        cu!(self, cuDeviceGetAttribute(&mut value, attribute, device))?;
+        Ok(value)
+    }
+
+    /// Allocates device memory.
+    pub fn alloc(&self, bytes: usize) -> Outcome<CUdeviceptr> {
+        let mut pointer = 0;
+        cu!(self, cuMemAlloc_v2(&mut pointer, bytes))?;
+        Ok(pointer)
+    }
+
+    /// Copies values to device memory.
+    pub fn upload<T: Copy>(&self, to: CUdeviceptr, values: &[T]) -> Outcome {
+        Ok(cu!(self, cuMemcpyHtoD_v2(to, values.as_ptr().cast(), size_of_val(values)))?)
+    }
+
+    /// Copies values from device memory.
+    pub fn download<T: Copy + Default>(&self, from: CUdeviceptr, count: usize) -> Outcome<Vec<T>> {
+        let mut values = vec![T::default(); count];
+        let bytes = size_of_val(&values[..]);
+        cu!(self, cuMemcpyDtoH_v2(values.as_mut_ptr().cast(), from, bytes))?;
+        Ok(values)
+    }
+
+    /// Loads a module from PTX and returns one of its kernels.
+    pub fn kernel(&self, ptx: &CStr, name: &CStr) -> Outcome<(CUmodule, CUfunction)> {
+        let (mut module, mut function) = (null_mut(), null_mut());
+        cu!(self, cuModuleLoadData(&mut module, ptx.as_ptr().cast()))?;
+        cu!(self, cuModuleGetFunction(&mut function, module, name.as_ptr()))?;
+        Ok((module, function))
+    }
+
+    /// Launches a kernel with one-dimensional blocks. Each parameter is the address of a value.
+    pub fn launch(
+        &self,
+        function: CUfunction,
+        [grid, block]: [u32; 2],
+        stream: CUstream,
+        parameters: &mut [*mut c_void],
+    ) -> Called {
+        let parameters = parameters.as_mut_ptr();
+        cu!(
+            self,
+            cuLaunchKernel(function, grid, 1, 1, block, 1, 1, 0, stream, parameters, null_mut())
+        )
+    }
+}
+
+/// Returns the address of a kernel parameter.
+pub fn parameter<T>(value: &T) -> *mut c_void {
+    std::ptr::from_ref(value).cast_mut().cast()
+}

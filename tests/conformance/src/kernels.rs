@@ -1,0 +1,54 @@
+//! The kernels that the cases launch, as PTX for every GPU since Volta.
+
+use std::ffi::CStr;
+
+/// `fill(pointer, value, count)`: stores a 32-bit value in each element. `add(pointer, value,
+/// count)` adds to each element. `step` is a 32-bit variable that starts as 5.
+pub const FILL: &CStr = c"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .u32 step = 5;
+.visible .entry fill(.param .u64 pointer, .param .u32 value, .param .u32 count) {
+    .reg .pred %p<2>;
+    .reg .b32 %r<6>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u32 %r1, [value];
+    ld.param.u32 %r2, [count];
+    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r4, %ntid.x;
+    mov.u32 %r5, %tid.x;
+    mad.lo.s32 %r3, %r3, %r4, %r5;
+    setp.ge.u32 %p1, %r3, %r2;
+    @%p1 bra done;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    st.global.u32 [%rd4], %r1;
+done:
+    ret;
+}
+.visible .entry add(.param .u64 pointer, .param .u32 value, .param .u32 count) {
+    .reg .pred %p<2>;
+    .reg .b32 %r<7>;
+    .reg .b64 %rd<5>;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u32 %r1, [value];
+    ld.param.u32 %r2, [count];
+    mov.u32 %r3, %ctaid.x;
+    mov.u32 %r4, %ntid.x;
+    mov.u32 %r5, %tid.x;
+    mad.lo.s32 %r3, %r3, %r4, %r5;
+    setp.ge.u32 %p1, %r3, %r2;
+    @%p1 bra done;
+    cvta.to.global.u64 %rd2, %rd1;
+    mul.wide.u32 %rd3, %r3, 4;
+    add.s64 %rd4, %rd2, %rd3;
+    ld.global.u32 %r6, [%rd4];
+    add.u32 %r6, %r6, %r1;
+    st.global.u32 [%rd4], %r6;
+done:
+    ret;
+}
+";

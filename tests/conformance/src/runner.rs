@@ -1,0 +1,136 @@
+//! Runs cases, each in a process of its own, so that an error that ends a context, or a crash,
+//! affects one case only.
+
+use crate::cases::{self, Case};
+use crate::cuda::Cuda;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::process::{Command, ExitCode, Output, Stdio};
+use std::time::{Duration, Instant};
+
+/// The option that runs one case in this process.
+pub const RUN_ONE: &str = "--run-one";
+/// A case that takes longer than this fails.
+const LIMIT: Duration = Duration::from_secs(120);
+/// Marks the lines in which a case's process reports its calls.
+const CALLS: &str = "\u{1}calls ";
+
+/// Runs all cases whose names begin with one of `prefixes`. No prefixes mean all cases.
+pub fn run(prefixes: &[String], calls: Option<&str>) -> ExitCode {
+    let selected: Vec<&Case> = cases::all()
+        .filter(|case| {
+            let name = case.name();
+            prefixes.is_empty() || prefixes.iter().any(|prefix| name.starts_with(prefix))
+        })
+        .collect();
+    if selected.is_empty() {
+        eprintln!("cuda-conformance: no case has such a name; --list prints the names");
+        return ExitCode::from(2);
+    }
+    let mut seen = BTreeMap::<String, [u64; 2]>::new();
+    let mut failed = 0;
+    for case in &selected {
+        failed += u32::from(!run_case(case, &mut seen));
+    }
+    println!("cuda-conformance: {} passed, {failed} failed", selected.len() - failed as usize);
+    if let Some(path) = calls
+        && let Err(error) = write_calls(path, &seen)
+    {
+        eprintln!("cuda-conformance: cannot write {path}: {error}");
+        return ExitCode::FAILURE;
+    }
+    if failed == 0 { ExitCode::SUCCESS } else { ExitCode::FAILURE }
+}
+
+fn write_calls(path: &str, seen: &BTreeMap<String, [u64; 2]>) -> std::io::Result<()> {
+    let mut file = std::fs::File::create(path)?;
+    seen.iter().try_for_each(|(name, [good, bad])| writeln!(file, "{name} {good} {bad}"))
+}
+
+/// Runs a case in a new process and prints its output. Returns whether it passed. For each entry
+/// point, adds to `seen` whether the case saw it succeed and fail.
+fn run_case(case: &Case, seen: &mut BTreeMap<String, [u64; 2]>) -> bool {
+    let name = case.name();
+    let (output, verdict) = match run_process(&name) {
+        Ok((output, in_time)) => {
+            let verdict = match (in_time, output.status.code()) {
+                (false, _) => format!("FAIL: still running after {} s", LIMIT.as_secs()),
+                (true, Some(0)) => "pass".to_owned(),
+                (true, Some(_)) => format!("FAIL: {}", last_line(&output.stderr)),
+                (true, None) => format!("FAIL: {}", output.status),
+            };
+            (output, verdict)
+        }
+        Err(error) => {
+            println!("{name}: FAIL: cannot start a process: {error}");
+            return false;
+        }
+    };
+    for line in String::from_utf8_lossy(&output.stdout).lines() {
+        let Some(calls) = line.strip_prefix(CALLS) else {
+            println!("{name}: {line}");
+            continue;
+        };
+        let mut words = calls.split(' ');
+        let Some(entry) = words.next() else { continue };
+        let total = seen.entry(entry.to_owned()).or_default();
+        for (total, count) in total.iter_mut().zip(words) {
+            *total += u64::from(count != "0");
+        }
+    }
+    println!("{name}: {verdict}");
+    verdict == "pass"
+}
+
+fn last_line(text: &[u8]) -> String {
+    String::from_utf8_lossy(text).lines().last().unwrap_or("no message").to_owned()
+}
+
+/// Runs a case in a new process. Returns its output, and whether it ended in time.
+fn run_process(name: &str) -> std::io::Result<(Output, bool)> {
+    let mut child = Command::new(std::env::current_exe()?)
+        .args([RUN_ONE, name])
+        .stdin(Stdio::null())
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped())
+        .spawn()?;
+    let start = Instant::now();
+    // A case prints little, so its output fits into the pipes.
+    let in_time = loop {
+        if child.try_wait()?.is_some() {
+            break true;
+        }
+        if start.elapsed() > LIMIT {
+            child.kill()?;
+            break false;
+        }
+        std::thread::sleep(Duration::from_millis(5));
+    };
+    Ok((child.wait_with_output()?, in_time))
+}
+
+/// Runs the case with this name in this process.
+pub fn run_one(name: Option<&str>) -> ExitCode {
+    let Some(case) = cases::all().find(|case| Some(case.name().as_str()) == name) else {
+        eprintln!("cuda-conformance: there is no such case; --list prints the names");
+        return ExitCode::from(2);
+    };
+    let cuda = match Cuda::load() {
+        Ok(cuda) => cuda,
+        Err(failure) => {
+            eprintln!("cannot load libcuda.so.1: {failure}");
+            return ExitCode::FAILURE;
+        }
+    };
+    let outcome = case.run(&cuda);
+    for (name, count) in cuda.counts() {
+        println!("{CALLS}{name} {} {}", count.succeeded, count.failed);
+    }
+    match outcome {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}
