@@ -63,6 +63,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::stream::ENTRIES,
     entry::tables::ENTRIES,
     entry::tensor_map::ENTRIES,
+    entry::virtual_memory::ENTRIES,
 ];
 
 cuda_api::exports!(lists = LISTS, unsupported = crate::unsupported);

@@ -18,6 +18,11 @@ pub const ACCESS_POLICY_WINDOW: u32 = 1;
 /// address, and PRIORITY because the guest library keeps a stream's priority itself.
 pub const STREAM_ATTRIBUTES: &[u32] = &[3, 9, 10];
 
+/// The `CUmemAllocationHandleType`s that physical memory may be created with: NONE and
+/// POSIX_FILE_DESCRIPTOR. Programs that share memory only with some processes request the latter for
+/// all memory. The memory can't be exported in either case.
+pub const MEMORY_HANDLE_TYPES: &[u32] = &[0, 1];
+
 /// `CUjit_option`s whose value is a plain number.
 ///
 /// They are MAX_REGISTERS, THREADS_PER_BLOCK, OPTIMIZATION_LEVEL, TARGET_FROM_CUCONTEXT, TARGET,

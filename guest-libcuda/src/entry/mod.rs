@@ -27,3 +27,4 @@ pub(crate) mod pointer;
 pub(crate) mod stream;
 pub(crate) mod tables;
 pub(crate) mod tensor_map;
+pub(crate) mod virtual_memory;

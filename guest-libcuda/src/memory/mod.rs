@@ -17,6 +17,8 @@ pub enum Kind {
     Device,
     /// A global variable in a module.
     Global,
+    /// Memory from `cuMemCreate` that was mapped with `cuMemMap`.
+    Mapped,
     /// Memory from `cuMemHostAlloc`.
     Pinned { region: u32 },
     /// Memory that was registered with `cuMemHostRegister`. `page` is the address of the first
@@ -27,7 +29,7 @@ pub enum Kind {
 impl Kind {
     /// Returns whether this kind is device memory.
     pub fn is_device(self) -> bool {
-        matches!(self, Kind::Device | Kind::Global)
+        matches!(self, Kind::Device | Kind::Global | Kind::Mapped)
     }
 }
 
@@ -116,6 +118,32 @@ impl Memory {
         map.remove(&base)
     }
 
+    /// Removes the mappings of `cuMemMap` in a range from the map.
+    pub fn remove_mapped(&self, base: u64, len: u64) {
+        let mut map = self.map.write();
+        let all = map.range(base..base.saturating_add(len));
+        let bases = all.filter(|(_, a)| a.kind == Kind::Mapped).map(|(base, _)| *base);
+        for base in bases.collect::<Vec<_>>() {
+            map.remove(&base);
+        }
+    }
+
+    /// Returns whether `len` bytes from an address in `found` are in the map. Only mappings of
+    /// `cuMemMap` can continue each other.
+    fn reaches(&self, found: &Allocation, address: u64, len: u64) -> bool {
+        let Some(end) = address.checked_add(len) else { return false };
+        let mut at = found.base + found.len;
+        if found.kind == Kind::Mapped {
+            let map = self.map.read();
+            while at < end
+                && let Some(next) = map.get(&at).filter(|next| next.kind == Kind::Mapped)
+            {
+                at += next.len;
+            }
+        }
+        end <= at
+    }
+
     /// Removes the device memory of a destroyed context from the map.
     pub fn forget_context(&self, context: usize) {
         self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
@@ -132,11 +160,10 @@ impl Memory {
     /// Returns how a copy of `len` bytes can reach the memory at an address.
     pub fn place(&self, address: u64, len: u64) -> CuResult<Place> {
         if let Some(found) = self.find(address) {
-            let offset = address - found.base;
-            if len > found.len - offset {
+            if !self.reaches(&found, address, len) {
                 return Err(CuError::INVALID_VALUE);
             }
-            let address = found.device_address + offset;
+            let address = found.device_address + (address - found.base);
             return Ok(Place::Visible { address, host: !found.kind.is_device() });
         }
         if let Some(found) = self.find_device(address) {
@@ -171,6 +198,27 @@ mod tests {
         assert_eq!(memory.place(0x1080, 0x80), Ok(Place::Visible { address: 0x1080, host: false }));
         assert!(memory.place(0x1080, 0x81).is_err());
         assert_eq!(memory.place(0x9000, 1), Ok(Place::Pageable));
+    }
+
+    #[test]
+    fn copies_can_span_mappings_but_not_allocations() {
+        let memory = Memory::default();
+        for (base, kind) in [
+            (0x1000, Kind::Mapped),
+            (0x1100, Kind::Mapped),
+            (0x1200, Kind::Device),
+            (0x1300, Kind::Device),
+        ] {
+            memory.insert(allocation(base, 0x100, kind, base));
+        }
+        let place = Place::Visible { address: 0x1080, host: false };
+        assert_eq!(memory.place(0x1080, 0x180), Ok(place));
+        for (address, len) in [(0x1080, 0x181), (0x1280, 0x81), (0x1080, u64::MAX)] {
+            assert_eq!(memory.place(address, len), Err(CuError::INVALID_VALUE), "{address:#x}");
+        }
+        memory.remove_mapped(0x1000, 0x300);
+        assert!(memory.find(0x1000).is_none() && memory.find(0x1100).is_none());
+        assert!(memory.find(0x1200).is_some());
     }
 
     #[test]

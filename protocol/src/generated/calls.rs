@@ -880,6 +880,126 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Local,
     },
     Entry {
+        number: 700,
+        name: "vcudaMemCreate",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Memory,
+    },
+    Entry {
+        number: 701,
+        name: "cuMemRelease",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 702,
+        name: "vcudaMemAddressReserve",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 703,
+        name: "cuMemAddressFree",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 704,
+        name: "vcudaMemMap",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 705,
+        name: "cuMemUnmap",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 706,
+        name: "vcudaMemGrantAccess",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 707,
+        name: "vcudaMemRestrictAccess",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 708,
+        name: "vcudaMemGetAccess",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 709,
+        name: "vcudaMemGranularity",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 710,
+        name: "vcudaMemProperties",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 711,
+        name: "vcudaMemRetainHandle",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
         number: 820,
         name: "vcudaTensorMapEncodeTiled",
         waited: true,
@@ -4841,6 +4961,637 @@ impl<'a> VcudaGraphExecNodeSet<'a> {
             node: <u32>::from_word(reader.word()?)?,
             step: reader.nested(Step::decode)?,
         })
+    }
+}
+
+/// Call 700, `vcudaMemCreate`.
+///
+/// Creates physical memory of a device. handle is a number that the worker chooses. handleTypes are the
+/// CUmemAllocationHandleTypes that the program requests, which the worker only stores: the memory can't
+/// be exported. compression is a CUmemAllocationCompType.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemCreate {
+    /// `device`.
+    pub device: i32,
+    /// `size`.
+    pub size: usize,
+    /// `handleTypes`.
+    pub handle_types: u32,
+    /// `compression`.
+    pub compression: u32,
+}
+impl<'a> Call<'a> for VcudaMemCreate {
+    const OPCODE: u32 = 700;
+    const NAME: &'static str = "vcudaMemCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemCreateAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.device.to_word());
+        writer.word(self.size.to_word());
+        writer.word(self.handle_types.to_word());
+        writer.word(self.compression.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            device: <i32>::from_word(reader.word()?)?,
+            size: <usize>::from_word(reader.word()?)?,
+            handle_types: <u32>::from_word(reader.word()?)?,
+            compression: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaMemCreate`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemCreateAnswer {
+    /// `handle`.
+    pub handle: u64,
+}
+impl Answer for VcudaMemCreateAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemCreateAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 701, `cuMemRelease`.
+///
+/// Releases one reference to the handle.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemRelease {
+    /// `handle`.
+    pub handle: u64,
+}
+impl<'a> Call<'a> for CuMemRelease {
+    const OPCODE: u32 = 701;
+    const NAME: &'static str = "cuMemRelease";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuMemRelease {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 702, `vcudaMemAddressReserve`.
+///
+/// Reserves addresses in the window for device memory, at hint if they are free there.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemAddressReserve {
+    /// `size`.
+    pub size: usize,
+    /// `alignment`.
+    pub alignment: usize,
+    /// `hint`.
+    pub hint: u64,
+}
+impl<'a> Call<'a> for VcudaMemAddressReserve {
+    const OPCODE: u32 = 702;
+    const NAME: &'static str = "vcudaMemAddressReserve";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemAddressReserveAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.size.to_word());
+        writer.word(self.alignment.to_word());
+        writer.word(self.hint.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemAddressReserve {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            size: <usize>::from_word(reader.word()?)?,
+            alignment: <usize>::from_word(reader.word()?)?,
+            hint: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaMemAddressReserve`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemAddressReserveAnswer {
+    /// `ptr`.
+    pub ptr: u64,
+}
+impl Answer for VcudaMemAddressReserveAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemAddressReserveAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { ptr: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 703, `cuMemAddressFree`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemAddressFree {
+    /// `ptr`.
+    pub ptr: u64,
+    /// `size`.
+    pub size: usize,
+}
+impl<'a> Call<'a> for CuMemAddressFree {
+    const OPCODE: u32 = 703;
+    const NAME: &'static str = "cuMemAddressFree";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+        writer.word(self.size.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuMemAddressFree {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ptr: <u64>::from_word(reader.word()?)?,
+            size: <usize>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 704, `vcudaMemMap`.
+///
+/// device is the device that holds the memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemMap {
+    /// `ptr`.
+    pub ptr: u64,
+    /// `size`.
+    pub size: usize,
+    /// `handle`.
+    pub handle: u64,
+}
+impl<'a> Call<'a> for VcudaMemMap {
+    const OPCODE: u32 = 704;
+    const NAME: &'static str = "vcudaMemMap";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemMapAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+        writer.word(self.size.to_word());
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemMap {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ptr: <u64>::from_word(reader.word()?)?,
+            size: <usize>::from_word(reader.word()?)?,
+            handle: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaMemMap`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemMapAnswer {
+    /// `device`.
+    pub device: i32,
+}
+impl Answer for VcudaMemMapAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.device.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemMapAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { device: <i32>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 705, `cuMemUnmap`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemUnmap {
+    /// `ptr`.
+    pub ptr: u64,
+    /// `size`.
+    pub size: usize,
+}
+impl<'a> Call<'a> for CuMemUnmap {
+    const OPCODE: u32 = 705;
+    const NAME: &'static str = "cuMemUnmap";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+        writer.word(self.size.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuMemUnmap {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ptr: <u64>::from_word(reader.word()?)?,
+            size: <usize>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 706, `vcudaMemGrantAccess`.
+///
+/// These two calls set the access to mapped memory. The second one is for flags other than
+/// PROT_READWRITE, which must not take effect before the commands that are now held.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemGrantAccess<'a> {
+    /// `ptr`.
+    pub ptr: u64,
+    /// `size`.
+    pub size: usize,
+    /// `access`.
+    pub access: Array<'a, MemoryAccess>,
+}
+impl<'a> Call<'a> for VcudaMemGrantAccess<'a> {
+    const OPCODE: u32 = 706;
+    const NAME: &'static str = "vcudaMemGrantAccess";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+        writer.word(self.size.to_word());
+        writer.array(self.access);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaMemGrantAccess<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ptr: <u64>::from_word(reader.word()?)?,
+            size: <usize>::from_word(reader.word()?)?,
+            access: reader.array(crate::limits::DEVICES_MAX)?,
+        })
+    }
+}
+
+/// Call 707, `vcudaMemRestrictAccess`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemRestrictAccess<'a> {
+    /// `ptr`.
+    pub ptr: u64,
+    /// `size`.
+    pub size: usize,
+    /// `access`.
+    pub access: Array<'a, MemoryAccess>,
+}
+impl<'a> Call<'a> for VcudaMemRestrictAccess<'a> {
+    const OPCODE: u32 = 707;
+    const NAME: &'static str = "vcudaMemRestrictAccess";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+        writer.word(self.size.to_word());
+        writer.array(self.access);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaMemRestrictAccess<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            ptr: <u64>::from_word(reader.word()?)?,
+            size: <usize>::from_word(reader.word()?)?,
+            access: reader.array(crate::limits::DEVICES_MAX)?,
+        })
+    }
+}
+
+/// Call 708, `vcudaMemGetAccess`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemGetAccess {
+    /// `device`.
+    pub device: i32,
+    /// `ptr`.
+    pub ptr: u64,
+}
+impl<'a> Call<'a> for VcudaMemGetAccess {
+    const OPCODE: u32 = 708;
+    const NAME: &'static str = "vcudaMemGetAccess";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemGetAccessAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.device.to_word());
+        writer.word(self.ptr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemGetAccess {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            device: <i32>::from_word(reader.word()?)?,
+            ptr: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaMemGetAccess`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemGetAccessAnswer {
+    /// `flags`.
+    pub flags: u64,
+}
+impl Answer for VcudaMemGetAccessAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemGetAccessAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { flags: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 709, `vcudaMemGranularity`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemGranularity {
+    /// `device`.
+    pub device: i32,
+    /// `option`.
+    pub option: u32,
+}
+impl<'a> Call<'a> for VcudaMemGranularity {
+    const OPCODE: u32 = 709;
+    const NAME: &'static str = "vcudaMemGranularity";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemGranularityAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.device.to_word());
+        writer.word(self.option.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemGranularity {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            device: <i32>::from_word(reader.word()?)?,
+            option: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaMemGranularity`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemGranularityAnswer {
+    /// `granularity`.
+    pub granularity: usize,
+}
+impl Answer for VcudaMemGranularityAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.granularity.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemGranularityAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { granularity: <usize>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 710, `vcudaMemProperties`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemProperties {
+    /// `handle`.
+    pub handle: u64,
+}
+impl<'a> Call<'a> for VcudaMemProperties {
+    const OPCODE: u32 = 710;
+    const NAME: &'static str = "vcudaMemProperties";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemPropertiesAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemProperties {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaMemProperties`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemPropertiesAnswer {
+    /// `device`.
+    pub device: i32,
+    /// `handleTypes`.
+    pub handle_types: u32,
+    /// `compression`.
+    pub compression: u32,
+}
+impl Answer for VcudaMemPropertiesAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.device.to_word());
+        writer.word(self.handle_types.to_word());
+        writer.word(self.compression.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemPropertiesAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            device: <i32>::from_word(reader.word()?)?,
+            handle_types: <u32>::from_word(reader.word()?)?,
+            compression: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 711, `vcudaMemRetainHandle`.
+///
+/// Adds a reference to the handle of the memory that is mapped at an address.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemRetainHandle {
+    /// `ptr`.
+    pub ptr: u64,
+}
+impl<'a> Call<'a> for VcudaMemRetainHandle {
+    const OPCODE: u32 = 711;
+    const NAME: &'static str = "vcudaMemRetainHandle";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemRetainHandleAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemRetainHandle {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { ptr: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaMemRetainHandle`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemRetainHandleAnswer {
+    /// `handle`.
+    pub handle: u64,
+}
+impl Answer for VcudaMemRetainHandleAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemRetainHandleAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
     }
 }
 

@@ -312,6 +312,45 @@ impl Element for CopySide {
     }
 }
 
+/// The access that a device gets to mapped memory: a CUmemAccess_flags.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryAccess {
+    /// `device`.
+    pub device: i32,
+    /// `flags`.
+    pub flags: u32,
+}
+
+impl MemoryAccess {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.device.to_word());
+        writer.word(self.flags.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            device: <i32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for MemoryAccess {
+    const BYTES: usize = 16;
+    const ZERO: Self = Self { device: 0, flags: 0 };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
 /// Launches a kernel, as vcudaLaunch does.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct KernelStep<'a> {

@@ -62,7 +62,7 @@ impl Copy {
     }
 
     fn check(&self, to: Side, from: Side) -> CuResult {
-        for (rows, side) in [(self.to, to), (self.from, from)] {
+        for (rows, side, is_target) in [(self.to, to, true), (self.from, from, false)] {
             let span = Self::span(rows, self.width, self.height);
             let known = memory::known(rows.address, span);
             let bad = match side {
@@ -71,6 +71,9 @@ impl Copy {
                 Side::Any => !known && memory::find(rows.address).is_some(),
                 Side::Host => false,
             };
+            // Only memory that the program has mapped itself can be read-only.
+            let bad =
+                bad || (known && is_target && span > 0 && !memory::writable(rows.address, span));
             if bad || (rows.address == 0 && span > 0) {
                 return Err(CuError::INVALID_VALUE);
             }
@@ -317,7 +320,7 @@ impl Fill {
         }
         let rows = pitch.checked_mul(height - 1);
         let span = rows.and_then(|n| n.checked_add(bytes)).ok_or(invalid)?;
-        if !memory::accessible(to, span as u64) {
+        if !memory::writable(to, span as u64) {
             return Err(invalid);
         }
         Ok(())

@@ -9,16 +9,16 @@ use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
     CUdeviceptr, CUmemAccess_flags as Access, CUmemAccessDesc,
-    CUmemAllocationHandleType as Handles, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
-    CUmemLocationType as Place,
+    CUmemAllocationGranularity_flags as Granularity, CUmemAllocationHandleType as Handles,
+    CUmemAllocationProp, CUmemAllocationType, CUmemLocation, CUmemLocationType as Place,
 };
 
 use super::entry::entries;
 use crate::exec::memory::Range;
-use crate::state::context::{CONTEXTS, current_if_any};
+use crate::state::context::current_if_any;
 use crate::state::device::{RANGES, driver};
 use crate::state::handles::{Kind, Table};
-use crate::state::memory::{self, Memory};
+use crate::state::memory;
 use crate::state::primary;
 
 /// Size in bytes of which all addresses and sizes must be multiples.
@@ -84,15 +84,12 @@ impl Space {
     /// Returns the start addresses of the mappings that exactly cover an interval.
     fn cover(&self, start: u64, size: u64) -> Option<Vec<u64>> {
         let (mut at, mut starts) = (start, Vec::new());
-        let end = start.checked_add(size)?;
+        let end = start.checked_add(size).filter(|end| *end > start)?;
         while at < end {
-            at += self.mapped.get(&at)?.size;
             starts.push(at);
+            at += self.mapped.get(&at)?.size;
         }
-        if at != end {
-            return None;
-        }
-        Some(self.mapped.range(start..end).map(|(s, _)| *s).collect())
+        (at == end).then_some(starts)
     }
 }
 
@@ -136,20 +133,34 @@ unsafe impl Send for Properties {}
 // SAFETY: the pointer in the properties is never dereferenced.
 unsafe impl Sync for Properties {}
 
+/// Returns the ordinal of the device with this location. Host memory isn't supported.
+fn device_at(location: CUmemLocation) -> CuResult<i32> {
+    match location.type_ {
+        Place::CU_MEM_LOCATION_TYPE_DEVICE => {
+            driver()?.device(location.id)?;
+            Ok(location.id)
+        }
+        Place::CU_MEM_LOCATION_TYPE_HOST
+        | Place::CU_MEM_LOCATION_TYPE_HOST_NUMA
+        | Place::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Err(CuError::NOT_SUPPORTED),
+        _ => Err(CuError::INVALID_VALUE),
+    }
+}
+
 /// Checks that memory with these properties can be created, and returns its device.
 fn check_properties(properties: &CUmemAllocationProp) -> CuResult<i32> {
     if properties.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
         return Err(CuError::INVALID_VALUE);
     }
-    if properties.location.type_ != Place::CU_MEM_LOCATION_TYPE_DEVICE {
-        // Host memory isn't supported.
-        return Err(CuError::NOT_SUPPORTED);
-    }
+    let ordinal = device_at(properties.location)?;
     if !matches!(properties.requestedHandleTypes, Handles::CU_MEM_HANDLE_TYPE_NONE | HANDLE_FILE) {
         return Err(CuError::NOT_SUPPORTED);
     }
-    driver()?.device(properties.location.id)?;
-    Ok(properties.location.id)
+    let flags = &properties.allocFlags;
+    if flags.gpuDirectRDMACapable != 0 || flags.usage != 0 {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    Ok(ordinal)
 }
 
 fn named(handle: c_ulonglong) -> CuResult<Arc<Physical>> {
@@ -175,9 +186,12 @@ entries! {
     fn cuMemGetAllocationGranularity(
         to: Out<usize>,
         properties: In<CUmemAllocationProp>,
-        _option: c_uint,
+        option: c_uint,
     ) {
         check_properties(&properties.get()?)?;
+        if option > Granularity::CU_MEM_ALLOC_GRANULARITY_RECOMMENDED.0 {
+            return Err(CuError::INVALID_VALUE);
+        }
         to.set(GRANULARITY as usize)
     }
 
@@ -189,10 +203,12 @@ entries! {
         flags: c_ulonglong,
     ) {
         driver()?;
-        let (size, alignment) = (size as u64, (alignment as u64).max(GRANULARITY));
-        if size == 0 || !aligned(size) || flags != 0 || !alignment.is_power_of_two() {
+        let (size, alignment) = (size as u64, alignment as u64);
+        let good = alignment == 0 || alignment.is_power_of_two();
+        if size == 0 || !aligned(size) || flags != 0 || !good {
             return Err(CuError::INVALID_VALUE);
         }
+        let alignment = alignment.max(GRANULARITY);
         let mut start = 0;
         if address != 0 && address.is_multiple_of(alignment) {
             start = reserve(address, size, libc::MAP_FIXED_NOREPLACE).unwrap_or(0);
@@ -310,6 +326,7 @@ entries! {
             return Err(CuError::OUT_OF_MEMORY);
         }
         let access = Access::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        memory::add_mapped(physical.ordinal, address, size);
         let mapping = Mapping { size, physical, handle: handle as usize, access };
         space.mapped.insert(address, mapping);
         Ok(())
@@ -340,22 +357,32 @@ entries! {
         driver()?;
         // SAFETY: the program passes an array of `count` elements.
         let descriptions = unsafe { descriptions.array(count) };
-        let mut access = None;
+        let (mut access, mut ordinals) = (None, Vec::new());
         for index in 0..count {
             let description = descriptions.get(index)?;
-            driver()?.device(description.location.id)?;
+            ordinals.push(device_at(description.location)?);
             access = Some(description.flags);
         }
         let access = access.ok_or(CuError::INVALID_VALUE)?;
         let protection = match access {
             Access::CU_MEM_ACCESS_FLAGS_PROT_NONE => libc::PROT_NONE,
-            Access::CU_MEM_ACCESS_FLAGS_PROT_READ => libc::PROT_READ,
-            Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => libc::PROT_READ | libc::PROT_WRITE,
+            // The table of ranges makes kernels and copies respect read-only access.
+            Access::CU_MEM_ACCESS_FLAGS_PROT_READ | Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {
+                libc::PROT_READ | libc::PROT_WRITE
+            }
             _ => return Err(CuError::INVALID_VALUE),
         };
         let mut space = lock();
         let starts = space.cover(address, size as u64);
         let starts = starts.ok_or(CuError::INVALID_VALUE)?;
+        let is_here = |start: &u64| {
+            let mapping = space.mapped.get(start);
+            mapping.is_some_and(|m| ordinals.iter().all(|o| *o == m.physical.ordinal))
+        };
+        if !starts.iter().all(is_here) {
+            // Access to another device's memory needs peer access.
+            return Err(CuError::INVALID_DEVICE);
+        }
         for start in starts {
             let Some(mapping) = space.mapped.get_mut(&start) else { continue };
             mapping.access = access;
@@ -365,20 +392,11 @@ entries! {
             if set != 0 {
                 return Err(CuError::OUT_OF_MEMORY);
             }
-            memory::forget(start);
+            let end = start + mapping.size;
+            RANGES.remove(start, end);
             if access != Access::CU_MEM_ACCESS_FLAGS_PROT_NONE {
-                let ordinal = mapping.physical.ordinal;
-                // Mapped memory outlives contexts, so its pointer attributes report the context
-                // that is current now.
-                let context = current_if_any();
-                let context = match &context {
-                    Some(context) => context,
-                    None => &primary::of(ordinal)?.context,
-                };
-                debug_assert!(CONTEXTS.get(context.handle).is_some());
-                memory::add(context, start, mapping.size, 0, Memory::Mapped);
                 let writable = access == Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
-                RANGES.insert(Range { start, end: start + mapping.size, writable });
+                RANGES.insert(Range { start, end, writable });
             }
         }
         Ok(())
@@ -389,10 +407,14 @@ entries! {
         location: In<CUmemLocation>,
         address: CUdeviceptr,
     ) {
-        driver()?.device(location.get()?.id)?;
+        let ordinal = device_at(location.get()?)?;
         let space = lock();
         let (_, mapping) = space.mapping_at(address).ok_or(CuError::INVALID_VALUE)?;
-        flags.set(mapping.access.0.into())
+        let access = match ordinal == mapping.physical.ordinal {
+            true => mapping.access,
+            false => Access::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        };
+        flags.set(access.0.into())
     }
 
     fn cuMemRetainAllocationHandle(to: Out<c_ulonglong>, address: *mut c_void) {

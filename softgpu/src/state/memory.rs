@@ -127,6 +127,22 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     Ok(start)
 }
 
+/// Tracks an address interval that `cuMemMap` has mapped. Kernels can't access it yet. It doesn't
+/// belong to a context.
+pub(crate) fn add_mapped(ordinal: i32, start: u64, size: u64) {
+    let allocation = Allocation {
+        start,
+        size,
+        mapped: 0,
+        memory: Memory::Mapped,
+        context: 0,
+        context_handle: 0,
+        ordinal,
+        id: unique_id(),
+    };
+    lock().insert(start, allocation);
+}
+
 /// Tracks an existing address interval, and lets kernels access it.
 pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory: Memory) {
     let allocation = Allocation {
@@ -194,11 +210,8 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
 
 /// Frees the memory allocated in a context.
 pub(crate) fn free_context(context: u64) {
-    let starts: Vec<u64> = lock()
-        .values()
-        .filter(|a| a.context == context && a.memory != Memory::Mapped)
-        .map(|a| a.start)
-        .collect();
+    let starts: Vec<u64> =
+        lock().values().filter(|a| a.context == context).map(|a| a.start).collect();
     for start in starts {
         forget(start);
     }
@@ -207,6 +220,11 @@ pub(crate) fn free_context(context: u64) {
 /// Returns whether kernels may access the whole interval.
 pub(crate) fn accessible(start: u64, size: u64) -> bool {
     RANGES.covers(start, size)
+}
+
+/// Returns whether kernels may write to the whole interval.
+pub(crate) fn writable(start: u64, size: u64) -> bool {
+    RANGES.view().allows(start, size, true)
 }
 
 /// Returns whether an interval is device memory, or host memory that asynchronous copies can use

@@ -24,16 +24,12 @@ use crate::driver::{CuError, CuResult};
 /// library, and those for core dumps must not take effect on the host.
 const CONTEXT_FLAGS: u32 = 0x10 | 0x80;
 
-fn check_device(cx: &Cx<'_>, device: CUdevice) -> CuResult {
-    if (0..cx.shared.devices).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
-}
-
 pub(super) fn vcuda_primary_ctx_retain(
     cx: &Cx<'_>,
     call: api::VcudaPrimaryCtxRetain,
     reservation: Reservation<kind::Context>,
 ) -> CuResult<Settled<kind::Context>> {
-    check_device(cx, call.dev)?;
+    cx.check_device(call.dev)?;
     let mut primaries = lock(&cx.shared.primaries);
     let id = claim(cx, CONTEXTS, call.ctx)?;
     let is_its = |context: &Context| context.primary && context.device == call.dev;
@@ -90,7 +86,7 @@ pub(super) fn vcuda_primary_ctx_set_flags(
     cx: &Cx<'_>,
     call: api::VcudaPrimaryCtxSetFlags,
 ) -> CuResult {
-    check_device(cx, call.dev)?;
+    cx.check_device(call.dev)?;
     let flags = call.flags & CONTEXT_FLAGS;
     // SAFETY: the function takes no pointers.
     unsafe { cx.driver().cuDevicePrimaryCtxSetFlags(call.dev, flags) }
@@ -101,7 +97,7 @@ pub(super) fn vcuda_ctx_create(
     call: api::VcudaCtxCreate,
     reservation: Reservation<kind::Context>,
 ) -> CuResult<Settled<kind::Context>> {
-    check_device(cx, call.dev)?;
+    cx.check_device(call.dev)?;
     let id = claim(cx, CONTEXTS, call.ctx)?;
     let reserved = reserve_context(cx, reservation, call.dev)?;
     let mut context = std::ptr::null_mut();
@@ -175,7 +171,7 @@ pub(super) fn vcuda_primary_ctx_reset(
         .find_map(|(id, context)| of_device(context).then_some(id));
     match id {
         Some(id) => end(deferred, cx, id, of_device, reply),
-        None => reply.finish(number(check_device(cx, call.dev)), &[]),
+        None => reply.finish(number(cx.check_device(call.dev)), &[]),
     }
 }
 

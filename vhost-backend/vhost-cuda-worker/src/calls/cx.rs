@@ -121,6 +121,26 @@ impl<'a> Cx<'a> {
         Ok(Entered { device })
     }
 
+    /// Fails unless this is the ordinal of one of the session's devices.
+    pub(super) fn check_device(&self, device: CUdevice) -> CuResult {
+        if (0..self.shared.devices).contains(&device) {
+            Ok(())
+        } else {
+            Err(CuError::INVALID_DEVICE)
+        }
+    }
+
+    /// Waits for all work in these contexts. Errors belong to the session and are reported
+    /// elsewhere. This may block. Afterwards, another context may be current in the driver.
+    pub(super) fn synchronize_contexts(&self, contexts: Vec<ContextId>) {
+        for ctx in contexts {
+            if self.within(ctx).enter().is_ok() {
+                // SAFETY: the call takes no pointers.
+                let _ = unsafe { self.driver().cuCtxSynchronize() };
+            }
+        }
+    }
+
     /// Adds `more` to one of the session's counters, which operators can read.
     pub(super) fn tally(&self, counter: impl FnOnce(&WorkerWords) -> &AtomicU64, more: u64) {
         bump(counter(&self.shared.session.gate.page.worker), more);

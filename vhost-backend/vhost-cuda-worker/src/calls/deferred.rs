@@ -11,7 +11,9 @@ use super::arena::Arena;
 use super::cx::Cx;
 use super::events::EventPool;
 use super::lock::lock;
-use super::memory::{AsyncFree, AsyncFrees, Freeing, Mapping, Retries, Retry, allocate, give_back};
+use super::memory::{
+    AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retries, Retry, allocate, create, give_back,
+};
 use super::printing::Watch;
 use super::registered::Registration;
 use super::result::number;
@@ -283,10 +285,14 @@ impl Deferred {
             return;
         }
         let shared = self.shared.clone();
-        for Retry { bytes, thread, ctx, reply } in self.retries.take_all() {
+        for Retry { request, thread, ctx, reply } in self.retries.take_all() {
             let cx = Cx { shared: &shared, thread, ctx };
-            match allocate(&cx, reply.reservation(), bytes as u64) {
-                Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
+            let allocated = match request {
+                Request::Allocate(bytes) => allocate(&cx, reply.reservation(), bytes as u64),
+                Request::Create(call) => create(&cx, reply.reservation(), call),
+            };
+            match allocated {
+                Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
                 Err(error) => reply.fail(error),
             }
         }

@@ -166,13 +166,7 @@ pub(super) fn detach(deferred: &Deferred, region: Arc<Region>, arena: Option<Reg
     let contexts: Vec<ContextId> =
         lock(&deferred.shared().tables).contexts.iter().map(|(id, _)| id).collect();
     deferred.own_job(None, ContextId::NONE, move |cx| {
-        for ctx in contexts {
-            if cx.within(ctx).enter().is_ok() {
-                // SAFETY: the call takes no pointers. Its error belongs to the session and is
-                // reported elsewhere.
-                let _ = unsafe { cx.driver().cuCtxSynchronize() };
-            }
-        }
+        cx.synchronize_contexts(contexts);
         let_go(cx, gone);
         drop(region);
     });

@@ -11,6 +11,7 @@ mod gate;
 mod graphs;
 mod session;
 mod streams;
+mod virtual_memory;
 
 use protocol::ids::{
     BlobId, ContextId, EventId, FuncId, FunctionId, LibraryId, ModuleId, StreamId,

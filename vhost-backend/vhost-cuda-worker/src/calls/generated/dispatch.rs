@@ -724,6 +724,78 @@ pub(super) fn dispatch(
             bodies::vcuda_graph_exec_node_set(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
+        // vcudaMemCreate
+        700 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::VcudaMemCreate, reply| {
+                bodies::vcuda_mem_create(
+                    deferred,
+                    cx,
+                    call,
+                    ChargedReply::<kind::Memory>::new(reply),
+                )
+            })
+        }
+        // cuMemRelease
+        701 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::CuMemRelease>(args)?;
+            bodies::cu_mem_release(cx, call)
+        }),
+        // vcudaMemAddressReserve
+        702 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemAddressReserve>(args)?;
+            bodies::vcuda_mem_address_reserve(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // cuMemAddressFree
+        703 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::CuMemAddressFree>(args)?;
+            bodies::cu_mem_address_free(cx, call)
+        }),
+        // vcudaMemMap
+        704 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemMap>(args)?;
+            bodies::vcuda_mem_map(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // cuMemUnmap
+        705 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::CuMemUnmap>(args)?;
+            bodies::cu_mem_unmap(cx, call)
+        }),
+        // vcudaMemGrantAccess
+        706 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMemGrantAccess>(args)?;
+            bodies::vcuda_mem_grant_access(cx, call)
+        }),
+        // vcudaMemRestrictAccess
+        707 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMemRestrictAccess>(args)?;
+            bodies::vcuda_mem_restrict_access(cx, call)
+        }),
+        // vcudaMemGetAccess
+        708 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemGetAccess>(args)?;
+            bodies::vcuda_mem_get_access(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaMemGranularity
+        709 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemGranularity>(args)?;
+            bodies::vcuda_mem_granularity(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaMemProperties
+        710 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemProperties>(args)?;
+            bodies::vcuda_mem_properties(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaMemRetainHandle
+        711 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemRetainHandle>(args)?;
+            bodies::vcuda_mem_retain_handle(cx, call)?.encode(out);
+            Ok(())
+        }),
         // vcudaTensorMapEncodeTiled
         820 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaTensorMapEncodeTiled>(args)?;

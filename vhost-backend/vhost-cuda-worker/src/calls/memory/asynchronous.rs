@@ -8,7 +8,7 @@ use protocol::calls as api;
 
 use super::allocate::allocate;
 use super::synchronous::answer_allocation;
-use super::waiting::AsyncFree;
+use super::waiting::{AsyncFree, Request};
 use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::calls::deferred::Deferred;
@@ -47,7 +47,7 @@ pub(in crate::calls) fn cu_mem_alloc_async(
     reply: ChargedReply<kind::Memory>,
 ) {
     let allocated = reuse_or_allocate(deferred, cx, call, reply.reservation());
-    answer_allocation(deferred, cx, allocated, call.bytesize, reply);
+    answer_allocation(deferred, cx, allocated, Request::Allocate(call.bytesize), reply);
 }
 
 fn reuse_or_allocate(

@@ -20,10 +20,31 @@ impl Extents {
     /// If all requested lengths are multiples of some number, all starts are multiples of it from
     /// the start of the range.
     pub(super) fn take(&mut self, len: u64) -> Option<u64> {
-        let (&start, &room) = self.free.iter().find(|(_, room)| **room >= len)?;
-        self.free.remove(&start);
-        if room > len {
-            self.free.insert(start + len, room - len);
+        let (&start, _) = self.free.iter().find(|(_, room)| **room >= len)?;
+        self.take_at(start, len)
+    }
+
+    /// Like [`Extents::take`], but the start is also a multiple of `alignment`, which must be a
+    /// power of two.
+    pub(super) fn take_aligned(&mut self, len: u64, alignment: u64) -> Option<u64> {
+        let start = self.free.iter().find_map(|(start, room)| {
+            let at = start.checked_next_multiple_of(alignment)?;
+            (room.checked_sub(at - start)? >= len).then_some(at)
+        })?;
+        self.take_at(start, len)
+    }
+
+    /// Allocates the `len` bytes from `start`, if all of them are free.
+    pub(super) fn take_at(&mut self, start: u64, len: u64) -> Option<u64> {
+        let (&base, &room) = self.free.range(..=start).next_back()?;
+        let before = start - base;
+        let after = room.checked_sub(before)?.checked_sub(len)?;
+        self.free.remove(&base);
+        if before > 0 {
+            self.free.insert(base, before);
+        }
+        if after > 0 {
+            self.free.insert(start + len, after);
         }
         Some(start)
     }
@@ -64,6 +85,23 @@ mod tests {
         assert_eq!(extents.take(10), Some(0));
         assert_eq!(extents.take(20), Some(10));
         assert_eq!(extents.take(20), Some(80));
+    }
+
+    #[test]
+    fn bytes_can_be_taken_at_an_address_or_with_an_alignment() {
+        let mut extents = Extents::new(0, 100);
+        assert_eq!(extents.take_at(40, 20), Some(40));
+        for (start, len) in [(30, 20), (50, 20), (40, 1), (90, 11), (100, 1), (0, u64::MAX)] {
+            assert_eq!(extents.take_at(start, len), None, "{start} {len}");
+        }
+        assert_eq!(extents.take(10), Some(0));
+        assert_eq!(extents.take_aligned(8, 32), Some(32));
+        assert_eq!(extents.take_aligned(30, 32), Some(64));
+        assert_eq!(extents.take_aligned(1, 1 << 63), None);
+        for (start, len) in [(40, 20), (0, 10), (32, 8), (64, 30)] {
+            extents.give(start, len);
+        }
+        assert!(extents.is_all(0, 100));
     }
 
     proptest! {

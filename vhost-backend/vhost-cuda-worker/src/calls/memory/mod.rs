@@ -5,8 +5,10 @@
 //! | `extents` | free parts of an address range |
 //! | `spans` | a set of address ranges |
 //! | `plan` | the allocations in the window for device memory |
+//! | `space` | the addresses and the physical memory that the guest manages itself |
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
+//! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
 //! | `waiting` | frees and allocations that are waiting |
 //! | `synchronous` | allocation and freeing on the ring reader's thread |
 //! | `asynchronous` | stream-ordered allocation and freeing |
@@ -20,13 +22,20 @@ mod asynchronous;
 mod extents;
 mod plan;
 mod session;
+mod space;
 mod spans;
 mod synchronous;
+mod virtual_memory;
 mod waiting;
 
 pub(super) use allocate::{allocate, cu_mem_get_info_v2, free_all_of, give_back};
 pub(super) use asynchronous::{cu_mem_alloc_async, cu_mem_free_async};
 pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use session::{Foreign, Memory};
-pub(super) use synchronous::{cu_mem_alloc_v2, cu_mem_free_v2};
-pub(super) use waiting::{AsyncFree, AsyncFrees, Retries, Retry};
+pub(super) use synchronous::{cu_mem_alloc_v2, cu_mem_free_v2, vcuda_mem_create};
+pub(super) use virtual_memory::{
+    create, cu_mem_address_free, cu_mem_release, cu_mem_unmap, vcuda_mem_address_reserve,
+    vcuda_mem_get_access, vcuda_mem_grant_access, vcuda_mem_granularity, vcuda_mem_map,
+    vcuda_mem_properties, vcuda_mem_restrict_access, vcuda_mem_retain_handle,
+};
+pub(super) use waiting::{AsyncFree, AsyncFrees, Request, Retries, Retry};

@@ -127,6 +127,21 @@ impl Plan {
         self.window.give(addr, physical + self.granule);
     }
 
+    /// Takes addresses from the window for a reservation of the guest: at `hint` if they are free,
+    /// and otherwise anywhere.
+    pub(super) fn reserve(&mut self, len: u64, alignment: u64, hint: u64) -> Option<u64> {
+        let at_hint = match hint.is_multiple_of(alignment) {
+            true => self.window.take_at(hint, len),
+            false => None,
+        };
+        at_hint.or_else(|| self.window.take_aligned(len, alignment))
+    }
+
+    /// Makes the addresses of a reservation free again.
+    pub(super) fn unreserve(&mut self, start: u64, len: u64) {
+        self.window.give(start, len);
+    }
+
     /// Adds a new mapping for a request of `len` bytes. For a small request, the mapping becomes a
     /// slab, and the request gets a piece of it.
     pub(in super::super) fn mapped(&mut self, ctx: ContextId, len: u64, mapping: Mapping) -> u64 {

@@ -9,6 +9,7 @@ use cuda_api::sys::{
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
 use super::plan::{Freeing, Mapping, Plan, WINDOW};
+use super::space::Space;
 use super::spans::Spans;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
@@ -26,6 +27,8 @@ pub(in crate::calls) enum Foreign {
 /// The memory that the calls of a session may use.
 pub(in crate::calls) struct Memory {
     pub plan: Mutex<Plan>,
+    /// The addresses and the physical memory that the guest manages itself.
+    pub space: Mutex<Space>,
     pub foreign: Mutex<Spans<Foreign>>,
 }
 
@@ -80,13 +83,14 @@ impl Memory {
             return Err(EngineError::Window { path: driver.library().path().to_owned(), at });
         }
         let plan = Mutex::new(Plan::new(granule as u64));
-        Ok(Self { plan, foreign: Mutex::default() })
+        let space = Mutex::new(Space::new(granule as u64));
+        Ok(Self { plan, space, foreign: Mutex::default() })
     }
 
     /// Fails unless all of these bytes belong to the session. The worker's own memory never does.
     pub(in crate::calls) fn check(&self, addr: u64, len: u64) -> CuResult {
         let named = if WINDOW.contains(&addr) {
-            lock(&self.plan).covers(addr, len)
+            lock(&self.plan).covers(addr, len) || lock(&self.space).covers(addr, len)
         } else {
             lock(&self.foreign).covers(addr, len)
         };

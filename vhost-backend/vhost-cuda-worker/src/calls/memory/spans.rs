@@ -31,6 +31,43 @@ impl<T> Spans<T> {
         self.spans.get(&start)
     }
 
+    /// Like [`Spans::get`], but the value can be changed.
+    pub(in super::super) fn get_mut(&mut self, start: u64) -> Option<&mut (u64, T)> {
+        self.spans.get_mut(&start)
+    }
+
+    /// Returns the value of the range that contains an address.
+    pub(in super::super) fn at(&self, address: u64) -> Option<&T> {
+        let (start, (len, value)) = self.spans.range(..=address).next_back()?;
+        (address - start < *len).then_some(value)
+    }
+
+    /// Returns whether any range overlaps `start..start + len`.
+    pub(in super::super) fn overlaps(&self, start: u64, len: u64) -> bool {
+        let end = start.saturating_add(len);
+        self.spans.range(..end).next_back().is_some_and(|(s, (l, _))| s + l > start)
+    }
+
+    /// Returns the starts of the ranges that exactly make up `start..start + len`, if their values
+    /// satisfy `wanted`.
+    pub(in super::super) fn covering(
+        &self,
+        start: u64,
+        len: u64,
+        wanted: impl Fn(&T) -> bool,
+    ) -> Option<Vec<u64>> {
+        let end = start.checked_add(len).filter(|end| *end > start)?;
+        let (mut at, mut starts) = (start, Vec::new());
+        for (s, (l, value)) in self.spans.range(start..end) {
+            if *s != at || !wanted(value) {
+                return None;
+            }
+            starts.push(*s);
+            at = s + l;
+        }
+        (at == end).then_some(starts)
+    }
+
     pub(in super::super) fn remove(&mut self, start: u64) -> Option<(u64, T)> {
         self.spans.remove(&start)
     }
@@ -43,11 +80,21 @@ impl<T> Spans<T> {
     /// Returns whether all of `start..start + len` is covered by one range or by several adjacent
     /// ones.
     pub(in super::super) fn covers(&self, start: u64, len: u64) -> bool {
+        self.covers_with(start, len, |_| true)
+    }
+
+    /// Like [`Spans::covers`], but only with ranges whose value satisfies `wanted`.
+    pub(in super::super) fn covers_with(
+        &self,
+        start: u64,
+        len: u64,
+        wanted: impl Fn(&T) -> bool,
+    ) -> bool {
         let Some(end) = start.checked_add(len) else { return false };
         let mut at = start;
         loop {
             match self.spans.range(..=at).next_back() {
-                Some((s, (l, _))) if s + l > at => at = s + l,
+                Some((s, (l, value))) if s + l > at && wanted(value) => at = s + l,
                 _ => return false,
             }
             if at >= end {

@@ -3,7 +3,8 @@
 use protocol::calls as api;
 
 use super::allocate::allocate;
-use super::waiting::Retry;
+use super::virtual_memory::create;
+use super::waiting::{Request, Retry};
 use crate::calls::charges::{ChargedReply, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::calls::deferred::Deferred;
@@ -35,23 +36,34 @@ pub(in crate::calls) fn cu_mem_alloc_v2(
     reply: ChargedReply<kind::Memory>,
 ) {
     let allocated = allocate(cx, reply.reservation(), call.bytesize as u64);
-    answer_allocation(deferred, cx, allocated, call.bytesize, reply);
+    answer_allocation(deferred, cx, allocated, Request::Allocate(call.bytesize), reply);
 }
 
-/// Replies to an allocation call whose first attempt had the result `allocated`. If the attempt
+pub(in crate::calls) fn vcuda_mem_create(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaMemCreate,
+    reply: ChargedReply<kind::Memory>,
+) {
+    let created = create(cx, reply.reservation(), call);
+    answer_allocation(deferred, cx, created, Request::Create(call), reply);
+}
+
+/// Replies to an allocation call whose first attempt had the result `allocated`: an address or a
+/// handle. If the attempt
 /// failed for lack of memory, the allocation is retried once after pending frees, before the reply.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
     allocated: CuResult<(u64, Settled<kind::Memory>)>,
-    bytes: usize,
+    request: Request,
     reply: ChargedReply<kind::Memory>,
 ) {
     match allocated {
-        Ok((dptr, settled)) => reply.succeed(settled, &dptr.to_le_bytes()),
+        Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
         Err(CuError::OUT_OF_MEMORY) if deferred.may_retry() => {
             let (thread, ctx) = (cx.thread, cx.ctx);
-            deferred.retry_later(Retry { bytes, thread, ctx, reply });
+            deferred.retry_later(Retry { request, thread, ctx, reply });
         }
         Err(error) => reply.fail(error),
     }

@@ -3,6 +3,7 @@
 use std::collections::VecDeque;
 
 use cuda_api::sys::CUevent;
+use protocol::calls::VcudaMemCreate;
 use protocol::ids::{ContextId, StreamId};
 
 use super::plan::Freeing;
@@ -24,10 +25,18 @@ pub(in crate::calls) struct AsyncFree {
     pub ctx: ContextId,
 }
 
+/// A request for device memory.
+pub(in crate::calls) enum Request {
+    /// An allocation of this many bytes in the window.
+    Allocate(usize),
+    /// Physical memory.
+    Create(VcudaMemCreate),
+}
+
 /// An allocation that failed for lack of memory while other memory was being freed, and will be
 /// retried.
 pub(in crate::calls) struct Retry {
-    pub bytes: usize,
+    pub request: Request,
     pub thread: u32,
     pub ctx: ContextId,
     pub reply: ChargedReply<kind::Memory>,

@@ -1,0 +1,191 @@
+//! Entry points for virtual memory management: the program reserves addresses, creates physical
+//! memory, and maps it itself. The worker keeps the state. The map of the program's memory contains
+//! the mappings, so that copies and queries find them.
+
+use crate::device::Device;
+use crate::driver::{Driver, driver};
+use crate::error::{CuError, CuResult};
+use crate::memory::{Allocation, Kind};
+use cuda_api::args::{In, Out};
+use cuda_api::sys::{
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp,
+    CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType as Place,
+};
+use protocol::calls::{
+    CuMemAddressFree, CuMemRelease, CuMemUnmap, VcudaMemAddressReserve, VcudaMemCreate,
+    VcudaMemGetAccess, VcudaMemGrantAccess, VcudaMemGranularity, VcudaMemMap, VcudaMemProperties,
+    VcudaMemRestrictAccess, VcudaMemRetainHandle,
+};
+use protocol::limits::DEVICES_MAX;
+use protocol::options::MEMORY_HANDLE_TYPES;
+use protocol::structs::MemoryAccess;
+
+/// Returns the device with this location. Host memory isn't supported.
+fn device_at(driver: &Driver, location: CUmemLocation) -> CuResult<&Device> {
+    match location.type_ {
+        Place::CU_MEM_LOCATION_TYPE_DEVICE => driver.device(location.id),
+        Place::CU_MEM_LOCATION_TYPE_HOST
+        | Place::CU_MEM_LOCATION_TYPE_HOST_NUMA
+        | Place::CU_MEM_LOCATION_TYPE_HOST_NUMA_CURRENT => Err(CuError::NOT_SUPPORTED),
+        _ => Err(CuError::INVALID_VALUE),
+    }
+}
+
+/// Checks that memory with these properties can be created, and returns its device.
+fn device_for<'a>(driver: &'a Driver, prop: &CUmemAllocationProp) -> CuResult<&'a Device> {
+    if prop.type_ != CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let device = device_at(driver, prop.location)?;
+    let flags = &prop.allocFlags;
+    if !MEMORY_HANDLE_TYPES.contains(&prop.requestedHandleTypes.0)
+        || flags.gpuDirectRDMACapable != 0
+        || flags.usage != 0
+    {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    Ok(device)
+}
+
+/// Returns the ordinal of the worker's device as the program sees it.
+fn ordinal(driver: &Driver, number: i32) -> CuResult<i32> {
+    let seen_as = driver.devices.iter().position(|device| device.number == number);
+    seen_as.map(|ordinal| ordinal as i32).ok_or(CuError::UNKNOWN)
+}
+
+entries! {
+    fn cuMemGetAllocationGranularity(
+        granularity: Out<usize>, prop: In<CUmemAllocationProp>, option: u32,
+    ) {
+        let driver = driver()?;
+        granularity.check()?;
+        let device = device_for(driver, &prop.get()?)?.number;
+        let answer = driver.session.call(&VcudaMemGranularity { device, option })?;
+        granularity.set(answer.granularity)
+    }
+
+    fn cuMemAddressReserve(
+        out: Out<u64>, size: usize, alignment: usize, hint: u64, flags: u64,
+    ) {
+        let driver = driver()?;
+        out.check()?;
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        out.set(driver.session.call(&VcudaMemAddressReserve { size, alignment, hint })?.ptr)
+    }
+
+    fn cuMemAddressFree(ptr: u64, size: usize) {
+        driver()?.session.call(&CuMemAddressFree { ptr, size })
+    }
+
+    fn cuMemCreate(
+        out: Out<u64>, size: usize, prop: In<CUmemAllocationProp>, flags: u64,
+    ) {
+        let driver = driver()?;
+        out.check()?;
+        let prop = prop.get()?;
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let device = device_for(driver, &prop)?.number;
+        let create = VcudaMemCreate {
+            device,
+            size,
+            handle_types: prop.requestedHandleTypes.0,
+            compression: prop.allocFlags.compressionType.into(),
+        };
+        out.set(driver.session.call(&create)?.handle)
+    }
+
+    fn cuMemRelease(handle: u64) {
+        driver()?.session.call(&CuMemRelease { handle })
+    }
+
+    fn cuMemMap(ptr: u64, size: usize, offset: usize, handle: u64, flags: u64) {
+        let driver = driver()?;
+        // CUDA requires that `offset` is 0.
+        if offset != 0 || flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let answer = driver.session.call(&VcudaMemMap { ptr, size, handle })?;
+        driver.memory.insert(Allocation {
+            base: ptr,
+            len: size as u64,
+            kind: Kind::Mapped,
+            device_address: ptr,
+            flags: 0,
+            // Mapped memory doesn't belong to a context.
+            context: 0,
+            device: ordinal(driver, answer.device)?,
+            id: 0,
+        });
+        Ok(())
+    }
+
+    fn cuMemUnmap(ptr: u64, size: usize) {
+        let driver = driver()?;
+        driver.session.call(&CuMemUnmap { ptr, size })?;
+        driver.memory.remove_mapped(ptr, size as u64);
+        Ok(())
+    }
+
+    fn cuMemSetAccess(
+        ptr: u64, size: usize, descriptions: In<CUmemAccessDesc>, count: usize,
+    ) {
+        let driver = driver()?;
+        if count == 0 || count > DEVICES_MAX {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: the array has `count` elements.
+        let descriptions = unsafe { descriptions.array(count) };
+        let mut access = Vec::with_capacity(count);
+        for index in 0..count {
+            let CUmemAccessDesc { location, flags } = descriptions.get(index)?;
+            let device = device_at(driver, location)?.number;
+            access.push(MemoryAccess { device, flags: flags.0 });
+        }
+        let grants = |access: &MemoryAccess| {
+            access.flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE.0
+        };
+        let all = access.iter().all(grants);
+        let access = access.as_slice().into();
+        match all {
+            true => driver.session.call(&VcudaMemGrantAccess { ptr, size, access }),
+            false => driver.session.call(&VcudaMemRestrictAccess { ptr, size, access }),
+        }
+    }
+
+    fn cuMemGetAccess(flags: Out<u64>, location: In<CUmemLocation>, ptr: u64) {
+        let driver = driver()?;
+        flags.check()?;
+        let device = device_at(driver, location.get()?)?.number;
+        flags.set(driver.session.call(&VcudaMemGetAccess { device, ptr })?.flags)
+    }
+
+    fn cuMemGetAllocationPropertiesFromHandle(out: Out<CUmemAllocationProp>, handle: u64) {
+        let driver = driver()?;
+        out.check()?;
+        let answer = driver.session.call(&VcudaMemProperties { handle })?;
+        out.set(CUmemAllocationProp {
+            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            requestedHandleTypes: CUmemAllocationHandleType(answer.handle_types),
+            location: CUmemLocation {
+                type_: Place::CU_MEM_LOCATION_TYPE_DEVICE,
+                id: ordinal(driver, answer.device)?,
+            },
+            win32HandleMetaData: std::ptr::null_mut(),
+            allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+                compressionType: answer.compression as u8,
+                ..Default::default()
+            },
+        })
+    }
+
+    fn cuMemRetainAllocationHandle(out: Out<u64>, address: usize) {
+        let driver = driver()?;
+        out.check()?;
+        out.set(driver.session.call(&VcudaMemRetainHandle { ptr: address as u64 })?.handle)
+    }
+}
