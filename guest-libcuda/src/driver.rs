@@ -6,7 +6,7 @@ use crate::handles::{self, Handles, Object};
 use crate::log::say;
 use crate::memory::Memory;
 use crate::session::Session;
-use crate::{output, windows};
+use crate::{output, stats, windows};
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -48,6 +48,7 @@ pub fn init() -> CuResult<&'static Driver> {
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);
     }
+    stats::init();
     let _one_at_a_time = INITIALIZING.lock();
     if let Some(driver) = DRIVER.get() {
         return Ok(driver);

@@ -38,8 +38,9 @@ entries! {
 
     fn cuCtxGetLimit(pvalue: Out<usize>, limit: u32) {
         let driver = context::driver()?;
+        pvalue.check()?;
         let answer = driver.session.call(&CuCtxGetLimit { limit })?;
-        pvalue.set_if_wanted(answer.pvalue);
+        pvalue.set(answer.pvalue)?;
         Ok(())
     }
 

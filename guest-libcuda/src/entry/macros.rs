@@ -2,6 +2,7 @@
 
 use crate::error::{CUresult, CuResult};
 use crate::log::{self, Level};
+use crate::stats;
 
 /// The value for entry points in which a null stream means the legacy default stream.
 pub const LEGACY: usize = 0;
@@ -30,7 +31,10 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
     /// an `extern "C"` function.
     #[inline(always)]
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
-        let result = crate::error::code(body());
+        let result = match stats::enabled() {
+            false => crate::error::code(body()),
+            true => stats::counted(name, || crate::error::code(body())),
+        };
         if result == CUresult::CUDA_ERROR_NOT_SUPPORTED {
             log::unsupported(name);
         }

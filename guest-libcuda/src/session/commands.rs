@@ -8,6 +8,7 @@ use super::reply::{Pending, Replied};
 use super::uploads::Uploads;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
+use crate::stats;
 use crate::thread;
 use crate::transport::{Mapping, Transport, TransportError};
 use parking_lot::Mutex;
@@ -125,6 +126,7 @@ impl Session {
             let pending = self.begin(call, 0)?;
             return self.finish(pending)?.result();
         }
+        stats::count_command(false);
         self.write(call, None)
     }
 
@@ -159,6 +161,7 @@ impl Session {
 
     /// Sends a call whose reply has at most `room` bytes. [`finish`](Self::finish) waits for it.
     pub fn begin<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
+        stats::count_command(true);
         let len = size_of::<Reply>() + room.next_multiple_of(8);
         if self.config.plain {
             return self
