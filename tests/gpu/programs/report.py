@@ -1,0 +1,36 @@
+"""What every program reports: values that must be the same on every path, and its run time."""
+
+import hashlib
+import time
+
+
+def result(name, value):
+    """Prints a value that must be equal on every path. Floats are printed exactly."""
+    if isinstance(value, float):
+        value = value.hex()
+    print(f"result: {name} = {value}", flush=True)
+
+
+def digest(array):
+    """Returns a hash of an array's bytes."""
+    return hashlib.sha256(array.tobytes()).hexdigest()[:16]
+
+
+def timed(count, step, finish):
+    """Runs `step` twice to warm up and then `count` times, and prints the time of the latter."""
+    for _ in range(2):
+        step()
+    finish()
+    start = time.perf_counter()
+    for _ in range(count):
+        step()
+    finish()
+    print(f"seconds: {time.perf_counter() - start:.3f}", flush=True)
+
+
+def main(programs, argv):
+    """Runs the program that the command line names."""
+    if len(argv) != 2 or argv[1] not in programs:
+        raise SystemExit(f"usage: {argv[0]} {'|'.join(programs)}")
+    programs[argv[1]]()
+    print("passed", flush=True)
