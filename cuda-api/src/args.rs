@@ -8,7 +8,8 @@
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID, CUlimit,
-    CUmemAllocationHandleType, CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
+    CUmemAllocationHandleType, CUmemAllocationType, CUmemPool_attribute, CUpointer_attribute,
+    CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -47,6 +48,7 @@ passed_as_they_are!(
     CUlaunchAttributeID,
     CUlimit,
     CUmemAllocationHandleType,
+    CUmemAllocationType,
     CUmemPool_attribute,
     CUpointer_attribute,
     CUstreamCaptureMode

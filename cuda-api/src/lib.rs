@@ -13,6 +13,7 @@
 //! * [`error_text`] has names and descriptions of `CUresult` values.
 //! * [`fatbin`] parses the images that programs pass to the module loaders.
 //! * [`graph`] has graphs, and streams that are being captured.
+//! * [`pool`] has memory pools.
 //!
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
@@ -33,6 +34,8 @@ pub mod export_tables;
 pub mod fatbin;
 #[cfg(feature = "runtime")]
 pub mod graph;
+#[cfg(feature = "runtime")]
+pub mod pool;
 
 pub use generated::{prototypes, sys};
 

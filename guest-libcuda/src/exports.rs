@@ -60,6 +60,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::module::ENTRIES,
     entry::occupancy::ENTRIES,
     entry::pointer::ENTRIES,
+    entry::pool::ENTRIES,
     entry::stream::ENTRIES,
     entry::tables::ENTRIES,
     entry::tensor_map::ENTRIES,

@@ -3,7 +3,8 @@
 
 pub use crate::id_types::*;
 
-/// The lowest id that a guest chooses. Lower ids are CUDA's own or reserved.
+/// The lowest id that a guest chooses. Lower ids are CUDA's own, those of default pools, or
+/// reserved.
 pub const FIRST_ID: u64 = 16;
 
 impl StreamId {
@@ -24,6 +25,13 @@ impl StreamId {
 impl ContextId {
     /// The id for "no context is current".
     pub const NONE: Self = Self(0);
+}
+
+impl PoolId {
+    /// Returns the id of a device's default pool. `device` is the worker's ordinal.
+    pub const fn default_of(device: i32) -> Self {
+        Self(device as u64)
+    }
 }
 
 impl BlobId {

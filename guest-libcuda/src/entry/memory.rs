@@ -10,7 +10,7 @@ use crate::log::say;
 use crate::memory::{Allocation, Kind};
 use crate::windows;
 use cuda_api::args::Out;
-use protocol::calls::{CuMemAllocAsync, CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
+use protocol::calls::{CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
 
 /// The alignment in bytes of rows in pitched memory.
 const PITCH: usize = 512;
@@ -24,8 +24,14 @@ pub fn keep_address(address: u64, len: usize) -> CuResult {
     })
 }
 
-/// Adds memory that the worker has allocated to the map of the program's memory.
+/// Adds memory that the worker has allocated on the current context's device to the map of the
+/// program's memory.
 pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
+    note_on(driver, address, len, (kind, current()?.device))
+}
+
+/// Like [`note`], for memory on another device.
+pub fn note_on(driver: &Driver, address: u64, len: usize, (kind, device): (Kind, i32)) -> CuResult {
     let context = current()?;
     keep_address(address, len)?;
     driver.memory.insert(Allocation {
@@ -35,7 +41,7 @@ pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
         device_address: address,
         flags: 0,
         context: context.handle(),
-        device: context.device,
+        device,
         id: 0,
     });
     Ok(())
@@ -78,7 +84,7 @@ entries! {
             return Ok(());
         }
         capture::forbid_unsafe()?;
-        let removed = driver.memory.remove(address, |found| found.kind == Kind::Device);
+        let removed = driver.memory.remove(address, |found| found.kind.is_allocated());
         let allocation = removed.ok_or(CuError::INVALID_VALUE)?;
         let result = driver.session.call(&CuMemFreeV2 { dptr: address });
         if result.is_err() {
@@ -101,22 +107,6 @@ entries! {
         Ok(())
     }
 
-    fn cuMemAllocAsync, fn cuMemAllocAsync_ptsz(
-        out: Out<u64>, bytes: usize, stream: Handle,
-    ) |null| {
-        out.check()?;
-        if bytes == 0 {
-            return out.set(0);
-        }
-        let driver = context::driver()?;
-        let h_stream = stream_id(driver, stream, null)?;
-        capture::unsupported_on(driver, stream, null, "cuMemAllocAsync in a capture")?;
-        let call = CuMemAllocAsync { bytesize: bytes, h_stream };
-        let address = driver.session.call(&call)?.dptr;
-        note(driver, address, bytes, Kind::Device)?;
-        out.set(address)
-    }
-
     fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: u64, stream: Handle) |null| {
         if address == 0 {
             return Ok(());
@@ -124,7 +114,7 @@ entries! {
         let driver = context::driver()?;
         let h_stream = stream_id(driver, stream, null)?;
         capture::unsupported_on(driver, stream, null, "cuMemFreeAsync in a capture")?;
-        let removed = driver.memory.remove(address, |found| found.kind == Kind::Device);
+        let removed = driver.memory.remove(address, |found| found.kind.is_allocated());
         removed.ok_or(CuError::INVALID_VALUE)?;
         driver.session.post(&CuMemFreeAsync { dptr: address, h_stream })
     }

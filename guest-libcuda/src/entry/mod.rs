@@ -24,6 +24,7 @@ pub(crate) mod memset;
 pub(crate) mod module;
 pub(crate) mod occupancy;
 pub(crate) mod pointer;
+pub(crate) mod pool;
 pub(crate) mod stream;
 pub(crate) mod tables;
 pub(crate) mod tensor_map;

@@ -2,7 +2,7 @@
 
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
-use crate::memory::Allocation;
+use crate::memory::{Allocation, Kind};
 use cuda_api::args::{In, Out};
 use cuda_api::sys::{
     CU_DEVICE_INVALID, CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS as Access, CUmemorytype,
@@ -67,7 +67,10 @@ fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
         A::CU_POINTER_ATTRIBUTE_MAPPED => Ok(Value::Int(1)),
         A::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES => Ok(Value::Long(0)),
         A::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Ok(Value::Int(READ_WRITE)),
-        A::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => Ok(Value::Long(0)),
+        A::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match found.kind {
+            Kind::Pool(handle) => Ok(Value::Long(handle as u64)),
+            _ => Ok(Value::Long(0)),
+        },
         _ => Err(CuError::INVALID_VALUE),
     }
 }

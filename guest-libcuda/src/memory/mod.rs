@@ -15,6 +15,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub enum Kind {
     /// Memory from `cuMemAlloc` and similar functions.
     Device,
+    /// Memory from the memory pool with this handle.
+    Pool(usize),
     /// A global variable in a module.
     Global,
     /// Memory from `cuMemCreate` that was mapped with `cuMemMap`.
@@ -29,7 +31,12 @@ pub enum Kind {
 impl Kind {
     /// Returns whether this kind is device memory.
     pub fn is_device(self) -> bool {
-        matches!(self, Kind::Device | Kind::Global | Kind::Mapped)
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Global | Kind::Mapped)
+    }
+
+    /// Returns whether this is device memory that the program allocated and can free.
+    pub fn is_allocated(self) -> bool {
+        matches!(self, Kind::Device | Kind::Pool(_))
     }
 }
 

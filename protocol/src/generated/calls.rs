@@ -1000,6 +1000,66 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 760,
+        name: "vcudaMemPoolCreate",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 761,
+        name: "cuMemPoolDestroy",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 762,
+        name: "cuMemPoolTrimTo",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 763,
+        name: "vcudaMemPoolSet",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 764,
+        name: "vcudaMemPoolGet",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 765,
+        name: "cuMemAllocFromPoolAsync",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Pool,
+        charges: Charges::Memory,
+    },
+    Entry {
         number: 820,
         name: "vcudaTensorMapEncodeTiled",
         waited: true,
@@ -5592,6 +5652,287 @@ impl Answer for VcudaMemRetainHandleAnswer {
 impl VcudaMemRetainHandleAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 760, `vcudaMemPoolCreate`.
+///
+/// A device's default pool exists from the start. Its ID is the device's ordinal. cuMemAllocAsync
+/// allocates from the default pool of the current context's device.
+///
+/// The pool never takes more than maxSize bytes. 0 means no limit.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemPoolCreate {
+    /// Id of the new memory pool.
+    pub pool: PoolId,
+    /// `dev`.
+    pub dev: i32,
+    /// `maxSize`.
+    pub max_size: u64,
+}
+impl<'a> Call<'a> for VcudaMemPoolCreate {
+    const OPCODE: u32 = 760;
+    const NAME: &'static str = "vcudaMemPoolCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pool.to_word());
+        writer.word(self.dev.to_word());
+        writer.word(self.max_size.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemPoolCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            pool: <PoolId>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+            max_size: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 761, `cuMemPoolDestroy`.
+///
+/// Allocations from the pool stay valid.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemPoolDestroy {
+    /// The memory pool that the call destroys.
+    pub pool: PoolId,
+}
+impl<'a> Call<'a> for CuMemPoolDestroy {
+    const OPCODE: u32 = 761;
+    const NAME: &'static str = "cuMemPoolDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pool.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuMemPoolDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { pool: <PoolId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 762, `cuMemPoolTrimTo`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemPoolTrimTo {
+    /// Id of a memory pool.
+    pub pool: PoolId,
+    /// `minBytesToKeep`.
+    pub min_bytes_to_keep: usize,
+}
+impl<'a> Call<'a> for CuMemPoolTrimTo {
+    const OPCODE: u32 = 762;
+    const NAME: &'static str = "cuMemPoolTrimTo";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pool.to_word());
+        writer.word(self.min_bytes_to_keep.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuMemPoolTrimTo {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            pool: <PoolId>::from_word(reader.word()?)?,
+            min_bytes_to_keep: <usize>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 763, `vcudaMemPoolSet`.
+///
+/// attribute is RELEASE_THRESHOLD; or RESERVED_MEM_HIGH or USED_MEM_HIGH, which are reset.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemPoolSet {
+    /// Id of a memory pool.
+    pub pool: PoolId,
+    /// `attribute`.
+    pub attribute: u32,
+    /// `value`.
+    pub value: u64,
+}
+impl<'a> Call<'a> for VcudaMemPoolSet {
+    const OPCODE: u32 = 763;
+    const NAME: &'static str = "vcudaMemPoolSet";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pool.to_word());
+        writer.word(self.attribute.to_word());
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemPoolSet {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            pool: <PoolId>::from_word(reader.word()?)?,
+            attribute: <u32>::from_word(reader.word()?)?,
+            value: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 764, `vcudaMemPoolGet`.
+///
+/// attribute is a CUmemPool_attribute from RELEASE_THRESHOLD to USED_MEM_HIGH.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemPoolGet {
+    /// Id of a memory pool.
+    pub pool: PoolId,
+    /// `attribute`.
+    pub attribute: u32,
+}
+impl<'a> Call<'a> for VcudaMemPoolGet {
+    const OPCODE: u32 = 764;
+    const NAME: &'static str = "vcudaMemPoolGet";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaMemPoolGetAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.pool.to_word());
+        writer.word(self.attribute.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemPoolGet {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            pool: <PoolId>::from_word(reader.word()?)?,
+            attribute: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaMemPoolGet`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemPoolGetAnswer {
+    /// `value`.
+    pub value: u64,
+}
+impl Answer for VcudaMemPoolGetAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemPoolGetAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { value: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 765, `cuMemAllocFromPoolAsync`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuMemAllocFromPoolAsync {
+    /// `bytesize`.
+    pub bytesize: usize,
+    /// Id of a memory pool.
+    pub pool: PoolId,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+}
+impl<'a> Call<'a> for CuMemAllocFromPoolAsync {
+    const OPCODE: u32 = 765;
+    const NAME: &'static str = "cuMemAllocFromPoolAsync";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuMemAllocFromPoolAsyncAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.bytesize.to_word());
+        writer.word(self.pool.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuMemAllocFromPoolAsync {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            bytesize: <usize>::from_word(reader.word()?)?,
+            pool: <PoolId>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `cuMemAllocFromPoolAsync`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuMemAllocFromPoolAsyncAnswer {
+    /// `dptr`.
+    pub dptr: u64,
+}
+impl Answer for CuMemAllocFromPoolAsyncAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuMemAllocFromPoolAsyncAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
     }
 }
 

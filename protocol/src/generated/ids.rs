@@ -55,4 +55,6 @@ FunctionId
 GraphExecId
 /// Id of a blob.
 BlobId
+/// Id of a memory pool.
+PoolId
 }

@@ -9,13 +9,14 @@ use cuda_api::sys::{
     CU_MEMHOSTALLOC_WRITECOMBINED, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY,
     CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
     CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS as Access, CUdeviceptr, CUmemorytype,
-    CUpointer_attribute as P,
+    CUpointer_attribute as P, CUstream,
 };
 
 use super::capture;
 use super::entry::entries;
 use crate::state::context::{by_handle, current};
 use crate::state::memory::{self, Allocation, Memory};
+use crate::state::stream::lookup;
 
 /// Row alignment in pitched allocations, in bytes.
 const PITCH: usize = 512;
@@ -36,7 +37,7 @@ fn free(address: CUdeviceptr) -> CuResult {
         return Ok(());
     }
     let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
-    if !matches!(found.memory, Memory::Device | Memory::Pool(_)) {
+    if !matches!(found.memory, Memory::Device | Memory::Pool { .. }) {
         return Err(CuError::INVALID_VALUE);
     }
     // Wait for running kernels, which may still use the memory.
@@ -144,9 +145,13 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
         P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
-        P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
-        | P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
-        | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Long(0),
+        P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match found.memory {
+            Memory::Pool { handle, .. } => Value::Long(handle),
+            _ => Value::Long(0),
+        },
+        P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
+            Value::Long(0)
+        }
         P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Int(READ_WRITE),
         _ => return Err(CuError::INVALID_VALUE),
     })
@@ -181,6 +186,22 @@ fn value_without(attribute: P) -> CuResult<Value> {
 }
 
 entries! {
+    fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: CUdeviceptr, stream: CUstream) |per_thread| {
+        let stream = lookup(stream, per_thread)?;
+        if address == 0 {
+            return Ok(());
+        }
+        let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
+        if !matches!(found.memory, Memory::Device | Memory::Pool { .. }) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        capture::unsupported_on(&stream, "cuMemFreeAsync")?;
+        stream.now_or_submit(move |_| {
+            memory::forget(address);
+        });
+        Ok(())
+    }
+
     fn cuMemAlloc_v2(to: Out<CUdeviceptr>, size: usize) {
         capture::forbid_unsafe()?;
         to.set(memory::allocate(&current()?, size as u64)?)

@@ -100,6 +100,12 @@ impl<T> Table<T> {
         slot.value.clone()
     }
 
+    /// Returns all objects.
+    pub(crate) fn all(&self) -> Vec<Arc<T>> {
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        slots.all.iter().filter_map(|slot| slot.value.clone()).collect()
+    }
+
     /// Removes an object and returns it.
     pub(crate) fn remove(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;

@@ -2,12 +2,13 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use super::context::Context;
 use super::device::{RANGES, driver};
 use super::handles::unique_id;
+use super::mapping::{map, unmap};
+use super::pool::{self, POOLS};
 use crate::exec::memory::Range;
 use cuda_api::error::{CuError, CuResult};
 
@@ -19,8 +20,13 @@ const GRANULE: u64 = 4096;
 pub(crate) enum Memory {
     /// Allocated by `cuMemAlloc`.
     Device,
-    /// Allocated by `cuMemAllocAsync` from the pool with this handle.
-    Pool(u64),
+    /// Allocated from a memory pool.
+    Pool {
+        /// The pool's id in [`POOLS`].
+        id: usize,
+        /// The pool's handle in the program.
+        handle: u64,
+    },
     /// Allocated by `cuMemHostAlloc` with these flags.
     Host(u32),
     /// Registered by `cuMemHostRegister` with these flags.
@@ -54,7 +60,7 @@ impl Allocation {
     /// a multiple of 512 bytes, the GPU's allocation unit.
     fn reach(&self) -> u64 {
         match self.memory {
-            Memory::Device | Memory::Pool(_) => self.start + self.size.next_multiple_of(512),
+            Memory::Device | Memory::Pool { .. } => self.start + self.size.next_multiple_of(512),
             _ => self.end(),
         }
     }
@@ -70,44 +76,6 @@ fn lock() -> MutexGuard<'static, BTreeMap<u64, Allocation>> {
     ALLOCATIONS.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Lowest address to request for device memory. It is far from the process's own memory, as device
-/// addresses are on a GPU.
-const PLACE: u64 = 0x2c00_0000_0000;
-const PLACE_END: u64 = 0x3000_0000_0000;
-
-/// Maps zero-filled memory.
-fn map(bytes: u64) -> CuResult<u64> {
-    static NEXT: AtomicU64 = AtomicU64::new(PLACE);
-    let len = usize::try_from(bytes).map_err(|_| CuError::OUT_OF_MEMORY)?;
-    let step = bytes.next_multiple_of(1 << 21);
-    let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
-    if place.saturating_add(step) > PLACE_END {
-        // Wrap around. The address is only a hint: Linux picks another one if it is in use.
-        NEXT.store(PLACE, Ordering::Relaxed);
-        place = PLACE;
-    }
-    // SAFETY: a new mapping does not overlap others.
-    let address = unsafe {
-        libc::mmap(
-            place as *mut libc::c_void,
-            len,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
-            -1,
-            0,
-        )
-    };
-    if address == libc::MAP_FAILED {
-        return Err(CuError::OUT_OF_MEMORY);
-    }
-    Ok(address as u64)
-}
-
-fn unmap(start: u64, bytes: u64) {
-    // SAFETY: the interval was mapped by `map`, and it has been removed from all tables.
-    unsafe { libc::munmap(start as *mut libc::c_void, bytes as usize) };
-}
-
 fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     if size == 0 {
         return Err(CuError::INVALID_VALUE);
@@ -116,7 +84,10 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     let device = context.device()?;
     let on_host = matches!(memory, Memory::Host(_));
     if !on_host {
-        device.charge(mapped)?;
+        device.charge(mapped).or_else(|_| {
+            pool::trim_all();
+            device.charge(mapped)
+        })?;
     }
     let start = map(mapped).inspect_err(|_| {
         if !on_host {
@@ -169,6 +140,14 @@ pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuRes
     take(context, size, memory)
 }
 
+/// Allocates memory from a pool, for use in a context.
+pub(crate) fn allocate_from(context: &Context, size: u64, id: usize, handle: u64) -> CuResult<u64> {
+    let pool = POOLS.get(id).ok_or(CuError::INVALID_VALUE)?;
+    let start = pool.take(size)?;
+    add(context, start, size, 0, Memory::Pool { id, handle });
+    Ok(start)
+}
+
 /// Returns the allocation that contains an address.
 pub(crate) fn find(address: u64) -> Option<Allocation> {
     let allocations = lock();
@@ -196,13 +175,16 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
     match allocation.memory {
-        Memory::Device | Memory::Module | Memory::Pool(_) => {
-            unmap(allocation.start, allocation.mapped);
+        Memory::Device | Memory::Module => {
+            // SAFETY: `take` mapped the memory, and it was removed from all tables.
+            unsafe { unmap(allocation.start, allocation.mapped) };
             if let Ok(device) = driver().and_then(|d| d.device(allocation.ordinal)) {
                 device.uncharge(allocation.mapped);
             }
         }
-        Memory::Host(_) => unmap(allocation.start, allocation.mapped),
+        Memory::Pool { id, .. } => pool::give(id, allocation.start, allocation.size),
+        // SAFETY: as above.
+        Memory::Host(_) => unsafe { unmap(allocation.start, allocation.mapped) },
         Memory::Registered(_) | Memory::Mapped => {}
     }
     Some(allocation)
@@ -231,9 +213,4 @@ pub(crate) fn writable(start: u64, size: u64) -> bool {
 /// directly. An empty interval always is.
 pub(crate) fn known(start: u64, size: u64) -> bool {
     size == 0 || accessible(start, size)
-}
-
-/// Returns the number of bytes allocated from a pool.
-pub(crate) fn in_pool(pool: u64) -> u64 {
-    lock().values().filter(|a| a.memory == Memory::Pool(pool)).map(|a| a.size).sum()
 }

@@ -9,6 +9,7 @@ mod event;
 mod kernel;
 mod memory;
 mod module;
+mod pool;
 mod stream;
 
 use crate::cuda::{Cuda, Outcome};
@@ -63,6 +64,7 @@ const FAMILIES: &[&[Case]] = &[
     device::CASES,
     context::CASES,
     memory::CASES,
+    pool::CASES,
     module::CASES,
     kernel::CASES,
     stream::CASES,

@@ -74,6 +74,7 @@ pub const HANDLES: &[Handle] = &[
     handle("function", "FunctionId", "CUfunction", "a function"),
     handle("graphexec", "GraphExecId", "CUgraphExec", "an executable graph"),
     handle("blob", "BlobId", "", "a blob"),
+    handle("pool", "PoolId", "CUmemoryPool", "a memory pool"),
 ];
 
 /// Returns a kind of handle by its name in the table.

@@ -5,7 +5,7 @@ use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cuda_api::sys::CUstream;
-use protocol::ids::{ContextId, EventId, StreamId};
+use protocol::ids::{ContextId, EventId, PoolId, StreamId};
 
 use super::arena::Arena;
 use super::cx::Cx;
@@ -222,11 +222,17 @@ impl Deferred {
         self.async_frees.add(free);
     }
 
-    /// Lets a new allocation reuse memory of this size whose stream-ordered free hasn't taken
-    /// effect in the same stream of the current context. Returns the address, or `None` if there is
+    /// Lets a new allocation reuse memory of this size and pool whose stream-ordered free hasn't
+    /// taken effect in the same stream of the current context. Returns the address, or `None` if there is
     /// no such memory.
-    pub(super) fn reuse(&mut self, cx: &Cx<'_>, stream: StreamId, len: u64) -> Option<u64> {
-        let free = self.async_frees.take_reusable(stream, len, cx.ctx, cx.thread)?;
+    pub(super) fn reuse(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: StreamId,
+        len: u64,
+        pool: PoolId,
+    ) -> Option<u64> {
+        let free = self.async_frees.take_reusable(stream, len, pool, (cx.ctx, cx.thread))?;
         self.events.give_back(free.ctx, free.event);
         Some(lock(&cx.shared.memory.plan).untake(free.freeing))
     }
@@ -249,8 +255,16 @@ impl Deferred {
         if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
     }
 
+    /// Unmaps all memory that the session's pools keep and no allocation uses.
+    pub(super) fn trim_pools(&mut self, cx: &Cx<'_>) {
+        self.poll_async_frees();
+        let gone = lock(&cx.shared.memory.plan).pools.trim_all();
+        gone.into_iter()
+            .for_each(|mapping| self.give_back_later(cx.thread, cx.ctx, mapping, || {}));
+    }
+
     /// Unmaps memory on the mirror of a guest thread, and then calls `done`.
-    fn give_back_later(
+    pub(super) fn give_back_later(
         &self,
         thread: u32,
         ctx: ContextId,
@@ -288,7 +302,9 @@ impl Deferred {
         for Retry { request, thread, ctx, reply } in self.retries.take_all() {
             let cx = Cx { shared: &shared, thread, ctx };
             let allocated = match request {
-                Request::Allocate(bytes) => allocate(&cx, reply.reservation(), bytes as u64),
+                Request::Allocate(bytes, source) => {
+                    allocate(&cx, reply.reservation(), bytes as u64, source)
+                }
                 Request::Create(call) => create(&cx, reply.reservation(), call),
             };
             match allocated {

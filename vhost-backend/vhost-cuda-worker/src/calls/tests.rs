@@ -9,12 +9,13 @@ mod charges;
 mod claims;
 mod gate;
 mod graphs;
+mod pools;
 mod session;
 mod streams;
 mod virtual_memory;
 
 use protocol::ids::{
-    BlobId, ContextId, EventId, FuncId, FunctionId, LibraryId, ModuleId, StreamId,
+    BlobId, ContextId, EventId, FuncId, FunctionId, LibraryId, ModuleId, PoolId, StreamId,
 };
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

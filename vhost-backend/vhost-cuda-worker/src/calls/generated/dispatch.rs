@@ -796,6 +796,49 @@ pub(super) fn dispatch(
             bodies::vcuda_mem_retain_handle(cx, call)?.encode(out);
             Ok(())
         }),
+        // vcudaMemPoolCreate
+        760 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMemPoolCreate>(args)?;
+            bodies::vcuda_mem_pool_create(cx, call)
+        }),
+        // cuMemPoolDestroy
+        761 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuMemPoolDestroy, reply| {
+                bodies::cu_mem_pool_destroy(deferred, cx, call, reply)
+            })
+        }
+        // cuMemPoolTrimTo
+        762 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuMemPoolTrimTo, reply| {
+                bodies::cu_mem_pool_trim_to(deferred, cx, call, reply)
+            })
+        }
+        // vcudaMemPoolSet
+        763 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::VcudaMemPoolSet, reply| {
+                bodies::vcuda_mem_pool_set(deferred, cx, call, reply)
+            })
+        }
+        // vcudaMemPoolGet
+        764 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::VcudaMemPoolGet, reply| {
+                bodies::vcuda_mem_pool_get(deferred, cx, call, reply)
+            })
+        }
+        // cuMemAllocFromPoolAsync
+        765 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::CuMemAllocFromPoolAsync, reply| {
+                bodies::cu_mem_alloc_from_pool_async(
+                    deferred,
+                    cx,
+                    call,
+                    ChargedReply::<kind::Memory>::new(reply),
+                )
+            },
+        ),
         // vcudaTensorMapEncodeTiled
         820 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaTensorMapEncodeTiled>(args)?;
@@ -981,6 +1024,11 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         // cuGraphUpload
         113 => {
             let call = decode::<api::CuGraphUpload>(args)?;
+            names.streams.add(call.h_stream.0, false);
+        }
+        // cuMemAllocFromPoolAsync
+        765 => {
+            let call = decode::<api::CuMemAllocFromPoolAsync>(args)?;
             names.streams.add(call.h_stream.0, false);
         }
         _ => {}

@@ -3,7 +3,7 @@
 use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
 use host_ipc::messages::Charge;
 use protocol::calls as api;
-use protocol::ids::ContextId;
+use protocol::ids::{ContextId, PoolId};
 
 use super::plan::Mapping;
 use super::session::properties;
@@ -12,19 +12,41 @@ use crate::calls::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
-/// Allocates device memory in the current context.
+/// The place from which device memory is allocated.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::calls) enum Source {
+    /// The GPU of the current context.
+    Device,
+    /// A memory pool.
+    Pool(PoolId),
+}
+
+/// Allocates device memory, for use in the current context.
 pub(in crate::calls) fn allocate(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
     bytes: u64,
+    source: Source,
 ) -> CuResult<(u64, Settled<kind::Memory>)> {
     let device = cx.enter()?.device;
-    let memory = &cx.shared.memory;
     if bytes == 0 {
         return Err(CuError::INVALID_VALUE);
     }
     refuse_after_fault(cx)?;
-    let (physical, addr) = {
+    match source {
+        Source::Device => allocate_on(cx, reservation, bytes, device),
+        Source::Pool(pool) => allocate_from(cx, reservation, bytes, pool),
+    }
+}
+
+fn allocate_on(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    bytes: u64,
+    device: i32,
+) -> CuResult<(u64, Settled<kind::Memory>)> {
+    let memory = &cx.shared.memory;
+    let physical = {
         let mut plan = lock(&memory.plan);
         if !plan.has_room() {
             return Err(CuError::OUT_OF_MEMORY);
@@ -34,18 +56,47 @@ pub(in crate::calls) fn allocate(
         {
             return Ok((addr, reservation.part_of_slab()));
         }
-        let physical = plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?;
-        (physical, plan.addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?)
+        plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?
     };
-    let mapped = map(cx, reservation, addr, physical, device);
-    let mut plan = lock(&memory.plan);
-    match mapped {
-        Ok((mapping, settled)) => Ok((plan.mapped(cx.ctx, bytes, mapping), settled)),
-        Err(error) => {
-            plan.give_addresses(addr, physical);
-            Err(error)
+    let (mapping, settled) = map_anywhere(cx, reservation, physical, device)?;
+    Ok((lock(&memory.plan).mapped(cx.ctx, bytes, mapping), settled))
+}
+
+fn allocate_from(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    bytes: u64,
+    pool: PoolId,
+) -> CuResult<(u64, Settled<kind::Memory>)> {
+    let memory = &cx.shared.memory;
+    let (device, physical) = {
+        let mut plan = lock(&memory.plan);
+        if !plan.has_room() {
+            return Err(CuError::OUT_OF_MEMORY);
         }
-    }
+        let (device, physical) = plan.pool_needs((pool, cx.shared.devices), bytes)?;
+        if let Some(addr) = plan.pooled(cx.ctx, pool, bytes) {
+            return Ok((addr, reservation.part_of_slab()));
+        }
+        (device, physical.ok_or(CuError::OUT_OF_MEMORY)?)
+    };
+    let (mapping, settled) = map_anywhere(cx, reservation, physical, device)?;
+    // Only this thread destroys pools, so the pool still exists.
+    let addr = lock(&memory.plan).mapped_for_pool(cx.ctx, pool, bytes, mapping);
+    Ok((addr.ok_or(CuError::INVALID_HANDLE)?, settled))
+}
+
+/// Creates device memory and maps it at free addresses in the window.
+fn map_anywhere(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    physical: u64,
+    device: i32,
+) -> CuResult<(Mapping, Settled<kind::Memory>)> {
+    let plan = &cx.shared.memory.plan;
+    let addr = lock(plan).addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?;
+    map(cx, reservation, addr, physical, device)
+        .inspect_err(|_| lock(plan).give_addresses(addr, physical))
 }
 
 /// Fails if a kernel has failed in the current context. The driver then refuses allocations in the

@@ -1,12 +1,13 @@
 //! Stream-ordered allocation and freeing.
 //!
 //! A stream-ordered free takes effect when the GPU reaches it in the stream. Before that, an
-//! allocation of the same size in the same stream can reuse the memory immediately, because its
+//! allocation of the same size from the same pool in the same stream can reuse the memory immediately, because its
 //! uses come after the free in the stream.
 
 use protocol::calls as api;
+use protocol::ids::{PoolId, StreamId};
 
-use super::allocate::allocate;
+use super::allocate::{Source, allocate};
 use super::synchronous::answer_allocation;
 use super::waiting::{AsyncFree, Request};
 use crate::calls::charges::{ChargedReply, Reservation, Settled, kind};
@@ -46,22 +47,49 @@ pub(in crate::calls) fn cu_mem_alloc_async(
     call: api::CuMemAllocAsync,
     reply: ChargedReply<kind::Memory>,
 ) {
-    let allocated = reuse_or_allocate(deferred, cx, call, reply.reservation());
-    answer_allocation(deferred, cx, allocated, Request::Allocate(call.bytesize), reply);
+    match cx.enter() {
+        Ok(entered) => {
+            let pool = PoolId::default_of(entered.device);
+            allocate_in_stream(deferred, cx, (call.bytesize, call.h_stream), pool, reply);
+        }
+        Err(error) => reply.fail(error),
+    }
+}
+
+pub(in crate::calls) fn cu_mem_alloc_from_pool_async(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuMemAllocFromPoolAsync,
+    reply: ChargedReply<kind::Memory>,
+) {
+    allocate_in_stream(deferred, cx, (call.bytesize, call.h_stream), call.pool, reply);
+}
+
+fn allocate_in_stream(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    (bytes, stream): (usize, StreamId),
+    pool: PoolId,
+    reply: ChargedReply<kind::Memory>,
+) {
+    let allocated =
+        reuse_or_allocate(deferred, cx, (bytes as u64, stream), pool, reply.reservation());
+    answer_allocation(deferred, cx, allocated, Request::Allocate(bytes, Source::Pool(pool)), reply);
 }
 
 fn reuse_or_allocate(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
-    call: api::CuMemAllocAsync,
+    (len, h_stream): (u64, StreamId),
+    pool: PoolId,
     reservation: Reservation<kind::Memory>,
 ) -> CuResult<(u64, Settled<kind::Memory>)> {
     cx.enter()?;
-    stream(cx, call.h_stream)?;
-    let len = call.bytesize as u64;
-    if let Some(dptr) = deferred.reuse(cx, call.h_stream, len) {
+    stream(cx, h_stream)?;
+    lock(&cx.shared.memory.plan).pools.open(pool, cx.shared.devices)?;
+    if let Some(dptr) = deferred.reuse(cx, h_stream, len, pool) {
         return Ok((dptr, reservation.still_charged()));
     }
     deferred.poll_async_frees();
-    allocate(cx, reservation, len)
+    allocate(cx, reservation, len, Source::Pool(pool))
 }

@@ -2,16 +2,17 @@
 //!
 //! | module | contents |
 //! |---|---|
-//! | `extents` | free parts of an address range |
 //! | `spans` | a set of address ranges |
 //! | `plan` | the allocations in the window for device memory |
 //! | `space` | the addresses and the physical memory that the guest manages itself |
+//! | `pools` | memory pools |
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
 //! | `waiting` | frees and allocations that are waiting |
 //! | `synchronous` | allocation and freeing on the ring reader's thread |
 //! | `asynchronous` | stream-ordered allocation and freeing |
+//! | `pool_calls` | calls that create, destroy, and query memory pools |
 //!
 //! Device memory comes from cuMemCreate. It is mapped in a window, an address range that is the
 //! same in the guest process. Bytes are reserved in the VM's account before the memory is created,
@@ -19,8 +20,9 @@
 
 mod allocate;
 mod asynchronous;
-mod extents;
 mod plan;
+mod pool_calls;
+mod pools;
 mod session;
 mod space;
 mod spans;
@@ -29,8 +31,11 @@ mod virtual_memory;
 mod waiting;
 
 pub(super) use allocate::{allocate, cu_mem_get_info_v2, free_all_of, give_back};
-pub(super) use asynchronous::{cu_mem_alloc_async, cu_mem_free_async};
+pub(super) use asynchronous::{
+    cu_mem_alloc_async, cu_mem_alloc_from_pool_async, cu_mem_free_async,
+};
 pub(super) use plan::{Freeing, Mapping, WINDOW};
+pub(super) use pool_calls::*;
 pub(super) use session::{Foreign, Memory};
 pub(super) use synchronous::{cu_mem_alloc_v2, cu_mem_free_v2, vcuda_mem_create};
 pub(super) use virtual_memory::{

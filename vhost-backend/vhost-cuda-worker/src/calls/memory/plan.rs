@@ -1,15 +1,18 @@
 //! Keeps track of the allocations in the window for device memory. Makes no driver calls.
 //!
-//! A granule is the driver's unit for physical memory. Requests of up to half a granule are cut
+//! Stream-ordered allocations come from memory pools; see [`super::pools`]. The others work as
+//! follows. A granule is the driver's unit for physical memory. Requests of up to half a granule are cut
 //! from slabs that are one granule long. Larger requests get their own mapping. A slab belongs to
 //! one context, and is unmapped as soon as nothing in it is in use.
 
 use std::collections::BTreeMap;
 
-use protocol::ids::ContextId;
+use cuda_api::pool::extents::Extents;
+use protocol::ids::{ContextId, PoolId};
 
-use super::extents::Extents;
+use super::pools::Pools;
 use super::spans::Spans;
+use crate::driver::CuResult;
 
 /// The address range for device memory, which is the same in the guest process.
 pub(in super::super) use protocol::windows::DEVICE as WINDOW;
@@ -36,6 +39,7 @@ pub(in super::super) struct Mapping {
 enum Place {
     Own(Mapping),
     Piece { slab: u64, len: u64 },
+    Pooled(PoolId),
 }
 
 /// An allocation that the guest has made and not yet freed.
@@ -59,6 +63,14 @@ impl Freeing {
     pub(in super::super) fn ctx(&self) -> ContextId {
         self.live.ctx
     }
+
+    /// Returns the pool from which the memory was allocated, if it was allocated from one.
+    pub(in super::super) fn pool(&self) -> Option<PoolId> {
+        match self.live.place {
+            Place::Pooled(pool) => Some(pool),
+            _ => None,
+        }
+    }
 }
 
 struct Slab {
@@ -73,6 +85,8 @@ pub(in super::super) struct Plan {
     window: Extents,
     slabs: BTreeMap<u64, Slab>,
     live: Spans<Live>,
+    /// The memory pools.
+    pub(in super::super) pools: Pools<Mapping>,
 }
 
 impl Plan {
@@ -82,6 +96,7 @@ impl Plan {
             window: Extents::new(WINDOW.start, WINDOW.end - WINDOW.start),
             slabs: BTreeMap::new(),
             live: Spans::default(),
+            pools: Pools::new(granule),
         }
     }
 
@@ -154,6 +169,41 @@ impl Plan {
         mapping.addr
     }
 
+    /// Allocates from the memory that a pool already has. Returns `None` if the pool has no room.
+    pub(in super::super) fn pooled(
+        &mut self,
+        ctx: ContextId,
+        pool: PoolId,
+        len: u64,
+    ) -> Option<u64> {
+        let addr = self.pools.get(pool)?.store.take(len)?;
+        self.live.insert(addr, len, Live { ctx, place: Place::Pooled(pool) });
+        Some(addr)
+    }
+
+    /// Adds a new mapping to a pool, and allocates `len` bytes from it.
+    pub(in super::super) fn mapped_for_pool(
+        &mut self,
+        ctx: ContextId,
+        pool: PoolId,
+        len: u64,
+        mapping: Mapping,
+    ) -> Option<u64> {
+        self.pools.get(pool)?.store.add(mapping.addr, mapping.len, mapping);
+        self.pooled(ctx, pool, len)
+    }
+
+    /// Returns the GPU of a pool, and the length of the mapping that the pool needs for an
+    /// allocation of `len` bytes, or `None` if the pool must not become so large.
+    pub(in super::super) fn pool_needs(
+        &mut self,
+        (pool, devices): (PoolId, i32),
+        len: u64,
+    ) -> CuResult<(i32, Option<u64>)> {
+        let pool = self.pools.open(pool, devices)?;
+        Ok((pool.device, pool.store.slab_for(len)))
+    }
+
     /// Removes an allocation because the guest frees it. Calls that use its addresses now fail. The
     /// memory stays mapped until `ended`.
     pub(in super::super) fn take(&mut self, addr: u64) -> Option<Freeing> {
@@ -173,6 +223,7 @@ impl Plan {
     pub(in super::super) fn ended(&mut self, freeing: Freeing) -> Option<Mapping> {
         match freeing.live.place {
             Place::Own(mapping) => Some(mapping),
+            Place::Pooled(pool) => self.pools.give(pool, freeing.addr, freeing.len),
             Place::Piece { slab: base, len } => {
                 let slab = self.slabs.get_mut(&base)?;
                 slab.free.give(freeing.addr, len);

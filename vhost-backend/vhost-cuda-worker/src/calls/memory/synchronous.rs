@@ -2,7 +2,7 @@
 
 use protocol::calls as api;
 
-use super::allocate::allocate;
+use super::allocate::{Source, allocate};
 use super::virtual_memory::create;
 use super::waiting::{Request, Retry};
 use crate::calls::charges::{ChargedReply, Settled, kind};
@@ -35,8 +35,14 @@ pub(in crate::calls) fn cu_mem_alloc_v2(
     call: api::CuMemAllocV2,
     reply: ChargedReply<kind::Memory>,
 ) {
-    let allocated = allocate(cx, reply.reservation(), call.bytesize as u64);
-    answer_allocation(deferred, cx, allocated, Request::Allocate(call.bytesize), reply);
+    let allocated = allocate(cx, reply.reservation(), call.bytesize as u64, Source::Device);
+    answer_allocation(
+        deferred,
+        cx,
+        allocated,
+        Request::Allocate(call.bytesize, Source::Device),
+        reply,
+    );
 }
 
 pub(in crate::calls) fn vcuda_mem_create(
@@ -50,8 +56,8 @@ pub(in crate::calls) fn vcuda_mem_create(
 }
 
 /// Replies to an allocation call whose first attempt had the result `allocated`: an address or a
-/// handle. If the attempt
-/// failed for lack of memory, the allocation is retried once after pending frees, before the reply.
+/// handle. If the attempt failed for lack of memory, the session's pools release the memory that
+/// they keep, and the allocation is retried once after pending frees, before the reply.
 pub(super) fn answer_allocation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
@@ -63,6 +69,7 @@ pub(super) fn answer_allocation(
         Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
         Err(CuError::OUT_OF_MEMORY) if deferred.may_retry() => {
             let (thread, ctx) = (cx.thread, cx.ctx);
+            deferred.trim_pools(cx);
             deferred.retry_later(Retry { request, thread, ctx, reply });
         }
         Err(error) => reply.fail(error),

@@ -4,8 +4,9 @@ use std::collections::VecDeque;
 
 use cuda_api::sys::CUevent;
 use protocol::calls::VcudaMemCreate;
-use protocol::ids::{ContextId, StreamId};
+use protocol::ids::{ContextId, PoolId, StreamId};
 
+use super::allocate::Source;
 use super::plan::Freeing;
 use crate::calls::charges::{ChargedReply, kind};
 use crate::calls::driver_handle::DriverHandle;
@@ -28,7 +29,7 @@ pub(in crate::calls) struct AsyncFree {
 /// A request for device memory.
 pub(in crate::calls) enum Request {
     /// An allocation of this many bytes in the window.
-    Allocate(usize),
+    Allocate(usize, Source),
     /// Physical memory.
     Create(VcudaMemCreate),
 }
@@ -84,17 +85,18 @@ impl AsyncFrees {
     }
 
     /// Removes and returns a free whose memory a new allocation may reuse: it must have the same
-    /// size, stream and context.
+    /// size, pool, stream and context.
     pub(in crate::calls) fn take_reusable(
         &mut self,
         stream: StreamId,
         len: u64,
-        ctx: ContextId,
-        thread: u32,
+        pool: PoolId,
+        (ctx, thread): (ContextId, u32),
     ) -> Option<AsyncFree> {
         let index = self.list.iter().position(|free| {
             free.stream == stream
                 && free.freeing.len == len
+                && free.freeing.pool() == Some(pool)
                 && free.freeing.ctx() == ctx
                 && (!free.stream.is_cudas() || free.thread == thread)
         })?;

@@ -5,28 +5,28 @@ use std::collections::BTreeMap;
 
 /// The free parts of an address range or of a range of offsets.
 #[derive(Debug, Default, PartialEq, Eq)]
-pub(super) struct Extents {
+pub struct Extents {
     /// The start and length of each free part. Adjacent parts are merged.
     free: BTreeMap<u64, u64>,
 }
 
 impl Extents {
     /// Creates a range that is entirely free.
-    pub(super) fn new(start: u64, len: u64) -> Self {
+    pub fn new(start: u64, len: u64) -> Self {
         Self { free: BTreeMap::from([(start, len)]) }
     }
 
     /// Allocates `len` bytes from the first free part that is long enough, and returns their start.
     /// If all requested lengths are multiples of some number, all starts are multiples of it from
     /// the start of the range.
-    pub(super) fn take(&mut self, len: u64) -> Option<u64> {
+    pub fn take(&mut self, len: u64) -> Option<u64> {
         let (&start, _) = self.free.iter().find(|(_, room)| **room >= len)?;
         self.take_at(start, len)
     }
 
     /// Like [`Extents::take`], but the start is also a multiple of `alignment`, which must be a
     /// power of two.
-    pub(super) fn take_aligned(&mut self, len: u64, alignment: u64) -> Option<u64> {
+    pub fn take_aligned(&mut self, len: u64, alignment: u64) -> Option<u64> {
         let start = self.free.iter().find_map(|(start, room)| {
             let at = start.checked_next_multiple_of(alignment)?;
             (room.checked_sub(at - start)? >= len).then_some(at)
@@ -35,7 +35,7 @@ impl Extents {
     }
 
     /// Allocates the `len` bytes from `start`, if all of them are free.
-    pub(super) fn take_at(&mut self, start: u64, len: u64) -> Option<u64> {
+    pub fn take_at(&mut self, start: u64, len: u64) -> Option<u64> {
         let (&base, &room) = self.free.range(..=start).next_back()?;
         let before = start - base;
         let after = room.checked_sub(before)?.checked_sub(len)?;
@@ -50,7 +50,7 @@ impl Extents {
     }
 
     /// Makes bytes free again that `take` returned.
-    pub(super) fn give(&mut self, mut start: u64, mut len: u64) {
+    pub fn give(&mut self, mut start: u64, mut len: u64) {
         if let Some((&before, &room)) = self.free.range(..start).next_back()
             && before + room == start
         {
@@ -64,8 +64,13 @@ impl Extents {
         self.free.insert(start, len);
     }
 
+    /// Returns whether no part is free.
+    pub fn is_none(&self) -> bool {
+        self.free.is_empty()
+    }
+
     /// Returns whether `start..start + len` is free and no other part is.
-    pub(super) fn is_all(&self, start: u64, len: u64) -> bool {
+    pub fn is_all(&self, start: u64, len: u64) -> bool {
         self.free.len() == 1 && self.free.get(&start) == Some(&len)
     }
 }

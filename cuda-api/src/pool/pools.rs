@@ -1,0 +1,472 @@
+//! The memory pools of a process by handle, and the entry points for pools.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use crate::args::{In, Out};
+use crate::error::{CuError, CuResult};
+use crate::sys::{
+    CUdeviceptr, CUmemAccess_flags as Access, CUmemAccessDesc, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute as A,
+    CUmemPoolProps, CUmemPoolPtrExportData, CUmemoryPool, CUstream,
+};
+
+/// Handles start above all addresses that a Linux process on x86-64 can map, and above the handles
+/// of graphs.
+const FIRST_HANDLE: usize = 1 << 49;
+const STEP: usize = 16;
+const INVALID: CuError = CuError::INVALID_VALUE;
+const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+const PINNED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
+const NO_HANDLES: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
+/// The number of attributes that only say how the pool may reuse memory.
+const REUSE_FLAGS: usize = 3;
+
+/// A memory pool.
+#[derive(Clone, Copy, Debug)]
+pub struct PoolInfo {
+    /// The handle that the program uses.
+    pub handle: usize,
+    /// The library's id for the pool.
+    pub id: u64,
+    /// The ordinal of the device on which the pool allocates.
+    pub device: i32,
+    /// Whether this is the device's default pool.
+    pub default: bool,
+    /// The attributes that say how the pool may reuse memory. They have no effect: memory is reused
+    /// in another stream only after the GPU has reached its free.
+    reuse: [u32; REUSE_FLAGS],
+}
+
+#[derive(Default)]
+struct State {
+    last: usize,
+    pools: HashMap<usize, PoolInfo>,
+    /// Each device's default pool.
+    defaults: HashMap<i32, usize>,
+    /// Each device's current pool, if that isn't the default one.
+    current: HashMap<i32, usize>,
+}
+
+/// All memory pools of a process.
+#[derive(Default)]
+pub struct Pools(Mutex<State>);
+
+/// The functions that a libcuda provides to the entry points for pools.
+pub trait Library: 'static {
+    /// Returns all pools of the process.
+    fn pools() -> &'static Pools;
+
+    /// Fails unless `cuInit` was called and there is a device with this ordinal.
+    fn check_device(device: i32) -> CuResult;
+
+    /// Creates a pool with at most `max_size` bytes, or without a maximum if that is 0. Returns an
+    /// id, with which the functions below identify the pool.
+    fn create(device: i32, default: bool, max_size: usize) -> CuResult<u64>;
+
+    /// Destroys a pool. Its allocations stay valid.
+    fn destroy(id: u64) -> CuResult;
+
+    /// `cuMemPoolTrimTo`.
+    fn trim(id: u64, keep: usize) -> CuResult;
+
+    /// Sets the release threshold, or resets one of the two high-water marks.
+    fn set(id: u64, attribute: A, value: u64) -> CuResult;
+
+    /// Returns the release threshold, or an amount of memory.
+    fn get(id: u64, attribute: A) -> CuResult<u64>;
+
+    /// Returns the device of a stream. A null handle means the calling thread's default stream if
+    /// `per_thread` is set, otherwise the legacy stream.
+    fn device_of(stream: CUstream, per_thread: bool) -> CuResult<i32>;
+
+    /// Allocates memory that may be used after the work that is now in the stream.
+    fn allocate(
+        pool: &PoolInfo,
+        bytes: usize,
+        stream: CUstream,
+        per_thread: bool,
+    ) -> CuResult<CUdeviceptr>;
+}
+
+impl State {
+    fn pool(&self, handle: usize) -> CuResult<&PoolInfo> {
+        self.pools.get(&handle).ok_or(INVALID)
+    }
+
+    fn add(&mut self, id: u64, device: i32, default: bool) -> usize {
+        self.last += 1;
+        let handle = FIRST_HANDLE + self.last * STEP;
+        let pool = PoolInfo { handle, id, device, default, reuse: [1; REUSE_FLAGS] };
+        self.pools.insert(handle, pool);
+        handle
+    }
+
+    fn default_of<L: Library>(&mut self, device: i32) -> CuResult<usize> {
+        L::check_device(device)?;
+        if let Some(handle) = self.defaults.get(&device) {
+            return Ok(*handle);
+        }
+        let id = L::create(device, true, 0)?;
+        let handle = self.add(id, device, true);
+        self.defaults.insert(device, handle);
+        Ok(handle)
+    }
+
+    fn current_of<L: Library>(&mut self, device: i32) -> CuResult<usize> {
+        L::check_device(device)?;
+        match self.current.get(&device) {
+            Some(handle) => Ok(*handle),
+            None => self.default_of::<L>(device),
+        }
+    }
+}
+
+fn lock<L: Library>() -> MutexGuard<'static, State> {
+    L::pools().0.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn pool<L: Library>(handle: CUmemoryPool) -> CuResult<PoolInfo> {
+    lock::<L>().pool(handle as usize).copied()
+}
+
+/// Returns the device that a location means, for calls that select a device's pool.
+fn device_at(location: In<CUmemLocation>, kind: CUmemAllocationType) -> CuResult<i32> {
+    let CUmemLocation { type_, id } = location.get()?;
+    match (type_, kind) {
+        (DEVICE, PINNED) => Ok(id),
+        _ => Err(CuError::NOT_SUPPORTED),
+    }
+}
+
+/// `cuDeviceGetDefaultMemPool`.
+pub fn default<L: Library>(to: Out<CUmemoryPool>, device: i32) -> CuResult {
+    to.check()?;
+    to.set(lock::<L>().default_of::<L>(device)? as CUmemoryPool)
+}
+
+/// `cuMemGetDefaultMemPool`.
+pub fn default_at<L: Library>(
+    to: Out<CUmemoryPool>,
+    location: In<CUmemLocation>,
+    kind: CUmemAllocationType,
+) -> CuResult {
+    default::<L>(to, device_at(location, kind)?)
+}
+
+/// `cuDeviceGetMemPool`.
+pub fn current<L: Library>(to: Out<CUmemoryPool>, device: i32) -> CuResult {
+    to.check()?;
+    to.set(lock::<L>().current_of::<L>(device)? as CUmemoryPool)
+}
+
+/// `cuMemGetMemPool`.
+pub fn current_at<L: Library>(
+    to: Out<CUmemoryPool>,
+    location: In<CUmemLocation>,
+    kind: CUmemAllocationType,
+) -> CuResult {
+    current::<L>(to, device_at(location, kind)?)
+}
+
+/// `cuDeviceSetMemPool`.
+pub fn set_current<L: Library>(device: i32, handle: CUmemoryPool) -> CuResult {
+    L::check_device(device)?;
+    let mut state = lock::<L>();
+    if state.pool(handle as usize)?.device != device {
+        return Err(INVALID);
+    }
+    state.current.insert(device, handle as usize);
+    Ok(())
+}
+
+/// `cuMemSetMemPool`.
+pub fn set_current_at<L: Library>(
+    location: In<CUmemLocation>,
+    kind: CUmemAllocationType,
+    handle: CUmemoryPool,
+) -> CuResult {
+    set_current::<L>(device_at(location, kind)?, handle)
+}
+
+/// `cuMemPoolCreate`.
+pub fn create<L: Library>(to: Out<CUmemoryPool>, properties: In<CUmemPoolProps>) -> CuResult {
+    to.check()?;
+    let properties = properties.get()?;
+    let CUmemLocation { type_: place, id: device } = properties.location;
+    match properties.allocType {
+        PINNED => {}
+        CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_MANAGED => return Err(CuError::NOT_SUPPORTED),
+        _ => return Err(INVALID),
+    }
+    if place == CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID {
+        return Err(INVALID);
+    }
+    if properties.handleTypes != NO_HANDLES || place != DEVICE || properties.usage != 0 {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    L::check_device(device)?;
+    let id = L::create(device, false, properties.maxSize)?;
+    to.set(lock::<L>().add(id, device, false) as CUmemoryPool)
+}
+
+/// `cuMemPoolDestroy`.
+pub fn destroy<L: Library>(handle: CUmemoryPool) -> CuResult {
+    let id = {
+        let mut state = lock::<L>();
+        let pool = *state.pool(handle as usize)?;
+        if pool.default {
+            return Err(INVALID);
+        }
+        state.pools.remove(&pool.handle);
+        // The default pool becomes the current one again.
+        state.current.retain(|_, current| *current != pool.handle);
+        pool.id
+    };
+    L::destroy(id)
+}
+
+/// `cuMemPoolTrimTo`.
+pub fn trim<L: Library>(handle: CUmemoryPool, keep: usize) -> CuResult {
+    L::trim(pool::<L>(handle)?.id, keep)
+}
+
+/// Returns the index of an attribute that says how the pool may reuse memory.
+fn reuse_flag(attribute: A) -> Option<usize> {
+    match attribute {
+        A::CU_MEMPOOL_ATTR_REUSE_FOLLOW_EVENT_DEPENDENCIES => Some(0),
+        A::CU_MEMPOOL_ATTR_REUSE_ALLOW_OPPORTUNISTIC => Some(1),
+        A::CU_MEMPOOL_ATTR_REUSE_ALLOW_INTERNAL_DEPENDENCIES => Some(2),
+        _ => None,
+    }
+}
+
+/// `cuMemPoolSetAttribute`.
+pub fn set_attribute<L: Library>(
+    handle: CUmemoryPool,
+    attribute: A,
+    value: Out<c_void>,
+) -> CuResult {
+    let found = pool::<L>(handle)?;
+    if let Some(flag) = reuse_flag(attribute) {
+        // SAFETY: the program passes a pointer to the attribute's type, an int.
+        let value = unsafe { value.cast::<u32>() }.read()?;
+        if let Some(pool) = lock::<L>().pools.get_mut(&found.handle) {
+            pool.reuse[flag] = value;
+        }
+        return Ok(());
+    }
+    // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
+    let value = unsafe { value.cast::<u64>() }.read()?;
+    match attribute {
+        A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD => {}
+        A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH | A::CU_MEMPOOL_ATTR_USED_MEM_HIGH if value == 0 => {}
+        _ => return Err(INVALID),
+    }
+    L::set(found.id, attribute, value)
+}
+
+/// `cuMemPoolGetAttribute`.
+pub fn attribute<L: Library>(handle: CUmemoryPool, attribute: A, value: Out<c_void>) -> CuResult {
+    value.check()?;
+    let found = pool::<L>(handle)?;
+    if let Some(flag) = reuse_flag(attribute) {
+        // SAFETY: the program passes a pointer to the attribute's type, an int.
+        return unsafe { value.cast::<u32>() }.set(found.reuse[flag]);
+    }
+    match attribute {
+        A::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD
+        | A::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
+        | A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH
+        | A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT
+        | A::CU_MEMPOOL_ATTR_USED_MEM_HIGH => {
+            // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
+            unsafe { value.cast::<u64>() }.set(L::get(found.id, attribute)?)
+        }
+        _ => Err(INVALID),
+    }
+}
+
+/// `cuMemPoolSetAccess`. A pool's own device always has access, and no other device can get it.
+///
+/// # Safety
+///
+/// If not null, the array must have `count` elements.
+pub unsafe fn set_access<L: Library>(
+    handle: CUmemoryPool,
+    map: In<CUmemAccessDesc>,
+    count: usize,
+) -> CuResult {
+    let pool = pool::<L>(handle)?;
+    // SAFETY: the array has `count` elements, as the caller promises.
+    let map = unsafe { map.array(count) };
+    for index in 0..count {
+        let CUmemAccessDesc { location, flags } = map.get(index)?;
+        let own = location.type_ == DEVICE && location.id == pool.device;
+        if !own || flags != Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
+            return Err(INVALID);
+        }
+    }
+    Ok(())
+}
+
+/// `cuMemPoolGetAccess`.
+pub fn access<L: Library>(
+    flags: Out<Access>,
+    handle: CUmemoryPool,
+    location: In<CUmemLocation>,
+) -> CuResult {
+    flags.check()?;
+    let pool = pool::<L>(handle)?;
+    let CUmemLocation { type_, id } = location.get()?;
+    if type_ != DEVICE {
+        return Err(INVALID);
+    }
+    L::check_device(id).map_err(|_| INVALID)?;
+    flags.set(match id == pool.device {
+        true => Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        false => Access::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+    })
+}
+
+/// `cuMemPoolExportToShareableHandle`. No pool has a type of handle that can be shared.
+pub fn export<L: Library>(
+    to: Out<c_void>,
+    handle: CUmemoryPool,
+    _kind: CUmemAllocationHandleType,
+    _flags: u64,
+) -> CuResult {
+    to.check()?;
+    pool::<L>(handle)?;
+    Err(INVALID)
+}
+
+/// `cuMemPoolImportFromShareableHandle`.
+pub fn import<L: Library>(
+    to: Out<CUmemoryPool>,
+    _handle: *mut c_void,
+    kind: CUmemAllocationHandleType,
+    _flags: u64,
+) -> CuResult {
+    L::check_device(0)?;
+    to.check()?;
+    Err(if kind == NO_HANDLES { INVALID } else { CuError::NOT_SUPPORTED })
+}
+
+/// `cuMemPoolExportPointer`. No pool can be shared, so neither can its memory.
+pub fn export_pointer<L: Library>(to: Out<CUmemPoolPtrExportData>, _address: u64) -> CuResult {
+    L::check_device(0)?;
+    to.check()?;
+    Err(INVALID)
+}
+
+/// `cuMemPoolImportPointer`. No pool was imported.
+pub fn import_pointer<L: Library>(
+    to: Out<CUdeviceptr>,
+    handle: CUmemoryPool,
+    _data: *mut CUmemPoolPtrExportData,
+) -> CuResult {
+    to.check()?;
+    pool::<L>(handle)?;
+    Err(INVALID)
+}
+
+/// `cuMemAllocFromPoolAsync`, or `cuMemAllocAsync` if `from` is `None`.
+pub fn allocate<L: Library>(
+    to: Out<CUdeviceptr>,
+    bytes: usize,
+    from: Option<CUmemoryPool>,
+    stream: CUstream,
+    per_thread: bool,
+) -> CuResult {
+    to.check()?;
+    let device = L::device_of(stream, per_thread)?;
+    let pool = {
+        let mut state = lock::<L>();
+        let handle = match from {
+            Some(handle) => handle as usize,
+            None => state.current_of::<L>(device)?,
+        };
+        *state.pool(handle)?
+    };
+    if bytes == 0 {
+        return to.set(0);
+    }
+    to.set(L::allocate(&pool, bytes, stream, per_thread)?)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::args::Arg;
+    use std::sync::LazyLock;
+
+    static POOLS: LazyLock<Pools> = LazyLock::new(Pools::default);
+
+    /// A library with two devices.
+    struct Fake;
+
+    impl Library for Fake {
+        fn pools() -> &'static Pools {
+            &POOLS
+        }
+        fn check_device(device: i32) -> CuResult {
+            if (0..2).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
+        }
+        fn create(device: i32, default: bool, _: usize) -> CuResult<u64> {
+            Ok(if default { device as u64 } else { 100 })
+        }
+        fn destroy(_: u64) -> CuResult {
+            Ok(())
+        }
+        fn trim(_: u64, _: usize) -> CuResult {
+            Ok(())
+        }
+        fn set(_: u64, _: A, _: u64) -> CuResult {
+            Ok(())
+        }
+        fn get(_: u64, _: A) -> CuResult<u64> {
+            Ok(0)
+        }
+        fn device_of(_: CUstream, _: bool) -> CuResult<i32> {
+            Ok(1)
+        }
+        fn allocate(pool: &PoolInfo, _: usize, _: CUstream, _: bool) -> CuResult<CUdeviceptr> {
+            Ok(pool.id)
+        }
+    }
+
+    fn returned<T: Copy>(value: T, call: impl FnOnce(Out<T>) -> CuResult) -> CuResult<T> {
+        let mut value = value;
+        // SAFETY: the pointer is to a local variable.
+        call(unsafe { Out::from_c(&mut value) })?;
+        Ok(value)
+    }
+
+    #[test]
+    fn destroying_the_current_pool_makes_the_default_one_current() {
+        let null: CUmemoryPool = std::ptr::null_mut();
+        let default_pool = returned(null, |to| default::<Fake>(to, 1)).unwrap();
+        let properties = CUmemPoolProps {
+            allocType: PINNED,
+            handleTypes: NO_HANDLES,
+            location: CUmemLocation { type_: DEVICE, id: 1 },
+            win32SecurityAttributes: std::ptr::null_mut(),
+            maxSize: 0,
+            usage: 0,
+            reserved: [0; 54],
+        };
+        // SAFETY: the pointer is to a local variable.
+        let given = unsafe { In::from_c(&raw const properties) };
+        let own = returned(null, |to| create::<Fake>(to, given)).unwrap();
+        assert_eq!(set_current::<Fake>(0, own), Err(INVALID), "it is on the other device");
+        set_current::<Fake>(1, own).unwrap();
+        let allocated = || returned(7, |to| allocate::<Fake>(to, 8, None, null.cast(), false));
+        assert_eq!((returned(null, |to| current::<Fake>(to, 1)), allocated()), (Ok(own), Ok(100)));
+        destroy::<Fake>(own).unwrap();
+        let current_pool = returned(null, |to| current::<Fake>(to, 1));
+        assert_eq!((current_pool, allocated()), (Ok(default_pool), Ok(1)));
+        assert!(destroy::<Fake>(own).is_err() && destroy::<Fake>(default_pool).is_err());
+    }
+}

@@ -1,0 +1,107 @@
+//! Memory pools and stream-ordered allocation. cuda-api has the entry points; this module implements
+//! the guest library's part.
+
+use super::macros::{EntryPoint, LEGACY, PER_THREAD};
+use super::memory::note_on;
+use super::stream::stream_id;
+use crate::capture;
+use crate::context::{self, current};
+use crate::driver::{Driver, driver};
+use crate::error::CuResult;
+use crate::graph::Guest;
+use crate::handles::Handle;
+use crate::memory::Kind;
+use crate::objects::Stream;
+use cuda_api::pool::{Library, PoolInfo, Pools};
+use protocol::calls::{
+    CuMemAllocAsync, CuMemAllocFromPoolAsync, CuMemPoolDestroy, CuMemPoolTrimTo,
+    VcudaMemPoolCreate, VcudaMemPoolGet, VcudaMemPoolSet,
+};
+use protocol::ids::{PoolId, StreamId};
+use std::sync::{Arc, LazyLock};
+
+cuda_api::pool_entries!(Guest, EntryPoint, is_per_thread);
+
+static POOLS: LazyLock<Pools> = LazyLock::new(Pools::default);
+
+fn is_per_thread(null: usize) -> bool {
+    null == PER_THREAD
+}
+
+/// Returns the value that says which default stream a null handle means.
+fn null_of(per_thread: bool) -> usize {
+    if per_thread { PER_THREAD } else { LEGACY }
+}
+
+/// Returns the worker's ordinal of a device.
+fn number(driver: &Driver, device: i32) -> CuResult<i32> {
+    Ok(driver.device(device)?.number)
+}
+
+impl Library for Guest {
+    fn pools() -> &'static Pools {
+        &POOLS
+    }
+
+    fn check_device(device: i32) -> CuResult {
+        driver()?.device(device).map(drop)
+    }
+
+    fn create(device: i32, default: bool, max_size: usize) -> CuResult<u64> {
+        let driver = driver()?;
+        let dev = number(driver, device)?;
+        if default {
+            return Ok(PoolId::default_of(dev).0);
+        }
+        let pool: PoolId = driver.session.mint();
+        driver.session.call(&VcudaMemPoolCreate { pool, dev, max_size: max_size as u64 })?;
+        Ok(pool.0)
+    }
+
+    fn destroy(id: u64) -> CuResult {
+        driver()?.session.call(&CuMemPoolDestroy { pool: PoolId(id) })
+    }
+
+    fn trim(id: u64, keep: usize) -> CuResult {
+        let call = CuMemPoolTrimTo { pool: PoolId(id), min_bytes_to_keep: keep };
+        driver()?.session.call(&call)
+    }
+
+    fn set(id: u64, attribute: CUmemPool_attribute, value: u64) -> CuResult {
+        let call = VcudaMemPoolSet { pool: PoolId(id), attribute: attribute.0, value };
+        driver()?.session.call(&call)
+    }
+
+    fn get(id: u64, attribute: CUmemPool_attribute) -> CuResult<u64> {
+        let call = VcudaMemPoolGet { pool: PoolId(id), attribute: attribute.0 };
+        Ok(driver()?.session.call(&call)?.value)
+    }
+
+    fn device_of(stream: CUstream, _per_thread: bool) -> CuResult<i32> {
+        let driver = context::driver()?;
+        match StreamId(stream as u64).is_cudas() {
+            true => Ok(current()?.device),
+            false => Ok(driver.handles.get::<Arc<Stream>>(stream as Handle)?.context.device),
+        }
+    }
+
+    fn allocate(
+        pool: &PoolInfo,
+        bytes: usize,
+        stream: CUstream,
+        per_thread: bool,
+    ) -> CuResult<CUdeviceptr> {
+        let (driver, stream, null) = (context::driver()?, stream as Handle, null_of(per_thread));
+        let h_stream = stream_id(driver, stream, null)?;
+        capture::unsupported_on(driver, stream, null, "cuMemAllocAsync in a capture")?;
+        let id = PoolId(pool.id);
+        let address = if id == PoolId::default_of(number(driver, current()?.device)?) {
+            driver.session.call(&CuMemAllocAsync { bytesize: bytes, h_stream })?.dptr
+        } else {
+            let call = CuMemAllocFromPoolAsync { bytesize: bytes, pool: id, h_stream };
+            driver.session.call(&call)?.dptr
+        };
+        note_on(driver, address, bytes, (Kind::Pool(pool.handle), pool.device))?;
+        Ok(address)
+    }
+}

@@ -1,0 +1,48 @@
+//! Memory that softgpu maps for programs.
+
+use std::sync::atomic::{AtomicU64, Ordering};
+
+use cuda_api::error::{CuError, CuResult};
+
+/// Lowest address to request for device memory. It is far from the process's own memory, as device
+/// addresses are on a GPU.
+const PLACE: u64 = 0x2c00_0000_0000;
+const PLACE_END: u64 = 0x3000_0000_0000;
+
+/// Maps zero-filled memory.
+pub(crate) fn map(bytes: u64) -> CuResult<u64> {
+    static NEXT: AtomicU64 = AtomicU64::new(PLACE);
+    let len = usize::try_from(bytes).map_err(|_| CuError::OUT_OF_MEMORY)?;
+    let step = bytes.next_multiple_of(1 << 21);
+    let mut place = NEXT.fetch_add(step, Ordering::Relaxed);
+    if place.saturating_add(step) > PLACE_END {
+        // Wrap around. The address is only a hint: Linux picks another one if it is in use.
+        NEXT.store(PLACE, Ordering::Relaxed);
+        place = PLACE;
+    }
+    // SAFETY: a new mapping does not overlap others.
+    let address = unsafe {
+        libc::mmap(
+            place as *mut libc::c_void,
+            len,
+            libc::PROT_READ | libc::PROT_WRITE,
+            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE,
+            -1,
+            0,
+        )
+    };
+    if address == libc::MAP_FAILED {
+        return Err(CuError::OUT_OF_MEMORY);
+    }
+    Ok(address as u64)
+}
+
+/// Unmaps memory.
+///
+/// # Safety
+///
+/// The interval must have been mapped by [`map`], and nothing may use it any more.
+pub(crate) unsafe fn unmap(start: u64, bytes: u64) {
+    // SAFETY: the caller guarantees that nothing uses the interval.
+    unsafe { libc::munmap(start as *mut libc::c_void, bytes as usize) };
+}

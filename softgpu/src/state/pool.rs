@@ -1,0 +1,141 @@
+//! The memory of pools.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::pool::Store;
+
+use super::device::driver;
+use super::handles::{Kind, Table};
+use super::mapping::{map, unmap};
+
+/// The size of a pool's slabs is a multiple of this many bytes.
+const GRANULE: u64 = 2 << 20;
+
+/// All memory pools of the process, by id. A pool stays in the table until its last allocation has
+/// been freed, even if the program has destroyed the pool.
+pub(crate) static POOLS: Table<Pool> = Table::new(Kind::Pool);
+
+/// A slab of a pool: mapped memory.
+struct Slab {
+    start: u64,
+    len: u64,
+}
+
+/// A memory pool.
+pub(crate) struct Pool {
+    ordinal: i32,
+    store: Mutex<Store<Slab>>,
+}
+
+/// An amount or a setting of a pool that a program can query.
+pub(crate) struct Numbers {
+    pub(crate) threshold: u64,
+    pub(crate) reserved: cuda_api::pool::Amount,
+    pub(crate) used: cuda_api::pool::Amount,
+}
+
+impl Pool {
+    /// Creates a pool with at most `limit` bytes, or without a limit if that is 0.
+    pub(crate) fn new(ordinal: i32, limit: u64) -> Self {
+        Self { ordinal, store: Mutex::new(Store::new(GRANULE, limit)) }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Store<Slab>> {
+        self.store.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn release(&self, slabs: impl IntoIterator<Item = Slab>) {
+        for Slab { start, len } in slabs {
+            // SAFETY: `take` mapped the slab, and the pool no longer has it.
+            unsafe { unmap(start, len) };
+            if let Ok(device) = driver().and_then(|driver| driver.device(self.ordinal)) {
+                device.uncharge(len);
+            }
+        }
+    }
+
+    /// Allocates memory. If the device has too little, all pools first release the memory that no
+    /// allocation uses.
+    pub(crate) fn take(&self, size: u64) -> CuResult<u64> {
+        let device = driver()?.device(self.ordinal)?;
+        let mut store = self.lock();
+        if let Some(start) = store.take(size) {
+            return Ok(start);
+        }
+        if store.slab_for(size).is_none() {
+            let gone = store.trim(0);
+            self.release(gone);
+        }
+        let len = store.slab_for(size).ok_or(CuError::OUT_OF_MEMORY)?;
+        if device.charge(len).is_err() {
+            drop(store);
+            trim_all();
+            device.charge(len)?;
+            store = self.lock();
+            if store.slab_for(size) != Some(len) {
+                device.uncharge(len);
+                return Err(CuError::OUT_OF_MEMORY);
+            }
+        }
+        let start = map(len).inspect_err(|_| device.uncharge(len))?;
+        store.add(start, len, Slab { start, len });
+        store.take(size).ok_or(CuError::OUT_OF_MEMORY)
+    }
+
+    /// Releases memory that no allocation uses until the pool has at most `keep` bytes.
+    pub(crate) fn trim(&self, keep: u64) {
+        let gone = self.lock().trim(keep);
+        self.release(gone);
+    }
+
+    /// Calls `change` with the pool's settings, and then releases the memory above the threshold.
+    pub(crate) fn change(&self, change: impl FnOnce(&mut Numbers)) {
+        let mut store = self.lock();
+        let mut numbers =
+            Numbers { threshold: store.threshold, reserved: store.reserved, used: store.used };
+        change(&mut numbers);
+        (store.threshold, store.reserved, store.used) =
+            (numbers.threshold, numbers.reserved, numbers.used);
+        let gone = store.trim(numbers.threshold);
+        self.release(gone);
+    }
+
+    /// Returns the pool's settings and amounts.
+    pub(crate) fn numbers(&self) -> Numbers {
+        let store = self.lock();
+        Numbers { threshold: store.threshold, reserved: store.reserved, used: store.used }
+    }
+}
+
+/// Releases the memory that no allocation uses, in all pools.
+pub(crate) fn trim_all() {
+    POOLS.all().iter().for_each(|pool| pool.trim(0));
+}
+
+/// Frees an allocation of a pool.
+pub(crate) fn give(id: usize, start: u64, size: u64) {
+    let Some(pool) = POOLS.get(id) else { return };
+    let mut store = pool.lock();
+    let gone = store.give(start, size);
+    let is_gone = store.is_gone();
+    drop(store);
+    pool.release(gone);
+    if is_gone {
+        POOLS.remove(id);
+    }
+}
+
+/// Destroys a pool. It stays in [`POOLS`] until its last allocation has been freed.
+pub(crate) fn destroy(id: usize) -> CuResult {
+    let pool: Arc<Pool> = POOLS.get(id).ok_or(CuError::INVALID_VALUE)?;
+    let mut store = pool.lock();
+    let gone = store.close();
+    let is_gone = store.is_gone();
+    drop(store);
+    pool.release(gone);
+    if is_gone {
+        POOLS.remove(id);
+    }
+    Ok(())
+}
