@@ -62,6 +62,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::pointer::ENTRIES,
     entry::pool::ENTRIES,
     entry::stream::ENTRIES,
+    entry::stream_memory::ENTRIES,
     entry::tables::ENTRIES,
     entry::tensor_map::ENTRIES,
     entry::virtual_memory::ENTRIES,

@@ -53,6 +53,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::module::ENTRIES,
     api::pool::ENTRIES,
     api::stream::ENTRIES,
+    api::stream_memory::ENTRIES,
     api::tensor_map::ENTRIES,
     api::vmm::ENTRIES,
 ];

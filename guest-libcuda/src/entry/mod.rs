@@ -26,6 +26,7 @@ pub(crate) mod occupancy;
 pub(crate) mod pointer;
 pub(crate) mod pool;
 pub(crate) mod stream;
+pub(crate) mod stream_memory;
 pub(crate) mod tables;
 pub(crate) mod tensor_map;
 pub(crate) mod virtual_memory;

@@ -1000,6 +1000,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 720,
+        name: "vcudaStreamMemoryOperation",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
         number: 760,
         name: "vcudaMemPoolCreate",
         waited: true,
@@ -5652,6 +5662,58 @@ impl Answer for VcudaMemRetainHandleAnswer {
 impl VcudaMemRetainHandleAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 720, `vcudaStreamMemoryOperation`.
+///
+/// operation is a CUstreamBatchMemOpType: WAIT_VALUE_32 or 64, WRITE_VALUE_32 or 64, or BARRIER, which
+/// has no address and no value. These operations don't use the GPU's multiprocessors, so they aren't
+/// gated.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaStreamMemoryOperation {
+    /// `operation`.
+    pub operation: u32,
+    /// `address`, an address of device-visible memory.
+    pub address: u64,
+    /// `value`.
+    pub value: u64,
+    /// `flags`.
+    pub flags: u32,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+}
+impl<'a> Call<'a> for VcudaStreamMemoryOperation {
+    const OPCODE: u32 = 720;
+    const NAME: &'static str = "vcudaStreamMemoryOperation";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.operation.to_word());
+        writer.word(self.address.to_word());
+        writer.word(self.value.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaStreamMemoryOperation {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            operation: <u32>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            value: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
     }
 }
 

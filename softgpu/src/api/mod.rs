@@ -14,6 +14,7 @@ pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod pool;
 pub(crate) mod stream;
+pub(crate) mod stream_memory;
 mod tables;
 pub(crate) mod tensor_map;
 pub(crate) mod vmm;

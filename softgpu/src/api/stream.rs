@@ -1,15 +1,13 @@
 //! Streams.
 
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::HostCall;
 use cuda_api::sys::{
     CUcontext, CUdeviceptr, CUevent, CUevent_wait_flags, CUhostFn, CUresult, CUstream,
-    CUstream_flags, CUstreamAttrID, CUstreamAttrValue, CUstreamWaitValue_flags as Comparison,
-    CUstreamWriteValue_flags,
+    CUstream_flags, CUstreamAttrID, CUstreamAttrValue,
 };
 
 use super::capture;
@@ -17,15 +15,10 @@ use super::entry::entries;
 use crate::state::context::current;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
-use crate::state::memory;
 use crate::state::stream::{STREAMS, Stream, lookup};
 
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const WAIT_FLAGS: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
-const NO_BARRIER: u32 = CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0;
-const FLUSH: u32 = Comparison::CU_STREAM_WAIT_VALUE_FLUSH.0;
-/// The bits in the flags of `cuStreamWaitValue32` that select how to compare the values.
-const COMPARISON: u32 = Comparison::CU_STREAM_WAIT_VALUE_NOR.0;
 
 fn create(to: Out<CUstream>, flags: c_uint, priority: c_int) -> CuResult {
     let context = current()?;
@@ -64,74 +57,6 @@ struct Callback<F>(F, *mut c_void);
 unsafe impl<F> Send for Callback<F> {}
 
 type StreamCallback = unsafe extern "C" fn(CUstream, CUresult, *mut c_void);
-
-fn write_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> CuResult {
-    let size = if wide { 8 } else { 4 };
-    if flags & !NO_BARRIER != 0
-        || !address.is_multiple_of(size)
-        || !memory::accessible(address, size)
-    {
-        return Err(CuError::INVALID_VALUE);
-    }
-    capture::unsupported_on(stream, "cuStreamWriteValue")?;
-    stream.now_or_submit(move |errors| {
-        if errors.failed() || !memory::accessible(address, size) {
-            return;
-        }
-        // SAFETY: the interval was checked to be accessible and aligned.
-        unsafe {
-            if wide {
-                AtomicU64::from_ptr(address as *mut u64).store(value, Ordering::SeqCst);
-            } else {
-                AtomicU32::from_ptr(address as *mut u32).store(value as u32, Ordering::SeqCst);
-            }
-        }
-    });
-    Ok(())
-}
-
-fn wait_value(stream: &Stream, address: u64, value: u64, wide: bool, flags: c_uint) -> CuResult {
-    let size = if wide { 8 } else { 4 };
-    if flags & !(COMPARISON | FLUSH) != 0
-        || !address.is_multiple_of(size)
-        || !memory::accessible(address, size)
-    {
-        return Err(CuError::INVALID_VALUE);
-    }
-    let holds = move || {
-        // SAFETY: the interval was checked to be accessible and aligned.
-        let now = unsafe {
-            if wide {
-                AtomicU64::from_ptr(address as *mut u64).load(Ordering::SeqCst)
-            } else {
-                AtomicU32::from_ptr(address as *mut u32).load(Ordering::SeqCst).into()
-            }
-        };
-        match Comparison(flags & COMPARISON) {
-            Comparison::CU_STREAM_WAIT_VALUE_GEQ if wide => now.wrapping_sub(value) as i64 >= 0,
-            Comparison::CU_STREAM_WAIT_VALUE_GEQ => {
-                (now as u32).wrapping_sub(value as u32) as i32 >= 0
-            }
-            Comparison::CU_STREAM_WAIT_VALUE_EQ => now == value,
-            Comparison::CU_STREAM_WAIT_VALUE_AND => now & value != 0,
-            _ if wide => !(now | value) != 0,
-            _ => !(now as u32 | value as u32) != 0,
-        }
-    };
-    capture::unsupported_on(stream, "cuStreamWaitValue")?;
-    stream.submit(move |errors| {
-        let mut rounds = 0u32;
-        while !errors.failed() && memory::accessible(address, size) && !holds() {
-            rounds += 1;
-            if rounds < 1000 {
-                std::thread::yield_now();
-            } else {
-                std::thread::sleep(std::time::Duration::from_micros(50));
-            }
-        }
-    });
-    Ok(())
-}
 
 entries! {
     fn cuStreamCreate(to: Out<CUstream>, flags: c_uint) {
@@ -268,54 +193,6 @@ entries! {
             unsafe { (callback.0)(handle as CUstream, status, callback.1) };
         });
         Ok(())
-    }
-
-    fn cuStreamWriteValue32, fn cuStreamWriteValue32_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
-    ) |per_thread| {
-        write_value(&*lookup(stream, per_thread)?, address, value.into(), false, flags)
-    }
-
-    fn cuStreamWriteValue32_v2, fn cuStreamWriteValue32_v2_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
-    ) |per_thread| {
-        write_value(&*lookup(stream, per_thread)?, address, value.into(), false, flags)
-    }
-
-    fn cuStreamWriteValue64, fn cuStreamWriteValue64_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
-    ) |per_thread| {
-        write_value(&*lookup(stream, per_thread)?, address, value, true, flags)
-    }
-
-    fn cuStreamWriteValue64_v2, fn cuStreamWriteValue64_v2_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
-    ) |per_thread| {
-        write_value(&*lookup(stream, per_thread)?, address, value, true, flags)
-    }
-
-    fn cuStreamWaitValue32, fn cuStreamWaitValue32_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
-    ) |per_thread| {
-        wait_value(&*lookup(stream, per_thread)?, address, value.into(), false, flags)
-    }
-
-    fn cuStreamWaitValue32_v2, fn cuStreamWaitValue32_v2_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
-    ) |per_thread| {
-        wait_value(&*lookup(stream, per_thread)?, address, value.into(), false, flags)
-    }
-
-    fn cuStreamWaitValue64, fn cuStreamWaitValue64_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
-    ) |per_thread| {
-        wait_value(&*lookup(stream, per_thread)?, address, value, true, flags)
-    }
-
-    fn cuStreamWaitValue64_v2, fn cuStreamWaitValue64_v2_ptsz(
-        stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
-    ) |per_thread| {
-        wait_value(&*lookup(stream, per_thread)?, address, value, true, flags)
     }
 
     fn cuMemPrefetchAsync, fn cuMemPrefetchAsync_ptsz(

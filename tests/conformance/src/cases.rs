@@ -11,6 +11,8 @@ mod memory;
 mod module;
 mod pool;
 mod stream;
+mod stream_memory;
+mod virtual_memory;
 
 use crate::cuda::{Cuda, Outcome};
 
@@ -68,6 +70,8 @@ const FAMILIES: &[&[Case]] = &[
     module::CASES,
     kernel::CASES,
     stream::CASES,
+    stream_memory::CASES,
+    virtual_memory::CASES,
     event::CASES,
 ];
 

@@ -125,7 +125,8 @@ pub struct GpuGate {
     pub finished: AtomicU64,
     /// Number of gated calls submitted to the driver.
     pub queued: AtomicU64,
-    /// 1 if every stream with work in flight is waiting for a host function in the guest.
+    /// 1 if every stream with work in flight is waiting for a host function in the guest, or for a
+    /// value in memory.
     pub stalled: AtomicU64,
     /// Total time with work in flight that isn't stalled, in ns.
     pub busy_ns: AtomicU64,

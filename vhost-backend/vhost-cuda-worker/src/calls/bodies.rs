@@ -13,5 +13,6 @@ pub(super) use super::module::*;
 pub(super) use super::printing::*;
 pub(super) use super::queue::stream;
 pub(super) use super::stream::*;
+pub(super) use super::stream_memory::*;
 pub(super) use super::tensor_map::*;
 pub(super) use super::tpc::*;

@@ -211,6 +211,7 @@ impl Deferred {
         let mut freeing = self.waits.end_of(ctx);
         // The driver destroys the pool's events in the context together with the context.
         self.events.forget(ctx);
+        self.shared.value_waits.forget_context(ctx);
         self.watch.forget(ctx);
         freeing.extend(self.async_frees.end_of(ctx).into_iter().map(|freeing| (freeing, None)));
         freeing

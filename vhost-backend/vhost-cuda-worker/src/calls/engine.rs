@@ -85,6 +85,7 @@ impl Engine for Warm {
             blobs: Mutex::default(),
             output: Mutex::new(self.output),
             host_funcs: Arc::default(),
+            value_waits: Default::default(),
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
             charges: Default::default(),

@@ -14,6 +14,7 @@
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
 //! | `context`, `uses` | contexts; counting the calls in progress in each |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
+//! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
 //! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
 //! | `tensor_map` | tensor maps |
@@ -60,11 +61,13 @@ mod registered;
 mod result;
 mod shared;
 mod stream;
+mod stream_memory;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
 mod tpc;
 mod uses;
+mod value_waits;
 mod waits;
 
 pub use engine::open;

@@ -97,6 +97,7 @@ fn make_room_for_thread_stream(cx: &Cx<'_>) -> CuResult {
     };
     for (stream, ctx) in idle {
         cx.shared.flight.forget(stream.0, ctx);
+        cx.shared.value_waits.forget((stream.0 as u64, ctx));
         // SAFETY: the stream is live, and was removed from the tables.
         let _ = unsafe { cx.driver().cuStreamDestroy(stream.0) };
         forget_stream(cx, ctx);

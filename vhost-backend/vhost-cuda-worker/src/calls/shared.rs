@@ -10,7 +10,7 @@ use super::gate::InFlight;
 use super::handles::Tables;
 use super::lock::lock;
 use super::memory::Memory;
-use super::{blob, charges, hostfunc, output, registered, uses};
+use super::{blob, charges, hostfunc, output, registered, uses, value_waits};
 use crate::driver::Driver;
 use crate::executor::Session;
 use crate::reply::ReplyTo;
@@ -31,6 +31,7 @@ pub(super) struct Shared {
     pub(super) blobs: Mutex<blob::Blobs>,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
+    pub(super) value_waits: value_waits::ValueWaits,
     pub(super) registered: Mutex<registered::Registered>,
     /// Whether kernels are known to print. If so, replies to calls that wait for the GPU say
     /// whether there is output.

@@ -37,6 +37,7 @@ pub(super) fn cu_stream_destroy_v2(cx: &Cx<'_>, call: api::CuStreamDestroyV2) ->
     let (stream, id) = claim_listed(cx, STREAMS, call.h_stream, |_, _| Ok(()))?;
     cx.shared.flight.forget(stream.real.0, stream.ctx);
     cx.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
+    cx.shared.value_waits.forget((stream.real.0 as u64, stream.ctx));
     // SAFETY: the stream was live, and was removed from the tables.
     let ended = unsafe { cx.driver().cuStreamDestroy(stream.real.0) };
     id.end(ended, || forget_stream(cx, stream.ctx))

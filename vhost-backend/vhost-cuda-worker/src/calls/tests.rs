@@ -11,6 +11,7 @@ mod gate;
 mod graphs;
 mod pools;
 mod session;
+mod stream_memory;
 mod streams;
 mod virtual_memory;
 

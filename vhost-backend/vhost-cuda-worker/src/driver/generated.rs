@@ -128,6 +128,7 @@ struct Addresses {
     cuOccupancyMaxPotentialClusterSize: AtomicPtr<c_void>,
     cuProfilerStart: AtomicPtr<c_void>,
     cuProfilerStop: AtomicPtr<c_void>,
+    cuStreamBatchMemOp: AtomicPtr<c_void>,
     cuStreamCreateWithPriority: AtomicPtr<c_void>,
     cuStreamDestroy: AtomicPtr<c_void>,
     cuStreamGetAttribute: AtomicPtr<c_void>,
@@ -135,6 +136,10 @@ struct Addresses {
     cuStreamSetAttribute: AtomicPtr<c_void>,
     cuStreamSynchronize: AtomicPtr<c_void>,
     cuStreamWaitEvent: AtomicPtr<c_void>,
+    cuStreamWaitValue32: AtomicPtr<c_void>,
+    cuStreamWaitValue64: AtomicPtr<c_void>,
+    cuStreamWriteValue32: AtomicPtr<c_void>,
+    cuStreamWriteValue64: AtomicPtr<c_void>,
     cuTensorMapEncodeIm2col: AtomicPtr<c_void>,
     cuTensorMapEncodeIm2colWide: AtomicPtr<c_void>,
     cuTensorMapEncodeTiled: AtomicPtr<c_void>,
@@ -2328,6 +2333,28 @@ impl Driver {
         CuError::check(unsafe { function() })
     }
 
+    /// Calls `cuStreamBatchMemOp_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamBatchMemOp(
+        &self,
+        stream: CUstream,
+        count: u32,
+        param_array: *mut CUstreamBatchMemOpParams,
+        flags: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamBatchMemOp, &[c"cuStreamBatchMemOp_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamBatchMemOp_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(stream, count, param_array, flags) })
+    }
+
     /// Calls `cuStreamCreateWithPriority`.
     ///
     /// # Safety
@@ -2453,6 +2480,94 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamWaitEvent>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_stream, h_event, flags) })
+    }
+
+    /// Calls `cuStreamWaitValue32_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamWaitValue32(
+        &self,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: u32,
+        flags: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamWaitValue32, &[c"cuStreamWaitValue32_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamWaitValue32_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(stream, addr, value, flags) })
+    }
+
+    /// Calls `cuStreamWaitValue64_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamWaitValue64(
+        &self,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: u64,
+        flags: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamWaitValue64, &[c"cuStreamWaitValue64_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamWaitValue64_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(stream, addr, value, flags) })
+    }
+
+    /// Calls `cuStreamWriteValue32_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamWriteValue32(
+        &self,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: u32,
+        flags: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamWriteValue32, &[c"cuStreamWriteValue32_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamWriteValue32_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(stream, addr, value, flags) })
+    }
+
+    /// Calls `cuStreamWriteValue64_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuStreamWriteValue64(
+        &self,
+        stream: CUstream,
+        addr: CUdeviceptr,
+        value: u64,
+        flags: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuStreamWriteValue64, &[c"cuStreamWriteValue64_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuStreamWriteValue64_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(stream, addr, value, flags) })
     }
 
     /// Calls `cuTensorMapEncodeIm2col`.

@@ -238,7 +238,7 @@ impl Flight {
 
     /// Records marks in streams with many unmarked commands, and removes the commands that have
     /// finished. `full` is [`Look::full`] from the previous call, and `standing` contains the
-    /// streams that are waiting for a host function.
+    /// streams that are waiting for a host function or for a value.
     pub(super) fn look(
         &mut self,
         gpus: &Gpus,

@@ -308,8 +308,9 @@ impl Gate {
     pub(in crate::calls) fn look(&mut self, cx: &Cx<'_>, events: &mut EventPool) {
         let mut flight = cx.shared.flight.lock();
         let now = gate::now();
-        let standing = cx.shared.host_funcs.standing();
         let mut marks = PoolMarks { cx, pool: events };
+        let mut standing = cx.shared.host_funcs.standing();
+        cx.shared.value_waits.add_standing(&mut marks, &mut standing);
         let look = flight.look(&self.gpus, self.full, &standing, &mut marks, now);
         drop(flight);
         (self.full, self.long, self.hurry) = (look.full, look.long, look.hurry);

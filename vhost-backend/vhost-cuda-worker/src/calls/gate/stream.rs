@@ -23,7 +23,7 @@ const MARK_NS: u64 = 100_000;
 /// because the legacy stream has the same handle in every context.
 pub(in crate::calls) type Key = (u64, ContextId);
 
-/// The streams that are waiting for a host function in the guest.
+/// The streams that are waiting for a host function in the guest, or for a value in memory.
 pub(in crate::calls) type Standing = HashSet<Key>;
 
 /// A gated call that is about to be queued while call times are being measured.
@@ -73,7 +73,7 @@ pub(super) struct StreamLook<'a> {
     /// Whether commands may be waiting for room, because the driver is full or some stream has as
     /// many commands queued as its pace allows.
     pub crowded: bool,
-    /// Whether the stream is waiting for a host function in the guest.
+    /// Whether the stream is waiting for a host function in the guest, or for a value in memory.
     pub stands: bool,
     pub now: u64,
 }
@@ -347,7 +347,7 @@ impl Stream {
     }
 
     /// Updates the stream's pace and limit after `ended` commands have finished. `stands` says
-    /// whether the stream is waiting for a host function.
+    /// whether the stream is waiting for a host function or for a value.
     fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
         if stands {
             self.pace.restart(now);

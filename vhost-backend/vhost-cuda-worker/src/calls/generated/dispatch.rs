@@ -796,6 +796,15 @@ pub(super) fn dispatch(
             bodies::vcuda_mem_retain_handle(cx, call)?.encode(out);
             Ok(())
         }),
+        // vcudaStreamMemoryOperation
+        720 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaStreamMemoryOperation, reply| {
+                bodies::vcuda_stream_memory_operation(deferred, cx, call, reply)
+            },
+        ),
         // vcudaMemPoolCreate
         760 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaMemPoolCreate>(args)?;
@@ -1024,6 +1033,11 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         // cuGraphUpload
         113 => {
             let call = decode::<api::CuGraphUpload>(args)?;
+            names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaStreamMemoryOperation
+        720 => {
+            let call = decode::<api::VcudaStreamMemoryOperation>(args)?;
             names.streams.add(call.h_stream.0, false);
         }
         // cuMemAllocFromPoolAsync

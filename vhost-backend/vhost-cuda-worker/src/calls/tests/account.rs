@@ -27,7 +27,7 @@ impl Bench {
         assert_eq!((self.host_func(), self.posted_error()), (42, 0));
     }
 
-    fn stalled(&self) -> bool {
+    pub(super) fn stalled(&self) -> bool {
         self.gpu().stalled.load(Ordering::Relaxed) == 1
     }
 

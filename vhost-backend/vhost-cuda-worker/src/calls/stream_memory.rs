@@ -1,0 +1,104 @@
+//! Stream memory operations: a stream writes a value to memory, or waits for one.
+
+use cuda_api::sys::{CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation};
+use protocol::calls as api;
+
+use super::ReplyTo;
+use super::cx::Cx;
+use super::deferred::Deferred;
+use super::events::PoolMarks;
+use super::queue::queue_free;
+use super::result::number;
+use super::value_waits::ValueWait;
+use crate::driver::{CuError, CuResult};
+
+/// The bits in the flags of a wait: the comparison. Flushing remote writes isn't supported.
+const WAIT_FLAGS: u32 = 3;
+/// The bits in the flags of a write: NO_MEMORY_BARRIER.
+const WRITE_FLAGS: u32 = 1;
+/// The bits in the flags of a barrier: the scope.
+const BARRIER_FLAGS: u32 = 1;
+
+pub(super) fn vcuda_stream_memory_operation(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaStreamMemoryOperation,
+    reply: ReplyTo,
+) {
+    reply.finish(number(queue(deferred, cx, call)), &[]);
+}
+
+fn queue(deferred: &mut Deferred, cx: &Cx<'_>, call: api::VcudaStreamMemoryOperation) -> CuResult {
+    cx.enter()?;
+    let operation = Operation(call.operation);
+    let (bytes, flags, waits) = match operation {
+        Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => (4, WAIT_FLAGS, true),
+        Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64 => (8, WAIT_FLAGS, true),
+        Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32 => (4, WRITE_FLAGS, false),
+        Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64 => (8, WRITE_FLAGS, false),
+        Operation::CU_STREAM_MEM_OP_BARRIER => (0, BARRIER_FLAGS, false),
+        _ => return Err(CuError::INVALID_VALUE),
+    };
+    if call.flags & !flags != 0 || (bytes > 0 && !call.address.is_multiple_of(bytes)) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    cx.check(call.address, bytes)?;
+    let (stream, ctx) = queue_free(cx, call.h_stream)?;
+    let submit = || submit(cx, operation, &call, stream);
+    if !waits {
+        return submit();
+    }
+    let events = deferred.events();
+    let waits = &cx.shared.value_waits;
+    if !waits.has_room(&mut PoolMarks { cx, pool: events }) {
+        return Err(CuError::OUT_OF_MEMORY);
+    }
+    let before = events.record(cx, stream, ctx)?;
+    if let Err(error) = submit() {
+        events.give_back(ctx, before);
+        return Err(error);
+    }
+    // The wait is queued, so the call succeeds even if this fails. The stream then counts as using
+    // the GPU.
+    match events.record(cx, stream, ctx) {
+        Ok(behind) => waits.add((stream as u64, ctx), ValueWait { before, behind }),
+        Err(_) => events.give_back(ctx, before),
+    }
+    Ok(())
+}
+
+/// Passes an operation to the driver, whose arguments were checked.
+fn submit(
+    cx: &Cx<'_>,
+    operation: Operation,
+    call: &api::VcudaStreamMemoryOperation,
+    stream: CUstream,
+) -> CuResult {
+    let api::VcudaStreamMemoryOperation { address, value, flags, .. } = *call;
+    let driver = cx.driver();
+    // SAFETY: the stream is live. The address belongs to the session and is aligned. Only the GPU
+    // accesses it. Freeing the memory waits for the context; if another stream frees it earlier, the
+    // GPU faults in the guest's own context. The array has one element.
+    unsafe {
+        match operation {
+            Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {
+                driver.cuStreamWaitValue32(stream, address, value as u32, flags)
+            }
+            Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
+                driver.cuStreamWaitValue64(stream, address, value, flags)
+            }
+            Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32 => {
+                driver.cuStreamWriteValue32(stream, address, value as u32, flags)
+            }
+            Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
+                driver.cuStreamWriteValue64(stream, address, value, flags)
+            }
+            _ => {
+                let mut barrier = CUstreamBatchMemOpParams { pad: [0; 6] };
+                barrier.memoryBarrier.operation = operation;
+                barrier.memoryBarrier.flags = flags;
+                driver.cuStreamBatchMemOp(stream, 1, &mut barrier, 0)
+            }
+        }
+    }
+}
