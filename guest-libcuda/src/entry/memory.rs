@@ -100,9 +100,13 @@ entries! {
     }
 
     fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) {
-        let found = driver()?.memory.find(address).filter(|found| found.kind.is_device());
-        let found = found.ok_or(CuError::NOT_FOUND)?;
-        base.set_if_wanted(found.base);
+        let driver = driver()?;
+        let found = driver.memory.find(address);
+        // Registered host memory may have another address on the GPU.
+        let alias = || driver.memory.find_device(address).map(|a| (a.device_address, a));
+        let found = found.map(|a| (a.base, a)).or_else(alias);
+        let (start, found) = found.ok_or(CuError::NOT_FOUND)?;
+        base.set_if_wanted(start);
         size.set_if_wanted(found.len as usize);
         Ok(())
     }

@@ -126,6 +126,9 @@ cases! {
         let attribute = CUpointer_attribute::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
         cu!(cuda, cuPointerGetAttribute((&raw mut kind).cast(), attribute, device))?;
         same!(kind, CUmemorytype::CU_MEMORYTYPE_HOST.0);
+        let (mut base, mut size) = (0, 0);
+        cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, device + 100))?;
+        same!((base, size), (device, 4096));
         cu!(cuda, cuMemFreeHost(host))?;
         refused!(cu!(cuda, cuMemFreeHost(host)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemHostAlloc(null_mut(), 4096, 0)), INVALID_VALUE);
