@@ -7,6 +7,7 @@
 //! * [`entries`] declares the functions of a library.
 //! * [`exports`] exports the functions that a library registers, and a stub for every other symbol;
 //!   [`signature`] compares each function with its prototype, at compile time.
+//! * [`arrays`] computes the sizes of arrays.
 //! * [`devices`] formats UUIDs and selects devices.
 //! * [`export_tables`] has the private tables that NVIDIA's own libraries request.
 //! * [`args`] has the arguments of entry points, as types that safe code can use.
@@ -18,6 +19,7 @@
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
 pub mod args;
+pub mod arrays;
 pub mod description;
 pub mod devices;
 pub mod entries;

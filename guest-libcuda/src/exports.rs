@@ -42,6 +42,8 @@ entries! {
 
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     ENTRIES,
+    entry::array::ENTRIES,
+    entry::array_copy::ENTRIES,
     entry::context::ENTRIES,
     entry::copy::ENTRIES,
     entry::copy2d::ENTRIES,
@@ -65,6 +67,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::stream_memory::ENTRIES,
     entry::tables::ENTRIES,
     entry::tensor_map::ENTRIES,
+    entry::texture::ENTRIES,
     entry::virtual_memory::ENTRIES,
 ];
 

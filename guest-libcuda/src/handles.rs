@@ -5,7 +5,7 @@
 
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
-use crate::objects::{Context, Event, Function, Library, Module, Stream};
+use crate::objects::{Array, Context, Event, Function, Library, Mipmap, Module, Stream};
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -33,6 +33,8 @@ pub enum Object {
     Library(Arc<Library>),
     Function(Arc<Function>),
     GraphExec(Arc<Exec>),
+    Array(Arc<Array>),
+    Mipmap(Arc<Mipmap>),
 }
 
 /// A type of object that can be looked up by handle.
@@ -55,7 +57,8 @@ macro_rules! named {
 }
 named! {
     Context: &'static Context, Stream: Arc<Stream>, Event: Arc<Event>, Module: Arc<Module>,
-    Library: Arc<Library>, Function: Arc<Function>, GraphExec: Arc<Exec>
+    Library: Arc<Library>, Function: Arc<Function>, GraphExec: Arc<Exec>, Array: Arc<Array>,
+    Mipmap: Arc<Mipmap>
 }
 
 #[derive(Default)]

@@ -3,8 +3,9 @@
 
 use crate::error::{CuError, CuResult};
 use crate::log::say;
+use cuda_api::sys::CUDA_ARRAY3D_DESCRIPTOR;
 use parking_lot::Mutex;
-use protocol::ids::{ContextId, EventId, FuncId, LibraryId, ModuleId, StreamId};
+use protocol::ids::{ArrayId, ContextId, EventId, FuncId, LibraryId, MipmapId, ModuleId, StreamId};
 use protocol::limits::PARAMETER_BYTES_MAX;
 use protocol::structs::ParameterPlace;
 use std::collections::HashMap;
@@ -104,6 +105,26 @@ pub struct Stream {
 pub struct Event {
     pub id: EventId,
     pub flags: u32,
+}
+
+/// An array, or a level of a mipmapped array.
+pub struct Array {
+    pub id: ArrayId,
+    pub descriptor: CUDA_ARRAY3D_DESCRIPTOR,
+    /// Whether the array is a level of a mipmapped array, which owns the memory.
+    pub is_level: bool,
+    pub context: &'static Context,
+}
+
+/// A mipmapped array.
+pub struct Mipmap {
+    pub id: MipmapId,
+    /// The properties of the first level.
+    pub descriptor: CUDA_ARRAY3D_DESCRIPTOR,
+    /// The handle of each level that the program has queried, by the level's number.
+    pub levels: Mutex<HashMap<u32, usize>>,
+    pub level_count: u32,
+    pub context: &'static Context,
 }
 
 /// Function handles by name, so that looking up the same name twice returns the same handle.

@@ -18,7 +18,7 @@ use protocol::limits::INLINE_COPY_MAX;
 use std::collections::VecDeque;
 
 /// The maximum length in bytes of a piece that goes through the arena.
-const PIECE: usize = 1 << 20;
+pub const PIECE: usize = 1 << 20;
 const SMALLEST_PIECE: usize = 128 << 10;
 
 /// A copy of contiguous bytes.
@@ -39,7 +39,7 @@ fn piece_of(len: usize) -> usize {
 
 /// Allocates a part of the arena for a piece of a copy. As long as no part is free, calls
 /// `finish_own`, which must finish one of the caller's own pieces or return false if it has none.
-fn take_part(
+pub fn take_part(
     driver: &Driver,
     len: usize,
     mut finish_own: impl FnMut() -> CuResult<bool>,

@@ -41,6 +41,8 @@ entries! {
 
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     ENTRIES,
+    api::array::ENTRIES,
+    api::array_copy::ENTRIES,
     api::context::ENTRIES,
     api::copy::ENTRIES,
     api::device::ENTRIES,

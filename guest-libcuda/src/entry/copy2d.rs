@@ -1,5 +1,6 @@
-//! Copies of rectangles and boxes. CUDA arrays are not supported.
+//! Copies of rectangles and boxes. [`array_copy`] makes those that involve an array.
 
+use super::array_copy;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -18,43 +19,44 @@ use protocol::limits::INLINE_COPY_MAX;
 
 /// The source or destination of a copy, as the program describes it.
 #[derive(Clone, Copy)]
-struct Area {
-    kind: CUmemorytype,
-    host: u64,
-    device: u64,
-    x: usize,
-    y: usize,
-    z: usize,
-    pitch: usize,
-    height: usize,
+pub struct Area {
+    pub kind: CUmemorytype,
+    pub host: u64,
+    pub device: u64,
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
+    pub pitch: usize,
+    pub height: usize,
+    pub array: Handle,
 }
 
 /// A copy of a box, as the program describes it. A rectangle is a box with a depth of 1.
 #[derive(Clone, Copy)]
 pub struct BoxCopy {
-    src: Area,
-    dst: Area,
-    width: usize,
-    height: usize,
-    depth: usize,
+    pub src: Area,
+    pub dst: Area,
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
 }
 
 /// The source or destination of a copy: the address of its first byte, and the distances between
 /// rows and between slices.
 #[derive(Clone, Copy)]
-struct Side {
-    address: u64,
-    pitch: usize,
-    slice: usize,
+pub struct Side {
+    pub address: u64,
+    pub pitch: usize,
+    pub slice: usize,
 }
 
-struct Shape {
-    width: usize,
-    height: usize,
-    depth: usize,
+pub struct Shape {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
 }
 
-fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
+pub fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
     parts.iter().try_fold(0u64, |sum, &(count, step)| {
         let part = (count as u64).checked_mul(step as u64).ok_or(CuError::INVALID_VALUE)?;
         sum.checked_add(part).ok_or(CuError::INVALID_VALUE)
@@ -62,6 +64,11 @@ fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
 }
 
 impl Area {
+    /// The start of some memory or of an array.
+    pub fn start_of(kind: CUmemorytype) -> Self {
+        Self { kind, host: 0, device: 0, x: 0, y: 0, z: 0, pitch: 0, height: 0, array: 0 }
+    }
+
     /// Returns the address at which the memory begins.
     fn start(&self) -> CuResult<u64> {
         match self.kind {
@@ -85,7 +92,7 @@ impl Area {
     }
 
     /// Returns the source or destination of a copy of a box.
-    fn cuboid(&self, shape: &Shape) -> CuResult<Side> {
+    pub fn cuboid(&self, shape: &Shape) -> CuResult<Side> {
         let pitch = if self.pitch == 0 { self.x + shape.width } else { self.pitch };
         let height = if self.height == 0 { self.y + shape.height } else { self.height };
         if pitch < shape.width || height < shape.height {
@@ -175,6 +182,7 @@ impl From<&CUDA_MEMCPY2D> for BoxCopy {
             z: 0,
             pitch: copy.srcPitch,
             height: 0,
+            array: copy.srcArray as Handle,
         };
         let dst = Area {
             kind: copy.dstMemoryType,
@@ -185,6 +193,7 @@ impl From<&CUDA_MEMCPY2D> for BoxCopy {
             z: 0,
             pitch: copy.dstPitch,
             height: 0,
+            array: copy.dstArray as Handle,
         };
         Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: 1 }
     }
@@ -201,6 +210,7 @@ impl From<&CUDA_MEMCPY3D> for BoxCopy {
             z: copy.srcZ,
             pitch: copy.srcPitch,
             height: copy.srcHeight,
+            array: copy.srcArray as Handle,
         };
         let dst = Area {
             kind: copy.dstMemoryType,
@@ -211,12 +221,19 @@ impl From<&CUDA_MEMCPY3D> for BoxCopy {
             z: copy.dstZ,
             pitch: copy.dstPitch,
             height: copy.dstHeight,
+            array: copy.dstArray as Handle,
         };
         Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: copy.Depth }
     }
 }
 
 impl BoxCopy {
+    /// Returns whether the source or the destination is an array.
+    pub fn has_array(&self) -> bool {
+        let array = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+        self.src.kind == array || self.dst.kind == array
+    }
+
     /// Returns a copy of `len` contiguous bytes.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
         let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
@@ -311,6 +328,10 @@ unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) ->
     if width == 0 || height == 0 {
         return Ok(());
     }
+    if copy.has_array() {
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        return unsafe { array_copy::copy(driver, &copy, stream, blocking) };
+    }
     let sides = (copy.dst.rectangle(width, height)?, copy.src.rectangle(width, height)?);
     // SAFETY: pageable memory is valid for all rows, as the caller promises.
     unsafe { rectangle(driver, sides, (width, height), stream, blocking) }
@@ -321,7 +342,7 @@ unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) ->
 /// # Safety
 ///
 /// If the source or destination is in pageable memory, the memory must be valid for all rows.
-unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
+pub unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) -> CuResult {
     let driver = context::driver()?;
     let some = copy.width > 0 && copy.height > 0 && copy.depth > 0;
     if blocking {
@@ -333,6 +354,10 @@ unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) ->
     let shape = Shape { width: copy.width, height: copy.height, depth: copy.depth };
     if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
         return Ok(());
+    }
+    if copy.has_array() {
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        return unsafe { array_copy::copy(driver, &copy, stream, blocking) };
     }
     let (dst, src) = (copy.dst.cuboid(&shape)?, copy.src.cuboid(&shape)?);
     let size = (shape.width, shape.height);

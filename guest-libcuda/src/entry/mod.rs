@@ -5,6 +5,8 @@
 
 #[macro_use]
 pub(crate) mod macros;
+pub(crate) mod array;
+pub(crate) mod array_copy;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub mod copy2d;
@@ -29,4 +31,5 @@ pub(crate) mod stream;
 pub(crate) mod stream_memory;
 pub(crate) mod tables;
 pub(crate) mod tensor_map;
+pub(crate) mod texture;
 pub(crate) mod virtual_memory;

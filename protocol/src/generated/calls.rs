@@ -1109,6 +1109,126 @@ pub const ENTRIES: &[Entry] = &[
         order: Order::None,
         charges: Charges::None,
     },
+    Entry {
+        number: 830,
+        name: "vcudaArrayCreate",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Memory,
+    },
+    Entry {
+        number: 831,
+        name: "vcudaArrayDestroy",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 832,
+        name: "vcudaMipmappedArrayCreate",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Memory,
+    },
+    Entry {
+        number: 833,
+        name: "vcudaMipmappedArrayDestroy",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 834,
+        name: "vcudaMipmappedArrayGetLevel",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 835,
+        name: "vcudaCopyBox",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 836,
+        name: "vcudaCopyBoxInStaged",
+        waited: true,
+        blocking: false,
+        pending: true,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 837,
+        name: "vcudaCopyBoxOutStaged",
+        waited: true,
+        blocking: false,
+        pending: true,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 838,
+        name: "vcudaTextureCreate",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 839,
+        name: "vcudaTextureDestroy",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 840,
+        name: "vcudaSurfaceCreate",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 841,
+        name: "vcudaSurfaceDestroy",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
 ];
 
 /// Call 1, `vcudaFacts`.
@@ -6372,5 +6492,507 @@ impl Answer for VcudaTensorMapReplaceAddressAnswer {
 impl VcudaTensorMapReplaceAddressAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { replaced: reader.packed()? })
+    }
+}
+
+/// Call 830, `vcudaArrayCreate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaArrayCreate {
+    /// Id of the new array.
+    pub array: ArrayId,
+    /// `descriptor`.
+    pub descriptor: ArrayDescriptor,
+}
+impl<'a> Call<'a> for VcudaArrayCreate {
+    const OPCODE: u32 = 830;
+    const NAME: &'static str = "vcudaArrayCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.array.to_word());
+        self.descriptor.encode(writer);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaArrayCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            array: <ArrayId>::from_word(reader.word()?)?,
+            descriptor: ArrayDescriptor::decode(reader)?,
+        })
+    }
+}
+
+/// Call 831, `vcudaArrayDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaArrayDestroy {
+    /// The array that the call destroys.
+    pub array: ArrayId,
+}
+impl<'a> Call<'a> for VcudaArrayDestroy {
+    const OPCODE: u32 = 831;
+    const NAME: &'static str = "vcudaArrayDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.array.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaArrayDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { array: <ArrayId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 832, `vcudaMipmappedArrayCreate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMipmappedArrayCreate {
+    /// Id of the new mipmapped array.
+    pub mipmap: MipmapId,
+    /// `descriptor`.
+    pub descriptor: ArrayDescriptor,
+    /// `levels`.
+    pub levels: u32,
+}
+impl<'a> Call<'a> for VcudaMipmappedArrayCreate {
+    const OPCODE: u32 = 832;
+    const NAME: &'static str = "vcudaMipmappedArrayCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.mipmap.to_word());
+        self.descriptor.encode(writer);
+        writer.word(self.levels.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMipmappedArrayCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            mipmap: <MipmapId>::from_word(reader.word()?)?,
+            descriptor: ArrayDescriptor::decode(reader)?,
+            levels: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 833, `vcudaMipmappedArrayDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMipmappedArrayDestroy {
+    /// The mipmapped array that the call destroys.
+    pub mipmap: MipmapId,
+}
+impl<'a> Call<'a> for VcudaMipmappedArrayDestroy {
+    const OPCODE: u32 = 833;
+    const NAME: &'static str = "vcudaMipmappedArrayDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.mipmap.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMipmappedArrayDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { mipmap: <MipmapId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 834, `vcudaMipmappedArrayGetLevel`.
+///
+/// array is the ID of the level, which is destroyed together with the mipmapped array.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMipmappedArrayGetLevel {
+    /// Id of the new array.
+    pub array: ArrayId,
+    /// Id of a mipmapped array.
+    pub mipmap: MipmapId,
+    /// `level`.
+    pub level: u32,
+}
+impl<'a> Call<'a> for VcudaMipmappedArrayGetLevel {
+    const OPCODE: u32 = 834;
+    const NAME: &'static str = "vcudaMipmappedArrayGetLevel";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.array.to_word());
+        writer.word(self.mipmap.to_word());
+        writer.word(self.level.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMipmappedArrayGetLevel {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            array: <ArrayId>::from_word(reader.word()?)?,
+            mipmap: <MipmapId>::from_word(reader.word()?)?,
+            level: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 835, `vcudaCopyBox`.
+///
+/// This call and the next two copy from or to an array, or between two.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyBox {
+    /// `dst`.
+    pub dst: BoxSide,
+    /// `src`.
+    pub src: BoxSide,
+    /// `size`.
+    pub size: BoxSize,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+}
+impl<'a> Call<'a> for VcudaCopyBox {
+    const OPCODE: u32 = 835;
+    const NAME: &'static str = "vcudaCopyBox";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        self.dst.encode(writer);
+        self.src.encode(writer);
+        self.size.encode(writer);
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopyBox {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dst: BoxSide::decode(reader)?,
+            src: BoxSide::decode(reader)?,
+            size: BoxSize::decode(reader)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 836, `vcudaCopyBoxInStaged`.
+///
+/// Copies from the arena, where the rows are packed. The worker replies when the guest can reuse these
+/// bytes of the arena.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyBoxInStaged {
+    /// `dst`.
+    pub dst: BoxSide,
+    /// `arena`.
+    pub arena: u64,
+    /// `size`.
+    pub size: BoxSize,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+}
+impl<'a> Call<'a> for VcudaCopyBoxInStaged {
+    const OPCODE: u32 = 836;
+    const NAME: &'static str = "vcudaCopyBoxInStaged";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        self.dst.encode(writer);
+        writer.word(self.arena.to_word());
+        self.size.encode(writer);
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopyBoxInStaged {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dst: BoxSide::decode(reader)?,
+            arena: <u64>::from_word(reader.word()?)?,
+            size: BoxSize::decode(reader)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 837, `vcudaCopyBoxOutStaged`.
+///
+/// Copies to the arena. The worker replies when the copy has finished.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCopyBoxOutStaged {
+    /// `src`.
+    pub src: BoxSide,
+    /// `arena`.
+    pub arena: u64,
+    /// `size`.
+    pub size: BoxSize,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+}
+impl<'a> Call<'a> for VcudaCopyBoxOutStaged {
+    const OPCODE: u32 = 837;
+    const NAME: &'static str = "vcudaCopyBoxOutStaged";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        self.src.encode(writer);
+        writer.word(self.arena.to_word());
+        self.size.encode(writer);
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCopyBoxOutStaged {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            src: BoxSide::decode(reader)?,
+            arena: <u64>::from_word(reader.word()?)?,
+            size: BoxSize::decode(reader)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 838, `vcudaTextureCreate`.
+///
+/// texture and view are a CUDA_TEXTURE_DESC and a CUDA_RESOURCE_VIEW_DESC. The object is the driver's
+/// own value, because kernels get it as a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTextureCreate {
+    /// `resource`.
+    pub resource: TextureResource,
+    /// `texture`.
+    pub texture: [u32; 26],
+    /// `hasView`.
+    pub has_view: u32,
+    /// `view`.
+    pub view: [u64; 14],
+}
+impl<'a> Call<'a> for VcudaTextureCreate {
+    const OPCODE: u32 = 838;
+    const NAME: &'static str = "vcudaTextureCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaTextureCreateAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        self.resource.encode(writer);
+        writer.packed(&self.texture);
+        writer.word(self.has_view.to_word());
+        writer.packed(&self.view);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTextureCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            resource: TextureResource::decode(reader)?,
+            texture: reader.packed()?,
+            has_view: <u32>::from_word(reader.word()?)?,
+            view: reader.packed()?,
+        })
+    }
+}
+
+/// The reply to `vcudaTextureCreate`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaTextureCreateAnswer {
+    /// `object`.
+    pub object: u64,
+}
+impl Answer for VcudaTextureCreateAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.object.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaTextureCreateAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { object: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 839, `vcudaTextureDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTextureDestroy {
+    /// `object`.
+    pub object: u64,
+}
+impl<'a> Call<'a> for VcudaTextureDestroy {
+    const OPCODE: u32 = 839;
+    const NAME: &'static str = "vcudaTextureDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.object.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTextureDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { object: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 840, `vcudaSurfaceCreate`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaSurfaceCreate {
+    /// Id of an array.
+    pub array: ArrayId,
+}
+impl<'a> Call<'a> for VcudaSurfaceCreate {
+    const OPCODE: u32 = 840;
+    const NAME: &'static str = "vcudaSurfaceCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaSurfaceCreateAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.array.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaSurfaceCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { array: <ArrayId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaSurfaceCreate`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaSurfaceCreateAnswer {
+    /// `object`.
+    pub object: u64,
+}
+impl Answer for VcudaSurfaceCreateAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.object.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaSurfaceCreateAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { object: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 841, `vcudaSurfaceDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaSurfaceDestroy {
+    /// `object`.
+    pub object: u64,
+}
+impl<'a> Call<'a> for VcudaSurfaceDestroy {
+    const OPCODE: u32 = 841;
+    const NAME: &'static str = "vcudaSurfaceDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.object.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaSurfaceDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { object: <u64>::from_word(reader.word()?)? })
     }
 }

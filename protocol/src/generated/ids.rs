@@ -57,4 +57,8 @@ GraphExecId
 BlobId
 /// Id of a memory pool.
 PoolId
+/// Id of an array.
+ArrayId
+/// Id of a mipmapped array.
+MipmapId
 }

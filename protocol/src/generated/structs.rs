@@ -312,6 +312,255 @@ impl Element for CopySide {
     }
 }
 
+/// The properties of an array or of the first level of a mipmapped array (CUDA_ARRAY3D_DESCRIPTOR).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ArrayDescriptor {
+    /// `width`.
+    pub width: u64,
+    /// `height`.
+    pub height: u64,
+    /// `depth`.
+    pub depth: u64,
+    /// `format`.
+    pub format: u32,
+    /// `channels`.
+    pub channels: u32,
+    /// `flags`.
+    pub flags: u32,
+}
+
+impl ArrayDescriptor {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.width.to_word());
+        writer.word(self.height.to_word());
+        writer.word(self.depth.to_word());
+        writer.word(self.format.to_word());
+        writer.word(self.channels.to_word());
+        writer.word(self.flags.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            width: <u64>::from_word(reader.word()?)?,
+            height: <u64>::from_word(reader.word()?)?,
+            depth: <u64>::from_word(reader.word()?)?,
+            format: <u32>::from_word(reader.word()?)?,
+            channels: <u32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for ArrayDescriptor {
+    const BYTES: usize = 48;
+    const ZERO: Self = Self { width: 0, height: 0, depth: 0, format: 0, channels: 0, flags: 0 };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
+/// The source or destination of a copy that involves an array. If array isn't 0, the copy begins in the
+/// array at x (in bytes), y, and z. Otherwise, it begins at address, in memory with the given bytes
+/// per row (pitch) and rows per slice (height).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoxSide {
+    /// Id of an array.
+    pub array: ArrayId,
+    /// `address`, an address of device-visible memory.
+    pub address: u64,
+    /// `pitch`.
+    pub pitch: u64,
+    /// `height`.
+    pub height: u64,
+    /// `x`.
+    pub x: u64,
+    /// `y`.
+    pub y: u64,
+    /// `z`.
+    pub z: u64,
+}
+
+impl BoxSide {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.array.to_word());
+        writer.word(self.address.to_word());
+        writer.word(self.pitch.to_word());
+        writer.word(self.height.to_word());
+        writer.word(self.x.to_word());
+        writer.word(self.y.to_word());
+        writer.word(self.z.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            array: <ArrayId>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            pitch: <u64>::from_word(reader.word()?)?,
+            height: <u64>::from_word(reader.word()?)?,
+            x: <u64>::from_word(reader.word()?)?,
+            y: <u64>::from_word(reader.word()?)?,
+            z: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for BoxSide {
+    const BYTES: usize = 56;
+    const ZERO: Self =
+        Self { array: ArrayId(0), address: 0, pitch: 0, height: 0, x: 0, y: 0, z: 0 };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
+/// The size of a copy: the width in bytes, the height in rows, and the depth in slices.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct BoxSize {
+    /// `width`.
+    pub width: u64,
+    /// `height`.
+    pub height: u64,
+    /// `depth`.
+    pub depth: u64,
+}
+
+impl BoxSize {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.width.to_word());
+        writer.word(self.height.to_word());
+        writer.word(self.depth.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            width: <u64>::from_word(reader.word()?)?,
+            height: <u64>::from_word(reader.word()?)?,
+            depth: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for BoxSize {
+    const BYTES: usize = 24;
+    const ZERO: Self = Self { width: 0, height: 0, depth: 0 };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
+/// The memory that a texture reads. kind is a CUresourcetype, which decides which other members matter.
+/// format, channels, width, height, and pitch describe linear and pitched memory. bytes is the size of
+/// linear memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct TextureResource {
+    /// `kind`.
+    pub kind: u32,
+    /// Id of an array.
+    pub array: ArrayId,
+    /// Id of a mipmapped array.
+    pub mipmap: MipmapId,
+    /// `address`, an address of device-visible memory.
+    pub address: u64,
+    /// `format`.
+    pub format: u32,
+    /// `channels`.
+    pub channels: u32,
+    /// `width`.
+    pub width: u64,
+    /// `height`.
+    pub height: u64,
+    /// `pitch`.
+    pub pitch: u64,
+    /// `bytes`.
+    pub bytes: u64,
+    /// `flags`.
+    pub flags: u32,
+}
+
+impl TextureResource {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.kind.to_word());
+        writer.word(self.array.to_word());
+        writer.word(self.mipmap.to_word());
+        writer.word(self.address.to_word());
+        writer.word(self.format.to_word());
+        writer.word(self.channels.to_word());
+        writer.word(self.width.to_word());
+        writer.word(self.height.to_word());
+        writer.word(self.pitch.to_word());
+        writer.word(self.bytes.to_word());
+        writer.word(self.flags.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            kind: <u32>::from_word(reader.word()?)?,
+            array: <ArrayId>::from_word(reader.word()?)?,
+            mipmap: <MipmapId>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            format: <u32>::from_word(reader.word()?)?,
+            channels: <u32>::from_word(reader.word()?)?,
+            width: <u64>::from_word(reader.word()?)?,
+            height: <u64>::from_word(reader.word()?)?,
+            pitch: <u64>::from_word(reader.word()?)?,
+            bytes: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for TextureResource {
+    const BYTES: usize = 88;
+    const ZERO: Self = Self {
+        kind: 0,
+        array: ArrayId(0),
+        mipmap: MipmapId(0),
+        address: 0,
+        format: 0,
+        channels: 0,
+        width: 0,
+        height: 0,
+        pitch: 0,
+        bytes: 0,
+        flags: 0,
+    };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
 /// The access that a device gets to mapped memory: a CUmemAccess_flags.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MemoryAccess {

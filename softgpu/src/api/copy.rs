@@ -4,10 +4,13 @@ use std::ffi::{c_uint, c_void};
 
 use cuda_api::args::In;
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUcontext, CUdeviceptr, CUmemorytype, CUstream};
+use cuda_api::sys::{
+    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUcontext, CUdeviceptr, CUmemorytype, CUstream,
+};
 
 use super::capture;
 use super::entry::entries;
+use crate::state::array::ARRAYS;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::memory;
@@ -18,14 +21,16 @@ use crate::state::stream::{Stream, default_stream, lookup};
 /// one.
 const STAGED: usize = 1 << 20;
 
-/// The rows on one side of a copy: the address of the first row, and the distance between rows.
+/// The rows on one side of a copy: the address of the first row, and the distances between rows and
+/// between slices.
 #[derive(Debug, Clone, Copy)]
 struct Rows {
     address: u64,
     pitch: u64,
+    slice: u64,
 }
 
-/// A copy of one or more rows. The code that creates it guarantees that the program's host memory
+/// A copy of one or more slices, each with one or more rows. The code that creates it guarantees that the program's host memory
 /// is valid whenever the copy runs.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Copy {
@@ -33,6 +38,7 @@ pub(crate) struct Copy {
     from: Rows,
     width: usize,
     height: usize,
+    depth: usize,
 }
 
 /// The kind of memory that an address must refer to.
@@ -50,20 +56,26 @@ impl Copy {
     ///
     /// Host addresses must be valid for `len` bytes whenever the copy runs.
     unsafe fn linear(to: u64, from: u64, len: usize) -> Self {
-        let rows = |address| Rows { address, pitch: len as u64 };
-        Self { to: rows(to), from: rows(from), width: len, height: 1 }
+        let rows = |address| Rows { address, pitch: len as u64, slice: len as u64 };
+        Self { to: rows(to), from: rows(from), width: len, height: 1, depth: 1 }
     }
 
-    fn span(rows: Rows, width: usize, height: usize) -> u64 {
-        match height {
-            0 => 0,
-            n => rows.pitch * (n as u64 - 1) + width as u64,
+    /// Returns the number of bytes from the first byte of the first row to the last byte of the last
+    /// row.
+    fn span(&self, rows: Rows) -> u64 {
+        match (self.height, self.depth) {
+            (0, _) | (_, 0) => 0,
+            (height, depth) => {
+                rows.slice * (depth as u64 - 1)
+                    + rows.pitch * (height as u64 - 1)
+                    + self.width as u64
+            }
         }
     }
 
     fn check(&self, to: Side, from: Side) -> CuResult {
         for (rows, side, is_target) in [(self.to, to, true), (self.from, from, false)] {
-            let span = Self::span(rows, self.width, self.height);
+            let span = self.span(rows);
             let known = memory::known(rows.address, span);
             let bad = match side {
                 Side::Device => !known,
@@ -83,9 +95,11 @@ impl Copy {
 
     /// Performs the copy on the calling thread.
     pub(crate) fn run(&self) {
-        for row in 0..self.height as u64 {
-            let from = (self.from.address + row * self.from.pitch) as *const u8;
-            let to = (self.to.address + row * self.to.pitch) as *mut u8;
+        for (slice, row) in
+            (0..self.depth as u64).flat_map(|z| (0..self.height as u64).map(move |y| (z, y)))
+        {
+            let at = |rows: Rows| rows.address + slice * rows.slice + row * rows.pitch;
+            let (from, to) = (at(self.from) as *const u8, at(self.to) as *mut u8);
             // SAFETY: device memory was checked, and the copy's creator guarantees that host memory
             // is valid. The two ranges may overlap, which `copy` allows.
             unsafe { std::ptr::copy(from, to, self.width) };
@@ -110,7 +124,7 @@ impl Copy {
         if capture::captured(stream)? {
             return capture::push(stream, Op::Copy(self, None));
         }
-        let span = |rows| Self::span(rows, self.width, self.height);
+        let span = |rows| self.span(rows);
         if Self::pageable(self.to, span(self.to)) {
             return self.wait(stream);
         }
@@ -123,16 +137,16 @@ impl Copy {
             stream.now_or_submit(work);
             return Ok(());
         }
-        let size = self.width * self.height;
+        let size = self.width * self.height * self.depth;
         if stream.idle() || size > STAGED {
             return self.wait(stream);
         }
         let mut staged = vec![0u8; size];
-        let pitch = self.width as u64;
-        let aside = Copy { to: Rows { address: staged.as_mut_ptr() as u64, pitch }, ..self };
+        let (pitch, slice) = (self.width as u64, (self.width * self.height) as u64);
+        let aside = Copy { to: Rows { address: staged.as_mut_ptr() as u64, pitch, slice }, ..self };
         aside.run();
         stream.submit(move |errors| {
-            let from = Rows { address: staged.as_ptr() as u64, pitch };
+            let from = Rows { address: staged.as_ptr() as u64, pitch, slice };
             if !errors.failed() {
                 Copy { from, ..self }.run();
             }
@@ -169,40 +183,112 @@ fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
     unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, false) }
 }
 
-/// Returns the address on one side of a copy, and the kind of memory that it must refer to.
-fn side(kind: CUmemorytype, host: u64, device: u64) -> CuResult<(u64, Side)> {
-    match kind {
-        CUmemorytype::CU_MEMORYTYPE_HOST => Ok((host, Side::Host)),
-        CUmemorytype::CU_MEMORYTYPE_DEVICE => Ok((device, Side::Device)),
-        CUmemorytype::CU_MEMORYTYPE_UNIFIED => Ok((device, Side::Any)),
-        CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CuError::NOT_SUPPORTED),
-        _ => Err(CuError::INVALID_VALUE),
+/// One side of the box in a CUDA_MEMCPY3D.
+struct Area {
+    kind: CUmemorytype,
+    host: u64,
+    device: u64,
+    array: CUarray,
+    at: [usize; 3],
+    pitch: usize,
+    height: usize,
+}
+
+impl Area {
+    fn of_source(p: &CUDA_MEMCPY3D) -> Self {
+        Self {
+            kind: p.srcMemoryType,
+            host: p.srcHost as u64,
+            device: p.srcDevice,
+            array: p.srcArray,
+            at: [p.srcXInBytes, p.srcY, p.srcZ],
+            pitch: p.srcPitch,
+            height: p.srcHeight,
+        }
+    }
+
+    fn of_target(p: &CUDA_MEMCPY3D) -> Self {
+        Self {
+            kind: p.dstMemoryType,
+            host: p.dstHost as u64,
+            device: p.dstDevice,
+            array: p.dstArray,
+            at: [p.dstXInBytes, p.dstY, p.dstZ],
+            pitch: p.dstPitch,
+            height: p.dstHeight,
+        }
+    }
+
+    /// Returns the rows of the box, and the kind of memory that they must refer to. `size` contains
+    /// bytes, rows, and slices, in this order.
+    fn rows(&self, size: [usize; 3]) -> CuResult<(Rows, Side)> {
+        let (start, side) = match self.kind {
+            CUmemorytype::CU_MEMORYTYPE_HOST => (self.host, Side::Host),
+            CUmemorytype::CU_MEMORYTYPE_DEVICE => (self.device, Side::Device),
+            CUmemorytype::CU_MEMORYTYPE_UNIFIED => (self.device, Side::Any),
+            CUmemorytype::CU_MEMORYTYPE_ARRAY => return Ok((self.in_array(size)?, Side::Device)),
+            _ => return Err(CuError::INVALID_VALUE),
+        };
+        let [width, height, depth] = size;
+        let pitch = if self.pitch == 0 { self.at[0] + width } else { self.pitch };
+        let slice_rows = if self.height == 0 { self.at[1] + height } else { self.height };
+        if (height > 1 && pitch < width) || (depth > 1 && slice_rows < height) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let address = || {
+            let slice = pitch.checked_mul(slice_rows)?;
+            slice.checked_mul(depth.max(1))?;
+            let skip =
+                self.at[2].checked_mul(slice)?.checked_add(self.at[1].checked_mul(pitch)?)?;
+            let address = start.checked_add(skip.checked_add(self.at[0])? as u64)?;
+            Some(Rows { address, pitch: pitch as u64, slice: slice as u64 })
+        };
+        Ok((address().ok_or(CuError::INVALID_VALUE)?, side))
+    }
+
+    fn in_array(&self, size: [usize; 3]) -> CuResult<Rows> {
+        let array = ARRAYS.get(self.array as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let extent = array.extent;
+        let at = self.at.map(|at| at as u64);
+        if !extent.contains(at, size.map(|size| size as u64)) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let (pitch, slice) = (extent.width, extent.width * extent.height);
+        let address = array.address()? + at[2] * slice + at[1] * pitch + at[0];
+        Ok(Rows { address, pitch, slice })
     }
 }
 
 impl Copy {
-    /// Describes the copy that a graph node's parameters ask for. Copies of more than one slice
-    /// aren't supported.
+    /// Describes the copy of a box.
+    ///
+    /// # Safety
+    ///
+    /// Host addresses must be valid whenever the copy runs.
+    unsafe fn of_box(p: &CUDA_MEMCPY3D) -> CuResult<(Self, bool)> {
+        let size = [p.WidthInBytes, p.Height, p.Depth];
+        let (from, from_side) = Area::of_source(p).rows(size)?;
+        let (to, to_side) = Area::of_target(p).rows(size)?;
+        let [width, height, depth] = size;
+        let copy = Copy { to, from, width, height, depth };
+        copy.check(to_side, from_side)?;
+        Ok((copy, to_side == Side::Device && from_side == Side::Device))
+    }
+
+    /// Describes the copy that a graph node's parameters ask for. Copies of more than one slice and
+    /// copies of arrays aren't supported.
     ///
     /// # Safety
     ///
     /// Host addresses must be valid whenever the copy runs.
     pub(crate) unsafe fn of_node(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
-        if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 {
+        if p.Depth > 1 || p.srcZ != 0 || p.dstZ != 0 || has_array(p) {
             return Err(CuError::NOT_SUPPORTED);
         }
         let height = if p.Depth == 0 { 0 } else { p.Height };
-        let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
-        let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
-        let size = (p.WidthInBytes, height);
-        let copy = Copy {
-            to: rows(to, (p.dstXInBytes, p.dstY, p.dstPitch), size)?,
-            from: rows(from, (p.srcXInBytes, p.srcY, p.srcPitch), size)?,
-            width: p.WidthInBytes,
-            height,
-        };
-        copy.check(to_side, from_side)?;
-        Ok(copy)
+        // SAFETY: the caller guarantees the same.
+        unsafe { Self::of_box(&CUDA_MEMCPY3D { Height: height, Depth: 1, ..*p }) }
+            .map(|(copy, _)| copy)
     }
 
     /// Returns graph-node parameters that describe the copy.
@@ -225,21 +311,28 @@ impl Copy {
     }
 }
 
-/// Returns rows that start at column `x` and row `y` of a pitched memory area.
-fn rows(
-    address: u64,
-    (x, y, pitch): (usize, usize, usize),
-    (width, height): (usize, usize),
-) -> CuResult<Rows> {
-    let pitch = if pitch == 0 { width } else { pitch };
-    if height > 1 && pitch < width {
-        return Err(CuError::INVALID_VALUE);
+fn has_array(p: &CUDA_MEMCPY3D) -> bool {
+    let array = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+    p.srcMemoryType == array || p.dstMemoryType == array
+}
+
+/// Copies a box. If `wait` is set and either side is host memory, waits for the copy.
+///
+/// # Safety
+///
+/// Host addresses must be valid for all rows, for as long as `cuMemcpy3DAsync` requires.
+pub(super) unsafe fn copy_box(stream: &Stream, p: &CUDA_MEMCPY3D, wait: bool) -> CuResult {
+    // SAFETY: the caller guarantees the same.
+    let (copy, on_device) = unsafe { Copy::of_box(p) }?;
+    if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
+        return Ok(());
     }
-    let skip = y.checked_mul(pitch).and_then(|n| n.checked_add(x));
-    let address = skip.and_then(|n| address.checked_add(n as u64));
-    let address = address.ok_or(CuError::INVALID_VALUE)?;
-    pitch.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
-    Ok(Rows { address, pitch: pitch as u64 })
+    if has_array(p) && capture::captured(stream)? {
+        // The captured graph would lack the copy, so the capture becomes invalid.
+        let _ = capture::GRAPHS.forbid_on(&stream.into());
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    if wait && !on_device { copy.wait(stream) } else { copy.queue(stream) }
 }
 
 /// Copies a rectangle. If `wait` is set and either side is host memory, waits for the copy.
@@ -249,21 +342,28 @@ fn rows(
 /// Host addresses must be valid for all rows, for as long as `cuMemcpy2DAsync` requires.
 unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> CuResult {
     let p = params.get()?;
-    let (from, from_side) = side(p.srcMemoryType, p.srcHost as u64, p.srcDevice)?;
-    let (to, to_side) = side(p.dstMemoryType, p.dstHost as u64, p.dstDevice)?;
-    if p.WidthInBytes == 0 || p.Height == 0 {
-        return Ok(());
-    }
-    let size = (p.WidthInBytes, p.Height);
-    let copy = Copy {
-        to: rows(to, (p.dstXInBytes, p.dstY, p.dstPitch), size)?,
-        from: rows(from, (p.srcXInBytes, p.srcY, p.srcPitch), size)?,
-        width: p.WidthInBytes,
-        height: p.Height,
+    let params = CUDA_MEMCPY3D {
+        srcXInBytes: p.srcXInBytes,
+        srcY: p.srcY,
+        srcMemoryType: p.srcMemoryType,
+        srcHost: p.srcHost,
+        srcDevice: p.srcDevice,
+        srcArray: p.srcArray,
+        srcPitch: p.srcPitch,
+        dstXInBytes: p.dstXInBytes,
+        dstY: p.dstY,
+        dstMemoryType: p.dstMemoryType,
+        dstHost: p.dstHost,
+        dstDevice: p.dstDevice,
+        dstArray: p.dstArray,
+        dstPitch: p.dstPitch,
+        WidthInBytes: p.WidthInBytes,
+        Height: p.Height,
+        Depth: 1,
+        ..Default::default()
     };
-    copy.check(to_side, from_side)?;
-    let on_device = to_side == Side::Device && from_side == Side::Device;
-    if wait && !on_device { copy.wait(stream) } else { copy.queue(stream) }
+    // SAFETY: the caller guarantees the same.
+    unsafe { copy_box(stream, &params, wait) }
 }
 
 /// Fills rows with a 1, 2 or 4-byte value.

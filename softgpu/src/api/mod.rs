@@ -1,5 +1,7 @@
 //! The driver API, with one module per family of functions.
 
+pub(crate) mod array;
+pub(crate) mod array_copy;
 mod capture;
 pub(crate) mod context;
 pub(crate) mod copy;

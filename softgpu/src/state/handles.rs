@@ -24,6 +24,8 @@ pub(crate) enum Kind {
     Allocation = 0x80,
     Pool = 0x90,
     GraphExec = 0xa0,
+    Array = 0xd0,
+    Mipmap = 0xe0,
 }
 
 struct Slot<T> {

@@ -35,6 +35,8 @@ pub(crate) enum Memory {
     Mapped,
     /// Holds a module's variables.
     Module,
+    /// Holds the elements of an array.
+    Array,
 }
 
 /// A tracked address interval: allocated, registered or mapped memory.
@@ -175,7 +177,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
     match allocation.memory {
-        Memory::Device | Memory::Module => {
+        Memory::Device | Memory::Module | Memory::Array => {
             // SAFETY: `take` mapped the memory, and it was removed from all tables.
             unsafe { unmap(allocation.start, allocation.mapped) };
             if let Ok(device) = driver().and_then(|d| d.device(allocation.ordinal)) {

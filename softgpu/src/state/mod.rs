@@ -1,5 +1,6 @@
 //! The driver API's objects: devices, contexts, streams, memory, modules.
 
+pub(crate) mod array;
 pub(crate) mod attributes;
 pub(crate) mod context;
 pub(crate) mod device;

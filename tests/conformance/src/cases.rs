@@ -3,6 +3,7 @@
 //! A case observes the effects of calls and provokes their errors. A line that it prints must be
 //! the same on every path, or be explained in docs/differences.md.
 
+mod array;
 mod context;
 mod device;
 mod event;
@@ -12,6 +13,7 @@ mod module;
 mod pool;
 mod stream;
 mod stream_memory;
+mod tensor_map;
 mod virtual_memory;
 
 use crate::cuda::{Cuda, Outcome};
@@ -73,6 +75,8 @@ const FAMILIES: &[&[Case]] = &[
     stream_memory::CASES,
     virtual_memory::CASES,
     event::CASES,
+    array::CASES,
+    tensor_map::CASES,
 ];
 
 /// Returns all cases.

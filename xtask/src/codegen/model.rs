@@ -75,6 +75,8 @@ pub const HANDLES: &[Handle] = &[
     handle("graphexec", "GraphExecId", "CUgraphExec", "an executable graph"),
     handle("blob", "BlobId", "", "a blob"),
     handle("pool", "PoolId", "CUmemoryPool", "a memory pool"),
+    handle("array", "ArrayId", "CUarray", "an array"),
+    handle("mipmap", "MipmapId", "CUmipmappedArray", "a mipmapped array"),
 ];
 
 /// Returns a kind of handle by its name in the table.

@@ -1,6 +1,8 @@
 //! Names for the generated dispatch to use: the functions that implement calls, and those that look
 //! up streams and functions.
 
+pub(super) use super::array_calls::*;
+pub(super) use super::array_copy::*;
 pub(super) use super::charges::{cu_ctx_set_limit, func};
 pub(super) use super::context::*;
 pub(super) use super::copy::*;
@@ -15,4 +17,5 @@ pub(super) use super::queue::stream;
 pub(super) use super::stream::*;
 pub(super) use super::stream_memory::*;
 pub(super) use super::tensor_map::*;
+pub(super) use super::texture::*;
 pub(super) use super::tpc::*;

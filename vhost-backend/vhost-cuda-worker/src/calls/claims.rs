@@ -8,8 +8,11 @@ use std::sync::Mutex;
 
 use cuda_api::sys::CUevent;
 
-use protocol::ids::{ContextId, EventId, FuncId, GraphExecId, LibraryId, ModuleId, StreamId};
+use protocol::ids::{
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, MipmapId, ModuleId, StreamId,
+};
 
+use super::array::{Array, Mipmap};
 use super::cx::Cx;
 use super::graph_exec::GraphExec;
 use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
@@ -27,6 +30,8 @@ pub(super) const MODULES: Which<ModuleId, Module> = |tables| &mut tables.modules
 pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.libraries;
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
+pub(super) const ARRAYS: Which<ArrayId, Array> = |tables| &mut tables.arrays;
+pub(super) const MIPMAPS: Which<MipmapId, Mipmap> = |tables| &mut tables.mipmaps;
 
 /// A claim on an id. Dropping the claim makes the id available again, for which it locks the
 /// tables.

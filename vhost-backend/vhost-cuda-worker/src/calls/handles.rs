@@ -13,10 +13,12 @@ use cuda_api::sys::{
 };
 
 use protocol::ids::{
-    ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, ModuleId, StreamId,
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, MipmapId, ModuleId,
+    StreamId,
 };
 use protocol::limits::HANDLES_MAX;
 
+use super::array::{Array, Mipmap};
 use super::charges::{Code, Load};
 use super::driver_handle::DriverHandle;
 use super::graph_exec::GraphExec;
@@ -92,6 +94,11 @@ impl<K: Id, T> Table<K, T> {
     /// Removes all objects for which `gone` returns true.
     pub(super) fn remove_where(&mut self, gone: impl Fn(&T) -> bool) {
         self.entries.retain(|_, value| !gone(value));
+    }
+
+    /// Removes all objects for whose ids `gone` returns true.
+    fn remove_ids(&mut self, gone: impl Fn(&K) -> bool) {
+        self.entries.retain(|id, _| !gone(id));
     }
 
     /// Removes the objects for which `gone` returns true, because they are destroyed together with
@@ -221,6 +228,11 @@ pub(super) struct Tables {
     pub libraries: Table<LibraryId, Library>,
     pub functions: Table<FuncId, Function>,
     pub graphs: Table<GraphExecId, GraphExec>,
+    pub arrays: Table<ArrayId, Array>,
+    pub mipmaps: Table<MipmapId, Mipmap>,
+    /// The texture objects and surface objects, by their contexts and the driver's values.
+    pub textures: Table<(ContextId, u64), ()>,
+    pub surfaces: Table<(ContextId, u64), ()>,
     pub thread_streams: HashMap<ThreadStream, DriverHandle<CUstream>>,
 }
 
@@ -263,6 +275,10 @@ impl Tables {
         self.streams.remove_where(|stream| stream.ctx == ctx);
         self.events.remove_where(|event| event.ctx == ctx);
         self.graphs.remove_where(|exec| exec.ctx == ctx);
+        self.arrays.remove_where(|array| array.ctx == ctx);
+        self.mipmaps.remove_where(|mipmap| mipmap.ctx == ctx);
+        self.textures.remove_ids(|(of, _)| *of == ctx);
+        self.surfaces.remove_ids(|(of, _)| *of == ctx);
         self.modules.end_with(ctx, |module| module.ctx == ctx);
         self.functions.remove_where(|function| match function.owner {
             Owner::Module { ctx: owner, .. } => owner == ctx,

@@ -17,7 +17,8 @@
 //! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
 //! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
-//! | `tensor_map` | tensor maps |
+//! | `array`, `array_calls`, `array_copy` | arrays and mipmapped arrays; copies from and to them |
+//! | `texture`, `tensor_map` | texture and surface objects; tensor maps |
 //! | `facts`, `output`, `printing`, `hostfunc` | device properties, kernel output, host functions |
 //!
 //! The API table says on which thread a call runs: blocking calls run on the mirror of the guest
@@ -25,6 +26,9 @@
 //! They share `Shared`, whose locks are never held during driver calls that may take long.
 
 mod arena;
+mod array;
+mod array_calls;
+mod array_copy;
 mod blob;
 mod bodies;
 mod charges;
@@ -65,6 +69,7 @@ mod stream_memory;
 mod tensor_map;
 #[cfg(test)]
 mod tests;
+mod texture;
 mod tpc;
 mod uses;
 mod value_waits;

@@ -5,6 +5,7 @@
 //! therefore runs in a separate process: this test binary, started again for that one test.
 
 mod account;
+mod arrays;
 mod charges;
 mod claims;
 mod gate;

@@ -17,6 +17,9 @@ use crate::executor::EngineError;
 /// The functions' addresses: null until they are looked up.
 #[derive(Default)]
 struct Addresses {
+    cuArray3DCreate: AtomicPtr<c_void>,
+    cuArrayDestroy: AtomicPtr<c_void>,
+    cuArrayGetMemoryRequirements: AtomicPtr<c_void>,
     cuCtxCreate: AtomicPtr<c_void>,
     cuCtxDestroy: AtomicPtr<c_void>,
     cuCtxGetCacheConfig: AtomicPtr<c_void>,
@@ -106,6 +109,7 @@ struct Addresses {
     cuMemSetAccess: AtomicPtr<c_void>,
     cuMemUnmap: AtomicPtr<c_void>,
     cuMemcpy2DAsync: AtomicPtr<c_void>,
+    cuMemcpy3DAsync: AtomicPtr<c_void>,
     cuMemcpyAsync: AtomicPtr<c_void>,
     cuMemcpyDtoHAsync: AtomicPtr<c_void>,
     cuMemcpyHtoDAsync: AtomicPtr<c_void>,
@@ -115,6 +119,10 @@ struct Addresses {
     cuMemsetD2D8Async: AtomicPtr<c_void>,
     cuMemsetD32Async: AtomicPtr<c_void>,
     cuMemsetD8Async: AtomicPtr<c_void>,
+    cuMipmappedArrayCreate: AtomicPtr<c_void>,
+    cuMipmappedArrayDestroy: AtomicPtr<c_void>,
+    cuMipmappedArrayGetLevel: AtomicPtr<c_void>,
+    cuMipmappedArrayGetMemoryRequirements: AtomicPtr<c_void>,
     cuModuleEnumerateFunctions: AtomicPtr<c_void>,
     cuModuleGetFunction: AtomicPtr<c_void>,
     cuModuleGetFunctionCount: AtomicPtr<c_void>,
@@ -140,10 +148,14 @@ struct Addresses {
     cuStreamWaitValue64: AtomicPtr<c_void>,
     cuStreamWriteValue32: AtomicPtr<c_void>,
     cuStreamWriteValue64: AtomicPtr<c_void>,
+    cuSurfObjectCreate: AtomicPtr<c_void>,
+    cuSurfObjectDestroy: AtomicPtr<c_void>,
     cuTensorMapEncodeIm2col: AtomicPtr<c_void>,
     cuTensorMapEncodeIm2colWide: AtomicPtr<c_void>,
     cuTensorMapEncodeTiled: AtomicPtr<c_void>,
     cuTensorMapReplaceAddress: AtomicPtr<c_void>,
+    cuTexObjectCreate: AtomicPtr<c_void>,
+    cuTexObjectDestroy: AtomicPtr<c_void>,
     cuThreadExchangeStreamCaptureMode: AtomicPtr<c_void>,
 }
 
@@ -162,6 +174,61 @@ impl Driver {
     /// The library itself.
     pub fn library(&self) -> &Library {
         &self.library
+    }
+
+    /// Calls `cuArray3DCreate_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuArray3DCreate(
+        &self,
+        p_handle: *mut CUarray,
+        p_allocate_array: *const CUDA_ARRAY3D_DESCRIPTOR,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuArray3DCreate, &[c"cuArray3DCreate_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuArray3DCreate_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_handle, p_allocate_array) })
+    }
+
+    /// Calls `cuArrayDestroy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuArrayDestroy(&self, h_array: CUarray) -> CuResult {
+        let at = self.library.address(&self.addresses.cuArrayDestroy, &[c"cuArrayDestroy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuArrayDestroy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_array) })
+    }
+
+    /// Calls `cuArrayGetMemoryRequirements`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuArrayGetMemoryRequirements(
+        &self,
+        memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+        array: CUarray,
+        device: CUdevice,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuArrayGetMemoryRequirements,
+            &[c"cuArrayGetMemoryRequirements"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuArrayGetMemoryRequirements>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(memory_requirements, array, device) })
     }
 
     /// Calls `cuCtxCreate_v2`.
@@ -1874,6 +1941,25 @@ impl Driver {
         CuError::check(unsafe { function(p_copy, h_stream) })
     }
 
+    /// Calls `cuMemcpy3DAsync_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMemcpy3DAsync(
+        &self,
+        _pass: &Pass,
+        p_copy: *const CUDA_MEMCPY3D,
+        h_stream: CUstream,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuMemcpy3DAsync, &[c"cuMemcpy3DAsync_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuMemcpy3DAsync_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_copy, h_stream) })
+    }
+
     /// Calls `cuMemcpyAsync`.
     ///
     /// # Safety
@@ -2071,6 +2157,89 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuMemsetD8Async>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(dst_device, uc, n, h_stream) })
+    }
+
+    /// Calls `cuMipmappedArrayCreate`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMipmappedArrayCreate(
+        &self,
+        p_handle: *mut CUmipmappedArray,
+        p_mipmapped_array_desc: *const CUDA_ARRAY3D_DESCRIPTOR,
+        num_mipmap_levels: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuMipmappedArrayCreate, &[c"cuMipmappedArrayCreate"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuMipmappedArrayCreate>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_handle, p_mipmapped_array_desc, num_mipmap_levels) })
+    }
+
+    /// Calls `cuMipmappedArrayDestroy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMipmappedArrayDestroy(&self, h_mipmapped_array: CUmipmappedArray) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuMipmappedArrayDestroy, &[c"cuMipmappedArrayDestroy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuMipmappedArrayDestroy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_mipmapped_array) })
+    }
+
+    /// Calls `cuMipmappedArrayGetLevel`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMipmappedArrayGetLevel(
+        &self,
+        p_level_array: *mut CUarray,
+        h_mipmapped_array: CUmipmappedArray,
+        level: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuMipmappedArrayGetLevel, &[c"cuMipmappedArrayGetLevel"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuMipmappedArrayGetLevel>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_level_array, h_mipmapped_array, level) })
+    }
+
+    /// Calls `cuMipmappedArrayGetMemoryRequirements`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMipmappedArrayGetMemoryRequirements(
+        &self,
+        memory_requirements: *mut CUDA_ARRAY_MEMORY_REQUIREMENTS,
+        mipmap: CUmipmappedArray,
+        device: CUdevice,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuMipmappedArrayGetMemoryRequirements,
+            &[c"cuMipmappedArrayGetMemoryRequirements"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuMipmappedArrayGetMemoryRequirements>(
+                at,
+            )
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(memory_requirements, mipmap, device) })
     }
 
     /// Calls `cuModuleEnumerateFunctions`.
@@ -2570,6 +2739,40 @@ impl Driver {
         CuError::check(unsafe { function(stream, addr, value, flags) })
     }
 
+    /// Calls `cuSurfObjectCreate`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuSurfObjectCreate(
+        &self,
+        p_surf_object: *mut CUsurfObject,
+        p_res_desc: *const CUDA_RESOURCE_DESC,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuSurfObjectCreate, &[c"cuSurfObjectCreate"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuSurfObjectCreate>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_surf_object, p_res_desc) })
+    }
+
+    /// Calls `cuSurfObjectDestroy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuSurfObjectDestroy(&self, surf_object: CUsurfObject) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuSurfObjectDestroy, &[c"cuSurfObjectDestroy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuSurfObjectDestroy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(surf_object) })
+    }
+
     /// Calls `cuTensorMapEncodeIm2col`.
     ///
     /// # Safety
@@ -2740,6 +2943,42 @@ impl Driver {
         };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(tensor_map, global_address) })
+    }
+
+    /// Calls `cuTexObjectCreate`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexObjectCreate(
+        &self,
+        p_tex_object: *mut CUtexObject,
+        p_res_desc: *const CUDA_RESOURCE_DESC,
+        p_tex_desc: *const CUDA_TEXTURE_DESC,
+        p_res_view_desc: *const CUDA_RESOURCE_VIEW_DESC,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuTexObjectCreate, &[c"cuTexObjectCreate"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexObjectCreate>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_tex_object, p_res_desc, p_tex_desc, p_res_view_desc) })
+    }
+
+    /// Calls `cuTexObjectDestroy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexObjectDestroy(&self, tex_object: CUtexObject) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuTexObjectDestroy, &[c"cuTexObjectDestroy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexObjectDestroy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(tex_object) })
     }
 
     /// Calls `cuThreadExchangeStreamCaptureMode`.

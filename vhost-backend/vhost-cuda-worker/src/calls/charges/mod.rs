@@ -38,8 +38,8 @@ pub(super) use loads::{
     give_back_library, give_back_module, new_load, reserve_load, reserve_module,
 };
 pub(super) use reserve::{
-    begin_charges, end_charges, forget_graph, forget_stream, give_back_context, reserve_context,
-    reserve_graph, reserve_memory, reserve_stream,
+    begin_charges, end_charges, forget_graph, forget_stream, give_back_array, give_back_context,
+    reserve_array, reserve_context, reserve_graph, reserve_memory, reserve_stream,
 };
 pub(super) use session::Charges;
 pub(super) use settle::{ChargedReply, Reservation, Settled, kind};

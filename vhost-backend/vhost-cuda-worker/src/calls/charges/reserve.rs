@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use host_ipc::messages::Charge;
 use protocol::ids::ContextId;
 
-use super::account::{KINDS, Terms};
+use super::account::{GRANULE, KINDS, Terms};
 use super::load::{Part, UNKNOWN_NEED};
 use super::session::OfContext;
 use super::settle::{Reservation, Reserved, kind};
@@ -132,6 +132,7 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
         terms: Terms::default(),
         charged: [0; KINDS.len()],
         parts: HashMap::new(),
+        arrays: 0,
     };
     let mut contexts = lock(&cx.shared.charges.contexts);
     contexts.insert(ctx, new);
@@ -155,6 +156,46 @@ pub(in crate::calls) fn end_charges(cx: &Cx<'_>, ctx: ContextId) {
         if bytes != 0 {
             cx.shared.session.ledger.release(ended.device, bytes, kind);
         }
+    }
+    if ended.arrays != 0 {
+        cx.shared.session.ledger.release(ended.device, ended.arrays, Charge::Memory);
+    }
+}
+
+/// Reserves memory for an array of `bytes` bytes in the current context, before the driver creates
+/// the array. Returns the number of reserved bytes, too.
+///
+/// The driver puts small arrays into blocks of 2 MiB, and frees a block when all of its arrays have
+/// been destroyed. The worker doesn't know which arrays share a block, so it reserves a whole block
+/// for each.
+pub(in crate::calls) fn reserve_array(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Memory>,
+    bytes: u64,
+) -> CuResult<(u64, Reserved<kind::Memory, impl FnOnce() -> CuResult>)> {
+    let whole = bytes.max(1).checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
+    let mut contexts = lock(&cx.shared.charges.contexts);
+    let context = contexts.get_mut(&cx.ctx).ok_or(CuError::INVALID_CONTEXT)?;
+    let ledger = &cx.shared.session.ledger;
+    ledger.reserve(context.device, whole, Charge::Memory).map_err(|_| CuError::OUT_OF_MEMORY)?;
+    context.arrays += whole;
+    drop(contexts);
+    Ok((
+        whole,
+        reservation.reserved(move || {
+            give_back_array(cx, cx.ctx, whole);
+            Ok(())
+        }),
+    ))
+}
+
+/// Releases the reservation for an array after the driver has destroyed it or failed to create it.
+/// If its context has been destroyed, the reservation was released together with the context's.
+pub(in crate::calls) fn give_back_array(cx: &Cx<'_>, ctx: ContextId, reserved: u64) {
+    let mut contexts = lock(&cx.shared.charges.contexts);
+    if let Some(context) = contexts.get_mut(&ctx) {
+        context.arrays -= reserved;
+        cx.shared.session.ledger.release(context.device, reserved, Charge::Memory);
     }
 }
 

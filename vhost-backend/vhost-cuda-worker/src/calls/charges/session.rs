@@ -52,6 +52,8 @@ pub(super) struct OfContext {
     /// The charged parts of modules and libraries in this context, with their size in bytes. The
     /// sum of the sizes is `terms.modules`.
     pub(super) parts: HashMap<Part, u64>,
+    /// The number of bytes reserved for arrays in this context.
+    pub(super) arrays: u64,
 }
 
 fn place(kind: Charge) -> usize {

@@ -872,6 +872,78 @@ pub(super) fn dispatch(
             bodies::vcuda_tensor_map_replace_address(cx, call)?.encode(out);
             Ok(())
         }),
+        // vcudaArrayCreate
+        830 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaArrayCreate>(args)?;
+            bodies::vcuda_array_create(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Memory>::done)
+        }),
+        // vcudaArrayDestroy
+        831 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaArrayDestroy>(args)?;
+            bodies::vcuda_array_destroy(cx, call)
+        }),
+        // vcudaMipmappedArrayCreate
+        832 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMipmappedArrayCreate>(args)?;
+            bodies::vcuda_mipmapped_array_create(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Memory>::done)
+        }),
+        // vcudaMipmappedArrayDestroy
+        833 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMipmappedArrayDestroy>(args)?;
+            bodies::vcuda_mipmapped_array_destroy(cx, call)
+        }),
+        // vcudaMipmappedArrayGetLevel
+        834 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMipmappedArrayGetLevel>(args)?;
+            bodies::vcuda_mipmapped_array_get_level(cx, call)
+        }),
+        // vcudaCopyBox
+        835 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
+            let call = decode::<api::VcudaCopyBox>(args)?;
+            bodies::vcuda_copy_box(cx, call, pass)
+        }),
+        // vcudaCopyBoxInStaged
+        836 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaCopyBoxInStaged, reply| {
+                bodies::vcuda_copy_box_in_staged(deferred, cx, call, pass, reply)
+            },
+        ),
+        // vcudaCopyBoxOutStaged
+        837 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaCopyBoxOutStaged, reply| {
+                bodies::vcuda_copy_box_out_staged(deferred, cx, call, pass, reply)
+            },
+        ),
+        // vcudaTextureCreate
+        838 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaTextureCreate>(args)?;
+            bodies::vcuda_texture_create(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaTextureDestroy
+        839 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaTextureDestroy>(args)?;
+            bodies::vcuda_texture_destroy(cx, call)
+        }),
+        // vcudaSurfaceCreate
+        840 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaSurfaceCreate>(args)?;
+            bodies::vcuda_surface_create(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaSurfaceDestroy
+        841 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaSurfaceDestroy>(args)?;
+            bodies::vcuda_surface_destroy(cx, call)
+        }),
         _ => unknown(command, reply),
     }
 }
@@ -1043,6 +1115,21 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         // cuMemAllocFromPoolAsync
         765 => {
             let call = decode::<api::CuMemAllocFromPoolAsync>(args)?;
+            names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaCopyBox
+        835 => {
+            let call = decode::<api::VcudaCopyBox>(args)?;
+            names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaCopyBoxInStaged
+        836 => {
+            let call = decode::<api::VcudaCopyBoxInStaged>(args)?;
+            names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaCopyBoxOutStaged
+        837 => {
+            let call = decode::<api::VcudaCopyBoxOutStaged>(args)?;
             names.streams.add(call.h_stream.0, false);
         }
         _ => {}

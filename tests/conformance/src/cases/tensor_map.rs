@@ -1,0 +1,105 @@
+//! Tensor maps.
+
+use super::cases;
+use crate::cuda::{Called, Cuda};
+use crate::{cu, ensure, refused};
+use cuda_api::sys::{
+    CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave,
+    CUtensorMapL2promotion, CUtensorMapSwizzle,
+};
+use std::ffi::c_void;
+
+/// Encodes a map of 64 by 64 single-precision numbers.
+fn tiled(
+    cuda: &Cuda,
+    map: &mut CUtensorMap,
+    address: usize,
+    stride: u64,
+    boxes: [u32; 2],
+) -> Called {
+    cu!(
+        cuda,
+        cuTensorMapEncodeTiled(
+            map,
+            CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT32,
+            2,
+            address as *mut c_void,
+            [64u64, 64].as_ptr(),
+            [stride].as_ptr(),
+            boxes.as_ptr(),
+            [1u32, 1].as_ptr(),
+            CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+            CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_NONE,
+            CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_NONE,
+            CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+        )
+    )
+}
+
+cases! {
+    fn a_map_depends_on_its_description(cuda) {
+        cuda.primary()?;
+        let device = cuda.alloc(64 * 64 * 4)? as usize;
+        let (mut map, mut other) = (CUtensorMap::default(), CUtensorMap::default());
+        tiled(cuda, &mut map, device, 256, [16, 16])?;
+        tiled(cuda, &mut other, device, 256, [16, 8])?;
+        ensure!(map != other, "maps with different boxes are equal");
+        tiled(cuda, &mut other, 4096, 256, [16, 16])?;
+        ensure!(map != other, "maps with different addresses are equal");
+        cu!(cuda, cuTensorMapReplaceAddress(&mut other, device as *mut c_void))?;
+        ensure!(map == other, "the address was not replaced");
+        refused!(cu!(cuda, cuTensorMapReplaceAddress(&mut other, 8 as *mut c_void)), INVALID_VALUE);
+        cu!(cuda, cuMemFree_v2(device as u64))?;
+        Ok(())
+    }
+
+    fn invalid_maps_are_refused(cuda) {
+        cuda.primary()?;
+        let mut map = CUtensorMap::default();
+        // The address can be any multiple of 16, even null.
+        tiled(cuda, &mut map, 0, 256, [16, 16])?;
+        for (address, stride, boxes) in [
+            (8, 256, [16, 16]),
+            (4096, 8, [16, 16]),
+            (4096, 1 << 40, [16, 16]),
+            (4096, 256, [0, 16]),
+            (4096, 256, [257, 1]),
+            (4096, 256, [3, 3]),
+        ] {
+            refused!(tiled(cuda, &mut map, address, stride, boxes), INVALID_VALUE);
+        }
+        Ok(())
+    }
+
+    fn an_im2col_map_needs_three_dimensions(cuda) {
+        cuda.primary()?;
+        let mut map = CUtensorMap::default();
+        for (rank, succeeds) in [(2, false), (4, true), (6, false)] {
+            let called = cu!(
+                cuda,
+                cuTensorMapEncodeIm2col(
+                    &mut map,
+                    CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                    rank,
+                    4096 as *mut c_void,
+                    [64u64, 32, 32, 8, 1, 1].as_ptr(),
+                    [128u64, 4096, 131072, 1 << 20, 1 << 20].as_ptr(),
+                    [-1i32, -1, 0, 0].as_ptr(),
+                    [-1i32, -1, 0, 0].as_ptr(),
+                    32,
+                    64,
+                    [1u32, 1, 1, 1, 1, 1].as_ptr(),
+                    CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                    CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+                    CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                    CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+                )
+            );
+            match succeeds {
+                true => called?,
+                false => refused!(called, INVALID_VALUE),
+            }
+        }
+        Ok(())
+    }
+}

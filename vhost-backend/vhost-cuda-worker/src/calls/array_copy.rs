@@ -1,0 +1,255 @@
+//! Calls that copy from or to arrays.
+
+use cuda_api::sys::{CUDA_MEMCPY3D, CUarray, CUmemorytype, CUstream};
+use protocol::calls as api;
+use protocol::ids::{ArrayId, ContextId, StreamId};
+use protocol::structs::{BoxSide, BoxSize};
+
+use super::ReplyTo;
+use super::array::Array;
+use super::cx::Cx;
+use super::deferred::Deferred;
+use super::gate::pass::Pass;
+use super::lock;
+use super::queue::queue;
+use super::waits::Completion;
+use crate::driver::{CuError, CuResult};
+
+/// A checked source or destination of a copy.
+enum Side {
+    Array {
+        array: Array,
+        at: [u64; 3],
+    },
+    Memory {
+        address: u64,
+        pitch: u64,
+        height: u64,
+    },
+    /// Memory of the worker, with packed rows.
+    Arena(*mut u8),
+}
+
+/// The parameters of a source or destination in the driver's structure.
+struct Params {
+    kind: CUmemorytype,
+    at: [usize; 3],
+    host: *mut u8,
+    device: u64,
+    array: CUarray,
+    pitch: usize,
+    height: usize,
+}
+
+/// Returns the number of bytes from the first byte of a box in memory to its last byte.
+fn span(pitch: u64, height: u64, size: &BoxSize) -> CuResult<u64> {
+    if pitch < size.width || height < size.height {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let slices = (size.depth - 1).checked_mul(pitch).and_then(|n| n.checked_mul(height));
+    let rows = (size.height - 1).checked_mul(pitch);
+    let bytes = slices.zip(rows).and_then(|(slices, rows)| slices.checked_add(rows));
+    bytes.and_then(|bytes| bytes.checked_add(size.width)).ok_or(CuError::INVALID_VALUE)
+}
+
+fn checked_size(size: &BoxSize) -> CuResult {
+    match size.width == 0 || size.height == 0 || size.depth == 0 {
+        true => Err(CuError::INVALID_VALUE),
+        false => Ok(()),
+    }
+}
+
+/// Checks one side of a copy: the box must lie in the array, or in the session's memory.
+fn side(cx: &Cx<'_>, side: &BoxSide, size: &BoxSize) -> CuResult<Side> {
+    if side.array == ArrayId::default() {
+        let (address, pitch, height) = (side.address, side.pitch, side.height);
+        cx.check(address, span(pitch, height, size)?)?;
+        return Ok(Side::Memory { address, pitch, height });
+    }
+    let array = lock(&cx.shared.tables).arrays.get(side.array)?.clone();
+    let at = [side.x, side.y, side.z];
+    if !array.extent.contains(at, [size.width, size.height, size.depth]) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    Ok(Side::Array { array, at })
+}
+
+impl Side {
+    fn params(&self, size: &BoxSize) -> Params {
+        let none = Params {
+            kind: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+            at: [0; 3],
+            host: std::ptr::null_mut(),
+            device: 0,
+            array: std::ptr::null_mut(),
+            pitch: 0,
+            height: 0,
+        };
+        match self {
+            Self::Array { array, at } => Params {
+                kind: CUmemorytype::CU_MEMORYTYPE_ARRAY,
+                at: at.map(|at| at as usize),
+                array: array.real.0,
+                ..none
+            },
+            Self::Memory { address, pitch, height } => Params {
+                device: *address,
+                pitch: *pitch as usize,
+                height: *height as usize,
+                ..none
+            },
+            Self::Arena(host) => Params {
+                kind: CUmemorytype::CU_MEMORYTYPE_HOST,
+                host: *host,
+                pitch: size.width as usize,
+                height: size.height as usize,
+                ..none
+            },
+        }
+    }
+}
+
+/// Queues a copy in a stream. Both sides have been checked.
+fn submit(
+    cx: &Cx<'_>,
+    pass: &Pass,
+    (dst, src): (&Side, &Side),
+    size: &BoxSize,
+    stream: CUstream,
+) -> CuResult {
+    let keep = |side| match side {
+        &Side::Array { ref array, .. } => array.life.keep().map(Some),
+        _ => Ok(None),
+    };
+    let _alive = (keep(dst)?, keep(src)?);
+    let (to, from) = (dst.params(size), src.params(size));
+    let copy = CUDA_MEMCPY3D {
+        srcXInBytes: from.at[0],
+        srcY: from.at[1],
+        srcZ: from.at[2],
+        srcMemoryType: from.kind,
+        srcHost: from.host.cast_const().cast(),
+        srcDevice: from.device,
+        srcArray: from.array,
+        srcPitch: from.pitch,
+        srcHeight: from.height,
+        dstXInBytes: to.at[0],
+        dstY: to.at[1],
+        dstZ: to.at[2],
+        dstMemoryType: to.kind,
+        dstHost: to.host.cast(),
+        dstDevice: to.device,
+        dstArray: to.array,
+        dstPitch: to.pitch,
+        dstHeight: to.height,
+        WidthInBytes: size.width as usize,
+        Height: size.height as usize,
+        Depth: size.depth as usize,
+        ..Default::default()
+    };
+    // SAFETY: the boxes lie in arrays that are kept alive during the call, in the session's memory,
+    // or in the arena, which stays mapped until the copy has finished.
+    unsafe { cx.driver().cuMemcpy3DAsync(pass, &copy, stream) }
+}
+
+pub(super) fn vcuda_copy_box(cx: &Cx<'_>, call: api::VcudaCopyBox, pass: &Pass) -> CuResult {
+    cx.enter()?;
+    checked_size(&call.size)?;
+    let (dst, src) = (side(cx, &call.dst, &call.size)?, side(cx, &call.src, &call.size)?);
+    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    submit(cx, pass, (&dst, &src), &call.size, stream)?;
+    cx.tally(|words| &words.bytes_d2d, call.size.width * call.size.height * call.size.depth);
+    Ok(())
+}
+
+/// Checks both sides of a copy between the arena and an array. Returns the arena's side, the
+/// array's side, the number of bytes, and the stream with its context.
+#[allow(clippy::type_complexity)]
+fn staged(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    (array, arena): (&BoxSide, u64),
+    size: &BoxSize,
+    stream: StreamId,
+) -> CuResult<(Side, Side, u64, (CUstream, ContextId))> {
+    cx.enter()?;
+    checked_size(size)?;
+    let side = side(cx, array, size)?;
+    if !matches!(side, Side::Array { .. }) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let bytes = span(size.width, size.height, size)?;
+    let len = usize::try_from(bytes).map_err(|_| CuError::INVALID_VALUE)?;
+    let arena = Side::Arena(deferred.staging(arena, len)?);
+    Ok((arena, side, bytes, queue(cx, stream, 0)?))
+}
+
+fn answer(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    queued: CuResult<(CUstream, ContextId)>,
+    reply: ReplyTo,
+) {
+    let completion = Completion::Answer(reply);
+    match queued {
+        Ok((stream, ctx)) => deferred.wait_recorded(cx, stream, ctx, completion),
+        Err(error) => deferred.complete(cx, Err(error), completion),
+    }
+}
+
+pub(super) fn vcuda_copy_box_in_staged(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCopyBoxInStaged,
+    pass: &Pass,
+    reply: ReplyTo,
+) {
+    let sides = (&call.dst, call.arena);
+    let queued = staged(deferred, cx, sides, &call.size, call.h_stream).and_then(
+        |(arena, array, bytes, queued)| {
+            submit(cx, pass, (&array, &arena), &call.size, queued.0)?;
+            cx.tally(|words| &words.bytes_h2d, bytes);
+            Ok(queued)
+        },
+    );
+    answer(deferred, cx, queued, reply);
+}
+
+pub(super) fn vcuda_copy_box_out_staged(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaCopyBoxOutStaged,
+    pass: &Pass,
+    reply: ReplyTo,
+) {
+    let sides = (&call.src, call.arena);
+    let queued = staged(deferred, cx, sides, &call.size, call.h_stream).and_then(
+        |(arena, array, bytes, queued)| {
+            submit(cx, pass, (&arena, &array), &call.size, queued.0)?;
+            cx.tally(|words| &words.bytes_d2h, bytes);
+            Ok(queued)
+        },
+    );
+    answer(deferred, cx, queued, reply);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_span_of_a_box_ends_with_its_last_row() {
+        let size = |width, height, depth| BoxSize { width, height, depth };
+        assert_eq!(span(16, 4, &size(10, 1, 1)), Ok(10));
+        assert_eq!(span(16, 4, &size(10, 3, 2)), Ok(64 + 32 + 10));
+        for (pitch, height, size) in [
+            (8, 4, size(10, 1, 1)),
+            (16, 2, size(10, 3, 1)),
+            (u64::MAX, 4, size(10, 2, 1)),
+            (1 << 40, 1 << 40, size(10, 1, 2)),
+            (u64::MAX, u64::MAX, size(u64::MAX, 1, 2)),
+        ] {
+            assert_eq!(span(pitch, height, &size), Err(CuError::INVALID_VALUE));
+        }
+    }
+}

@@ -1,0 +1,172 @@
+//! Calls that create and destroy texture objects and surface objects.
+//!
+//! The guest gets the driver's own values of these objects, because kernels get them as parameters,
+//! which the worker doesn't interpret.
+
+use cuda_api::arrays::element_size;
+use cuda_api::sys::{
+    CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_st__bindgen_ty_1 as Resource,
+    CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_1 as OfArray,
+    CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_2 as OfMipmap,
+    CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_3 as Linear,
+    CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_4 as Pitched,
+    CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_5 as Reserved, CUDA_RESOURCE_VIEW_DESC,
+    CUDA_TEXTURE_DESC, CUarray_format, CUresourcetype,
+};
+use protocol::calls as api;
+use protocol::structs::TextureResource;
+
+use super::array::Life;
+use super::claims::Which;
+use super::cx::Cx;
+use super::lock;
+use crate::driver::{CuError, CuResult};
+use protocol::ids::ContextId;
+
+const TEXTURES: Which<(ContextId, u64), ()> = |tables| &mut tables.textures;
+const SURFACES: Which<(ContextId, u64), ()> = |tables| &mut tables.surfaces;
+
+/// Checks a resource. Returns it as the driver's type, and the life of its array, if it has one.
+fn checked(
+    cx: &Cx<'_>,
+    resource: &TextureResource,
+) -> CuResult<(CUDA_RESOURCE_DESC, Option<Life>)> {
+    let size = |size: u64| usize::try_from(size).map_err(|_| CuError::INVALID_VALUE);
+    let format = CUarray_format(resource.format);
+    let mut res = Resource { reserved: Reserved { reserved: [0; 32] } };
+    let mut life = None;
+    match CUresourcetype(resource.kind) {
+        CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
+            let array = lock(&cx.shared.tables).arrays.get(resource.array)?.clone();
+            res.array = OfArray { hArray: array.real.0 };
+            life = Some(array.life);
+        }
+        CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+            let mipmap = lock(&cx.shared.tables).mipmaps.get(resource.mipmap)?.clone();
+            res.mipmap = OfMipmap { hMipmappedArray: mipmap.real.0 };
+            life = Some(mipmap.life);
+        }
+        CUresourcetype::CU_RESOURCE_TYPE_LINEAR => {
+            cx.check(resource.address, resource.bytes)?;
+            res.linear = Linear {
+                devPtr: resource.address,
+                format,
+                numChannels: resource.channels,
+                sizeInBytes: size(resource.bytes)?,
+            };
+        }
+        CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => {
+            let element = element_size(format, resource.channels).ok_or(CuError::INVALID_VALUE)?;
+            let row = resource.width.checked_mul(element);
+            let rows =
+                resource.height.max(1).checked_sub(1).and_then(|n| n.checked_mul(resource.pitch));
+            let bytes = row.zip(rows).and_then(|(row, rows)| row.checked_add(rows));
+            cx.check(resource.address, bytes.ok_or(CuError::INVALID_VALUE)?)?;
+            res.pitch2D = Pitched {
+                devPtr: resource.address,
+                format,
+                numChannels: resource.channels,
+                width: size(resource.width)?,
+                height: size(resource.height)?,
+                pitchInBytes: size(resource.pitch)?,
+            };
+        }
+        _ => return Err(CuError::INVALID_VALUE),
+    }
+    let kind = CUresourcetype(resource.kind);
+    Ok((CUDA_RESOURCE_DESC { resType: kind, res, flags: resource.flags }, life))
+}
+
+/// Creates an object in the driver and adds it to a table. If the table is full, destroys the object
+/// again, so that a guest can't make the worker's memory grow without limit.
+fn list(
+    cx: &Cx<'_>,
+    which: Which<(ContextId, u64), ()>,
+    create: impl FnOnce(&mut u64) -> CuResult,
+    destroy: impl FnOnce(u64) -> CuResult,
+) -> CuResult<u64> {
+    let mut object = 0;
+    create(&mut object)?;
+    let claimed = which(&mut lock(&cx.shared.tables)).claim((cx.ctx, object));
+    if let Err(error) = claimed {
+        destroy(object)?;
+        return Err(error);
+    }
+    which(&mut lock(&cx.shared.tables)).list((cx.ctx, object), ());
+    Ok(object)
+}
+
+/// Removes an object from its table. Returns false if there is no such object, for which the
+/// driver's calls succeed without an effect.
+fn unlist(cx: &Cx<'_>, which: Which<(ContextId, u64), ()>, object: u64) -> CuResult<bool> {
+    cx.enter()?;
+    Ok(which(&mut lock(&cx.shared.tables)).remove((cx.ctx, object)).is_ok())
+}
+
+pub(super) fn vcuda_texture_create(
+    cx: &Cx<'_>,
+    call: api::VcudaTextureCreate,
+) -> CuResult<api::VcudaTextureCreateAnswer> {
+    cx.enter()?;
+    let (resource, life) = checked(cx, &call.resource)?;
+    let _alive = life.as_ref().map(Life::keep).transpose()?;
+    // SAFETY: both structures have the size of these arrays and consist only of integers and
+    // floating-point numbers, for which every bit pattern is valid.
+    let (texture, view) = unsafe {
+        (
+            std::mem::transmute::<[u32; 26], CUDA_TEXTURE_DESC>(call.texture),
+            std::mem::transmute::<[u64; 14], CUDA_RESOURCE_VIEW_DESC>(call.view),
+        )
+    };
+    let view = if call.has_view != 0 { &raw const view } else { std::ptr::null() };
+    let driver = cx.driver();
+    let object = list(
+        cx,
+        TEXTURES,
+        // SAFETY: the pointers are to local variables. The array is kept alive during the call, and
+        // linear memory was checked to belong to the session.
+        |object| unsafe { driver.cuTexObjectCreate(object, &resource, &texture, view) },
+        // SAFETY: the object was just created, and nobody else knows it.
+        |object| unsafe { driver.cuTexObjectDestroy(object) },
+    )?;
+    Ok(api::VcudaTextureCreateAnswer { object })
+}
+
+pub(super) fn vcuda_texture_destroy(cx: &Cx<'_>, call: api::VcudaTextureDestroy) -> CuResult {
+    if !unlist(cx, TEXTURES, call.object)? {
+        return Ok(());
+    }
+    // SAFETY: the object was live, and was removed from the table.
+    unsafe { cx.driver().cuTexObjectDestroy(call.object) }
+}
+
+pub(super) fn vcuda_surface_create(
+    cx: &Cx<'_>,
+    call: api::VcudaSurfaceCreate,
+) -> CuResult<api::VcudaSurfaceCreateAnswer> {
+    cx.enter()?;
+    let array = lock(&cx.shared.tables).arrays.get(call.array)?.clone();
+    let _alive = array.life.keep()?;
+    let mut res = Resource { reserved: Reserved { reserved: [0; 32] } };
+    res.array = OfArray { hArray: array.real.0 };
+    let kind = CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
+    let resource = CUDA_RESOURCE_DESC { resType: kind, res, flags: 0 };
+    let driver = cx.driver();
+    let object = list(
+        cx,
+        SURFACES,
+        // SAFETY: the pointers are to local variables, and the array is kept alive.
+        |object| unsafe { driver.cuSurfObjectCreate(object, &resource) },
+        // SAFETY: the object was just created, and nobody else knows it.
+        |object| unsafe { driver.cuSurfObjectDestroy(object) },
+    )?;
+    Ok(api::VcudaSurfaceCreateAnswer { object })
+}
+
+pub(super) fn vcuda_surface_destroy(cx: &Cx<'_>, call: api::VcudaSurfaceDestroy) -> CuResult {
+    if !unlist(cx, SURFACES, call.object)? {
+        return Ok(());
+    }
+    // SAFETY: the object was live, and was removed from the table.
+    unsafe { cx.driver().cuSurfObjectDestroy(call.object) }
+}
