@@ -6,7 +6,7 @@ use protocol::ids::{ArrayId, ContextId, StreamId};
 use protocol::structs::{BoxSide, BoxSize};
 
 use super::ReplyTo;
-use super::array::Array;
+use super::array::{Alive, Array};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::gate::pass::Pass;
@@ -75,6 +75,14 @@ fn side(cx: &Cx<'_>, side: &BoxSide, size: &BoxSize) -> CuResult<Side> {
 }
 
 impl Side {
+    /// Keeps the array alive, if this is one.
+    fn keep(&self) -> CuResult<Option<Alive<'_>>> {
+        match self {
+            Self::Array { array, .. } => array.life.keep().map(Some),
+            _ => Ok(None),
+        }
+    }
+
     fn params(&self, size: &BoxSize) -> Params {
         let none = Params {
             kind: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
@@ -117,11 +125,7 @@ fn submit(
     size: &BoxSize,
     stream: CUstream,
 ) -> CuResult {
-    let keep = |side| match side {
-        &Side::Array { ref array, .. } => array.life.keep().map(Some),
-        _ => Ok(None),
-    };
-    let _alive = (keep(dst)?, keep(src)?);
+    let _alive = (dst.keep()?, src.keep()?);
     let (to, from) = (dst.params(size), src.params(size));
     let copy = CUDA_MEMCPY3D {
         srcXInBytes: from.at[0],
