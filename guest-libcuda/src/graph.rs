@@ -6,8 +6,9 @@
 
 use crate::objects::Function;
 use cuda_api::graph::Graphs;
+use protocol::ids::{EventId, GraphExecId};
 use protocol::structs::LaunchAttribute;
-use std::sync::{Arc, LazyLock};
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// This library, in the form that cuda-api's implementation of graphs uses.
 #[derive(Clone, Copy)]
@@ -21,6 +22,13 @@ pub type Exec = cuda_api::graph::Exec<Guest>;
 
 /// All graphs and captures of the process.
 pub static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
+
+/// The session's data for an instantiated graph.
+pub struct Loaded {
+    pub id: GraphExecId,
+    /// An event that is recorded after each launch, if the graph holds references to user objects.
+    pub event: OnceLock<EventId>,
+}
 
 /// The grid and block dimensions of a launch, and its shared memory.
 #[derive(Clone, Copy)]

@@ -1,6 +1,7 @@
 //! One graph: nodes and their dependencies.
 
 use super::ids::{GraphId, NodeId};
+use super::user_objects::References;
 use crate::error::{CuError, CuResult};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 
@@ -32,11 +33,15 @@ pub struct Graph<Op> {
     /// The child graph node that owns this graph, if any. A program can't destroy such a graph
     /// directly.
     pub part_of: Option<NodeId>,
+    /// The graph's number: graphs are counted from 1 in the order of their creation.
+    pub number: u64,
+    /// The user objects to which the graph holds references.
+    pub users: References,
 }
 
 impl<Op> Default for Graph<Op> {
     fn default() -> Self {
-        Self { nodes: BTreeMap::new(), part_of: None }
+        Self { nodes: BTreeMap::new(), part_of: None, number: 0, users: References::new() }
     }
 }
 

@@ -8,9 +8,9 @@
 #[macro_export]
 macro_rules! graph_entries {
     ($library:ty) => {
-        use $crate::args::{Arg, In, Out};
+        use $crate::args::{Arg, In, Out, Text};
         use $crate::graph::dag::{Graph, Work};
-        use $crate::graph::{GraphId, capturing, exec, nodes, structure};
+        use $crate::graph::{GraphId, capturing, dot, exec, generic, nodes, structure, users};
         use $crate::sys::*;
 
         type L = $library;
@@ -69,6 +69,40 @@ macro_rules! graph_entries {
                 graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>,
                 data: In<CUgraphEdgeData>, count: usize,
             ) => structure::change_edges::<L>(graph, (from, to), data, count, false);
+
+            fn cuGraphDebugDotPrint(graph: CUgraph, path: Text, flags: u32) =>
+                dot::print::<L>(graph, path, flags);
+            fn cuUserObjectCreate(
+                to: Out<CUuserObject>, data: *mut std::ffi::c_void, destructor: CUhostFn,
+                count: u32, flags: u32,
+            ) => users::create::<L>(to, data, destructor, count, flags);
+            fn cuUserObjectRetain(object: CUuserObject, count: u32) =>
+                users::retain::<L>(object, count);
+            fn cuUserObjectRelease(object: CUuserObject, count: u32) =>
+                users::release::<L>(object, count);
+            fn cuGraphRetainUserObject(
+                graph: CUgraph, object: CUuserObject, count: u32, flags: u32,
+            ) => users::graph_retain::<L>(graph, object, count, flags);
+            fn cuGraphReleaseUserObject(graph: CUgraph, object: CUuserObject, count: u32) =>
+                users::graph_release::<L>(graph, object, count);
+
+            fn cuGraphAddNode(
+                to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
+                params: *mut CUgraphNodeParams,
+            ) => generic::add::<L>(to, graph, (after, In::null(), count), params);
+            fn cuGraphAddNode_v2(
+                to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>,
+                data: In<CUgraphEdgeData>, count: usize, params: *mut CUgraphNodeParams,
+            ) => generic::add::<L>(to, graph, (after, data, count), params);
+            fn cuGraphNodeSetParams(node: CUgraphNode, params: *mut CUgraphNodeParams) =>
+                generic::set::<L>(node, params);
+            fn cuGraphExecNodeSetParams(
+                exec: CUgraphExec, node: CUgraphNode, params: *mut CUgraphNodeParams,
+            ) => generic::set_in_exec::<L>(exec, node, params);
+            fn cuGraphNodeGetEnabled(exec: CUgraphExec, node: CUgraphNode, to: Out<u32>) =>
+                exec::is_enabled::<L>(exec, node, to);
+            fn cuGraphNodeSetEnabled(exec: CUgraphExec, node: CUgraphNode, enabled: u32) =>
+                exec::set_enabled::<L>(exec, node, enabled);
 
             fn cuGraphAddEmptyNode(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,

@@ -1,8 +1,8 @@
 //! Entry points for instantiated graphs.
 
 use super::ids::{GraphId, NodeId};
-use super::library::{Exec, Library, Op};
-use super::table::Difference;
+use super::library::{Exec, Held, Library, Op};
+use super::table::{Difference, Step};
 use crate::args::Out;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -28,8 +28,18 @@ pub fn instantiate<L: Library>(to: Out<CUgraphExec>, graph: CUgraph, flags: u64)
     if flags & DEVICE_LAUNCH != 0 {
         return Err(CuError::NOT_SUPPORTED);
     }
-    let steps = L::graphs().with(|table| table.steps(graph as GraphId))?;
-    to.set(L::insert(Exec::new(flags, steps)?)?)
+    let (steps, users) = steps_of::<L>(graph)?;
+    to.set(L::insert(Exec::new(flags, steps, users)?)?)
+}
+
+type Steps<L> = Vec<Step<Op<L>>>;
+
+/// Returns the steps of a graph, and references to its user objects.
+fn steps_of<L: Library>(graph: CUgraph) -> CuResult<(Steps<L>, Held<L>)> {
+    L::graphs().with(|table| {
+        let steps = table.steps(graph as GraphId)?;
+        Ok((steps, Held::new(table.retain_users_of(graph as GraphId)?)))
+    })
 }
 
 /// `cuGraphInstantiateWithParams`.
@@ -88,8 +98,8 @@ pub fn update<L: Library>(
     to.check()?;
     L::ready()?;
     let exec = L::exec(exec)?;
-    let steps = L::graphs().with(|table| table.steps(graph as GraphId))?;
-    let updated = exec.update(steps)?;
+    let (steps, users) = steps_of::<L>(graph)?;
+    let updated = exec.update(steps, users)?;
     let (result, node): Difference =
         updated.err().unwrap_or((CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS, None));
     to.set(CUgraphExecUpdateResultInfo {
@@ -104,6 +114,18 @@ pub fn update<L: Library>(
 pub fn set_node<L: Library>(exec: CUgraphExec, node: CUgraphNode, op: Op<L>) -> CuResult {
     L::ready()?;
     L::exec(exec)?.set_node(node as NodeId, op)
+}
+
+/// `cuGraphNodeGetEnabled`.
+pub fn is_enabled<L: Library>(exec: CUgraphExec, node: CUgraphNode, to: Out<u32>) -> CuResult {
+    to.check()?;
+    to.set(L::exec(exec)?.is_enabled(node as NodeId)?.into())
+}
+
+/// `cuGraphNodeSetEnabled`.
+pub fn set_enabled<L: Library>(exec: CUgraphExec, node: CUgraphNode, enabled: u32) -> CuResult {
+    L::ready()?;
+    L::exec(exec)?.set_enabled(node as NodeId, enabled != 0)
 }
 
 /// `cuGraphExecGetFlags`.

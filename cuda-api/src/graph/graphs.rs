@@ -2,6 +2,7 @@
 
 use super::capture::{Info, Key, Mode, Stream};
 use super::dag::Work;
+use super::host_call::HostCall;
 use super::ids::{GraphId, NodeId, Operation};
 use super::table::Table;
 use crate::error::{CuError, CuResult};
@@ -125,7 +126,18 @@ impl<Op: Operation> Graphs<Op> {
 
     /// Calls `then` with the table of graphs.
     pub fn with<R>(&self, then: impl FnOnce(&mut Table<Op>) -> R) -> R {
-        then(&mut self.lock().table)
+        let mut state = self.lock();
+        let result = then(&mut state.table);
+        Self::unlock(state);
+        result
+    }
+
+    /// Unlocks the graphs, and then calls the destructors of user objects that have lost their last
+    /// reference.
+    fn unlock(mut state: MutexGuard<'_, State<Op>>) {
+        let due = state.table.users.take_due();
+        drop(state);
+        due.iter().for_each(HostCall::run);
     }
 
     /// Calls `then` with the graphs and captures, and then updates the count of captures.
@@ -133,6 +145,7 @@ impl<Op: Operation> Graphs<Op> {
         let mut state = self.lock();
         let result = then(&mut state);
         self.capturing.store(state.captures.count(), Ordering::Relaxed);
+        Self::unlock(state);
         result
     }
 

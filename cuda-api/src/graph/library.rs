@@ -2,14 +2,16 @@
 
 use super::capture::Stream;
 use super::graphs::Graphs;
+use super::host_call::HostCall;
 use super::ids::Operation;
 use super::table::{Difference, Step, compare};
+use super::user_objects::References;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUevent, CUgraphExec, CUgraphNodeType, CUresult, CUstream,
+    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphExec,
+    CUgraphNodeType, CUresult, CUstream,
 };
-use std::ffi::c_void;
+use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The functions and types that a libcuda provides to the implementation of graphs and captures.
@@ -61,6 +63,9 @@ pub trait Library: Copy + 'static {
     /// Returns the parameters of a launch.
     fn kernel_params(kernel: &Self::Kernel) -> KernelParams;
 
+    /// Returns the name of a launch's kernel.
+    fn kernel_name(kernel: &Self::Kernel) -> String;
+
     /// Returns an attribute of a launch.
     fn attribute(kernel: &Self::Kernel, which: u32) -> CuResult<[u8; 64]>;
 
@@ -79,6 +84,9 @@ pub trait Library: Copy + 'static {
 
     /// Returns the parameters that describe a captured copy.
     fn copy_params(copy: &Self::Copy) -> CUDA_MEMCPY3D;
+
+    /// Returns whether an address is in device memory.
+    fn on_device(address: u64) -> bool;
 
     /// Creates the memset for a memset node.
     fn memset(params: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<Self::Memset>;
@@ -118,6 +126,13 @@ pub trait Library: Copy + 'static {
         op: &Op<Self>,
     ) -> CuResult;
 
+    /// Enables or disables the step at index `place` of an instantiated graph.
+    fn set_enabled(loaded: &Self::Loaded, place: usize, enabled: bool) -> CuResult;
+
+    /// Releases references to user objects that an instantiated graph has held, once all its
+    /// launches so far have finished. `ended` says that the graph has been destroyed.
+    fn retire(loaded: &Self::Loaded, users: Arc<Held<Self>>, ended: bool);
+
     /// Uploads the graph for its next launch. The stream isn't being captured.
     fn upload(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 
@@ -133,41 +148,6 @@ pub struct KernelParams {
     pub bytes: Arc<[u8]>,
     /// The offset of each parameter in the buffer.
     pub offsets: Vec<usize>,
-}
-
-/// A host function with its argument.
-#[derive(Clone, Copy)]
-pub struct HostCall {
-    function: unsafe extern "C" fn(*mut c_void),
-    data: *mut c_void,
-}
-
-// SAFETY: the program passed the pointer for use on another thread, and this code doesn't
-// dereference it.
-unsafe impl Send for HostCall {}
-// SAFETY: as above.
-unsafe impl Sync for HostCall {}
-
-impl HostCall {
-    /// Creates a call from a function and its argument.
-    ///
-    /// # Safety
-    ///
-    /// It must be safe to call the function with this argument from any thread.
-    pub unsafe fn new(function: unsafe extern "C" fn(*mut c_void), data: *mut c_void) -> Self {
-        Self { function, data }
-    }
-
-    /// Returns the node parameters that describe the call.
-    pub fn params(&self) -> CUDA_HOST_NODE_PARAMS {
-        CUDA_HOST_NODE_PARAMS { fn_: Some(self.function), userData: self.data }
-    }
-
-    /// Calls the function.
-    pub fn run(&self) {
-        // SAFETY: the function may be called with this argument, as promised to `new`.
-        unsafe { (self.function)(self.data) };
-    }
 }
 
 /// The parameters that a program passed for a copy node. They are kept only to be returned to the
@@ -220,6 +200,34 @@ impl<L: Library> Operation for Op<L> {
     }
 }
 
+/// References that an executable graph holds, and keeps for launches in progress. Dropping the
+/// value releases them and may call destructors. It must not be dropped while the table of graphs
+/// is locked.
+pub struct Held<L: Library> {
+    references: References,
+    library: PhantomData<fn() -> L>,
+}
+
+impl<L: Library> Held<L> {
+    /// Takes ownership of references that were added for it.
+    pub(super) fn new(references: References) -> Self {
+        Self { references, library: PhantomData }
+    }
+
+    /// Returns whether there are no references.
+    pub fn is_empty(&self) -> bool {
+        self.references.is_empty()
+    }
+}
+
+impl<L: Library> Drop for Held<L> {
+    fn drop(&mut self) {
+        if !self.references.is_empty() {
+            L::graphs().with(|table| table.users.release_all(&self.references));
+        }
+    }
+}
+
 /// An instantiated graph.
 pub struct Exec<L: Library> {
     /// The library's data for the graph.
@@ -235,13 +243,16 @@ pub struct ExecState<L: Library> {
     pub steps: Arc<Vec<Step<Op<L>>>>,
     /// The library's data for these steps.
     pub bound: L::Bound,
+    /// The references to user objects that the graph holds. A launch must keep them until it has
+    /// finished.
+    pub users: Arc<Held<L>>,
 }
 
 impl<L: Library> Exec<L> {
     /// Instantiates a graph's steps.
-    pub fn new(flags: u64, steps: Vec<Step<Op<L>>>) -> CuResult<Self> {
+    pub fn new(flags: u64, steps: Vec<Step<Op<L>>>, users: Held<L>) -> CuResult<Self> {
         let (loaded, bound) = L::instantiate(flags, &steps)?;
-        let state = ExecState { steps: Arc::new(steps), bound };
+        let state = ExecState { steps: Arc::new(steps), bound, users: Arc::new(users) };
         Ok(Self { loaded, flags, state: Mutex::new(state) })
     }
 
@@ -258,9 +269,13 @@ impl<L: Library> Exec<L> {
 
     /// Replaces the steps with those of another graph. Fails if the graphs differ in more than
     /// their nodes' operations. The nodes keep their handles.
-    pub fn update(&self, mut steps: Vec<Step<Op<L>>>) -> CuResult<Result<(), Difference>> {
-        let mut state = self.lock();
-        let state = &mut *state;
+    pub fn update(
+        &self,
+        mut steps: Vec<Step<Op<L>>>,
+        users: Held<L>,
+    ) -> CuResult<Result<(), Difference>> {
+        let mut guard = self.lock();
+        let state = &mut *guard;
         if let Err(difference) = compare(&state.steps, &steps) {
             return Ok(Err(difference));
         }
@@ -268,10 +283,46 @@ impl<L: Library> Exec<L> {
             return Ok(Err(difference));
         }
         for (new, old) in steps.iter_mut().zip(state.steps.iter()) {
-            new.id = old.id;
+            (new.id, new.enabled) = (old.id, old.enabled);
         }
         state.steps = Arc::new(steps);
+        let before = std::mem::replace(&mut state.users, Arc::new(users));
+        drop(guard);
+        // This may call destructors of the program.
+        L::retire(&self.loaded, before, false);
         Ok(Ok(()))
+    }
+
+    /// Handles the destruction of the graph: releases its references to user objects.
+    pub fn end(&self) {
+        let none = Arc::new(Held::new(Default::default()));
+        let users = std::mem::replace(&mut self.lock().users, none);
+        L::retire(&self.loaded, users, true);
+    }
+
+    /// Returns the index of a step whose node can be disabled: a kernel, copy, or memset.
+    fn optional_step(steps: &[Step<Op<L>>], node: usize) -> CuResult<usize> {
+        let place = steps.iter().position(|step| step.id == node);
+        let place = place.ok_or(CuError::INVALID_VALUE)?;
+        match steps[place].op {
+            Some(Op::Kernel(_) | Op::Copy(..) | Op::Memset(_)) => Ok(place),
+            _ => Err(CuError::INVALID_VALUE),
+        }
+    }
+
+    /// Returns whether launches run a node's operation.
+    pub fn is_enabled(&self, node: usize) -> CuResult<bool> {
+        let state = self.lock();
+        Ok(state.steps[Self::optional_step(&state.steps, node)?].enabled)
+    }
+
+    /// Enables or disables a node.
+    pub fn set_enabled(&self, node: usize, enabled: bool) -> CuResult {
+        let mut state = self.lock();
+        let place = Self::optional_step(&state.steps, node)?;
+        L::set_enabled(&self.loaded, place, enabled)?;
+        Arc::make_mut(&mut state.steps)[place].enabled = enabled;
+        Ok(())
     }
 
     /// Replaces the work of a node with other work of the same kind.

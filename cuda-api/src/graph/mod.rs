@@ -15,7 +15,10 @@
 //! | [`graphs`] | the graphs and captures of a process |
 //! | [`library`] | the part that a library implements |
 //! | [`lists`] | arguments that are arrays of nodes or edges |
-//! | [`structure`], [`nodes`], [`exec`], [`capturing`] | the entry points, by family |
+//! | [`user_objects`] | user objects |
+//! | [`host_call`] | functions of the program |
+//! | [`dot`] | `cuGraphDebugDotPrint` |
+//! | [`structure`], [`nodes`], [`generic`], [`exec`], [`users`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |
 //!
 //! Handles are assigned in ascending order and never reused, so a stale handle is recognized. They
@@ -24,16 +27,22 @@
 pub mod capture;
 pub mod capturing;
 pub mod dag;
+pub mod dot;
 pub mod entries;
 pub mod exec;
+pub mod generic;
 pub mod graphs;
+pub mod host_call;
 pub mod ids;
 pub mod library;
 pub mod lists;
 pub mod nodes;
 pub mod structure;
 pub mod table;
+pub mod user_objects;
+pub mod users;
 
 pub use graphs::Graphs;
+pub use host_call::HostCall;
 pub use ids::{GraphId, NodeId, Operation};
-pub use library::{Exec, HostCall, Library, Op};
+pub use library::{Exec, Library, Op};

@@ -1,8 +1,9 @@
 //! Entry points that set and query the work of nodes.
 
 use super::dag::Work;
+use super::host_call::HostCall;
 use super::ids::{NodeId, Operation};
-use super::library::{CopyParams, HostCall, KernelParams, Library, Op};
+use super::library::{CopyParams, KernelParams, Library, Op};
 use super::structure;
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};

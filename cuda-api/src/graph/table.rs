@@ -1,7 +1,9 @@
 //! All graphs of a process.
 
 use super::dag::{Graph, Node, Work};
+use super::host_call::HostCall;
 use super::ids::{FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
+use super::user_objects::{References, UserId, UserObjects};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphExecUpdateResult, CUgraphNodeType};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
@@ -22,6 +24,10 @@ pub struct Table<Op> {
     nodes: HashMap<NodeId, GraphId>,
     /// For each node in a cloned graph, the original node.
     clones: HashMap<NodeId, NodeId>,
+    /// The number of graphs that have ever been created.
+    created: u64,
+    /// The user objects of the process.
+    pub(super) users: UserObjects,
 }
 
 impl<Op> Default for Table<Op> {
@@ -31,6 +37,8 @@ impl<Op> Default for Table<Op> {
             graphs: HashMap::new(),
             nodes: HashMap::new(),
             clones: HashMap::new(),
+            created: 0,
+            users: UserObjects::default(),
         }
     }
 }
@@ -44,6 +52,8 @@ pub struct Step<Op> {
     pub op: Option<Op>,
     /// The indices of the steps that this one depends on, all of which come earlier in the list.
     pub after: Vec<usize>,
+    /// Whether launches run the operation.
+    pub enabled: bool,
 }
 
 /// The reason why a graph can't replace an executable one, and the node of the new graph that
@@ -76,7 +86,8 @@ impl<Op: Operation> Table<Op> {
     /// Creates a graph.
     pub fn create(&mut self) -> GraphId {
         let id = self.handle();
-        self.graphs.insert(id, Graph::default());
+        self.created += 1;
+        self.graphs.insert(id, Graph { number: self.created, ..Graph::default() });
         id
     }
 
@@ -161,6 +172,98 @@ impl<Op: Operation> Table<Op> {
         node
     }
 
+    /// Adds a node that contains a graph itself, which from then on belongs to the node.
+    pub fn move_child(
+        &mut self,
+        graph: GraphId,
+        child: GraphId,
+        after: &[NodeId],
+    ) -> CuResult<NodeId> {
+        if graph == child
+            || self.graph(child)?.part_of.is_some()
+            || self.contains(child, graph, 0)?
+        {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let node = self.add(graph, Work::Child(child), after)?;
+        if let Some(child) = self.graphs.get_mut(&child) {
+            child.part_of = Some(node);
+        }
+        Ok(node)
+    }
+
+    /// Returns whether a graph contains another one, directly or indirectly.
+    fn contains(&self, graph: GraphId, other: GraphId, depth: usize) -> CuResult<bool> {
+        if depth > MAX_DEPTH {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        for node in self.graph(graph)?.nodes.values() {
+            if let Work::Child(child) = node.work
+                && (child == other || self.contains(child, other, depth + 1)?)
+            {
+                return Ok(true);
+            }
+        }
+        Ok(false)
+    }
+
+    /// Creates a user object with this many references, which belong to the program.
+    pub(super) fn create_user(&mut self, destructor: HostCall, references: u64) -> UserId {
+        let id = self.handle();
+        self.users.create(id, destructor, references);
+        id
+    }
+
+    /// Adds references to a user object to a graph. If `moved` is set, they are references that the
+    /// program gives up.
+    pub(super) fn retain_user(
+        &mut self,
+        graph: GraphId,
+        object: UserId,
+        count: u64,
+        moved: bool,
+    ) -> CuResult {
+        let graph = self.graphs.get_mut(&graph).ok_or(CuError::INVALID_VALUE)?;
+        if moved {
+            self.users.check(object, count)?;
+        } else {
+            self.users.retain(object, count)?;
+        }
+        *graph.users.entry(object).or_default() += count;
+        Ok(())
+    }
+
+    /// Releases references of a graph to a user object.
+    pub(super) fn release_user(&mut self, graph: GraphId, object: UserId, count: u64) -> CuResult {
+        let graph = self.graphs.get_mut(&graph).ok_or(CuError::INVALID_VALUE)?;
+        let held = graph.users.get_mut(&object).filter(|held| **held >= count);
+        let held = held.ok_or(CuError::INVALID_VALUE)?;
+        *held -= count;
+        if *held == 0 {
+            graph.users.remove(&object);
+        }
+        self.users.release(object, count)
+    }
+
+    /// Returns the references of a graph and its child graphs to user objects, after adding a
+    /// reference for each.
+    pub(super) fn retain_users_of(&mut self, id: GraphId) -> CuResult<References> {
+        let mut all = References::new();
+        let mut graphs = vec![id];
+        while let Some(id) = graphs.pop() {
+            let graph = self.graph(id)?;
+            for (object, count) in &graph.users {
+                *all.entry(*object).or_default() += count;
+            }
+            graphs.extend(graph.nodes.values().filter_map(|node| match node.work {
+                Work::Child(child) => Some(child),
+                _ => None,
+            }));
+        }
+        self.users.retain_all(&all);
+        Ok(all)
+    }
+
     /// Returns the child graph that a node contains.
     pub fn child(&self, node: NodeId) -> CuResult<GraphId> {
         match self.node(node)?.work {
@@ -178,8 +281,15 @@ impl<Op: Operation> Table<Op> {
         if depth > MAX_DEPTH {
             return Err(CuError::NOT_SUPPORTED);
         }
-        let nodes = self.graph(of)?.nodes.clone();
+        let (nodes, users) = {
+            let graph = self.graph(of)?;
+            (graph.nodes.clone(), graph.users.clone())
+        };
         let copy = self.create();
+        self.users.retain_all(&users);
+        if let Some(copy) = self.graphs.get_mut(&copy) {
+            copy.users = users;
+        }
         let ids: BTreeMap<NodeId, NodeId> = nodes.keys().map(|id| (*id, self.handle())).collect();
         for (id, node) in nodes {
             let new = ids[&id];
@@ -243,6 +353,7 @@ impl<Op: Operation> Table<Op> {
 
     pub(super) fn forget(&mut self, id: GraphId) {
         let Some(graph) = self.graphs.remove(&id) else { return };
+        self.users.release_all(&graph.users);
         for (id, node) in graph.nodes {
             self.nodes.remove(&id);
             self.clones.remove(&id);
@@ -291,7 +402,7 @@ impl<Op: Operation> Table<Op> {
                 }
             };
             places.insert(id, steps.len());
-            steps.push(Step { id, op, after });
+            steps.push(Step { id, op, after, enabled: true });
         }
         Ok(graph.leaves().iter().map(|id| places[id]).collect())
     }

@@ -11,28 +11,31 @@ use crate::capture;
 use crate::context;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
-use crate::graph::{Exec, GRAPHS, Guest, Kernel, Op, Shape};
+use crate::graph::{Exec, GRAPHS, Guest, Kernel, Loaded, Op, Shape};
 use crate::handles::{Handle, Object};
 use crate::memory::Place;
 use crate::objects::{Event, Function, Origin};
 use crate::thread;
-use cuda_api::graph::library::KernelParams;
+use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::table::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture as captures};
 use cuda_api::sys::CUgraphExecUpdateResult;
+use parking_lot::Mutex;
 use protocol::calls::{
-    CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeSet, VcudaGraphExecUpdate,
-    VcudaGraphInstantiate,
+    CuEventCreate, CuEventDestroyV2, CuEventQuery, CuEventRecordWithFlags, CuEventSynchronize,
+    CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeEnable,
+    VcudaGraphExecNodeSet, VcudaGraphExecUpdate, VcudaGraphInstantiate,
 };
 use protocol::codec::Writer;
 use protocol::graph as wire;
-use protocol::ids::GraphExecId;
+use protocol::ids::EventId;
 use protocol::limits::GRAPH_NODES_MAX;
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 cuda_api::graph_entries!(Guest);
 
+const DISABLE_TIMING: u32 = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
 const UPDATED: u32 = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS.0;
 
 /// The tokens of a graph's host functions, each with the index of the step that calls the function.
@@ -100,13 +103,36 @@ fn null_of(per_thread: bool) -> usize {
     if per_thread { PER_THREAD } else { LEGACY }
 }
 
+/// Calls `then` on another thread once the GPU has reached an event.
+fn wait_for_launches(
+    driver: &'static Driver,
+    event: EventId,
+    then: impl FnOnce() + Send + 'static,
+) {
+    let then = Arc::new(Mutex::new(Some(then)));
+    let waiter = {
+        let then = then.clone();
+        move || {
+            // If the session has ended, no launch is running any more either.
+            let _ = driver.session.call(&CuEventSynchronize { h_event: event });
+            if let Some(then) = then.lock().take() {
+                then();
+            }
+        }
+    };
+    let thread = std::thread::Builder::new().name("cuda-user-objects".into());
+    if thread.spawn(host_func::with_signals_blocked(waiter.clone())).is_err() {
+        // Without another thread, this one has to wait.
+        waiter();
+    }
+}
+
 impl Library for Guest {
     type Kernel = Kernel;
     type Copy = wire::CopyStep;
     type Memset = wire::MemsetStep;
     type Event = Arc<Event>;
-    /// The session's id for the instantiated graph.
-    type Loaded = GraphExecId;
+    type Loaded = Loaded;
     type Bound = Tokens;
 
     #[inline]
@@ -178,6 +204,10 @@ impl Library for Guest {
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 
+    fn kernel_name(kernel: &Kernel) -> String {
+        kernel.function.name.to_string_lossy().into_owned()
+    }
+
     fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
         let words = launch::attribute_of(&kernel.attributes, which)?;
         Ok(std::array::from_fn(|at| words[at / 8].to_le_bytes()[at % 8]))
@@ -199,6 +229,11 @@ impl Library for Guest {
 
     fn copy_params(copy: &wire::CopyStep) -> CUDA_MEMCPY3D {
         BoxCopy::params(copy)
+    }
+
+    fn on_device(address: u64) -> bool {
+        let found = driver().ok().and_then(|driver| driver.memory.find(address));
+        found.is_some_and(|found| found.kind.is_device())
     }
 
     fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<wire::MemsetStep> {
@@ -243,7 +278,7 @@ impl Library for Guest {
         driver()?.handles.get(event as Handle)
     }
 
-    fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(GraphExecId, Tokens)> {
+    fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(Loaded, Tokens)> {
         let driver = context::driver()?;
         let (writer, tokens) = encode(driver, steps)?;
         let exec = driver.session.mint();
@@ -252,7 +287,7 @@ impl Library for Guest {
             driver.session.call(&VcudaGraphInstantiate { exec, flags, blob, graph })
         });
         match made {
-            Ok(()) => Ok((exec, tokens)),
+            Ok(()) => Ok((Loaded { id: exec, event: OnceLock::new() }, tokens)),
             Err(error) => {
                 host_func::let_go(&tokens);
                 Err(error)
@@ -274,11 +309,12 @@ impl Library for Guest {
         let exec: Arc<Exec> =
             driver.handles.remove(exec as Handle).map_err(|_| CuError::INVALID_VALUE)?;
         host_func::let_go(&exec.lock().bound);
-        driver.session.post(&CuGraphExecDestroy { h_graph_exec: exec.loaded })
+        exec.end();
+        driver.session.post(&CuGraphExecDestroy { h_graph_exec: exec.loaded.id })
     }
 
     fn update(
-        exec: &GraphExecId,
+        exec: &Loaded,
         bound: &mut Tokens,
         steps: &[Step<Op>],
     ) -> CuResult<Result<(), Difference>> {
@@ -286,7 +322,7 @@ impl Library for Guest {
         let (writer, tokens) = encode(driver, steps)?;
         let updated = image::send(driver, writer.as_bytes()).and_then(|sent| {
             let (blob, graph) = (sent.blob, sent.inline);
-            driver.session.call(&VcudaGraphExecUpdate { exec: *exec, blob, graph })
+            driver.session.call(&VcudaGraphExecUpdate { exec: exec.id, blob, graph })
         });
         match updated {
             Ok(answer) if answer.result == UPDATED => {
@@ -305,10 +341,10 @@ impl Library for Guest {
         }
     }
 
-    fn set_step(exec: &GraphExecId, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
+    fn set_step(exec: &Loaded, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
         let driver = driver()?;
         let (set, token) = with_step(driver, Some(op), |step, token| {
-            let call = VcudaGraphExecNodeSet { exec: *exec, node: place as u32, step: *step };
+            let call = VcudaGraphExecNodeSet { exec: exec.id, node: place as u32, step: *step };
             (driver.session.call(&call), token)
         });
         if let Some(token) = token {
@@ -324,10 +360,31 @@ impl Library for Guest {
         set
     }
 
+    fn set_enabled(exec: &Loaded, place: usize, enabled: bool) -> CuResult {
+        let (exec, node) = (exec.id, place as u32);
+        let call = VcudaGraphExecNodeEnable { exec, node, enabled: enabled.into() };
+        driver()?.session.call(&call)
+    }
+
+    fn retire(exec: &Loaded, users: Arc<Held<Self>>, ended: bool) {
+        let (Ok(driver), Some(event)) = (driver(), exec.event.get().copied()) else { return };
+        let finish = move || {
+            drop(users);
+            if ended {
+                // If this fails, the session has ended, and the event with it.
+                let _ = driver.session.post(&CuEventDestroyV2 { h_event: event });
+            }
+        };
+        match driver.session.call(&CuEventQuery { h_event: event }) {
+            Err(CuError::NOT_READY) => wait_for_launches(driver, event, finish),
+            _ => finish(),
+        }
+    }
+
     fn upload(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
         let driver = driver()?;
         let h_stream = stream_id(driver, stream as Handle, null_of(per_thread))?;
-        driver.session.post(&CuGraphUpload { h_graph: exec.loaded, h_stream })
+        driver.session.post(&CuGraphUpload { h_graph: exec.loaded.id, h_stream })
     }
 
     fn launch(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
@@ -335,10 +392,23 @@ impl Library for Guest {
         let h_stream = stream_id(driver, stream as Handle, null_of(per_thread))?;
         let state = exec.lock();
         host_func::expect(&state.bound, 1);
-        let posted = driver.session.post(&CuGraphLaunch { h_graph: exec.loaded, h_stream });
+        let posted = driver.session.post(&CuGraphLaunch { h_graph: exec.loaded.id, h_stream });
         if posted.is_err() {
             host_func::expect(&state.bound, -1);
         }
-        posted
+        posted?;
+        if state.users.is_empty() {
+            return Ok(());
+        }
+        // The event's position says until when the launch needs the user objects.
+        let h_event = match exec.loaded.event.get() {
+            Some(event) => *event,
+            None => {
+                let event = driver.session.mint();
+                driver.session.post(&CuEventCreate { ph_event: event, flags: DISABLE_TIMING })?;
+                *exec.loaded.event.get_or_init(|| event)
+            }
+        };
+        driver.session.post(&CuEventRecordWithFlags { h_event, h_stream, flags: 0 })
     }
 }

@@ -124,7 +124,9 @@ fn start_runner() {
 
 /// Wraps a thread's `body` so that it runs with all signals blocked. The kernel then delivers
 /// signals to the program's own threads.
-fn with_signals_blocked(body: fn()) -> impl FnOnce() + Send + 'static {
+pub fn with_signals_blocked(
+    body: impl FnOnce() + Send + 'static,
+) -> impl FnOnce() + Send + 'static {
     move || {
         // SAFETY: the signal set is filled before it is used, and only this thread's signal mask
         // changes.

@@ -1070,6 +1070,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Memory,
     },
     Entry {
+        number: 770,
+        name: "vcudaGraphExecNodeEnable",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
         number: 820,
         name: "vcudaTensorMapEncodeTiled",
         waited: true,
@@ -6115,6 +6125,48 @@ impl Answer for CuMemAllocFromPoolAsyncAnswer {
 impl CuMemAllocFromPoolAsyncAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 770, `vcudaGraphExecNodeEnable`.
+///
+/// Enables or disables a kernel, copy, or memset. Launches skip disabled nodes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphExecNodeEnable {
+    /// Id of an executable graph.
+    pub exec: GraphExecId,
+    /// `node`.
+    pub node: u32,
+    /// `enabled`.
+    pub enabled: u32,
+}
+impl<'a> Call<'a> for VcudaGraphExecNodeEnable {
+    const OPCODE: u32 = 770;
+    const NAME: &'static str = "vcudaGraphExecNodeEnable";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.exec.to_word());
+        writer.word(self.node.to_word());
+        writer.word(self.enabled.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGraphExecNodeEnable {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            exec: <GraphExecId>::from_word(reader.word()?)?,
+            node: <u32>::from_word(reader.word()?)?,
+            enabled: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 

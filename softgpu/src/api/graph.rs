@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_api::entries::EntryPoint as _;
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::graph::library::KernelParams;
+use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::table::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::sys::CUlaunchAttributeID;
@@ -18,6 +18,7 @@ use crate::state::device::driver;
 use crate::state::errors::Errors;
 use crate::state::event::{Event, now};
 use crate::state::graph::{EXECS, Exec, GRAPHS, Loaded, Op, Software};
+use crate::state::memory;
 use crate::state::module::KERNELS;
 use crate::state::stream::{Stream, lookup};
 
@@ -100,6 +101,10 @@ impl Library for Software {
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 
+    fn kernel_name(kernel: &Kernel) -> String {
+        kernel.function.name.to_string_lossy().into_owned()
+    }
+
     /// Returns the value of a kernel node's attribute. softgpu stores only the cooperative
     /// attribute, because the others, such as access-policy windows and priorities, affect only
     /// timing.
@@ -135,6 +140,10 @@ impl Library for Software {
         copy.params()
     }
 
+    fn on_device(address: u64) -> bool {
+        memory::find(address).is_some_and(|found| !found.on_host())
+    }
+
     fn memset(p: &CUDA_MEMSET_NODE_PARAMS) -> CuResult<Fill> {
         let (width, height, size) = (p.width, p.height, p.elementSize as usize);
         let fill = Fill { to: p.dst, pitch: p.pitch, value: p.value, size, width, height };
@@ -168,7 +177,8 @@ impl Library for Software {
 
     fn destroy(exec: CUgraphExec) -> CuResult {
         driver()?;
-        EXECS.remove(exec as usize).map(drop).ok_or(CuError::INVALID_VALUE)
+        EXECS.remove(exec as usize).ok_or(CuError::INVALID_VALUE)?.end();
+        Ok(())
     }
 
     fn update(
@@ -181,6 +191,15 @@ impl Library for Software {
 
     fn set_step(_exec: &Loaded, (): &mut (), _place: usize, _op: &Op) -> CuResult {
         Ok(())
+    }
+
+    fn set_enabled(_exec: &Loaded, _place: usize, _enabled: bool) -> CuResult {
+        Ok(())
+    }
+
+    /// Each launch in progress holds the references, too.
+    fn retire(_exec: &Loaded, users: Arc<Held<Self>>, _ended: bool) {
+        drop(users);
     }
 
     fn upload(_exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
@@ -204,7 +223,10 @@ fn launch(exec: &Exec, stream: &Stream) {
     if let Some(mark) = last.take().filter(|mark| !mark.reached()) {
         stream.submit_after(mark);
     }
-    let steps = exec.lock().steps.clone();
+    let (steps, users) = {
+        let state = exec.lock();
+        (state.steps.clone(), state.users.clone())
+    };
     let mut records = Vec::new();
     for step in steps.iter() {
         if let Some(Op::Record(event, _)) = &step.op {
@@ -226,10 +248,11 @@ fn launch(exec: &Exec, stream: &Stream) {
                 Some(Op::Wait(event, _)) if !own.contains(&(Arc::as_ptr(event) as usize)) => {
                     event.wait();
                 }
-                Some(op) if !errors.failed() => run(op, errors),
+                Some(op) if step.enabled && !errors.failed() => run(op, errors),
                 _ => {}
             }
         }
+        drop(users);
     });
     for (event, cell) in records {
         event.set(mark.clone(), cell);

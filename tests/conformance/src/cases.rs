@@ -7,6 +7,7 @@ mod array;
 mod context;
 mod device;
 mod event;
+mod graph;
 mod kernel;
 mod memory;
 mod module;
@@ -77,6 +78,7 @@ const FAMILIES: &[&[Case]] = &[
     event::CASES,
     array::CASES,
     tensor_map::CASES,
+    graph::CASES,
 ];
 
 /// Returns all cases.

@@ -204,6 +204,21 @@ pub(super) fn vcuda_graph_exec_update(
     }
 }
 
+pub(super) fn vcuda_graph_exec_node_enable(
+    cx: &Cx<'_>,
+    call: api::VcudaGraphExecNodeEnable,
+) -> CuResult {
+    /// The numbers of the kinds that can be disabled: kernels, copies, and memsets.
+    const OPTIONAL: std::ops::RangeInclusive<u32> = 0..=2;
+    cx.enter()?;
+    let exec = exec(cx, call.exec)?;
+    let node = exec.graph.nodes.get(call.node as usize);
+    let node = node.filter(|(_, kind)| OPTIONAL.contains(kind)).ok_or(CuError::INVALID_VALUE)?;
+    // SAFETY: the handles are live: an executable graph is destroyed only after it was removed from
+    // the tables, behind all calls in its context, and its graph lives as long as it does.
+    unsafe { cx.driver().cuGraphNodeSetEnabled(exec.real.0, node.0.0, (call.enabled != 0).into()) }
+}
+
 pub(super) fn vcuda_graph_exec_node_set(
     cx: &Cx<'_>,
     call: api::VcudaGraphExecNodeSet<'_>,

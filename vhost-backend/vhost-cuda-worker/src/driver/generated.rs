@@ -78,6 +78,7 @@ struct Addresses {
     cuGraphInstantiateWithFlags: AtomicPtr<c_void>,
     cuGraphKernelNodeSetAttribute: AtomicPtr<c_void>,
     cuGraphLaunch: AtomicPtr<c_void>,
+    cuGraphNodeSetEnabled: AtomicPtr<c_void>,
     cuGraphUpload: AtomicPtr<c_void>,
     cuInit: AtomicPtr<c_void>,
     cuKernelGetAttribute: AtomicPtr<c_void>,
@@ -1298,6 +1299,27 @@ impl Driver {
         let function = unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphLaunch>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_graph, h_stream) })
+    }
+
+    /// Calls `cuGraphNodeSetEnabled`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphNodeSetEnabled(
+        &self,
+        h_graph_exec: CUgraphExec,
+        h_node: CUgraphNode,
+        is_enabled: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuGraphNodeSetEnabled, &[c"cuGraphNodeSetEnabled"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphNodeSetEnabled>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_graph_exec, h_node, is_enabled) })
     }
 
     /// Calls `cuGraphUpload`.

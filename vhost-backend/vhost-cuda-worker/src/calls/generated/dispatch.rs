@@ -848,6 +848,11 @@ pub(super) fn dispatch(
                 )
             },
         ),
+        // vcudaGraphExecNodeEnable
+        770 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGraphExecNodeEnable>(args)?;
+            bodies::vcuda_graph_exec_node_enable(cx, call)
+        }),
         // vcudaTensorMapEncodeTiled
         820 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaTensorMapEncodeTiled>(args)?;

@@ -1,0 +1,165 @@
+//! Entry points that take the parameters of any kind of node.
+
+use super::dag::Work;
+use super::ids::{GraphId, NodeId};
+use super::library::{Library, Op};
+use super::{exec, lists, nodes, structure};
+use crate::args::{Arg, In, Out};
+use crate::error::{CuError, CuResult};
+use crate::sys::{
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraph,
+    CUgraphChildGraphNodeOwnership as Ownership, CUgraphEdgeData, CUgraphExec, CUgraphNode,
+    CUgraphNodeParams, CUgraphNodeType as Kind,
+};
+
+const INVALID: CuError = CuError::INVALID_VALUE;
+
+/// Returns the operation that the parameters describe. `present` is the node that gets the
+/// operation, if it exists already.
+///
+/// # Safety
+///
+/// The pointers in the parameters must be valid as the call for this kind of node requires.
+unsafe fn op<L: Library>(
+    params: &CUgraphNodeParams,
+    present: Option<CUgraphNode>,
+) -> CuResult<Op<L>> {
+    let given = &params.__bindgen_anon_1;
+    // SAFETY: the type says which member of the union the program has set. Every bit pattern is
+    // valid for these members. The pointers are to local variables, or valid as the caller promises.
+    unsafe {
+        match params.type_ {
+            Kind::CU_GRAPH_NODE_TYPE_KERNEL => {
+                let kernel = CUDA_KERNEL_NODE_PARAMS {
+                    func: given.kernel.func,
+                    gridDimX: given.kernel.gridDimX,
+                    gridDimY: given.kernel.gridDimY,
+                    gridDimZ: given.kernel.gridDimZ,
+                    blockDimX: given.kernel.blockDimX,
+                    blockDimY: given.kernel.blockDimY,
+                    blockDimZ: given.kernel.blockDimZ,
+                    sharedMemBytes: given.kernel.sharedMemBytes,
+                    kernelParams: given.kernel.kernelParams,
+                    extra: given.kernel.extra,
+                    kern: given.kernel.kern,
+                    ctx: given.kernel.ctx,
+                };
+                match present {
+                    Some(node) => nodes::other_kernel(node, In::from_c(&raw const kernel)),
+                    None => nodes::kernel(In::from_c(&raw const kernel)),
+                }
+            }
+            Kind::CU_GRAPH_NODE_TYPE_MEMCPY => {
+                let copy = given.memcpy.copyParams;
+                if given.memcpy.flags != 0 || given.memcpy.reserved != 0 {
+                    return Err(INVALID);
+                }
+                nodes::copy(In::from_c(&raw const copy))
+            }
+            Kind::CU_GRAPH_NODE_TYPE_MEMSET => {
+                let set = CUDA_MEMSET_NODE_PARAMS {
+                    dst: given.memset.dst,
+                    pitch: given.memset.pitch,
+                    value: given.memset.value,
+                    elementSize: given.memset.elementSize,
+                    width: given.memset.width,
+                    height: given.memset.height,
+                };
+                nodes::memset(In::from_c(&raw const set))
+            }
+            Kind::CU_GRAPH_NODE_TYPE_HOST => {
+                let call =
+                    CUDA_HOST_NODE_PARAMS { fn_: given.host.fn_, userData: given.host.userData };
+                nodes::host(In::from_c(&raw const call))
+            }
+            Kind::CU_GRAPH_NODE_TYPE_WAIT_EVENT => nodes::event(given.eventWait.event, false),
+            Kind::CU_GRAPH_NODE_TYPE_EVENT_RECORD => nodes::event(given.eventRecord.event, true),
+            Kind::CU_GRAPH_NODE_TYPE_EMPTY | Kind::CU_GRAPH_NODE_TYPE_GRAPH => Err(INVALID),
+            _ => Err(CuError::NOT_SUPPORTED),
+        }
+    }
+}
+
+/// Reads the parameters, whose reserved members must be 0.
+///
+/// # Safety
+///
+/// If not null, the pointer must be valid for reading.
+unsafe fn read(params: *mut CUgraphNodeParams) -> CuResult<CUgraphNodeParams> {
+    // SAFETY: the caller promises the same.
+    let params = unsafe { In::from_c(params.cast_const()) }.get()?;
+    match params.reserved0 == [0; 3] && params.reserved2 == 0 {
+        true => Ok(params),
+        false => Err(INVALID),
+    }
+}
+
+/// `cuGraphAddNode`.
+///
+/// # Safety
+///
+/// If not null, the arrays must have `count` elements. The pointers in the parameters must be valid
+/// as the call for this kind of node requires.
+pub unsafe fn add<L: Library>(
+    to: Out<CUgraphNode>,
+    graph: CUgraph,
+    (after, data, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
+    params: *mut CUgraphNodeParams,
+) -> CuResult {
+    // SAFETY: the caller promises the same as these functions require. The type says which member
+    // of the union the program has set.
+    unsafe {
+        lists::plain_edges(data, count)?;
+        let params = read(params)?;
+        match params.type_ {
+            Kind::CU_GRAPH_NODE_TYPE_EMPTY => {
+                structure::add::<L>(to, graph, (after, count), |table, graph, after| {
+                    table.add(graph, Work::Empty, after)
+                })
+            }
+            Kind::CU_GRAPH_NODE_TYPE_GRAPH => {
+                let child = params.__bindgen_anon_1.graph;
+                let id = child.graph as GraphId;
+                structure::add::<L>(to, graph, (after, count), |table, graph, after| {
+                    match child.ownership {
+                        Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => {
+                            table.add_child(graph, id, after)
+                        }
+                        Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => {
+                            table.move_child(graph, id, after)
+                        }
+                        _ => Err(INVALID),
+                    }
+                })
+            }
+            _ => nodes::add::<L>(to, graph, (after, count), op::<L>(&params, None)?),
+        }
+    }
+}
+
+/// `cuGraphNodeSetParams`.
+///
+/// # Safety
+///
+/// The pointers in the parameters must be valid as the call for this kind of node requires.
+pub unsafe fn set<L: Library>(node: CUgraphNode, params: *mut CUgraphNodeParams) -> CuResult {
+    L::graphs().with(|table| table.node(node as NodeId).map(drop))?;
+    // SAFETY: the caller promises the same.
+    let op = unsafe { op::<L>(&read(params)?, Some(node)) }?;
+    nodes::set::<L>(node, op)
+}
+
+/// `cuGraphExecNodeSetParams`.
+///
+/// # Safety
+///
+/// The pointers in the parameters must be valid as the call for this kind of node requires.
+pub unsafe fn set_in_exec<L: Library>(
+    exec: CUgraphExec,
+    node: CUgraphNode,
+    params: *mut CUgraphNodeParams,
+) -> CuResult {
+    // SAFETY: the caller promises the same.
+    let op = unsafe { op::<L>(&read(params)?, Some(node)) }?;
+    exec::set_node::<L>(exec, node, op)
+}

@@ -1,0 +1,228 @@
+//! Graphs: user objects, nodes of any kind, nodes that are disabled, and their description.
+
+use super::cases;
+use crate::cuda::{Cuda, Outcome};
+use crate::{cu, ensure, refused, same};
+use cuda_api::sys::{
+    CUDA_HOST_NODE_PARAMS_v2, CUDA_MEMSET_NODE_PARAMS_v2, CUgraph, CUgraphExec, CUgraphNode,
+    CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType, CUhostFn,
+    CUuserObject,
+};
+use std::ffi::{CString, c_void};
+use std::ptr::{null, null_mut};
+use std::sync::atomic::{AtomicU32, Ordering};
+
+static DESTROYED: AtomicU32 = AtomicU32::new(0);
+
+/// Counts the destructors that have run.
+unsafe extern "C" fn destroyed(data: *mut c_void) {
+    DESTROYED.fetch_add(data.addr() as u32, Ordering::SeqCst);
+}
+
+/// Returns how many destructors have run, after giving the driver time for one more.
+fn count(expected: u32) -> u32 {
+    for _ in 0..200 {
+        if DESTROYED.load(Ordering::SeqCst) == expected {
+            break;
+        }
+        std::thread::sleep(std::time::Duration::from_millis(5));
+    }
+    DESTROYED.load(Ordering::SeqCst)
+}
+
+fn graph(cuda: &Cuda) -> Outcome<CUgraph> {
+    let mut graph = null_mut();
+    cu!(cuda, cuGraphCreate(&mut graph, 0))?;
+    Ok(graph)
+}
+
+fn instantiate(cuda: &Cuda, graph: CUgraph) -> Outcome<CUgraphExec> {
+    let mut exec = null_mut();
+    cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+    Ok(exec)
+}
+
+fn user_object(cuda: &Cuda, references: u32) -> Outcome<CUuserObject> {
+    let (mut object, one) = (null_mut(), std::ptr::without_provenance_mut(1));
+    cu!(cuda, cuUserObjectCreate(&mut object, one, Some(destroyed), references, 1))?;
+    Ok(object)
+}
+
+fn node(kind: CUgraphNodeType, params: Params) -> CUgraphNodeParams {
+    CUgraphNodeParams { type_: kind, reserved0: [0; 3], __bindgen_anon_1: params, reserved2: 0 }
+}
+
+/// A memset of `count` words.
+fn memset(to: u64, value: u32, count: usize) -> CUgraphNodeParams {
+    let memset = CUDA_MEMSET_NODE_PARAMS_v2 {
+        dst: to,
+        pitch: 0,
+        value,
+        elementSize: 4,
+        width: count,
+        height: 1,
+        ctx: null_mut(),
+    };
+    let mut params = Params { reserved1: [0; 29] };
+    params.memset = memset;
+    node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET, params)
+}
+
+fn host(function: CUhostFn, data: *mut c_void) -> CUgraphNodeParams {
+    let mut params = Params { reserved1: [0; 29] };
+    params.host = CUDA_HOST_NODE_PARAMS_v2 { fn_: function, userData: data };
+    node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST, params)
+}
+
+fn add(
+    cuda: &Cuda,
+    graph: CUgraph,
+    after: &[CUgraphNode],
+    mut params: CUgraphNodeParams,
+) -> Outcome<CUgraphNode> {
+    let mut node = null_mut();
+    cu!(cuda, cuGraphAddNode(&mut node, graph, after.as_ptr(), after.len(), &mut params))?;
+    Ok(node)
+}
+
+fn run(cuda: &Cuda, exec: CUgraphExec) -> Outcome {
+    cu!(cuda, cuGraphLaunch(exec, null_mut()))?;
+    cu!(cuda, cuStreamSynchronize(null_mut()))?;
+    Ok(())
+}
+
+cases! {
+    fn user_objects_live_as_long_as_their_references(cuda) {
+        cuda.primary()?;
+        let mut object = null_mut();
+        for (function, references, flags) in
+            [(None, 1, 1), (Some(destroyed as _), 0, 1), (Some(destroyed as _), 1, 0)]
+        {
+            let made = cu!(cuda, cuUserObjectCreate(&mut object, null_mut(), function, references, flags));
+            refused!(made, INVALID_VALUE);
+        }
+        let object = user_object(cuda, 2)?;
+        refused!(cu!(cuda, cuUserObjectRelease(object, 0)), INVALID_VALUE);
+        cu!(cuda, cuUserObjectRetain(object, 1))?;
+        cu!(cuda, cuUserObjectRelease(object, 2))?;
+        same!(count(0), 0);
+        cu!(cuda, cuUserObjectRelease(object, 1))?;
+        same!(count(1), 1);
+
+        // A clone, a child graph, and an executable graph have references of their own.
+        let (first, object) = (graph(cuda)?, user_object(cuda, 1)?);
+        refused!(cu!(cuda, cuGraphRetainUserObject(first, object, 1, 2)), INVALID_VALUE);
+        refused!(cu!(cuda, cuGraphRetainUserObject(first, object, 0, 0)), INVALID_VALUE);
+        cu!(cuda, cuGraphRetainUserObject(first, object, 2, 0))?;
+        cu!(cuda, cuGraphReleaseUserObject(first, object, 1))?;
+        cu!(cuda, cuUserObjectRelease(object, 1))?;
+        let (mut clone, mut child, outer) = (null_mut(), null_mut(), graph(cuda)?);
+        cu!(cuda, cuGraphClone(&mut clone, first))?;
+        cu!(cuda, cuGraphDestroy(first))?;
+        cu!(cuda, cuGraphAddChildGraphNode(&mut child, outer, null(), 0, clone))?;
+        cu!(cuda, cuGraphDestroy(clone))?;
+        let exec = instantiate(cuda, outer)?;
+        cu!(cuda, cuGraphDestroy(outer))?;
+        run(cuda, exec)?;
+        same!(count(1), 1);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        same!(count(2), 2);
+
+        // An update replaces the references.
+        let (before, after) = (graph(cuda)?, graph(cuda)?);
+        for graph in [before, after] {
+            add(cuda, graph, &[], node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY, Params { reserved1: [0; 29] }))?;
+            let object = user_object(cuda, 1)?;
+            cu!(cuda, cuGraphRetainUserObject(graph, object, 1, 1))?;
+        }
+        let exec = instantiate(cuda, before)?;
+        cu!(cuda, cuGraphDestroy(before))?;
+        run(cuda, exec)?;
+        same!(count(2), 2);
+        let mut info = Default::default();
+        cu!(cuda, cuGraphExecUpdate_v2(exec, after, &mut info))?;
+        same!(count(3), 3);
+        cu!(cuda, cuGraphDestroy(after))?;
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        same!(count(4), 4);
+        Ok(())
+    }
+
+    fn nodes_of_any_kind_are_added_and_changed(cuda) {
+        cuda.primary()?;
+        let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
+        cuda.upload(pointer, &[0u32; 16])?;
+        let first = add(cuda, graph, &[], memset(pointer, 1, 4))?;
+        let one = std::ptr::without_provenance_mut(1);
+        let second = add(cuda, graph, &[first], host(Some(destroyed), one))?;
+        add(cuda, graph, &[second], memset(pointer + 8, 2, 4))?;
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 7)?, [1, 1, 2, 2, 2, 2, 0]);
+        same!(count(1), 1);
+        let mut kind = CUgraphNodeType(77);
+        cu!(cuda, cuGraphNodeGetType(first, &mut kind))?;
+        same!(kind, CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET);
+        // A changed node affects later instantiations, and a changed executable node later launches.
+        cu!(cuda, cuGraphNodeSetParams(first, &mut memset(pointer, 3, 1)))?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 2)?, [1, 1]);
+        cu!(cuda, cuGraphExecNodeSetParams(exec, first, &mut memset(pointer, 4, 1)))?;
+        cuda.upload(pointer, &[0u32; 16])?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 3)?, [4, 0, 2]);
+        let other = host(Some(destroyed), null_mut());
+        refused!(cu!(cuda, cuGraphNodeSetParams(first, &mut { other })), INVALID_VALUE);
+        let mut reserved = memset(pointer, 1, 1);
+        reserved.reserved2 = 1;
+        let mut node = null_mut();
+        refused!(cu!(cuda, cuGraphAddNode(&mut node, graph, null(), 0, &mut reserved)), INVALID_VALUE);
+        refused!(cu!(cuda, cuGraphAddNode(&mut node, graph, null(), 0, null_mut())), INVALID_VALUE);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn disabled_nodes_do_nothing(cuda) {
+        cuda.primary()?;
+        let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
+        cuda.upload(pointer, &[0u32; 16])?;
+        let first = add(cuda, graph, &[], memset(pointer, 1, 1))?;
+        let second = add(cuda, graph, &[first], memset(pointer + 4, 2, 1))?;
+        let empty = node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY, Params { reserved1: [0; 29] });
+        let last = add(cuda, graph, &[second], empty)?;
+        let (exec, mut enabled) = (instantiate(cuda, graph)?, 7);
+        cu!(cuda, cuGraphNodeGetEnabled(exec, first, &mut enabled))?;
+        same!(enabled, 1);
+        cu!(cuda, cuGraphNodeSetEnabled(exec, first, 0))?;
+        cu!(cuda, cuGraphNodeGetEnabled(exec, first, &mut enabled))?;
+        same!(enabled, 0);
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 2)?, [0, 2]);
+        cu!(cuda, cuGraphNodeSetEnabled(exec, first, 1))?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 2)?, [1, 2]);
+        refused!(cu!(cuda, cuGraphNodeSetEnabled(exec, last, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuGraphNodeGetEnabled(exec, last, &mut enabled)), INVALID_VALUE);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn a_graph_is_described_in_dot(cuda) {
+        cuda.primary()?;
+        let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
+        let first = add(cuda, graph, &[], memset(pointer, 7, 4))?;
+        add(cuda, graph, &[first], host(Some(destroyed), null_mut()))?;
+        let path = std::env::temp_dir().join(format!("conformance-{}.dot", std::process::id()));
+        let name = CString::new(path.to_string_lossy().into_owned()).unwrap_or_default();
+        cu!(cuda, cuGraphDebugDotPrint(graph, name.as_ptr(), 0))?;
+        let text = std::fs::read_to_string(&path).unwrap_or_default();
+        let _ = std::fs::remove_file(&path);
+        ensure!(text.starts_with("digraph dot {\nsubgraph cluster_1 {\n"), "the graph is:\n{text}");
+        ensure!(text.contains("\"graph_1_node_0\" -> \"graph_1_node_1\";\n"), "no edge:\n{text}");
+        refused!(cu!(cuda, cuGraphDebugDotPrint(graph, c"/nonexistent/graph.dot".as_ptr(), 0)), OPERATING_SYSTEM);
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+}
