@@ -43,7 +43,7 @@ entries! {
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     ENTRIES,
     entry::array::ENTRIES,
-    entry::array_copy::ENTRIES,
+    entry::array_row::ENTRIES,
     entry::context::ENTRIES,
     entry::copy::ENTRIES,
     entry::copy2d::ENTRIES,

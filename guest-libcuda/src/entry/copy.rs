@@ -1,6 +1,7 @@
 //! Entry points that copy contiguous bytes.
 
-use super::copy2d::{self, BoxCopy};
+use super::box_copy::BoxCopy;
+use super::copy2d;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;

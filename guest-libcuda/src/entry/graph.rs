@@ -1,7 +1,7 @@
 //! Graphs and captures. cuda-api has the entry points; this module implements the guest library's
 //! part.
 
-use super::copy2d::BoxCopy;
+use super::box_copy::BoxCopy;
 use super::host_func::{self, Callback};
 use super::image;
 use super::launch;

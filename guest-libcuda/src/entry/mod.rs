@@ -6,7 +6,9 @@
 #[macro_use]
 pub(crate) mod macros;
 pub(crate) mod array;
-pub(crate) mod array_copy;
+mod array_copy;
+pub(crate) mod array_row;
+pub mod box_copy;
 pub(crate) mod context;
 pub(crate) mod copy;
 pub mod copy2d;

@@ -1,0 +1,225 @@
+//! Copies of rectangles and boxes, as programs describe them.
+
+use crate::driver::Driver;
+use crate::error::{CuError, CuResult};
+use crate::handles::Handle;
+use crate::memory::Place;
+use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype};
+use protocol::graph as node;
+
+/// The source or destination of a copy, as the program describes it.
+#[derive(Clone, Copy)]
+pub struct Area {
+    pub kind: CUmemorytype,
+    pub host: u64,
+    pub device: u64,
+    pub x: usize,
+    pub y: usize,
+    pub z: usize,
+    pub pitch: usize,
+    pub height: usize,
+    pub array: Handle,
+}
+
+/// A copy of a box, as the program describes it. A rectangle is a box with a depth of 1.
+#[derive(Clone, Copy)]
+pub struct BoxCopy {
+    pub src: Area,
+    pub dst: Area,
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
+/// The source or destination of a copy: the address of its first byte, and the distances between
+/// rows and between slices.
+#[derive(Clone, Copy)]
+pub struct Side {
+    pub address: u64,
+    pub pitch: usize,
+    pub slice: usize,
+}
+
+/// The size of a box: bytes, rows, and slices.
+pub struct Shape {
+    pub width: usize,
+    pub height: usize,
+    pub depth: usize,
+}
+
+/// Returns the sum of products. Fails if it doesn't fit in 64 bits.
+pub fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
+    parts.iter().try_fold(0u64, |sum, &(count, step)| {
+        let part = (count as u64).checked_mul(step as u64).ok_or(CuError::INVALID_VALUE)?;
+        sum.checked_add(part).ok_or(CuError::INVALID_VALUE)
+    })
+}
+
+impl Area {
+    /// The start of some memory or of an array.
+    pub fn start_of(kind: CUmemorytype) -> Self {
+        Self { kind, host: 0, device: 0, x: 0, y: 0, z: 0, pitch: 0, height: 0, array: 0 }
+    }
+
+    /// Returns the address at which the memory begins.
+    fn start(&self) -> CuResult<u64> {
+        match self.kind {
+            CUmemorytype::CU_MEMORYTYPE_HOST => Ok(self.host),
+            CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
+                Ok(self.device)
+            }
+            CUmemorytype::CU_MEMORYTYPE_ARRAY => Err(CuError::NOT_SUPPORTED),
+            _ => Err(CuError::INVALID_VALUE),
+        }
+    }
+
+    /// Returns the source or destination of a copy of a rectangle.
+    pub fn rectangle(&self, width: usize, height: usize) -> CuResult<Side> {
+        let pitch = if self.pitch == 0 { self.x + width } else { self.pitch };
+        if pitch < width && height > 1 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let address = self.start()? + offset(&[(self.x, 1), (self.y, pitch)])?;
+        Ok(Side { address, pitch, slice: 0 })
+    }
+
+    /// Returns the source or destination of a copy of a box.
+    pub fn cuboid(&self, shape: &Shape) -> CuResult<Side> {
+        let pitch = if self.pitch == 0 { self.x + shape.width } else { self.pitch };
+        let height = if self.height == 0 { self.y + shape.height } else { self.height };
+        if pitch < shape.width || height < shape.height {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let slice = pitch.checked_mul(height).ok_or(CuError::INVALID_VALUE)?;
+        let address = self.start()? + offset(&[(self.x, 1), (self.y, pitch), (self.z, slice)])?;
+        Ok(Side { address, pitch, slice })
+    }
+}
+
+impl From<&CUDA_MEMCPY2D> for BoxCopy {
+    fn from(copy: &CUDA_MEMCPY2D) -> Self {
+        let src = Area {
+            kind: copy.srcMemoryType,
+            host: copy.srcHost as u64,
+            device: copy.srcDevice,
+            x: copy.srcXInBytes,
+            y: copy.srcY,
+            z: 0,
+            pitch: copy.srcPitch,
+            height: 0,
+            array: copy.srcArray as Handle,
+        };
+        let dst = Area {
+            kind: copy.dstMemoryType,
+            host: copy.dstHost as u64,
+            device: copy.dstDevice,
+            x: copy.dstXInBytes,
+            y: copy.dstY,
+            z: 0,
+            pitch: copy.dstPitch,
+            height: 0,
+            array: copy.dstArray as Handle,
+        };
+        Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: 1 }
+    }
+}
+
+impl From<&CUDA_MEMCPY3D> for BoxCopy {
+    fn from(copy: &CUDA_MEMCPY3D) -> Self {
+        let src = Area {
+            kind: copy.srcMemoryType,
+            host: copy.srcHost as u64,
+            device: copy.srcDevice,
+            x: copy.srcXInBytes,
+            y: copy.srcY,
+            z: copy.srcZ,
+            pitch: copy.srcPitch,
+            height: copy.srcHeight,
+            array: copy.srcArray as Handle,
+        };
+        let dst = Area {
+            kind: copy.dstMemoryType,
+            host: copy.dstHost as u64,
+            device: copy.dstDevice,
+            x: copy.dstXInBytes,
+            y: copy.dstY,
+            z: copy.dstZ,
+            pitch: copy.dstPitch,
+            height: copy.dstHeight,
+            array: copy.dstArray as Handle,
+        };
+        Self { src, dst, width: copy.WidthInBytes, height: copy.Height, depth: copy.Depth }
+    }
+}
+
+impl BoxCopy {
+    /// Returns whether the source or the destination is an array.
+    pub fn has_array(&self) -> bool {
+        let array = CUmemorytype::CU_MEMORYTYPE_ARRAY;
+        self.src.kind == array || self.dst.kind == array
+    }
+
+    /// Returns a copy of `len` contiguous bytes.
+    pub fn linear(dst: u64, src: u64, len: usize) -> Self {
+        let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
+        let (width, height, depth) = (len as u64, 1, 1);
+        Self::from(&Self::params(&node::CopyStep {
+            dst: side(dst),
+            src: side(src),
+            width,
+            height,
+            depth,
+        }))
+    }
+
+    /// Converts the copy of a graph node to the parameters that a program would pass for it.
+    pub fn params(copy: &node::CopyStep) -> CUDA_MEMCPY3D {
+        let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
+        CUDA_MEMCPY3D {
+            srcMemoryType: kind,
+            srcDevice: copy.src.address,
+            srcPitch: copy.src.pitch as usize,
+            srcHeight: copy.src.height as usize,
+            dstMemoryType: kind,
+            dstDevice: copy.dst.address,
+            dstPitch: copy.dst.pitch as usize,
+            dstHeight: copy.dst.height as usize,
+            WidthInBytes: copy.width as usize,
+            Height: copy.height as usize,
+            Depth: copy.depth as usize,
+            ..Default::default()
+        }
+    }
+
+    /// Converts to the copy of a graph node. Fails if the GPU can't access both the source and the
+    /// destination.
+    pub fn node(&self, driver: &Driver) -> CuResult<node::CopyStep> {
+        let shape = Shape { width: self.width, height: self.height, depth: self.depth };
+        if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let side = |area: &Area| {
+            let side = area.cuboid(&shape)?;
+            let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
+            let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
+            match driver.memory.place(side.address, span)? {
+                Place::Visible { address, .. } => Ok(node::CopySide {
+                    address,
+                    pitch: side.pitch as u64,
+                    height: (side.slice / side.pitch) as u64,
+                }),
+                Place::Pageable => {
+                    crate::log::unsupported("a copy of pageable memory in a graph");
+                    Err(CuError::NOT_SUPPORTED)
+                }
+            }
+        };
+        Ok(node::CopyStep {
+            dst: side(&self.dst)?,
+            src: side(&self.src)?,
+            width: shape.width as u64,
+            height: shape.height as u64,
+            depth: shape.depth as u64,
+        })
+    }
+}
