@@ -1,11 +1,14 @@
 //! Checks that loading a corrupted module either succeeds or fails with an error, and never panics.
 
 use proptest::prelude::*;
-use softgpu::ptx::{lower, source};
+use std::sync::Arc;
+
+use softgpu::ptx::program::Program;
+use softgpu::ptx::source;
 
 fn load(text: &str) {
     if let Ok(parsed) = source::parse(text) {
-        let _ = lower::lower(&parsed, 0x1000);
+        let _ = Program::new(Arc::new(parsed), 0x1000).check();
     }
 }
 

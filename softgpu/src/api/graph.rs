@@ -97,7 +97,7 @@ impl Library for Software {
             kern: kern as CUkernel,
             ..Default::default()
         };
-        let offsets = kernel.function.kernel.params.iter().map(|param| param.offset).collect();
+        let offsets = kernel.function.params().iter().map(|param| param.offset).collect();
         KernelParams { node, bytes: kernel.params.clone(), offsets }
     }
 

@@ -69,7 +69,7 @@ unsafe fn parameters(
     params: In<*const c_void>,
     extra: In<*mut c_void>,
 ) -> CuResult<Vec<u8>> {
-    let kernel = &function.kernel;
+    let kernel = function.kernel()?;
     let mut bytes = vec![0u8; kernel.param_bytes()];
     if !params.is_null() {
         if !extra.is_null() {
@@ -130,13 +130,13 @@ fn check(function: &Function, shape: &Shape, processors: u32) -> CuResult {
     {
         return Err(CuError::INVALID_VALUE);
     }
-    let kernel = &function.kernel;
+    let kernel = function.kernel()?;
     if kernel.max_threads.is_some_and(|most| threads > most.into())
         || kernel.required.is_some_and(|required| required != shape.block)
     {
         return Err(CuError::INVALID_VALUE);
     }
-    if shape.shared > function.dynamic_limit().max(function.default_dynamic_limit())
+    if shape.shared > function.dynamic_limit()?.max(function.default_dynamic_limit()?)
         || kernel.shared + shape.shared > 227 << 10
     {
         return Err(CuError::INVALID_VALUE);
@@ -181,7 +181,7 @@ impl Kernel {
         };
         Ok(Launch {
             program: function.loaded.program.clone(),
-            kernel: function.kernel.clone(),
+            kernel: function.kernel()?.clone(),
             grid: shape.grid,
             block: shape.block,
             dynamic_shared: shape.shared,
@@ -302,10 +302,10 @@ unsafe fn launch_ex(
 fn occupancy(function: &Function, threads: c_int, shared: usize) -> CuResult<u32> {
     let threads = u32::try_from(threads).ok().filter(|n| *n > 0);
     let threads = threads.ok_or(CuError::INVALID_VALUE)?;
-    if threads > function.kernel.max_threads.unwrap_or(1024).min(1024) {
+    if threads > function.kernel()?.max_threads.unwrap_or(1024).min(1024) {
         return Ok(0);
     }
-    let shared = shared as u64 + u64::from(function.kernel.shared);
+    let shared = shared as u64 + u64::from(function.kernel()?.shared);
     if shared > 227 << 10 {
         return Ok(0);
     }
@@ -333,7 +333,7 @@ unsafe fn potential(
     limit: c_int,
 ) -> CuResult {
     let function = named(handle)?;
-    let mut most = function.kernel.max_threads.unwrap_or(1024).min(1024) as c_int;
+    let mut most = function.kernel()?.max_threads.unwrap_or(1024).min(1024) as c_int;
     if limit > 0 {
         most = most.min(limit);
     }
@@ -446,7 +446,7 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         let each = (228usize << 10) / blocks as usize;
-        let used = 1024 + function.kernel.shared as usize;
+        let used = 1024 + function.kernel()?.shared as usize;
         to.set(each.saturating_sub(used).min(227 << 10))
     }
 

@@ -120,7 +120,8 @@ unsafe fn load(to: Out<CUmodule>, at: *const c_void, logs: &Logs) -> CuResult {
     let context = current()?;
     // SAFETY: the caller makes the guarantees that `image` requires.
     let source = unsafe { image(at) };
-    let module = logs.report(source.and_then(|source| Module::load(&context, &source)))?;
+    let module =
+        logs.report(source.and_then(|source| Module::load(&context, &Arc::new(source))))?;
     to.set(module.handle as CUmodule)
 }
 
@@ -138,24 +139,23 @@ pub(crate) fn function(handle: *mut c_void) -> CuResult<Arc<Function>> {
 /// Returns an attribute of a function or kernel.
 pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     let is = |attribute: F| attribute == which;
-    let kernel = &function.kernel;
-    let code = &function.loaded.program.functions[kernel.function as usize];
+    let kernel = function.kernel()?;
     Ok(if is(F::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK) {
         kernel.max_threads.unwrap_or(1024).min(1024) as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
         kernel.shared as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
-        code.local as c_int
+        kernel.local as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
         // PTX isn't compiled, so the real register count is unknown. Reporting 32 registers or
         // fewer per thread lets a block of the maximum size fit on a multiprocessor.
         kernel.registers.min(32) as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PTX_VERSION) {
-        function.loaded.program.target
+        function.loaded.program.source.target
     } else if is(F::CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
         90
     } else if is(F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
-        function.dynamic_limit() as c_int
+        function.dynamic_limit()? as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
         function.attributes.carveout.load(Ordering::Relaxed)
     } else if which.0 < F::CU_FUNC_ATTRIBUTE_MAX.0 {
@@ -168,7 +168,7 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
 /// Sets an attribute of a function or kernel.
 pub(crate) fn set_attribute(function: &Function, which: F, value: c_int) -> CuResult {
     if which == F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES {
-        let most = (227 << 10) - function.kernel.shared as c_int;
+        let most = (227 << 10) - function.kernel()?.shared as c_int;
         if value < 0 || value > most {
             return Err(CuError::INVALID_VALUE);
         }
@@ -192,7 +192,7 @@ pub(crate) fn parameter(
     to: Out<usize>,
     size: Out<usize>,
 ) -> CuResult {
-    let param = function.kernel.params.get(n).ok_or(CuError::INVALID_VALUE)?;
+    let param = *function.params().get(n).ok_or(CuError::INVALID_VALUE)?;
     to.set(param.offset)?;
     size.set_if_wanted(param.size);
     Ok(())
@@ -232,7 +232,7 @@ entries! {
         let context = current()?;
         let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
         let source = parse(&bytes).map_err(|e| e.code)?;
-        let module = Module::load(&context, &source).map_err(|e| e.code)?;
+        let module = Module::load(&context, &Arc::new(source)).map_err(|e| e.code)?;
         to.set(module.handle as CUmodule)
     }
 
@@ -251,14 +251,14 @@ entries! {
     }
 
     fn cuModuleGetFunctionCount(to: Out<c_uint>, handle: CUmodule) {
-        to.set(module(handle)?.loaded.program.kernels.len() as c_uint)
+        to.set(module(handle)?.loaded.program.source.kernels().count() as c_uint)
     }
 
     fn cuModuleEnumerateFunctions(to: Out<CUfunction>, count: c_uint, handle: CUmodule) {
         let module = module(handle)?;
         // SAFETY: the program passes an array of `count` elements.
         let to = unsafe { to.array(count as usize) };
-        let kernels = module.loaded.program.kernels.iter().take(count as usize);
+        let kernels = module.loaded.program.source.kernels().take(count as usize);
         for (index, (name, _)) in kernels.enumerate() {
             let found = module.function(name).ok_or(CuError::NOT_FOUND)?;
             to.set(index, found as CUfunction)?;

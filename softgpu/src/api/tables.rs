@@ -58,7 +58,7 @@ impl Driver for Tables {
     ) -> Result<Vec<(CUfunction, *const c_char)>, CUresult> {
         let module = MODULES.get(module as usize).ok_or(CUresult::CUDA_ERROR_INVALID_HANDLE)?;
         let mut all = Vec::new();
-        for (name, _) in &module.loaded.program.kernels {
+        for (name, _) in module.loaded.program.source.kernels() {
             let handle = module.function(name).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
             let function = FUNCTIONS.get(handle).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
             all.push((handle as CUfunction, function.name.as_ptr()));

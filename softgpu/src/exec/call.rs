@@ -37,12 +37,8 @@ impl Warp {
                 function_at(wanted).ok_or(Fault::IllegalInstruction)?
             }
         };
-        let function = program
-            .functions
-            .get(callee as usize)
-            .filter(|f| f.defined)
-            .ok_or(Fault::IllegalInstruction)?;
-        let caller = &program.functions[group.function as usize];
+        let function = program.function(callee).ok_or(Fault::IllegalInstruction)?;
+        let caller = program.function(group.function).ok_or(Fault::IllegalInstruction)?;
         let mut inner = group.clone();
         inner.frames.push(Frame {
             call: group.pc,
@@ -57,7 +53,7 @@ impl Warp {
         inner.pred_base = group.pred_base + caller.preds as usize;
         inner.local_base = group.local_top.next_multiple_of(16);
         inner.local_top = inner.local_base + function.local;
-        inner.pc = function.entry;
+        inner.pc = 0;
         self.enter(block, &inner)?;
         for (from, to) in call.args.iter().zip(&function.params) {
             self.pass(group, *from, &inner, *to);
@@ -79,8 +75,10 @@ impl Warp {
         group.local_base = frame.local_base;
         group.local_top = frame.local_top;
         group.pc = frame.call + 1;
-        if let Op::Call(call) = &program.code[frame.call as usize].op {
-            let function = &program.functions[inner.function as usize];
+        if let (Some(caller), Some(function)) =
+            (program.function(frame.caller), program.function(inner.function))
+            && let Op::Call(call) = &caller.code[frame.call as usize].op
+        {
             for (from, to) in function.results.iter().zip(&call.results) {
                 self.pass(&inner, *from, group, *to);
             }

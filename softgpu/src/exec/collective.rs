@@ -123,8 +123,9 @@ impl Warp {
     /// Stores a completed barrier's results in the registers of a group that was waiting for the
     /// barrier, and lets the group continue.
     pub(crate) fn passed(&mut self, block: &BlockState<'_>, group: &mut Group, id: usize) {
-        let code = &block.launch.program.code;
-        if let Op::Barrier(barrier) = &code[group.pc as usize].op {
+        if let Some(function) = block.launch.program.function(group.function)
+            && let Op::Barrier(barrier) = &function.code[group.pc as usize].op
+        {
             let state = &block.barriers[id];
             let holds = match barrier.kind {
                 BarrierKind::And => state.last_set == state.last_asked,

@@ -66,9 +66,13 @@ impl Cvt {
             }
             Ty::F64 => round::int_to_float(self.mode, negative, magnitude, 53).to_bits(),
             Ty::F16 | Ty::Bf16 => {
-                // Integers in F16's range have fewer than 53 bits, so this step changes only
-                // integers outside that range.
-                let x = round::int_to_float(Mode::Zero, negative, magnitude, 53);
+                // If not all bits of the integer fit in a double, the lowest bit that does fit is set
+                // instead of the ones below it. They decide how a tie is rounded.
+                let extra = 11u32.saturating_sub(magnitude.leading_zeros());
+                let dropped = magnitude & ((1 << extra) - 1);
+                let sticky = u64::from(dropped != 0) << extra;
+                let x = (magnitude - dropped | sticky) as f64;
+                let x = if negative { -x } else { x };
                 let format = if self.dst == Ty::F16 { F16 } else { BF16 };
                 u64::from(format.encode(self.mode, x))
             }
@@ -180,6 +184,19 @@ mod tests {
         assert_eq!(cvt(Ty::U32, Ty::F32, Mode::Zero).convert((-1f32).to_bits().into()), 0);
         assert_eq!(cvt(Ty::S64, Ty::F64, Mode::Up).convert(1.1f64.to_bits()), 2);
         assert_eq!(cvt(Ty::S64, Ty::F64, Mode::Up).convert(f64::NAN.to_bits()), 1 << 63);
+    }
+
+    #[test]
+    fn test_wide_integers_round_once() {
+        let c = cvt(Ty::Bf16, Ty::U64, Mode::Nearest);
+        assert_eq!(c.convert(1 << 63 | 1 << 55), 0x5f00, "a tie goes to even");
+        assert_eq!(c.convert(1 << 63 | 1 << 55 | 1), 0x5f01, "just above a tie");
+        assert_eq!(c.convert(1 << 63 | 3 << 55), 0x5f02, "a tie goes to even");
+        assert_eq!(c.convert((1 << 63 | 3 << 55) - 1), 0x5f01, "just below a tie");
+        let c = cvt(Ty::Bf16, Ty::S64, Mode::Nearest);
+        assert_eq!(c.convert((-(1i64 << 62 | 1 << 54 | 1)) as u64), 0xde81);
+        let c = cvt(Ty::Bf16, Ty::U64, Mode::Up);
+        assert_eq!(c.convert(1 << 63 | 1), 0x5f01);
     }
 
     #[test]

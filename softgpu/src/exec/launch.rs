@@ -5,7 +5,8 @@ use std::sync::Arc;
 use super::heap::Heap;
 use super::memory::Ranges;
 use super::printf::Printf;
-use crate::ptx::ir::{Kernel, Program};
+use crate::ptx::ir::Kernel;
+use crate::ptx::program::Program;
 
 /// A kernel launch and everything that it needs.
 pub struct Launch {

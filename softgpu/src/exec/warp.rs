@@ -10,6 +10,7 @@ use super::block_state::BlockState;
 use super::lanes::each_lane;
 use super::memory::Fault;
 use crate::ptx::ir::{BoolOp, Fixed, Guard, Inst, Lanes, Op, PredArg, WARP};
+use crate::ptx::program::Program;
 
 /// Number of instructions that a group runs before it yields.
 const TURN: u32 = 8192;
@@ -65,6 +66,7 @@ pub(crate) struct Group {
 impl Group {
     fn joins(&self, other: &Group) -> bool {
         self.pc == other.pc
+            && self.function == other.function
             && self.base == other.base
             && self.local_top == other.local_top
             && self.frames == other.frames
@@ -136,12 +138,12 @@ impl Warp {
     pub fn start(&mut self, block: &BlockState<'_>, index: u32, lanes: u32) -> Result<(), Fault> {
         let mask = if lanes >= 32 { u32::MAX } else { (1 << lanes) - 1 };
         let function = block.launch.kernel.function;
-        let code = &block.launch.program.functions[function as usize];
+        let code = block.launch.program.function(function).ok_or(Fault::IllegalInstruction)?;
         (self.index, self.live, self.initial, self.carry) = (index, mask, mask, 0);
         self.groups.clear();
         let group = Group {
             mask,
-            pc: code.entry,
+            pc: 0,
             state: State::Ready,
             patient: false,
             function,
@@ -159,7 +161,8 @@ impl Warp {
     /// Prepares the frame of the function that a group is entering: registers, predicates and local
     /// memory.
     pub(crate) fn enter(&mut self, block: &BlockState<'_>, group: &Group) -> Result<(), Fault> {
-        let function = &block.launch.program.functions[group.function as usize];
+        let function =
+            block.launch.program.function(group.function).ok_or(Fault::IllegalInstruction)?;
         let slots = group.base + function.slots as usize;
         if slots > MAX_REGISTERS || group.frames.len() > MAX_DEPTH {
             return Err(Fault::IllegalAddress);
@@ -286,7 +289,7 @@ impl Warp {
                 .filter(|i| ready(&self.groups[*i]) && !self.groups[*i].patient)
                 .min_by_key(|i| {
                     let g = &self.groups[*i];
-                    (usize::MAX - g.frames.len(), g.pc)
+                    (usize::MAX - g.frames.len(), g.function, g.pc)
                 });
             if let Some(best) = best {
                 return Some(self.groups.swap_remove(best));
@@ -306,9 +309,13 @@ impl Warp {
     /// all continue. Otherwise, groups that wait for lanes that can't arrive continue without them.
     fn release(&mut self, block: &BlockState<'_>) -> bool {
         let waiting = self.groups.iter().filter(|g| g.state == State::Warp);
-        let Some(lowest) = waiting.clone().map(|g| g.pc).min() else { return false };
-        let code = &block.launch.program.code;
-        let syncs = |g: &Group| matches!(code[g.pc as usize].op, Op::WarpSync { .. });
+        let place = |g: &Group| (g.function, g.pc);
+        let Some(lowest) = waiting.clone().map(place).min() else { return false };
+        let program = &block.launch.program;
+        let syncs = |g: &Group| {
+            let function = program.function(g.function);
+            function.is_some_and(|f| matches!(f.code[g.pc as usize].op, Op::WarpSync { .. }))
+        };
         let together = waiting.filter(|g| syncs(g)).fold(0, |mask, g| mask | g.mask);
         if together == self.live {
             for group in &mut self.groups {
@@ -321,7 +328,7 @@ impl Warp {
             return false;
         }
         for group in &mut self.groups {
-            if group.state == State::Warp && group.pc == lowest {
+            if group.state == State::Warp && place(group) == lowest {
                 group.state = State::Forced;
             }
         }
@@ -332,7 +339,6 @@ impl Warp {
     /// exited.
     pub fn run(&mut self, block: &mut BlockState<'_>, budget: u32) -> Result<Turn, Fault> {
         let program = block.launch.program.clone();
-        let code = program.code.as_slice();
         let mut left = budget;
         loop {
             let Some(mut group) = self.select(block) else {
@@ -345,6 +351,7 @@ impl Warp {
                 .iter()
                 .filter(|g| {
                     g.pc > group.pc
+                        && g.function == group.function
                         && g.frames.len() == group.frames.len()
                         && !matches!(g.state, State::Barrier { .. })
                 })
@@ -353,6 +360,8 @@ impl Warp {
                 .unwrap_or(u32::MAX);
             let alone = self.groups.is_empty();
             let mut turn = if alone { left.max(1) } else { TURN.min(left.max(1)) };
+            let mut running = group.function;
+            let mut code = code_of(&program, running)?;
             loop {
                 let inst = &code[group.pc as usize];
                 match self.execute(block, &mut group, inst)? {
@@ -367,6 +376,10 @@ impl Warp {
                             }
                             self.groups.push(group);
                             break;
+                        }
+                        if group.function != running {
+                            running = group.function;
+                            code = code_of(&program, running)?;
                         }
                     }
                     Next::Wait | Next::Yield => {
@@ -655,6 +668,12 @@ impl Default for Warp {
     fn default() -> Self {
         Self::new()
     }
+}
+
+/// Returns the instructions of a function.
+fn code_of(program: &Program, function: u32) -> Result<&[Inst], Fault> {
+    let function = program.function(function).ok_or(Fault::IllegalInstruction)?;
+    Ok(&function.code)
 }
 
 fn combine(op: BoolOp, a: u32, b: u32) -> u32 {

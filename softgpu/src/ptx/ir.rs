@@ -1,8 +1,6 @@
 //! The lowered form of PTX, in which registers are slots, labels are program counters, and
 //! operations are specialized by type.
 
-use std::sync::Arc;
-
 use crate::exec::round::Mode;
 use crate::ptx::types::Ty;
 
@@ -593,8 +591,10 @@ pub struct Inst {
 pub struct Function {
     /// The function's name.
     pub name: String,
-    /// Program counter of the first instruction.
-    pub entry: u32,
+    /// The instructions. A program counter is an index of this list.
+    pub code: Vec<Inst>,
+    /// Size of the shared memory that the function uses, in bytes.
+    pub shared: u32,
     /// Number of registers in a frame.
     pub slots: u32,
     /// Number of predicates in a frame.
@@ -607,8 +607,6 @@ pub struct Function {
     pub params: Vec<Passed>,
     /// The places in the function's frame that contain the results when it returns.
     pub results: Vec<Passed>,
-    /// Whether the function has a body, and not only a declaration.
-    pub defined: bool,
 }
 
 /// A parameter of a kernel.
@@ -635,6 +633,8 @@ pub struct Kernel {
     pub required: Option<[u32; 3]>,
     /// Number of declared registers, which `CU_FUNC_ATTRIBUTE_NUM_REGS` is derived from.
     pub registers: u32,
+    /// Size of a thread's local memory, in bytes.
+    pub local: u32,
 }
 
 impl Kernel {
@@ -642,19 +642,4 @@ impl Kernel {
     pub fn param_bytes(&self) -> usize {
         self.params.last().map_or(0, |p| p.offset + p.size)
     }
-}
-
-/// A module's code.
-#[derive(Debug, Default)]
-pub struct Program {
-    /// The instructions of all functions.
-    pub code: Vec<Inst>,
-    /// All functions.
-    pub functions: Vec<Function>,
-    /// All kernels, in the order of the PTX text.
-    pub kernels: Vec<(String, Arc<Kernel>)>,
-    /// The PTX version from `.version`, as major * 10 + minor.
-    pub ptx_version: i32,
-    /// The number in `.target sm_NN`.
-    pub target: i32,
 }

@@ -1,493 +1,467 @@
-//! Parses a module's PTX text and lays out its variables.
+//! Links the declarations in one or several PTX texts to a module, and lays out its variables.
 
-use std::collections::HashMap;
+use std::collections::hash_map::Entry;
+use std::collections::{BTreeSet, HashMap};
 
-use ptx_syntax::r#type as ast;
-use ptx_syntax::r#type::{
-    DataLinkage, DataType, GlobalInitializer, InitializerValue, ModuleDirective,
-    ModuleInfoDirectiveKind, ModuleVariableDirective, TargetString, VariableDirective,
-    VariableModifier,
-};
+use super::declaration::{self, MAX_VARIABLE};
+use super::error::{PtxError, line_of};
+use super::ir::{Builtin, code_address};
+use super::scan::Scanner;
+use super::unit::{self, Function, Linkage, SharedVariable, Unit, Variable};
 
-use super::token::{self, Arg};
+/// Maximum static shared memory per module, in bytes.
+pub const MAX_SHARED: u32 = 1 << 20;
+/// Maximum number of symbols in a module.
+const MAX_SYMBOLS: usize = 1 << 20;
 
-/// Maximum size of a module's text, in bytes.
-const MAX_TEXT: usize = 256 << 20;
-/// Maximum nesting of braces, brackets and parentheses, which bounds the parser's recursion.
-const MAX_NESTING: usize = 64;
-/// Stack size of the parser's thread, in bytes.
-const PARSER_STACK: usize = 256 << 20;
-/// Maximum number of different opcodes that a module may use although the grammar doesn't know
-/// them.
-const MAX_GAPS: usize = 32;
-/// Maximum size of a variable, in bytes.
-const MAX_VARIABLE: u64 = 1 << 40;
-
-/// The reason why a module's text can't be used.
-#[derive(Debug, Clone, thiserror::Error)]
-pub enum PtxError {
-    /// The text isn't PTX.
-    #[error("line {line}: {what}")]
-    Invalid {
-        /// Line number, starting at 1.
-        line: usize,
-        /// Description of the problem.
-        what: String,
-    },
-    /// The text is PTX that softgpu doesn't support.
-    #[error("line {line}: softgpu does not support {what}")]
-    Unsupported {
-        /// Line number, starting at 1.
-        line: usize,
-        /// The unsupported feature.
-        what: String,
-    },
-    /// A symbol is declared but not defined.
-    #[error("unresolved symbol '{0}'")]
-    Unresolved(String),
+/// The object that a name in a text refers to. The numbers are indices in [`Source`].
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Symbol {
+    /// A variable in global or constant memory.
+    Variable(u32),
+    /// A function with a body.
+    Function(u32),
+    /// A function that CUDA provides.
+    Builtin(Builtin),
 }
 
-/// A variable in global or constant memory.
-#[derive(Debug, Clone)]
-pub struct Variable {
-    /// The name.
-    pub name: String,
-    /// Offset in the module's memory.
-    pub offset: usize,
-    /// Size in bytes.
-    pub size: usize,
-    /// Initial bytes. The rest of the variable is zero.
-    pub initial: Vec<u8>,
-    /// Words that must contain a symbol's address: the word's offset in the variable, the symbol,
-    /// and the number to add to its address.
-    pub relocations: Vec<(usize, String, i64)>,
+/// A variable or function in one of a module's texts.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Place {
+    unit: u32,
+    index: u32,
 }
 
-/// A variable in shared memory.
-#[derive(Debug, Clone, Copy)]
-pub struct SharedVariable {
-    /// Size in bytes. 0 if the launch determines the size.
-    pub size: usize,
-    /// Alignment in bytes.
-    pub align: usize,
-    /// Whether the launch determines the size.
-    pub dynamic: bool,
-}
-
-/// A parsed module.
+/// A module: linked texts.
 #[derive(Debug)]
 pub struct Source {
-    /// The PTX text.
-    pub text: String,
-    /// The syntax tree.
-    pub module: ast::Module,
-    /// The numbers that initializers add to symbols, by the symbol's position in the text.
-    addends: HashMap<usize, i64>,
-    /// Variables in global and constant memory.
-    pub variables: Vec<Variable>,
+    /// The texts.
+    pub units: Vec<Unit>,
+    /// The variables, with their offsets in the module's memory.
+    variables: Vec<(Place, usize)>,
     /// Total size of the variables in global and constant memory, in bytes.
     pub size: usize,
-    /// Variables in shared memory.
-    pub shared: HashMap<String, SharedVariable>,
-    /// The PTX version from `.version`, as major * 10 + minor.
+    functions: Vec<Place>,
+    /// The symbols that each text can refer to.
+    scopes: Vec<HashMap<String, Symbol>>,
+    /// Offsets of the shared variables that functions other than kernels use, by text and by the
+    /// variable's name.
+    common_shared: HashMap<(u32, String), u32>,
+    /// Offsets of the shared variables that functions other than kernels declare, by text and by
+    /// the name's position.
+    inner_shared: HashMap<(u32, usize), u32>,
+    /// Total size of these shared variables, in bytes.
+    pub common_end: u32,
+    /// The newest PTX version of the texts, as major * 10 + minor.
     pub ptx_version: i32,
-    /// The number in `.target sm_NN`.
+    /// The newest target of the texts, as the number in `sm_NN`.
     pub target: i32,
 }
 
-/// Returns the line number of a byte in the text, starting at 1.
-pub fn line_of(text: &str, at: usize) -> usize {
-    text.as_bytes()[..at.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
-}
-
-fn invalid(text: &str, at: usize, what: impl Into<String>) -> PtxError {
-    PtxError::Invalid { line: line_of(text, at), what: what.into() }
-}
-
-/// Parses PTX text.
+/// Parses one PTX text.
 pub fn parse(text: &str) -> Result<Source, PtxError> {
-    let (text, addends) = prepare(text)?;
-    let module = parse_on_thread(&text)?;
+    link(vec![unit::parse(text.trim_end_matches('\0').to_owned())?])
+}
+
+/// Links texts to a module.
+pub fn link(units: Vec<Unit>) -> Result<Source, PtxError> {
     let mut source = Source {
-        text,
-        module,
-        addends,
         variables: Vec::new(),
         size: 0,
-        shared: HashMap::new(),
-        ptx_version: 0,
-        target: 0,
+        functions: Vec::new(),
+        scopes: vec![HashMap::new(); units.len()],
+        common_shared: HashMap::new(),
+        inner_shared: HashMap::new(),
+        common_end: 0,
+        ptx_version: units.iter().map(|u| u.ptx_version).max().unwrap_or(0),
+        target: units.iter().map(|u| u.target).max().unwrap_or(0),
+        units,
     };
-    source.collect()?;
+    let symbols: usize =
+        source.units.iter().map(|u| u.functions.len() + u.variables.len() + u.aliases.len()).sum();
+    if symbols > MAX_SYMBOLS {
+        return Err(PtxError::Invalid { line: 0, what: "too many symbols".into() });
+    }
+    source.resolve()?;
+    source.place_variables()?;
+    source.place_shared()?;
     Ok(source)
 }
 
-/// Parses on a separate thread with a large stack, because the parser recurses. The parser also
-/// panics on some invalid input, which must not end the process.
-fn parse_on_thread(text: &str) -> Result<ast::Module, PtxError> {
-    let copy = text.to_owned();
-    let worker = std::thread::Builder::new().name("softgpu-ptx".into()).stack_size(PARSER_STACK);
-    let thread = worker.spawn(move || parse_around_gaps(copy)).map_err(|e| PtxError::Invalid {
-        line: 0,
-        what: format!("cannot start the parser: {e}"),
-    })?;
-    let Ok(parsed) = thread.join() else {
-        return Err(PtxError::Invalid { line: 0, what: "the parser failed".into() });
-    };
-    parsed.map_err(|e| {
-        let start = e.span.start.min(text.len());
-        let line = text.get(start..).and_then(|t| t.lines().next()).unwrap_or("");
-        let kind: String = e.kind.to_string().chars().take(300).collect();
-        invalid(text, start, format!("{kind}, at '{}'", line.trim()))
-    })
-}
-
-/// Parses text that may contain instructions that the grammar doesn't know, such as `red.global`.
-/// When parsing fails at such an instruction, this function replaces all instructions with that
-/// opcode by a `ret` of the same length and tries again. Lowering reads the instructions from the
-/// original text, and decides whether it supports them.
-fn parse_around_gaps(text: String) -> Result<ast::Module, ptx_syntax::PtxParseError> {
-    let mut masked = without_prototypes(text);
-    for _ in 0..MAX_GAPS {
-        match ptx_syntax::parse_ptx(&masked) {
-            Ok(module) => return Ok(module),
-            Err(error) => {
-                let Some(opcode) = opcode_at(&masked, error.span.start) else { return Err(error) };
-                masked = mask(masked, &opcode);
-            }
-        }
-    }
-    ptx_syntax::parse_ptx(&masked)
-}
-
-/// Replaces the prototypes of indirect calls with spaces, because the grammar doesn't know all
-/// their forms. softgpu doesn't need them: a call uses the called function's own signature.
-fn without_prototypes(text: String) -> String {
-    const WORD: &[u8] = b".callprototype";
-    let mut bytes = text.into_bytes();
-    let mut at = 0;
-    while at + WORD.len() < bytes.len() {
-        if !bytes[at..].starts_with(WORD) {
-            at += 1;
-            continue;
-        }
-        let len = bytes[at..].iter().take_while(|b| **b != b';').count();
-        let end = (at + len + 1).min(bytes.len());
-        for byte in bytes[at..end].iter_mut().filter(|b| **b != b'\n') {
-            *byte = b' ';
-        }
-        at = end;
-    }
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-fn in_word(byte: u8) -> bool {
-    byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'%')
-}
-
-/// Returns the opcode, with modifiers, of the instruction at a position or just before it.
-fn opcode_at(text: &str, at: usize) -> Option<String> {
-    let bytes = text.as_bytes();
-    let mut start = at.min(bytes.len());
-    while start > 0 && (in_word(bytes[start - 1]) || matches!(bytes[start - 1], b'.' | b':')) {
-        start -= 1;
-    }
-    let word = |b: &u8| in_word(*b) || matches!(b, b'.' | b':');
-    let len = bytes[start..].iter().take_while(|b| word(b)).count();
-    let opcode = text.get(start..start + len)?;
-    let (first, _) = opcode.split_once('.')?;
-    let plain =
-        first.len() >= 3 && first.bytes().all(|b| b.is_ascii_lowercase() || b.is_ascii_digit());
-    (plain && !opcode.contains(['%', '$'])).then(|| opcode.to_owned())
-}
-
-/// Replaces every instruction with this opcode by `ret`.
-fn mask(text: String, opcode: &str) -> String {
-    let mut bytes = text.into_bytes();
-    let pattern = opcode.as_bytes();
-    let mut at = 0;
-    while at + pattern.len() < bytes.len() {
-        let hit = bytes[at..].starts_with(pattern)
-            && (at == 0 || !(in_word(bytes[at - 1]) || bytes[at - 1] == b'.'))
-            && bytes[at + pattern.len()].is_ascii_whitespace();
-        if !hit {
-            at += 1;
-            continue;
-        }
-        let len = bytes[at..].iter().take_while(|b| **b != b';').count();
-        for byte in &mut bytes[at..at + len] {
-            if *byte != b'\n' {
-                *byte = b' ';
-            }
-        }
-        bytes[at..at + 3].copy_from_slice(b"ret");
-        at += len;
-    }
-    String::from_utf8(bytes).unwrap_or_default()
-}
-
-/// Checks size and nesting, and rewrites initializers that the grammar doesn't know: `generic(x)`
-/// becomes `x`, and `x+4` becomes `x` with the 4 recorded. The text keeps its length.
-fn prepare(text: &str) -> Result<(String, HashMap<usize, i64>), PtxError> {
-    let text = text.trim_end_matches('\0');
-    if text.len() > MAX_TEXT || !text.is_ascii() || text.contains(['\0', '\u{1}']) {
-        return Err(PtxError::Invalid { line: 0, what: "not PTX text".into() });
-    }
-    let mut out = text.as_bytes().to_vec();
-    let mut addends = HashMap::new();
-    let (mut depth, mut quoted, mut at) = (0usize, false, 0);
-    // Position of the current initializer's `=`.
-    let mut initialiser = None;
-    while at < out.len() {
-        match out[at] {
-            b'/' if !quoted && out.get(at + 1) == Some(&b'/') => {
-                while at < out.len() && out[at] != b'\n' {
-                    at += 1;
-                }
-                continue;
-            }
-            b'"' => quoted = !quoted,
-            b'\n' => quoted = false,
-            _ if quoted => {}
-            b'{' | b'(' | b'[' => depth += 1,
-            b'}' | b')' | b']' => depth = depth.saturating_sub(1),
-            b'=' if depth == 0 => initialiser = Some(at),
-            b';' if depth == 0 => {
-                if let Some(start) = initialiser.take() {
-                    simplify(&mut out[start..at], start, &mut addends);
-                }
-            }
-            _ => {}
-        }
-        if depth > MAX_NESTING {
-            return Err(invalid(text, at, "nested too deeply"));
-        }
-        at += 1;
-    }
-    let out = String::from_utf8(out).map_err(|_| invalid(text, 0, "not PTX text"))?;
-    Ok((out, addends))
-}
-
-/// Rewrites an initializer as described in [`prepare`]. `init` starts at byte `start` of the text.
-fn simplify(init: &mut [u8], start: usize, addends: &mut HashMap<usize, i64>) {
-    let word = |b: u8| b.is_ascii_alphanumeric() || matches!(b, b'_' | b'$' | b'%' | b'.');
-    let (mut at, mut symbol, mut generic) = (0, None, 0);
-    while at < init.len() {
-        match init[at] {
-            b'"' => {
-                at += 1;
-                while at < init.len() && init[at] != b'"' {
-                    at += 1;
-                }
-            }
-            b if word(b) => {
-                let end = init[at..].iter().position(|b| !word(*b)).map_or(init.len(), |n| at + n);
-                if &init[at..end] == b"generic" && init.get(end) == Some(&b'(') {
-                    init[at..=end].fill(b' ');
-                    generic += 1;
-                    at = end;
-                } else {
-                    symbol = (!b.is_ascii_digit()).then_some(start + at);
-                    at = end - 1;
-                }
-            }
-            b')' if generic > 0 => {
-                init[at] = b' ';
-                generic -= 1;
-            }
-            sign @ (b'+' | b'-') => {
-                if let Some(symbol) = symbol {
-                    let digits = at + 1 + init[at + 1..].iter().take_while(|b| **b == b' ').count();
-                    let end = init[digits..]
-                        .iter()
-                        .position(|b| !word(*b))
-                        .map_or(init.len(), |n| digits + n);
-                    let text = std::str::from_utf8(&init[digits..end]).unwrap_or("");
-                    if let Some(value) = token::integer(text) {
-                        let value = value as i64;
-                        let value = if sign == b'-' { value.wrapping_neg() } else { value };
-                        addends.insert(symbol, value);
-                        init[at..end].fill(b' ');
-                        at = end - 1;
-                    }
-                }
-            }
-            b',' | b'{' => symbol = None,
-            _ => {}
-        }
-        at += 1;
-    }
-}
-
-/// Returns the size of a type in bytes, or `None` if variables of this type aren't supported.
-pub fn type_bytes(ty: &DataType) -> Option<usize> {
-    Some(match ty {
-        DataType::U8 { .. } | DataType::S8 { .. } | DataType::B8 { .. } => 1,
-        DataType::U16 { .. } | DataType::S16 { .. } | DataType::B16 { .. } => 2,
-        DataType::F16 { .. } => 2,
-        DataType::U32 { .. } | DataType::S32 { .. } | DataType::B32 { .. } => 4,
-        DataType::F32 { .. } | DataType::F16x2 { .. } => 4,
-        DataType::U64 { .. } | DataType::S64 { .. } | DataType::B64 { .. } => 8,
-        DataType::F64 { .. } => 8,
-        DataType::B128 { .. } => 16,
-        DataType::Pred { .. } => 1,
-        DataType::TexRef { .. } | DataType::SamplerRef { .. } | DataType::SurfRef { .. } => {
-            return None;
-        }
-    })
-}
-
-/// Returns a variable's element size, total size and alignment, in bytes.
-pub fn extent(v: &VariableDirective) -> Option<(usize, usize, usize)> {
-    let element = type_bytes(&v.ty)?;
-    let (mut width, mut align) = (1u64, 0u64);
-    for modifier in &v.modifiers {
-        match modifier {
-            VariableModifier::Vector { value, .. } => width = u64::from(*value),
-            VariableModifier::Alignment { value, .. } => align = u64::from(*value),
-            VariableModifier::Ptr { .. } => {}
-        }
-    }
-    let mut size = element as u64 * width;
-    if align == 0 {
-        align = size.next_power_of_two();
-    }
-    for dim in &v.array_dims {
-        size = size.checked_mul(dim.unwrap_or(0))?;
-    }
-    (size <= MAX_VARIABLE && align.is_power_of_two() && align <= 1 << 20).then_some((
-        element,
-        size as usize,
-        align as usize,
-    ))
-}
-
-fn flatten<'a>(init: &'a GlobalInitializer, out: &mut Vec<&'a InitializerValue>) {
-    match init {
-        GlobalInitializer::Scalar { value, .. } => out.push(value),
-        GlobalInitializer::Aggregate { values, .. } => {
-            for value in values {
-                flatten(value, out);
-            }
-        }
-    }
-}
-
-impl Source {
-    fn collect(&mut self) -> Result<(), PtxError> {
-        let mut variables = Vec::new();
-        let mut shared = HashMap::new();
-        let mut end = 0usize;
-        for directive in &self.module.directives {
-            match directive {
-                ModuleDirective::ModuleInfo { directive, .. } => match directive {
-                    ModuleInfoDirectiveKind::Version { directive, .. } => {
-                        self.ptx_version =
-                            (directive.major.min(99) * 10 + directive.minor.min(9)) as i32;
-                    }
-                    ModuleInfoDirectiveKind::Target { directive, .. } => {
-                        self.target = directive.entries.iter().find_map(target_number).unwrap_or(0);
-                    }
-                    ModuleInfoDirectiveKind::AddressSize { .. } => {}
-                },
-                ModuleDirective::ModuleVariable { linkage, directive, .. } => {
-                    let (v, in_shared) = match directive {
-                        ModuleVariableDirective::Shared { directive, .. } => (directive, true),
-                        ModuleVariableDirective::Global { directive, .. }
-                        | ModuleVariableDirective::Const { directive, .. } => (directive, false),
-                        ModuleVariableDirective::Tex { directive, .. } => {
-                            return Err(self.unsupported(directive, "textures"));
-                        }
-                    };
-                    if v.attributes
-                        .iter()
-                        .any(|a| matches!(a, ast::AttributeDirective::Managed { .. }))
-                    {
-                        return Err(self.unsupported(v, "managed memory"));
-                    }
-                    let Some((element, mut size, align)) = extent(v) else {
-                        return Err(self.unsupported(v, "variables of this type or size"));
-                    };
-                    let external = matches!(linkage, Some(DataLinkage::Extern { .. }));
-                    if in_shared {
-                        let dynamic = external || v.array_dims.iter().any(Option::is_none);
-                        let size = if dynamic { 0 } else { size };
-                        shared.insert(v.name.val.clone(), SharedVariable { size, align, dynamic });
-                        continue;
-                    }
-                    if external {
-                        return Err(PtxError::Unresolved(v.name.val.clone()));
-                    }
-                    let mut initial = Vec::new();
-                    let mut relocations = Vec::new();
-                    let mut values = Vec::new();
-                    if let Some(init) = &v.initializer {
-                        flatten(init, &mut values);
-                    }
-                    for value in values {
-                        match value {
-                            InitializerValue::NumericLiteral { value, .. } => {
-                                let Some(bits) = literal_bits(&value.value, element) else {
-                                    return Err(self.unsupported(v, "this initializer"));
-                                };
-                                initial.extend_from_slice(&bits.to_le_bytes()[..element]);
-                            }
-                            InitializerValue::FunctionSymbol { name, span } => {
-                                if element != 8 {
-                                    return Err(self.unsupported(v, "addresses under 64 bits"));
-                                }
-                                let add = self.addends.get(&span.start).copied().unwrap_or(0);
-                                relocations.push((initial.len(), name.val.clone(), add));
-                                initial.extend_from_slice(&[0; 8]);
-                            }
-                            InitializerValue::StringLiteral { value, .. } => {
-                                initial.extend_from_slice(value.as_bytes());
-                            }
-                        }
-                    }
-                    if size == 0 {
-                        size = initial.len();
-                    }
-                    initial.truncate(size);
-                    relocations.retain(|(at, ..)| at + 8 <= size);
-                    let offset = end.next_multiple_of(align.max(8));
-                    end = offset + size;
-                    let name = v.name.val.clone();
-                    variables.push(Variable { name, offset, size, initial, relocations });
-                }
-                _ => {}
-            }
-        }
-        if end as u64 > MAX_VARIABLE {
-            return Err(PtxError::Invalid { line: 0, what: "the variables are too large".into() });
-        }
-        (self.variables, self.shared, self.size) = (variables, shared, end);
-        Ok(())
-    }
-
-    fn unsupported(&self, v: &VariableDirective, what: &str) -> PtxError {
-        PtxError::Unsupported {
-            line: line_of(&self.text, v.span.start),
-            what: format!("{what} (variable '{}')", v.name.val),
-        }
-    }
-}
-
-fn literal_bits(text: &str, element: usize) -> Option<u64> {
-    Some(match (token::literal_text(text)?, element) {
-        (Arg::Int(v), _) => v as u64,
-        (Arg::F32(bits), 4) => u64::from(bits),
-        (Arg::F64(bits), 4) => u64::from((f64::from_bits(bits) as f32).to_bits()),
-        (Arg::F32(bits), 8) => f64::from(f32::from_bits(bits)).to_bits(),
-        (Arg::F64(bits), 8) => bits,
+fn builtin(name: &str) -> Option<Builtin> {
+    Some(match name {
+        "vprintf" => Builtin::Vprintf,
+        "__assertfail" => Builtin::Assertfail,
+        "malloc" => Builtin::Malloc,
+        "free" => Builtin::Free,
         _ => return None,
     })
 }
 
-/// Returns the number in a target's name. The syntax tree has one variant per target.
-fn target_number(target: &TargetString) -> Option<i32> {
-    let name = format!("{target:?}");
-    let digits: String =
-        name.strip_prefix("Sm")?.chars().take_while(char::is_ascii_digit).collect();
-    digits.parse().ok()
+/// Definitions by name, with the definition's visibility.
+type Definitions<'a> = HashMap<&'a str, (Linkage, Symbol)>;
+
+/// Adds a definition, unless there is one that takes precedence.
+fn define<'a>(
+    definitions: &mut Definitions<'a>,
+    name: &'a str,
+    linkage: Linkage,
+    symbol: Symbol,
+) -> Result<(), PtxError> {
+    match definitions.entry(name) {
+        Entry::Vacant(entry) => drop(entry.insert((linkage, symbol))),
+        Entry::Occupied(mut entry) => match (entry.get().0, linkage) {
+            (Linkage::Visible, Linkage::Visible) => return Err(PtxError::Duplicate(name.into())),
+            (before, linkage) if before >= linkage => {}
+            _ => drop(entry.insert((linkage, symbol))),
+        },
+    }
+    Ok(())
+}
+
+impl Source {
+    fn unit(&self, place: Place) -> &Unit {
+        &self.units[place.unit as usize]
+    }
+
+    /// Returns the number of functions with a body. A function's index is below this number.
+    pub fn function_count(&self) -> u32 {
+        self.functions.len() as u32
+    }
+
+    /// Returns a function's declaration, and the index of its text.
+    pub fn function(&self, index: u32) -> Option<(&Function, u32)> {
+        let place = *self.functions.get(index as usize)?;
+        Some((&self.unit(place).functions[place.index as usize], place.unit))
+    }
+
+    /// Returns the variables and their offsets in the module's memory.
+    pub fn variables(&self) -> impl Iterator<Item = (&Variable, usize)> {
+        let of = |(place, offset): &(Place, usize)| {
+            (&self.unit(*place).variables[place.index as usize], *offset)
+        };
+        self.variables.iter().map(of)
+    }
+
+    /// Returns the names, offsets and sizes of the variables that the driver can find by name.
+    pub fn named_variables(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+        self.scopes.iter().flatten().filter_map(|(name, symbol)| {
+            let Symbol::Variable(index) = symbol else { return None };
+            let (place, offset) = self.variables.get(*index as usize)?;
+            let variable = &self.unit(*place).variables[place.index as usize];
+            Some((name.as_str(), *offset, variable.size))
+        })
+    }
+
+    /// Returns the names and function indices of all kernels, in the order of the texts.
+    pub fn kernels(&self) -> impl Iterator<Item = (&str, u32)> {
+        let functions = (0..self.function_count()).filter_map(|i| Some((self.function(i)?.0, i)));
+        functions.filter(|(f, _)| f.entry).map(|(f, index)| (f.name.as_str(), index))
+    }
+
+    /// Returns the function index of the kernel with this name.
+    pub fn kernel(&self, name: &str) -> Option<u32> {
+        let found = self.scopes.iter().find_map(|scope| match scope.get(name) {
+            Some(Symbol::Function(index)) => Some(*index),
+            _ => None,
+        });
+        found.filter(|index| self.function(*index).is_some_and(|(f, _)| f.entry))
+    }
+
+    /// Returns whether the module uses the heap for `malloc`.
+    pub fn allocates(&self) -> bool {
+        self.scopes.iter().any(|s| s.get("malloc") == Some(&Symbol::Builtin(Builtin::Malloc)))
+    }
+
+    /// Returns the object that a name in a text refers to.
+    pub fn symbol(&self, unit: u32, name: &str) -> Option<Symbol> {
+        self.scopes.get(unit as usize)?.get(name).copied()
+    }
+
+    /// Returns a symbol's address in a module whose variables start at `base`.
+    pub fn address(&self, symbol: Symbol, base: u64) -> Option<u64> {
+        match symbol {
+            Symbol::Variable(index) => {
+                let (_, offset) = self.variables.get(index as usize)?;
+                Some(base.wrapping_add(*offset as u64))
+            }
+            Symbol::Function(index) => Some(code_address(index)),
+            Symbol::Builtin(_) => None,
+        }
+    }
+
+    /// Returns the parts of variables that contain addresses, in a module whose variables start at
+    /// `base`: each part's offset from `base`, its size in bytes, and its value.
+    pub fn words(&self, base: u64) -> impl Iterator<Item = (usize, usize, u64)> {
+        self.variables.iter().flat_map(move |(place, start)| {
+            let variable = &self.unit(*place).variables[place.index as usize];
+            variable.relocations.iter().filter_map(move |r| {
+                let symbol = self.symbol(place.unit, &r.symbol)?;
+                let address = self.address(symbol, base)?.wrapping_add(r.add as u64);
+                Some((start + r.offset, r.size, address >> r.shift))
+            })
+        })
+    }
+
+    /// Returns the offset of a module-level shared variable that has the same offset in all
+    /// kernels.
+    pub fn common_shared(&self, unit: u32, name: &str) -> Option<u32> {
+        if self.common_shared.is_empty() {
+            return None;
+        }
+        self.common_shared.get(&(unit, name.to_owned())).copied()
+    }
+
+    /// Returns the offset of a shared variable that a function other than a kernel declares, given
+    /// the position of its name.
+    pub fn inner_shared(&self, unit: u32, at: usize) -> Option<u32> {
+        self.inner_shared.get(&(unit, at)).copied()
+    }
+
+    /// Determines what every name refers to.
+    fn resolve(&mut self) -> Result<(), PtxError> {
+        let (mut variables, mut functions) = (Vec::new(), Vec::new());
+        let mut global = Definitions::new();
+        let mut locals: Vec<Definitions<'_>> = Vec::new();
+        for (number, unit) in self.units.iter().enumerate() {
+            let number = number as u32;
+            let mut local = Definitions::new();
+            // A declaration may give the visibility instead of the definition.
+            let mut linkages: HashMap<&str, Linkage> = HashMap::new();
+            for function in &unit.functions {
+                let linkage = linkages.entry(&function.name).or_insert(Linkage::Extern);
+                *linkage = (*linkage).max(function.linkage);
+            }
+            for (index, variable) in unit.variables.iter().enumerate() {
+                if variable.linkage == Linkage::Extern {
+                    continue;
+                }
+                let symbol = Symbol::Variable(variables.len() as u32);
+                variables.push(Place { unit: number, index: index as u32 });
+                let name = variable.name.as_str();
+                if local.insert(name, (variable.linkage, symbol)).is_some() {
+                    return Err(PtxError::Duplicate(name.into()));
+                }
+            }
+            for (index, function) in unit.functions.iter().enumerate() {
+                if function.body.is_none() {
+                    continue;
+                }
+                let symbol = Symbol::Function(functions.len() as u32);
+                functions.push(Place { unit: number, index: index as u32 });
+                let name = function.name.as_str();
+                let linkage = match linkages[name] {
+                    // The driver finds a kernel by its name even if it's not visible.
+                    Linkage::Local | Linkage::Extern if function.entry => Linkage::Visible,
+                    Linkage::Extern => Linkage::Visible,
+                    linkage => linkage,
+                };
+                if local.insert(name, (linkage, symbol)).is_some() {
+                    return Err(PtxError::Duplicate(name.into()));
+                }
+            }
+            for (alias, target) in &unit.aliases {
+                let Some((_, symbol)) = local.get(target.as_str()).copied() else {
+                    return Err(PtxError::Unresolved(target.clone()));
+                };
+                let linkage = linkages.get(alias.as_str()).copied().unwrap_or(Linkage::Local);
+                local.insert(alias, (linkage, symbol));
+            }
+            for (name, (linkage, symbol)) in &local {
+                if *linkage > Linkage::Local {
+                    define(&mut global, name, *linkage, *symbol)?;
+                }
+            }
+            locals.push(local);
+        }
+        let mut scopes = Vec::new();
+        for (unit, local) in self.units.iter().zip(&locals) {
+            let mut scope = HashMap::new();
+            for (name, (linkage, symbol)) in local {
+                let winner = match linkage {
+                    Linkage::Local => *symbol,
+                    _ => global.get(name).map_or(*symbol, |(_, winner)| *winner),
+                };
+                scope.insert((*name).to_owned(), winner);
+            }
+            for variable in unit.variables.iter().filter(|v| v.linkage == Linkage::Extern) {
+                if !scope.contains_key(&variable.name) {
+                    let Some((_, symbol)) = global.get(variable.name.as_str()) else {
+                        return Err(PtxError::Unresolved(variable.name.clone()));
+                    };
+                    scope.insert(variable.name.clone(), *symbol);
+                }
+            }
+            for function in unit.functions.iter().filter(|f| f.body.is_none()) {
+                if !scope.contains_key(&function.name) {
+                    let name = function.name.as_str();
+                    let found = global.get(name).map(|(_, symbol)| *symbol);
+                    if let Some(symbol) = found.or(builtin(name).map(Symbol::Builtin)) {
+                        scope.insert(name.to_owned(), symbol);
+                    }
+                }
+            }
+            scopes.push(scope);
+        }
+        for (place, scope) in variables.iter().map(|p: &Place| (p, &scopes[p.unit as usize])) {
+            let variable = &self.units[place.unit as usize].variables[place.index as usize];
+            if let Some(missing) =
+                variable.relocations.iter().find(|r| !scope.contains_key(&r.symbol))
+            {
+                return Err(PtxError::Unresolved(missing.symbol.clone()));
+            }
+        }
+        self.scopes = scopes;
+        self.functions = functions;
+        self.variables = variables.into_iter().map(|place| (place, 0)).collect();
+        Ok(())
+    }
+
+    fn place_variables(&mut self) -> Result<(), PtxError> {
+        // A common variable gets the size of the largest declaration.
+        let mut common: HashMap<&str, usize> = HashMap::new();
+        for variable in self.units.iter().flat_map(|u| &u.variables) {
+            if variable.linkage == Linkage::Common {
+                let size = common.entry(&variable.name).or_default();
+                *size = variable.size.max(*size);
+            }
+        }
+        let mut end = 0usize;
+        let mut offsets = Vec::new();
+        for (place, _) in &self.variables {
+            let variable = &self.unit(*place).variables[place.index as usize];
+            let offset = end.next_multiple_of(variable.align.max(8));
+            let size = match variable.linkage {
+                Linkage::Common => common[variable.name.as_str()],
+                _ => variable.size,
+            };
+            offsets.push(offset);
+            end = offset + size;
+            if end as u64 > MAX_VARIABLE {
+                let what = "the variables are too large".into();
+                return Err(PtxError::Invalid { line: 0, what });
+            }
+        }
+        for ((_, at), offset) in self.variables.iter_mut().zip(offsets) {
+            *at = offset;
+        }
+        self.size = end;
+        Ok(())
+    }
+
+    /// Assigns offsets to the shared variables that functions other than kernels use or declare.
+    /// These variables have the same offset in all kernels, because several kernels may call the
+    /// same function. Each kernel assigns offsets to the other variables that it uses.
+    fn place_shared(&mut self) -> Result<(), PtxError> {
+        for (number, unit) in self.units.iter().enumerate() {
+            let number = number as u32;
+            let mut used = BTreeSet::new();
+            for function in unit.functions.iter().filter(|f| !f.entry) {
+                let Some(body) = function.body.clone() else { continue };
+                let Some(text) = unit.text.get(body.clone()) else { continue };
+                for word in words(text).filter(|_| !unit.shared.is_empty()) {
+                    if let Some((name, variable)) = unit.shared.get_key_value(word) {
+                        used.insert((name, *variable));
+                    }
+                }
+                for (at, variable) in declared_shared(unit, body) {
+                    let offset = place(&mut self.common_end, variable)
+                        .ok_or_else(|| too_much_shared(&unit.text, at))?;
+                    self.inner_shared.insert((number, at), offset);
+                }
+            }
+            for (name, variable) in used.into_iter().filter(|(_, v)| !v.dynamic) {
+                let offset = place(&mut self.common_end, variable)
+                    .ok_or_else(|| too_much_shared(&unit.text, 0))?;
+                self.common_shared.insert((number, name.clone()), offset);
+            }
+        }
+        Ok(())
+    }
+}
+
+fn too_much_shared(text: &str, at: usize) -> PtxError {
+    PtxError::Unsupported { line: line_of(text, at), what: "shared variables of this size".into() }
+}
+
+/// Assigns the next offset to a shared variable.
+pub fn place(end: &mut u32, variable: SharedVariable) -> Option<u32> {
+    let offset = (*end as usize).next_multiple_of(variable.align);
+    let after = offset.checked_add(variable.size).filter(|end| *end <= MAX_SHARED as usize)?;
+    *end = after as u32;
+    Some(offset as u32)
+}
+
+fn words(text: &str) -> impl Iterator<Item = &str> {
+    text.split(|c: char| !(c.is_ascii_alphanumeric() || matches!(c, '_' | '$')))
+}
+
+/// Returns the shared variables that a function declares, with the positions of their names.
+fn declared_shared(unit: &Unit, body: std::ops::Range<usize>) -> Vec<(usize, SharedVariable)> {
+    let mut found = Vec::new();
+    let text = &unit.text[body.clone()];
+    for (at, keyword) in text.match_indices(".shared") {
+        // In an instruction, the opcode or another modifier precedes the state space.
+        let first = text[..at].bytes().next_back();
+        if first.is_some_and(|b| !b.is_ascii_whitespace() && !matches!(b, b';' | b'{' | b'}')) {
+            continue;
+        }
+        let mut scan = Scanner::new(&unit.text, body.start + at + keyword.len(), body.end);
+        let Ok(kind) = declaration::kind(&mut scan, &unit.text) else { continue };
+        while let Ok(declared) = declaration::name(&mut scan, &unit.text, kind) {
+            let (size, align) = (declared.size().unwrap_or(0) as usize, declared.align() as usize);
+            if declared.elements.is_some() {
+                found.push((declared.at, SharedVariable { size, align, dynamic: false }));
+            }
+            if !scan.eat(b',') {
+                break;
+            }
+        }
+    }
+    found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn units(texts: &[&str]) -> Vec<Unit> {
+        let head = ".version 8.0\n.target sm_80\n.address_size 64\n";
+        texts.iter().map(|t| unit::parse(format!("{head}{t}")).unwrap()).collect()
+    }
+
+    #[test]
+    fn test_links_visible_weak_and_local_symbols() {
+        let source = link(units(&[
+            ".extern .global .u32 shared_value;\n.extern .func f();\n.weak .func g() { ret; }\n\
+             .func own() { ret; }\n.entry k() { ret; }",
+            ".visible .global .u32 shared_value = 7;\n.visible .func f() { ret; }\n\
+             .visible .func g() { ret; }\n.func own() { ret; }",
+        ]))
+        .unwrap();
+        let at = |unit, name| source.symbol(unit, name).unwrap();
+        assert_eq!(at(0, "shared_value"), at(1, "shared_value"));
+        assert_eq!(at(0, "f"), at(1, "f"));
+        assert_eq!(at(0, "g"), at(1, "g"), "the visible definition replaces the weak one");
+        assert_ne!(at(0, "own"), at(1, "own"), "each text has its own");
+        assert_eq!(source.kernels().map(|(name, _)| name).collect::<Vec<_>>(), ["k"]);
+    }
+
+    #[test]
+    fn test_duplicate_and_missing_symbols() {
+        let twice = [".visible .func f() { ret; }", ".visible .func f() { ret; }"];
+        assert!(matches!(link(units(&twice)), Err(PtxError::Duplicate(name)) if name == "f"));
+        let missing = [".extern .global .u32 x;", ".global .u32 x;"];
+        assert!(matches!(link(units(&missing)), Err(PtxError::Unresolved(name)) if name == "x"));
+        let address = [".global .u64 p = q;"];
+        assert!(matches!(link(units(&address)), Err(PtxError::Unresolved(name)) if name == "q"));
+    }
+
+    #[test]
+    fn test_common_variables_are_one() {
+        let source = link(units(&[".common .global .b8 x[4];", ".common .global .b8 x[16];"]));
+        let source = source.unwrap();
+        assert_eq!(source.symbol(0, "x"), source.symbol(1, "x"));
+        assert!(source.size >= 16);
+    }
 }

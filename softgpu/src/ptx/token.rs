@@ -1,297 +1,225 @@
 //! Splits instructions into opcode, modifiers and operands.
-//!
-//! ptx-syntax checks the grammar and locates the instructions. Lowering uses the simple form in
-//! this module for all opcodes, instead of ptx-syntax's type per opcode.
 
-use ptx_syntax::{PtxToken, tokenize};
+use super::constant::{self, Constant};
+use super::scan::Scanner;
+
+/// Maximum nesting of operands in braces, brackets and parentheses.
+const MAX_NESTING: u32 = 8;
 
 /// An operand of an instruction, as written in the text.
 #[derive(Debug, Clone, PartialEq)]
-pub enum Arg {
+pub enum Arg<'a> {
     /// A register, a special register or a symbol, with an optional component such as `.x`.
-    Name(String),
+    Name(&'a str),
     /// A symbol plus a constant, `name+n`.
-    NameOffset(String, i64),
-    /// An integer literal.
+    NameOffset(&'a str, i64),
+    /// An integer constant.
     Int(i128),
-    /// A single-precision literal, as its bits.
+    /// A single-precision constant, as its bits.
     F32(u32),
-    /// A double-precision literal, as its bits.
+    /// A double-precision constant, as its bits.
     F64(u64),
     /// `{a, b, …}`.
-    Vector(Vec<Arg>),
+    Vector(Vec<Arg<'a>>),
     /// `[base + offset]`.
-    Address(Box<Arg>, i64),
+    Address(Box<Arg<'a>>, i64),
     /// `p|q`.
-    Pair(Box<Arg>, Box<Arg>),
+    Pair(Box<Arg<'a>>, Box<Arg<'a>>),
     /// `!p`.
-    Not(Box<Arg>),
+    Not(Box<Arg<'a>>),
     /// `(a, b, …)` in a call.
-    List(Vec<Arg>),
+    List(Vec<Arg<'a>>),
     /// `_`.
     Sink,
 }
 
 /// An instruction.
 #[derive(Debug, Clone, PartialEq)]
-pub struct RawInst {
+pub struct RawInst<'a> {
+    /// The guard predicate's name, and whether it's negated.
+    pub guard: Option<(&'a str, bool)>,
     /// The opcode: the text before the first dot.
-    pub op: String,
+    pub op: &'a str,
     /// The modifiers: the dot-separated parts after the opcode.
-    pub mods: Vec<String>,
+    pub mods: Vec<&'a str>,
     /// The operands.
-    pub args: Vec<Arg>,
+    pub args: Vec<Arg<'a>>,
 }
 
-impl RawInst {
+impl RawInst<'_> {
     /// Returns whether the instruction has a modifier.
     pub fn has(&self, modifier: &str) -> bool {
-        self.mods.iter().any(|m| m == modifier)
+        self.mods.contains(&modifier)
     }
 }
 
-/// Parses an integer or floating-point literal.
-pub fn literal(token: &PtxToken) -> Option<Arg> {
-    let text = token.as_str();
-    Some(match token {
-        PtxToken::HexFloatSingle(_) => Arg::F32(u32::from_str_radix(&text[2..], 16).ok()?),
-        PtxToken::HexFloatDouble(_) => Arg::F64(u64::from_str_radix(&text[2..], 16).ok()?),
-        PtxToken::HexInteger(_)
-        | PtxToken::BinaryInteger(_)
-        | PtxToken::OctalInteger(_)
-        | PtxToken::DecimalInteger(_) => Arg::Int(integer(text)?),
-        PtxToken::Float(_) | PtxToken::FloatExponent(_) => {
-            Arg::F64(text.parse::<f64>().ok()?.to_bits())
-        }
-        _ => return None,
-    })
-}
-
-/// Parses a PTX integer literal.
-pub fn integer(text: &str) -> Option<i128> {
-    let text = text.strip_suffix('U').unwrap_or(text);
-    let (digits, radix) = if let Some(hex) = text.strip_prefix("0x").or(text.strip_prefix("0X")) {
-        (hex, 16)
-    } else if let Some(bin) = text.strip_prefix("0b").or(text.strip_prefix("0B")) {
-        (bin, 2)
-    } else if text.len() > 1 && text.starts_with('0') {
-        (&text[1..], 8)
-    } else {
-        (text, 10)
-    };
-    i128::from_str_radix(digits, radix).ok()
-}
-
-/// Parses a literal from the syntax tree, which may start with a sign.
-pub fn literal_text(text: &str) -> Option<Arg> {
-    let tokens = tokenize(text).ok()?;
-    let mut parser = Parser { tokens: tokens.into_iter().map(|(t, _)| t).collect(), at: 0 };
-    let arg = parser.number()?;
-    (parser.at == parser.tokens.len()).then_some(arg)
-}
-
-/// Parses the text of one instruction, which may include a predicate and a semicolon.
-pub fn parse(text: &str) -> Option<RawInst> {
-    let tokens = tokenize(text).ok()?;
-    let mut parser = Parser { tokens: tokens.into_iter().map(|(t, _)| t).collect(), at: 0 };
-    parser.instruction()
-}
-
-struct Parser {
-    tokens: Vec<PtxToken>,
-    at: usize,
-}
-
-impl Parser {
-    fn peek(&self) -> Option<&PtxToken> {
-        self.tokens.get(self.at)
+/// Reads one instruction, including its semicolon. Returns `None` if it's malformed.
+pub fn instruction<'a>(scan: &mut Scanner<'a>) -> Option<RawInst<'a>> {
+    let mut guard = None;
+    if scan.eat(b'@') {
+        let negated = scan.eat(b'!');
+        guard = Some((scan.word()?, negated));
     }
-
-    fn eat(&mut self, token: &PtxToken) -> bool {
-        let hit = self.peek() == Some(token);
-        self.at += usize::from(hit);
-        hit
+    let op = scan.word()?;
+    let mut mods = Vec::with_capacity(4);
+    while let Some(modifier) = scan.dotted() {
+        mods.push(modifier);
     }
-
-    fn word(&mut self) -> Option<String> {
-        match self.peek()? {
-            PtxToken::Identifier(s) | PtxToken::Register(s) => {
-                let s = s.clone();
-                self.at += 1;
-                Some(s)
-            }
-            _ => None,
-        }
-    }
-
-    fn instruction(&mut self) -> Option<RawInst> {
-        if self.eat(&PtxToken::At) {
-            self.eat(&PtxToken::Exclaim);
-            self.word()?;
-        }
-        let op = self.word()?;
-        let mut mods = Vec::new();
-        while self.eat(&PtxToken::Dot) {
-            // Modifiers such as .1d or .16x8 start with a digit and are two tokens.
-            let mut name = String::new();
-            loop {
-                let word = match self.peek()? {
-                    PtxToken::Identifier(s)
-                    | PtxToken::DecimalInteger(s)
-                    | PtxToken::OctalInteger(s)
-                    | PtxToken::HexInteger(s)
-                    | PtxToken::BinaryInteger(s) => s.clone(),
-                    _ => return None,
-                };
-                name.push_str(&word);
-                self.at += 1;
-                if name.chars().all(|c| c.is_ascii_digit())
-                    && matches!(self.peek(), Some(PtxToken::Identifier(_)))
-                {
-                    continue;
-                }
-                if self.eat(&PtxToken::DoubleColon) {
-                    name.push_str("::");
-                    continue;
-                }
+    let mut reader = Operands { scan, call: op == "call" };
+    let mut args = Vec::with_capacity(4);
+    if !reader.scan.eat(b';') {
+        loop {
+            args.push(reader.arg(0)?);
+            if reader.scan.eat(b';') {
                 break;
             }
-            mods.push(name);
-        }
-        let mut args = Vec::new();
-        while let Some(token) = self.peek() {
-            match token {
-                PtxToken::Semicolon => break,
-                PtxToken::Comma => self.at += 1,
-                _ => args.push(self.arg()?),
+            if !reader.scan.eat(b',') {
+                return None;
             }
         }
-        Some(RawInst { op, mods, args })
     }
+    Some(RawInst { guard, op, mods, args })
+}
 
-    fn arg(&mut self) -> Option<Arg> {
-        let first = self.simple()?;
-        if self.eat(&PtxToken::Pipe) {
-            let second = self.simple()?;
+struct Operands<'s, 'a> {
+    scan: &'s mut Scanner<'a>,
+    /// Whether the instruction is a call, in which parentheses enclose lists.
+    call: bool,
+}
+
+impl<'a> Operands<'_, 'a> {
+    fn arg(&mut self, depth: u32) -> Option<Arg<'a>> {
+        let first = self.simple(depth)?;
+        if self.scan.peek() == b'|' && self.scan.peek_second() != b'|' {
+            self.scan.eat(b'|');
+            let second = self.simple(depth)?;
             return Some(Arg::Pair(Box::new(first), Box::new(second)));
         }
         Some(first)
     }
 
-    fn list(&mut self, end: &PtxToken) -> Option<Vec<Arg>> {
+    fn list(&mut self, end: u8, depth: u32) -> Option<Vec<Arg<'a>>> {
+        if depth >= MAX_NESTING {
+            return None;
+        }
         let mut items = Vec::new();
-        while !self.eat(end) {
-            if !self.eat(&PtxToken::Comma) {
-                items.push(self.arg()?);
+        if self.scan.eat(end) {
+            return Some(items);
+        }
+        loop {
+            items.push(self.arg(depth + 1)?);
+            if self.scan.eat(end) {
+                return Some(items);
+            }
+            if !self.scan.eat(b',') {
+                return None;
             }
         }
-        Some(items)
     }
 
-    fn simple(&mut self) -> Option<Arg> {
-        match self.peek()? {
-            PtxToken::LBrace => {
-                self.at += 1;
-                Some(Arg::Vector(self.list(&PtxToken::RBrace)?))
+    fn simple(&mut self, depth: u32) -> Option<Arg<'a>> {
+        match self.scan.peek() {
+            b'{' => {
+                self.scan.eat(b'{');
+                Some(Arg::Vector(self.list(b'}', depth)?))
             }
-            PtxToken::LParen => {
-                self.at += 1;
-                Some(Arg::List(self.list(&PtxToken::RParen)?))
+            b'(' if self.call => {
+                self.scan.eat(b'(');
+                Some(Arg::List(self.list(b')', depth)?))
             }
-            PtxToken::LBracket => {
-                self.at += 1;
-                self.address()
+            b'[' => {
+                self.scan.eat(b'[');
+                self.address(depth)
             }
-            PtxToken::Exclaim => {
-                self.at += 1;
-                Some(Arg::Not(Box::new(self.simple()?)))
-            }
-            PtxToken::Identifier(s) if s == "_" => {
-                self.at += 1;
-                Some(Arg::Sink)
-            }
-            PtxToken::Identifier(_) | PtxToken::Register(_) => {
-                let mut name = self.word()?;
-                if self.eat(&PtxToken::Dot) {
-                    name.push('.');
-                    name.push_str(&self.word()?);
-                    return Some(Arg::Name(name));
+            b'!' => {
+                self.scan.eat(b'!');
+                let start = self.scan.position();
+                if let Some(name) = self.scan.word() {
+                    return Some(Arg::Not(Box::new(Arg::Name(name))));
                 }
-                if self.peek() == Some(&PtxToken::LBracket) {
+                self.scan.rewind(start);
+                let Constant::Int(value, _) = constant::unary(self.scan)? else { return None };
+                Some(Arg::Int((value == 0).into()))
+            }
+            _ => {
+                let start = self.scan.position();
+                let Some(name) = self.scan.word() else { return self.constant() };
+                if name == "WARP_SZ" {
+                    self.scan.rewind(start);
+                    return self.constant();
+                }
+                if name == "_" {
+                    return Some(Arg::Sink);
+                }
+                if self.scan.component() {
+                    return Some(Arg::Name(self.scan.since(start)));
+                }
+                if self.scan.peek() == b'[' {
                     // `array[3]` is an address without brackets around it.
-                    self.at += 1;
-                    let index = self.offset()?;
-                    self.eat(&PtxToken::RBracket).then_some(())?;
-                    return Some(Arg::NameOffset(name, index));
+                    self.scan.eat(b'[');
+                    let index = self.integer()?;
+                    return self.scan.eat(b']').then_some(Arg::NameOffset(name, index));
                 }
-                match self.tail()? {
-                    None => Some(Arg::Name(name)),
-                    Some(offset) => Some(Arg::NameOffset(name, offset)),
-                }
+                Some(match self.offsets()? {
+                    None => Arg::Name(name),
+                    Some(offset) => Arg::NameOffset(name, offset),
+                })
             }
-            _ => self.number(),
         }
     }
 
-    /// Parses `+ n` or `- n`, if present, and returns the signed number. Fails if no number follows
-    /// the sign.
-    fn tail(&mut self) -> Option<Option<i64>> {
-        match self.peek() {
-            Some(PtxToken::Plus) => {
-                self.at += 1;
-                Some(Some(self.offset()?))
-            }
-            Some(PtxToken::Minus) => {
-                self.at += 1;
-                Some(Some(self.offset()?.wrapping_neg()))
-            }
-            _ => Some(None),
-        }
+    fn constant(&mut self) -> Option<Arg<'a>> {
+        Some(match constant::expression(self.scan)? {
+            Constant::Int(v, true) => Arg::Int(v.into()),
+            Constant::Int(v, false) => Arg::Int((v as i64).into()),
+            Constant::F32(bits) => Arg::F32(bits),
+            Constant::F64(bits) => Arg::F64(bits),
+        })
     }
 
-    fn offset(&mut self) -> Option<i64> {
-        match self.number()? {
-            Arg::Int(v) => Some(v as i64),
+    fn integer(&mut self) -> Option<i64> {
+        match constant::unary(self.scan)? {
+            Constant::Int(v, _) => Some(v as i64),
             _ => None,
         }
     }
 
-    fn number(&mut self) -> Option<Arg> {
-        if self.eat(&PtxToken::Plus) {
-            return self.number();
+    /// Reads any number of terms `+ n` and `- n`, and returns their sum, or `None` if there are no
+    /// terms.
+    fn offsets(&mut self) -> Option<Option<i64>> {
+        let mut sum = None;
+        loop {
+            let negative = match self.scan.peek() {
+                b'+' => false,
+                b'-' => true,
+                _ => return Some(sum),
+            };
+            self.scan.eat(b'+');
+            if negative {
+                self.scan.eat(b'-');
+            }
+            let value = self.integer()?;
+            let value = if negative { value.wrapping_neg() } else { value };
+            sum = Some(sum.unwrap_or(0i64).wrapping_add(value));
         }
-        if self.eat(&PtxToken::Minus) {
-            return Some(match self.number()? {
-                Arg::Int(v) => Arg::Int(v.wrapping_neg()),
-                Arg::F32(v) => Arg::F32(v ^ (1 << 31)),
-                Arg::F64(v) => Arg::F64(v ^ (1 << 63)),
-                other => other,
-            });
-        }
-        let arg = literal(self.peek()?)?;
-        self.at += 1;
-        Some(arg)
     }
 
-    fn address(&mut self) -> Option<Arg> {
-        let base = self.simple()?;
-        let (base, mut offset) = match base {
+    fn address(&mut self, depth: u32) -> Option<Arg<'a>> {
+        if depth >= MAX_NESTING {
+            return None;
+        }
+        let (base, offset) = match self.simple(depth + 1)? {
             Arg::NameOffset(name, offset) => (Arg::Name(name), offset),
             other => (other, 0),
         };
-        if self.peek() == Some(&PtxToken::Comma) {
-            // `[tensor, {…}]` and `[a, b]` become an address with a vector, which lowering always
-            // rejects.
-            self.at += 1;
+        if self.scan.eat(b',') {
+            // `[tensor, {…}]` and `[a, b]` become an address with a vector.
             let mut items = vec![base];
-            items.extend(self.list(&PtxToken::RBracket)?);
+            items.extend(self.list(b']', depth)?);
             return Some(Arg::Address(Box::new(Arg::Vector(items)), 0));
         }
-        while let Some(more) = self.tail()? {
-            offset = offset.wrapping_add(more);
-        }
-        self.eat(&PtxToken::RBracket).then_some(())?;
-        Some(Arg::Address(Box::new(base), offset))
+        let offset = offset.wrapping_add(self.offsets()?.unwrap_or(0));
+        self.scan.eat(b']').then_some(Arg::Address(Box::new(base), offset))
     }
 }
 
@@ -299,38 +227,51 @@ impl Parser {
 mod tests {
     use super::*;
 
-    fn name(s: &str) -> Arg {
-        Arg::Name(s.into())
+    fn parse(text: &str) -> Option<RawInst<'_>> {
+        instruction(&mut Scanner::new(text, 0, text.len()))
     }
 
     #[test]
     fn test_parse_splits_opcode_modifiers_operands() {
         let inst =
             parse("@!%p1 ld.global.nc.L1::no_allocate.v2.f32 {%f1, %f2}, [%rd1+-4];").unwrap();
+        assert_eq!(inst.guard, Some(("%p1", true)));
         assert_eq!(inst.op, "ld");
         assert_eq!(inst.mods, ["global", "nc", "L1::no_allocate", "v2", "f32"]);
-        assert_eq!(inst.args[0], Arg::Vector(vec![name("%f1"), name("%f2")]));
-        assert_eq!(inst.args[1], Arg::Address(Box::new(name("%rd1")), -4));
+        assert_eq!(inst.args[0], Arg::Vector(vec![Arg::Name("%f1"), Arg::Name("%f2")]));
+        assert_eq!(inst.args[1], Arg::Address(Box::new(Arg::Name("%rd1")), -4));
     }
 
     #[test]
     fn test_parse_call_keeps_lists() {
         let inst = parse("call.uni (retval0), vprintf, (param0, param1);").unwrap();
-        assert_eq!(inst.args[1], name("vprintf"));
-        assert_eq!(inst.args[2], Arg::List(vec![name("param0"), name("param1")]));
+        assert_eq!(inst.args[1], Arg::Name("vprintf"));
+        assert_eq!(inst.args[2], Arg::List(vec![Arg::Name("param0"), Arg::Name("param1")]));
     }
 
     #[test]
-    fn test_parse_literals() {
+    fn test_parse_constants() {
         for (text, want) in [
             ("mov.u32 %r1, 0x1F;", Arg::Int(31)),
             ("mov.u32 %r1, -7;", Arg::Int(-7)),
             ("mov.f32 %f1, 0f3F800000;", Arg::F32(0x3f80_0000)),
+            ("mov.f32 %f1, -1.0;", Arg::F64((-1f64).to_bits())),
             ("mov.u32 %r1, 017U;", Arg::Int(15)),
-            ("mov.u32 %r1, %tid.x;", name("%tid.x")),
-            ("mov.u64 %r1, table+8;", Arg::NameOffset("table".into(), 8)),
+            ("mov.u32 %r1, (2+3)*4;", Arg::Int(20)),
+            ("mov.u32 %r1, 1 << 4 | 1;", Arg::Int(17)),
+            ("mov.u32 %r1, %tid.x;", Arg::Name("%tid.x")),
+            ("mov.u64 %r1, table+8;", Arg::NameOffset("table", 8)),
+            ("mov.u64 %r1, table+8-4;", Arg::NameOffset("table", 4)),
         ] {
             assert_eq!(parse(text).unwrap().args[1], want, "{text}");
         }
+    }
+
+    #[test]
+    fn test_malformed_instructions() {
+        for text in ["add.u32 %r1 %r2;", "add.u32 %r1,, %r2;", "ld.u32 %r1, [%r2;", "add.u32 %r1"] {
+            assert_eq!(parse(text), None, "{text}");
+        }
+        assert_eq!(parse(&format!("mov.b32 %r1, {}", "{".repeat(100_000))), None);
     }
 }

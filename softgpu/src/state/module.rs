@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::atomic::{AtomicI32, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::fatbin::{self, Fatbin, Image};
@@ -13,9 +13,10 @@ use super::handles::{Kind, Table};
 use super::memory::{self, Memory};
 use crate::exec::heap::Heap;
 use crate::log;
-use crate::ptx::ir::{Builtin, CallTarget, Kernel, Op, Program};
-use crate::ptx::lower::lower;
-use crate::ptx::source::{self, PtxError, Source};
+use crate::ptx::error::PtxError;
+use crate::ptx::ir::{Kernel, KernelParam};
+use crate::ptx::program::Program;
+use crate::ptx::source::{self, Source};
 
 pub(crate) static MODULES: Table<Module> = Table::new(Kind::Module);
 pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
@@ -47,9 +48,8 @@ impl LoadError {
 impl From<PtxError> for LoadError {
     fn from(error: PtxError) -> Self {
         let code = match &error {
-            PtxError::Invalid { .. } => CuError::INVALID_PTX,
-            PtxError::Unsupported { .. } => CuError::UNSUPPORTED_PTX_VERSION,
-            PtxError::Unresolved(_) => CuError::INVALID_PTX,
+            PtxError::Unsupported { .. } | PtxError::TooNew(_) => CuError::UNSUPPORTED_PTX_VERSION,
+            _ => CuError::INVALID_PTX,
         };
         Self::new(code, error.to_string())
     }
@@ -58,7 +58,8 @@ impl From<PtxError> for LoadError {
 /// A kernel in a loaded module.
 pub(crate) struct Function {
     pub(crate) name: CString,
-    pub(crate) kernel: Arc<Kernel>,
+    index: u32,
+    kernel: OnceLock<Option<Arc<Kernel>>>,
     pub(crate) module: usize,
     pub(crate) loaded: Arc<Loaded>,
     pub(crate) attributes: Attributes,
@@ -103,43 +104,48 @@ pub(crate) struct Module {
 }
 
 impl Module {
-    /// Loads parsed PTX into a context.
-    pub(crate) fn load(context: &Arc<Context>, source: &Source) -> Result<Arc<Self>, LoadError> {
+    /// Loads a module into a context, after checking all its code.
+    pub(crate) fn load(
+        context: &Arc<Context>,
+        source: &Arc<Source>,
+    ) -> Result<Arc<Self>, LoadError> {
+        Self::new(context, source, Program::check)
+    }
+
+    fn new(
+        context: &Arc<Context>,
+        source: &Arc<Source>,
+        check: impl FnOnce(&Program) -> Result<(), PtxError>,
+    ) -> Result<Arc<Self>, LoadError> {
         let failed = |code| LoadError::new(code, "not enough memory for the module's variables");
         let base = match source.size {
             0 => 0,
             size => memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?,
         };
-        let (program, words) = lower(source, base).inspect_err(|_| {
-            memory::forget(base);
-        })?;
-        for variable in &source.variables {
-            let at = (base + variable.offset as u64) as *mut u8;
-            // SAFETY: the variables are within the memory just allocated for them.
-            unsafe {
-                std::ptr::copy_nonoverlapping(
-                    variable.initial.as_ptr(),
-                    at,
-                    variable.initial.len(),
-                );
-            }
-        }
-        for (offset, value) in words {
-            // SAFETY: the words lie within the variables' memory.
-            unsafe { ((base + offset as u64) as *mut u64).write_unaligned(value) };
-        }
+        let program = Arc::new(Program::new(source.clone(), base));
         let variables = source
-            .variables
-            .iter()
-            .map(|v| (v.name.clone(), (base + v.offset as u64, v.size as u64)))
+            .named_variables()
+            .map(|(name, offset, size)| (name.to_owned(), (base + offset as u64, size as u64)))
             .collect();
-        let heap = if allocates(&program) {
-            context.heap(|size| memory::allocate(context, size)).map_err(failed)?
-        } else {
-            Arc::default()
-        };
-        let loaded =
-            Loaded { context: context.clone(), program: Arc::new(program), heap, base, variables };
+        let (context, heap) = (context.clone(), Arc::default());
+        // If loading fails, dropping this value frees the memory.
+        let mut loaded = Loaded { context, program, heap, base, variables };
+        check(&loaded.program)?;
+        for (variable, offset) in source.variables() {
+            let at = (base + offset as u64) as *mut u8;
+            let initial = &variable.initial;
+            // SAFETY: the variables are within the memory just allocated for them.
+            unsafe { std::ptr::copy_nonoverlapping(initial.as_ptr(), at, initial.len()) };
+        }
+        for (offset, size, value) in source.words(base) {
+            let (bytes, at) = (value.to_le_bytes(), (base + offset as u64) as *mut u8);
+            // SAFETY: the words lie within the variables' memory and have at most 8 bytes.
+            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, size.min(8)) };
+        }
+        if source.allocates() {
+            let context = &loaded.context;
+            loaded.heap = context.heap(|size| memory::allocate(context, size)).map_err(failed)?;
+        }
         let (_, module) = MODULES.insert_with(|handle| Module {
             handle,
             loaded: Arc::new(loaded),
@@ -154,10 +160,11 @@ impl Module {
         if let Some(handle) = functions.get(name) {
             return Some(*handle);
         }
-        let (_, kernel) = self.loaded.program.kernels.iter().find(|(n, _)| n == name)?;
+        let index = self.loaded.program.source.kernel(name)?;
         let handle = FUNCTIONS.insert(Function {
             name: CString::new(name).ok()?,
-            kernel: kernel.clone(),
+            index,
+            kernel: OnceLock::new(),
             module: self.handle,
             loaded: self.loaded.clone(),
             attributes: Attributes::default(),
@@ -172,13 +179,6 @@ impl Module {
     }
 }
 
-fn allocates(program: &Program) -> bool {
-    program.code.iter().any(|inst| match &inst.op {
-        Op::Call(call) => matches!(call.target, CallTarget::Builtin(Builtin::Malloc)),
-        _ => false,
-    })
-}
-
 /// Unloads a module and drops its functions.
 pub(crate) fn unload(handle: usize) -> Option<()> {
     let module = MODULES.remove(handle)?;
@@ -189,7 +189,7 @@ pub(crate) fn unload(handle: usize) -> Option<()> {
 /// A library, whose module is loaded into each context that uses it.
 pub(crate) struct Library {
     pub(crate) handle: usize,
-    pub(crate) source: Source,
+    source: Arc<Source>,
     modules: Mutex<HashMap<u64, usize>>,
     pub(crate) kernels: Mutex<Vec<(String, usize)>>,
     names: Vec<String>,
@@ -203,10 +203,10 @@ pub(crate) struct LibraryKernel {
 
 impl Library {
     pub(crate) fn load(source: Source) -> Result<usize, LoadError> {
-        // Lower the code with a placeholder address to report unsupported code when the library is
-        // loaded.
-        let (program, _) = lower(&source, 0)?;
-        let names = program.kernels.iter().map(|(name, _)| name.clone()).collect();
+        // Lower the code with a placeholder address to report errors when the library is loaded.
+        let source = Arc::new(source);
+        Program::new(source.clone(), 0).check()?;
+        let names = source.kernels().map(|(name, _)| name.to_owned()).collect();
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
             handle,
             source,
@@ -223,7 +223,7 @@ impl Library {
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
             return Ok(module);
         }
-        let module = Module::load(context, &self.source).map_err(|e| e.code)?;
+        let module = Module::new(context, &self.source, |_| Ok(())).map_err(|e| e.code)?;
         modules.insert(context.id, module.handle);
         Ok(module)
     }
@@ -288,15 +288,26 @@ impl Function {
         &self.loaded.context
     }
 
+    /// Returns the kernel's properties. The first call for a kernel lowers its code.
+    pub(crate) fn kernel(&self) -> CuResult<&Arc<Kernel>> {
+        let lowered = || self.loaded.program.kernel(self.index).map(Arc::new);
+        self.kernel.get_or_init(lowered).as_ref().ok_or(CuError::INVALID_PTX)
+    }
+
+    /// Returns the layout of the kernel's parameters.
+    pub(crate) fn params(&self) -> Vec<KernelParam> {
+        self.loaded.program.source.function(self.index).map_or(vec![], |(f, _)| f.layout())
+    }
+
     /// Returns CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES.
-    pub(crate) fn dynamic_limit(&self) -> u32 {
+    pub(crate) fn dynamic_limit(&self) -> CuResult<u32> {
         let set = self.attributes.max_dynamic_shared.load(Ordering::Relaxed);
-        u32::try_from(set).unwrap_or_else(|_| self.default_dynamic_limit())
+        u32::try_from(set).or_else(|_| self.default_dynamic_limit())
     }
 
     /// Returns the dynamic shared memory per block that every launch may use, in bytes.
-    pub(crate) fn default_dynamic_limit(&self) -> u32 {
-        (48u32 << 10).saturating_sub(self.kernel.shared)
+    pub(crate) fn default_dynamic_limit(&self) -> CuResult<u32> {
+        Ok((48u32 << 10).saturating_sub(self.kernel()?.shared))
     }
 }
 

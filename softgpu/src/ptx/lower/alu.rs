@@ -13,9 +13,9 @@ use crate::ptx::ir::{
 use crate::ptx::token::{Arg, RawInst};
 use crate::ptx::types::Ty;
 
-fn mode(inst: &RawInst) -> Mode {
+fn mode(inst: &RawInst<'_>) -> Mode {
     for m in &inst.mods {
-        match m.as_str() {
+        match *m {
             "rz" | "rzi" => return Mode::Zero,
             "rm" | "rmi" => return Mode::Down,
             "rp" | "rpi" => return Mode::Up,
@@ -25,7 +25,7 @@ fn mode(inst: &RawInst) -> Mode {
     Mode::Nearest
 }
 
-fn variant(inst: &RawInst) -> Float {
+fn variant(inst: &RawInst<'_>) -> Float {
     Float {
         mode: mode(inst),
         ftz: inst.has("ftz"),
@@ -36,12 +36,12 @@ fn variant(inst: &RawInst) -> Float {
 }
 
 /// Returns an instruction's type, which is its last modifier that names a type.
-pub(crate) fn ty(inst: &RawInst) -> Option<Ty> {
+pub(crate) fn ty(inst: &RawInst<'_>) -> Option<Ty> {
     inst.mods.iter().rev().find_map(|m| Ty::parse(m))
 }
 
-fn bool_op(inst: &RawInst) -> Option<BoolOp> {
-    inst.mods.iter().find_map(|m| match m.as_str() {
+fn bool_op(inst: &RawInst<'_>) -> Option<BoolOp> {
+    inst.mods.iter().find_map(|m| match *m {
         "and" => Some(BoolOp::And),
         "or" => Some(BoolOp::Or),
         "xor" => Some(BoolOp::Xor),
@@ -50,7 +50,11 @@ fn bool_op(inst: &RawInst) -> Option<BoolOp> {
 }
 
 impl Lower<'_> {
-    pub(crate) fn pred_dst(&mut self, f: &mut FunctionState, arg: &Arg) -> Option<Option<Pred>> {
+    pub(crate) fn pred_dst(
+        &mut self,
+        f: &mut FunctionState,
+        arg: &Arg<'_>,
+    ) -> Option<Option<Pred>> {
         match arg {
             Arg::Sink => Some(None),
             Arg::Name(name) => match f.reg(name) {
@@ -65,7 +69,7 @@ impl Lower<'_> {
     pub(crate) fn pred_pair(
         &mut self,
         f: &mut FunctionState,
-        arg: &Arg,
+        arg: &Arg<'_>,
     ) -> Option<(Option<Pred>, Option<Pred>)> {
         match arg {
             Arg::Pair(p, q) => Some((self.pred_dst(f, p)?, self.pred_dst(f, q)?)),
@@ -73,7 +77,7 @@ impl Lower<'_> {
         }
     }
 
-    pub(crate) fn pred_src(&mut self, f: &mut FunctionState, arg: &Arg) -> Option<PredArg> {
+    pub(crate) fn pred_src(&mut self, f: &mut FunctionState, arg: &Arg<'_>) -> Option<PredArg> {
         match arg {
             Arg::Int(v) => {
                 Some(PredArg { pred: if *v == 0 { FALSE } else { TRUE }, negated: false })
@@ -93,7 +97,7 @@ impl Lower<'_> {
     fn args<const N: usize>(
         &mut self,
         f: &mut FunctionState,
-        inst: &RawInst,
+        inst: &RawInst<'_>,
         types: [Ty; N],
     ) -> Option<(Slot, [Slot; N])> {
         if inst.args.len() != N + 1 {
@@ -106,13 +110,19 @@ impl Lower<'_> {
         Some((self.dst(f, &inst.args[0])?, sources))
     }
 
-    fn un(&mut self, f: &mut FunctionState, inst: &RawInst, ty: Ty, op: UnFn) -> Option<()> {
+    fn un(&mut self, f: &mut FunctionState, inst: &RawInst<'_>, ty: Ty, op: UnFn) -> Option<()> {
         let (d, [a]) = self.args(f, inst, [ty])?;
         self.emit(f, Op::Un { f: op, d, a });
         Some(())
     }
 
-    fn bin(&mut self, f: &mut FunctionState, inst: &RawInst, t: [Ty; 2], op: BinFn) -> Option<()> {
+    fn bin(
+        &mut self,
+        f: &mut FunctionState,
+        inst: &RawInst<'_>,
+        t: [Ty; 2],
+        op: BinFn,
+    ) -> Option<()> {
         let (d, [a, b]) = self.args(f, inst, t)?;
         self.emit(f, Op::Bin { f: op, d, a, b });
         Some(())
@@ -121,7 +131,7 @@ impl Lower<'_> {
     fn tern(
         &mut self,
         f: &mut FunctionState,
-        inst: &RawInst,
+        inst: &RawInst<'_>,
         t: [Ty; 3],
         op: TernFn,
     ) -> Option<()> {
@@ -130,8 +140,8 @@ impl Lower<'_> {
         Some(())
     }
 
-    pub(crate) fn arithmetic(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        let op = inst.op.as_str();
+    pub(crate) fn arithmetic(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        let op = inst.op;
         if matches!(op, "mov" | "movmatrix") {
             return if op == "mov" { self.mov(f, inst) } else { None };
         }
@@ -233,8 +243,8 @@ impl Lower<'_> {
         }
     }
 
-    fn part(&self, inst: &RawInst) -> Option<Part> {
-        match inst.mods.first()?.as_str() {
+    fn part(&self, inst: &RawInst<'_>) -> Option<Part> {
+        match *inst.mods.first()? {
             "lo" => Some(Part::Lo),
             "hi" => Some(Part::Hi),
             "wide" => Some(Part::Wide),
@@ -242,7 +252,7 @@ impl Lower<'_> {
         }
     }
 
-    fn mad(&mut self, f: &mut FunctionState, inst: &RawInst, t: Ty) -> Option<()> {
+    fn mad(&mut self, f: &mut FunctionState, inst: &RawInst<'_>, t: Ty) -> Option<()> {
         let part = self.part(inst)?;
         let sum = match (part, t) {
             (Part::Wide, Ty::U16) => Ty::U32,
@@ -267,7 +277,7 @@ impl Lower<'_> {
     fn carry(
         &mut self,
         f: &mut FunctionState,
-        inst: &RawInst,
+        inst: &RawInst<'_>,
         subtract: bool,
         carry_in: bool,
         t: Ty,
@@ -283,10 +293,10 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn predicate_op(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn predicate_op(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let d = self.pred_dst(f, inst.args.first()?)??;
         let a = self.pred_src(f, inst.args.get(1)?)?;
-        let (op, a, b) = match inst.op.as_str() {
+        let (op, a, b) = match inst.op {
             "not" => {
                 let a = PredArg { negated: !a.negated, ..a };
                 (BoolOp::Or, a, PredArg { pred: FALSE, negated: false })
@@ -304,7 +314,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn mov(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn mov(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let t = ty(inst)?;
         let [to, from] = inst.args.as_slice() else { return None };
         if t == Ty::Pred {
@@ -367,7 +377,7 @@ impl Lower<'_> {
         }
     }
 
-    fn cvt(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn cvt(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         if inst.has("pack") {
             return None;
         }
@@ -375,7 +385,7 @@ impl Lower<'_> {
         let known = inst.mods.iter().all(|m| {
             Ty::parse(m).is_some()
                 || matches!(
-                    m.as_str(),
+                    *m,
                     "rn" | "rz"
                         | "rm"
                         | "rp"
@@ -402,8 +412,7 @@ impl Lower<'_> {
         {
             return None;
         }
-        let integral =
-            inst.mods.iter().any(|m| matches!(m.as_str(), "rni" | "rzi" | "rmi" | "rpi"));
+        let integral = inst.mods.iter().any(|m| matches!(*m, "rni" | "rzi" | "rmi" | "rpi"));
         let cvt = Cvt {
             dst,
             src,
@@ -421,7 +430,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn setp(&mut self, f: &mut FunctionState, inst: &RawInst, t: Ty) -> Option<()> {
+    fn setp(&mut self, f: &mut FunctionState, inst: &RawInst<'_>, t: Ty) -> Option<()> {
         let function = compare::compare(inst.mods.first()?, t, inst.has("ftz"))?;
         let (p, q) = self.pred_pair(f, inst.args.first()?)?;
         let (a, b) = (self.src(f, inst.args.get(1)?, t)?, self.src(f, inst.args.get(2)?, t)?);
@@ -433,7 +442,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn set(&mut self, f: &mut FunctionState, inst: &RawInst, t: Ty) -> Option<()> {
+    fn set(&mut self, f: &mut FunctionState, inst: &RawInst<'_>, t: Ty) -> Option<()> {
         let function = compare::compare(inst.mods.first()?, t, inst.has("ftz"))?;
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let ones = match types.first()? {
@@ -454,15 +463,15 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn bit_op(&mut self, f: &mut FunctionState, inst: &RawInst, t: Ty) -> Option<()> {
-        match inst.op.as_str() {
+    fn bit_op(&mut self, f: &mut FunctionState, inst: &RawInst<'_>, t: Ty) -> Option<()> {
+        match inst.op {
             "bfe" => self.tern(f, inst, [t, Ty::U32, Ty::U32], bits::bfe(t)?),
             "bmsk" => self.bin(f, inst, [Ty::U32; 2], bits::bmsk(inst.has("clamp"))),
             "szext" => self.bin(f, inst, [t, Ty::U32], bits::szext(t, inst.has("clamp"))?),
             "fns" => self.tern(f, inst, [Ty::U32; 3], bits::fns()),
             "prmt" => {
                 let how = inst.mods.iter().rev().find(|m| Ty::parse(m).is_none());
-                self.tern(f, inst, [Ty::U32; 3], bits::prmt(how.map(String::as_str))?)
+                self.tern(f, inst, [Ty::U32; 3], bits::prmt(how.copied())?)
             }
             "shf" => self.tern(f, inst, [Ty::U32; 3], bits::shf(inst.has("l"), inst.has("wrap"))),
             "sad" => self.tern(f, inst, [t; 3], bits::sad(t)?),
@@ -510,13 +519,13 @@ impl Lower<'_> {
 
     /// Lowers SIMD video instructions that operate on whole registers. Selectors, which rearrange
     /// the bytes or halfwords, aren't supported.
-    fn video(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn video(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let signed = types.iter().any(|t| t.signed());
         if types.iter().any(|t| t.signed() != signed) || inst.has("sat") {
             return None;
         }
-        let (name, accumulate) = (inst.op.as_str(), inst.has("add"));
+        let (name, accumulate) = (inst.op, inst.has("add"));
         let [d, a, b, c] = inst.args.as_slice() else { return None };
         let plain = |arg: &Arg| match arg {
             Arg::Name(name) => !name.contains('.'),

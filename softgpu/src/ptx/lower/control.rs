@@ -7,12 +7,13 @@ use crate::ptx::ir::{
     Barrier, BarrierKind, Call, CallTarget, Match, Op, Passed, ReduxOp, Shfl, ShflMode, Vote,
     VoteKind,
 };
+use crate::ptx::source::Symbol;
 use crate::ptx::token::{Arg, RawInst};
 use crate::ptx::types::Ty;
 
 impl Lower<'_> {
-    pub(crate) fn control(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        let op = match inst.op.as_str() {
+    pub(crate) fn control(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        let op = match inst.op {
             "bra" => return self.branch(f, inst),
             "brx" => return self.branch_index(f, inst),
             "call" => return self.call(f, inst),
@@ -43,25 +44,25 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn branch(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn branch(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let Arg::Name(label) = inst.args.first()? else { return None };
-        f.branch_to(self.program.code.len(), vec![label.clone()]);
+        f.branch_to(self.code.len(), vec![(*label).to_owned()]);
         self.emit(f, Op::Branch { target: 0 });
         Some(())
     }
 
-    fn branch_index(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn branch_index(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let [index, Arg::Name(table)] = inst.args.as_slice() else { return None };
         let Some(labels) = f.table(table) else {
             return f.fail(format!("unknown branch target list '{table}'"));
         };
         let index = self.src(f, index, Ty::U32)?;
-        f.branch_to(self.program.code.len(), labels);
+        f.branch_to(self.code.len(), labels);
         self.emit(f, Op::BranchIndex { index, targets: Box::default() });
         Some(())
     }
 
-    fn passed(&mut self, f: &mut FunctionState, list: Option<&Arg>) -> Option<Vec<Passed>> {
+    fn passed(&mut self, f: &mut FunctionState, list: Option<&Arg<'_>>) -> Option<Vec<Passed>> {
         let Some(Arg::List(items)) = list else { return Some(Vec::new()) };
         let mut all = Vec::new();
         for item in items {
@@ -80,7 +81,7 @@ impl Lower<'_> {
         Some(all)
     }
 
-    fn call(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn call(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let mut args = inst.args.as_slice();
         let results = match args {
             [list @ Arg::List(_), rest @ ..] => {
@@ -93,21 +94,18 @@ impl Lower<'_> {
         let passed = self.passed(f, rest.first())?;
         let target = if let Some(Reg::Slot(slot, _)) = f.reg(callee) {
             CallTarget::Indirect(slot)
-        } else if let Some(builtin) = self.builtins.get(callee) {
-            CallTarget::Builtin(*builtin)
-        } else if let Some(index) = self.functions.get(callee) {
-            if !self.program.functions[*index as usize].defined {
-                return f.fail(format!("unresolved function '{callee}'"));
-            }
-            CallTarget::Direct(*index)
         } else {
-            return f.fail(format!("unknown function '{callee}'"));
+            match self.source.symbol(self.unit, callee) {
+                Some(Symbol::Function(index)) => CallTarget::Direct(index),
+                Some(Symbol::Builtin(builtin)) => CallTarget::Builtin(builtin),
+                _ => return f.fail(format!("unresolved function '{callee}'")),
+            }
         };
         self.emit(f, Op::Call(Box::new(Call { target, args: passed, results })));
         Some(())
     }
 
-    fn barrier(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn barrier(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         if inst.has("cluster") {
             return None;
         }
@@ -145,8 +143,8 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn shfl(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        let mode = inst.mods.iter().find_map(|m| match m.as_str() {
+    fn shfl(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        let mode = inst.mods.iter().find_map(|m| match *m {
             "up" => Some(ShflMode::Up),
             "down" => Some(ShflMode::Down),
             "bfly" => Some(ShflMode::Bfly),
@@ -169,8 +167,8 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn vote(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        let kind = inst.mods.iter().find_map(|m| match m.as_str() {
+    fn vote(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        let kind = inst.mods.iter().find_map(|m| match *m {
             "all" => Some(VoteKind::All),
             "any" => Some(VoteKind::Any),
             "uni" => Some(VoteKind::Uni),
@@ -191,7 +189,7 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn matching(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn matching(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let all = inst.has("all");
         let t = ty(inst)?;
         let [to, a, members] = inst.args.as_slice() else { return None };
@@ -206,12 +204,12 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn redux(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn redux(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         let t = ty(inst)?;
         if t.bits() != 32 || t.float() {
             return None;
         }
-        let op = inst.mods.iter().find_map(|m| match (m.as_str(), t.signed()) {
+        let op = inst.mods.iter().find_map(|m| match (*m, t.signed()) {
             ("add", _) => Some(ReduxOp::Add),
             ("min", false) => Some(ReduxOp::MinU),
             ("min", true) => Some(ReduxOp::MinS),

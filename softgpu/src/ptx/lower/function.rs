@@ -2,15 +2,18 @@
 
 use std::collections::HashMap;
 
-use ptx_syntax::r#type as ast;
-use ptx_syntax::r#type::{DataType, FunctionStatement, RegisterVectorWidth, StatementDirective};
-
-use super::lowering::{Lower, MAX_SHARED};
+use super::lowering::Lower;
+use super::modifiers;
 use super::special::{Special, special};
+use crate::ptx::constant::{self, Constant};
+use crate::ptx::declaration::{self, Kind};
+use crate::ptx::error::{PtxError, invalid};
 use crate::ptx::ir::{Fixed, Guard, Inst, Op, Passed, Pred, Slot};
-use crate::ptx::source::{PtxError, extent, line_of, type_bytes};
+use crate::ptx::scan::Scanner;
+use crate::ptx::source::{Symbol, place};
 use crate::ptx::token::{self, Arg, RawInst};
 use crate::ptx::types::Ty;
+use crate::ptx::unit::SharedVariable;
 
 /// Maximum number of registers per function. A register's index has only 16 bits.
 const MAX_REGISTERS: u32 = 65_000;
@@ -132,20 +135,22 @@ impl FunctionState {
         Some(Passed::Memory(offset as u32, size as u32))
     }
 
-    fn new_registers(&mut self, ty: &DataType, count: u32) -> Option<Reg> {
-        if matches!(ty, DataType::Pred { .. }) {
+    fn new_registers(&mut self, ty: Ty, count: u32) -> Option<Reg> {
+        if ty == Ty::Pred {
             let first = self.preds;
             self.preds = first.checked_add(count).filter(|n| *n < MAX_REGISTERS)?;
             return Some(Reg::Pred(first as Pred));
         }
-        let bits = type_bytes(ty).filter(|b| *b <= 8)? as u32 * 8;
+        // A 128-bit register takes two slots: the lower half and the upper half.
+        let each = if ty.bits() > 64 { 2 } else { 1 };
         let first = self.slots;
-        self.slots = first.checked_add(count).filter(|n| *n < MAX_REGISTERS)?;
-        Some(Reg::Slot(first as Slot, bits))
+        let end = count.checked_mul(each).and_then(|n| first.checked_add(n));
+        self.slots = end.filter(|n| *n < MAX_REGISTERS)?;
+        Some(Reg::Slot(first as Slot, ty.bits()))
     }
 
     /// Declares one register.
-    pub(crate) fn declare_one(&mut self, ty: &DataType, name: &str) -> Option<Passed> {
+    pub(crate) fn declare_one(&mut self, ty: Ty, name: &str) -> Option<Passed> {
         let reg = self.new_registers(ty, 1)?;
         self.scope().regs.insert(name.to_owned(), reg);
         Some(match reg {
@@ -154,25 +159,22 @@ impl FunctionState {
         })
     }
 
-    fn declare(&mut self, directive: &ast::RegisterDirective) -> Option<()> {
-        for target in &directive.registers {
-            let name = &target.name.val;
-            match (target.range, directive.vector) {
-                (Some(count), None) => {
-                    let reg = self.new_registers(&directive.ty, count)?;
-                    self.scope().ranges.push((name.clone(), reg, count));
-                }
-                (None, None) => {
-                    self.declare_one(&directive.ty, name)?;
-                }
-                (None, Some(width)) => {
-                    let n = if width == RegisterVectorWidth::V2 { 2 } else { 4 };
-                    for component in ["x", "y", "z", "w"].into_iter().take(n) {
-                        self.declare_one(&directive.ty, &format!("{name}.{component}"))?;
-                    }
-                }
-                (Some(_), Some(_)) => return None,
+    /// Declares a register or, with a count, that many registers named `name0`, `name1`, ….
+    fn declare(&mut self, kind: Kind, name: &str, count: Option<u32>) -> Option<()> {
+        match (count, kind.width) {
+            (Some(count), 1) => {
+                let reg = self.new_registers(kind.ty, count)?;
+                self.scope().ranges.push((name.to_owned(), reg, count));
             }
+            (None, 1) => {
+                self.declare_one(kind.ty, name)?;
+            }
+            (None, width) => {
+                for component in ["x", "y", "z", "w"].into_iter().take(width.into()) {
+                    self.declare_one(kind.ty, &format!("{name}.{component}"))?;
+                }
+            }
+            (Some(_), _) => return None,
         }
         Some(())
     }
@@ -192,6 +194,9 @@ impl FunctionState {
                 }
                 if let Some(n) = digits.parse::<u32>().ok().filter(|n| n < count) {
                     return Some(match first {
+                        Reg::Slot(slot, bits) if *bits > 64 => {
+                            Reg::Slot(slot + 2 * n as Slot, *bits)
+                        }
                         Reg::Slot(slot, bits) => Reg::Slot(slot + n as Slot, *bits),
                         Reg::Pred(pred) => Reg::Pred(pred + n as Pred),
                     });
@@ -235,15 +240,13 @@ impl FunctionState {
 
     /// Returns the offset of a module-level shared variable in this kernel's shared memory. The
     /// first use of the variable in the kernel determines the offset.
-    pub(crate) fn place_shared(&mut self, name: &str, size: usize, align: usize) -> Option<u32> {
+    pub(crate) fn place_shared(&mut self, name: &str, shared: SharedVariable) -> Option<u32> {
         if let Some(offset) = self.shared.get(name) {
             return Some(*offset);
         }
-        let offset = (self.shared_end as usize).next_multiple_of(align);
-        let end = offset.checked_add(size).filter(|end| *end <= MAX_SHARED as usize)?;
-        self.shared_end = end as u32;
-        self.shared.insert(name.to_owned(), offset as u32);
-        Some(offset as u32)
+        let offset = place(&mut self.shared_end, shared)?;
+        self.shared.insert(name.to_owned(), offset);
+        Some(offset)
     }
 
     /// Records a problem with an operand, and returns `None`.
@@ -255,124 +258,215 @@ impl FunctionState {
 
 impl Lower<'_> {
     pub(crate) fn emit(&mut self, f: &FunctionState, op: Op) {
-        self.program.code.push(Inst { guard: f.guard, op });
+        self.code.push(Inst { guard: f.guard, op });
     }
 
+    /// Lowers the statements up to the scanner's end.
     pub(crate) fn statements(
         &mut self,
         f: &mut FunctionState,
-        statements: &[FunctionStatement],
+        scan: &mut Scanner<'_>,
     ) -> Result<(), PtxError> {
         // One pass suffices because only labels may be used before they are declared, and `resolve`
         // handles labels.
-        for statement in statements {
-            match statement {
-                FunctionStatement::Label { label, .. } => {
-                    let pc = self.program.code.len() as u32;
-                    let scope = f.scope().id;
-                    f.labels.insert((scope, label.val.clone()), pc);
-                    f.last_label.clone_from(&label.val);
-                }
-                FunctionStatement::Directive { directive, .. } => self.directive(f, directive)?,
-                FunctionStatement::Instruction { instruction, .. } => {
-                    self.instruction(f, instruction)?;
-                }
-                FunctionStatement::Block { statements, .. } => {
+        while !scan.at_end() {
+            f.at = scan.position();
+            match scan.peek() {
+                b'{' => {
+                    scan.eat(b'{');
                     let id = f.next_scope;
                     f.next_scope += 1;
                     f.scopes.push(Scope { id, ..Scope::default() });
-                    self.statements(f, statements)?;
+                }
+                b'}' if f.scopes.len() > 1 => {
+                    scan.eat(b'}');
                     f.scopes.pop();
+                }
+                b'.' => self.directive(f, scan)?,
+                b';' => {
+                    scan.eat(b';');
+                }
+                b'@' => self.instruction(f, scan)?,
+                _ => {
+                    let Some(word) = scan.word() else {
+                        let found = scan.describe();
+                        return Err(self.invalid(f.at, format!("unexpected {found}")));
+                    };
+                    if scan.eat(b':') {
+                        let pc = self.code.len() as u32;
+                        let scope = f.scope().id;
+                        if f.labels.insert((scope, word.to_owned()), pc).is_some() {
+                            return Err(self.invalid(f.at, format!("duplicate label '{word}'")));
+                        }
+                        f.last_label = word.to_owned();
+                    } else {
+                        scan.rewind(f.at);
+                        self.instruction(f, scan)?;
+                    }
                 }
             }
         }
         Ok(())
     }
 
-    pub(crate) fn directive(
-        &mut self,
-        f: &mut FunctionState,
-        directive: &StatementDirective,
-    ) -> Result<(), PtxError> {
-        match directive {
-            StatementDirective::Reg { directive, span } => {
-                f.declare(directive).ok_or_else(|| {
-                    self.unsupported(span.start, "this type or number of registers")
-                })?;
-            }
-            StatementDirective::Local { directive, span }
-            | StatementDirective::Param { directive, span } => {
-                let placed = extent(directive).and_then(|(_, size, align)| {
-                    f.frame_variable(&directive.name.val, size, align)
-                });
-                if placed.is_none() {
-                    return Err(self.unsupported(span.start, "local variables of this size"));
+    fn invalid(&self, at: usize, what: impl Into<String>) -> PtxError {
+        invalid(self.text, at, what)
+    }
+
+    fn end_statement(&self, scan: &mut Scanner<'_>) -> Result<(), PtxError> {
+        let at = scan.position();
+        if scan.eat(b';') {
+            return Ok(());
+        }
+        let found = scan.describe();
+        Err(self.invalid(at, format!("unexpected {found}")))
+    }
+
+    fn directive(&mut self, f: &mut FunctionState, scan: &mut Scanner<'_>) -> Result<(), PtxError> {
+        let word = scan.dotted().unwrap_or_default();
+        match word {
+            "reg" => self.registers(f, scan),
+            "local" | "param" | "shared" => self.variables(f, scan, word == "shared"),
+            "loc" => {
+                // The directive ends without a semicolon.
+                let malformed = || self.invalid(f.at, "malformed '.loc'");
+                for _ in 0..3 {
+                    scan.number().ok_or_else(malformed)?;
                 }
+                while scan.eat(b',') {
+                    scan.word().ok_or_else(malformed)?;
+                    scan.word();
+                    while scan.eat(b'+') || scan.number().is_some() {}
+                }
+                Ok(())
             }
-            StatementDirective::Shared { directive, span } => {
-                let name = &directive.name.val;
-                let placed = extent(directive).and_then(|(_, size, align)| {
-                    if directive.array_dims.iter().any(Option::is_none) {
-                        return Some(Var::DynamicShared);
+            "pragma" => {
+                while scan.string().is_some() {
+                    scan.eat(b',');
+                }
+                self.end_statement(scan)
+            }
+            "branchtargets" => {
+                let mut labels = Vec::new();
+                loop {
+                    let Some(label) = scan.word() else {
+                        return Err(self.invalid(f.at, "malformed '.branchtargets'"));
+                    };
+                    labels.push(label.to_owned());
+                    if !scan.eat(b',') {
+                        break;
                     }
-                    let offset = (f.shared_end as usize).next_multiple_of(align);
-                    let end = offset.checked_add(size).filter(|e| *e <= MAX_SHARED as usize)?;
-                    f.shared_end = end as u32;
-                    Some(Var::Shared(offset as u32))
-                });
-                let Some(var) = placed else {
-                    return Err(self.unsupported(span.start, "shared variables of this size"));
-                };
-                f.scope().vars.insert(name.clone(), var);
-            }
-            StatementDirective::BranchTargets { directive, .. } => {
-                let labels = directive.labels.iter().map(|l| l.val.clone()).collect();
+                }
                 let name = f.last_label.clone();
                 f.scope().tables.insert(name, labels);
+                self.end_statement(scan)
             }
-            _ => {}
+            // An indirect call uses the called function's own signature.
+            "callprototype" | "calltargets" => scan
+                .skip_statement()
+                .ok_or_else(|| self.invalid(f.at, format!("'.{word}' doesn't end"))),
+            _ => Err(self.invalid(f.at, format!("unexpected directive '.{word}'"))),
         }
-        Ok(())
+    }
+
+    fn registers(&mut self, f: &mut FunctionState, scan: &mut Scanner<'_>) -> Result<(), PtxError> {
+        let kind = declaration::kind(scan, self.text)?;
+        loop {
+            let Some(name) = scan.word() else {
+                let found = scan.describe();
+                return Err(
+                    self.invalid(f.at, format!("a register's name is missing before {found}"))
+                );
+            };
+            let mut count = None;
+            if scan.eat(b'<') {
+                let number = constant::unary(scan);
+                count = match number {
+                    Some(Constant::Int(n, _)) if scan.eat(b'>') => Some(n as u32),
+                    _ => return Err(self.invalid(f.at, "malformed number of registers")),
+                };
+            }
+            f.declare(kind, name, count)
+                .ok_or_else(|| self.unsupported(f.at, "this type or number of registers"))?;
+            if !scan.eat(b',') {
+                return self.end_statement(scan);
+            }
+        }
+    }
+
+    fn variables(
+        &mut self,
+        f: &mut FunctionState,
+        scan: &mut Scanner<'_>,
+        shared: bool,
+    ) -> Result<(), PtxError> {
+        let kind = declaration::kind(scan, self.text)?;
+        loop {
+            let declared = declaration::name(scan, self.text, kind)?;
+            let (size, align) = (declared.size().unwrap_or(0) as usize, declared.align() as usize);
+            let name = declared.name;
+            let var = if !shared {
+                f.frame_variable(name, size, align).map(|_| ())
+            } else {
+                let dynamic = declared.elements.is_none();
+                let offset = match self.source.inner_shared(self.unit, declared.at) {
+                    Some(offset) => Some(offset),
+                    None => place(&mut f.shared_end, SharedVariable { size, align, dynamic }),
+                };
+                offset.map(|offset| {
+                    let var = if dynamic { Var::DynamicShared } else { Var::Shared(offset) };
+                    f.scope().vars.insert(name.to_owned(), var);
+                })
+            };
+            if var.is_none() {
+                let space = if shared { "shared" } else { "local" };
+                return Err(self.unsupported(f.at, format!("{space} variables of this size")));
+            }
+            if !scan.eat(b',') {
+                return self.end_statement(scan);
+            }
+        }
     }
 
     fn instruction(
         &mut self,
         f: &mut FunctionState,
-        instruction: &ast::Instruction,
+        scan: &mut Scanner<'_>,
     ) -> Result<(), PtxError> {
-        let span = instruction.span;
-        f.at = span.start;
-        let text = self.source.text.get(span.start..span.end).unwrap_or("");
-        let invalid =
-            |what: String| PtxError::Invalid { line: line_of(&self.source.text, span.start), what };
-        let short: String = text.chars().take(200).collect();
-        let Some(inst) = token::parse(text) else {
-            return Err(self.unsupported(span.start, short));
+        let start = f.at;
+        let Some(inst) = token::instruction(scan) else {
+            scan.rewind(start);
+            let found = scan.describe();
+            return Err(self.invalid(start, format!("malformed instruction: {found}")));
         };
         f.guard = Guard::Always;
-        if let Some(predicate) = &instruction.predicate {
-            let name = match &predicate.operand {
-                ast::Operand::Register { operand, .. } => &operand.name,
-                ast::Operand::Symbol { name, .. } => name,
-                _ => return Err(invalid(format!("a guard must be a predicate: {short}"))),
-            };
+        if let Some((name, negated)) = inst.guard {
             let Some(Reg::Pred(pred)) = f.reg(name) else {
-                return Err(invalid(format!("'{name}' is not a predicate, in: {short}")));
+                let what = format!("'{name}' is not a predicate, in: {}", short(scan, start));
+                return Err(self.invalid(start, what));
             };
-            f.guard = if predicate.negated { Guard::IfNot(pred) } else { Guard::If(pred) };
+            f.guard = if negated { Guard::IfNot(pred) } else { Guard::If(pred) };
         }
         f.problem = None;
-        match self.lower_inst(f, &inst) {
+        let lowered = self.lower_inst(f, &inst);
+        if let Some(unknown) = inst.mods.iter().find(|m| lowered.is_some() && !modifiers::known(m))
+        {
+            let what = format!("unknown modifier '.{unknown}', in: {}", short(scan, start));
+            return Err(self.invalid(start, what));
+        }
+        match lowered {
             Some(()) => Ok(()),
-            None => match f.problem.take() {
-                Some(problem) => Err(invalid(format!("{problem}, in: {short}"))),
-                None => Err(self.unsupported(span.start, short)),
-            },
+            None => Err(match f.problem.take() {
+                Some(problem) => {
+                    self.invalid(start, format!("{problem}, in: {}", short(scan, start)))
+                }
+                None => self.unsupported(start, short(scan, start)),
+            }),
         }
     }
 
-    fn lower_inst(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        match inst.op.as_str() {
+    fn lower_inst(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        match inst.op {
             "ld" | "ldu" | "st" | "atom" | "red" | "cp" | "prefetch" | "prefetchu" | "cvta"
             | "isspacep" | "alloca" | "stacksave" | "stackrestore" | "applypriority"
             | "discard" => self.memory(f, inst),
@@ -391,14 +485,11 @@ impl Lower<'_> {
                 let found =
                     fixup.scopes.iter().find_map(|scope| f.labels.get(&(*scope, label.clone())));
                 let Some(pc) = found else {
-                    return Err(PtxError::Invalid {
-                        line: line_of(&self.source.text, fixup.source),
-                        what: format!("unknown label '{label}'"),
-                    });
+                    return Err(self.invalid(fixup.source, format!("unknown label '{label}'")));
                 };
                 targets.push(*pc);
             }
-            match &mut self.program.code[fixup.at].op {
+            match &mut self.code[fixup.at].op {
                 Op::Branch { target } => *target = targets[0],
                 Op::BranchIndex { targets: all, .. } => *all = targets.into_boxed_slice(),
                 _ => {}
@@ -408,7 +499,7 @@ impl Lower<'_> {
     }
 
     /// Returns the register that contains a source operand's value.
-    pub(crate) fn src(&mut self, f: &mut FunctionState, arg: &Arg, ty: Ty) -> Option<Slot> {
+    pub(crate) fn src(&mut self, f: &mut FunctionState, arg: &Arg<'_>, ty: Ty) -> Option<Slot> {
         let mask = if ty.bits() >= 64 { u64::MAX } else { (1 << ty.bits()) - 1 };
         match arg {
             Arg::Int(v) if ty == Ty::F32 => f.constant(u64::from((*v as f32).to_bits())),
@@ -430,7 +521,7 @@ impl Lower<'_> {
 
     fn named(&mut self, f: &mut FunctionState, name: &str, offset: i64) -> Option<Slot> {
         match f.reg(name) {
-            Some(Reg::Slot(slot, _)) if offset == 0 => return Some(slot),
+            Some(Reg::Slot(slot, bits)) if offset == 0 && bits <= 64 => return Some(slot),
             Some(_) => return f.fail(format!("'{name}' is not allowed here")),
             None => {}
         }
@@ -457,19 +548,24 @@ impl Lower<'_> {
             }
             None => {}
         }
-        if let Some(shared) = self.source.shared.get(name).copied() {
+        let unit = &self.source.units[self.unit as usize];
+        if let Some(shared) = unit.shared.get(name).copied() {
             if shared.dynamic {
                 return self.dynamic_shared(f, offset);
             }
-            let at = match self.common_shared.get(name) {
-                Some(at) => *at,
-                None if f.is_entry => f.place_shared(name, shared.size, shared.align)?,
+            let at = match self.source.common_shared(self.unit, name) {
+                Some(at) => at,
+                None if f.is_entry => f.place_shared(name, shared)?,
                 None => return None,
             };
             return f.constant(u64::from(at).wrapping_add(offset as u64));
         }
-        if let Some(address) = self.addresses.get(name) {
+        let symbol = self.source.symbol(self.unit, name);
+        if let Some(address) = symbol.and_then(|s| self.source.address(s, self.base)) {
             return f.constant(address.wrapping_add(offset as u64));
+        }
+        if matches!(symbol, Some(Symbol::Builtin(_))) {
+            return None;
         }
         f.fail(format!("unknown name '{name}'"))
     }
@@ -486,14 +582,20 @@ impl Lower<'_> {
     }
 
     /// Returns the register that a destination operand names.
-    pub(crate) fn dst(&mut self, f: &mut FunctionState, arg: &Arg) -> Option<Slot> {
+    pub(crate) fn dst(&mut self, f: &mut FunctionState, arg: &Arg<'_>) -> Option<Slot> {
         match arg {
             Arg::Name(name) => match f.reg(name) {
-                Some(Reg::Slot(slot, _)) => Some(slot),
-                _ => f.fail(format!("'{name}' is not a register")),
+                Some(Reg::Slot(slot, bits)) if bits <= 64 => Some(slot),
+                Some(_) => f.fail(format!("'{name}' is not allowed here")),
+                None => f.fail(format!("'{name}' is not a register")),
             },
             Arg::Sink => f.temp(),
             _ => None,
         }
     }
+}
+
+/// Returns the start of the text of a statement, for an error message.
+fn short(scan: &Scanner<'_>, start: usize) -> String {
+    scan.since(start).chars().take(200).collect()
 }

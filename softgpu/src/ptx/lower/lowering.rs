@@ -1,30 +1,24 @@
-//! The state of lowering a PTX module to code for the interpreter.
+//! The state of lowering a function to code for the interpreter.
 
-use std::collections::HashMap;
+use crate::ptx::error::{PtxError, unsupported};
+use crate::ptx::ir::Inst;
+use crate::ptx::source::Source;
 
-use crate::ptx::ir::{Builtin, Program};
-use crate::ptx::source::{PtxError, Source, line_of};
-
-/// Maximum static shared memory per module, in bytes.
-pub(super) const MAX_SHARED: u32 = 1 << 20;
-
-/// A module that is being lowered.
+/// A function that is being lowered.
 pub(crate) struct Lower<'s> {
     pub(super) source: &'s Source,
-    /// Addresses of variables and functions.
-    pub(super) addresses: HashMap<String, u64>,
-    pub(super) functions: HashMap<String, u32>,
-    pub(super) builtins: HashMap<String, Builtin>,
-    /// Offsets of the module-level shared variables that non-kernel functions use. Each variable
-    /// has the same offset in all kernels.
-    pub(super) common_shared: HashMap<String, u32>,
-    pub(super) common_end: u32,
-    pub(super) program: Program,
+    /// Index of the text that contains the function.
+    pub(super) unit: u32,
+    /// That text.
+    pub(super) text: &'s str,
+    /// Address of the module's variables.
+    pub(super) base: u64,
+    pub(super) code: Vec<Inst>,
 }
 
 impl Lower<'_> {
     /// Returns an error for PTX that softgpu doesn't support.
     pub(super) fn unsupported(&self, at: usize, what: impl Into<String>) -> PtxError {
-        PtxError::Unsupported { line: line_of(&self.source.text, at), what: what.into() }
+        unsupported(self.text, at, what)
     }
 }

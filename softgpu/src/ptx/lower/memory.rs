@@ -11,9 +11,9 @@ use crate::ptx::ir::{
 use crate::ptx::token::{Arg, RawInst};
 use crate::ptx::types::Ty;
 
-fn space(f: &FunctionState, inst: &RawInst) -> Option<Space> {
+fn space(f: &FunctionState, inst: &RawInst<'_>) -> Option<Space> {
     for m in &inst.mods {
-        return Some(match m.as_str() {
+        return Some(match *m {
             "global" | "const" => Space::Global,
             "shared" | "shared::cta" => Space::Shared,
             "shared::cluster" => return None,
@@ -30,7 +30,7 @@ impl Lower<'_> {
     /// Returns the address that an operand `[…]` describes. If the operand names a variable, the
     /// kind of variable determines the state space, because `.param` has two meanings: the kernel's
     /// own parameters, and parameters of function calls, which are in local memory.
-    fn address(&mut self, f: &mut FunctionState, arg: &Arg, space: Space) -> Option<Address> {
+    fn address(&mut self, f: &mut FunctionState, arg: &Arg<'_>, space: Space) -> Option<Address> {
         let Arg::Address(base, offset) = arg else { return None };
         let offset = *offset;
         if let Arg::Name(name) = &**base
@@ -54,14 +54,14 @@ impl Lower<'_> {
         Some(Address { space, base, offset, frame: false })
     }
 
-    pub(crate) fn memory(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        match inst.op.as_str() {
+    pub(crate) fn memory(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        match inst.op {
             "ld" | "ldu" | "st" => self.load_store(f, inst),
             "atom" | "red" => self.atomic(f, inst),
             "cp" => self.copy(f, inst),
             "cvta" => self.cvta(f, inst),
             "isspacep" => {
-                let space = match inst.mods.first()?.as_str() {
+                let space = match *inst.mods.first()? {
                     "global" | "const" => Space::Global,
                     "shared" | "shared::cta" | "shared::cluster" => Space::Shared,
                     "local" => Space::Local,
@@ -102,12 +102,12 @@ impl Lower<'_> {
         }
     }
 
-    fn load_store(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn load_store(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         if inst.has("async") || inst.has("bulk") {
             return None;
         }
         let t = Ty::parse(inst.mods.last()?)?;
-        let (value, place) = match (inst.op.as_str(), inst.args.as_slice()) {
+        let (value, place) = match (inst.op, inst.args.as_slice()) {
             // A cache policy may follow the value.
             ("st", [place, value, ..]) => (value, place),
             (_, [value, place, ..]) => (value, place),
@@ -135,18 +135,18 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn atomic(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
-        if inst.has("async") || inst.mods.iter().any(|m| matches!(m.as_str(), "v2" | "v4" | "v8")) {
+    fn atomic(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        if inst.has("async") || inst.mods.iter().any(|m| matches!(*m, "v2" | "v4" | "v8")) {
             return None;
         }
         let t = Ty::parse(inst.mods.last()?)?;
         let name = inst.mods.iter().find(|m| {
             matches!(
-                m.as_str(),
+                **m,
                 "add" | "min" | "max" | "inc" | "dec" | "and" | "or" | "xor" | "exch" | "cas"
             )
         })?;
-        let op = match (name.as_str(), t) {
+        let op = match (*name, t) {
             ("add", Ty::F32) => AtomicOp::AddF32,
             ("add", Ty::F64) => AtomicOp::AddF64,
             ("add", Ty::F16) => AtomicOp::AddF16,
@@ -172,7 +172,7 @@ impl Lower<'_> {
             return None;
         }
         let mut args = inst.args.iter();
-        let old = match (inst.op.as_str(), args.as_slice().first()?) {
+        let old = match (inst.op, args.as_slice().first()?) {
             ("red", _) => None,
             (_, Arg::Sink) => {
                 args.next();
@@ -196,7 +196,7 @@ impl Lower<'_> {
 
     /// Lowers `cp.async`. softgpu copies immediately, so the instructions that wait for the copy do
     /// nothing.
-    fn copy(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn copy(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         if !inst.has("async") || inst.has("bulk") || inst.has("mbarrier") {
             return None;
         }
@@ -221,11 +221,11 @@ impl Lower<'_> {
         Some(())
     }
 
-    fn cvta(&mut self, f: &mut FunctionState, inst: &RawInst) -> Option<()> {
+    fn cvta(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
         if ty(inst)?.bits() != 64 {
             return None;
         }
-        let window = inst.mods.iter().find_map(|m| match m.as_str() {
+        let window = inst.mods.iter().find_map(|m| match *m {
             "global" | "const" => Some(0),
             "shared" | "shared::cta" => Some(WINDOW_SHARED),
             "local" => Some(WINDOW_LOCAL),

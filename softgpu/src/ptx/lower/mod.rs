@@ -5,6 +5,7 @@ mod control;
 mod function;
 mod lowering;
 mod memory;
+mod modifiers;
 mod module;
 mod special;
 

@@ -1,0 +1,65 @@
+//! A module's code, whose functions are lowered when they are first used.
+
+use std::sync::{Arc, OnceLock};
+
+use super::error::PtxError;
+use super::ir::{Function, Kernel};
+use super::lower::lower;
+use super::source::Source;
+
+/// Maximum number of instructions that [`Program::check`] keeps in a module.
+const KEPT: usize = 1 << 17;
+
+/// A module's code.
+#[derive(Debug)]
+pub struct Program {
+    /// The module.
+    pub source: Arc<Source>,
+    /// Address of the module's variables.
+    base: u64,
+    functions: Vec<OnceLock<Option<Box<Function>>>>,
+}
+
+impl Program {
+    /// Creates the code of a module whose variables start at `base`.
+    pub fn new(source: Arc<Source>, base: u64) -> Self {
+        let functions = (0..source.function_count()).map(|_| OnceLock::new()).collect();
+        Self { source, base, functions }
+    }
+
+    /// Lowers all functions to find errors in them. Only the code of the first ones is kept, so the
+    /// memory that this function takes doesn't depend on the module's size.
+    pub fn check(&self) -> Result<(), PtxError> {
+        let mut kept = 0;
+        for (index, place) in self.functions.iter().enumerate() {
+            let function = lower(&self.source, self.base, index as u32)?;
+            kept += function.code.len();
+            if kept <= KEPT {
+                let _ = place.set(Some(Box::new(function)));
+            }
+        }
+        Ok(())
+    }
+
+    /// Returns a function's code. The first call for a function lowers it.
+    pub fn function(&self, index: u32) -> Option<&Function> {
+        let lowered = || lower(&self.source, self.base, index).ok().map(Box::new);
+        self.functions.get(index as usize)?.get_or_init(lowered).as_deref()
+    }
+
+    /// Returns the properties of the kernel with this function index. The first call for a kernel
+    /// lowers it.
+    pub fn kernel(&self, index: u32) -> Option<Kernel> {
+        let function = self.function(index)?;
+        let (declared, _) = self.source.function(index)?;
+        Some(Kernel {
+            function: index,
+            params: declared.layout(),
+            shared: function.shared,
+            max_threads: declared.max_threads,
+            required: declared.required,
+            registers: function.slots.clamp(1, 255),
+            local: function.local,
+        })
+    }
+}
