@@ -7,9 +7,9 @@
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUlaunchAttributeID, CUlimit,
-    CUmemAllocationHandleType, CUmemAllocationType, CUmemPool_attribute, CUpointer_attribute,
-    CUstreamCaptureMode,
+    CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUjitInputType,
+    CUlaunchAttributeID, CUlimit, CUmemAllocationHandleType, CUmemAllocationType,
+    CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -45,6 +45,7 @@ passed_as_they_are!(
     CUdevice_P2PAttribute,
     CUdevice_attribute,
     CUfunction_attribute,
+    CUjitInputType,
     CUlaunchAttributeID,
     CUlimit,
     CUmemAllocationHandleType,

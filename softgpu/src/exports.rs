@@ -51,6 +51,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::init::ENTRIES,
     api::launch::ENTRIES,
     api::library::ENTRIES,
+    api::link::ENTRIES,
     api::memory::ENTRIES,
     api::module::ENTRIES,
     api::pool::ENTRIES,

@@ -55,8 +55,6 @@ fn attribute(device: &Device, which: A) -> Option<i32> {
         (A::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1),
         (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32),
-        (A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9),
-        (A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0),
         (A::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_LOCAL_L1_CACHE_SUPPORTED, 1),
@@ -81,6 +79,12 @@ fn attribute(device: &Device, which: A) -> Option<i32> {
     ];
     if which == A::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT {
         return Some(device.processors as i32);
+    }
+    if which == A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR {
+        return Some((device.capability / 10) as i32);
+    }
+    if which == A::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR {
+        return Some((device.capability % 10) as i32);
     }
     if which == A::CU_DEVICE_ATTRIBUTE_PCI_BUS_ID {
         return Some(pci_bus(device));
@@ -139,9 +143,9 @@ entries! {
     }
 
     fn cuDeviceComputeCapability(major: Out<c_int>, minor: Out<c_int>, device: c_int) {
-        driver()?.device(device)?;
-        major.set(9)?;
-        minor.set(0)
+        let capability = driver()?.device(device)?.capability as c_int;
+        major.set(capability / 10)?;
+        minor.set(capability % 10)
     }
 
     fn cuDeviceGetPCIBusId(name: Out<c_char>, len: c_int, device: c_int) {

@@ -11,11 +11,13 @@ use cuda_api::sys::{
 };
 
 use super::entry::entries;
-use super::module::{Logs, attribute, image, parameter, set_attribute};
+use super::jit::Jit;
+use super::module::{attribute, image, parameter, set_attribute};
 use crate::state::context::{Context, current};
 use crate::state::device::driver;
+use crate::state::image::parse;
 use crate::state::module::{
-    KERNELS, LIBRARIES, Library, LibraryKernel, function_of, parse, unload_library,
+    KERNELS, LIBRARIES, Library, LibraryKernel, function_of, unload_library,
 };
 use crate::state::primary;
 
@@ -70,10 +72,10 @@ entries! {
     ) {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
-        let logs = unsafe { Logs::new(jit_count, jit_options, jit_values) };
+        let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) };
         // SAFETY: the program passes the address of an image.
         let source = unsafe { image(at) };
-        to.set(logs.report(source.and_then(Library::load))? as CUlibrary)
+        to.set(jit.report(source.and_then(Library::load))? as CUlibrary)
     }
 
     fn cuLibraryLoadFromFile(
@@ -88,9 +90,9 @@ entries! {
     ) {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
-        let logs = unsafe { Logs::new(jit_count, jit_options, jit_values) };
+        let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) };
         let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
-        to.set(logs.report(parse(&bytes).and_then(Library::load))? as CUlibrary)
+        to.set(jit.report(parse(&bytes).and_then(Library::load))? as CUlibrary)
     }
 
     fn cuLibraryUnload(handle: CUlibrary) {

@@ -4,7 +4,7 @@ use std::ffi::{c_char, c_int, c_uint, c_void};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cuda_api::args::{In, Out, OutArray, Text};
+use cuda_api::args::{In, Out, Text};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::fatbin;
 use cuda_api::sys::{
@@ -13,80 +13,12 @@ use cuda_api::sys::{
 };
 
 use super::entry::entries;
-use crate::ptx::source::Source;
+use super::jit::Jit;
+use crate::ptx::source::{Source, link};
 use crate::state::context::{Context, current};
-use crate::state::module::{Function, LoadError, MODULES, Module, function_of, parse, unload};
-
-/// The program's buffers for the compiler's log.
-#[derive(Default)]
-pub(crate) struct Logs {
-    error: Option<LogBuffer>,
-}
-
-/// The buffer for the error log.
-struct LogBuffer {
-    text: OutArray<c_char>,
-    size: usize,
-    /// The elements of the option-value array that receive the log's length.
-    sizes: Vec<Out<usize>>,
-}
-
-impl Logs {
-    /// Reads the log options that were passed to a function that loads code.
-    ///
-    /// # Safety
-    ///
-    /// If not null, the arrays must have `count` elements. A log buffer must have the size that its
-    /// size option gives. The buffer and the array of values must stay valid for as long as the
-    /// result is used.
-    pub(crate) unsafe fn new(count: c_uint, options: In<J>, values: In<usize>) -> Self {
-        let (mut buffer, mut size, mut sizes) = (Out::null(), 0, Vec::new());
-        let count = count as usize;
-        // SAFETY: the caller guarantees that the arrays have `count` elements.
-        let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
-        for index in 0..count {
-            let (Ok(option), Ok(value)) = (ids.get(index), settings.get(index)) else { break };
-            let place = values.address() + index * size_of::<usize>();
-            match option {
-                J::CU_JIT_ERROR_LOG_BUFFER => {
-                    // SAFETY: the caller guarantees that this option's value is a buffer.
-                    buffer = unsafe { Out::from_address(value) };
-                }
-                J::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES => {
-                    size = value as u32 as usize;
-                    // SAFETY: this is an array element, and the API defines that the call writes
-                    // the length to it.
-                    sizes.push(unsafe { Out::from_address(place) });
-                }
-                J::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES => {
-                    // The information log is always empty.
-                    // SAFETY: this is an array element, and the API defines that the call writes
-                    // the length to it.
-                    unsafe { Out::from_address(place) }.set_if_wanted(0usize);
-                }
-                _ => {}
-            }
-        }
-        if !buffer.is_wanted() || size == 0 {
-            return Self::default();
-        }
-        // SAFETY: the caller guarantees that the buffer has this size.
-        Self { error: Some(LogBuffer { text: unsafe { buffer.array(size) }, size, sizes }) }
-    }
-
-    /// Converts the result of loading code to the result that the API returns. If loading failed,
-    /// first writes the error message to the program's log buffer.
-    pub(crate) fn report<T>(&self, result: Result<T, LoadError>) -> CuResult<T> {
-        let text = result.as_ref().err().map_or("", |error| error.text.as_str());
-        if let Some(log) = &self.error {
-            let _ = log.text.set_text(text.as_bytes());
-            for size in &log.sizes {
-                size.set_if_wanted(text.len().min(log.size - 1));
-            }
-        }
-        result.map_err(|error| error.code)
-    }
-}
+use crate::state::device::capability;
+use crate::state::image::{LoadError, parse, units};
+use crate::state::module::{Function, MODULES, Module, function_of, unload};
 
 /// Parses the image at an address.
 ///
@@ -100,15 +32,22 @@ pub(crate) unsafe fn image(at: *const c_void) -> Result<Source, LoadError> {
     }
     // SAFETY: the caller guarantees that this is the address of an image.
     let spans = unsafe { fatbin::span(at) }.map_err(|e| invalid(e.to_string()))?;
-    let mut result = Err(invalid("the image is empty".into()));
-    for span in spans {
-        // SAFETY: the image stays valid until the call returns.
-        result = parse(unsafe { span.bytes() });
-        if result.is_ok() {
-            break;
-        }
+    let [first, inputs @ ..] = spans.as_slice() else {
+        return Err(invalid("the image is empty".into()));
+    };
+    // SAFETY: the image stays valid until the call returns.
+    let linked = parse(unsafe { first.bytes() });
+    if linked.is_ok() || inputs.is_empty() {
+        return linked;
     }
-    result
+    // With relocatable device code, the linked image is usually machine code, but its inputs may
+    // contain PTX.
+    let mut all = Vec::new();
+    for input in inputs {
+        // SAFETY: the image stays valid until the call returns.
+        all.extend(units(unsafe { input.bytes() })?);
+    }
+    Ok(link(all)?)
 }
 
 /// Loads the image at an address into the current context.
@@ -116,12 +55,11 @@ pub(crate) unsafe fn image(at: *const c_void) -> Result<Source, LoadError> {
 /// # Safety
 ///
 /// Same as for [`image`].
-unsafe fn load(to: Out<CUmodule>, at: *const c_void, logs: &Logs) -> CuResult {
+unsafe fn load(to: Out<CUmodule>, at: *const c_void, jit: &Jit) -> CuResult {
     let context = current()?;
     // SAFETY: the caller makes the guarantees that `image` requires.
     let source = unsafe { image(at) };
-    let module =
-        logs.report(source.and_then(|source| Module::load(&context, &Arc::new(source))))?;
+    let module = jit.report(source.and_then(|source| Module::load(&context, &Arc::new(source))))?;
     to.set(module.handle as CUmodule)
 }
 
@@ -153,7 +91,7 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     } else if is(F::CU_FUNC_ATTRIBUTE_PTX_VERSION) {
         function.loaded.program.source.target
     } else if is(F::CU_FUNC_ATTRIBUTE_BINARY_VERSION) {
-        90
+        capability() as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
         function.dynamic_limit()? as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT) {
@@ -208,7 +146,7 @@ fn unload_module(handle: CUmodule) -> CuResult {
 entries! {
     fn cuModuleLoadData(to: Out<CUmodule>, at: *const c_void) {
         // SAFETY: the program passes the address of an image.
-        unsafe { load(to, at, &Logs::default()) }
+        unsafe { load(to, at, &Jit::default()) }
     }
 
     fn cuModuleLoadDataEx(
@@ -220,12 +158,12 @@ entries! {
     ) {
         // SAFETY: the program passes the address of an image, and arrays of `count` elements that
         // describe its buffers.
-        unsafe { load(to, at, &Logs::new(count, options, values)) }
+        unsafe { load(to, at, &Jit::new(count, options, values)) }
     }
 
     fn cuModuleLoadFatBinary(to: Out<CUmodule>, at: *const c_void) {
         // SAFETY: the program passes the address of an image.
-        unsafe { load(to, at, &Logs::default()) }
+        unsafe { load(to, at, &Jit::default()) }
     }
 
     fn cuModuleLoad(to: Out<CUmodule>, path: Text) {

@@ -23,6 +23,8 @@ pub enum Symbol {
     Function(u32),
     /// A function that CUDA provides.
     Builtin(Builtin),
+    /// A symbol that another text will define, in [`alone`].
+    Undefined,
 }
 
 /// A variable or function in one of a module's texts.
@@ -65,6 +67,16 @@ pub fn parse(text: &str) -> Result<Source, PtxError> {
 
 /// Links texts to a module.
 pub fn link(units: Vec<Unit>) -> Result<Source, PtxError> {
+    link_with(units, false)
+}
+
+/// Prepares one text of a module for a check of its code. Symbols that the module's other texts
+/// must define are undefined, so the code can't run.
+pub fn alone(unit: Unit) -> Result<Source, PtxError> {
+    link_with(vec![unit], true)
+}
+
+fn link_with(units: Vec<Unit>, partial: bool) -> Result<Source, PtxError> {
     let mut source = Source {
         variables: Vec::new(),
         size: 0,
@@ -82,7 +94,7 @@ pub fn link(units: Vec<Unit>) -> Result<Source, PtxError> {
     if symbols > MAX_SYMBOLS {
         return Err(PtxError::Invalid { line: 0, what: "too many symbols".into() });
     }
-    source.resolve()?;
+    source.resolve(partial)?;
     source.place_variables()?;
     source.place_shared()?;
     Ok(source)
@@ -187,6 +199,7 @@ impl Source {
             }
             Symbol::Function(index) => Some(code_address(index)),
             Symbol::Builtin(_) => None,
+            Symbol::Undefined => Some(0),
         }
     }
 
@@ -218,8 +231,8 @@ impl Source {
         self.inner_shared.get(&(unit, at)).copied()
     }
 
-    /// Determines what every name refers to.
-    fn resolve(&mut self) -> Result<(), PtxError> {
+    /// Determines what every name refers to. If `partial`, symbols may be undefined.
+    fn resolve(&mut self, partial: bool) -> Result<(), PtxError> {
         let (mut variables, mut functions) = (Vec::new(), Vec::new());
         let mut global = Definitions::new();
         let mut locals: Vec<Definitions<'_>> = Vec::new();
@@ -286,17 +299,20 @@ impl Source {
             }
             for variable in unit.variables.iter().filter(|v| v.linkage == Linkage::Extern) {
                 if !scope.contains_key(&variable.name) {
-                    let Some((_, symbol)) = global.get(variable.name.as_str()) else {
-                        return Err(PtxError::Unresolved(variable.name.clone()));
+                    let symbol = match global.get(variable.name.as_str()) {
+                        Some((_, symbol)) => *symbol,
+                        None if partial => Symbol::Undefined,
+                        None => return Err(PtxError::Unresolved(variable.name.clone())),
                     };
-                    scope.insert(variable.name.clone(), *symbol);
+                    scope.insert(variable.name.clone(), symbol);
                 }
             }
             for function in unit.functions.iter().filter(|f| f.body.is_none()) {
                 if !scope.contains_key(&function.name) {
                     let name = function.name.as_str();
                     let found = global.get(name).map(|(_, symbol)| *symbol);
-                    if let Some(symbol) = found.or(builtin(name).map(Symbol::Builtin)) {
+                    let found = found.or(builtin(name).map(Symbol::Builtin));
+                    if let Some(symbol) = found.or(partial.then_some(Symbol::Undefined)) {
                         scope.insert(name.to_owned(), symbol);
                     }
                 }

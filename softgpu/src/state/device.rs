@@ -13,6 +13,11 @@ pub(crate) const DRIVER_VERSION: i32 = 13000;
 /// Maximum value of `SOFTGPU_DEVICES`.
 const MAX_DEVICES: usize = 16;
 
+/// The compute capabilities of the GPUs that CUDA 13.0 supports, as in `sm_90`.
+const CAPABILITIES: [u32; 12] = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];
+/// The compute capability if `SOFTGPU_COMPUTE_CAPABILITY` isn't set.
+const DEFAULT_CAPABILITY: u32 = 90;
+
 /// The address ranges that kernels may access.
 pub(crate) static RANGES: LazyLock<Ranges> = LazyLock::new(Ranges::default);
 
@@ -29,6 +34,8 @@ pub(crate) struct Device {
     pub(crate) used: AtomicU64,
     /// Number of multiprocessors.
     pub(crate) processors: u32,
+    /// Compute capability, as in `sm_90`.
+    pub(crate) capability: u32,
     pub(crate) uuid: [u8; 16],
 }
 
@@ -108,6 +115,7 @@ pub(crate) fn init() -> CuResult<&'static Driver> {
             memory: memory & !0xffff,
             used: AtomicU64::new(0),
             processors,
+            capability: capability(),
             uuid: uuids[place],
         });
         Driver { devices: devices.collect() }
@@ -135,6 +143,30 @@ fn uuid(ordinal: i32) -> [u8; 16] {
         *byte = (mix(i as u8 ^ (ordinal as u8) << 4) >> 32) as u8;
     }
     uuid
+}
+
+/// Returns the devices' compute capability, which `SOFTGPU_COMPUTE_CAPABILITY` sets.
+pub(crate) fn capability() -> u32 {
+    static CAPABILITY: OnceLock<u32> = OnceLock::new();
+    *CAPABILITY.get_or_init(|| {
+        let Ok(text) = std::env::var("SOFTGPU_COMPUTE_CAPABILITY") else {
+            return DEFAULT_CAPABILITY;
+        };
+        parse_capability(&text).unwrap_or_else(|| {
+            crate::log::line(&format!(
+                "SOFTGPU_COMPUTE_CAPABILITY={text} is not a compute capability that CUDA 13.0 \
+                 supports; using 9.0"
+            ));
+            DEFAULT_CAPABILITY
+        })
+    })
+}
+
+fn parse_capability(text: &str) -> Option<u32> {
+    let (major, minor) = text.trim().split_once('.')?;
+    let number = major.parse::<u32>().ok()?.checked_mul(10)?;
+    let number = number.checked_add(minor.parse().ok().filter(|minor| *minor < 10)?)?;
+    CAPABILITIES.contains(&number).then_some(number)
 }
 
 fn host_memory() -> u64 {
@@ -168,6 +200,20 @@ fn parse_size(text: &str) -> Option<u64> {
 
 #[cfg(test)]
 mod tests {
+    #[test]
+    fn test_compute_capabilities() {
+        for (text, want) in [
+            ("12.1", Some(121)),
+            ("9.0", Some(90)),
+            ("9", None),
+            ("9.15", None),
+            ("5.0", None),
+            ("", None),
+        ] {
+            assert_eq!(super::parse_capability(text), want, "{text}");
+        }
+    }
+
     #[test]
     fn test_sizes() {
         for (text, want) in [

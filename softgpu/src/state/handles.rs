@@ -26,6 +26,7 @@ pub(crate) enum Kind {
     GraphExec = 0xa0,
     Array = 0xd0,
     Mipmap = 0xe0,
+    Link = 0xb0,
 }
 
 struct Slot<T> {

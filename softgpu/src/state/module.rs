@@ -6,54 +6,21 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::fatbin::{self, Fatbin, Image};
 
 use super::context::Context;
 use super::handles::{Kind, Table};
+use super::image::LoadError;
 use super::memory::{self, Memory};
 use crate::exec::heap::Heap;
-use crate::log;
 use crate::ptx::error::PtxError;
 use crate::ptx::ir::{Kernel, KernelParam};
 use crate::ptx::program::Program;
-use crate::ptx::source::{self, Source};
+use crate::ptx::source::Source;
 
 pub(crate) static MODULES: Table<Module> = Table::new(Kind::Module);
 pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
 pub(crate) static LIBRARIES: Table<Library> = Table::new(Kind::Library);
 pub(crate) static KERNELS: Table<LibraryKernel> = Table::new(Kind::Kernel);
-
-/// The device's compute capability, as the number in `sm_90`.
-pub(crate) const ARCHITECTURE: u32 = 90;
-/// The newest supported PTX `.version`, as major * 10 + minor.
-const PTX_VERSION: i32 = 90;
-/// Maximum decompressed size of the PTX text in a fatbin, in bytes.
-const MAX_TEXT: usize = 256 << 20;
-
-/// The reason why an image couldn't be loaded: an error code, and a message for the log.
-#[derive(Debug)]
-pub(crate) struct LoadError {
-    pub(crate) code: CuError,
-    pub(crate) text: String,
-}
-
-impl LoadError {
-    fn new(code: CuError, text: impl Into<String>) -> Self {
-        let error = Self { code, text: text.into() };
-        log::line(&format!("module not loaded: {}", error.text));
-        error
-    }
-}
-
-impl From<PtxError> for LoadError {
-    fn from(error: PtxError) -> Self {
-        let code = match &error {
-            PtxError::Unsupported { .. } | PtxError::TooNew(_) => CuError::UNSUPPORTED_PTX_VERSION,
-            _ => CuError::INVALID_PTX,
-        };
-        Self::new(code, error.to_string())
-    }
-}
 
 /// A kernel in a loaded module.
 pub(crate) struct Function {
@@ -308,58 +275,5 @@ impl Function {
     /// Returns the dynamic shared memory per block that every launch may use, in bytes.
     pub(crate) fn default_dynamic_limit(&self) -> CuResult<u32> {
         Ok((48u32 << 10).saturating_sub(self.kernel()?.shared))
-    }
-}
-
-/// Parses an image: PTX, or a fatbin with PTX that the device can run.
-pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
-    let text = match bytes {
-        [0x7f, b'E', b'L', b'F', ..] => {
-            return Err(LoadError::new(
-                CuError::NO_BINARY_FOR_GPU,
-                "the image is machine code for a GPU; softgpu executes only PTX",
-            ));
-        }
-        _ if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) => from_fatbin(bytes)?,
-        _ => String::from_utf8(bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec())
-            .map_err(|_| LoadError::new(CuError::INVALID_IMAGE, "the image is not PTX text"))?,
-    };
-    let source = source::parse(&text)?;
-    if source.ptx_version > PTX_VERSION {
-        let (major, minor) = (source.ptx_version / 10, source.ptx_version % 10);
-        return Err(LoadError::new(
-            CuError::UNSUPPORTED_PTX_VERSION,
-            format!("PTX {major}.{minor} is newer than PTX 9.0, the newest in CUDA 13.0"),
-        ));
-    }
-    if source.target > ARCHITECTURE as i32 {
-        return Err(LoadError::new(
-            CuError::INVALID_PTX,
-            format!("sm_{} is newer than the device's sm_90", source.target),
-        ));
-    }
-    Ok(source)
-}
-
-fn from_fatbin(bytes: &[u8]) -> Result<String, LoadError> {
-    let damaged = |e: fatbin::FatbinError| LoadError::new(CuError::INVALID_IMAGE, e.to_string());
-    let fatbin = Fatbin::parse(bytes).map_err(damaged)?;
-    let mut best = None;
-    for entry in fatbin.entries() {
-        let entry = entry.map_err(damaged)?;
-        let fits = entry.kind == fatbin::Kind::Ptx && entry.arch <= ARCHITECTURE;
-        if fits && best.as_ref().is_none_or(|b: &fatbin::Entry<'_>| b.arch < entry.arch) {
-            best = Some(entry);
-        }
-    }
-    let Some(entry) = best else {
-        return Err(LoadError::new(
-            CuError::NO_BINARY_FOR_GPU,
-            "the fatbin has no PTX for sm_90 or older; softgpu executes only PTX",
-        ));
-    };
-    match entry.image(MAX_TEXT).map_err(damaged)? {
-        Some(Image::Ptx(text)) => Ok(text),
-        _ => Err(LoadError::new(CuError::INVALID_IMAGE, "the fatbin's PTX is invalid")),
     }
 }

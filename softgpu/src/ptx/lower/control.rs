@@ -98,6 +98,7 @@ impl Lower<'_> {
             match self.source.symbol(self.unit, callee) {
                 Some(Symbol::Function(index)) => CallTarget::Direct(index),
                 Some(Symbol::Builtin(builtin)) => CallTarget::Builtin(builtin),
+                Some(Symbol::Undefined) => CallTarget::Direct(u32::MAX),
                 _ => return f.fail(format!("unresolved function '{callee}'")),
             }
         };

@@ -1,0 +1,83 @@
+//! The linker.
+
+use std::ffi::{c_char, c_uint, c_void};
+use std::sync::Arc;
+
+use cuda_api::args::{In, Out, Text};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{CUjit_option as J, CUjitInputType, CUlinkState};
+
+use super::entry::entries;
+use super::jit::Jit;
+use crate::state::context::current;
+use crate::state::handles::{Kind, Table};
+use crate::state::link::Link;
+
+/// Links, with the options that they were created with.
+static LINKS: Table<(Link, Jit)> = Table::new(Kind::Link);
+
+fn link(handle: CUlinkState) -> CuResult<Arc<(Link, Jit)>> {
+    crate::state::device::driver()?;
+    LINKS.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
+}
+
+entries! {
+    fn cuLinkCreate_v2(count: c_uint, options: In<J>, values: In<usize>, to: Out<CUlinkState>) {
+        current()?;
+        to.check()?;
+        // SAFETY: the program passes arrays of `count` elements that describe its buffers. They
+        // stay valid until the program destroys the link, as the API requires.
+        let jit = unsafe { Jit::new(count, options, values) };
+        jit.report(Ok(()))?;
+        to.set(LINKS.insert((Link::default(), jit)) as CUlinkState)
+    }
+
+    fn cuLinkAddData_v2(
+        handle: CUlinkState,
+        kind: CUjitInputType,
+        data: *const c_void,
+        size: usize,
+        _name: *const c_char,
+        _count: c_uint,
+        _options: In<J>,
+        _values: In<usize>,
+    ) {
+        let link = link(handle)?;
+        if data.is_null() || size == 0 || isize::try_from(size).is_err() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: the program passes the address and size of the data.
+        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
+        let (link, jit) = &*link;
+        jit.report(link.add(kind, bytes))
+    }
+
+    fn cuLinkAddFile_v2(
+        handle: CUlinkState,
+        kind: CUjitInputType,
+        path: Text,
+        _count: c_uint,
+        _options: In<J>,
+        _values: In<usize>,
+    ) {
+        let link = link(handle)?;
+        let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
+        let (link, jit) = &*link;
+        jit.report(link.add(kind, &bytes))
+    }
+
+    fn cuLinkComplete(handle: CUlinkState, image: Out<*mut c_void>, size: Out<usize>) {
+        let link = link(handle)?;
+        let (link, jit) = &*link;
+        let linked = jit.report(link.complete())?;
+        // The link keeps the image until the program destroys it.
+        image.set_if_wanted(linked.as_ptr().cast_mut().cast());
+        size.set_if_wanted(linked.len());
+        Ok(())
+    }
+
+    fn cuLinkDestroy(handle: CUlinkState) {
+        crate::state::device::driver()?;
+        LINKS.remove(handle as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
+    }
+}

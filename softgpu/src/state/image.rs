@@ -1,0 +1,170 @@
+//! Finds the PTX in the images that programs load or link.
+
+use cuda_api::error::CuError;
+use cuda_api::fatbin::{self, Fatbin, Image};
+
+use super::device::capability;
+use super::elf;
+use crate::log;
+use crate::ptx::error::PtxError;
+use crate::ptx::source::{self, Source};
+use crate::ptx::unit::{self, Unit};
+
+/// The newest supported PTX `.version`, as major * 10 + minor.
+const PTX_VERSION: i32 = 90;
+/// Maximum decompressed size of the PTX text in a fatbin, in bytes.
+const MAX_TEXT: usize = 256 << 20;
+
+/// The reason why an image couldn't be loaded: an error code, and a message for the log.
+#[derive(Debug)]
+pub(crate) struct LoadError {
+    pub(crate) code: CuError,
+    pub(crate) text: String,
+}
+
+impl LoadError {
+    pub(crate) fn new(code: CuError, text: impl Into<String>) -> Self {
+        let error = Self { code, text: text.into() };
+        log::line(&format!("module not loaded: {}", error.text));
+        error
+    }
+}
+
+impl From<PtxError> for LoadError {
+    fn from(error: PtxError) -> Self {
+        let code = match &error {
+            PtxError::Unsupported { .. } | PtxError::TooNew(_) => CuError::UNSUPPORTED_PTX_VERSION,
+            _ => CuError::INVALID_PTX,
+        };
+        Self::new(code, error.to_string())
+    }
+}
+
+/// Parses an image: PTX, a fatbin with PTX that the device can run, or a linked image.
+pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
+    Ok(source::link(units(bytes)?)?)
+}
+
+/// Returns the declarations in the texts of an image.
+pub(crate) fn units(bytes: &[u8]) -> Result<Vec<Unit>, LoadError> {
+    if bytes.starts_with(b"\x7fELF") {
+        let texts = elf::texts(bytes).ok_or_else(|| {
+            LoadError::new(
+                CuError::NO_BINARY_FOR_GPU,
+                "the image is machine code for a GPU; softgpu executes only PTX",
+            )
+        })?;
+        return texts.into_iter().map(ptx).collect();
+    }
+    if bytes.starts_with(&fatbin::FATBIN_MAGIC.to_le_bytes()) {
+        return Ok(vec![from_fatbin(bytes)?]);
+    }
+    let text = bytes.split(|b| *b == 0).next().unwrap_or_default().to_vec();
+    let text = String::from_utf8(text)
+        .map_err(|_| LoadError::new(CuError::INVALID_IMAGE, "the image is not PTX text"))?;
+    Ok(vec![ptx(text)?])
+}
+
+/// Parses the declarations in PTX text, and checks that the device can run it.
+fn ptx(text: String) -> Result<Unit, LoadError> {
+    let unit = unit::parse(text)?;
+    if unit.ptx_version > PTX_VERSION {
+        let (major, minor) = (unit.ptx_version / 10, unit.ptx_version % 10);
+        let text = format!("PTX {major}.{minor} is newer than PTX 9.0, the newest in CUDA 13.0");
+        return Err(LoadError::new(CuError::UNSUPPORTED_PTX_VERSION, text));
+    }
+    if !runs(&unit, capability()) {
+        let suffix = unit.target_suffix.map_or(String::new(), String::from);
+        let text =
+            format!("the device is sm_{}, and can't run sm_{}{suffix}", capability(), unit.target);
+        return Err(LoadError::new(CuError::INVALID_PTX, text));
+    }
+    Ok(unit)
+}
+
+/// Returns whether a device with a compute capability can run code for the text's target.
+/// Architecture-specific targets (`sm_90a`) run only there, and family-specific ones (`sm_100f`)
+/// only on devices with the same major number.
+fn runs(unit: &Unit, capability: u32) -> bool {
+    let Ok(target) = u32::try_from(unit.target) else { return false };
+    match unit.target_suffix {
+        Some('a') => target == capability,
+        Some('f') => target / 10 == capability / 10 && target <= capability,
+        _ => target <= capability,
+    }
+}
+
+fn from_fatbin(bytes: &[u8]) -> Result<Unit, LoadError> {
+    let damaged = |e: fatbin::FatbinError| LoadError::new(CuError::INVALID_IMAGE, e.to_string());
+    let fatbin = Fatbin::parse(bytes).map_err(damaged)?;
+    let mut fitting = Vec::new();
+    for entry in fatbin.entries() {
+        let entry = entry.map_err(damaged)?;
+        if entry.kind == fatbin::Kind::Ptx && entry.arch <= capability() {
+            fitting.push(entry);
+        }
+    }
+    // The entry for the newest architecture comes first. Its target may still be one that only
+    // other devices can run.
+    fitting.sort_by_key(|entry| std::cmp::Reverse(entry.arch));
+    let mut error = None;
+    for entry in fitting {
+        let Some(Image::Ptx(text)) = entry.image(MAX_TEXT).map_err(damaged)? else {
+            return Err(LoadError::new(CuError::INVALID_IMAGE, "the fatbin's PTX is invalid"));
+        };
+        match ptx(text.trim_end_matches('\0').to_owned()) {
+            Ok(unit) => return Ok(unit),
+            Err(failed) => error = error.or(Some(failed)),
+        }
+    }
+    Err(error.unwrap_or_else(|| {
+        let text = format!(
+            "the fatbin has no PTX for sm_{} or older; softgpu executes only PTX",
+            capability()
+        );
+        LoadError::new(CuError::NO_BINARY_FOR_GPU, text)
+    }))
+}
+
+/// Returns the declarations in the PTX of a host object: that of each fatbin in it.
+pub(crate) fn object_units(file: &[u8]) -> Result<Vec<Unit>, LoadError> {
+    let damaged = || LoadError::new(CuError::INVALID_IMAGE, "the object is not a 64-bit ELF file");
+    let sections = elf::sections(file).ok_or_else(damaged)?;
+    let mut units = Vec::new();
+    for (_, contents) in sections.iter().filter(|(name, _)| {
+        matches!(*name, b".nv_fatbin" | b"__nv_relfatbin" | b".nvFatBinSegment.fatbin")
+    }) {
+        let mut rest = *contents;
+        while let Some(at) = find(rest, &fatbin::FATBIN_MAGIC.to_le_bytes()) {
+            rest = &rest[at..];
+            let Ok(image) = fatbin::prefix(rest) else { break };
+            units.push(from_fatbin(image)?);
+            rest = &rest[image.len()..];
+        }
+    }
+    Ok(units)
+}
+
+fn find(bytes: &[u8], pattern: &[u8]) -> Option<usize> {
+    bytes.windows(pattern.len()).position(|window| window == pattern)
+}
+
+/// Returns the declarations in the PTX of an archive's members. Members without PTX that the device
+/// can run are skipped: the symbols that they define stay unresolved.
+pub(crate) fn library_units(file: &[u8]) -> Result<Vec<Unit>, LoadError> {
+    let damaged = || LoadError::new(CuError::INVALID_IMAGE, "the library is not an archive");
+    let mut rest = file.strip_prefix(b"!<arch>\n").ok_or_else(damaged)?;
+    let mut units = Vec::new();
+    const HEADER: usize = 60;
+    while rest.len() >= HEADER {
+        let size = String::from_utf8_lossy(&rest[48..58]);
+        let size: usize = size.trim().parse().map_err(|_| damaged())?;
+        let member = rest.get(HEADER..).and_then(|r| r.get(..size)).ok_or_else(damaged)?;
+        if member.starts_with(b"\x7fELF") {
+            units.extend(object_units(member).unwrap_or_default());
+        }
+        // Members start at even positions.
+        rest = rest.get(HEADER + size.next_multiple_of(2)..).unwrap_or_default();
+    }
+    Ok(units)
+}

@@ -1,0 +1,75 @@
+//! The linker's state.
+
+use std::sync::{Arc, Mutex, PoisonError};
+
+use cuda_api::error::CuError;
+use cuda_api::sys::CUjitInputType as Input;
+
+use super::device::capability;
+use super::elf;
+use super::image::{self, LoadError};
+use crate::ptx::program::Program;
+use crate::ptx::source;
+use crate::ptx::unit::Unit;
+
+/// Maximum total size of the inputs of a link, in bytes.
+const MAX_INPUT: usize = 512 << 20;
+
+#[derive(Default)]
+struct State {
+    units: Vec<Unit>,
+    /// Total size of the inputs' texts, in bytes.
+    bytes: usize,
+    /// The linked image, which exists until the link is destroyed.
+    image: Option<Arc<Vec<u8>>>,
+}
+
+/// A link in progress.
+#[derive(Default)]
+pub(crate) struct Link(Mutex<State>);
+
+impl Link {
+    /// Adds an input.
+    pub(crate) fn add(&self, kind: Input, bytes: &[u8]) -> Result<(), LoadError> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if state.image.is_some() {
+            return Err(LoadError::new(CuError::INVALID_VALUE, "the link is complete"));
+        }
+        let units = match kind {
+            Input::CU_JIT_INPUT_CUBIN | Input::CU_JIT_INPUT_PTX | Input::CU_JIT_INPUT_FATBINARY => {
+                image::units(bytes)?
+            }
+            Input::CU_JIT_INPUT_OBJECT => image::object_units(bytes)?,
+            Input::CU_JIT_INPUT_LIBRARY => image::library_units(bytes)?,
+            other => {
+                let text = format!("inputs of type {} are not supported", other.0);
+                return Err(LoadError::new(CuError::INVALID_VALUE, text));
+            }
+        };
+        let more: usize = units.iter().map(|unit| unit.text.len()).sum();
+        if state.bytes + more > MAX_INPUT {
+            return Err(LoadError::new(CuError::OUT_OF_MEMORY, "the inputs are too large"));
+        }
+        for unit in units {
+            // Find errors in the code now, except for symbols that other inputs define.
+            let source = Arc::new(source::alone(unit)?);
+            Program::new(source.clone(), 0).check()?;
+            state.units.extend(Arc::into_inner(source).into_iter().flat_map(|s| s.units));
+        }
+        state.bytes += more;
+        Ok(())
+    }
+
+    /// Links the inputs, and returns the image.
+    pub(crate) fn complete(&self) -> Result<Arc<Vec<u8>>, LoadError> {
+        let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(image) = &state.image {
+            return Ok(image.clone());
+        }
+        let source = Arc::new(source::link(std::mem::take(&mut state.units))?);
+        Program::new(source.clone(), 0).check()?;
+        let image = Arc::new(elf::image(&source, capability()));
+        state.image = Some(image.clone());
+        Ok(image)
+    }
+}
