@@ -57,6 +57,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::init::ENTRIES,
     entry::launch::ENTRIES,
     entry::library::ENTRIES,
+    entry::link::ENTRIES,
     entry::memory::ENTRIES,
     entry::memset::ENTRIES,
     entry::module::ENTRIES,

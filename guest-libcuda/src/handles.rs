@@ -5,7 +5,7 @@
 
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
-use crate::objects::{Array, Context, Event, Function, Library, Mipmap, Module, Stream};
+use crate::objects::{Array, Context, Event, Function, Library, Link, Mipmap, Module, Stream};
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -35,6 +35,7 @@ pub enum Object {
     GraphExec(Arc<Exec>),
     Array(Arc<Array>),
     Mipmap(Arc<Mipmap>),
+    Link(Arc<Link>),
 }
 
 /// A type of object that can be looked up by handle.
@@ -58,7 +59,7 @@ macro_rules! named {
 named! {
     Context: &'static Context, Stream: Arc<Stream>, Event: Arc<Event>, Module: Arc<Module>,
     Library: Arc<Library>, Function: Arc<Function>, GraphExec: Arc<Exec>, Array: Arc<Array>,
-    Mipmap: Arc<Mipmap>
+    Mipmap: Arc<Mipmap>, Link: Arc<Link>
 }
 
 #[derive(Default)]

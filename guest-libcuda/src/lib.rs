@@ -20,6 +20,7 @@ mod error;
 mod exports;
 mod graph;
 mod handles;
+mod jit;
 mod memory;
 mod objects;
 mod output;

@@ -2,10 +2,13 @@
 //! that can't change need no call to the worker.
 
 use crate::error::{CuError, CuResult};
+use crate::jit::JitOptions;
 use crate::log::say;
 use cuda_api::sys::CUDA_ARRAY3D_DESCRIPTOR;
 use parking_lot::Mutex;
-use protocol::ids::{ArrayId, ContextId, EventId, FuncId, LibraryId, MipmapId, ModuleId, StreamId};
+use protocol::ids::{
+    ArrayId, ContextId, EventId, FuncId, LibraryId, LinkId, MipmapId, ModuleId, StreamId,
+};
 use protocol::limits::PARAMETER_BYTES_MAX;
 use protocol::structs::ParameterPlace;
 use std::collections::HashMap;
@@ -125,6 +128,15 @@ pub struct Mipmap {
     pub levels: Mutex<HashMap<u32, usize>>,
     pub level_count: u32,
     pub context: &'static Context,
+}
+
+/// A link in progress.
+pub struct Link {
+    pub id: LinkId,
+    /// The options that the program created the link with, and its buffers for the logs.
+    pub jit: JitOptions,
+    /// The linked image, once the link is complete. The program uses it until it destroys the link.
+    pub image: OnceLock<Vec<u8>>,
 }
 
 /// Function handles by name, so that looking up the same name twice returns the same handle.

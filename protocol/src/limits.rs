@@ -53,6 +53,15 @@ pub const GRAPH_NODES_MAX: usize = 1 << 20;
 /// Maximum number of devices of one VM.
 pub const DEVICES_MAX: usize = 16;
 
+/// Maximum number of links in progress in a session.
+pub const LINKS_MAX: usize = 64;
+
+/// Maximum total size in bytes of the inputs of all links in progress in a session.
+pub const LINK_BYTES_MAX: u64 = 512 << 20;
+
+/// Maximum size in bytes of the part of a linked image that one `vcudaLinkRead` returns.
+pub const LINK_PIECE_MAX: usize = 64 << 10;
+
 /// Maximum number of handles of one kind in a session. On a real GPU, only memory limits this
 /// number.
 pub const HANDLES_MAX: usize = 1 << 20;

@@ -1,23 +1,15 @@
-//! Sends code images and their JIT options to the worker.
+//! Sends code images to the worker.
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
-use cuda_api::args::{In, Out, Text};
+use cuda_api::args::Text;
 use cuda_api::fatbin::FatbinError;
-use cuda_api::sys::CUjit_option;
 use protocol::calls::VcudaBlobPut;
 use protocol::ids::BlobId;
-use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX, JIT_LOG_MAX};
-use protocol::options::JIT_OPTIONS;
-use protocol::structs::JitOption;
-use std::ffi::{OsStr, c_char, c_void};
+use protocol::limits::{BLOB_PIECE_MAX, INLINE_IMAGE_MAX};
+use std::ffi::{OsStr, c_void};
 use std::os::unix::ffi::OsStrExt;
-
-const INFO_LOG_BUFFER: u32 = CUjit_option::CU_JIT_INFO_LOG_BUFFER.0;
-const INFO_LOG_SIZE: u32 = CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES.0;
-const ERROR_LOG_BUFFER: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER.0;
-const ERROR_LOG_SIZE: u32 = CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES.0;
 
 /// An image in the form in which a call passes it to the worker.
 pub struct Sent<'a> {
@@ -77,91 +69,6 @@ pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
         driver.session.call(&put)?;
     }
     Ok(Sent { blob, inline: &[] })
-}
-
-/// JIT options: the ones that are sent to the worker, and the program's buffers for the compiler's
-/// logs.
-#[derive(Default)]
-pub struct JitOptions {
-    /// The options that are sent to the worker.
-    pub wire: Vec<JitOption>,
-    info: Log,
-    error: Log,
-}
-
-/// The program's buffer for one of the two logs of the JIT compiler.
-#[derive(Default)]
-struct Log {
-    buffer: Option<Out<c_char>>,
-    size: usize,
-    /// The address at which the length of the log is returned: that of the option's value.
-    size_at: Option<Out<usize>>,
-}
-
-impl JitOptions {
-    /// Reads the JIT options that a program passed, with their values.
-    ///
-    /// # Safety
-    ///
-    /// If not null, the arrays must have `count` elements. A log buffer must have the size that its
-    /// option says. The log buffers and the array of values must be valid as long as the result is
-    /// used.
-    pub unsafe fn read(count: u32, options: In<u32>, values: In<usize>) -> CuResult<Self> {
-        let mut jit = Self::default();
-        let count = count as usize;
-        // SAFETY: the arrays have `count` elements, as the caller promises.
-        let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
-        for index in 0..count {
-            let option = ids.get(index)?;
-            let value = settings.get(index)?;
-            let log = match option {
-                INFO_LOG_BUFFER | INFO_LOG_SIZE => &mut jit.info,
-                _ => &mut jit.error,
-            };
-            match option {
-                INFO_LOG_BUFFER | ERROR_LOG_BUFFER => {
-                    // SAFETY: this option's value is a buffer, as the caller promises.
-                    log.buffer = Some(unsafe { Out::from_address(value) });
-                }
-                INFO_LOG_SIZE | ERROR_LOG_SIZE => {
-                    let address = values.address() + index * size_of::<usize>();
-                    log.size = value as u32 as usize;
-                    // SAFETY: this is the address of an element of the array, to which the API
-                    // writes the length.
-                    log.size_at = Some(unsafe { Out::from_address(address) });
-                }
-                option if JIT_OPTIONS.contains(&option) => {
-                    jit.wire.push(JitOption { option, value: value as u64 });
-                }
-                option => say!(Info, "ignoring JIT option {option}"),
-            }
-        }
-        Ok(jit)
-    }
-
-    /// Returns the maximum size of each log in bytes.
-    pub fn log_max(&self) -> u32 {
-        let wanted = self.info.size.max(self.error.size);
-        wanted.min(JIT_LOG_MAX) as u32
-    }
-
-    /// Returns the maximum length in bytes of a reply that contains both logs.
-    pub fn answer_room(&self) -> usize {
-        2 * (self.log_max() as usize + 16)
-    }
-
-    /// Copies the logs to the program's buffers.
-    pub fn store_logs(&self, info: &[u8], error: &[u8]) {
-        for (log, text) in [(&self.info, info), (&self.error, error)] {
-            if let Some(to) = log.buffer.filter(|to| to.is_wanted() && log.size > 0) {
-                // SAFETY: the buffer has this size, as promised to `read`.
-                let _ = unsafe { to.array(log.size) }.set_text(text);
-                if let Some(at) = log.size_at {
-                    at.set_if_wanted(text.len().min(log.size));
-                }
-            }
-        }
-    }
 }
 
 #[cfg(test)]

@@ -1,12 +1,13 @@
 //! Entry points for libraries and their kernels.
 
-use super::image::{JitOptions, bytes_of, in_file, read_file, send};
+use super::image::{bytes_of, in_file, read_file, send};
 use super::memory::note;
 use super::module::{LAYOUT_ROOM, forget};
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
+use crate::jit::JitOptions;
 use crate::log::say;
 use crate::memory::Kind;
 use crate::objects::{Function, Library, Module, Origin};
@@ -20,9 +21,11 @@ use protocol::ids::KernelId;
 use protocol::limits::KERNEL_NAME_BYTES_MAX;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Instant;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
+    let started = Instant::now();
     let sent = send(driver, image)?;
     let id = driver.session.mint();
     // Library options are not sent. They are pointers in this process (tables of host functions) or
@@ -37,6 +40,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     };
     let pending = driver.session.begin(&call, jit.answer_room())?;
     let replied = driver.session.finish(pending)?;
+    jit.store_time(started);
     if let Ok(answer) = VcudaLibraryLoadAnswer::decode(replied.as_bytes()) {
         if !answer.error.is_empty() {
             say!(Warn, "loading a library: {}", String::from_utf8_lossy(&answer.error));

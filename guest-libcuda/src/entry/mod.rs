@@ -23,6 +23,7 @@ mod image;
 pub(crate) mod init;
 pub mod launch;
 pub(crate) mod library;
+pub(crate) mod link;
 pub(crate) mod memory;
 pub(crate) mod memset;
 pub(crate) mod module;

@@ -1,11 +1,12 @@
 //! Entry points for modules.
 
-use super::image::{JitOptions, bytes_of, in_file, read_file, send};
+use super::image::{bytes_of, in_file, read_file, send};
 use super::memory::note;
 use crate::context;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
+use crate::jit::JitOptions;
 use crate::log::say;
 use crate::memory::Kind;
 use crate::objects::{Function, Module, Origin};
@@ -19,12 +20,14 @@ use protocol::ids::FunctionId;
 use protocol::limits::{KERNEL_NAME_BYTES_MAX, PARAMETERS_MAX};
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::time::Instant;
 
 /// The maximum length in bytes of a reply that describes a kernel's parameters.
 pub const LAYOUT_ROOM: usize = PARAMETERS_MAX * 16 + 16;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = context::driver()?;
+    let started = Instant::now();
     let sent = send(driver, image)?;
     let id = driver.session.mint();
     let call = VcudaModuleLoad {
@@ -36,6 +39,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     };
     let pending = driver.session.begin(&call, jit.answer_room())?;
     let replied = driver.session.finish(pending)?;
+    jit.store_time(started);
     if let Ok(answer) = VcudaModuleLoadAnswer::decode(replied.as_bytes()) {
         if !answer.error.is_empty() {
             say!(Warn, "loading a module: {}", String::from_utf8_lossy(&answer.error));

@@ -1239,6 +1239,56 @@ pub const ENTRIES: &[Entry] = &[
         order: Order::Session,
         charges: Charges::None,
     },
+    Entry {
+        number: 900,
+        name: "vcudaLinkCreate",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 901,
+        name: "vcudaLinkAdd",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 902,
+        name: "vcudaLinkComplete",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 903,
+        name: "vcudaLinkRead",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 904,
+        name: "cuLinkDestroy",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
 ];
 
 /// Call 1, `vcudaFacts`.
@@ -7046,5 +7096,315 @@ impl<'a> Call<'a> for VcudaSurfaceDestroy {
 impl VcudaSurfaceDestroy {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { object: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 900, `vcudaLinkCreate`.
+///
+/// error and info are the linker's logs since the link was created, each at most logMax bytes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLinkCreate<'a> {
+    /// Id of the new link in progress.
+    pub link: LinkId,
+    /// `options`.
+    pub options: Array<'a, JitOption>,
+    /// `logMax`.
+    pub log_max: u32,
+}
+impl<'a> Call<'a> for VcudaLinkCreate<'a> {
+    const OPCODE: u32 = 900;
+    const NAME: &'static str = "vcudaLinkCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLinkCreateAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.link.to_word());
+        writer.array(self.options);
+        writer.word(self.log_max.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLinkCreate<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            link: <LinkId>::from_word(reader.word()?)?,
+            options: reader.array(crate::limits::JIT_OPTIONS_MAX)?,
+            log_max: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaLinkCreate`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLinkCreateAnswer {
+    /// `error`.
+    pub error: Vec<u8>,
+    /// `info`.
+    pub info: Vec<u8>,
+}
+impl Answer for VcudaLinkCreateAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(self.error.as_ref());
+        writer.bytes(self.info.as_ref());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaLinkCreateAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() })
+    }
+}
+
+/// Call 901, `vcudaLinkAdd`.
+///
+/// kind is a CUjitInputType.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLinkAdd<'a> {
+    /// Id of a link in progress.
+    pub link: LinkId,
+    /// `kind`.
+    pub kind: u32,
+    /// `name`.
+    pub name: &'a str,
+    /// Id of a blob.
+    pub blob: BlobId,
+    /// `data`.
+    pub data: &'a [u8],
+    /// `options`.
+    pub options: Array<'a, JitOption>,
+}
+impl<'a> Call<'a> for VcudaLinkAdd<'a> {
+    const OPCODE: u32 = 901;
+    const NAME: &'static str = "vcudaLinkAdd";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLinkAddAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.link.to_word());
+        writer.word(self.kind.to_word());
+        writer.bytes(self.name.as_bytes());
+        writer.word(self.blob.to_word());
+        writer.bytes(self.data.as_ref());
+        writer.array(self.options);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLinkAdd<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            link: <LinkId>::from_word(reader.word()?)?,
+            kind: <u32>::from_word(reader.word()?)?,
+            name: reader.text()?,
+            blob: <BlobId>::from_word(reader.word()?)?,
+            data: reader.bytes()?,
+            options: reader.array(crate::limits::JIT_OPTIONS_MAX)?,
+        })
+    }
+}
+
+/// The reply to `vcudaLinkAdd`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLinkAddAnswer {
+    /// `error`.
+    pub error: Vec<u8>,
+    /// `info`.
+    pub info: Vec<u8>,
+}
+impl Answer for VcudaLinkAddAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(self.error.as_ref());
+        writer.bytes(self.info.as_ref());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaLinkAddAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { error: reader.bytes()?.to_vec(), info: reader.bytes()?.to_vec() })
+    }
+}
+
+/// Call 902, `vcudaLinkComplete`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLinkComplete {
+    /// Id of a link in progress.
+    pub link: LinkId,
+}
+impl<'a> Call<'a> for VcudaLinkComplete {
+    const OPCODE: u32 = 902;
+    const NAME: &'static str = "vcudaLinkComplete";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLinkCompleteAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.link.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaLinkComplete {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { link: <LinkId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaLinkComplete`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLinkCompleteAnswer {
+    /// `size`.
+    pub size: u64,
+    /// `error`.
+    pub error: Vec<u8>,
+    /// `info`.
+    pub info: Vec<u8>,
+}
+impl Answer for VcudaLinkCompleteAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.size.to_word());
+        writer.bytes(self.error.as_ref());
+        writer.bytes(self.info.as_ref());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaLinkCompleteAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            size: <u64>::from_word(reader.word()?)?,
+            error: reader.bytes()?.to_vec(),
+            info: reader.bytes()?.to_vec(),
+        })
+    }
+}
+
+/// Call 903, `vcudaLinkRead`.
+///
+/// Returns at most LINK_PIECE_MAX bytes of the linked image, from byte offset on.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLinkRead {
+    /// Id of a link in progress.
+    pub link: LinkId,
+    /// `offset`.
+    pub offset: u64,
+    /// `len`.
+    pub len: usize,
+}
+impl<'a> Call<'a> for VcudaLinkRead {
+    const OPCODE: u32 = 903;
+    const NAME: &'static str = "vcudaLinkRead";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLinkReadAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.link.to_word());
+        writer.word(self.offset.to_word());
+        writer.word(self.len.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaLinkRead {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            link: <LinkId>::from_word(reader.word()?)?,
+            offset: <u64>::from_word(reader.word()?)?,
+            len: <usize>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaLinkRead`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLinkReadAnswer {
+    /// `data`.
+    pub data: Vec<u8>,
+}
+impl Answer for VcudaLinkReadAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.bytes(self.data.as_ref());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaLinkReadAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { data: reader.bytes()?.to_vec() })
+    }
+}
+
+/// Call 904, `cuLinkDestroy`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuLinkDestroy {
+    /// The link in progress that the call destroys.
+    pub state: LinkId,
+}
+impl<'a> Call<'a> for CuLinkDestroy {
+    const OPCODE: u32 = 904;
+    const NAME: &'static str = "cuLinkDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.state.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuLinkDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { state: <LinkId>::from_word(reader.word()?)? })
     }
 }

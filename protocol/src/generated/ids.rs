@@ -53,6 +53,8 @@ FuncId
 FunctionId
 /// Id of an executable graph.
 GraphExecId
+/// Id of a link in progress.
+LinkId
 /// Id of a blob.
 BlobId
 /// Id of a memory pool.

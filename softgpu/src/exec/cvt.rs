@@ -71,7 +71,7 @@ impl Cvt {
                 let extra = 11u32.saturating_sub(magnitude.leading_zeros());
                 let dropped = magnitude & ((1 << extra) - 1);
                 let sticky = u64::from(dropped != 0) << extra;
-                let x = (magnitude - dropped | sticky) as f64;
+                let x = ((magnitude - dropped) | sticky) as f64;
                 let x = if negative { -x } else { x };
                 let format = if self.dst == Ty::F16 { F16 } else { BF16 };
                 u64::from(format.encode(self.mode, x))

@@ -9,6 +9,7 @@ mod device;
 mod event;
 mod graph;
 mod kernel;
+mod link;
 mod memory;
 mod module;
 mod pool;
@@ -72,6 +73,7 @@ const FAMILIES: &[&[Case]] = &[
     pool::CASES,
     module::CASES,
     kernel::CASES,
+    link::CASES,
     stream::CASES,
     stream_memory::CASES,
     virtual_memory::CASES,

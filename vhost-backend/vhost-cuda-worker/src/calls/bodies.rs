@@ -10,6 +10,7 @@ pub(super) use super::facts::*;
 pub(super) use super::graph::*;
 pub(super) use super::host::*;
 pub(super) use super::launch::*;
+pub(super) use super::link::*;
 pub(super) use super::memory::*;
 pub(super) use super::module::*;
 pub(super) use super::printing::*;

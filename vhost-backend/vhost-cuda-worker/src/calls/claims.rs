@@ -9,7 +9,8 @@ use std::sync::Mutex;
 use cuda_api::sys::CUevent;
 
 use protocol::ids::{
-    ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, MipmapId, ModuleId, StreamId,
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, LinkId, MipmapId, ModuleId,
+    StreamId,
 };
 
 use super::array::{Array, Mipmap};
@@ -17,6 +18,7 @@ use super::cx::Cx;
 use super::graph_exec::GraphExec;
 use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
 use super::id_map::Id;
+use super::link_state::Link;
 use super::lock;
 use crate::driver::CuResult;
 
@@ -29,6 +31,7 @@ pub(super) const EVENTS: Which<EventId, Owned<CUevent>> = |tables| &mut tables.e
 pub(super) const MODULES: Which<ModuleId, Module> = |tables| &mut tables.modules;
 pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.libraries;
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
+pub(super) const LINKS: Which<LinkId, Link> = |tables| &mut tables.links;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
 pub(super) const ARRAYS: Which<ArrayId, Array> = |tables| &mut tables.arrays;
 pub(super) const MIPMAPS: Which<MipmapId, Mipmap> = |tables| &mut tables.mipmaps;

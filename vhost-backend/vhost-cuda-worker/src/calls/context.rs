@@ -14,6 +14,7 @@ use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::handles::Context;
+use super::link::end_links_of;
 use super::memory::{free_all_of, give_back};
 use super::result::number;
 use super::{ReplyTo, lock};
@@ -123,6 +124,7 @@ pub(super) fn vcuda_ctx_create(
 fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     // Wait before locking `primaries`, because the calls in progress may wait for that lock.
     cx.shared.uses.wait_for_none(id);
+    end_links_of(cx, id);
     // Keep the lock until this function returns, so that no other thread gets a primary context
     // that is being destroyed.
     let mut primaries = lock(&cx.shared.primaries);

@@ -13,8 +13,8 @@ use cuda_api::sys::{
 };
 
 use protocol::ids::{
-    ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, MipmapId, ModuleId,
-    StreamId,
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, LinkId, MipmapId,
+    ModuleId, StreamId,
 };
 use protocol::limits::HANDLES_MAX;
 
@@ -23,6 +23,7 @@ use super::charges::{Code, Load};
 use super::driver_handle::DriverHandle;
 use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
+use super::link_state::Link;
 use crate::driver::{CuError, CuResult};
 
 /// The objects of one kind that the guest has created, by id.
@@ -233,6 +234,7 @@ pub(super) struct Tables {
     /// The texture objects and surface objects, by their contexts and the driver's values.
     pub textures: Table<(ContextId, u64), ()>,
     pub surfaces: Table<(ContextId, u64), ()>,
+    pub links: Table<LinkId, Link>,
     pub thread_streams: HashMap<ThreadStream, DriverHandle<CUstream>>,
 }
 

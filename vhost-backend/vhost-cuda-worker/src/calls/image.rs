@@ -1,17 +1,15 @@
-//! Code images, and options for the driver's JIT compiler.
+//! Code images.
 //!
 //! An image's header contains its length. Before the driver gets the image, the worker checks that
 //! the guest has sent at least that many bytes. If the driver still reads past the end, it reads
 //! zeros.
 
-use std::ffi::c_void;
+use std::ffi::{CString, c_void};
 
-use cuda_api::sys::CUjit_option;
-use protocol::codec::Array;
-use protocol::limits::JIT_LOG_MAX;
-use protocol::options::JIT_OPTIONS;
-use protocol::structs::JitOption;
+use protocol::ids::BlobId;
 
+use super::cx::Cx;
+use super::lock;
 use crate::driver::{CuError, CuResult};
 
 const FATBIN_MAGIC: u32 = 0xba55_ed50;
@@ -55,6 +53,21 @@ impl Image {
     pub(super) fn as_ptr(&self) -> *const c_void {
         self.words.as_ptr().cast()
     }
+}
+
+/// Returns the image to load: the bytes in the call itself or, if the call names a blob, those in
+/// the blob.
+pub(super) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
+    if blob == BlobId::INLINE {
+        return Image::new(inline);
+    }
+    let bytes = lock(&cx.shared.blobs).take(blob)?;
+    Image::new(&bytes)
+}
+
+/// Converts a name from the guest to a C string.
+pub(super) fn c_name(name: &str) -> CuResult<CString> {
+    CString::new(name).map_err(|_| CuError::INVALID_VALUE)
 }
 
 /// Images up to this size in bytes are searched for printf, after decompression if necessary.
@@ -107,57 +120,6 @@ fn tells_its_length(bytes: &[u8]) -> bool {
     }
 }
 
-/// The JIT options for loading one image, and the logs that the JIT compiler writes.
-pub(super) struct Jit {
-    options: Vec<CUjit_option>,
-    values: Vec<*mut c_void>,
-    error: Vec<u8>,
-    info: Vec<u8>,
-}
-
-impl Jit {
-    /// Takes the guest's options, and allocates an error log and an info log of up to `log_max`
-    /// bytes each.
-    pub(super) fn new(wire: Array<'_, JitOption>, log_max: u32) -> CuResult<Self> {
-        let log = vec![0; (log_max as usize).min(JIT_LOG_MAX)];
-        let mut jit = Self { options: vec![], values: vec![], error: log.clone(), info: log };
-        for JitOption { option, value } in wire.iter() {
-            if !JIT_OPTIONS.contains(&option) {
-                return Err(CuError::INVALID_VALUE);
-            }
-            jit.push(CUjit_option(option), value);
-        }
-        if !jit.error.is_empty() {
-            let (len, error, info) =
-                (jit.error.len() as u64, jit.error.as_mut_ptr(), jit.info.as_mut_ptr());
-            jit.push(CUjit_option::CU_JIT_ERROR_LOG_BUFFER, error as u64);
-            jit.push(CUjit_option::CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES, len);
-            jit.push(CUjit_option::CU_JIT_INFO_LOG_BUFFER, info as u64);
-            jit.push(CUjit_option::CU_JIT_INFO_LOG_BUFFER_SIZE_BYTES, len);
-        }
-        Ok(jit)
-    }
-
-    fn push(&mut self, option: CUjit_option, value: u64) {
-        self.options.push(option);
-        self.values.push(value as *mut c_void);
-    }
-
-    /// Returns the number of options, the options, and their values, for the driver.
-    pub(super) fn parts(&mut self) -> (u32, *mut CUjit_option, *mut *mut c_void) {
-        (self.options.len() as u32, self.options.as_mut_ptr(), self.values.as_mut_ptr())
-    }
-
-    /// Returns the contents of the error log and the info log.
-    pub(super) fn logs(self) -> (Vec<u8>, Vec<u8>) {
-        let text = |mut log: Vec<u8>| {
-            log.truncate(log.iter().position(|byte| *byte == 0).unwrap_or(log.len()));
-            log
-        };
-        (text(self.error), text(self.info))
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -196,14 +158,5 @@ mod tests {
         // SAFETY: the image is followed by zeros.
         let text = unsafe { std::ffi::CStr::from_ptr(image.as_ptr().cast()) };
         assert_eq!(text.to_bytes(), b".version 8.0");
-    }
-
-    #[test]
-    fn options_that_are_addresses_are_refused() {
-        let jit = |option, value| Jit::new([JitOption { option, value }].as_slice().into(), 0);
-        assert!(jit(7, 3).is_ok());
-        for option in [2, 3, 5, 17, 18, 25, 26, 27, 28, 99] {
-            assert!(jit(option, 0x1000).is_err(), "{option}");
-        }
     }
 }

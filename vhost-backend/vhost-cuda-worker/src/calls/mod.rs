@@ -16,6 +16,8 @@
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
 //! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
+//! | `image`, `jit`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
+//! | `link`, `link_state` | the linker |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
 //! | `array`, `array_calls`, `array_copy` | arrays and mipmapped arrays; copies from and to them |
 //! | `texture`, `tensor_map` | texture and surface objects; tensor maps |
@@ -54,7 +56,10 @@ mod host;
 mod hostfunc;
 mod id_map;
 mod image;
+mod jit;
 mod launch;
+mod link;
+mod link_state;
 mod lock;
 mod memory;
 mod module;

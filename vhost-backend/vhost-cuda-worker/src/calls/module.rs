@@ -1,13 +1,13 @@
 //! Calls for modules and libraries, and for the functions, kernels and variables in them.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use cuda_api::sys::{CUfunc_cache, CUfunction, CUfunction_attribute, CUkernel, CUlibrary};
 use protocol::calls as api;
 use protocol::codec::Names;
-use protocol::ids::{BlobId, ContextId, FuncId, LibraryId, ModuleId};
+use protocol::ids::{ContextId, FuncId, LibraryId, ModuleId};
 use protocol::limits::{KERNEL_NAMES_MAX, PARAMETER_BYTES_MAX, PARAMETERS_MAX};
 use protocol::structs::ParameterPlace;
 
@@ -20,14 +20,11 @@ use super::context::with_any_context;
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::handles::{Function, Layout, Library, Module, Owner};
-use super::image::{Image, Jit};
+use super::image::{c_name, image};
+use super::jit::Jit;
 use super::lock;
 use super::memory::Foreign;
 use crate::driver::{CuError, CuResult};
-
-fn c_name(name: &str) -> CuResult<CString> {
-    CString::new(name).map_err(|_| CuError::INVALID_VALUE)
-}
 
 /// Determines a kernel's parameter layout by querying one parameter after another, until the driver
 /// says that there are no more.
@@ -60,16 +57,6 @@ fn places(layout: &Layout) -> Vec<ParameterPlace> {
 
 pub(super) fn vcuda_blob_put(cx: &Cx<'_>, call: api::VcudaBlobPut<'_>) -> CuResult {
     lock(&cx.shared.blobs).put(call.blob, call.total, call.offset, call.data)
-}
-
-/// Returns the image to load: the bytes in the call itself or, if the call names a blob, those in
-/// the blob.
-fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
-    if blob == BlobId::INLINE {
-        return Image::new(inline);
-    }
-    let bytes = lock(&cx.shared.blobs).take(blob)?;
-    Image::new(&bytes)
 }
 
 fn function_layout(cx: &Cx<'_>, function: CUfunction) -> CuResult<Layout> {

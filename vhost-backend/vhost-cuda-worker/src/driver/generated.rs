@@ -98,6 +98,10 @@ struct Addresses {
     cuLibraryGetModule: AtomicPtr<c_void>,
     cuLibraryLoadData: AtomicPtr<c_void>,
     cuLibraryUnload: AtomicPtr<c_void>,
+    cuLinkAddData: AtomicPtr<c_void>,
+    cuLinkComplete: AtomicPtr<c_void>,
+    cuLinkCreate: AtomicPtr<c_void>,
+    cuLinkDestroy: AtomicPtr<c_void>,
     cuMemAddressReserve: AtomicPtr<c_void>,
     cuMemCreate: AtomicPtr<c_void>,
     cuMemGetAllocationGranularity: AtomicPtr<c_void>,
@@ -1740,6 +1744,84 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLibraryUnload>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(library) })
+    }
+
+    /// Calls `cuLinkAddData_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuLinkAddData(
+        &self,
+        state: CUlinkState,
+        type_: CUjitInputType,
+        data: *mut c_void,
+        size: usize,
+        name: *const c_char,
+        num_options: u32,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuLinkAddData, &[c"cuLinkAddData_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLinkAddData_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(state, type_, data, size, name, num_options, options, option_values)
+        })
+    }
+
+    /// Calls `cuLinkComplete`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuLinkComplete(
+        &self,
+        state: CUlinkState,
+        cubin_out: *mut *mut c_void,
+        size_out: *mut usize,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuLinkComplete, &[c"cuLinkComplete"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLinkComplete>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(state, cubin_out, size_out) })
+    }
+
+    /// Calls `cuLinkCreate_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuLinkCreate(
+        &self,
+        num_options: u32,
+        options: *mut CUjit_option,
+        option_values: *mut *mut c_void,
+        state_out: *mut CUlinkState,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuLinkCreate, &[c"cuLinkCreate_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLinkCreate_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(num_options, options, option_values, state_out) })
+    }
+
+    /// Calls `cuLinkDestroy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuLinkDestroy(&self, state: CUlinkState) -> CuResult {
+        let at = self.library.address(&self.addresses.cuLinkDestroy, &[c"cuLinkDestroy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLinkDestroy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(state) })
     }
 
     /// Calls `cuMemAddressReserve`.

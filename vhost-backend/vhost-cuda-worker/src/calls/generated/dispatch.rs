@@ -949,6 +949,38 @@ pub(super) fn dispatch(
             let call = decode::<api::VcudaSurfaceDestroy>(args)?;
             bodies::vcuda_surface_destroy(cx, call)
         }),
+        // vcudaLinkCreate
+        900 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaLinkCreate>(args)?;
+            let (result, answer) = bodies::vcuda_link_create(cx, call);
+            answer.encode(out);
+            result
+        }),
+        // vcudaLinkAdd
+        901 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaLinkAdd>(args)?;
+            let (result, answer) = bodies::vcuda_link_add(cx, call);
+            answer.encode(out);
+            result
+        }),
+        // vcudaLinkComplete
+        902 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaLinkComplete>(args)?;
+            let (result, answer) = bodies::vcuda_link_complete(cx, call);
+            answer.encode(out);
+            result
+        }),
+        // vcudaLinkRead
+        903 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaLinkRead>(args)?;
+            bodies::vcuda_link_read(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // cuLinkDestroy
+        904 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::CuLinkDestroy>(args)?;
+            bodies::cu_link_destroy(cx, call)
+        }),
         _ => unknown(command, reply),
     }
 }

@@ -1,0 +1,33 @@
+//! The state of a link in progress.
+
+use std::sync::{Arc, Mutex};
+
+use cuda_api::sys::CUlinkState;
+use protocol::ids::ContextId;
+
+use super::jit::Jit;
+
+/// A link in progress, in the table of links.
+#[derive(Clone)]
+pub(super) struct Link {
+    /// The context that was current when the link was created.
+    pub ctx: ContextId,
+    /// Total size of the inputs in bytes.
+    pub bytes: u64,
+    /// `None` if the link has been destroyed.
+    pub state: Arc<Mutex<Option<State>>>,
+}
+
+/// The driver's link, and the memory that it uses.
+pub(super) struct State {
+    pub real: CUlinkState,
+    /// The options with which the link was created. The driver writes to their logs until the link
+    /// is destroyed.
+    pub jit: Jit,
+    /// The address and size of the linked image, which the driver frees when the link is destroyed.
+    pub image: Option<(*const u8, usize)>,
+}
+
+// SAFETY: the driver API can be called on any thread. The pointers are to memory that belongs to
+// this link, which is used only with the lock around this value held.
+unsafe impl Send for State {}
