@@ -8,8 +8,8 @@
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUjitInputType,
-    CUlaunchAttributeID, CUlimit, CUmemAllocationHandleType, CUmemAllocationType,
-    CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
+    CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType,
+    CUmemLocation, CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -44,6 +44,9 @@ passed_as_they_are!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64
 passed_as_they_are!(
     CUdevice_P2PAttribute,
     CUdevice_attribute,
+    CUmem_advise,
+    CUmem_range_attribute,
+    CUmemLocation,
     CUfunction_attribute,
     CUjitInputType,
     CUlaunchAttributeID,

@@ -14,6 +14,7 @@
 //! * [`error_text`] has names and descriptions of `CUresult` values.
 //! * [`fatbin`] parses the images that programs pass to the module loaders.
 //! * [`graph`] has graphs, and streams that are being captured.
+//! * [`managed`] records the hints for managed memory.
 //! * [`pool`] has memory pools.
 //!
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
@@ -36,6 +37,8 @@ pub mod export_tables;
 pub mod fatbin;
 #[cfg(feature = "runtime")]
 pub mod graph;
+#[cfg(feature = "runtime")]
+pub mod managed;
 #[cfg(feature = "runtime")]
 pub mod pool;
 

@@ -14,7 +14,6 @@ use protocol::limits::DEVICES_MAX;
 /// The values of attributes for features that this library does not support, whatever the GPU
 /// supports. docs/differences.md explains them.
 const OVERRIDES: &[(A, i32)] = &[
-    (A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 0),
     (A::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0),
     (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0),
     // Registered memory may have a different address in the worker.

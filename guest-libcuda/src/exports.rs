@@ -54,6 +54,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::graph::ENTRIES,
     entry::host_func::ENTRIES,
     entry::host_memory::ENTRIES,
+    entry::managed::ENTRIES,
     entry::init::ENTRIES,
     entry::launch::ENTRIES,
     entry::library::ENTRIES,

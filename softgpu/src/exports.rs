@@ -52,6 +52,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::launch::ENTRIES,
     api::library::ENTRIES,
     api::link::ENTRIES,
+    api::managed::ENTRIES,
     api::memory::ENTRIES,
     api::module::ENTRIES,
     api::pool::ENTRIES,

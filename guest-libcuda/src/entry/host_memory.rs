@@ -48,7 +48,16 @@ fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
     if bytes == 0 || flags & !ALLOC_FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    let driver = context::driver()?;
+    out.set(pin(context::driver()?, bytes, flags, |region| Kind::Pinned { region })?)
+}
+
+/// Allocates pinned memory and lets the GPU access it at the same address.
+pub fn pin(
+    driver: &Driver,
+    bytes: usize,
+    flags: u32,
+    kind: impl FnOnce(u32) -> Kind,
+) -> CuResult<usize> {
     let len = bytes.checked_next_multiple_of(PAGE).ok_or(CuError::OUT_OF_MEMORY)?;
     let at = driver.memory.pinned.take(len).ok_or(CuError::OUT_OF_MEMORY)?;
     let transport = driver.session.transport();
@@ -70,14 +79,14 @@ fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
     driver.memory.insert(Allocation {
         base: at as u64,
         len: bytes as u64,
-        kind: Kind::Pinned { region },
+        kind: kind(region),
         device_address,
         flags: flags | CU_MEMHOSTALLOC_DEVICEMAP,
         context: context.handle(),
         device: context.device,
         id: 0,
     });
-    out.set(at)
+    Ok(at)
 }
 
 fn free(at: usize) -> CuResult {
@@ -89,7 +98,12 @@ fn free(at: usize) -> CuResult {
     let found = driver.memory.remove(at as u64, |a| matches!(a.kind, Kind::Pinned { .. }));
     let found = found.ok_or(CuError::INVALID_VALUE)?;
     let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
-    let len = (found.len as usize).next_multiple_of(PAGE);
+    unpin(driver, &found, region)
+}
+
+/// Frees memory from [`pin`] that has been removed from the map of the program's memory.
+pub fn unpin(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
+    let (at, len) = (found.base as usize, (found.len as usize).next_multiple_of(PAGE));
     // As with the real driver, freeing waits for copies that still use the memory.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
     driver.session.transport().release(region, at, len).map_err(refused)?;
@@ -173,6 +187,9 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         let found = host(driver()?, at)?;
+        if matches!(found.kind, Kind::Managed { .. }) {
+            return Err(CuError::INVALID_VALUE);
+        }
         out.set(found.device_address + (at as u64 - found.base))
     }
 

@@ -1,5 +1,6 @@
 //! Entry points for device memory.
 
+use super::managed;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context::{self, current};
@@ -84,8 +85,12 @@ entries! {
             return Ok(());
         }
         capture::forbid_unsafe()?;
-        let removed = driver.memory.remove(address, |found| found.kind.is_allocated());
+        let freeable = |kind: Kind| kind.is_allocated() || matches!(kind, Kind::Managed { .. });
+        let removed = driver.memory.remove(address, |found| freeable(found.kind));
         let allocation = removed.ok_or(CuError::INVALID_VALUE)?;
+        if let Kind::Managed { region } = allocation.kind {
+            return managed::free(driver, &allocation, region);
+        }
         let result = driver.session.call(&CuMemFreeV2 { dptr: address });
         if result.is_err() {
             driver.memory.insert(allocation);

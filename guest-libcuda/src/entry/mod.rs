@@ -24,6 +24,7 @@ pub(crate) mod init;
 pub mod launch;
 pub(crate) mod library;
 pub(crate) mod link;
+pub(crate) mod managed;
 pub(crate) mod memory;
 pub(crate) mod memset;
 pub(crate) mod module;

@@ -38,6 +38,7 @@ impl Value {
 
 /// Returns an attribute of an address in the allocation `found`.
 fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
+    let managed = matches!(found.kind, Kind::Managed { .. });
     let device = found.kind.is_device();
     let offset = match found.base <= address && address - found.base < found.len.max(1) {
         true => address - found.base,
@@ -45,13 +46,16 @@ fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
     };
     match A(attribute) {
         A::CU_POINTER_ATTRIBUTE_CONTEXT => Ok(Value::Long(found.context as u64)),
-        A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Ok(Value::Int(if device { DEVICE } else { HOST })),
+        A::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => {
+            Ok(Value::Int(if device || managed { DEVICE } else { HOST }))
+        }
         A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Ok(Value::Long(found.device_address + offset)),
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER if device => Err(CuError::INVALID_VALUE),
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Ok(Value::Long(found.base + offset)),
-        A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-        | A::CU_POINTER_ATTRIBUTE_IS_MANAGED
-        | A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
+        A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | A::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
+            Ok(Value::Int(u32::from(managed)))
+        }
+        A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Ok(Value::Int(0)),
         A::CU_POINTER_ATTRIBUTE_BUFFER_ID | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {

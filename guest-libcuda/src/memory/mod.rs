@@ -6,7 +6,8 @@ pub use pinned::PinnedAddresses;
 
 use crate::error::{CuError, CuResult};
 use crate::windows;
-use parking_lot::RwLock;
+use cuda_api::managed::Managed;
+use parking_lot::{Mutex, RwLock};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -23,6 +24,8 @@ pub enum Kind {
     Mapped,
     /// Memory from `cuMemHostAlloc`.
     Pinned { region: u32 },
+    /// Memory from `cuMemAllocManaged`.
+    Managed { region: u32 },
     /// Memory that was registered with `cuMemHostRegister`. `page` is the address of the first
     /// page, and `pages` is the length of all its pages in bytes.
     Registered { region: u32, page: usize, pages: usize },
@@ -76,6 +79,8 @@ pub struct Memory {
     /// Whether any memory has ever had different addresses for the GPU and for the program.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
+    /// The hints of each managed allocation, by its address.
+    pub managed: Mutex<BTreeMap<u64, Managed>>,
 }
 
 impl Memory {

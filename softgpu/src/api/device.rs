@@ -24,6 +24,7 @@ fn pci_name(device: &Device) -> String {
 fn attribute(device: &Device, which: A) -> Option<i32> {
     // Attributes with a constant, nonzero value.
     const VALUES: &[(A, i32)] = &[
+        (A::CU_DEVICE_ATTRIBUTE_MANAGED_MEMORY, 1),
         (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK, 1024),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X, 1024),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y, 1024),

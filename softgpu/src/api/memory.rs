@@ -37,8 +37,10 @@ fn free(address: CUdeviceptr) -> CuResult {
         return Ok(());
     }
     let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
-    if !matches!(found.memory, Memory::Device | Memory::Pool { .. }) {
-        return Err(CuError::INVALID_VALUE);
+    match found.memory {
+        Memory::Device | Memory::Pool { .. } => {}
+        Memory::Managed => super::managed::forget(address),
+        _ => return Err(CuError::INVALID_VALUE),
     }
     // Wait for running kernels, which may still use the memory.
     match by_handle(found.context_handle) {
@@ -121,7 +123,9 @@ impl Value {
 fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
     Ok(match attribute {
         P::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(found.context_handle as u64),
-        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE if found.on_host() => {
+        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
+            if found.on_host() && found.memory != Memory::Managed =>
+        {
             Value::Int(CUmemorytype::CU_MEMORYTYPE_HOST.0)
         }
         P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Int(CUmemorytype::CU_MEMORYTYPE_DEVICE.0),
@@ -141,7 +145,9 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
         }
         P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
         // These attributes are booleans, but cudart reads four bytes.
-        P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | P::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(0),
+        P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | P::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
+            Value::Int(u32::from(found.memory == Memory::Managed))
+        }
         P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
@@ -295,7 +301,8 @@ entries! {
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let found = memory::find(address as u64).filter(Allocation::on_host);
+        let pinned = |found: &Allocation| found.on_host() && found.memory != Memory::Managed;
+        let found = memory::find(address as u64).filter(pinned);
         found.ok_or(CuError::INVALID_VALUE)?;
         to.set(address as u64)
     }

@@ -6,8 +6,8 @@ use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::HostCall;
 use cuda_api::sys::{
-    CUcontext, CUdeviceptr, CUevent, CUevent_wait_flags, CUhostFn, CUresult, CUstream,
-    CUstream_flags, CUstreamAttrID, CUstreamAttrValue,
+    CUcontext, CUevent, CUevent_wait_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
+    CUstreamAttrID, CUstreamAttrValue,
 };
 
 use super::capture;
@@ -150,14 +150,6 @@ entries! {
         super::event::wait_on(&stream, event, flags)
     }
 
-    fn cuStreamAttachMemAsync, fn cuStreamAttachMemAsync_ptsz(
-        stream: CUstream, _address: CUdeviceptr, _length: usize, _flags: c_uint,
-    ) |per_thread| {
-        lookup(stream, per_thread)?;
-        // Managed memory is not supported.
-        Err(CuError::NOT_SUPPORTED)
-    }
-
     fn cuLaunchHostFunc, fn cuLaunchHostFunc_ptsz(
         stream: CUstream, function: CUhostFn, data: *mut c_void,
     ) |per_thread| {
@@ -193,13 +185,5 @@ entries! {
             unsafe { (callback.0)(handle as CUstream, status, callback.1) };
         });
         Ok(())
-    }
-
-    fn cuMemPrefetchAsync, fn cuMemPrefetchAsync_ptsz(
-        _address: CUdeviceptr, _count: usize, _device: c_int, stream: CUstream,
-    ) |per_thread| {
-        lookup(stream, per_thread)?;
-        // Managed memory is not supported.
-        Err(CuError::NOT_SUPPORTED)
     }
 }

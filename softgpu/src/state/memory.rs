@@ -29,6 +29,8 @@ pub(crate) enum Memory {
     },
     /// Allocated by `cuMemHostAlloc` with these flags.
     Host(u32),
+    /// Allocated by `cuMemAllocManaged`.
+    Managed,
     /// Registered by `cuMemHostRegister` with these flags.
     Registered(u32),
     /// Mapped by `cuMemMap`.
@@ -68,7 +70,7 @@ impl Allocation {
     }
 
     pub(crate) fn on_host(&self) -> bool {
-        matches!(self.memory, Memory::Host(_) | Memory::Registered(_))
+        matches!(self.memory, Memory::Host(_) | Memory::Managed | Memory::Registered(_))
     }
 }
 
@@ -84,7 +86,7 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     }
     let mapped = size.checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
     let device = context.device()?;
-    let on_host = matches!(memory, Memory::Host(_));
+    let on_host = matches!(memory, Memory::Host(_) | Memory::Managed);
     if !on_host {
         device.charge(mapped).or_else(|_| {
             pool::trim_all();
@@ -186,7 +188,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         }
         Memory::Pool { id, .. } => pool::give(id, allocation.start, allocation.size),
         // SAFETY: as above.
-        Memory::Host(_) => unsafe { unmap(allocation.start, allocation.mapped) },
+        Memory::Host(_) | Memory::Managed => unsafe { unmap(allocation.start, allocation.mapped) },
         Memory::Registered(_) | Memory::Mapped => {}
     }
     Some(allocation)

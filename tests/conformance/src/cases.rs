@@ -10,6 +10,7 @@ mod event;
 mod graph;
 mod kernel;
 mod link;
+mod managed;
 mod memory;
 mod module;
 mod pool;
@@ -70,6 +71,7 @@ const FAMILIES: &[&[Case]] = &[
     device::CASES,
     context::CASES,
     memory::CASES,
+    managed::CASES,
     pool::CASES,
     module::CASES,
     kernel::CASES,
