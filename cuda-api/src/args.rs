@@ -8,8 +8,9 @@
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUjitInputType,
-    CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType,
-    CUmemLocation, CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
+    CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocation, CUmemPool_attribute, CUpointer_attribute,
+    CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 

@@ -1,13 +1,13 @@
 //! Pinned host memory: memory that is allocated in the window for pinned memory, and registered
 //! memory.
 
-use super::memory::keep_address;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use crate::memory::{Allocation, Kind};
 use crate::transport::TransportError;
+use crate::windows;
 use cuda_api::args::Out;
 use cuda_api::sys::{
     CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
@@ -141,7 +141,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         // The memory has a different address in the worker. Reserve that address here, so that the
         // program can't map other memory there. This fails if it already has; copies still work
         // then, with the program's own address.
-        let _ = keep_address(device_page, pages);
+        let _ = windows::keep(device_page, pages);
     }
     driver.memory.insert(Allocation {
         base: at as u64,

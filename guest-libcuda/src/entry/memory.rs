@@ -16,15 +16,6 @@ use protocol::calls::{CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2}
 /// The alignment in bytes of rows in pitched memory.
 const PITCH: usize = 512;
 
-/// Reserves the addresses of GPU memory in this process, so that the program can't map other memory
-/// there.
-pub fn keep_address(address: u64, len: usize) -> CuResult {
-    windows::keep(address, len).map_err(|error| {
-        say!(Error, "can't reserve the address {address:#x} of GPU memory: {error}");
-        CuError::UNKNOWN
-    })
-}
-
 /// Adds memory that the worker has allocated on the current context's device to the map of the
 /// program's memory.
 pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
@@ -34,7 +25,10 @@ pub fn note(driver: &Driver, address: u64, len: usize, kind: Kind) -> CuResult {
 /// Like [`note`], for memory on another device.
 pub fn note_on(driver: &Driver, address: u64, len: usize, (kind, device): (Kind, i32)) -> CuResult {
     let context = current()?;
-    keep_address(address, len)?;
+    windows::keep(address, len).map_err(|error| {
+        say!(Error, "can't reserve the address {address:#x} of GPU memory: {error}");
+        CuError::UNKNOWN
+    })?;
     driver.memory.insert(Allocation {
         base: address,
         len: len as u64,

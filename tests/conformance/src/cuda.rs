@@ -46,7 +46,6 @@ impl From<CallError> for Failure {
 
 /// Calls an entry point of the library under test: `cu!(cuda, cuMemFree_v2(pointer))`. The
 /// arguments have the types of the prototype in cuda.h.
-#[macro_export]
 macro_rules! cu {
     ($cuda:expr, $name:ident($($argument:expr),* $(,)?)) => {{
         let name = stringify!($name);
@@ -57,9 +56,9 @@ macro_rules! cu {
         $cuda.record(name, unsafe { function($($argument),*) })
     }};
 }
+pub(crate) use cu;
 
 /// Fails the case unless a condition holds: `ensure!(free <= total, "free is {free}")`.
-#[macro_export]
 macro_rules! ensure {
     ($condition:expr, $($text:tt)+) => {
         if !$condition {
@@ -68,18 +67,22 @@ macro_rules! ensure {
         }
     };
 }
+pub(crate) use ensure;
 
 /// Fails the case unless two values are equal: `same!(width, 64)`.
-#[macro_export]
 macro_rules! same {
     ($left:expr, $right:expr) => {{
         let (left, right) = (&$left, &$right);
-        $crate::ensure!(left == right, "{} is {left:?}, expected {right:?}", stringify!($left));
+        $crate::cuda::ensure!(
+            left == right,
+            "{} is {left:?}, expected {right:?}",
+            stringify!($left)
+        );
     }};
 }
+pub(crate) use same;
 
 /// Fails the case unless a call returned this error: `refused!(called, INVALID_VALUE)`.
-#[macro_export]
 macro_rules! refused {
     ($called:expr, $($error:ident)|+) => {{
         let expected = [$(cuda_api::error::CuError::$error),+];
@@ -89,10 +92,11 @@ macro_rules! refused {
             Ok(()) => Some(format!("{} succeeded", stringify!($called))),
         };
         if let Some(what) = what {
-            $crate::ensure!(false, "{what}, expected {expected:?}");
+            $crate::cuda::ensure!(false, "{what}, expected {expected:?}");
         }
     }};
 }
+pub(crate) use refused;
 
 /// How many calls of an entry point succeeded and failed.
 #[derive(Clone, Copy, Debug, Default)]

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED,
     CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUarray_format as Format, CUmemorytype,

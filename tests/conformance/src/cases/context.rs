@@ -1,7 +1,7 @@
 //! Contexts, and the stack of current contexts.
 
 use super::cases;
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::CUlimit;
 use std::ptr::null_mut;
 

@@ -1,7 +1,7 @@
 //! Devices and their properties.
 
 use super::cases;
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{CUdevice_attribute as Attribute, CUuuid};
 use std::ffi::CString;
 use std::ptr::null_mut;

@@ -1,7 +1,7 @@
 //! Events.
 
 use super::cases;
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use std::ptr::null_mut;
 
 cases! {

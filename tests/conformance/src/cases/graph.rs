@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS_v2, CUDA_MEMSET_NODE_PARAMS_v2, CUgraph, CUgraphExec, CUgraphNode,
     CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType, CUhostFn,

@@ -2,8 +2,8 @@
 
 use super::cases;
 use crate::cuda::parameter;
+use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
-use crate::{cu, ensure, refused, same};
 use cuda_api::sys::CUfunction_attribute as Attribute;
 use std::ptr::null_mut;
 

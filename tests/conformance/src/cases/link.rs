@@ -2,8 +2,8 @@
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Failure, Outcome, parameter};
+use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
-use crate::{cu, ensure, refused, same};
 use cuda_api::sys::{CUjit_option, CUjitInputType, CUlinkState};
 use std::ffi::{CStr, c_void};
 use std::ptr::{null_mut, without_provenance_mut};

@@ -2,8 +2,8 @@
 
 use super::cases;
 use crate::cuda::parameter;
+use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
-use crate::{cu, ensure, refused, same};
 use cuda_api::sys::{
     CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemorytype, CUpointer_attribute,
 };

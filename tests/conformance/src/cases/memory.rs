@@ -1,7 +1,7 @@
 //! Device memory, host memory, copies, and memsets.
 
 use super::cases;
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUpointer_attribute};
 use std::ptr::{null, null_mut};
 

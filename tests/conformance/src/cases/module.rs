@@ -1,8 +1,8 @@
 //! Modules and libraries.
 
 use super::cases;
+use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
-use crate::{cu, ensure, refused, same};
 use cuda_api::sys::CUjit_option;
 use std::ptr::{null, null_mut};
 

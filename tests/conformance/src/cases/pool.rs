@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
-use crate::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationType,
     CUmemLocation, CUmemLocationType, CUmemPool_attribute as A, CUmemPoolProps, CUmemoryPool,

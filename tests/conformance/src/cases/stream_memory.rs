@@ -2,7 +2,8 @@
 
 use super::cases;
 use crate::cuda::parameter;
-use crate::{cu, kernels, refused, same};
+use crate::cuda::{cu, refused, same};
+use crate::kernels;
 use cuda_api::sys::{CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation};
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Called, Cuda};
-use crate::{cu, ensure, refused};
+use crate::cuda::{cu, ensure, refused};
 use cuda_api::sys::{
     CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave,
     CUtensorMapL2promotion, CUtensorMapSwizzle,

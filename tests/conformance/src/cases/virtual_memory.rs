@@ -2,7 +2,8 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, parameter};
-use crate::{cu, ensure, kernels, refused, same};
+use crate::cuda::{cu, ensure, refused, same};
+use crate::kernels;
 use cuda_api::sys::{
     CUdevice, CUdevice_attribute, CUmemAccess_flags as Access, CUmemAccessDesc,
     CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp,
