@@ -67,7 +67,7 @@ run_row() {
             ;;
         uml)
             "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$dist/uml/linux" \
-                --module "$dist/guest/virtio_cuda.ko" --mem 24G --cpus 2 --timeout 550 \
+                --module "$dist/guest/virtio_cuda.ko" --mem 24G --cpus 2 --timeout 290 \
                 --log "$out/$name.uml.console" --env HOME=/tmp --env "$variable" --env PATH="$PATH" \
                 --env LD_LIBRARY_PATH="$dist/guest${LD_LIBRARY_PATH:+:$LD_LIBRARY_PATH}" \
                 --env VIRTIO_CUDA_LOG=warn -- "${command[@]}"
@@ -106,7 +106,7 @@ while read -r name script program variable; do
     [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]] || continue
     line="| $name |"
     for path in $paths; do
-        timeout 560 bash -c "$(declare -f run_row); here='$here' dist='$dist' out='$out' work='$work' python='$python'; run_row $path $name $script $program $variable" \
+        timeout 300 bash -c "$(declare -f run_row); here='$here' dist='$dist' out='$out' work='$work' python='$python'; run_row $path $name $script $program $variable" \
             >"$out/$name.$path" 2>&1 </dev/null
         line+=" $(cell "$out/$name.$path" "$out/$name.native") |" || failed=1
     done

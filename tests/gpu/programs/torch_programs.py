@@ -225,7 +225,7 @@ def multiprocessing():
     """A tensor on the device shared between processes."""
     context = torch.multiprocessing.get_context("spawn")
     queue, done = context.Queue(), context.Event()
-    process = context.Process(target=share, args=(queue, done))
+    process = context.Process(target=share, args=(queue, done), daemon=True)
     process.start()
     tensor = queue.get(timeout=60)
     report.result("sum", tensor.sum().item())

@@ -96,11 +96,11 @@ fn list(
     Ok(object)
 }
 
-/// Removes an object from its table. Returns false if there is no such object, for which the
-/// driver's calls succeed without an effect.
-fn unlist(cx: &Cx<'_>, which: Which<(ContextId, u64), ()>, object: u64) -> CuResult<bool> {
+/// Removes an object from its table. Fails if there is no such object.
+fn unlist(cx: &Cx<'_>, which: Which<(ContextId, u64), ()>, object: u64) -> CuResult {
     cx.enter()?;
-    Ok(which(&mut lock(&cx.shared.tables)).remove((cx.ctx, object)).is_ok())
+    let removed = which(&mut lock(&cx.shared.tables)).remove((cx.ctx, object));
+    removed.map(drop).map_err(|_| CuError::INVALID_VALUE)
 }
 
 pub(super) fn vcuda_texture_create(
@@ -133,9 +133,7 @@ pub(super) fn vcuda_texture_create(
 }
 
 pub(super) fn vcuda_texture_destroy(cx: &Cx<'_>, call: api::VcudaTextureDestroy) -> CuResult {
-    if !unlist(cx, TEXTURES, call.object)? {
-        return Ok(());
-    }
+    unlist(cx, TEXTURES, call.object)?;
     // SAFETY: the object was live, and was removed from the table.
     unsafe { cx.driver().cuTexObjectDestroy(call.object) }
 }
@@ -164,9 +162,7 @@ pub(super) fn vcuda_surface_create(
 }
 
 pub(super) fn vcuda_surface_destroy(cx: &Cx<'_>, call: api::VcudaSurfaceDestroy) -> CuResult {
-    if !unlist(cx, SURFACES, call.object)? {
-        return Ok(());
-    }
+    unlist(cx, SURFACES, call.object)?;
     // SAFETY: the object was live, and was removed from the table.
     unsafe { cx.driver().cuSurfObjectDestroy(call.object) }
 }
