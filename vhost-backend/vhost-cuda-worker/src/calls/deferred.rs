@@ -1,7 +1,6 @@
 //! Calls whose reply is sent later, after a wait or by another thread.
 
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use cuda_api::sys::CUstream;
@@ -12,7 +11,8 @@ use super::cx::Cx;
 use super::events::EventPool;
 use super::lock::lock;
 use super::memory::{
-    AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retries, Retry, allocate, create, give_back,
+    AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retry, Waiter, Waiters, allocate, create,
+    give_back, report_free_memory,
 };
 use super::printing::Watch;
 use super::registered::Registration;
@@ -35,7 +35,7 @@ pub(super) struct Deferred {
     waits: Waits,
     arena: Option<Arena>,
     async_frees: AsyncFrees,
-    retries: Retries,
+    waiters: Waiters,
     watch: Watch,
 }
 
@@ -47,7 +47,7 @@ impl Deferred {
             waits: Waits::default(),
             arena: None,
             async_frees: AsyncFrees::default(),
-            retries: Retries::default(),
+            waiters: Waiters::default(),
             watch: Watch::default(),
         }
     }
@@ -272,10 +272,10 @@ impl Deferred {
         mapping: Mapping,
         done: impl FnOnce() + Send + 'static,
     ) {
-        self.shared.giving_back.fetch_add(1, Ordering::AcqRel);
+        let number = lock(&self.shared.unmapping).begin();
         self.own_job(Some(thread), ctx, move |cx| {
             give_back(cx, mapping);
-            cx.shared.giving_back.fetch_sub(1, Ordering::AcqRel);
+            lock(&cx.shared.unmapping).end(number);
             cx.shared.session.waker.wake();
             done();
         });
@@ -283,35 +283,54 @@ impl Deferred {
 
     /// Returns whether another allocation may wait for memory to be freed.
     pub(super) fn may_retry(&self) -> bool {
-        self.retries.has_room()
+        self.waiters.has_room()
     }
 
     /// Retries an allocation after all memory that is now being freed has been freed.
     pub(super) fn retry_later(&mut self, retry: Retry) {
-        self.poll_async_frees();
-        self.retries.add(retry);
-        // If no memory is being freed, this retries the allocation immediately.
-        self.poll_retries();
+        self.after_frees(Waiter::Retry(retry));
     }
 
-    /// Retries all waiting allocations, if no memory is being freed any more.
-    pub(super) fn poll_retries(&mut self) {
-        if self.retries.is_empty() || self.shared.giving_back.load(Ordering::Acquire) > 0 {
-            return;
+    /// Continues a call after all memory that is now being freed has been freed, which may be
+    /// immediately. If too many calls are waiting, doesn't wait.
+    pub(super) fn after_frees(&mut self, waiter: Waiter) {
+        self.poll_async_frees();
+        if self.waiters.has_room() {
+            self.waiters.add(&lock(&self.shared.unmapping), waiter);
+            self.poll_waiters();
+        } else {
+            self.resume(waiter);
         }
-        let shared = self.shared.clone();
-        for Retry { request, thread, ctx, reply } in self.retries.take_all() {
-            let cx = Cx { shared: &shared, thread, ctx };
-            let allocated = match request {
-                Request::Allocate(bytes, source) => {
-                    allocate(&cx, reply.reservation(), bytes as u64, source)
-                }
-                Request::Create(call) => create(&cx, reply.reservation(), call),
-            };
-            match allocated {
-                Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
-                Err(error) => reply.fail(error),
+    }
+
+    /// Continues the calls that needn't wait for memory to be freed any longer.
+    pub(super) fn poll_waiters(&mut self) {
+        while !self.waiters.is_empty() {
+            let ready = self.waiters.next_ready(&lock(&self.shared.unmapping));
+            let Some(waiter) = ready else { return };
+            self.resume(waiter);
+        }
+    }
+
+    fn resume(&self, waiter: Waiter) {
+        let shared = &self.shared;
+        let Retry { request, thread, ctx, reply } = match waiter {
+            Waiter::Retry(retry) => retry,
+            Waiter::Info(thread, ctx, reply) => {
+                return report_free_memory(&Cx { shared, thread, ctx }, reply);
             }
+            Waiter::Done(reply) => return reply.finish(0, &[]),
+        };
+        let cx = Cx { shared, thread, ctx };
+        let allocated = match request {
+            Request::Allocate(bytes, source) => {
+                allocate(&cx, reply.reservation(), bytes as u64, source)
+            }
+            Request::Create(call) => create(&cx, reply.reservation(), call),
+        };
+        match allocated {
+            Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
+            Err(error) => reply.fail(error),
         }
     }
 

@@ -92,7 +92,7 @@ impl Engine for Warm {
             flight: Default::default(),
             ending: AtomicUsize::new(0),
             uses: Default::default(),
-            giving_back: AtomicUsize::new(0),
+            unmapping: Mutex::default(),
         });
         Ok(Box::new(Calls { deferred: Deferred::new(shared.clone()), shared, gate }))
     }
@@ -155,7 +155,7 @@ impl Executor for Calls {
 
     fn poll(&mut self) -> Pending {
         let others = [self.poll_gate(), self.deferred.poll_async_frees()];
-        self.deferred.poll_retries();
+        self.deferred.poll_waiters();
         let waits = self.deferred.poll_waits();
         others.into_iter().fold(waits, |soonest, other| match (soonest, other) {
             (Pending::Nothing, other) | (_, other @ Pending::Soon) => other,

@@ -9,7 +9,7 @@ use super::driver_handle::DriverHandle;
 use super::gate::InFlight;
 use super::handles::Tables;
 use super::lock::lock;
-use super::memory::Memory;
+use super::memory::{Memory, Unmapping};
 use super::{blob, charges, hostfunc, output, registered, uses, value_waits};
 use crate::driver::Driver;
 use crate::executor::Session;
@@ -41,8 +41,8 @@ pub(super) struct Shared {
     /// The number of contexts that are now being destroyed.
     pub(super) ending: AtomicUsize,
     pub(super) uses: uses::ActiveCalls,
-    /// The number of mappings of device memory that are now being unmapped and freed.
-    pub(super) giving_back: AtomicUsize,
+    /// The mappings of device memory that are now being unmapped and freed.
+    pub(super) unmapping: Mutex<Unmapping>,
 }
 
 impl Shared {

@@ -245,11 +245,11 @@ pub(super) fn dispatch(
             bodies::cu_mem_free_v2(deferred, cx, call, reply)
         }),
         // cuMemGetInfo_v2
-        32 => inline(deferred, command, reply, |cx, args, out| {
-            let call = decode::<api::CuMemGetInfoV2>(args)?;
-            bodies::cu_mem_get_info_v2(cx, call)?.encode(out);
-            Ok(())
-        }),
+        32 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuMemGetInfoV2, reply| {
+                bodies::cu_mem_get_info_v2(deferred, cx, call, reply)
+            })
+        }
         // vcudaCopyIn
         33 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCopyIn>(args)?;

@@ -3,13 +3,14 @@
 use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
 use host_ipc::messages::Charge;
 use protocol::calls as api;
+use protocol::codec::{Answer, Writer};
 use protocol::ids::{ContextId, PoolId};
 
 use super::plan::Mapping;
 use super::session::properties;
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
 use crate::calls::cx::Cx;
-use crate::calls::lock;
+use crate::calls::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
 /// The place from which device memory is allocated.
@@ -191,10 +192,19 @@ pub(in crate::calls) fn free_all_of(cx: &Cx<'_>, ctx: ContextId) {
     }
 }
 
-pub(in crate::calls) fn cu_mem_get_info_v2(
-    cx: &Cx<'_>,
-    _: api::CuMemGetInfoV2,
-) -> CuResult<api::CuMemGetInfoV2Answer> {
+/// Answers cuMemGetInfo.
+pub(in crate::calls) fn report_free_memory(cx: &Cx<'_>, reply: ReplyTo) {
+    match free_memory(cx) {
+        Ok(answer) => {
+            let mut writer = Writer::new();
+            answer.encode(&mut writer);
+            reply.finish(0, writer.as_bytes());
+        }
+        Err(error) => reply.finish(error.0, &[]),
+    }
+}
+
+fn free_memory(cx: &Cx<'_>) -> CuResult<api::CuMemGetInfoV2Answer> {
     let device = cx.enter()?.device;
     let (mut free, mut total) = (0, 0);
     // SAFETY: the pointers are to local variables.

@@ -9,8 +9,9 @@
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
-//! | `waiting` | frees and allocations that are waiting |
-//! | `synchronous` | allocation and freeing on the ring reader's thread |
+//! | `unmapping` | which mappings are now being unmapped |
+//! | `waiting` | frees and calls that are waiting |
+//! | `synchronous` | allocating, freeing, and querying free memory on the ring reader's thread |
 //! | `asynchronous` | stream-ordered allocation and freeing |
 //! | `pool_calls` | calls that create, destroy, and query memory pools |
 //!
@@ -27,20 +28,24 @@ mod session;
 mod space;
 mod spans;
 mod synchronous;
+mod unmapping;
 mod virtual_memory;
 mod waiting;
 
-pub(super) use allocate::{allocate, cu_mem_get_info_v2, free_all_of, give_back};
+pub(super) use allocate::{allocate, free_all_of, give_back, report_free_memory};
 pub(super) use asynchronous::{
     cu_mem_alloc_async, cu_mem_alloc_from_pool_async, cu_mem_free_async,
 };
 pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use pool_calls::*;
 pub(super) use session::{Foreign, Memory};
-pub(super) use synchronous::{cu_mem_alloc_v2, cu_mem_free_v2, vcuda_mem_create};
+pub(super) use synchronous::{
+    cu_mem_alloc_v2, cu_mem_free_v2, cu_mem_get_info_v2, vcuda_mem_create,
+};
+pub(super) use unmapping::Unmapping;
 pub(super) use virtual_memory::{
     create, cu_mem_address_free, cu_mem_release, cu_mem_unmap, vcuda_mem_address_reserve,
     vcuda_mem_get_access, vcuda_mem_grant_access, vcuda_mem_granularity, vcuda_mem_map,
     vcuda_mem_properties, vcuda_mem_restrict_access, vcuda_mem_retain_handle,
 };
-pub(super) use waiting::{AsyncFree, AsyncFrees, Request, Retries, Retry};
+pub(super) use waiting::{AsyncFree, AsyncFrees, Request, Retry, Waiter, Waiters};

@@ -1,13 +1,11 @@
 //! Calls that create, destroy, and query memory pools.
 
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
-
 use protocol::calls as api;
 use protocol::codec::{Answer, Writer};
 
 use super::plan::Mapping;
 use super::pools::{attribute, set_attribute};
+use super::waiting::Waiter;
 use crate::calls::cx::Cx;
 use crate::calls::deferred::Deferred;
 use crate::calls::{ReplyTo, lock};
@@ -23,24 +21,16 @@ pub(in crate::calls) fn vcuda_mem_pool_create(
     lock(&cx.shared.memory.plan).pools.create(call.pool, call.dev, call.max_size)
 }
 
-/// Unmaps memory that a pool has released, and then replies.
+/// Unmaps memory that a pool has released, and then replies. Also waits for the memory that the pool
+/// released earlier, so that all of it can be allocated when the call returns.
 fn release(deferred: &mut Deferred, cx: &Cx<'_>, released: CuResult<Vec<Mapping>>, reply: ReplyTo) {
     match released {
         Err(error) => reply.finish(error.0, &[]),
-        Ok(gone) if gone.is_empty() => reply.finish(0, &[]),
         Ok(gone) => {
-            let left = Arc::new(AtomicUsize::new(gone.len()));
-            let reply = Arc::new(Mutex::new(Some(reply)));
             for mapping in gone {
-                let (left, reply) = (left.clone(), reply.clone());
-                deferred.give_back_later(cx.thread, cx.ctx, mapping, move || {
-                    if left.fetch_sub(1, Ordering::AcqRel) == 1
-                        && let Some(reply) = lock(&reply).take()
-                    {
-                        reply.finish(0, &[]);
-                    }
-                });
+                deferred.give_back_later(cx.thread, cx.ctx, mapping, || {});
             }
+            deferred.after_frees(Waiter::Done(reply));
         }
     }
 }

@@ -1,10 +1,10 @@
-//! Allocation and freeing on the ring reader's thread.
+//! Allocation, freeing, and the amount of free memory, on the ring reader's thread.
 
 use protocol::calls as api;
 
 use super::allocate::{Source, allocate};
 use super::virtual_memory::create;
-use super::waiting::{Request, Retry};
+use super::waiting::{Request, Retry, Waiter};
 use crate::calls::charges::{ChargedReply, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::calls::deferred::Deferred;
@@ -74,4 +74,14 @@ pub(super) fn answer_allocation(
         }
         Err(error) => reply.fail(error),
     }
+}
+
+/// The answer includes all memory whose stream-ordered free the GPU has reached.
+pub(in crate::calls) fn cu_mem_get_info_v2(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    _: api::CuMemGetInfoV2,
+    reply: ReplyTo,
+) {
+    deferred.after_frees(Waiter::Info(cx.thread, cx.ctx, reply));
 }

@@ -1,4 +1,4 @@
-//! Stream-ordered frees that haven't taken effect, and allocations that are waiting for memory.
+//! Stream-ordered frees that haven't taken effect, and calls that are waiting for memory to be freed.
 
 use std::collections::VecDeque;
 
@@ -8,13 +8,15 @@ use protocol::ids::{ContextId, PoolId, StreamId};
 
 use super::allocate::Source;
 use super::plan::Freeing;
+use super::unmapping::Unmapping;
+use crate::calls::ReplyTo;
 use crate::calls::charges::{ChargedReply, kind};
 use crate::calls::driver_handle::DriverHandle;
 use crate::driver::{CuError, Driver};
 
-/// The maximum number of allocations that may wait for other memory to be freed. A guest thread
-/// waits for one allocation at a time, so normally there are few.
-const MAX_RETRIES: usize = 4096;
+/// The maximum number of calls that may wait for memory to be freed. A guest thread waits for one
+/// call at a time, so normally there are few.
+const MAX_WAITERS: usize = 4096;
 
 /// A stream-ordered free that the GPU hasn't reached yet.
 pub(in crate::calls) struct AsyncFree {
@@ -43,29 +45,45 @@ pub(in crate::calls) struct Retry {
     pub reply: ChargedReply<kind::Memory>,
 }
 
-/// Allocations that are waiting to be retried, once each.
-#[derive(Default)]
-pub(in crate::calls) struct Retries {
-    list: VecDeque<Retry>,
+/// A call that continues when the memory that was being freed at its time has been freed.
+pub(in crate::calls) enum Waiter {
+    /// The allocation is retried once.
+    Retry(Retry),
+    /// The amount of free memory is returned to this thread, whose current context is this one.
+    Info(u32, ContextId, ReplyTo),
+    /// The call succeeds.
+    Done(ReplyTo),
 }
 
-impl Retries {
+/// Calls that are waiting for memory to be freed, oldest first.
+#[derive(Default)]
+pub(in crate::calls) struct Waiters {
+    /// Each call has the number of the last unmapping that it waits for.
+    list: VecDeque<(u64, Waiter)>,
+}
+
+impl Waiters {
     pub(in crate::calls) fn is_empty(&self) -> bool {
         self.list.is_empty()
     }
 
-    /// Returns whether another allocation may wait to be retried.
+    /// Returns whether another call may wait.
     pub(in crate::calls) fn has_room(&self) -> bool {
-        self.list.len() < MAX_RETRIES
+        self.list.len() < MAX_WAITERS
     }
 
-    pub(in crate::calls) fn add(&mut self, retry: Retry) {
-        self.list.push_back(retry);
+    /// Lets a call wait for the memory that is now being freed.
+    pub(in crate::calls) fn add(&mut self, unmapping: &Unmapping, waiter: Waiter) {
+        self.list.push_back((unmapping.last(), waiter));
     }
 
-    /// Removes and returns all waiting allocations, so that they can be retried.
-    pub(in crate::calls) fn take_all(&mut self) -> VecDeque<Retry> {
-        std::mem::take(&mut self.list)
+    /// Removes and returns the oldest call if it needn't wait any longer.
+    pub(in crate::calls) fn next_ready(&mut self, unmapping: &Unmapping) -> Option<Waiter> {
+        let (last, _) = self.list.front()?;
+        if !unmapping.ended(*last) {
+            return None;
+        }
+        self.list.pop_front().map(|(_, waiter)| waiter)
     }
 }
 

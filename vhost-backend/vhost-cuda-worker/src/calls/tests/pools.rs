@@ -64,6 +64,33 @@ fn a_pool_keeps_memory_charged_until_it_is_trimmed() {
 }
 
 #[test]
+fn memory_that_a_stream_has_freed_is_reported_as_free() {
+    alone("memory_that_a_stream_has_freed_is_reported_as_free", |mut bench| {
+        bench.stream();
+        bench.pool(POOL, 0);
+        for _ in 0..100 {
+            let a = bench.alloc_from(POOL, 10 << 20);
+            bench.free_in_stream(a);
+            assert_eq!(bench.good(&CuMemGetInfoV2 {}).free as u64, QUOTA);
+        }
+    });
+}
+
+#[test]
+fn trimming_returns_after_earlier_frees_have_been_returned() {
+    alone("trimming_returns_after_earlier_frees_have_been_returned", |mut bench| {
+        bench.stream();
+        bench.pool(POOL, 0);
+        for _ in 0..100 {
+            let a = bench.alloc_from(POOL, 10 << 20);
+            bench.free_in_stream(a);
+            bench.good(&CuMemPoolTrimTo { pool: POOL, min_bytes_to_keep: 0 });
+            assert_eq!(bench.used(), 0);
+        }
+    });
+}
+
+#[test]
 fn an_allocation_takes_back_the_memory_that_pools_keep() {
     alone("an_allocation_takes_back_the_memory_that_pools_keep", |mut bench| {
         bench.stream();
