@@ -20,7 +20,7 @@ entries! {
         let driver = driver::driver()?;
         luid.check()?;
         device_node_mask.check()?;
-        driver.device(dev)?;
+        let dev = driver.device(dev)?.number;
         let answer = driver.session.call(&CuDeviceGetLuid { dev })?;
         luid.set(answer.luid)?;
         device_node_mask.set(answer.device_node_mask)?;
@@ -30,7 +30,7 @@ entries! {
     fn cuDeviceGetTexture1DLinearMaxWidth(max_width_in_elements: Out<usize>, format: u32, num_channels: u32, dev: i32) {
         let driver = driver::driver()?;
         max_width_in_elements.check()?;
-        driver.device(dev)?;
+        let dev = driver.device(dev)?.number;
         let answer = driver.session.call(&CuDeviceGetTexture1DLinearMaxWidth { format, num_channels, dev })?;
         max_width_in_elements.set(answer.max_width_in_elements)?;
         Ok(())

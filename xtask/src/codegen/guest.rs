@@ -48,7 +48,7 @@ fn take(code: &mut String, entry: &Entry, param: &Param) {
             let _ = writeln!(code, "let {field} = {field}.get()?;");
         }
         _ if param.c_type == "CUdevice" => {
-            let _ = writeln!(code, "driver.device({field})?;");
+            let _ = writeln!(code, "let {field} = driver.device({field})?.number;");
         }
         _ => {}
     }
@@ -131,4 +131,19 @@ pub fn generate(table: &Table) -> String {
     }
     out.push_str("}\n");
     out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    /// CUDA_VISIBLE_DEVICES can give devices other ordinals than they have in the worker.
+    #[test]
+    fn a_device_is_sent_by_its_ordinal_in_the_worker() {
+        let line =
+            "1 waited guest worker free order=none charges=none cuDeviceGetLuid(luid: u8[8])";
+        let code = generate(&parse(line).unwrap());
+        assert!(code.contains("let dev = driver.device(dev)?.number;"), "{code}");
+    }
 }
