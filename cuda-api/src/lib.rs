@@ -8,12 +8,14 @@
 //! * [`exports`] exports the functions that a library registers, and a stub for every other symbol;
 //!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`arrays`] computes the sizes of arrays.
+//! * [`copies`] has batches of copies, and copies between contexts.
 //! * [`devices`] formats UUIDs and selects devices.
 //! * [`export_tables`] has the private tables that NVIDIA's own libraries request.
 //! * [`args`] has the arguments of entry points, as types that safe code can use.
 //! * [`error_text`] has names and descriptions of `CUresult` values.
 //! * [`fatbin`] parses the images that programs pass to the module loaders.
 //! * [`graph`] has graphs, and streams that are being captured.
+//! * [`legacy_launch`] has CUDA's first launch interface.
 //! * [`managed`] records the hints for managed memory.
 //! * [`pool`] has memory pools.
 //!
@@ -32,11 +34,15 @@ pub mod signature;
 pub mod symbols;
 
 #[cfg(feature = "runtime")]
+pub mod copies;
+#[cfg(feature = "runtime")]
 pub mod export_tables;
 #[cfg(feature = "runtime")]
 pub mod fatbin;
 #[cfg(feature = "runtime")]
 pub mod graph;
+#[cfg(feature = "runtime")]
+pub mod legacy_launch;
 #[cfg(feature = "runtime")]
 pub mod managed;
 #[cfg(feature = "runtime")]

@@ -31,6 +31,8 @@ pub struct Context {
     flags: AtomicU32,
     handle: AtomicUsize,
     alive: AtomicBool,
+    /// The number of calls to `cuCtxAttach` without a `cuCtxDetach`.
+    attached: AtomicU32,
 }
 
 impl Context {
@@ -44,7 +46,19 @@ impl Context {
             flags: AtomicU32::new(flags),
             handle: AtomicUsize::new(0),
             alive: AtomicBool::new(true),
+            attached: AtomicU32::new(0),
         }))
+    }
+
+    /// Counts a `cuCtxAttach`.
+    pub fn attach(&self) {
+        self.attached.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes back a `cuCtxAttach`. Returns false if there is none.
+    pub fn detach(&self) -> bool {
+        let less = |count: u32| count.checked_sub(1);
+        self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
     /// Returns the context's id in the session.

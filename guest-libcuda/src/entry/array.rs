@@ -11,9 +11,9 @@ use crate::objects::{Array, Mipmap};
 use cuda_api::args::{In, Out};
 use cuda_api::arrays::{element_size, level, most_levels};
 use cuda_api::sys::{
-    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY3D_COLOR_ATTACHMENT,
-    CUDA_ARRAY3D_DEFERRED_MAPPING, CUDA_ARRAY3D_DEPTH_TEXTURE, CUDA_ARRAY3D_DESCRIPTOR,
-    CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE,
+    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES,
+    CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_ARRAY3D_DEFERRED_MAPPING, CUDA_ARRAY3D_DEPTH_TEXTURE,
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_SPARSE, CUDA_ARRAY3D_VIDEO_ENCODE_DECODE,
 };
 use protocol::calls::{
     VcudaArrayCreate, VcudaArrayDestroy, VcudaMipmappedArrayCreate, VcudaMipmappedArrayDestroy,
@@ -181,6 +181,19 @@ entries! {
         driver.device(device)?;
         driver.handles.get::<Arc<Mipmap>>(mipmap)?;
         // Only arrays with deferred mapping have requirements.
+        Err(CuError::INVALID_VALUE)
+    }
+
+    /// Sparse arrays can't be created.
+    fn cuArrayGetSparseProperties(_out: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, array: Handle) {
+        find(context::driver()?, array)?;
+        Err(CuError::INVALID_VALUE)
+    }
+
+    fn cuMipmappedArrayGetSparseProperties(
+        _out: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, mipmap: Handle,
+    ) {
+        context::driver()?.handles.get::<Arc<Mipmap>>(mipmap)?;
         Err(CuError::INVALID_VALUE)
     }
 

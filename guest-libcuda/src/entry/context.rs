@@ -9,7 +9,7 @@ use crate::handles::{Handle, Object};
 use crate::objects::Context;
 use crate::thread;
 use cuda_api::args::{In, Out};
-use cuda_api::sys::{CUctx_flags, CUctxCreateParams};
+use cuda_api::sys::{CUctx_flags, CUctxCreateParams, CUexecAffinityParam};
 use protocol::calls::{
     CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaPrimaryCtxRelease,
     VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
@@ -19,9 +19,11 @@ const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
 /// Returns the context with this handle, or the current context if the handle is 0.
 fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
-    if handle == 0 {
-        return current();
-    }
+    if handle == 0 { current() } else { named(driver, handle) }
+}
+
+/// Returns the context with this handle.
+pub fn named(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
     let context: &Context = driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
     if context.is_alive() { Ok(context) } else { Err(CuError::CONTEXT_IS_DESTROYED) }
 }
@@ -163,6 +165,7 @@ entries! {
         active.set(i32::from(context.is_alive()))
     }
 
+    fn cuCtxCreate(out: Out<Handle>, flags: u32, device: i32) { create(out, flags, device) }
     fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: i32) { create(out, flags, device) }
 
     fn cuCtxCreate_v3(
@@ -185,6 +188,21 @@ entries! {
             return Err(CuError::NOT_SUPPORTED);
         }
         create(out, flags, device)
+    }
+
+    fn cuCtxAttach(out: Out<Handle>, flags: u32) {
+        driver()?;
+        out.check()?;
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let context = current()?;
+        context.attach();
+        out.set(context.handle())
+    }
+
+    fn cuCtxDetach(handle: Handle) {
+        if named(driver()?, handle)?.detach() { Ok(()) } else { destroy(handle) }
     }
 
     fn cuCtxDestroy(handle: Handle) { destroy(handle) }
@@ -240,6 +258,32 @@ entries! {
     fn cuCtxGetApiVersion(handle: Handle, version: Out<u32>) {
         context_of(driver()?, handle)?;
         version.set(3020)
+    }
+
+    /// `cuDeviceGetExecAffinitySupport` says that no kind of affinity is supported.
+    fn cuCtxGetExecAffinity(_affinity: *mut CUexecAffinityParam, _kind: u32) {
+        driver()?;
+        current()?;
+        Err(CuError::UNSUPPORTED_EXEC_AFFINITY)
+    }
+
+    /// `cuDeviceCanAccessPeer` says that no device can access another device's memory.
+    fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
+        let driver = driver()?;
+        if named(driver, peer)?.handle() == current()?.handle() {
+            return Err(CuError::INVALID_CONTEXT);
+        }
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        Err(CuError::PEER_ACCESS_UNSUPPORTED)
+    }
+
+    fn cuCtxDisablePeerAccess(peer: Handle) {
+        let driver = driver()?;
+        current()?;
+        named(driver, peer)?;
+        Err(CuError::PEER_ACCESS_NOT_ENABLED)
     }
 
     fn cuCtxSynchronize() { synchronize(crate::context::driver()?) }

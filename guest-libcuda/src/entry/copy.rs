@@ -10,17 +10,17 @@ use crate::handles::Handle;
 use crate::transfer::{self, Copy, Sides};
 use protocol::ids::StreamId;
 
-const ANY: Sides = Sides { dst_on_device: false, src_on_device: false };
+pub const ANY: Sides = Sides { dst_on_device: false, src_on_device: false };
 const TO_DEVICE: Sides = Sides { dst_on_device: true, ..ANY };
 const FROM_DEVICE: Sides = Sides { src_on_device: true, ..ANY };
-const WITHIN_DEVICE: Sides = Sides { dst_on_device: true, src_on_device: true };
+pub const WITHIN_DEVICE: Sides = Sides { dst_on_device: true, src_on_device: true };
 
 /// Copies, and returns when the program may use both areas again.
 ///
 /// # Safety
 ///
 /// An address in pageable memory must be valid for `len` bytes.
-unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize) -> CuResult {
+pub unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     let driver = context::driver()?;
     capture::forbid_on(driver, 0, null)?;
     let copy = Copy { dst, src, len, stream: StreamId(null as u64), blocking: true };
@@ -33,7 +33,7 @@ unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize) ->
 /// # Safety
 ///
 /// The requirements of [`blocking`] apply.
-unsafe fn queued(
+pub unsafe fn queued(
     sides: Sides,
     (dst, src): (u64, u64),
     len: usize,

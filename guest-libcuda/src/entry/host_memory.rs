@@ -76,15 +76,17 @@ pub fn pin(
         }
     };
     let context = current()?;
+    let kind = kind(region);
     driver.memory.insert(Allocation {
         base: at as u64,
         len: bytes as u64,
-        kind: kind(region),
+        kind,
         device_address,
         flags: flags | CU_MEMHOSTALLOC_DEVICEMAP,
         context: context.handle(),
         device: context.device,
         id: 0,
+        sync_memops: matches!(kind, Kind::Managed { .. }),
     });
     Ok(at)
 }
@@ -152,6 +154,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         context: context.handle(),
         device: context.device,
         id: 0,
+        sync_memops: false,
     });
     Ok(())
 }
@@ -176,8 +179,10 @@ fn host(driver: &Driver, at: usize) -> CuResult<Allocation> {
 
 entries! {
     fn cuMemHostAlloc(out: Out<usize>, bytes: usize, flags: u32) { allocate(out, bytes, flags) }
+    fn cuMemAllocHost(out: Out<usize>, bytes: u32) { allocate(out, bytes as usize, 0) }
     fn cuMemAllocHost_v2(out: Out<usize>, bytes: usize) { allocate(out, bytes, 0) }
     fn cuMemFreeHost(at: usize) { free(at) }
+    fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
     fn cuMemHostRegister_v2(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
     fn cuMemHostUnregister(at: usize) { unregister(at) }
 

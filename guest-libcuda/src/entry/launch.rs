@@ -195,6 +195,28 @@ unsafe fn launch(
     unsafe { with_parameters(&function, parameters, extra, post) }
 }
 
+/// Queues a launch with a parameter buffer.
+pub fn launch_packed(
+    handle: Handle,
+    shape: Shape,
+    stream: (Handle, usize),
+    parameters: &[u8],
+) -> CuResult {
+    let size = parameters.len();
+    let extra = [
+        BUFFER_POINTER,
+        parameters.as_ptr() as usize,
+        BUFFER_SIZE,
+        (&raw const size) as usize,
+        END,
+    ];
+    // SAFETY: the pairs describe the buffer, and end with the mark.
+    unsafe {
+        let extra = In::from_address(extra.as_ptr() as usize);
+        launch(handle, shape, stream, (In::null(), extra), &[])
+    }
+}
+
 /// Queues a cooperative launch, in which all blocks of the grid run at the same time.
 ///
 /// # Safety

@@ -38,6 +38,7 @@ pub fn note_on(driver: &Driver, address: u64, len: usize, (kind, device): (Kind,
         context: context.handle(),
         device,
         id: 0,
+        sync_memops: false,
     });
     Ok(())
 }

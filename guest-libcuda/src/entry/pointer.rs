@@ -1,5 +1,6 @@
 //! Entry points for pointer attributes, which are determined from the map of the program's memory.
 
+use crate::context::current;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::memory::{Allocation, Kind};
@@ -52,9 +53,8 @@ fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
         A::CU_POINTER_ATTRIBUTE_DEVICE_POINTER => Ok(Value::Long(found.device_address + offset)),
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER if device => Err(CuError::INVALID_VALUE),
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Ok(Value::Long(found.base + offset)),
-        A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | A::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
-            Ok(Value::Int(u32::from(managed)))
-        }
+        A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Ok(Value::Int(u32::from(found.sync_memops))),
+        A::CU_POINTER_ATTRIBUTE_IS_MANAGED => Ok(Value::Int(u32::from(managed))),
         A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
         | A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Ok(Value::Int(0)),
@@ -116,6 +116,20 @@ entries! {
         let found = find(driver()?, address).ok_or(CuError::INVALID_VALUE)?;
         // SAFETY: the program passes a pointer to the attribute's type.
         unsafe { value(attribute, address, &found)?.store(out) }
+    }
+
+    /// The only attribute that can be set is CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.
+    fn cuPointerSetAttribute(value: In<c_void>, attribute: u32, address: u64) {
+        let driver = driver()?;
+        current()?;
+        if A(attribute) != A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+            return Err(CuError::INVALID_VALUE);
+        }
+        // SAFETY: the program passes a pointer to an unsigned integer.
+        let value: u32 = unsafe { value.cast() }.get()?;
+        let found = find(driver, address).filter(|found| found.kind.is_device());
+        driver.memory.set_sync_memops(found.ok_or(CuError::INVALID_VALUE)?.base, value != 0);
+        Ok(())
     }
 
     fn cuPointerGetAttributes(

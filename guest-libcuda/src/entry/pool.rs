@@ -1,9 +1,9 @@
 //! Memory pools and stream-ordered allocation. cuda-api has the entry points; this module implements
 //! the guest library's part.
 
-use super::macros::{EntryPoint, LEGACY, PER_THREAD};
+use super::macros::EntryPoint;
 use super::memory::note_on;
-use super::stream::stream_id;
+use super::stream::{is_per_thread, null_of, stream_id};
 use crate::capture;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
@@ -23,15 +23,6 @@ use std::sync::{Arc, LazyLock};
 cuda_api::pool_entries!(Guest, EntryPoint, is_per_thread);
 
 static POOLS: LazyLock<Pools> = LazyLock::new(Pools::default);
-
-fn is_per_thread(null: usize) -> bool {
-    null == PER_THREAD
-}
-
-/// Returns the value that says which default stream a null handle means.
-fn null_of(per_thread: bool) -> usize {
-    if per_thread { PER_THREAD } else { LEGACY }
-}
 
 /// Returns the worker's ordinal of a device.
 fn number(driver: &Driver, device: i32) -> CuResult<i32> {

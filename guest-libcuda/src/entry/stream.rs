@@ -1,5 +1,6 @@
 //! Entry points for streams.
 
+use super::macros::{LEGACY, PER_THREAD};
 use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
@@ -10,10 +11,12 @@ use crate::objects::{Event, Stream};
 use cuda_api::args::Out;
 use cuda_api::sys::{CUevent_wait_flags, CUstream_flags};
 use protocol::calls::{
-    CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2, CuStreamQuery,
-    CuStreamSynchronize, CuStreamWaitEvent,
+    CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2,
+    CuStreamGetAttribute, CuStreamQuery, CuStreamSetAttribute, CuStreamSynchronize,
+    CuStreamWaitEvent,
 };
 use protocol::ids::StreamId;
+use protocol::options::STREAM_ATTRIBUTES;
 use std::sync::Arc;
 
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
@@ -27,6 +30,16 @@ pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<Strea
         id @ (StreamId::LEGACY | StreamId::PER_THREAD) => Ok(id),
         _ => Ok(driver.handles.get::<Arc<Stream>>(handle)?.id),
     }
+}
+
+/// Returns whether a null handle means the thread's default stream.
+pub fn is_per_thread(null: usize) -> bool {
+    null == PER_THREAD
+}
+
+/// Returns the value that says which default stream a null handle means.
+pub fn null_of(per_thread: bool) -> usize {
+    if per_thread { PER_THREAD } else { LEGACY }
 }
 
 /// Returns the id that `cuStreamGetId` returns.
@@ -144,6 +157,20 @@ entries! {
     fn cuStreamGetFlags, fn cuStreamGetFlags_ptsz(stream: Handle, flags: Out<u32>) |_null| {
         let stream = own_stream(context::driver()?, stream)?;
         flags.set(stream.map_or(0, |stream| stream.flags))
+    }
+
+    fn cuStreamCopyAttributes, fn cuStreamCopyAttributes_ptsz(dst: Handle, src: Handle) |null| {
+        let driver = context::driver()?;
+        capture::unsupported_on(driver, dst, null, "cuStreamCopyAttributes")?;
+        let (to, from) = (stream_id(driver, dst, null)?, stream_id(driver, src, null)?);
+        if context_handle(dst)? != context_handle(src)? {
+            return Err(CuError::INVALID_VALUE);
+        }
+        for &attr in STREAM_ATTRIBUTES {
+            let value = driver.session.call(&CuStreamGetAttribute { h_stream: from, attr })?.value;
+            driver.session.call(&CuStreamSetAttribute { h_stream: to, attr, param: value })?;
+        }
+        Ok(())
     }
 
     fn cuStreamGetId, fn cuStreamGetId_ptsz(stream: Handle, id: Out<u64>) |null| {

@@ -120,6 +120,7 @@ entries! {
             context: 0,
             device: ordinal(driver, answer.device)?,
             id: 0,
+            sync_memops: false,
         });
         Ok(())
     }

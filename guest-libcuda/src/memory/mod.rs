@@ -60,6 +60,8 @@ pub struct Allocation {
     pub device: i32,
     /// CU_POINTER_ATTRIBUTE_BUFFER_ID.
     pub id: u64,
+    /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. Copies always behave as it requires.
+    pub sync_memops: bool,
 }
 
 /// How a copy can reach the memory at an address.
@@ -98,6 +100,13 @@ impl Memory {
         let map = self.map.read();
         let (_, allocation) = map.range(..=address).next_back()?;
         (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
+    }
+
+    /// Sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation at this base.
+    pub fn set_sync_memops(&self, base: u64, value: bool) {
+        if let Some(allocation) = self.map.write().get_mut(&base) {
+            allocation.sync_memops = value;
+        }
     }
 
     /// Like [`find`](Self::find), but takes the address that the GPU uses.
@@ -197,7 +206,17 @@ mod tests {
     use super::*;
 
     fn allocation(base: u64, len: u64, kind: Kind, device_address: u64) -> Allocation {
-        Allocation { base, len, kind, device_address, flags: 0, context: 1, device: 0, id: 0 }
+        Allocation {
+            base,
+            len,
+            kind,
+            device_address,
+            flags: 0,
+            context: 1,
+            device: 0,
+            id: 0,
+            sync_memops: false,
+        }
     }
 
     #[test]

@@ -6,10 +6,10 @@ use cuda_api::args::{In, Out};
 use cuda_api::arrays::{Extent, element_size, level, most_levels};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
-    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY3D_COLOR_ATTACHMENT,
-    CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DEFERRED_MAPPING, CUDA_ARRAY3D_DEPTH_TEXTURE,
-    CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST,
-    CUDA_ARRAY3D_TEXTURE_GATHER, CUarray, CUmipmappedArray,
+    CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES,
+    CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DEFERRED_MAPPING,
+    CUDA_ARRAY3D_DEPTH_TEXTURE, CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED,
+    CUDA_ARRAY3D_SURFACE_LDST, CUDA_ARRAY3D_TEXTURE_GATHER, CUarray, CUmipmappedArray,
 };
 
 use super::capture;
@@ -182,6 +182,20 @@ entries! {
         current()?;
         let mipmap = MIPMAPS.get(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
         requirements(to, device, &mipmap.first, mipmap.levels.len() as u32)
+    }
+
+    /// Sparse arrays can't be created.
+    fn cuArrayGetSparseProperties(_to: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, array: CUarray) {
+        find(array)?;
+        Err(CuError::INVALID_VALUE)
+    }
+
+    fn cuMipmappedArrayGetSparseProperties(
+        _to: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, mipmap: CUmipmappedArray,
+    ) {
+        current()?;
+        MIPMAPS.get(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
+        Err(CuError::INVALID_VALUE)
     }
 
     fn cuMipmappedArrayDestroy(mipmap: CUmipmappedArray) {

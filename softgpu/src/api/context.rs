@@ -316,16 +316,31 @@ entries! {
     fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) {
         let context = current()?;
         let peer = by_handle(peer as usize)?;
-        if flags != 0 || peer.ordinal == context.ordinal {
+        if peer.handle == context.handle {
+            return Err(CuError::INVALID_CONTEXT);
+        }
+        if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
+        if peer.ordinal == context.ordinal {
+            return Err(CuError::PEER_ACCESS_UNSUPPORTED);
+        }
         // Peer access needs no setup: kernels can always access every device's memory.
-        Ok(())
+        if context.peers().insert(peer.handle) {
+            Ok(())
+        } else {
+            Err(CuError::PEER_ACCESS_ALREADY_ENABLED)
+        }
     }
 
     fn cuCtxDisablePeerAccess(peer: CUcontext) {
-        current()?;
-        by_handle(peer as usize).map(drop)
+        let context = current()?;
+        let peer = by_handle(peer as usize)?;
+        if context.peers().remove(&peer.handle) {
+            Ok(())
+        } else {
+            Err(CuError::PEER_ACCESS_NOT_ENABLED)
+        }
     }
 
     fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
@@ -340,12 +355,19 @@ entries! {
         super::event::wait_on(&stream, event, 0)
     }
 
-    fn cuCtxAttach(to: Out<CUcontext>, _flags: c_uint) {
-        to.set(handle(&current()?))
+    fn cuCtxAttach(to: Out<CUcontext>, flags: c_uint) {
+        let context = current()?;
+        to.check()?;
+        if flags != 0 {
+            return Err(CuError::INVALID_VALUE);
+        }
+        context.attach();
+        to.set(handle(&context))
     }
 
     fn cuCtxDetach(context: CUcontext) {
-        by_handle(context as usize).map(drop)
+        driver()?;
+        if by_handle(context as usize)?.detach() { Ok(()) } else { destroy(context) }
     }
 
     fn cuCtxGetExecAffinity(_affinity: *mut c_void, _kind: c_uint) {

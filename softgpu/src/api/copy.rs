@@ -4,9 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use cuda_api::args::In;
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::sys::{
-    CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUcontext, CUdeviceptr, CUmemorytype, CUstream,
-};
+use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype, CUstream};
 
 use super::capture;
 use super::entry::entries;
@@ -176,9 +174,27 @@ unsafe fn copy(
     if wait { copy.wait(stream) } else { copy.queue(stream) }
 }
 
+/// Copies contiguous bytes between any two kinds of memory. If `wait` is set and either side is
+/// host memory, waits for the copy.
+///
+/// # Safety
+///
+/// Host addresses must be valid for `len` bytes, for as long as `cuMemcpyAsync` requires.
+pub(super) unsafe fn copy_any(
+    stream: &Stream,
+    to: u64,
+    from: u64,
+    len: usize,
+    wait: bool,
+) -> CuResult {
+    let known = memory::known(to, len as u64) && memory::known(from, len as u64);
+    // SAFETY: the caller guarantees the same.
+    unsafe { copy(stream, (to, Side::Any), (from, Side::Any), len, wait && !known) }
+}
+
 /// Copies from device memory to device memory. The host doesn't wait, even if the call has no
 /// stream argument.
-fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
+pub(super) fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
     // SAFETY: `copy` checks that both sides are device memory, so no host memory is used.
     unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, false) }
 }
@@ -447,11 +463,8 @@ impl Fill {
 
 entries! {
     fn cuMemcpy, fn cuMemcpy_ptds(to: CUdeviceptr, from: CUdeviceptr, len: usize) |per_thread| {
-        let known = memory::known(to, len as u64) && memory::known(from, len as u64);
         // SAFETY: the program passes addresses that are valid for `len` bytes.
-        unsafe {
-            copy(&*default_stream(per_thread)?, (to, Side::Any), (from, Side::Any), len, !known)
-        }
+        unsafe { copy_any(&*default_stream(per_thread)?, to, from, len, true) }
     }
 
     fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(
@@ -474,15 +487,6 @@ entries! {
         to: CUdeviceptr, from: CUdeviceptr, len: usize,
     ) |per_thread| {
         on_device(&*default_stream(per_thread)?, to, from, len)
-    }
-
-    fn cuMemcpyPeer, fn cuMemcpyPeer_ptds(
-        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext,
-        len: usize,
-    ) |per_thread| {
-        let (to, from) = ((to, Side::Device), (from, Side::Device));
-        // SAFETY: `copy` checks that both sides are device memory, so no host memory is used.
-        unsafe { copy(&*default_stream(per_thread)?, to, from, len, true) }
     }
 
     fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: In<CUDA_MEMCPY2D>) |per_thread| {
@@ -558,13 +562,6 @@ entries! {
 
     fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
         to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
-    ) |per_thread| {
-        on_device(&*lookup(stream, per_thread)?, to, from, len)
-    }
-
-    fn cuMemcpyPeerAsync, fn cuMemcpyPeerAsync_ptsz(
-        to: CUdeviceptr, _to_context: CUcontext, from: CUdeviceptr, _from_context: CUcontext,
-        len: usize, stream: CUstream,
     ) |per_thread| {
         on_device(&*lookup(stream, per_thread)?, to, from, len)
     }

@@ -237,6 +237,28 @@ unsafe fn launch(
     Ok(())
 }
 
+/// Launches a kernel with a parameter buffer.
+pub(crate) fn launch_packed(
+    handle: CUfunction,
+    shape: Shape,
+    stream: &Stream,
+    params: &[u8],
+) -> CuResult {
+    let size = params.len();
+    let extra = [
+        EXTRA_POINTER,
+        params.as_ptr() as usize,
+        EXTRA_SIZE,
+        (&raw const size) as usize,
+        EXTRA_END,
+    ];
+    // SAFETY: the pairs describe the buffer, and end with the mark.
+    unsafe {
+        let extra = In::from_address(extra.as_ptr() as usize);
+        launch(handle, shape, stream, In::null(), extra)
+    }
+}
+
 /// Launches a kernel with a launch configuration and its attributes.
 ///
 /// # Safety

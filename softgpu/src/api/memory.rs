@@ -145,7 +145,8 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
         }
         P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
         // These attributes are booleans, but cudart reads four bytes.
-        P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS | P::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
+        P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Int(u32::from(found.sync_memops)),
+        P::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
             Value::Int(u32::from(found.memory == Memory::Managed))
         }
         P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
@@ -348,14 +349,16 @@ entries! {
         Ok(())
     }
 
-    fn cuPointerSetAttribute(_value: *const c_void, attribute: P, address: CUdeviceptr) {
+    /// The only attribute that can be set is CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.
+    fn cuPointerSetAttribute(value: In<c_void>, attribute: P, address: CUdeviceptr) {
         current()?;
-        memory::find(address).ok_or(CuError::INVALID_VALUE)?;
-        // Only CU_POINTER_ATTRIBUTE_SYNC_MEMOPS can be set, and it has no effect: copies already
-        // behave as it requires.
-        if attribute == P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
-            return Ok(());
+        if attribute != P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS {
+            return Err(CuError::INVALID_VALUE);
         }
-        Err(CuError::INVALID_VALUE)
+        // SAFETY: the program passes a pointer to an unsigned integer.
+        let value: c_uint = unsafe { value.cast() }.get()?;
+        let found = memory::find(address).filter(|found| !found.on_host());
+        memory::set_sync_memops(found.ok_or(CuError::INVALID_VALUE)?.start, value != 0);
+        Ok(())
     }
 }

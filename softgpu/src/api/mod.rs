@@ -2,6 +2,7 @@
 
 pub(crate) mod array;
 pub(crate) mod array_copy;
+pub(crate) mod batch_copy;
 mod capture;
 pub(crate) mod context;
 pub(crate) mod copy;
@@ -12,6 +13,7 @@ pub(crate) mod graph;
 pub(crate) mod init;
 mod jit;
 pub(crate) mod launch;
+pub(crate) mod legacy_launch;
 pub(crate) mod library;
 pub(crate) mod link;
 pub(crate) mod managed;

@@ -124,6 +124,18 @@ entries! {
         stream.queue.attributes().set(attribute, from.get()?)
     }
 
+    fn cuStreamCopyAttributes, fn cuStreamCopyAttributes_ptsz(
+        dst: CUstream, src: CUstream,
+    ) |per_thread| {
+        let (dst, src) = (lookup(dst, per_thread)?, lookup(src, per_thread)?);
+        if dst.context.handle != src.context.handle {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let attributes = *src.queue.attributes();
+        *dst.queue.attributes() = attributes;
+        Ok(())
+    }
+
     fn cuStreamQuery, fn cuStreamQuery_ptsz(stream: CUstream) |per_thread| {
         let stream = lookup(stream, per_thread)?;
         capture::GRAPHS.forbid_on(&(&*stream).into())?;

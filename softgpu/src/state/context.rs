@@ -1,9 +1,10 @@
 //! Contexts, and each thread's context stack.
 
 use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::device::{Device, driver};
 use super::errors::Errors;
@@ -42,6 +43,10 @@ pub(crate) struct Context {
     pub(crate) printf: Arc<Printf>,
     heap: Mutex<Option<Arc<Heap>>>,
     launches: AtomicU64,
+    /// The number of calls to `cuCtxAttach` without a `cuCtxDetach`.
+    attached: AtomicU32,
+    /// The contexts that `cuCtxEnablePeerAccess` has given this context access to.
+    peers: Mutex<BTreeSet<usize>>,
 }
 
 impl Context {
@@ -64,8 +69,26 @@ impl Context {
             )),
             heap: Mutex::new(None),
             launches: AtomicU64::new(1),
+            attached: AtomicU32::new(0),
+            peers: Mutex::default(),
         });
         context
+    }
+
+    /// Counts a `cuCtxAttach`.
+    pub(crate) fn attach(&self) {
+        self.attached.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Takes back a `cuCtxAttach`. Returns false if there is none.
+    pub(crate) fn detach(&self) -> bool {
+        let less = |count: u32| count.checked_sub(1);
+        self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
+    }
+
+    /// Returns the contexts that `cuCtxEnablePeerAccess` has given this context access to.
+    pub(crate) fn peers(&self) -> MutexGuard<'_, BTreeSet<usize>> {
+        self.peers.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Returns the device that the context was created on.

@@ -53,6 +53,8 @@ pub(crate) struct Allocation {
     pub(crate) context_handle: usize,
     pub(crate) ordinal: i32,
     pub(crate) id: u64,
+    /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. Copies always behave as it requires.
+    pub(crate) sync_memops: bool,
 }
 
 impl Allocation {
@@ -114,6 +116,7 @@ pub(crate) fn add_mapped(ordinal: i32, start: u64, size: u64) {
         context_handle: 0,
         ordinal,
         id: unique_id(),
+        sync_memops: false,
     };
     lock().insert(start, allocation);
 }
@@ -129,6 +132,7 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
         context_handle: context.handle,
         ordinal: context.ordinal,
         id: unique_id(),
+        sync_memops: memory == Memory::Managed,
     };
     lock().insert(start, allocation);
     RANGES.insert(Range { start, end: allocation.reach(), writable: true });
@@ -158,6 +162,13 @@ pub(crate) fn find(address: u64) -> Option<Allocation> {
     let (_, allocation) =
         allocations.range((Bound::Unbounded, Bound::Included(address))).next_back()?;
     (address < allocation.end()).then_some(*allocation)
+}
+
+/// Sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation that starts at an address.
+pub(crate) fn set_sync_memops(start: u64, value: bool) {
+    if let Some(allocation) = lock().get_mut(&start) {
+        allocation.sync_memops = value;
+    }
 }
 
 /// Returns the allocation that starts at an address.

@@ -4,6 +4,7 @@
 //! the same on every path, or be explained in docs/differences.md.
 
 mod array;
+mod batch;
 mod context;
 mod device;
 mod event;
@@ -81,6 +82,7 @@ const FAMILIES: &[&[Case]] = &[
     virtual_memory::CASES,
     event::CASES,
     array::CASES,
+    batch::CASES,
     tensor_map::CASES,
     graph::CASES,
 ];

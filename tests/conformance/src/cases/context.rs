@@ -86,4 +86,19 @@ cases! {
         refused!(cu!(cuda, cuCtxGetDevice(null_mut())), INVALID_VALUE);
         Ok(())
     }
+
+    fn an_attached_context_is_destroyed_by_its_last_detach(cuda) {
+        let (device, _) = cuda.primary()?;
+        let (mut own, mut attached) = (null_mut(), null_mut());
+        cu!(cuda, cuCtxCreate_v2(&mut own, 0, device))?;
+        refused!(cu!(cuda, cuCtxAttach(&mut attached, 1)), INVALID_VALUE);
+        cu!(cuda, cuCtxAttach(&mut attached, 0))?;
+        same!(attached, own);
+        cu!(cuda, cuCtxDetach(own))?;
+        let mut version = 0;
+        cu!(cuda, cuCtxGetApiVersion(own, &mut version))?;
+        cu!(cuda, cuCtxDetach(own))?;
+        refused!(cu!(cuda, cuCtxSetCurrent(own)), INVALID_CONTEXT | CONTEXT_IS_DESTROYED);
+        Ok(())
+    }
 }

@@ -70,4 +70,31 @@ cases! {
         refused!(cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessor(null_mut(), fill, 32, 0)), INVALID_VALUE);
         Ok(())
     }
+
+    fn the_first_launch_interface_works(cuda) {
+        cuda.primary()?;
+        let (_, add) = cuda.kernel(FILL, c"add")?;
+        let pointer = cuda.alloc(256)?;
+        cu!(cuda, cuMemsetD32_v2(pointer, 1, 64))?;
+        let mut address = pointer;
+        cu!(cuda, cuParamSetSize(add, 16))?;
+        cu!(cuda, cuParamSetv(add, 0, (&raw mut address).cast(), 8))?;
+        cu!(cuda, cuParamSeti(add, 8, 2))?;
+        cu!(cuda, cuParamSeti(add, 12, 48))?;
+        cu!(cuda, cuFuncSetBlockShape(add, 16, 1, 1))?;
+        cu!(cuda, cuLaunch(add))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(cuda.download::<u32>(pointer, 17)?, [&[3; 16][..], &[1]].concat());
+        cu!(cuda, cuLaunchGrid(add, 2, 1))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(cuda.download::<u32>(pointer, 33)?, [&[5; 16][..], &[3; 16], &[1]].concat());
+        let mut stream = std::ptr::null_mut();
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        cu!(cuda, cuLaunchGridAsync(add, 4, 1, stream))?;
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(cuda.download::<u32>(pointer + 128, 17)?, [&[3; 16][..], &[1]].concat());
+        refused!(cu!(cuda, cuFuncSetBlockShape(add, 0, 1, 1)), INVALID_VALUE);
+        refused!(cu!(cuda, cuLaunchGrid(add, 0, 1)), INVALID_VALUE);
+        Ok(())
+    }
 }

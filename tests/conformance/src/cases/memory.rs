@@ -153,4 +153,23 @@ cases! {
         refused!(get(attribute, null_mut()), INVALID_VALUE);
         Ok(())
     }
+
+    fn memory_can_be_marked_for_synchronous_operations(cuda) {
+        cuda.primary()?;
+        let pointer = cuda.alloc(64)?;
+        let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
+        for value in [1u32, 0] {
+            cu!(cuda, cuPointerSetAttribute((&raw const value).cast(), which, pointer))?;
+            let mut found = 9u32;
+            cu!(cuda, cuPointerGetAttribute((&raw mut found).cast(), which, pointer))?;
+            // The attribute is a boolean, of which NVIDIA's library may write one byte.
+            same!(found & 0xff, value);
+        }
+        let on = 1u32;
+        let on = (&raw const on).cast();
+        refused!(cu!(cuda, cuPointerSetAttribute(on, which, 4096)), INVALID_VALUE);
+        let other = CUpointer_attribute::CU_POINTER_ATTRIBUTE_CONTEXT;
+        refused!(cu!(cuda, cuPointerSetAttribute(on, other, pointer)), INVALID_VALUE);
+        Ok(())
+    }
 }

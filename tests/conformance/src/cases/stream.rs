@@ -4,7 +4,10 @@ use super::cases;
 use crate::cuda::parameter;
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
-use cuda_api::sys::{CUstreamCaptureMode, CUstreamCaptureStatus};
+use cuda_api::sys::{
+    CUlaunchAttributeID, CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
+    CUsynchronizationPolicy,
+};
 use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicU32, Ordering};
@@ -105,6 +108,24 @@ cases! {
         same!((flags, priority), (1, -1));
         refused!(cu!(cuda, cuStreamGetFlags(stream, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamGetPriority(stream, null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn attributes_are_copied(cuda) {
+        cuda.primary()?;
+        let (mut from, mut to) = (null_mut(), null_mut());
+        cu!(cuda, cuStreamCreate(&mut from, 1))?;
+        cu!(cuda, cuStreamCreate(&mut to, 1))?;
+        let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY;
+        let yielding = CUsynchronizationPolicy::CU_SYNC_POLICY_YIELD;
+        let mut value = CUstreamAttrValue { pad: [0; 64] };
+        value.syncPolicy = yielding;
+        cu!(cuda, cuStreamSetAttribute(from, which, &value))?;
+        cu!(cuda, cuStreamCopyAttributes(to, from))?;
+        let mut found = CUstreamAttrValue { pad: [0; 64] };
+        cu!(cuda, cuStreamGetAttribute(to, which, &mut found))?;
+        // SAFETY: the attribute's value is a policy, which consists of integers.
+        same!(unsafe { found.syncPolicy }, yielding);
         Ok(())
     }
 }
