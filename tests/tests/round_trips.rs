@@ -1,0 +1,38 @@
+//! The number of calls for which a program waits for the host. Each costs tens of microseconds in a
+//! VM, so it must not grow unnoticed.
+
+use virtio_cuda_tests::{A, Host};
+
+/// Programs, with the number of calls that wait. A smaller number is an improvement: lower it here.
+const WORKLOADS: &[(&str, u64)] = &[
+    ("vectoradd", 14),
+    ("saxpy", 12),
+    ("matmul", 14),
+    ("reduction", 15),
+    ("scan", 17),
+    ("transpose", 12),
+    ("constant", 27),
+    ("streams", 36),
+    ("events", 28),
+    ("graphs", 67),
+];
+
+#[test]
+fn programs_wait_for_the_host_no_more_often_than_before() {
+    let host = Host::start(&[A]);
+    let mut wrong = Vec::new();
+    for (program, most) in WORKLOADS {
+        let output = host.command(A, program, &[]).env("VIRTIO_CUDA_STATS", "1").output().unwrap();
+        let table = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{program}: {table}\n{}", host.log());
+        // The columns of the last row: waited, posted, and local calls, each with their time.
+        let totals = table.lines().find_map(|line| line.strip_prefix("total "));
+        let waited =
+            totals.and_then(|columns| columns.split_whitespace().next()?.parse::<u64>().ok());
+        match waited {
+            Some(waited) if waited <= *most => {}
+            _ => wrong.push(format!("{program}: expected at most {most} waited calls:\n{table}")),
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
