@@ -7,10 +7,10 @@
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUjitInputType,
-    CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType,
-    CUmemAllocationType, CUmemLocation, CUmemPool_attribute, CUpointer_attribute,
-    CUstreamCaptureMode,
+    CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUgraphMem_attribute,
+    CUjitInputType, CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute,
+    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemPool_attribute,
+    CUpointer_attribute, CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -49,6 +49,7 @@ passed_as_they_are!(
     CUmem_range_attribute,
     CUmemLocation,
     CUfunction_attribute,
+    CUgraphMem_attribute,
     CUjitInputType,
     CUlaunchAttributeID,
     CUlimit,

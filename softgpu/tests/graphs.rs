@@ -32,6 +32,17 @@ unsafe extern "C" {
     fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
     fn cuMemFree_v2(address: u64) -> c_uint;
     fn cuMemAllocAsync(to: *mut u64, size: usize, stream: usize) -> c_uint;
+    fn cuMemFreeAsync(address: u64, stream: usize) -> c_uint;
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint;
+    fn cuDeviceGraphMemTrim(device: c_int) -> c_uint;
+    fn cuStreamWaitValue32_v2(stream: usize, at: u64, value: c_uint, flags: c_uint) -> c_uint;
+    fn cuGraphAddMemFreeNode(
+        to: *mut usize,
+        graph: usize,
+        after: *const usize,
+        count: usize,
+        address: u64,
+    ) -> c_uint;
     fn cuMemcpyDtoH_v2(to: *mut u32, from: u64, size: usize) -> c_uint;
     fn cuMemsetD32Async(to: u64, value: c_uint, count: usize, stream: usize) -> c_uint;
     fn cuStreamCreate(to: *mut usize, flags: c_uint) -> c_uint;
@@ -160,7 +171,7 @@ fn test_capture_reports_its_graph_and_leaves_none_on_failure() {
     ok!(cuGraphGetNodes(graph, more.as_mut_ptr(), &mut room));
     // SAFETY: the list is valid until this thread's next query.
     assert_eq!((room, more), (1, [unsafe { *nodes }, 0, 0]));
-    fails!(NOT_SUPPORTED, cuMemAllocAsync(&mut 0, 64, stream));
+    fails!(NOT_SUPPORTED, cuStreamWaitValue32_v2(stream, at, 0, 0));
     fails!(CAPTURE_INVALIDATED, cuMemsetD32Async(at, 6, 1, stream));
     let mut ended = 1;
     fails!(CAPTURE_INVALIDATED, cuStreamEndCapture(stream, &mut ended));
@@ -242,5 +253,101 @@ fn test_built_graph_runs_in_order_and_can_be_changed() {
     ok!(cuGraphExecDestroy(exec));
     fails!(INVALID_VALUE, cuGraphLaunch(exec, stream));
     ok!(cuMemFree_v2(at));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+/// Captures an allocation of 64 MiB that a graph doesn't free, and instantiates the graph.
+fn keeping(stream: usize) -> (u64, usize, usize) {
+    let (mut at, mut graph, mut exec) = (0, 0, 0);
+    ok!(cuStreamBeginCapture_v2(stream, 0));
+    ok!(cuMemAllocAsync(&mut at, 64 << 20, stream));
+    ok!(cuMemsetD32Async(at, 5, 16 << 20, stream));
+    ok!(cuStreamEndCapture(stream, &mut graph));
+    ok!(cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+    (at, graph, exec)
+}
+
+fn free_bytes() -> usize {
+    let (mut free, mut total) = (0, 0);
+    ok!(cuMemGetInfo_v2(&mut free, &mut total));
+    free
+}
+
+#[test]
+fn test_graph_memory_lives_until_graph_and_program_have_freed_it() {
+    let (_one, stream) = stream();
+    ok!(cuDeviceGraphMemTrim(0));
+    let before = free_bytes();
+    let trimmed = || {
+        ok!(cuStreamSynchronize(stream));
+        ok!(cuDeviceGraphMemTrim(0));
+        before - free_bytes()
+    };
+    // The program never gets the memory, because no launch allocates it.
+    let (at, graph, exec) = keeping(stream);
+    fails!(INVALID_VALUE, cuMemFree_v2(at));
+    fails!(INVALID_VALUE, cuMemFreeAsync(at, stream));
+    ok!(cuGraphDestroy(graph));
+    assert_eq!(trimmed(), 64 << 20);
+    ok!(cuGraphExecDestroy(exec));
+    assert_eq!(trimmed(), 0);
+    // Destroying the graph while it runs doesn't take the memory away from it.
+    let (at, graph, exec) = keeping(stream);
+    ok!(cuGraphLaunch(exec, stream));
+    ok!(cuGraphExecDestroy(exec));
+    ok!(cuGraphDestroy(graph));
+    ok!(cuStreamSynchronize(stream));
+    assert_eq!((word(at), word(at + (64 << 20) - 4)), (5, 5));
+    ok!(cuMemFreeAsync(at, stream));
+    fails!(INVALID_VALUE, cuMemFreeAsync(at, stream));
+    assert_eq!(trimmed(), 0);
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn test_graph_memory_is_reused_within_a_graph_after_its_free() {
+    let (_one, stream) = stream();
+    let (mut first, mut second, mut third, mut graph) = (0, 0, 0, 0);
+    ok!(cuStreamBeginCapture_v2(stream, 0));
+    ok!(cuMemAllocAsync(&mut first, 8 << 20, stream));
+    ok!(cuMemAllocAsync(&mut second, 8 << 20, stream));
+    assert_ne!(first, second);
+    ok!(cuMemFreeAsync(first, stream));
+    fails!(INVALID_VALUE, cuMemFreeAsync(first, stream));
+    ok!(cuMemAllocAsync(&mut third, 8 << 20, stream));
+    assert_eq!(first, third);
+    ok!(cuMemFreeAsync(second, stream));
+    ok!(cuMemFreeAsync(third, stream));
+    ok!(cuStreamEndCapture(stream, &mut graph));
+    ok!(cuGraphDestroy(graph));
+    ok!(cuStreamDestroy_v2(stream));
+}
+
+#[test]
+fn test_launch_frees_only_memory_that_is_live() {
+    let (_one, stream) = stream();
+    let (at, graph, exec) = keeping(stream);
+    let (mut other, mut frees) = (0, 0);
+    let none = std::ptr::null();
+    ok!(cuGraphCreate(&mut other, 0));
+    ok!(cuGraphAddMemFreeNode(&mut 0, other, none, 0, at));
+    fails!(INVALID_VALUE, cuGraphAddMemFreeNode(&mut 0, other, none, 0, at));
+    fails!(INVALID_VALUE, cuGraphAddMemFreeNode(&mut 0, other, none, 0, at + 512));
+    ok!(cuGraphInstantiateWithFlags(&mut frees, other, 0));
+    fails!(INVALID_VALUE, cuGraphLaunch(frees, stream));
+    ok!(cuGraphLaunch(exec, stream));
+    fails!(INVALID_VALUE, cuGraphLaunch(exec, stream));
+    ok!(cuGraphLaunch(frees, stream));
+    fails!(INVALID_VALUE, cuGraphLaunch(frees, stream));
+    fails!(INVALID_VALUE, cuMemFree_v2(at));
+    let mut info = [9; 3];
+    fails!(UPDATE_FAILURE, cuGraphExecUpdate_v2(exec, graph, &mut info));
+    for graph in [graph, other] {
+        ok!(cuGraphDestroy(graph));
+    }
+    for exec in [exec, frees] {
+        ok!(cuGraphExecDestroy(exec));
+    }
+    ok!(cuStreamSynchronize(stream));
     ok!(cuStreamDestroy_v2(stream));
 }

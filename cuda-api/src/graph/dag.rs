@@ -4,6 +4,7 @@ use super::ids::{GraphId, NodeId};
 use super::user_objects::References;
 use crate::error::{CuError, CuResult};
 use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::sync::Weak;
 
 /// The work that a node in a graph does.
 #[derive(Clone, Debug)]
@@ -37,11 +38,23 @@ pub struct Graph<Op> {
     pub number: u64,
     /// The user objects to which the graph holds references.
     pub users: References,
+    /// Whether nodes allocate or free memory. Such a graph can't be copied, its nodes and edges
+    /// can't be removed, and it can be instantiated only once at a time.
+    pub has_memory: bool,
+    /// The token of the instantiated graph, if there is one and `has_memory` is set.
+    pub instance: Weak<()>,
 }
 
 impl<Op> Default for Graph<Op> {
     fn default() -> Self {
-        Self { nodes: BTreeMap::new(), part_of: None, number: 0, users: References::new() }
+        Self {
+            nodes: BTreeMap::new(),
+            part_of: None,
+            number: 0,
+            users: References::new(),
+            has_memory: false,
+            instance: Weak::new(),
+        }
     }
 }
 

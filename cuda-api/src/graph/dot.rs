@@ -17,6 +17,8 @@ const COPIES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS.0;
 const MEMSETS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS.0;
 const HOSTS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS.0;
 const EVENTS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS.0;
+const ALLOCS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS.0;
+const FREES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS.0;
 
 /// Returns the letter for one side of a copy: H for host memory, D for device memory.
 fn side<L: Library>(kind: CUmemorytype, address: u64) -> char {
@@ -116,6 +118,21 @@ fn describe<L: Library>(
             line(format_args!("{}", if record { "EVENT_RECORD" } else { "EVENT_WAIT" }));
             if shows(EVENTS) {
                 line(format_args!("event: {event:#018X}"));
+            }
+            "rectangle"
+        }
+        Work::Op(Op::Alloc(node)) => {
+            line(format_args!("MEM_ALLOC"));
+            if shows(ALLOCS) {
+                line(format_args!("dptr: {:#018X}", node.allocation.address));
+                line(format_args!("bytesize: {}", node.bytes));
+            }
+            "rectangle"
+        }
+        Work::Op(Op::Free(allocation)) => {
+            line(format_args!("MEM_FREE"));
+            if shows(FREES) {
+                line(format_args!("dptr: {:#018X}", allocation.address));
             }
             "rectangle"
         }

@@ -10,7 +10,7 @@ macro_rules! graph_entries {
     ($library:ty) => {
         use $crate::args::{Arg, In, Out, Text};
         use $crate::graph::dag::{Graph, Work};
-        use $crate::graph::{GraphId, capturing, dot, exec, generic, nodes, structure, users};
+        use $crate::graph::{GraphId, alloc, capturing, dot, exec, generic, nodes, structure, users};
         use $crate::sys::*;
 
         type L = $library;
@@ -140,6 +140,20 @@ macro_rules! graph_entries {
                 event: CUevent,
             ) => nodes::add::<L>(to, graph, (after, count), nodes::event(event, false)?);
 
+            fn cuGraphAddMemAllocNode(
+                to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
+                params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
+            ) => alloc::add::<L>(to, graph, (after, count), params);
+            fn cuGraphAddMemFreeNode(
+                to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
+                address: CUdeviceptr,
+            ) => alloc::add_free::<L>(to, graph, (after, count), address);
+            fn cuGraphMemAllocNodeGetParams(
+                node: CUgraphNode, to: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
+            ) => alloc::alloc_params::<L>(node, to);
+            fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, to: Out<CUdeviceptr>) =>
+                alloc::free_params::<L>(node, to);
+
             fn cuGraphKernelNodeGetParams_v2(
                 node: CUgraphNode, to: Out<CUDA_KERNEL_NODE_PARAMS>,
             ) => nodes::kernel_params::<L>(node, to);
@@ -197,6 +211,18 @@ macro_rules! graph_entries {
                 exec: CUgraphExec, node: CUgraphNode, event: CUevent,
             ) => exec::set_node::<L>(exec, node, nodes::event(event, false)?);
 
+            fn cuGraphExecChildGraphNodeSetParams(
+                exec: CUgraphExec, node: CUgraphNode, child: CUgraph,
+            ) => exec::set_child::<L>(exec, node, child);
+
+            fn cuGraphInstantiate(
+                to: Out<CUgraphExec>, graph: CUgraph, error_node: Out<CUgraphNode>,
+                log: Out<std::ffi::c_char>, room: usize,
+            ) => exec::instantiate_with_log::<L>(to, graph, error_node, (log, room));
+            fn cuGraphInstantiate_v2(
+                to: Out<CUgraphExec>, graph: CUgraph, error_node: Out<CUgraphNode>,
+                log: Out<std::ffi::c_char>, room: usize,
+            ) => exec::instantiate_with_log::<L>(to, graph, error_node, (log, room));
             fn cuGraphInstantiateWithFlags(to: Out<CUgraphExec>, graph: CUgraph, flags: u64) =>
                 exec::instantiate::<L>(to, graph, flags);
             fn cuGraphInstantiateWithParams, fn cuGraphInstantiateWithParams_ptsz(
@@ -211,6 +237,10 @@ macro_rules! graph_entries {
             fn cuGraphExecDestroy(exec: CUgraphExec) =>
                 <L as $crate::graph::Library>::destroy(exec);
             fn cuGraphExecGetFlags(exec: CUgraphExec, to: Out<u64>) => exec::flags::<L>(exec, to);
+            fn cuGraphExecUpdate(
+                exec: CUgraphExec, graph: CUgraph, error_node: Out<CUgraphNode>,
+                result: Out<CUgraphExecUpdateResult>,
+            ) => exec::update_v1::<L>(exec, graph, error_node, result);
             fn cuGraphExecUpdate_v2(
                 exec: CUgraphExec, graph: CUgraph, info: Out<CUgraphExecUpdateResultInfo>,
             ) => exec::update::<L>(exec, graph, info);

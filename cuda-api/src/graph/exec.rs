@@ -1,15 +1,16 @@
 //! Entry points for instantiated graphs.
 
-use super::ids::{GraphId, NodeId};
+use super::ids::{GraphId, NodeId, Operation};
 use super::library::{Exec, Held, Library, Op};
-use super::table::{Difference, Step};
-use crate::args::Out;
+use super::steps::{Difference, Step};
+use crate::args::{Arg, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_GRAPH_INSTANTIATE_PARAMS, CUgraph, CUgraphExec, CUgraphExecUpdateResult,
     CUgraphExecUpdateResultInfo, CUgraphInstantiate_flags as Flags, CUgraphInstantiateResult,
     CUgraphNode, CUstream,
 };
+use std::ffi::c_char;
 use std::ptr::null_mut;
 
 const AUTO_FREE: u64 = Flags::CUDA_GRAPH_INSTANTIATE_FLAG_AUTO_FREE_ON_LAUNCH.0 as u64;
@@ -28,8 +29,27 @@ pub fn instantiate<L: Library>(to: Out<CUgraphExec>, graph: CUgraph, flags: u64)
     if flags & DEVICE_LAUNCH != 0 {
         return Err(CuError::NOT_SUPPORTED);
     }
+    let instance = L::graphs().with(|table| table.instance(graph as GraphId))?;
     let (steps, users) = steps_of::<L>(graph)?;
-    to.set(L::insert(Exec::new(flags, steps, users)?)?)
+    to.set(L::insert(Exec::new(flags, steps, users, instance)?)?)
+}
+
+/// The older `cuGraphInstantiate`. Its log stays empty.
+///
+/// # Safety
+///
+/// If not null, the buffer must have `room` bytes.
+pub unsafe fn instantiate_with_log<L: Library>(
+    to: Out<CUgraphExec>,
+    graph: CUgraph,
+    error_node: Out<CUgraphNode>,
+    (log, room): (Out<c_char>, usize),
+) -> CuResult {
+    error_node.set_if_wanted(null_mut());
+    if log.is_wanted() && room > 0 {
+        log.set(0)?;
+    }
+    instantiate::<L>(to, graph, 0)
 }
 
 type Steps<L> = Vec<Step<Op<L>>>;
@@ -86,7 +106,28 @@ pub fn launch<L: Library>(exec: CUgraphExec, stream: CUstream, per_thread: bool)
     L::ready()?;
     let exec = L::exec(exec)?;
     refuse_captured::<L>(stream, per_thread)?;
-    L::launch(&exec, stream, per_thread)
+    let before = exec.begin_launch(exec.flags() & AUTO_FREE != 0)?;
+    let launched = L::launch(&exec, stream, per_thread);
+    if let (Err(_), Some(before)) = (launched, before) {
+        L::memories().undo(before);
+    }
+    launched
+}
+
+/// The older `cuGraphExecUpdate`.
+pub fn update_v1<L: Library>(
+    exec: CUgraphExec,
+    graph: CUgraph,
+    error_node: Out<CUgraphNode>,
+    result: Out<CUgraphExecUpdateResult>,
+) -> CuResult {
+    result.check()?;
+    let mut info = CUgraphExecUpdateResultInfo::default();
+    // SAFETY: the pointer is to a local variable.
+    let updated = update::<L>(exec, graph, unsafe { Out::from_c(&mut info) });
+    error_node.set_if_wanted(info.errorNode);
+    result.set(info.result)?;
+    updated
 }
 
 /// `cuGraphExecUpdate`.
@@ -108,6 +149,17 @@ pub fn update<L: Library>(
         errorFromNode: null_mut(),
     })?;
     updated.map_err(|_| CuError::GRAPH_EXEC_UPDATE_FAILURE)
+}
+
+/// `cuGraphExecChildGraphNodeSetParams`.
+pub fn set_child<L: Library>(exec: CUgraphExec, node: CUgraphNode, child: CUgraph) -> CuResult {
+    L::ready()?;
+    let exec = L::exec(exec)?;
+    let (steps, users) = steps_of::<L>(child)?;
+    if steps.iter().any(|step| step.op.as_ref().is_some_and(|op| op.memory().is_some())) {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    exec.set_child(node as NodeId, &steps, users)
 }
 
 /// Replaces the work of a node in an instantiated graph with other work of the same kind.

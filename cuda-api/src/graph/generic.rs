@@ -3,13 +3,13 @@
 use super::dag::Work;
 use super::ids::{GraphId, NodeId};
 use super::library::{Library, Op};
-use super::{exec, lists, nodes, structure};
+use super::{alloc, exec, lists, nodes, structure};
 use crate::args::{Arg, In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraph,
-    CUgraphChildGraphNodeOwnership as Ownership, CUgraphEdgeData, CUgraphExec, CUgraphNode,
-    CUgraphNodeParams, CUgraphNodeType as Kind,
+    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS,
+    CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphChildGraphNodeOwnership as Ownership, CUgraphEdgeData,
+    CUgraphExec, CUgraphNode, CUgraphNodeParams, CUgraphNodeType as Kind,
 };
 
 const INVALID: CuError = CuError::INVALID_VALUE;
@@ -110,7 +110,8 @@ pub unsafe fn add<L: Library>(
     // of the union the program has set.
     unsafe {
         lists::plain_edges(data, count)?;
-        let params = read(params)?;
+        let given = Out::from_c(params);
+        let mut params = read(params)?;
         match params.type_ {
             Kind::CU_GRAPH_NODE_TYPE_EMPTY => {
                 structure::add::<L>(to, graph, (after, count), |table, graph, after| {
@@ -131,6 +132,23 @@ pub unsafe fn add<L: Library>(
                         _ => Err(INVALID),
                     }
                 })
+            }
+            Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
+                let request = params.__bindgen_anon_1.alloc;
+                let mut request = CUDA_MEM_ALLOC_NODE_PARAMS {
+                    poolProps: request.poolProps,
+                    accessDescs: request.accessDescs,
+                    accessDescCount: request.accessDescCount,
+                    bytesize: request.bytesize,
+                    dptr: request.dptr,
+                };
+                alloc::alloc::<L>(to, graph, (after, count), &mut request)?;
+                params.__bindgen_anon_1.alloc.dptr = request.dptr;
+                given.set(params)
+            }
+            Kind::CU_GRAPH_NODE_TYPE_MEM_FREE => {
+                let address = params.__bindgen_anon_1.free.dptr;
+                alloc::add_free::<L>(to, graph, (after, count), address)
             }
             _ => nodes::add::<L>(to, graph, (after, count), op::<L>(&params, None)?),
         }

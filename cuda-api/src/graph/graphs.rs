@@ -1,7 +1,7 @@
 //! All graphs of a process, and the captures in progress.
 
 use super::capture::{Info, Key, Mode, Stream};
-use super::dag::Work;
+use super::dag::Graph;
 use super::host_call::HostCall;
 use super::ids::{GraphId, NodeId, Operation};
 use super::table::Table;
@@ -132,11 +132,12 @@ impl<Op: Operation> Graphs<Op> {
         result
     }
 
-    /// Unlocks the graphs, and then calls the destructors of user objects that have lost their last
-    /// reference.
+    /// Unlocks the graphs, then frees the memory of removed nodes, and calls the destructors of user
+    /// objects that have lost their last reference.
     fn unlock(mut state: MutexGuard<'_, State<Op>>) {
-        let due = state.table.users.take_due();
+        let (due, removed) = (state.table.users.take_due(), state.table.take_removed());
         drop(state);
+        drop(removed);
         due.iter().for_each(HostCall::run);
     }
 
@@ -249,15 +250,25 @@ impl<Op: Operation> Graphs<Op> {
     }
 
     /// Adds a node for an operation that is queued in a captured stream.
-    pub fn push(&self, stream: &Stream, op: Op) -> CuResult<NodeId> {
+    pub fn push(&self, stream: &Stream, op: Op) -> CuResult {
+        self.push_with(stream, |_, _| Ok(Some(op))).map(drop)
+    }
+
+    /// Like [`Graphs::push`], but adds the operation that `make` returns for the graph and the new
+    /// node's dependencies. If `make` returns none, adds no node.
+    pub(super) fn push_with(
+        &self,
+        stream: &Stream,
+        make: impl FnOnce(&Graph<Op>, &[NodeId]) -> CuResult<Option<Op>>,
+    ) -> CuResult<Option<NodeId>> {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
             let member = member.ok_or(CuError::ILLEGAL_STATE)?;
             let capture = member.capture;
             let after: Vec<NodeId> = member.after.iter().copied().collect();
             let graph = captures.captures[&capture].graph;
-            let node = table.add(graph, Work::Op(op), &after)?;
-            if let Some(member) = captures.streams.get_mut(&stream.key) {
+            let node = table.add_with(graph, &after, make)?;
+            if let (Some(node), Some(member)) = (node, captures.streams.get_mut(&stream.key)) {
                 member.after = [node].into();
             }
             Ok(node)

@@ -1,4 +1,5 @@
 use super::*;
+use crate::graph::dag::Work;
 
 const IMPLICIT: CuError = CuError::STREAM_CAPTURE_IMPLICIT;
 const INVALIDATED: CuError = CuError::STREAM_CAPTURE_INVALIDATED;

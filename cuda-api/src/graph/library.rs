@@ -3,13 +3,14 @@
 use super::capture::Stream;
 use super::graphs::Graphs;
 use super::host_call::HostCall;
-use super::ids::Operation;
-use super::table::{Difference, Step, compare};
+use super::ids::{MemoryUse, Operation};
+use super::memory::{AllocNode, Allocation, Before, Effect, Memories};
+use super::steps::{Difference, Step, compare, replace_child};
 use super::user_objects::References;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphExec,
-    CUgraphNodeType, CUresult, CUstream,
+    CUgraphExecUpdateResult, CUgraphNodeType, CUresult, CUstream,
 };
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -25,6 +26,9 @@ pub trait Library: Copy + 'static {
     type Memset: Clone;
     /// An event.
     type Event: Clone;
+    /// Memory that a graph allocates. Dropping it frees the memory, once no work that is already
+    /// queued can use it.
+    type Memory: Send + Sync + 'static;
     /// The library's data for an instantiated graph, except [`Bound`](Self::Bound).
     type Loaded;
     /// The part of the library's data for an instantiated graph that depends on the work of its
@@ -96,6 +100,20 @@ pub trait Library: Copy + 'static {
 
     /// Returns the event with this handle.
     fn event(event: CUevent) -> CuResult<Self::Event>;
+
+    /// Returns all memory that the graphs of the process allocate.
+    fn memories() -> &'static Memories<Self::Memory>;
+
+    /// Allocates memory for a graph on the device with this ordinal. Returns its address.
+    fn allocate(device: i32, bytes: usize) -> CuResult<(u64, Self::Memory)>;
+
+    /// Returns whether the memory still exists. It ends with the context in which it was allocated.
+    fn exists(memory: &Self::Memory) -> bool;
+
+    /// Drops the program's share in memory that the program frees. If there is a stream, work that
+    /// is already in the stream may still use the memory. Otherwise, waits for all work that may use
+    /// it.
+    fn free(allocation: Shared<Self>, stream: Option<(CUstream, bool)>) -> CuResult;
 
     /// Instantiates a graph that consists of these steps.
     fn instantiate(flags: u64, steps: &[Step<Op<Self>>]) -> CuResult<(Self::Loaded, Self::Bound)>;
@@ -170,6 +188,12 @@ unsafe impl Send for CopyParams {}
 // SAFETY: as above.
 unsafe impl Sync for CopyParams {}
 
+/// The work of a node that allocates memory. (Without this alias and the next one, `Op` could be
+/// cloned only if the memory could.)
+pub type SharedNode<L> = Arc<AllocNode<<L as Library>::Memory>>;
+/// Memory that a graph allocates.
+pub type Shared<L> = Arc<Allocation<<L as Library>::Memory>>;
+
 /// The operation of a node in a graph.
 #[derive(Clone)]
 pub enum Op<L: Library> {
@@ -185,6 +209,21 @@ pub enum Op<L: Library> {
     Wait(L::Event, usize),
     /// An event record, with the event's handle.
     Record(L::Event, usize),
+    /// An allocation. The memory exists as long as the node, so launches have nothing to do.
+    Alloc(SharedNode<L>),
+    /// A free of memory that a graph allocates. Launches have nothing to do.
+    Free(Shared<L>),
+}
+
+impl<L: Library> Op<L> {
+    /// Returns the memory that the operation allocates or frees, and whether it allocates.
+    fn allocation(&self) -> Option<(&Shared<L>, bool)> {
+        match self {
+            Self::Alloc(node) => Some((&node.allocation, true)),
+            Self::Free(allocation) => Some((allocation, false)),
+            _ => None,
+        }
+    }
 }
 
 impl<L: Library> Operation for Op<L> {
@@ -196,7 +235,18 @@ impl<L: Library> Operation for Op<L> {
             Self::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
             Self::Wait(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
             Self::Record(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            Self::Alloc(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
+            Self::Free(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
         }
+    }
+
+    fn memory(&self) -> Option<MemoryUse> {
+        let (allocation, allocates) = self.allocation()?;
+        let Allocation { address, len, device, .. } = **allocation;
+        Some(match allocates {
+            true => MemoryUse::Allocate { address, len, device },
+            false => MemoryUse::Free { address },
+        })
     }
 }
 
@@ -212,6 +262,14 @@ impl<L: Library> Held<L> {
     /// Takes ownership of references that were added for it.
     pub(super) fn new(references: References) -> Self {
         Self { references, library: PhantomData }
+    }
+
+    /// Adds the same references as `other` has.
+    fn add(&mut self, other: &Self) {
+        L::graphs().with(|table| table.users.retain_all(&other.references));
+        for (object, count) in &other.references {
+            *self.references.entry(*object).or_default() += count;
+        }
     }
 
     /// Returns whether there are no references.
@@ -233,6 +291,7 @@ pub struct Exec<L: Library> {
     /// The library's data for the graph.
     pub loaded: L::Loaded,
     flags: u64,
+    effect: Effect<L::Memory>,
     state: Mutex<ExecState<L>>,
 }
 
@@ -246,14 +305,30 @@ pub struct ExecState<L: Library> {
     /// The references to user objects that the graph holds. A launch must keep them until it has
     /// finished.
     pub users: Arc<Held<L>>,
+    /// If the graph allocates or frees memory, a token that keeps it from being instantiated again.
+    instance: Option<Arc<()>>,
 }
 
 impl<L: Library> Exec<L> {
-    /// Instantiates a graph's steps.
-    pub fn new(flags: u64, steps: Vec<Step<Op<L>>>, users: Held<L>) -> CuResult<Self> {
+    /// Instantiates a graph's steps. A graph that allocates or frees memory has a token.
+    pub fn new(
+        flags: u64,
+        steps: Vec<Step<Op<L>>>,
+        users: Held<L>,
+        instance: Option<Arc<()>>,
+    ) -> CuResult<Self> {
         let (loaded, bound) = L::instantiate(flags, &steps)?;
-        let state = ExecState { steps: Arc::new(steps), bound, users: Arc::new(users) };
-        Ok(Self { loaded, flags, state: Mutex::new(state) })
+        let effect = Effect::new(steps.iter().filter_map(|step| step.op.as_ref()?.allocation()));
+        let state = ExecState { steps: Arc::new(steps), bound, users: Arc::new(users), instance };
+        Ok(Self { loaded, flags, effect, state: Mutex::new(state) })
+    }
+
+    /// Changes which memory is live, as a launch does. Fails if the launch isn't allowed.
+    pub(super) fn begin_launch(&self, auto_free: bool) -> CuResult<Option<Before<L::Memory>>> {
+        if self.effect.is_none() {
+            return Ok(None);
+        }
+        L::memories().begin(&self.effect, auto_free).map(Some)
     }
 
     /// Returns the flags with which the graph was instantiated.
@@ -276,6 +351,12 @@ impl<L: Library> Exec<L> {
     ) -> CuResult<Result<(), Difference>> {
         let mut guard = self.lock();
         let state = &mut *guard;
+        let uses = |step: &&Step<Op<L>>| step.op.as_ref().is_some_and(|op| op.memory().is_some());
+        let with_memory = steps.iter().find(uses).map(|step| step.id);
+        if state.instance.is_some() || with_memory.is_some() {
+            let unsupported = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+            return Ok(Err((unsupported, with_memory)));
+        }
         if let Err(difference) = compare(&state.steps, &steps) {
             return Ok(Err(difference));
         }
@@ -293,10 +374,37 @@ impl<L: Library> Exec<L> {
         Ok(Ok(()))
     }
 
+    /// Replaces the work of a child graph with that of another graph. Fails if the graphs differ in
+    /// more than their nodes' operations. From then on, the instantiated graph also holds the new
+    /// graph's user objects.
+    pub fn set_child(&self, node: usize, child: &[Step<Op<L>>], mut users: Held<L>) -> CuResult {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let mut steps = Vec::clone(&state.steps);
+        replace_child(&mut steps, node, child)?;
+        if L::update(&self.loaded, &mut state.bound, &steps)?.is_err() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        state.steps = Arc::new(steps);
+        if users.is_empty() {
+            return Ok(());
+        }
+        users.add(&state.users);
+        let before = std::mem::replace(&mut state.users, Arc::new(users));
+        drop(guard);
+        // This may call destructors of the program.
+        L::retire(&self.loaded, before, false);
+        Ok(())
+    }
+
     /// Handles the destruction of the graph: releases its references to user objects.
     pub fn end(&self) {
         let none = Arc::new(Held::new(Default::default()));
-        let users = std::mem::replace(&mut self.lock().users, none);
+        let users = {
+            let mut state = self.lock();
+            state.instance = None;
+            std::mem::replace(&mut state.users, none)
+        };
         L::retire(&self.loaded, users, true);
     }
 

@@ -9,7 +9,9 @@
 //! | module | contents |
 //! |---|---|
 //! | [`ids`] | handles |
+//! | [`memory`], [`reuse`] | memory that graphs allocate |
 //! | [`dag`] | one graph: nodes, edges, an order in which to run them |
+//! | [`steps`] | the nodes of a graph in an order in which they can run |
 //! | [`table`] | all graphs, and the graph that each node belongs to |
 //! | [`capture`] | streams that are being captured |
 //! | [`graphs`] | the graphs and captures of a process |
@@ -18,12 +20,13 @@
 //! | [`user_objects`] | user objects |
 //! | [`host_call`] | functions of the program |
 //! | [`dot`] | `cuGraphDebugDotPrint` |
-//! | [`structure`], [`nodes`], [`generic`], [`exec`], [`users`], [`capturing`] | the entry points, by family |
+//! | [`structure`], [`nodes`], [`alloc`], [`generic`], [`exec`], [`users`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |
 //!
 //! Handles are assigned in ascending order and never reused, so a stale handle is recognized. They
 //! are not addresses: they lie in a range that no program can map.
 
+pub mod alloc;
 pub mod capture;
 pub mod capturing;
 pub mod dag;
@@ -36,7 +39,10 @@ pub mod host_call;
 pub mod ids;
 pub mod library;
 pub mod lists;
+pub mod memory;
 pub mod nodes;
+mod reuse;
+pub mod steps;
 pub mod structure;
 pub mod table;
 pub mod user_objects;

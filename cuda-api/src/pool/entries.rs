@@ -8,7 +8,7 @@ macro_rules! pool_entries {
     ($library:ty, $entry_point:ty, $is_per_thread:path) => {
         use std::ffi::c_void as Void;
         use $crate::args::{In, Out};
-        use $crate::pool::pools as shared;
+        use $crate::pool::{graphs, pools as shared};
         use $crate::sys::*;
 
         $crate::entries! { $entry_point;
@@ -90,6 +90,19 @@ macro_rules! pool_entries {
                 to: Out<CUdeviceptr>, pool: CUmemoryPool, data: *mut CUmemPoolPtrExportData,
             ) {
                 shared::import_pointer::<$library>(to, pool, data)
+            }
+            fn cuDeviceGraphMemTrim(device: i32) {
+                graphs::trim::<$library>(device)
+            }
+            fn cuDeviceGetGraphMemAttribute(
+                device: i32, attribute: CUgraphMem_attribute, value: Out<Void>,
+            ) {
+                graphs::attribute::<$library>(device, attribute, value)
+            }
+            fn cuDeviceSetGraphMemAttribute(
+                device: i32, attribute: CUgraphMem_attribute, value: Out<Void>,
+            ) {
+                graphs::set_attribute::<$library>(device, attribute, value)
             }
             fn cuMemAllocAsync, fn cuMemAllocAsync_ptsz(
                 to: Out<CUdeviceptr>, bytes: usize, stream: CUstream,

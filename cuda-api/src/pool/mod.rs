@@ -5,6 +5,7 @@
 //! | [`extents`] | free parts of an address range |
 //! | [`store`] | the memory of one pool: what is in use, and what the pool keeps for later |
 //! | [`pools`] | the pools of a process by handle, and the entry points |
+//! | [`graphs`] | the pools from which graphs allocate memory |
 //! | [`entries`] | the exports |
 //!
 //! softgpu has both the handles and the memory in one process. With guest-libcuda, the handles are
@@ -12,6 +13,7 @@
 
 pub mod entries;
 pub mod extents;
+pub mod graphs;
 pub mod pools;
 pub mod store;
 

@@ -51,7 +51,11 @@ struct State {
 
 /// All memory pools of a process.
 #[derive(Default)]
-pub struct Pools(Mutex<State>);
+pub struct Pools {
+    state: Mutex<State>,
+    /// The library's id for the pool of each device from which graphs allocate.
+    pub(super) of_graphs: Mutex<HashMap<i32, u64>>,
+}
 
 /// The functions that a libcuda provides to the entry points for pools.
 pub trait Library: 'static {
@@ -124,7 +128,7 @@ impl State {
 }
 
 fn lock<L: Library>() -> MutexGuard<'static, State> {
-    L::pools().0.lock().unwrap_or_else(PoisonError::into_inner)
+    L::pools().state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 fn pool<L: Library>(handle: CUmemoryPool) -> CuResult<PoolInfo> {

@@ -2,6 +2,7 @@
 //! part.
 
 use super::box_copy::BoxCopy;
+use super::graph_memory::{self, GraphMemory, MEMORIES};
 use super::host_func::{self, Callback};
 use super::image;
 use super::launch;
@@ -17,7 +18,8 @@ use crate::memory::Place;
 use crate::objects::{Event, Function, Origin};
 use crate::thread;
 use cuda_api::graph::library::{Held, KernelParams};
-use cuda_api::graph::table::{Difference, Step};
+use cuda_api::graph::memory::{Allocation, Memories};
+use cuda_api::graph::steps::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture as captures};
 use cuda_api::sys::CUgraphExecUpdateResult;
 use parking_lot::Mutex;
@@ -67,6 +69,8 @@ fn with_step<R>(
         }
         Some(Op::Copy(copy, _)) => wire::Step::Copy(*copy),
         Some(Op::Memset(set)) => wire::Step::Memset(*set),
+        // The memory exists as long as the graph, so the worker has nothing to do.
+        Some(Op::Alloc(_) | Op::Free(_)) => wire::Step::Empty,
         Some(Op::Wait(event, _)) => wire::Step::EventWait(wire::EventWaitStep { event: event.id }),
         Some(Op::Record(event, _)) => {
             wire::Step::EventRecord(wire::EventRecordStep { event: event.id })
@@ -132,6 +136,7 @@ impl Library for Guest {
     type Copy = wire::CopyStep;
     type Memset = wire::MemsetStep;
     type Event = Arc<Event>;
+    type Memory = GraphMemory;
     type Loaded = Loaded;
     type Bound = Tokens;
 
@@ -276,6 +281,25 @@ impl Library for Guest {
 
     fn event(event: CUevent) -> CuResult<Arc<Event>> {
         driver()?.handles.get(event as Handle)
+    }
+
+    fn memories() -> &'static Memories<GraphMemory> {
+        &MEMORIES
+    }
+
+    fn allocate(device: i32, bytes: usize) -> CuResult<(u64, GraphMemory)> {
+        graph_memory::allocate(device, bytes)
+    }
+
+    fn exists(memory: &GraphMemory) -> bool {
+        memory.exists()
+    }
+
+    fn free(
+        allocation: Arc<Allocation<GraphMemory>>,
+        stream: Option<(CUstream, bool)>,
+    ) -> CuResult {
+        graph_memory::free(allocation, stream.is_none())
     }
 
     fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(Loaded, Tokens)> {

@@ -1,16 +1,20 @@
 //! Entry points for device memory.
 
+use super::macros::PER_THREAD;
 use super::managed;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
+use crate::graph::Guest;
 use crate::handles::Handle;
 use crate::log::say;
 use crate::memory::{Allocation, Kind};
 use crate::windows;
 use cuda_api::args::Out;
+use cuda_api::graph::alloc;
+use cuda_api::sys::CUstream;
 use protocol::calls::{CuMemAllocV2, CuMemFreeAsync, CuMemFreeV2, CuMemGetInfoV2};
 
 /// The alignment in bytes of rows in pitched memory.
@@ -80,6 +84,9 @@ entries! {
             return Ok(());
         }
         capture::forbid_unsafe()?;
+        if alloc::free::<Guest>(address, None)? {
+            return Ok(());
+        }
         let freeable = |kind: Kind| kind.is_allocated() || matches!(kind, Kind::Managed { .. });
         let removed = driver.memory.remove(address, |found| freeable(found.kind));
         let allocation = removed.ok_or(CuError::INVALID_VALUE)?;
@@ -117,7 +124,13 @@ entries! {
         }
         let driver = context::driver()?;
         let h_stream = stream_id(driver, stream, null)?;
-        capture::unsupported_on(driver, stream, null, "cuMemFreeAsync in a capture")?;
+        if capture::captured(driver, stream, null)? {
+            let captured = capture::describe(driver, stream, null)?;
+            return alloc::captured_free::<Guest>(&captured, address);
+        }
+        if alloc::free::<Guest>(address, Some((stream as CUstream, null == PER_THREAD)))? {
+            return Ok(());
+        }
         let removed = driver.memory.remove(address, |found| found.kind.is_allocated());
         removed.ok_or(CuError::INVALID_VALUE)?;
         driver.session.post(&CuMemFreeAsync { dptr: address, h_stream })

@@ -12,6 +12,7 @@ use crate::graph::Guest;
 use crate::handles::Handle;
 use crate::memory::Kind;
 use crate::objects::Stream;
+use cuda_api::graph::alloc::captured_alloc;
 use cuda_api::pool::{Library, PoolInfo, Pools};
 use protocol::calls::{
     CuMemAllocAsync, CuMemAllocFromPoolAsync, CuMemPoolDestroy, CuMemPoolTrimTo,
@@ -84,7 +85,10 @@ impl Library for Guest {
     ) -> CuResult<CUdeviceptr> {
         let (driver, stream, null) = (context::driver()?, stream as Handle, null_of(per_thread));
         let h_stream = stream_id(driver, stream, null)?;
-        capture::unsupported_on(driver, stream, null, "cuMemAllocAsync in a capture")?;
+        if capture::captured(driver, stream, null)? {
+            let captured = capture::describe(driver, stream, null)?;
+            return captured_alloc::<Guest>(&captured, pool.device, bytes);
+        }
         let id = PoolId(pool.id);
         let address = if id == PoolId::default_of(number(driver, current()?.device)?) {
             driver.session.call(&CuMemAllocAsync { bytesize: bytes, h_stream })?.dptr

@@ -18,6 +18,8 @@ pub enum Kind {
     Device,
     /// Memory from the memory pool with this handle.
     Pool(usize),
+    /// Memory that a graph allocates.
+    Graph,
     /// A global variable in a module.
     Global,
     /// Memory from `cuMemCreate` that was mapped with `cuMemMap`.
@@ -34,7 +36,7 @@ pub enum Kind {
 impl Kind {
     /// Returns whether this kind is device memory.
     pub fn is_device(self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Global | Kind::Mapped)
+        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph | Kind::Global | Kind::Mapped)
     }
 
     /// Returns whether this is device memory that the program allocated and can free.

@@ -6,8 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cuda_api::entries::EntryPoint as _;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::library::{Held, KernelParams};
-use cuda_api::graph::table::{Difference, Step};
+use cuda_api::graph::memory::{Allocation, Memories};
+use cuda_api::graph::steps::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture};
+use cuda_api::pool::graphs::pool as pool_of_graphs;
 use cuda_api::sys::CUlaunchAttributeID;
 
 use super::copy::{Copy, Fill};
@@ -17,7 +19,7 @@ use crate::state::context::current;
 use crate::state::device::driver;
 use crate::state::errors::Errors;
 use crate::state::event::{Event, now};
-use crate::state::graph::{EXECS, Exec, GRAPHS, Loaded, Op, Software};
+use crate::state::graph::{EXECS, Exec, GRAPHS, GraphMemory, Loaded, MEMORIES, Op, Software};
 use crate::state::memory;
 use crate::state::module::KERNELS;
 use crate::state::stream::{Stream, lookup};
@@ -32,6 +34,7 @@ impl Library for Software {
     type Copy = Copy;
     type Memset = Fill;
     type Event = Arc<Event>;
+    type Memory = GraphMemory;
     type Loaded = Loaded;
     type Bound = ();
 
@@ -162,6 +165,34 @@ impl Library for Software {
         super::event::named(event)
     }
 
+    fn memories() -> &'static Memories<GraphMemory> {
+        &MEMORIES
+    }
+
+    fn allocate(device: i32, bytes: usize) -> CuResult<(u64, GraphMemory)> {
+        let pool = pool_of_graphs::<Software>(device)?;
+        let address = memory::allocate_from(&*current()?, bytes as u64, pool as usize, 0)?;
+        let found = memory::at(address).ok_or(CuError::UNKNOWN)?;
+        Ok((address, GraphMemory { address, id: found.id }))
+    }
+
+    fn exists(memory: &GraphMemory) -> bool {
+        memory.exists()
+    }
+
+    fn free(
+        allocation: Arc<Allocation<GraphMemory>>,
+        stream: Option<(CUstream, bool)>,
+    ) -> CuResult {
+        match stream {
+            Some((stream, per_thread)) => {
+                lookup(stream, per_thread)?.now_or_submit(move |_| drop(allocation));
+            }
+            None => current()?.synchronize(),
+        }
+        Ok(())
+    }
+
     fn instantiate(_flags: u64, _steps: &[Step<Op>]) -> CuResult<(Loaded, ())> {
         Ok((Loaded { context: current()?, last: Mutex::new(None) }, ()))
     }
@@ -269,6 +300,6 @@ fn run(op: &Op, errors: &Errors) {
         Op::Copy(copy, _) => copy.run(),
         Op::Memset(fill) => fill.run(),
         Op::Host(call) => call.run(),
-        Op::Wait(..) | Op::Record(..) => {}
+        Op::Wait(..) | Op::Record(..) | Op::Alloc(_) | Op::Free(_) => {}
     }
 }

@@ -4,6 +4,7 @@ use std::ffi::{c_uint, c_void};
 
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::graph::alloc;
 use cuda_api::sys::{
     CU_DEVICE_INVALID, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE,
     CU_MEMHOSTALLOC_WRITECOMBINED, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY,
@@ -15,6 +16,7 @@ use cuda_api::sys::{
 use super::capture;
 use super::entry::entries;
 use crate::state::context::{by_handle, current};
+use crate::state::graph::Software;
 use crate::state::memory::{self, Allocation, Memory};
 use crate::state::stream::lookup;
 
@@ -34,6 +36,9 @@ const PAGE: u64 = 4096;
 fn free(address: CUdeviceptr) -> CuResult {
     let context = current()?;
     if address == 0 {
+        return Ok(());
+    }
+    if alloc::free::<Software>(address, None)? {
         return Ok(());
     }
     let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
@@ -193,16 +198,21 @@ fn value_without(attribute: P) -> CuResult<Value> {
 }
 
 entries! {
-    fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: CUdeviceptr, stream: CUstream) |per_thread| {
-        let stream = lookup(stream, per_thread)?;
+    fn cuMemFreeAsync, fn cuMemFreeAsync_ptsz(address: CUdeviceptr, handle: CUstream) |per_thread| {
+        let stream = lookup(handle, per_thread)?;
         if address == 0 {
+            return Ok(());
+        }
+        if capture::captured(&stream)? {
+            return alloc::captured_free::<Software>(&(&*stream).into(), address);
+        }
+        if alloc::free::<Software>(address, Some((handle, per_thread)))? {
             return Ok(());
         }
         let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
         if !matches!(found.memory, Memory::Device | Memory::Pool { .. }) {
             return Err(CuError::INVALID_VALUE);
         }
-        capture::unsupported_on(&stream, "cuMemFreeAsync")?;
         stream.now_or_submit(move |_| {
             memory::forget(address);
         });

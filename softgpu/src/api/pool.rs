@@ -3,6 +3,7 @@
 //! frees it.
 
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::graph::alloc::captured_alloc;
 use cuda_api::pool::{Library, PoolInfo, Pools};
 use std::sync::LazyLock;
 
@@ -73,7 +74,9 @@ impl Library for Software {
         per_thread: bool,
     ) -> CuResult<CUdeviceptr> {
         let stream = lookup(stream, per_thread)?;
-        capture::unsupported_on(&stream, "cuMemAllocAsync")?;
+        if capture::captured(&stream)? {
+            return captured_alloc::<Software>(&(&*stream).into(), pool.device, bytes);
+        }
         let (id, handle) = (pool.id as usize, pool.handle as u64);
         memory::allocate_from(&stream.context, bytes as u64, id, handle)
     }

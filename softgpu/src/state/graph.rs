@@ -3,9 +3,11 @@
 use std::sync::{Arc, LazyLock, Mutex};
 
 use cuda_api::graph::Graphs;
+use cuda_api::graph::memory::Memories;
 
 use super::context::Context;
 use super::handles::{Kind, Table};
+use super::memory;
 use super::queue::Mark;
 
 /// Selects softgpu as the backend of cuda-api's graphs.
@@ -23,6 +25,33 @@ pub(crate) static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
 /// All instantiated graphs.
 pub(crate) static EXECS: Table<Exec> = Table::new(Kind::GraphExec);
+
+/// All memory that graphs in the process allocate.
+pub(crate) static MEMORIES: LazyLock<Memories<GraphMemory>> = LazyLock::new(Memories::default);
+
+/// Memory that a graph allocates. A launch holds its steps, and with them the memory, until it has
+/// ended.
+pub(crate) struct GraphMemory {
+    pub(crate) address: u64,
+    /// The allocation's number. If the memory's context was destroyed, other memory may have the
+    /// address now.
+    pub(crate) id: u64,
+}
+
+impl GraphMemory {
+    /// Returns whether the memory's context still exists.
+    pub(crate) fn exists(&self) -> bool {
+        memory::at(self.address).is_some_and(|found| found.id == self.id)
+    }
+}
+
+impl Drop for GraphMemory {
+    fn drop(&mut self) {
+        if self.exists() {
+            memory::forget(self.address);
+        }
+    }
+}
 
 /// The data that softgpu stores for each instantiated graph.
 pub(crate) struct Loaded {

@@ -9,6 +9,8 @@ mod context;
 mod device;
 mod event;
 mod graph;
+mod graph_child;
+mod graph_memory;
 mod kernel;
 mod link;
 mod managed;
@@ -85,6 +87,8 @@ const FAMILIES: &[&[Case]] = &[
     batch::CASES,
     tensor_map::CASES,
     graph::CASES,
+    graph_child::CASES,
+    graph_memory::CASES,
 ];
 
 /// Returns all cases.

@@ -4,9 +4,9 @@ use super::cases;
 use crate::cuda::{Cuda, Outcome};
 use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{
-    CUDA_HOST_NODE_PARAMS_v2, CUDA_MEMSET_NODE_PARAMS_v2, CUgraph, CUgraphExec, CUgraphNode,
-    CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType, CUhostFn,
-    CUuserObject,
+    CUDA_HOST_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS_v2, CUgraph, CUgraphExec,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType,
+    CUhostFn, CUmemorytype, CUuserObject,
 };
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
@@ -30,13 +30,13 @@ fn count(expected: u32) -> u32 {
     DESTROYED.load(Ordering::SeqCst)
 }
 
-fn graph(cuda: &Cuda) -> Outcome<CUgraph> {
+pub(super) fn graph(cuda: &Cuda) -> Outcome<CUgraph> {
     let mut graph = null_mut();
     cu!(cuda, cuGraphCreate(&mut graph, 0))?;
     Ok(graph)
 }
 
-fn instantiate(cuda: &Cuda, graph: CUgraph) -> Outcome<CUgraphExec> {
+pub(super) fn instantiate(cuda: &Cuda, graph: CUgraph) -> Outcome<CUgraphExec> {
     let mut exec = null_mut();
     cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
     Ok(exec)
@@ -48,12 +48,12 @@ fn user_object(cuda: &Cuda, references: u32) -> Outcome<CUuserObject> {
     Ok(object)
 }
 
-fn node(kind: CUgraphNodeType, params: Params) -> CUgraphNodeParams {
+pub(super) fn node(kind: CUgraphNodeType, params: Params) -> CUgraphNodeParams {
     CUgraphNodeParams { type_: kind, reserved0: [0; 3], __bindgen_anon_1: params, reserved2: 0 }
 }
 
 /// A memset of `count` words.
-fn memset(to: u64, value: u32, count: usize) -> CUgraphNodeParams {
+pub(super) fn memset(to: u64, value: u32, count: usize) -> CUgraphNodeParams {
     let memset = CUDA_MEMSET_NODE_PARAMS_v2 {
         dst: to,
         pitch: 0,
@@ -74,7 +74,7 @@ fn host(function: CUhostFn, data: *mut c_void) -> CUgraphNodeParams {
     node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST, params)
 }
 
-fn add(
+pub(super) fn add(
     cuda: &Cuda,
     graph: CUgraph,
     after: &[CUgraphNode],
@@ -85,7 +85,39 @@ fn add(
     Ok(node)
 }
 
-fn run(cuda: &Cuda, exec: CUgraphExec) -> Outcome {
+/// A copy of contiguous bytes of device memory.
+pub(super) fn copy(to: u64, from: u64, bytes: usize) -> CUDA_MEMCPY3D {
+    CUDA_MEMCPY3D {
+        srcMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        srcDevice: from,
+        srcPitch: bytes,
+        srcHeight: 1,
+        dstMemoryType: CUmemorytype::CU_MEMORYTYPE_DEVICE,
+        dstDevice: to,
+        dstPitch: bytes,
+        dstHeight: 1,
+        WidthInBytes: bytes,
+        Height: 1,
+        Depth: 1,
+        ..Default::default()
+    }
+}
+
+/// Adds a copy node in the current context.
+pub(super) fn add_copy(
+    cuda: &Cuda,
+    graph: CUgraph,
+    after: &[CUgraphNode],
+    copy: &CUDA_MEMCPY3D,
+) -> Outcome<CUgraphNode> {
+    let (mut node, mut context) = (null_mut(), null_mut());
+    cu!(cuda, cuCtxGetCurrent(&mut context))?;
+    let (before, count) = (after.as_ptr(), after.len());
+    cu!(cuda, cuGraphAddMemcpyNode(&mut node, graph, before, count, copy, context))?;
+    Ok(node)
+}
+
+pub(super) fn run(cuda: &Cuda, exec: CUgraphExec) -> Outcome {
     cu!(cuda, cuGraphLaunch(exec, null_mut()))?;
     cu!(cuda, cuStreamSynchronize(null_mut()))?;
     Ok(())

@@ -1,0 +1,169 @@
+//! The memory nodes of one graph: which memory a new node can use, and which it can free.
+
+use super::dag::{Graph, Node, Work};
+use super::ids::{MemoryUse, NodeId, Operation};
+use crate::error::{CuError, CuResult};
+use std::collections::BTreeMap;
+
+/// An allocation takes over memory of at most this many times its length, so that small
+/// allocations don't keep large ones from reusing memory.
+const MOST_TIMES: u64 = 2;
+
+/// Memory that a graph's nodes allocate.
+struct Block {
+    len: u64,
+    device: i32,
+    /// The last node that allocates the memory.
+    node: NodeId,
+    /// The node that frees it after that.
+    freed: Option<NodeId>,
+}
+
+fn memory_of<Op: Operation>(node: &Node<Op>) -> Option<MemoryUse> {
+    match &node.work {
+        Work::Op(op) => op.memory(),
+        _ => None,
+    }
+}
+
+impl<Op: Operation> Graph<Op> {
+    /// Returns whether a node with this work allocates or frees memory.
+    pub(super) fn has_memory(work: &Work<Op>) -> bool {
+        matches!(work, Work::Op(op) if op.memory().is_some())
+    }
+
+    /// Returns a node that allocates memory which an allocation of `len` bytes on a device can use,
+    /// too, if it runs after the nodes in `after`: these nodes must come after the memory was freed.
+    pub(super) fn reusable(&self, after: &[NodeId], len: u64, device: i32) -> Option<NodeId> {
+        let mut blocks: BTreeMap<u64, Block> = BTreeMap::new();
+        // The nodes are in the order of their creation, and memory is only reused once it's freed.
+        for (id, node) in &self.nodes {
+            match memory_of(node) {
+                Some(MemoryUse::Allocate { address, len, device }) => {
+                    blocks.insert(address, Block { len, device, node: *id, freed: None });
+                }
+                Some(MemoryUse::Free { address }) => {
+                    if let Some(block) = blocks.get_mut(&address) {
+                        block.freed = Some(*id);
+                    }
+                }
+                None => {}
+            }
+        }
+        let fits = |block: &Block| {
+            block.device == device && (len..=len.saturating_mul(MOST_TIMES)).contains(&block.len)
+        };
+        blocks.retain(|_, block| block.freed.is_some() && fits(block));
+        if blocks.is_empty() {
+            return None;
+        }
+        let before = self.ancestors(&after.iter().copied().collect());
+        let free = |block: &&Block| block.freed.is_some_and(|node| before.contains(&node));
+        blocks.values().filter(free).min_by_key(|block| block.len).map(|block| block.node)
+    }
+
+    /// Fails if a new node can't free the memory at an address, because the graph already frees it.
+    pub(super) fn check_free(&self, address: u64) -> CuResult {
+        let (mut allocated, mut freed) = (0usize, 0usize);
+        for used in self.nodes.values().filter_map(memory_of) {
+            match used {
+                MemoryUse::Allocate { address: at, .. } => allocated += usize::from(at == address),
+                MemoryUse::Free { address: at } => freed += usize::from(at == address),
+            }
+        }
+        // A graph can free another graph's memory once.
+        match freed < allocated.max(1) {
+            true => Ok(()),
+            false => Err(CuError::INVALID_VALUE),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::graph::table::Table;
+    use crate::sys::CUgraphNodeType;
+
+    impl Operation for MemoryUse {
+        fn kind(&self) -> CUgraphNodeType {
+            CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC
+        }
+        fn memory(&self) -> Option<MemoryUse> {
+            Some(*self)
+        }
+    }
+
+    fn alloc(address: u64, len: u64) -> Work<MemoryUse> {
+        Work::Op(MemoryUse::Allocate { address, len, device: 0 })
+    }
+
+    fn free(address: u64) -> Work<MemoryUse> {
+        Work::Op(MemoryUse::Free { address })
+    }
+
+    #[test]
+    fn freed_memory_is_reused_only_after_the_free() {
+        let mut table = Table::default();
+        let graph = table.create();
+        let a = table.add(graph, alloc(1 << 20, 4096), &[]).unwrap();
+        let reusable = |table: &Table<MemoryUse>, after: &[NodeId], len, device| {
+            table.graph(graph).unwrap().reusable(after, len, device)
+        };
+        assert_eq!(reusable(&table, &[a], 4096, 0), None);
+        let b = table.add(graph, free(1 << 20), &[a]).unwrap();
+        let c = table.add(graph, Work::Empty, &[b]).unwrap();
+        assert_eq!(reusable(&table, &[c], 4096, 0), Some(a));
+        assert_eq!(reusable(&table, &[c], 2048, 0), Some(a));
+        for (after, len, device) in
+            [(a, 4096, 0), (c, 4608, 0), (c, 1536, 0), (c, 4096, 1), (c, u64::MAX, 0)]
+        {
+            assert_eq!(reusable(&table, &[after], len, device), None, "{len} {device}");
+        }
+        let d = table.add(graph, alloc(1 << 20, 4096), &[c]).unwrap();
+        assert_eq!(reusable(&table, &[d], 4096, 0), None);
+        let e = table.add(graph, free(1 << 20), &[d]).unwrap();
+        assert_eq!(reusable(&table, &[c], 4096, 0), None);
+        assert_eq!(reusable(&table, &[e], 4096, 0), Some(d));
+    }
+
+    #[test]
+    fn memory_is_freed_once_for_each_allocation() {
+        let mut table = Table::default();
+        let graph = table.create();
+        let check = |table: &Table<MemoryUse>| table.graph(graph).unwrap().check_free(512);
+        assert_eq!(check(&table), Ok(()), "another graph's memory");
+        let a = table.add(graph, alloc(512, 512), &[]).unwrap();
+        let b = table.add(graph, free(512), &[a]).unwrap();
+        assert_eq!(check(&table), Err(CuError::INVALID_VALUE));
+        table.add(graph, alloc(512, 512), &[b]).unwrap();
+        assert_eq!(check(&table), Ok(()));
+    }
+
+    #[test]
+    fn a_graph_with_memory_nodes_is_not_copied_or_reduced() {
+        const REFUSED: CuError = CuError::NOT_SUPPORTED;
+        let mut table = Table::default();
+        let graph = table.create();
+        let first = table.add(graph, Work::Empty, &[]).unwrap();
+        let node = table.add(graph, alloc(512, 512), &[first]).unwrap();
+        let other = table.create();
+        assert_eq!(table.clone_graph(graph), Err(REFUSED));
+        assert_eq!(table.add_child(other, graph, &[]), Err(REFUSED));
+        assert_eq!(table.move_child(other, graph, &[]), Err(REFUSED));
+        assert_eq!(table.destroy_node(node), Err(REFUSED));
+        assert_eq!(table.change_edges(graph, &[(first, node)], false), Err(REFUSED));
+        let instance = table.instance(graph).unwrap();
+        assert!(instance.is_some());
+        assert_eq!(table.instance(graph).err(), Some(REFUSED));
+        drop(instance);
+        assert!(table.instance(graph).is_ok() && table.instance(other).unwrap().is_none());
+        table.destroy(graph).unwrap();
+        assert_eq!(table.take_removed().len(), 2);
+        // A child graph can't get such nodes, either.
+        let inner = table.create();
+        let child = table.add_child(other, inner, &[]).unwrap();
+        let inner = table.child(child).unwrap();
+        assert_eq!(table.add(inner, alloc(512, 512), &[]), Err(REFUSED));
+    }
+}
