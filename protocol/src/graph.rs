@@ -10,7 +10,7 @@ use crate::limits::GRAPH_NODES_MAX;
 
 pub use crate::structs::{
     CopySide, CopyStep, Dim3, EventRecordStep, EventWaitStep, HostFuncStep, KernelStep,
-    LaunchAttribute, MemsetStep, Step,
+    LaunchAttribute, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
 };
 
 /// Appends a node that depends on the earlier nodes with the numbers in `after`.
@@ -49,8 +49,10 @@ mod tests {
     use super::*;
     use crate::ids::{EventId, FuncId};
 
-    fn steps() -> [Step<'static>; 7] {
+    fn steps() -> [Step<'static>; 8] {
         const ATTRIBUTES: &[LaunchAttribute] = &[LaunchAttribute { id: 4, value: [9; 8] }];
+        const OPERATIONS: &[MemoryOperation] =
+            &[MemoryOperation { operation: 2, address: 3, value: 4, flags: 5 }];
         let side = |address| CopySide { address, pitch: 2, height: 3 };
         [
             Step::Empty,
@@ -74,6 +76,7 @@ mod tests {
             Step::HostFunc(HostFuncStep { token: 5 }),
             Step::EventWait(EventWaitStep { event: EventId(6) }),
             Step::EventRecord(EventRecordStep { event: EventId(7) }),
+            Step::MemoryOperations(MemoryOperationsStep { operations: OPERATIONS.into() }),
         ]
     }
 

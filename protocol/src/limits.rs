@@ -32,6 +32,9 @@ pub const JIT_OPTIONS_MAX: usize = 64;
 /// Maximum number of attributes of one launch or kernel node.
 pub const LAUNCH_ATTRIBUTES_MAX: usize = 64;
 
+/// Maximum number of stream memory operations of one graph node.
+pub const MEMORY_OPERATIONS_MAX: usize = 256;
+
 /// Maximum number of parameters of one kernel.
 pub const PARAMETERS_MAX: usize = 4096;
 

@@ -17,6 +17,7 @@ const COPIES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEMCPY_NODE_PARAMS.0;
 const MEMSETS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS.0;
 const HOSTS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS.0;
 const EVENTS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS.0;
+const BATCHES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS.0;
 const ALLOCS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS.0;
 const FREES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS.0;
 
@@ -118,6 +119,13 @@ fn describe<L: Library>(
             line(format_args!("{}", if record { "EVENT_RECORD" } else { "EVENT_WAIT" }));
             if shows(EVENTS) {
                 line(format_args!("event: {event:#018X}"));
+            }
+            "rectangle"
+        }
+        Work::Op(Op::Batch(_, operations)) => {
+            line(format_args!("BATCH_MEM_OP"));
+            if shows(BATCHES) {
+                line(format_args!("count: {}", operations.list().len()));
             }
             "rectangle"
         }

@@ -140,6 +140,19 @@ macro_rules! graph_entries {
                 event: CUevent,
             ) => nodes::add::<L>(to, graph, (after, count), nodes::event(event, false)?);
 
+            fn cuGraphAddBatchMemOpNode(
+                to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
+                params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+            ) => nodes::add::<L>(to, graph, (after, count), nodes::batch(params)?);
+            fn cuGraphBatchMemOpNodeGetParams(
+                node: CUgraphNode, to: Out<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+            ) => nodes::batch_params::<L>(node, to);
+            fn cuGraphBatchMemOpNodeSetParams(
+                node: CUgraphNode, params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+            ) => nodes::set::<L>(node, nodes::batch(params)?);
+            fn cuGraphExecBatchMemOpNodeSetParams(
+                exec: CUgraphExec, node: CUgraphNode, params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+            ) => exec::set_node::<L>(exec, node, nodes::batch(params)?);
             fn cuGraphAddMemAllocNode(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
                 params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,

@@ -7,9 +7,10 @@ use super::{alloc, exec, lists, nodes, structure};
 use crate::args::{Arg, In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS,
-    CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphChildGraphNodeOwnership as Ownership, CUgraphEdgeData,
-    CUgraphExec, CUgraphNode, CUgraphNodeParams, CUgraphNodeType as Kind,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraph,
+    CUgraphChildGraphNodeOwnership as Ownership, CUgraphEdgeData, CUgraphExec, CUgraphNode,
+    CUgraphNodeParams, CUgraphNodeType as Kind,
 };
 
 const INVALID: CuError = CuError::INVALID_VALUE;
@@ -71,6 +72,15 @@ unsafe fn op<L: Library>(
                 let call =
                     CUDA_HOST_NODE_PARAMS { fn_: given.host.fn_, userData: given.host.userData };
                 nodes::host(In::from_c(&raw const call))
+            }
+            Kind::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP => {
+                let batch = CUDA_BATCH_MEM_OP_NODE_PARAMS {
+                    ctx: given.memOp.ctx,
+                    count: given.memOp.count,
+                    paramArray: given.memOp.paramArray,
+                    flags: given.memOp.flags,
+                };
+                nodes::batch(In::from_c(&raw const batch))
             }
             Kind::CU_GRAPH_NODE_TYPE_WAIT_EVENT => nodes::event(given.eventWait.event, false),
             Kind::CU_GRAPH_NODE_TYPE_EVENT_RECORD => nodes::event(given.eventRecord.event, true),

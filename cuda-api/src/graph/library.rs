@@ -5,12 +5,13 @@ use super::graphs::Graphs;
 use super::host_call::HostCall;
 use super::ids::{MemoryUse, Operation};
 use super::memory::{AllocNode, Allocation, Before, Effect, Memories};
+use super::memory_operations::MemoryOperations;
 use super::steps::{Difference, Step, compare, replace_child};
 use super::user_objects::References;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphExec,
-    CUgraphExecUpdateResult, CUgraphNodeType, CUresult, CUstream,
+    CUgraphExecUpdateResult, CUgraphNodeType, CUresult, CUstream, CUstreamBatchMemOpParams,
 };
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -24,6 +25,8 @@ pub trait Library: Copy + 'static {
     type Copy: Clone;
     /// A validated memset.
     type Memset: Clone;
+    /// A validated batch of stream memory operations.
+    type Batch: Clone;
     /// An event.
     type Event: Clone;
     /// Memory that a graph allocates. Dropping it frees the memory, once no work that is already
@@ -97,6 +100,9 @@ pub trait Library: Copy + 'static {
 
     /// Returns the parameters of a memset.
     fn memset_params(memset: &Self::Memset) -> CUDA_MEMSET_NODE_PARAMS;
+
+    /// Creates the batch for a node with stream memory operations.
+    fn batch(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Self::Batch>;
 
     /// Returns the event with this handle.
     fn event(event: CUevent) -> CuResult<Self::Event>;
@@ -209,6 +215,8 @@ pub enum Op<L: Library> {
     Wait(L::Event, usize),
     /// An event record, with the event's handle.
     Record(L::Event, usize),
+    /// A batch of stream memory operations, with the parameters that the program passed.
+    Batch(L::Batch, MemoryOperations),
     /// An allocation. The memory exists as long as the node, so launches have nothing to do.
     Alloc(SharedNode<L>),
     /// A free of memory that a graph allocates. Launches have nothing to do.
@@ -235,6 +243,7 @@ impl<L: Library> Operation for Op<L> {
             Self::Host(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_HOST,
             Self::Wait(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_WAIT_EVENT,
             Self::Record(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EVENT_RECORD,
+            Self::Batch(..) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_BATCH_MEM_OP,
             Self::Alloc(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_ALLOC,
             Self::Free(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEM_FREE,
         }
@@ -439,6 +448,11 @@ impl<L: Library> Exec<L> {
         let place = state.steps.iter().position(|step| step.id == node);
         let place = place.ok_or(CuError::INVALID_VALUE)?;
         if state.steps[place].op.as_ref().map(Operation::kind) != Some(op.kind()) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if let (Some(Op::Batch(_, old)), Op::Batch(_, new)) = (&state.steps[place].op, &op)
+            && !new.can_replace(old)
+        {
             return Err(CuError::INVALID_VALUE);
         }
         let state = &mut *state;

@@ -19,6 +19,7 @@
 //! | [`lists`] | arguments that are arrays of nodes or edges |
 //! | [`user_objects`] | user objects |
 //! | [`host_call`] | functions of the program |
+//! | [`memory_operations`] | batches of stream memory operations |
 //! | [`dot`] | `cuGraphDebugDotPrint` |
 //! | [`structure`], [`nodes`], [`alloc`], [`generic`], [`exec`], [`users`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |
@@ -40,6 +41,7 @@ pub mod ids;
 pub mod library;
 pub mod lists;
 pub mod memory;
+pub mod memory_operations;
 pub mod nodes;
 mod reuse;
 pub mod steps;

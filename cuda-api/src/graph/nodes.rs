@@ -4,12 +4,13 @@ use super::dag::Work;
 use super::host_call::HostCall;
 use super::ids::{NodeId, Operation};
 use super::library::{CopyParams, KernelParams, Library, Op};
+use super::memory_operations::MemoryOperations;
 use super::structure;
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID, CUstreamAttrValue,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID, CUstreamAttrValue,
 };
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -72,6 +73,17 @@ pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op
     let function = params.fn_.ok_or(INVALID)?;
     // SAFETY: the caller promises the same.
     Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
+}
+
+/// Creates the work of a node with stream memory operations.
+///
+/// # Safety
+///
+/// If not null, the array in the parameters must have as many elements as they say.
+pub unsafe fn batch<L: Library>(params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> CuResult<Op<L>> {
+    // SAFETY: the caller promises the same.
+    let operations = unsafe { MemoryOperations::read(params) }?;
+    Ok(Op::Batch(L::batch(operations.list())?, operations))
 }
 
 /// Creates the work of an event record node if `record` is set, otherwise of an event wait node.
@@ -195,6 +207,15 @@ pub fn copy_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMCPY3D>) -> CuR
 pub fn memset_params<L: Library>(node: CUgraphNode, to: Out<CUDA_MEMSET_NODE_PARAMS>) -> CuResult {
     let Op::Memset(memset) = work::<L>(node)? else { return Err(INVALID) };
     to.set(L::memset_params(&memset))
+}
+
+/// `cuGraphBatchMemOpNodeGetParams`.
+pub fn batch_params<L: Library>(
+    node: CUgraphNode,
+    to: Out<CUDA_BATCH_MEM_OP_NODE_PARAMS>,
+) -> CuResult {
+    let Op::Batch(_, operations) = work::<L>(node)? else { return Err(INVALID) };
+    to.set(operations.params())
 }
 
 /// `cuGraphHostNodeGetParams`.

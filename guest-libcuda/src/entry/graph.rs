@@ -8,6 +8,7 @@ use super::image;
 use super::launch;
 use super::macros::{EntryPoint, LEGACY, PER_THREAD};
 use super::stream::stream_id;
+use super::stream_memory;
 use crate::capture;
 use crate::context;
 use crate::driver::{Driver, driver};
@@ -69,6 +70,10 @@ fn with_step<R>(
         }
         Some(Op::Copy(copy, _)) => wire::Step::Copy(*copy),
         Some(Op::Memset(set)) => wire::Step::Memset(*set),
+        Some(Op::Batch(operations, _)) => {
+            let operations = operations[..].into();
+            wire::Step::MemoryOperations(wire::MemoryOperationsStep { operations })
+        }
         // The memory exists as long as the graph, so the worker has nothing to do.
         Some(Op::Alloc(_) | Op::Free(_)) => wire::Step::Empty,
         Some(Op::Wait(event, _)) => wire::Step::EventWait(wire::EventWaitStep { event: event.id }),
@@ -135,6 +140,7 @@ impl Library for Guest {
     type Kernel = Kernel;
     type Copy = wire::CopyStep;
     type Memset = wire::MemsetStep;
+    type Batch = Arc<[wire::MemoryOperation]>;
     type Event = Arc<Event>;
     type Memory = GraphMemory;
     type Loaded = Loaded;
@@ -277,6 +283,10 @@ impl Library for Guest {
             width: set.width as usize,
             height: set.height as usize,
         }
+    }
+
+    fn batch(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Self::Batch> {
+        stream_memory::of_node(driver()?, operations)
     }
 
     fn event(event: CUevent) -> CuResult<Arc<Event>> {

@@ -5,21 +5,24 @@ use crate::capture;
 use crate::context;
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
+use crate::graph::Op;
 use crate::handles::Handle;
+use crate::log;
 use crate::memory::Place;
 use cuda_api::args::In;
+use cuda_api::graph::memory_operations::{MAX_OPERATIONS, MemoryOperations, describe};
 use cuda_api::sys::{
     CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation, CUstreamMemoryBarrier_flags,
     CUstreamWaitValue_flags, CUstreamWriteValue_flags,
 };
 use protocol::calls::VcudaStreamMemoryOperation;
+use protocol::graph::MemoryOperation;
+use std::sync::Arc;
 
 const COMPARISON: u32 = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_NOR.0;
 const FLUSH: u32 = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_FLUSH.0;
 const NO_BARRIER: u32 = CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0;
 const SCOPE: u32 = CUstreamMemoryBarrier_flags::CU_STREAM_MEMORY_BARRIER_TYPE_GPU.0;
-/// The maximum number of operations in a batch.
-const MOST: usize = 256;
 
 /// An operation as the program passed it.
 #[derive(Clone, Copy)]
@@ -31,8 +34,31 @@ struct Requested {
 }
 
 impl Requested {
-    /// Checks the operation, and returns the call that queues it. The stream must be set.
-    fn call(self, driver: &Driver) -> CuResult<VcudaStreamMemoryOperation> {
+    /// Returns the operation that a program describes in a batch.
+    fn new(params: &CUstreamBatchMemOpParams) -> Self {
+        // SAFETY: all members consist of integers, so every bit pattern is valid. The program has
+        // set the member for the operation.
+        unsafe {
+            let (operation, write) = (params.operation, params.writeValue);
+            match operation {
+                Operation::CU_STREAM_MEM_OP_BARRIER => {
+                    let flags = params.memoryBarrier.flags;
+                    Self { operation, address: 0, value: 0, flags }
+                }
+                // Waits and writes have the same layout. The value of a 32-bit operation is in the
+                // lower half.
+                _ => Self {
+                    operation,
+                    address: write.address,
+                    value: write.__bindgen_anon_1.value64,
+                    flags: write.flags,
+                },
+            }
+        }
+    }
+
+    /// Checks the operation, and returns it in the form for the worker.
+    fn checked(self, driver: &Driver) -> CuResult<MemoryOperation> {
         let Self { operation, address, value, flags } = self;
         let (bytes, allowed) = match operation {
             Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => (4, COMPARISON),
@@ -50,24 +76,53 @@ impl Requested {
         if flags & !allowed != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let mut call = VcudaStreamMemoryOperation {
-            operation: operation.0,
-            address: 0,
-            value: 0,
-            flags,
-            h_stream: Default::default(),
-        };
-        if bytes > 0 {
-            let place = driver.memory.place(address, bytes)?;
-            let Place::Visible { address: visible, .. } = place else {
-                return Err(CuError::INVALID_VALUE);
-            };
-            if !visible.is_multiple_of(bytes) {
-                return Err(CuError::INVALID_VALUE);
-            }
-            (call.address, call.value) = (visible, value);
+        let operation = operation.0;
+        if bytes == 0 {
+            return Ok(MemoryOperation { operation, address: 0, value: 0, flags });
         }
-        Ok(call)
+        let Place::Visible { address, .. } = driver.memory.place(address, bytes)? else {
+            return Err(CuError::INVALID_VALUE);
+        };
+        match address.is_multiple_of(bytes) {
+            true => Ok(MemoryOperation { operation, address, value, flags }),
+            false => Err(CuError::INVALID_VALUE),
+        }
+    }
+}
+
+/// Checks the operations of a graph node.
+pub fn of_node(
+    driver: &Driver,
+    operations: &[CUstreamBatchMemOpParams],
+) -> CuResult<Arc<[MemoryOperation]>> {
+    let checked = |params| {
+        let operation = Requested::new(params).checked(driver)?;
+        if matches!(
+            Operation(operation.operation),
+            Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 | Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64
+        ) {
+            log::unsupported("a wait for a value in a graph");
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        Ok(operation)
+    };
+    operations.iter().map(checked).collect()
+}
+
+/// Adds operations to the graph that a stream is being captured to.
+fn push(driver: &Driver, stream: Handle, null: usize, requested: &[Requested]) -> CuResult {
+    let described = requested.iter().map(|requested| {
+        let Requested { operation, address, value, flags } = *requested;
+        describe(operation, address, value, flags)
+    });
+    let operations = MemoryOperations::new(described.collect());
+    match of_node(driver, operations.list()) {
+        Ok(batch) => capture::push(driver, stream, null, Op::Batch(batch, operations)),
+        Err(error) => {
+            // The captured graph would lack the operations, so the capture becomes invalid.
+            let _ = capture::forbid_on(driver, stream, null);
+            Err(error)
+        }
     }
 }
 
@@ -75,11 +130,14 @@ impl Requested {
 fn queue(stream: Handle, null: usize, requested: &[Requested]) -> CuResult {
     let driver = context::driver()?;
     let h_stream = stream_id(driver, stream, null)?;
-    let calls: Vec<_> =
-        requested.iter().map(|requested| requested.call(driver)).collect::<CuResult<_>>()?;
-    capture::unsupported_on(driver, stream, null, "stream memory operations in a capture")?;
-    for call in calls {
-        driver.session.post(&VcudaStreamMemoryOperation { h_stream, ..call })?;
+    if !requested.is_empty() && capture::captured(driver, stream, null)? {
+        return push(driver, stream, null, requested);
+    }
+    let checked: Vec<_> =
+        requested.iter().map(|requested| requested.checked(driver)).collect::<CuResult<_>>()?;
+    for MemoryOperation { operation, address, value, flags } in checked {
+        let call = VcudaStreamMemoryOperation { operation, address, value, flags, h_stream };
+        driver.session.post(&call)?;
     }
     Ok(())
 }
@@ -102,34 +160,12 @@ fn batch(
     operations: In<CUstreamBatchMemOpParams>,
     flags: u32,
 ) -> CuResult {
-    if flags != 0 || count > MOST {
+    if flags != 0 || count > MAX_OPERATIONS {
         return Err(CuError::INVALID_VALUE);
     }
     // SAFETY: the array has `count` elements.
     let operations = unsafe { operations.array(count) };
-    let requested = (0..count).map(|index| {
-        let params = operations.get(index)?;
-        // SAFETY: all members consist of integers, so every bit pattern is valid. The program has
-        // set the member for the operation.
-        let requested = unsafe {
-            let (operation, write) = (params.operation, params.writeValue);
-            match operation {
-                Operation::CU_STREAM_MEM_OP_BARRIER => {
-                    let flags = params.memoryBarrier.flags;
-                    Requested { operation, address: 0, value: 0, flags }
-                }
-                // Waits and writes have the same layout. The value of a 32-bit operation is in the
-                // lower half.
-                _ => Requested {
-                    operation,
-                    address: write.address,
-                    value: write.__bindgen_anon_1.value64,
-                    flags: write.flags,
-                },
-            }
-        };
-        Ok(requested)
-    });
+    let requested = (0..count).map(|index| Ok(Requested::new(&operations.get(index)?)));
     let requested: Vec<_> = requested.collect::<CuResult<_>>()?;
     queue(stream, null, &requested)
 }

@@ -312,6 +312,53 @@ impl Element for CopySide {
     }
 }
 
+/// A stream memory operation, as in vcudaStreamMemoryOperation.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryOperation {
+    /// `operation`.
+    pub operation: u32,
+    /// `address`, an address of device-visible memory.
+    pub address: u64,
+    /// `value`.
+    pub value: u64,
+    /// `flags`.
+    pub flags: u32,
+}
+
+impl MemoryOperation {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.operation.to_word());
+        writer.word(self.address.to_word());
+        writer.word(self.value.to_word());
+        writer.word(self.flags.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            operation: <u32>::from_word(reader.word()?)?,
+            address: <u64>::from_word(reader.word()?)?,
+            value: <u64>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for MemoryOperation {
+    const BYTES: usize = 32;
+    const ZERO: Self = Self { operation: 0, address: 0, value: 0, flags: 0 };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
 /// The properties of an array or of the first level of a mipmapped array (CUDA_ARRAY3D_DESCRIPTOR).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct ArrayDescriptor {
@@ -847,6 +894,25 @@ impl Element for EventRecordStep {
     }
 }
 
+/// Does stream memory operations, in order. Operations that wait for a value are not supported.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct MemoryOperationsStep<'a> {
+    /// `operations`.
+    pub operations: Array<'a, MemoryOperation>,
+}
+
+impl<'a> MemoryOperationsStep<'a> {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.array(self.operations);
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self { operations: reader.array(crate::limits::MEMORY_OPERATIONS_MAX)? })
+    }
+}
+
 /// The action of a graph node. The number is the CUgraphNodeType.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step<'a> {
@@ -864,6 +930,8 @@ pub enum Step<'a> {
     EventWait(EventWaitStep),
     /// Records an event.
     EventRecord(EventRecordStep),
+    /// Does stream memory operations, in order. Operations that wait for a value are not supported.
+    MemoryOperations(MemoryOperationsStep<'a>),
 }
 
 impl<'a> Step<'a> {
@@ -877,6 +945,7 @@ impl<'a> Step<'a> {
             Self::Empty => 5,
             Self::EventWait(_) => 6,
             Self::EventRecord(_) => 7,
+            Self::MemoryOperations(_) => 12,
         }
     }
 
@@ -891,6 +960,7 @@ impl<'a> Step<'a> {
             Self::Empty => {}
             Self::EventWait(value) => value.encode(writer),
             Self::EventRecord(value) => value.encode(writer),
+            Self::MemoryOperations(value) => value.encode(writer),
         }
     }
 
@@ -904,6 +974,7 @@ impl<'a> Step<'a> {
             5 => Self::Empty,
             6 => Self::EventWait(EventWaitStep::decode(reader)?),
             7 => Self::EventRecord(EventRecordStep::decode(reader)?),
+            12 => Self::MemoryOperations(MemoryOperationsStep::decode(reader)?),
             _ => return Err(DecodeError::Range),
         })
     }

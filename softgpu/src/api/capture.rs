@@ -41,14 +41,3 @@ pub(crate) fn push(stream: &Stream, op: Op) -> CuResult {
 pub(crate) fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Software>()
 }
-
-/// Fails if a stream is being captured. Called by functions that NVIDIA's driver can capture but
-/// softgpu can't.
-pub(crate) fn unsupported_on(stream: &Stream, name: &str) -> CuResult {
-    if captured(stream)? {
-        // The captured graph would lack this call, so invalidate the capture.
-        let _ = GRAPHS.forbid_on(&stream.into());
-        return Err(super::entry::unsupported(name).into());
-    }
-    Ok(())
-}

@@ -15,6 +15,7 @@ use cuda_api::sys::CUlaunchAttributeID;
 use super::copy::{Copy, Fill};
 use super::entry::{EntryPoint, unsupported};
 use super::launch::{Kernel, Shape};
+use super::stream_memory::{self, Checked};
 use crate::state::context::current;
 use crate::state::device::driver;
 use crate::state::errors::Errors;
@@ -33,6 +34,7 @@ impl Library for Software {
     type Kernel = Kernel;
     type Copy = Copy;
     type Memset = Fill;
+    type Batch = Arc<[Checked]>;
     type Event = Arc<Event>;
     type Memory = GraphMemory;
     type Loaded = Loaded;
@@ -159,6 +161,10 @@ impl Library for Software {
         let Fill { to: dst, pitch, value, size, width, height } = *fill;
         let elementSize = size as u32;
         CUDA_MEMSET_NODE_PARAMS { dst, pitch, value, elementSize, width, height }
+    }
+
+    fn batch(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Self::Batch> {
+        stream_memory::of_node(operations)
     }
 
     fn event(event: CUevent) -> CuResult<Arc<Event>> {
@@ -300,6 +306,7 @@ fn run(op: &Op, errors: &Errors) {
         Op::Copy(copy, _) => copy.run(),
         Op::Memset(fill) => fill.run(),
         Op::Host(call) => call.run(),
+        Op::Batch(operations, _) => operations.iter().for_each(|each| each.run(errors)),
         Op::Wait(..) | Op::Record(..) | Op::Alloc(_) | Op::Free(_) => {}
     }
 }

@@ -1,10 +1,12 @@
 //! Stream memory operations: a stream writes a value to memory, or waits for one.
 
 use std::ffi::c_uint;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
 use cuda_api::args::In;
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::graph::memory_operations::{MAX_OPERATIONS, MemoryOperations, describe};
 use cuda_api::sys::{
     CUdeviceptr, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
     CUstreamMemoryBarrier_flags, CUstreamWaitValue_flags as Comparison, CUstreamWriteValue_flags,
@@ -12,6 +14,8 @@ use cuda_api::sys::{
 
 use super::capture;
 use super::entry::entries;
+use crate::state::errors::Errors;
+use crate::state::graph::Op;
 use crate::state::memory;
 use crate::state::stream::{Stream, lookup};
 
@@ -20,12 +24,10 @@ const FLUSH: u32 = Comparison::CU_STREAM_WAIT_VALUE_FLUSH.0;
 /// The bits in the flags of `cuStreamWaitValue32` that select how to compare the values.
 const COMPARISON: u32 = Comparison::CU_STREAM_WAIT_VALUE_NOR.0;
 const SCOPE: u32 = CUstreamMemoryBarrier_flags::CU_STREAM_MEMORY_BARRIER_TYPE_GPU.0;
-/// The maximum number of operations in a batch.
-const MOST: u32 = 256;
 
 /// A checked operation.
 #[derive(Clone, Copy)]
-enum Checked {
+pub(crate) enum Checked {
     Write(u64, u64, bool),
     Wait(u64, u64, bool, Comparison),
     Barrier,
@@ -100,25 +102,26 @@ fn holds(address: u64, value: u64, wide: bool, comparison: Comparison) -> bool {
     }
 }
 
-/// Queues a checked operation. Within a stream, memory accesses are in order anyway, so barriers do
-/// nothing.
-fn submit(stream: &Stream, operation: Checked) {
-    match operation {
-        Checked::Write(address, value, wide) => stream.now_or_submit(move |errors| {
-            if errors.failed() || !memory::accessible(address, if wide { 8 } else { 4 }) {
-                return;
-            }
-            // SAFETY: the address was checked to be accessible and aligned.
-            unsafe {
-                if wide {
-                    AtomicU64::from_ptr(address as *mut u64).store(value, Ordering::SeqCst);
-                } else {
-                    AtomicU32::from_ptr(address as *mut u32).store(value as u32, Ordering::SeqCst);
+impl Checked {
+    /// Does the operation. Within a stream, memory accesses are in order anyway, so barriers do
+    /// nothing.
+    pub(crate) fn run(self, errors: &Errors) {
+        match self {
+            Self::Write(address, value, wide) => {
+                if errors.failed() || !memory::accessible(address, if wide { 8 } else { 4 }) {
+                    return;
+                }
+                // SAFETY: the address was checked to be accessible and aligned.
+                unsafe {
+                    if wide {
+                        AtomicU64::from_ptr(address as *mut u64).store(value, Ordering::SeqCst);
+                    } else {
+                        let word = AtomicU32::from_ptr(address as *mut u32);
+                        word.store(value as u32, Ordering::SeqCst);
+                    }
                 }
             }
-        }),
-        Checked::Wait(address, value, wide, comparison) => {
-            stream.submit(move |errors| {
+            Self::Wait(address, value, wide, comparison) => {
                 let size = if wide { 8 } else { 4 };
                 let mut rounds = 0u32;
                 while !errors.failed()
@@ -132,16 +135,63 @@ fn submit(stream: &Stream, operation: Checked) {
                         std::thread::sleep(std::time::Duration::from_micros(50));
                     }
                 }
-            });
+            }
+            Self::Barrier => {}
+        }
+    }
+}
+
+/// Checks the operations of a graph node.
+pub(crate) fn of_node(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Arc<[Checked]>> {
+    let checked = |params| match checked(params)? {
+        // The device can't wait for values in graphs, either.
+        Checked::Wait(..) => Err(CuError::NOT_SUPPORTED),
+        operation => Ok(operation),
+    };
+    operations.iter().map(checked).collect()
+}
+
+fn submit(stream: &Stream, operation: Checked) {
+    match operation {
+        Checked::Write(..) => stream.now_or_submit(move |errors| operation.run(errors)),
+        Checked::Wait(..) => {
+            stream.submit(move |errors| operation.run(errors));
         }
         Checked::Barrier => {}
     }
 }
 
-fn queue(stream: &Stream, operations: &[Checked]) -> CuResult {
-    capture::unsupported_on(stream, "stream memory operations in a capture")?;
-    operations.iter().for_each(|operation| submit(stream, *operation));
+/// Adds operations to the graph that a stream is being captured into.
+fn push(stream: &Stream, operations: &[CUstreamBatchMemOpParams]) -> CuResult {
+    match of_node(operations) {
+        Ok(batch) => {
+            capture::push(stream, Op::Batch(batch, MemoryOperations::new(operations.to_vec())))
+        }
+        Err(error) => {
+            // The captured graph would lack the operations, so invalidate the capture.
+            let _ = capture::GRAPHS.forbid_on(&stream.into());
+            Err(error)
+        }
+    }
+}
+
+/// Queues operations in a stream, in order. If one of them is invalid, queues none.
+fn queue(stream: &Stream, operations: &[CUstreamBatchMemOpParams]) -> CuResult {
+    if !operations.is_empty() && capture::captured(stream)? {
+        return push(stream, operations);
+    }
+    let all: Vec<Checked> = operations.iter().map(checked).collect::<CuResult<_>>()?;
+    all.into_iter().for_each(|operation| submit(stream, operation));
     Ok(())
+}
+
+fn one(
+    stream: &Stream,
+    operation: Operation,
+    (address, value): (CUdeviceptr, u64),
+    flags: c_uint,
+) -> CuResult {
+    queue(stream, &[describe(operation, address, value, flags)])
 }
 
 fn batch(
@@ -150,14 +200,13 @@ fn batch(
     operations: In<CUstreamBatchMemOpParams>,
     flags: c_uint,
 ) -> CuResult {
-    if flags != 0 || count > MOST {
+    if flags != 0 || count as usize > MAX_OPERATIONS {
         return Err(CuError::INVALID_VALUE);
     }
     // SAFETY: the program passes an array of `count` elements.
     let operations = unsafe { operations.array(count as usize) };
-    let operations: Vec<Checked> = (0..count as usize)
-        .map(|index| checked(&operations.get(index)?))
-        .collect::<CuResult<_>>()?;
+    let operations: Vec<_> =
+        (0..count as usize).map(|index| operations.get(index)).collect::<CuResult<_>>()?;
     queue(stream, &operations)
 }
 
@@ -165,25 +214,25 @@ entries! {
     fn cuStreamWaitValue32, fn cuStreamWaitValue32_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[wait(address, value.into(), false, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32, (address, value.into()), flags)
     }
 
     fn cuStreamWaitValue64, fn cuStreamWaitValue64_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[wait(address, value, true, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64, (address, value), flags)
     }
 
     fn cuStreamWriteValue32, fn cuStreamWriteValue32_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[write(address, value.into(), false, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32, (address, value.into()), flags)
     }
 
     fn cuStreamWriteValue64, fn cuStreamWriteValue64_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[write(address, value, true, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64, (address, value), flags)
     }
 
     fn cuStreamBatchMemOp, fn cuStreamBatchMemOp_ptsz(
@@ -195,25 +244,25 @@ entries! {
     fn cuStreamWaitValue32_v2, fn cuStreamWaitValue32_v2_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[wait(address, value.into(), false, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32, (address, value.into()), flags)
     }
 
     fn cuStreamWaitValue64_v2, fn cuStreamWaitValue64_v2_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[wait(address, value, true, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64, (address, value), flags)
     }
 
     fn cuStreamWriteValue32_v2, fn cuStreamWriteValue32_v2_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u32, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[write(address, value.into(), false, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32, (address, value.into()), flags)
     }
 
     fn cuStreamWriteValue64_v2, fn cuStreamWriteValue64_v2_ptsz(
         stream: CUstream, address: CUdeviceptr, value: u64, flags: c_uint,
     ) |per_thread| {
-        queue(&*lookup(stream, per_thread)?, &[write(address, value, true, flags)?])
+        one(&*lookup(stream, per_thread)?, Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64, (address, value), flags)
     }
 
     fn cuStreamBatchMemOp_v2, fn cuStreamBatchMemOp_v2_ptsz(

@@ -9,6 +9,7 @@ mod context;
 mod device;
 mod event;
 mod graph;
+mod graph_batch;
 mod graph_child;
 mod graph_memory;
 mod kernel;
@@ -87,6 +88,7 @@ const FAMILIES: &[&[Case]] = &[
     batch::CASES,
     tensor_map::CASES,
     graph::CASES,
+    graph_batch::CASES,
     graph_child::CASES,
     graph_memory::CASES,
 ];

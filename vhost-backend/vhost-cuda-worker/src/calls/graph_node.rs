@@ -1,11 +1,15 @@
 //! Creates the driver's graph nodes from the guest's descriptions, after checking all addresses in
 //! them.
 
+use cuda_api::graph::memory_operations::describe;
 use cuda_api::sys::{
-    CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS,
-    CUcontext, CUgraph, CUgraphExec, CUgraphNode, CUmemorytype,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2,
+    CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode,
+    CUmemorytype, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
 };
-use protocol::graph::{CopySide, CopyStep, KernelStep, MemsetStep, Step};
+use protocol::graph::{
+    CopySide, CopyStep, KernelStep, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
+};
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
 use super::charges::{Reservation, Settled, func, kind};
@@ -13,6 +17,7 @@ use super::cx::Cx;
 use super::hostfunc::GraphStops;
 use super::launch::{attributes, with_parameters};
 use super::lock;
+use super::stream_memory;
 use crate::driver::{CuError, CuResult};
 
 /// Adds nodes to a graph, and changes nodes of an executable graph.
@@ -86,6 +91,11 @@ impl<'a> Builder<'a> {
                     let params = self.stop(stops, place, *token)?;
                     driver.cuGraphAddHostNode(at, graph, before, count, &params)?;
                 }
+                Step::MemoryOperations(step) => {
+                    let mut operations = self.memory_operations(step)?;
+                    let params = self.batch(&mut operations);
+                    driver.cuGraphAddBatchMemOpNode(at, graph, before, count, &params)?;
+                }
                 Step::EventWait(EventWaitStep { event }) => {
                     let event = self.cx.event(*event)?;
                     driver.cuGraphAddEventWaitNode(at, graph, before, count, event)?;
@@ -131,6 +141,11 @@ impl<'a> Builder<'a> {
                 Step::HostFunc(HostFuncStep { token }) => {
                     let params = self.stop(stops, place, *token)?;
                     driver.cuGraphExecHostNodeSetParams(exec, node, &params)?;
+                }
+                Step::MemoryOperations(step) => {
+                    let mut operations = self.memory_operations(step)?;
+                    let params = self.batch(&mut operations);
+                    driver.cuGraphExecBatchMemOpNodeSetParams(exec, node, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
                     driver.cuGraphExecEventWaitNodeSetEvent(exec, node, self.cx.event(*event)?)?;
@@ -213,6 +228,34 @@ impl<'a> Builder<'a> {
             Height: size(copy.height)?,
             Depth: size(copy.depth)?,
         })
+    }
+
+    fn memory_operations(
+        &self,
+        step: &MemoryOperationsStep<'_>,
+    ) -> CuResult<Vec<CUstreamBatchMemOpParams>> {
+        let checked = |operation: MemoryOperation| {
+            let MemoryOperation { operation, address, value, flags } = operation;
+            let operation = Operation(operation);
+            match stream_memory::check(self.cx, operation, address, flags)? {
+                // The gate has to know each stream that waits for a value, but can't see where in a
+                // graph the GPU is.
+                true => Err(CuError::NOT_SUPPORTED),
+                false => Ok(describe(operation, address, value, flags)),
+            }
+        };
+        let operations: Vec<_> = step.operations.iter().map(checked).collect::<CuResult<_>>()?;
+        if operations.is_empty() { Err(CuError::INVALID_VALUE) } else { Ok(operations) }
+    }
+
+    /// Returns the driver's parameters for a node with these operations.
+    fn batch(&self, operations: &mut [CUstreamBatchMemOpParams]) -> CUDA_BATCH_MEM_OP_NODE_PARAMS {
+        CUDA_BATCH_MEM_OP_NODE_PARAMS {
+            ctx: self.context,
+            count: operations.len() as u32,
+            paramArray: operations.as_mut_ptr(),
+            flags: 0,
+        }
     }
 
     fn memset(&self, set: &MemsetStep) -> CuResult<CUDA_MEMSET_NODE_PARAMS> {

@@ -1,6 +1,7 @@
 //! Stream memory operations: a stream writes a value to memory, or waits for one.
 
-use cuda_api::sys::{CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation};
+use cuda_api::graph::memory_operations::describe;
+use cuda_api::sys::{CUstream, CUstreamBatchMemOpType as Operation};
 use protocol::calls as api;
 
 use super::ReplyTo;
@@ -28,9 +29,13 @@ pub(super) fn vcuda_stream_memory_operation(
     reply.finish(number(queue(deferred, cx, call)), &[]);
 }
 
-fn queue(deferred: &mut Deferred, cx: &Cx<'_>, call: api::VcudaStreamMemoryOperation) -> CuResult {
-    cx.enter()?;
-    let operation = Operation(call.operation);
+/// Checks an operation. Returns whether it waits for a value.
+pub(super) fn check(
+    cx: &Cx<'_>,
+    operation: Operation,
+    address: u64,
+    given_flags: u32,
+) -> CuResult<bool> {
     let (bytes, flags, waits) = match operation {
         Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => (4, WAIT_FLAGS, true),
         Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64 => (8, WAIT_FLAGS, true),
@@ -39,10 +44,17 @@ fn queue(deferred: &mut Deferred, cx: &Cx<'_>, call: api::VcudaStreamMemoryOpera
         Operation::CU_STREAM_MEM_OP_BARRIER => (0, BARRIER_FLAGS, false),
         _ => return Err(CuError::INVALID_VALUE),
     };
-    if call.flags & !flags != 0 || (bytes > 0 && !call.address.is_multiple_of(bytes)) {
+    if given_flags & !flags != 0 || (bytes > 0 && !address.is_multiple_of(bytes)) {
         return Err(CuError::INVALID_VALUE);
     }
-    cx.check(call.address, bytes)?;
+    cx.check(address, bytes)?;
+    Ok(waits)
+}
+
+fn queue(deferred: &mut Deferred, cx: &Cx<'_>, call: api::VcudaStreamMemoryOperation) -> CuResult {
+    cx.enter()?;
+    let operation = Operation(call.operation);
+    let waits = check(cx, operation, call.address, call.flags)?;
     let (stream, ctx) = queue_free(cx, call.h_stream)?;
     let submit = || submit(cx, operation, &call, stream);
     if !waits {
@@ -94,9 +106,7 @@ fn submit(
                 driver.cuStreamWriteValue64(stream, address, value, flags)
             }
             _ => {
-                let mut barrier = CUstreamBatchMemOpParams { pad: [0; 6] };
-                barrier.memoryBarrier.operation = operation;
-                barrier.memoryBarrier.flags = flags;
+                let mut barrier = describe(operation, 0, 0, flags);
                 driver.cuStreamBatchMemOp(stream, 1, &mut barrier, 0)
             }
         }

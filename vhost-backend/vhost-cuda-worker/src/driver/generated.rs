@@ -58,6 +58,7 @@ struct Addresses {
     cuFuncSetAttribute: AtomicPtr<c_void>,
     cuFuncSetCacheConfig: AtomicPtr<c_void>,
     cuGetExportTable: AtomicPtr<c_void>,
+    cuGraphAddBatchMemOpNode: AtomicPtr<c_void>,
     cuGraphAddEmptyNode: AtomicPtr<c_void>,
     cuGraphAddEventRecordNode: AtomicPtr<c_void>,
     cuGraphAddEventWaitNode: AtomicPtr<c_void>,
@@ -67,6 +68,7 @@ struct Addresses {
     cuGraphAddMemsetNode: AtomicPtr<c_void>,
     cuGraphCreate: AtomicPtr<c_void>,
     cuGraphDestroy: AtomicPtr<c_void>,
+    cuGraphExecBatchMemOpNodeSetParams: AtomicPtr<c_void>,
     cuGraphExecDestroy: AtomicPtr<c_void>,
     cuGraphExecEventRecordNodeSetEvent: AtomicPtr<c_void>,
     cuGraphExecEventWaitNodeSetEvent: AtomicPtr<c_void>,
@@ -866,6 +868,31 @@ impl Driver {
         CuError::check(unsafe { function(pp_export_table, p_export_table_id) })
     }
 
+    /// Calls `cuGraphAddBatchMemOpNode`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphAddBatchMemOpNode(
+        &self,
+        ph_graph_node: *mut CUgraphNode,
+        h_graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        num_dependencies: usize,
+        node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuGraphAddBatchMemOpNode, &[c"cuGraphAddBatchMemOpNode"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphAddBatchMemOpNode>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(ph_graph_node, h_graph, dependencies, num_dependencies, node_params)
+        })
+    }
+
     /// Calls `cuGraphAddEmptyNode`.
     ///
     /// # Safety
@@ -1064,6 +1091,29 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphDestroy>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_graph) })
+    }
+
+    /// Calls `cuGraphExecBatchMemOpNodeSetParams`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphExecBatchMemOpNodeSetParams(
+        &self,
+        graph_exec: CUgraphExec,
+        node: CUgraphNode,
+        node_params: *const CUDA_BATCH_MEM_OP_NODE_PARAMS,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuGraphExecBatchMemOpNodeSetParams,
+            &[c"cuGraphExecBatchMemOpNodeSetParams"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuGraphExecBatchMemOpNodeSetParams>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(graph_exec, node, node_params) })
     }
 
     /// Calls `cuGraphExecDestroy`.

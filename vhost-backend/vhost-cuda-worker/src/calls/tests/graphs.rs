@@ -2,7 +2,10 @@
 
 use super::*;
 use crate::driver::stubs::stop_next;
-use protocol::graph::{self, CopySide, Dim3, KernelStep, MemsetStep, Step};
+use cuda_api::sys::CUstreamBatchMemOpType;
+use protocol::graph::{
+    self, CopySide, Dim3, KernelStep, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
+};
 use protocol::ids::{BlobId, GraphExecId, StreamId};
 use protocol::structs::EventRecordStep;
 use protocol::structs::EventWaitStep;
@@ -45,6 +48,15 @@ fn params(a: u64, b: u64, c: u64) -> Vec<u8> {
     [a, b, c, 4].iter().flat_map(|word| word.to_le_bytes()).take(28).collect()
 }
 
+/// Returns a stream memory operation that writes 4 bytes.
+fn write(address: u64, value: u64) -> MemoryOperation {
+    MemoryOperation { operation: WRITE_32, address, value, flags: 0 }
+}
+
+fn batch(operations: &[MemoryOperation]) -> Step<'_> {
+    Step::MemoryOperations(MemoryOperationsStep { operations: operations.into() })
+}
+
 impl Bench {
     fn instantiate(&mut self, exec: u64, steps: &[Step<'_>]) -> u32 {
         let writer = chain(steps);
@@ -68,6 +80,8 @@ impl Bench {
     }
 }
 
+const WRITE_32: u32 = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32.0;
+const WAIT_32: u32 = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32.0;
 const ONE: u32 = 1.0f32.to_bits();
 const INVALID: u32 = CuError::INVALID_VALUE.0;
 
@@ -135,6 +149,38 @@ fn each_launch_of_a_graph_reaches_its_host_functions() {
             bench.run_host_func(7);
         }
         assert_eq!(bench.first_float(a), 1.0);
+    });
+}
+
+#[test]
+fn a_graph_node_writes_values_but_does_not_wait_for_them() {
+    alone("a_graph_node_writes_values_but_does_not_wait_for_them", |mut bench| {
+        let a = bench.alloc(16);
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
+        let two = u64::from(2.0f32.to_bits());
+        let writes = [write(a + 4, ONE.into()), write(a, two)];
+        assert_eq!(bench.instantiate(700, &[set(a, ONE), batch(&writes)]), 0);
+        bench.run(700);
+        assert_eq!([a, a + 4, a + 8].map(|at| bench.first_float(at)), [2.0, 1.0, 1.0]);
+        let exec = GraphExecId(700);
+        let others = [write(a + 8, two), write(a + 12, two)];
+        bench.good(&VcudaGraphExecNodeSet { exec, node: 1, step: batch(&others) });
+        bench.run(700);
+        assert_eq!([a, a + 4, a + 8].map(|at| bench.first_float(at)), [1.0, 1.0, 2.0]);
+        let wait = MemoryOperation { operation: WAIT_32, ..write(a, 0) };
+        for (operation, expected) in [
+            (wait, CuError::NOT_SUPPORTED.0),
+            (write(a + 2, 0), INVALID),
+            (write(&raw const bench as u64, 0), INVALID),
+            (MemoryOperation { flags: 2, ..write(a, 0) }, INVALID),
+            (MemoryOperation { operation: 99, ..write(a, 0) }, INVALID),
+        ] {
+            let list = [write(a, 0), operation];
+            assert_eq!(bench.instantiate(701, &[batch(&list)]), expected, "{operation:?}");
+            let node_set = VcudaGraphExecNodeSet { exec, node: 1, step: batch(&list) };
+            assert_eq!(bench.call(&node_set).0, expected, "{operation:?}");
+        }
+        assert_eq!(bench.instantiate(701, &[batch(&[])]), INVALID);
     });
 }
 
