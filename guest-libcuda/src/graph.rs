@@ -6,9 +6,9 @@
 
 use crate::objects::Function;
 use cuda_api::graph::Graphs;
-use protocol::ids::{EventId, GraphExecId};
+use protocol::graph::CopyStep;
 use protocol::structs::LaunchAttribute;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, LazyLock};
 
 /// This library, in the form that cuda-api's implementation of graphs uses.
 #[derive(Clone, Copy)]
@@ -23,19 +23,20 @@ pub type Exec = cuda_api::graph::Exec<Guest>;
 /// All graphs and captures of the process.
 pub static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
-/// The session's data for an instantiated graph.
-pub struct Loaded {
-    pub id: GraphExecId,
-    /// An event that is recorded after each launch, if the graph holds references to user objects.
-    pub event: OnceLock<EventId>,
-}
-
 /// The grid and block dimensions of a launch, and its shared memory.
 #[derive(Clone, Copy)]
 pub struct Shape {
     pub grid: [u32; 3],
     pub block: [u32; 3],
     pub shared: u32,
+}
+
+/// A copy. The address of a side in pageable memory is the program's.
+#[derive(Clone, Copy, Debug)]
+pub struct GraphCopy {
+    pub step: CopyStep,
+    pub pageable_dst: bool,
+    pub pageable_src: bool,
 }
 
 /// A kernel launch, with its parameters at the time of capture.

@@ -2,10 +2,12 @@
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
+use crate::graph::GraphCopy;
 use crate::handles::Handle;
 use crate::memory::Place;
 use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUmemorytype};
 use protocol::graph as node;
+use std::ffi::c_void;
 
 /// The source or destination of a copy, as the program describes it.
 #[derive(Clone, Copy)]
@@ -161,27 +163,38 @@ impl BoxCopy {
 
     /// Returns a copy of `len` contiguous bytes.
     pub fn linear(dst: u64, src: u64, len: usize) -> Self {
-        let side = |address| node::CopySide { address, pitch: len as u64, height: 1 };
-        let (width, height, depth) = (len as u64, 1, 1);
-        Self::from(&Self::params(&node::CopyStep {
-            dst: side(dst),
-            src: side(src),
-            width,
-            height,
-            depth,
-        }))
+        let area = |address| Area {
+            device: address,
+            pitch: len,
+            height: 1,
+            ..Area::start_of(CUmemorytype::CU_MEMORYTYPE_UNIFIED)
+        };
+        Self { src: area(src), dst: area(dst), width: len, height: 1, depth: 1 }
     }
 
     /// Converts the copy of a graph node to the parameters that a program would pass for it.
-    pub fn params(copy: &node::CopyStep) -> CUDA_MEMCPY3D {
-        let kind = CUmemorytype::CU_MEMORYTYPE_UNIFIED;
+    pub fn params(copy: &GraphCopy) -> CUDA_MEMCPY3D {
+        let GraphCopy { step: copy, pageable_dst, pageable_src } = copy;
+        let kind = |pageable| match pageable {
+            true => CUmemorytype::CU_MEMORYTYPE_HOST,
+            false => CUmemorytype::CU_MEMORYTYPE_UNIFIED,
+        };
+        let [dst, src] =
+            [(copy.dst, *pageable_dst), (copy.src, *pageable_src)].map(|(side, pageable)| {
+                match pageable {
+                    true => (side.address, 0),
+                    false => (0, side.address),
+                }
+            });
         CUDA_MEMCPY3D {
-            srcMemoryType: kind,
-            srcDevice: copy.src.address,
+            srcMemoryType: kind(*pageable_src),
+            srcHost: src.0 as *const c_void,
+            srcDevice: src.1,
             srcPitch: copy.src.pitch as usize,
             srcHeight: copy.src.height as usize,
-            dstMemoryType: kind,
-            dstDevice: copy.dst.address,
+            dstMemoryType: kind(*pageable_dst),
+            dstHost: dst.0 as *mut c_void,
+            dstDevice: dst.1,
             dstPitch: copy.dst.pitch as usize,
             dstHeight: copy.dst.height as usize,
             WidthInBytes: copy.width as usize,
@@ -191,35 +204,26 @@ impl BoxCopy {
         }
     }
 
-    /// Converts to the copy of a graph node. Fails if the GPU can't access both the source and the
-    /// destination.
-    pub fn node(&self, driver: &Driver) -> CuResult<node::CopyStep> {
+    /// Converts to the copy of a graph node.
+    pub fn node(&self, driver: &Driver) -> CuResult<GraphCopy> {
         let shape = Shape { width: self.width, height: self.height, depth: self.depth };
         if shape.width == 0 || shape.height == 0 || shape.depth == 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let side = |area: &Area| {
+        let side = |area: &Area| -> CuResult<(node::CopySide, bool)> {
             let side = area.cuboid(&shape)?;
             let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
             let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
-            match driver.memory.place(side.address, span)? {
-                Place::Visible { address, .. } => Ok(node::CopySide {
-                    address,
-                    pitch: side.pitch as u64,
-                    height: (side.slice / side.pitch) as u64,
-                }),
-                Place::Pageable => {
-                    crate::log::unsupported("a copy of pageable memory in a graph");
-                    Err(CuError::NOT_SUPPORTED)
-                }
-            }
+            let (address, pageable) = match driver.memory.place(side.address, span)? {
+                Place::Visible { address, .. } => (address, false),
+                Place::Pageable => (side.address, true),
+            };
+            let (pitch, height) = (side.pitch as u64, (side.slice / side.pitch) as u64);
+            Ok((node::CopySide { address, pitch, height }, pageable))
         };
-        Ok(node::CopyStep {
-            dst: side(&self.dst)?,
-            src: side(&self.src)?,
-            width: shape.width as u64,
-            height: shape.height as u64,
-            depth: shape.depth as u64,
-        })
+        let ((dst, pageable_dst), (src, pageable_src)) = (side(&self.dst)?, side(&self.src)?);
+        let (width, height, depth) = (shape.width as u64, shape.height as u64, shape.depth as u64);
+        let step = node::CopyStep { dst, src, width, height, depth };
+        Ok(GraphCopy { step, pageable_dst, pageable_src })
     }
 }

@@ -2,6 +2,7 @@
 //! part.
 
 use super::box_copy::BoxCopy;
+use super::graph_copy::{Parts, Staging};
 use super::graph_memory::{self, GraphMemory, MEMORIES};
 use super::host_func::{self, Callback};
 use super::image;
@@ -13,8 +14,9 @@ use crate::capture;
 use crate::context;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
-use crate::graph::{Exec, GRAPHS, Guest, Kernel, Loaded, Op, Shape};
+use crate::graph::{Exec, GRAPHS, GraphCopy, Guest, Kernel, Op, Shape};
 use crate::handles::{Handle, Object};
+use crate::log;
 use crate::memory::Place;
 use crate::objects::{Event, Function, Origin};
 use crate::thread;
@@ -31,7 +33,7 @@ use protocol::calls::{
 };
 use protocol::codec::Writer;
 use protocol::graph as wire;
-use protocol::ids::EventId;
+use protocol::ids::{EventId, GraphExecId};
 use protocol::limits::GRAPH_NODES_MAX;
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use std::sync::{Arc, OnceLock};
@@ -68,7 +70,7 @@ fn with_step<R>(
                 attributes: (&kernel.attributes).into(),
             })
         }
-        Some(Op::Copy(copy, _)) => wire::Step::Copy(*copy),
+        Some(Op::Copy(copy, _)) => wire::Step::Copy(copy.step),
         Some(Op::Memset(set)) => wire::Step::Memset(*set),
         Some(Op::Batch(operations, _)) => {
             let operations = operations[..].into();
@@ -88,23 +90,64 @@ fn with_step<R>(
     then(&step, None)
 }
 
-/// Encodes a graph. Also returns the tokens of its host functions.
-fn encode(driver: &Driver, steps: &[Step<Op>]) -> CuResult<(Writer, Tokens)> {
-    if steps.len() > GRAPH_NODES_MAX {
+/// A graph in the form for the worker.
+struct Encoded {
+    graph: Writer,
+    tokens: Tokens,
+    /// For each step, the number of its last node.
+    ends: Vec<u32>,
+}
+
+/// Encodes a graph. Takes pinned memory for copies of pageable memory from `staging`.
+fn encode(driver: &Driver, steps: &[Step<Op>], staging: &mut Staging) -> CuResult<Encoded> {
+    let nodes = |step: &Step<Op>| match &step.op {
+        Some(Op::Copy(copy, _)) => copy.nodes(),
+        _ => 1,
+    };
+    let count: usize = steps.iter().map(nodes).sum();
+    if count > GRAPH_NODES_MAX {
         return Err(CuError::OUT_OF_MEMORY);
     }
-    let (mut writer, mut tokens) = (Writer::new(), Vec::new());
-    writer.word(steps.len() as u64);
+    let (mut graph, mut tokens) = (Writer::new(), Vec::new());
+    let mut ends: Vec<u32> = Vec::with_capacity(steps.len());
+    graph.word(count as u64);
     for (place, step) in steps.iter().enumerate() {
-        let mut after: Vec<u32> = step.after.iter().map(|place| *place as u32).collect();
+        let mut after: Vec<u32> = step.after.iter().map(|place| ends[*place]).collect();
         after.sort_unstable();
         after.dedup();
-        with_step(driver, step.op.as_ref(), |step, token| {
-            wire::encode_node(&after, step, &mut writer);
-            tokens.extend(token.map(|token| (place, token)));
-        });
+        let first = ends.last().map_or(0, |last| last + 1);
+        let parts = match &step.op {
+            Some(Op::Copy(copy, _)) if copy.is_pageable() => {
+                copy.parts(|len| staging.take(driver, place, len))
+            }
+            _ => {
+                with_step(driver, step.op.as_ref(), |step, token| {
+                    wire::encode_node(&after, step, &mut graph);
+                    tokens.extend(token.map(|token| (place, token)));
+                });
+                ends.push(first);
+                continue;
+            }
+        };
+        let parts = parts.inspect_err(|_| host_func::let_go(&tokens))?;
+        let mut host = |copy| {
+            let token = host_func::keep(driver, Callback::Copy(copy));
+            tokens.push((place, token));
+            wire::Step::HostFunc(wire::HostFuncStep { token })
+        };
+        let (one, two) = match parts {
+            Parts::Copy(copy) => (wire::Step::Copy(copy), None),
+            Parts::Host(copy) => (host(copy), None),
+            Parts::HostThenCopy(first, then) => (host(first), Some(wire::Step::Copy(then))),
+            Parts::CopyThenHost(first, then) => (wire::Step::Copy(first), Some(host(then))),
+        };
+        wire::encode_node(&after, &one, &mut graph);
+        ends.push(first + u32::from(two.is_some()));
+        if let Some(two) = two {
+            wire::encode_node(&[first], &two, &mut graph);
+        }
     }
-    Ok((writer, tokens))
+    Ok(Encoded { graph, tokens, ends })
 }
 
 /// Returns the value that says which default stream a null handle means.
@@ -136,9 +179,37 @@ fn wait_for_launches(
     }
 }
 
+/// The session's data for an instantiated graph.
+pub struct Loaded {
+    id: GraphExecId,
+    /// For each step, the number of its last node in the worker's graph. A step has two nodes if it
+    /// copies between pageable and other memory.
+    ends: Vec<u32>,
+    /// The pinned memory through which launches copy pageable memory.
+    staging: Mutex<Staging>,
+    /// An event that is recorded after each launch, if the graph holds references to user objects.
+    event: OnceLock<EventId>,
+}
+
+impl Loaded {
+    /// Returns the number of the only node of a step. Fails if the step has more than one.
+    fn only_node(&self, place: usize) -> CuResult<u32> {
+        let end = *self.ends.get(place).ok_or(CuError::INVALID_VALUE)?;
+        let first = match place.checked_sub(1) {
+            Some(before) => self.ends[before] + 1,
+            None => 0,
+        };
+        if first != end {
+            log::unsupported("changing a copy of pageable memory in an instantiated graph");
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        Ok(end)
+    }
+}
+
 impl Library for Guest {
     type Kernel = Kernel;
-    type Copy = wire::CopyStep;
+    type Copy = GraphCopy;
     type Memset = wire::MemsetStep;
     type Batch = Arc<[wire::MemoryOperation]>;
     type Event = Arc<Event>;
@@ -234,11 +305,11 @@ impl Library for Guest {
         to.attributes.clone_from(&from.attributes);
     }
 
-    unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<wire::CopyStep> {
+    unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<GraphCopy> {
         BoxCopy::from(params).node(driver()?)
     }
 
-    fn copy_params(copy: &wire::CopyStep) -> CUDA_MEMCPY3D {
+    fn copy_params(copy: &GraphCopy) -> CUDA_MEMCPY3D {
         BoxCopy::params(copy)
     }
 
@@ -314,14 +385,18 @@ impl Library for Guest {
 
     fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(Loaded, Tokens)> {
         let driver = context::driver()?;
-        let (writer, tokens) = encode(driver, steps)?;
+        let mut staging = Staging::default();
+        let Encoded { graph, tokens, ends } = encode(driver, steps, &mut staging)?;
         let exec = driver.session.mint();
-        let made = image::send(driver, writer.as_bytes()).and_then(|sent| {
+        let made = image::send(driver, graph.as_bytes()).and_then(|sent| {
             let (flags, blob, graph) = (flags & GRAPH_INSTANTIATE_FLAGS, sent.blob, sent.inline);
             driver.session.call(&VcudaGraphInstantiate { exec, flags, blob, graph })
         });
         match made {
-            Ok(()) => Ok((Loaded { id: exec, event: OnceLock::new() }, tokens)),
+            Ok(()) => {
+                let (event, staging) = (OnceLock::new(), Mutex::new(staging));
+                Ok((Loaded { id: exec, ends, staging, event }, tokens))
+            }
             Err(error) => {
                 host_func::let_go(&tokens);
                 Err(error)
@@ -353,8 +428,17 @@ impl Library for Guest {
         steps: &[Step<Op>],
     ) -> CuResult<Result<(), Difference>> {
         let driver = driver()?;
-        let (writer, tokens) = encode(driver, steps)?;
-        let updated = image::send(driver, writer.as_bytes()).and_then(|sent| {
+        let encoded = encode(driver, steps, &mut exec.staging.lock())?;
+        let Encoded { graph, tokens, ends } = encoded;
+        if ends != exec.ends {
+            // A copy of pageable memory has become another one, or the other way around.
+            host_func::let_go(&tokens);
+            let differs = ends.iter().zip(&exec.ends).position(|(new, old)| new != old);
+            let node = differs.map(|place| steps[place].id);
+            let result = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_PARAMETERS_CHANGED;
+            return Ok(Err((result, node)));
+        }
+        let updated = image::send(driver, graph.as_bytes()).and_then(|sent| {
             let (blob, graph) = (sent.blob, sent.inline);
             driver.session.call(&VcudaGraphExecUpdate { exec: exec.id, blob, graph })
         });
@@ -365,7 +449,8 @@ impl Library for Guest {
             }
             Ok(answer) => {
                 host_func::let_go(&tokens);
-                let node = steps.get(answer.node as usize).map(|step| step.id);
+                let place = ends.iter().position(|end| *end >= answer.node);
+                let node = place.map(|place| steps[place].id);
                 Ok(Err((CUgraphExecUpdateResult(answer.result), node)))
             }
             Err(error) => {
@@ -377,8 +462,13 @@ impl Library for Guest {
 
     fn set_step(exec: &Loaded, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
         let driver = driver()?;
+        let node = exec.only_node(place)?;
+        if matches!(op, Op::Copy(copy, _) if copy.is_pageable()) {
+            log::unsupported("changing a copy of pageable memory in an instantiated graph");
+            return Err(CuError::NOT_SUPPORTED);
+        }
         let (set, token) = with_step(driver, Some(op), |step, token| {
-            let call = VcudaGraphExecNodeSet { exec: exec.id, node: place as u32, step: *step };
+            let call = VcudaGraphExecNodeSet { exec: exec.id, node, step: *step };
             (driver.session.call(&call), token)
         });
         if let Some(token) = token {
@@ -395,7 +485,7 @@ impl Library for Guest {
     }
 
     fn set_enabled(exec: &Loaded, place: usize, enabled: bool) -> CuResult {
-        let (exec, node) = (exec.id, place as u32);
+        let (exec, node) = (exec.id, exec.only_node(place)?);
         let call = VcudaGraphExecNodeEnable { exec, node, enabled: enabled.into() };
         driver()?.session.call(&call)
     }

@@ -3,6 +3,7 @@
 //! The worker pauses the stream at a host function. A thread of this process waits for such
 //! requests, calls the function, and lets the stream continue.
 
+use super::graph_copy::HostCopy;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -27,6 +28,8 @@ pub type StreamCallback = unsafe extern "C" fn(Handle, u32, usize);
 pub enum Callback {
     Function(HostCall),
     OfStream(StreamCallback, Handle, usize),
+    /// A part of a graph's copy of pageable memory.
+    Copy(HostCopy),
 }
 
 /// A callback that may still have to be called.
@@ -146,6 +149,11 @@ fn run() {
         Some(Callback::OfStream(callback, stream, data)) => {
             // SAFETY: the program passed the function to be called with this argument.
             unsafe { callback(stream, 0, data) }
+        }
+        Some(Callback::Copy(copy)) => {
+            // SAFETY: the program promised that its memory is valid whenever the node runs. The
+            // graph keeps the pinned memory until its last launch has ended.
+            unsafe { copy.run() }
         }
         None => say!(Error, "the worker requested an unknown host function"),
     });

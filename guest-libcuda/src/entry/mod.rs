@@ -18,6 +18,7 @@ pub(crate) mod event;
 pub(crate) mod function;
 pub(crate) mod generated;
 pub(crate) mod graph;
+mod graph_copy;
 pub(crate) mod graph_memory;
 pub mod host_func;
 pub(crate) mod host_memory;

@@ -11,6 +11,7 @@ mod event;
 mod graph;
 mod graph_batch;
 mod graph_child;
+mod graph_copy;
 mod graph_memory;
 mod kernel;
 mod link;
@@ -90,6 +91,7 @@ const FAMILIES: &[&[Case]] = &[
     graph::CASES,
     graph_batch::CASES,
     graph_child::CASES,
+    graph_copy::CASES,
     graph_memory::CASES,
 ];
 
