@@ -4,14 +4,13 @@
 #   GPU.md           matrix.md in the --out directory of tests/gpu/run.sh
 #   GPU-OUTPUT.txt   the output of tests/gpu/run.sh
 #   PROGRAMS.txt     the output of tests/gpu/programs.sh
-#   SAMPLES.txt      the output of tests/gpu/samples.sh
 #   CASES.txt        the output of tests/conformance.sh native vhost-user uml
 # In both matrices, outputs are compared with softgpu's.
-# usage: scripts/tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt PROGRAMS.txt SAMPLES.txt CASES.txt
+# usage: scripts/tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt PROGRAMS.txt CASES.txt
 set -euo pipefail
-[ $# -eq 6 ] || { echo "usage: tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt PROGRAMS.txt SAMPLES.txt CASES.txt" >&2; exit 2; }
+[ $# -eq 5 ] || { echo "usage: tested.sh LOCAL.md GPU.md GPU-OUTPUT.txt PROGRAMS.txt CASES.txt" >&2; exit 2; }
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-local_table=$1 gpu_table=$2 gpu_output=$3 programs=$4 samples=$5 cases=$6
+local_table=$1 gpu_table=$2 gpu_output=$3 programs=$4 cases=$5
 seen=$(grep -E '^[0-9]{4}-.*driver .*commit' "$gpu_output" | tail -n 1)
 # Both tables must have the same rows in the same order.
 cmp -s <(cut -d '|' -f 2,3 "$local_table") <(cut -d '|' -f 2,3 "$gpu_table") ||
@@ -43,19 +42,12 @@ MD
     cat <<MD
 
 ## Programs that use PyTorch, JAX, CuPy, Triton, and NCCL
-\`tests/gpu/programs.sh\` in the same H200 run. Times are those of the program's main loop, without its start. A cell is "equal" if the program has no such loop; all results are compared with native's, bit for bit.
+\`tests/gpu/programs.sh\` on the H200. A program's results must equal native's, bit for bit. A time, if there is one, is that of the program's main loop, without its start.
 
 $(grep '^|' "$programs")
 
-## CUDA samples
-\`tests/gpu/samples.sh\` in the same H200 run: $(sed -n 's/^samples: //p' "$samples"). Samples that need a window system, or that fail natively on that machine, aren't counted. These fail through the device:
-
-| sample | through the device |
-|---|---|
-$(awk -F'|' '/\*\*/ { print "|" $2 "|" $4 "|" }' "$samples")
-
 ## Conformance cases
-\`tests/conformance.sh\` in the same H200 run:
+\`tests/conformance.sh\` on the H200, with the cases as they were in that run:
 
 \`\`\`
 $(grep '^conformance on' "$cases")
