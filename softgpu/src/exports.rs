@@ -61,6 +61,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::stream::ENTRIES,
     api::stream_memory::ENTRIES,
     api::tensor_map::ENTRIES,
+    api::texture::ENTRIES,
     api::vmm::ENTRIES,
 ];
 

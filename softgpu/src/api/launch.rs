@@ -24,6 +24,7 @@ use crate::state::graph::Op;
 use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
 use crate::state::stream::{Stream, lookup};
+use crate::state::texture;
 
 /// The flags that the occupancy functions accept.
 const OCCUPANCY_FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
@@ -187,6 +188,7 @@ impl Kernel {
             dynamic_shared: shape.shared,
             params: self.params.to_vec(),
             memory: &RANGES,
+            objects: &texture::Bound,
             printf: context.printf.clone(),
             heap: function.loaded.heap.clone(),
             id: context.next_launch(),

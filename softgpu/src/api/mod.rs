@@ -24,4 +24,6 @@ pub(crate) mod stream;
 pub(crate) mod stream_memory;
 mod tables;
 pub(crate) mod tensor_map;
+pub(crate) mod texture;
+mod texture_desc;
 pub(crate) mod vmm;

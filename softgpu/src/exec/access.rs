@@ -29,7 +29,7 @@ fn word(bytes: &[u8]) -> u64 {
 ///
 /// # Safety
 /// The address must be valid for reads of `size` bytes, and aligned to it.
-unsafe fn read_global(address: u64, size: u8) -> u64 {
+pub(crate) unsafe fn read_global(address: u64, size: u8) -> u64 {
     // SAFETY: the caller guarantees a valid, aligned address. Relaxed atomics make data races
     // defined behavior.
     unsafe {
@@ -46,7 +46,7 @@ unsafe fn read_global(address: u64, size: u8) -> u64 {
 ///
 /// # Safety
 /// The address must be valid for writes of `size` bytes, and aligned to it.
-unsafe fn write_global(address: u64, size: u8, value: u64) {
+pub(crate) unsafe fn write_global(address: u64, size: u8, value: u64) {
     // SAFETY: the caller guarantees a valid, aligned address. Relaxed atomics make data races
     // defined behavior.
     unsafe {

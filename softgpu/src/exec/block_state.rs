@@ -1,10 +1,11 @@
 //! The state that a block's warps share: shared memory and barriers.
 
-use std::sync::OnceLock;
+use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
 use super::launch::Launch;
-use super::memory::View;
+use super::memory::{Fault, View};
+use super::texture::object::{Image, Texture};
 use crate::ptx::ir::Volatile;
 
 /// The state of one barrier in a block.
@@ -31,6 +32,9 @@ pub struct BlockState<'l> {
     /// Index of the simulated multiprocessor that runs the block, which kernels read as `%smid`.
     pub(crate) worker: u32,
     view: View<'l>,
+    /// The texture object and the surface object that the block used last, with their handles.
+    texture: Option<(u64, Arc<Texture>)>,
+    surface: Option<(u64, Arc<Image>)>,
     /// The block's shared memory, stored as 16-byte words for alignment.
     shared: Vec<u128>,
     pub(crate) barriers: [BarrierState; 16],
@@ -48,6 +52,8 @@ impl<'l> BlockState<'l> {
             index: [0; 3],
             worker,
             view: launch.memory.view(),
+            texture: None,
+            surface: None,
             shared: vec![0; launch.shared_bytes().div_ceil(16)],
             barriers: [BarrierState::default(); 16],
             live: 0,
@@ -66,6 +72,18 @@ impl<'l> BlockState<'l> {
     /// Returns whether kernels may access an interval of global memory.
     pub(crate) fn allows(&mut self, address: u64, bytes: u64, write: bool) -> bool {
         self.view.allows(address, bytes, write)
+    }
+
+    /// Returns the texture object with a handle.
+    pub(crate) fn texture(&mut self, handle: u64) -> Result<Arc<Texture>, Fault> {
+        let objects = self.launch.objects;
+        recall(&mut self.texture, handle, || objects.texture(handle))
+    }
+
+    /// Returns the surface object with a handle.
+    pub(crate) fn surface(&mut self, handle: u64) -> Result<Arc<Image>, Fault> {
+        let objects = self.launch.objects;
+        recall(&mut self.surface, handle, || objects.surface(handle))
     }
 
     /// Returns the total number of barrier completions in this block.
@@ -125,6 +143,21 @@ impl<'l> BlockState<'l> {
         // accessed as bytes.
         unsafe { std::slice::from_raw_parts_mut(self.shared.as_mut_ptr().cast(), len) }
     }
+}
+
+/// Returns the object with a handle, which is the last one that was used or which `find` finds.
+fn recall<T>(
+    last: &mut Option<(u64, Arc<T>)>,
+    handle: u64,
+    find: impl FnOnce() -> Option<Arc<T>>,
+) -> Result<Arc<T>, Fault> {
+    if let Some((known, object)) = last
+        && *known == handle
+    {
+        return Ok(object.clone());
+    }
+    let object = find().ok_or(Fault::IllegalAddress)?;
+    Ok(last.insert((handle, object)).1.clone())
 }
 
 fn start_of_time() -> Instant {

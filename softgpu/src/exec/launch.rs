@@ -5,6 +5,7 @@ use std::sync::Arc;
 use super::heap::Heap;
 use super::memory::Ranges;
 use super::printf::Printf;
+use super::texture::object::Objects;
 use crate::ptx::ir::Kernel;
 use crate::ptx::program::Program;
 
@@ -24,6 +25,8 @@ pub struct Launch {
     pub params: Vec<u8>,
     /// The address ranges that kernels may access.
     pub memory: &'static Ranges,
+    /// The texture objects and surface objects that kernels may use.
+    pub objects: &'static dyn Objects,
     /// The buffer for `printf` output.
     pub printf: Arc<Printf>,
     /// The heap for `malloc`.

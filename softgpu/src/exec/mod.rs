@@ -21,4 +21,5 @@ pub mod launch;
 pub mod memory;
 pub mod printf;
 pub mod round;
+pub mod texture;
 pub mod warp;

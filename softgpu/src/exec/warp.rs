@@ -581,6 +581,9 @@ impl Warp {
                 self.set_pred(group, *p, bits, mask);
             }
             Op::Atomic(atomic) => self.atomic(block, group, atomic, mask)?,
+            Op::Fetch(fetch) => self.fetch(block, group, fetch, mask)?,
+            Op::Surface(access) => self.surface(block, group, access, mask)?,
+            Op::Query(query) => self.query(block, group, query, mask)?,
             Op::Copy { to, from, size, source } => {
                 self.copy(block, group, to, from, *size, *source, mask)?;
             }

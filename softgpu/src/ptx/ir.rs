@@ -2,16 +2,14 @@
 //! operations are specialized by type.
 
 use crate::exec::round::Mode;
+use crate::ptx::image::{Fetch, Query, SurfaceAccess};
 use crate::ptx::types::Ty;
+pub use crate::ptx::types::{Pred, Slot};
 
 /// Number of lanes in a warp.
 pub const WARP: usize = 32;
 /// The values of one register in all of a warp's lanes.
 pub type Lanes = [u64; WARP];
-/// Index of a register in the current frame.
-pub type Slot = u16;
-/// Index of a predicate in the current frame.
-pub type Pred = u16;
 
 /// A function of one operand on a warp: destination, operand, active lanes.
 pub type UnFn = fn(&mut Lanes, &Lanes, u32);
@@ -520,6 +518,9 @@ pub enum Op {
     Load(Box<Access>),
     Store(Box<Access>),
     Atomic(Box<Atomic>),
+    Fetch(Box<Fetch>),
+    Surface(Box<SurfaceAccess>),
+    Query(Box<Query>),
     /// Copies from global to shared memory, as `cp.async` does.
     Copy {
         to: Box<Address>,

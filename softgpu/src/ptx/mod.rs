@@ -3,6 +3,7 @@
 pub mod constant;
 pub mod declaration;
 pub mod error;
+pub mod image;
 pub mod ir;
 pub mod lower;
 pub mod program;

@@ -1,4 +1,9 @@
-//! PTX's fundamental types.
+//! PTX's fundamental types, and the places that hold values of them.
+
+/// Index of a register in the current frame.
+pub type Slot = u16;
+/// Index of a predicate in the current frame.
+pub type Pred = u16;
 
 /// A fundamental type in PTX.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

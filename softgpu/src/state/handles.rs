@@ -27,6 +27,8 @@ pub(crate) enum Kind {
     Array = 0xd0,
     Mipmap = 0xe0,
     Link = 0xb0,
+    Texture = 0xc0,
+    Surface = 0xf0,
 }
 
 struct Slot<T> {

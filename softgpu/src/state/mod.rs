@@ -19,3 +19,4 @@ pub(crate) mod primary;
 pub(crate) mod queue;
 pub(crate) mod stream;
 pub(crate) mod teardown;
+pub(crate) mod texture;

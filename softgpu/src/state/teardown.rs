@@ -5,7 +5,7 @@ use std::sync::Arc;
 use super::context::Context;
 use super::event::EVENTS;
 use super::stream::STREAMS;
-use super::{array, memory, module};
+use super::{array, memory, module, texture};
 
 /// Waits for a context's work, then frees its streams, events, modules and memory.
 pub(crate) fn clear(context: &Arc<Context>) {
@@ -15,6 +15,7 @@ pub(crate) fn clear(context: &Arc<Context>) {
     }
     EVENTS.remove_where(|e| e.context.id == context.id);
     module::forget_context(context.id);
+    texture::forget_context(context.id);
     array::forget_context(context.id);
     context.forget_heap();
     memory::free_context(context.id);

@@ -473,6 +473,7 @@ impl Lower<'_> {
             "bra" | "brx" | "call" | "ret" | "exit" | "trap" | "brkpt" | "bar" | "barrier"
             | "shfl" | "vote" | "match" | "redux" | "activemask" | "elect" | "membar" | "fence"
             | "nanosleep" | "pmevent" | "griddepcontrol" => self.control(f, inst),
+            "tex" | "tld4" | "txq" | "suld" | "sust" | "suq" => self.image(f, inst),
             _ => self.arithmetic(f, inst),
         }
     }

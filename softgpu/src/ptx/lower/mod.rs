@@ -3,6 +3,7 @@
 mod alu;
 mod control;
 mod function;
+mod image;
 mod lowering;
 mod memory;
 mod modifiers;

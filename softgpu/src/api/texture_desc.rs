@@ -1,0 +1,260 @@
+//! The descriptions of textures and surfaces: checks them, and converts them for kernels.
+
+use cuda_api::arrays::{Extent, element_size, level};
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::sys::{
+    CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION, CU_TRSF_NORMALIZED_COORDINATES,
+    CU_TRSF_READ_AS_INTEGER, CU_TRSF_SEAMLESS_CUBEMAP, CU_TRSF_SRGB, CUDA_ARRAY3D_CUBEMAP,
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_SURFACE_LDST, CUDA_RESOURCE_DESC,
+    CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode, CUarray_format as F, CUfilter_mode,
+    CUresourceViewFormat, CUresourcetype,
+};
+
+use crate::exec::texture::coordinate::Wrap;
+use crate::exec::texture::format::{Channel, Conversion, Format};
+use crate::exec::texture::object::{Image, Texture};
+use crate::state::array::{ARRAYS, MIPMAPS};
+use crate::state::memory;
+use crate::state::texture::Source;
+
+/// The limits of textures in linear memory, as on compute capability 9.0.
+const MAX_LINEAR: u64 = 1 << 28;
+const MAX_PITCHED: [u64; 2] = [131_072, 65_000];
+const MAX_PITCH: u64 = 2_097_120;
+/// The alignment of linear memory and of its rows, as in the device's attributes.
+const ALIGNMENT: u64 = 512;
+const PITCH_ALIGNMENT: u64 = 32;
+
+/// A resource whose description was checked.
+pub(super) struct Resolved {
+    pub(super) source: Source,
+    /// The levels, of which there is at least one.
+    pub(super) levels: Vec<Image>,
+    /// The properties of the array. Linear memory has none.
+    array: Option<CUDA_ARRAY3D_DESCRIPTOR>,
+    kind: CUresourcetype,
+}
+
+fn require(valid: bool) -> CuResult {
+    if valid { Ok(()) } else { Err(CuError::INVALID_VALUE) }
+}
+
+fn format(format: F, channels: u32) -> CuResult<Format> {
+    let channel = match format {
+        F::CU_AD_FORMAT_UNSIGNED_INT8 => Channel::U8,
+        F::CU_AD_FORMAT_UNSIGNED_INT16 => Channel::U16,
+        F::CU_AD_FORMAT_UNSIGNED_INT32 => Channel::U32,
+        F::CU_AD_FORMAT_SIGNED_INT8 => Channel::S8,
+        F::CU_AD_FORMAT_SIGNED_INT16 => Channel::S16,
+        F::CU_AD_FORMAT_SIGNED_INT32 => Channel::S32,
+        F::CU_AD_FORMAT_HALF => Channel::F16,
+        F::CU_AD_FORMAT_FLOAT => Channel::F32,
+        _ => return Err(CuError::INVALID_VALUE),
+    };
+    require(element_size(format, channels).is_some())?;
+    Ok(Format { channel, count: channels as u8 })
+}
+
+/// Describes an array in memory.
+fn image(array: &CUDA_ARRAY3D_DESCRIPTOR, address: u64) -> CuResult<Image> {
+    let extent = Extent::of(array).ok_or(CuError::INVALID_VALUE)?;
+    Ok(Image {
+        address,
+        format: format(array.Format, array.NumChannels)?,
+        width: array.Width as u32,
+        height: extent.height as u32,
+        depth: extent.depth as u32,
+        layered: array.Flags & (CUDA_ARRAY3D_LAYERED | CUDA_ARRAY3D_CUBEMAP) != 0,
+        pitch: extent.width,
+        slice: extent.width * extent.height,
+    })
+}
+
+/// Describes rows of texels in memory that a program has allocated.
+fn linear(format: Format, address: u64, [width, height]: [u64; 2], pitch: u64) -> CuResult<Image> {
+    let row = width * format.bytes() as u64;
+    require(width > 0 && height > 0 && address.is_multiple_of(ALIGNMENT) && pitch >= row)?;
+    require(memory::accessible(address, pitch * (height - 1) + row))?;
+    let (width, height) = (width as u32, height as u32);
+    Ok(Image { address, format, width, height, depth: 1, layered: false, pitch, slice: 0 })
+}
+
+/// Checks the description of a resource.
+pub(super) fn resource(resource: &CUDA_RESOURCE_DESC) -> CuResult<Resolved> {
+    require(resource.flags == 0)?;
+    let (res, invalid) = (&resource.res, CuError::INVALID_VALUE);
+    let kind = resource.resType;
+    // SAFETY: the union's members consist of integers and handles, so every bit pattern is valid.
+    // The program initializes the member that the type selects.
+    let (source, levels, array) = unsafe {
+        match kind {
+            CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
+                let handle = res.array.hArray as usize;
+                let array = ARRAYS.get(handle).ok_or(invalid)?;
+                let level = image(&array.descriptor, array.address()?)?;
+                (Source::Array(handle), vec![level], Some(array.descriptor))
+            }
+            CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
+                let handle = res.mipmap.hMipmappedArray as usize;
+                let mipmap = MIPMAPS.get(handle).ok_or(invalid)?;
+                require(mipmap.levels.iter().all(|address| *address != 0))?;
+                let levels = mipmap.levels.iter().zip(0..);
+                let levels = levels.map(|(at, number)| image(&level(&mipmap.first, number), *at));
+                let levels = levels.collect::<CuResult<Vec<_>>>()?;
+                (Source::Mipmap(handle), levels, Some(mipmap.first))
+            }
+            CUresourcetype::CU_RESOURCE_TYPE_LINEAR => {
+                let described = res.linear;
+                let format = format(described.format, described.numChannels)?;
+                let width = described.sizeInBytes as u64 / format.bytes() as u64;
+                require(width <= MAX_LINEAR)?;
+                let pitch = width * format.bytes() as u64;
+                let level = linear(format, described.devPtr, [width, 1], pitch)?;
+                (Source::Memory, vec![level], None)
+            }
+            CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => {
+                let described = res.pitch2D;
+                let format = format(described.format, described.numChannels)?;
+                let size = [described.width as u64, described.height as u64];
+                let pitch = described.pitchInBytes as u64;
+                require(size[0] <= MAX_PITCHED[0] && size[1] <= MAX_PITCHED[1])?;
+                require(pitch <= MAX_PITCH && pitch.is_multiple_of(PITCH_ALIGNMENT))?;
+                let level = linear(format, described.devPtr, size, pitch)?;
+                (Source::Memory, vec![level], None)
+            }
+            _ => return Err(invalid),
+        }
+    };
+    Ok(Resolved { source, levels, array, kind })
+}
+
+/// Checks the description of a surface's resource.
+pub(super) fn surface(described: &CUDA_RESOURCE_DESC) -> CuResult<Resolved> {
+    require(described.resType == CUresourcetype::CU_RESOURCE_TYPE_ARRAY)?;
+    let resolved = resource(described)?;
+    let flags = resolved.array.map_or(0, |array| array.Flags);
+    require(flags & CUDA_ARRAY3D_SURFACE_LDST != 0)?;
+    Ok(resolved)
+}
+
+/// Returns the format of a resource view.
+fn view_format(view: CUresourceViewFormat, own: Format) -> CuResult<Format> {
+    const CHANNELS: [Channel; 8] = [
+        Channel::U8,
+        Channel::S8,
+        Channel::U16,
+        Channel::S16,
+        Channel::U32,
+        Channel::S32,
+        Channel::F16,
+        Channel::F32,
+    ];
+    if view == CUresourceViewFormat::CU_RES_VIEW_FORMAT_NONE {
+        return Ok(own);
+    }
+    require(view.0 <= CUresourceViewFormat::CU_RES_VIEW_FORMAT_UNSIGNED_BC7.0)?;
+    // The formats follow each other with 1, 2, and 4 components each. The last ones are compressed.
+    let index = view.0 as usize - 1;
+    let channel = *CHANNELS.get(index / 3).ok_or(CuError::NOT_SUPPORTED)?;
+    let format = Format { channel, count: [1, 2, 4][index % 3] };
+    require(format.bytes() == own.bytes())?;
+    Ok(format)
+}
+
+/// Restricts a resource to the part that a view describes.
+fn restrict(resolved: &mut Resolved, view: &CUDA_RESOURCE_VIEW_DESC) -> CuResult {
+    let array = resolved.array.ok_or(CuError::INVALID_VALUE)?;
+    let first = resolved.levels[0];
+    let format = view_format(view.format, first.format)?;
+    require(view.width == array.Width && view.height.max(1) == array.Height.max(1))?;
+    require(view.depth.max(1) == array.Depth.max(1) || (first.layered && view.depth <= 1))?;
+    let (low, high) = (view.firstMipmapLevel as usize, view.lastMipmapLevel as usize);
+    require(low <= high && high < resolved.levels.len())?;
+    let layers = if first.layered { first.depth } else { 1 };
+    require(view.firstLayer <= view.lastLayer && view.lastLayer < layers)?;
+    resolved.levels = resolved.levels[low..=high].to_vec();
+    for level in &mut resolved.levels {
+        level.format = format;
+        if level.layered {
+            level.address += u64::from(view.firstLayer) * level.slice;
+            level.depth = view.lastLayer - view.firstLayer + 1;
+        }
+    }
+    Ok(())
+}
+
+fn wrap(mode: CUaddress_mode, normalized: bool) -> CuResult<Wrap> {
+    Ok(match mode {
+        CUaddress_mode::CU_TR_ADDRESS_MODE_WRAP if normalized => Wrap::Repeat,
+        CUaddress_mode::CU_TR_ADDRESS_MODE_MIRROR if normalized => Wrap::Mirror,
+        CUaddress_mode::CU_TR_ADDRESS_MODE_BORDER => Wrap::Border,
+        // Textures repeat only if their coordinates are normalized.
+        CUaddress_mode(0..=2) => Wrap::Clamp,
+        _ => return Err(CuError::INVALID_VALUE),
+    })
+}
+
+fn is_linear(mode: CUfilter_mode) -> CuResult<bool> {
+    require(mode.0 <= CUfilter_mode::CU_TR_FILTER_MODE_LINEAR.0)?;
+    Ok(mode == CUfilter_mode::CU_TR_FILTER_MODE_LINEAR)
+}
+
+/// Checks the description of a texture object, and creates the object that kernels use.
+pub(super) fn texture(
+    mut resolved: Resolved,
+    described: &CUDA_TEXTURE_DESC,
+    view: Option<&CUDA_RESOURCE_VIEW_DESC>,
+) -> CuResult<Texture> {
+    const FLAGS: u32 = CU_TRSF_READ_AS_INTEGER
+        | CU_TRSF_NORMALIZED_COORDINATES
+        | CU_TRSF_SRGB
+        | CU_TRSF_DISABLE_TRILINEAR_OPTIMIZATION
+        | CU_TRSF_SEAMLESS_CUBEMAP;
+    let is = |flag: u32| described.flags & flag != 0;
+    require(described.flags & !FLAGS == 0)?;
+    if let Some(view) = view {
+        restrict(&mut resolved, view)?;
+    }
+    let (levels, kind) = (resolved.levels, resolved.kind);
+    let channel = levels[0].format.channel;
+    let conversion = match (is(CU_TRSF_READ_AS_INTEGER), is(CU_TRSF_SRGB)) {
+        (true, _) => Conversion::Integer,
+        (false, true) => Conversion::Srgb,
+        (false, false) => Conversion::Normalized,
+    };
+    let mut texture = Texture {
+        levels,
+        conversion,
+        wraps: [Wrap::Border; 3],
+        normalized: false,
+        linear: false,
+        linear_levels: false,
+        bias: described.mipmapLevelBias,
+        min_level: described.minMipmapLevelClamp,
+        max_level: described.maxMipmapLevelClamp,
+        border: [0; 4],
+    };
+    if kind == CUresourcetype::CU_RESOURCE_TYPE_LINEAR {
+        // Address modes and filters are ignored. Outside linear memory, there are zeros.
+        return Ok(texture);
+    }
+    texture.normalized = is(CU_TRSF_NORMALIZED_COORDINATES);
+    texture.border = described.borderColor.map(f32::to_bits);
+    texture.linear = is_linear(described.filterMode)?;
+    for (to, mode) in texture.wraps.iter_mut().zip(described.addressMode) {
+        *to = wrap(mode, texture.normalized)?;
+    }
+    if kind == CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY {
+        require(texture.normalized)?;
+        texture.linear_levels = is_linear(described.mipmapFilterMode)?;
+    }
+    let filtered = texture.linear || texture.linear_levels;
+    require(!filtered || channel.is_float(conversion))?;
+    if is(CU_TRSF_SEAMLESS_CUBEMAP) {
+        require(resolved.array.is_some_and(|array| array.Flags & CUDA_ARRAY3D_CUBEMAP != 0))?;
+        if texture.linear {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+    }
+    Ok(texture)
+}
