@@ -25,7 +25,7 @@ use std::sync::{Arc, LazyLock};
 struct Texture {
     resource: CUDA_RESOURCE_DESC,
     texture: CUDA_TEXTURE_DESC,
-    view: CUDA_RESOURCE_VIEW_DESC,
+    view: Option<CUDA_RESOURCE_VIEW_DESC>,
 }
 
 // SAFETY: the resource contains handles and addresses of the GPU, which are only numbers here.
@@ -123,15 +123,14 @@ entries! {
         let driver = context::driver()?;
         out.check()?;
         let (resource, texture) = (resource.get()?, texture.get()?);
-        let has_view = view.optional().is_some();
-        let view = view.optional().unwrap_or_default();
+        let view = view.optional();
         // SAFETY: the structure consists of 26 integers and floating-point numbers of 4 bytes.
         let words = unsafe { std::mem::transmute::<CUDA_TEXTURE_DESC, [u32; 26]>(texture) };
         let call = VcudaTextureCreate {
             resource: wire(driver, &resource)?,
             texture: words,
-            has_view: has_view.into(),
-            view: view_words(&view),
+            has_view: view.is_some().into(),
+            view: view_words(&view.unwrap_or_default()),
         };
         let object = driver.session.call(&call)?.object;
         TEXTURES.lock().insert(key(object)?, Texture { resource, texture, view });
@@ -156,14 +155,14 @@ entries! {
     }
 
     fn cuTexObjectGetResourceViewDesc(out: Out<CUDA_RESOURCE_VIEW_DESC>, object: u64) {
-        out.set(texture(object)?.view)
+        out.set(texture(object)?.view.ok_or(CuError::INVALID_VALUE)?)
     }
 
     fn cuSurfObjectCreate(out: Out<u64>, resource: In<CUDA_RESOURCE_DESC>) {
         let driver = context::driver()?;
         out.check()?;
         let resource = resource.get()?;
-        if resource.resType != CUresourcetype::CU_RESOURCE_TYPE_ARRAY {
+        if resource.resType != CUresourcetype::CU_RESOURCE_TYPE_ARRAY || resource.flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
         let array = wire(driver, &resource)?.array;

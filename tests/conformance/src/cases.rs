@@ -21,7 +21,9 @@ mod module;
 mod pool;
 mod stream;
 mod stream_memory;
+mod surface;
 mod tensor_map;
+mod texture;
 mod virtual_memory;
 
 use crate::cuda::{Cuda, Outcome};
@@ -87,6 +89,8 @@ const FAMILIES: &[&[Case]] = &[
     event::CASES,
     array::CASES,
     batch::CASES,
+    texture::CASES,
+    surface::CASES,
     tensor_map::CASES,
     graph::CASES,
     graph_batch::CASES,

@@ -17,6 +17,7 @@
 
 mod cases;
 mod cuda;
+mod images;
 mod kernels;
 mod runner;
 

@@ -1,0 +1,330 @@
+//! Texture objects, and the instructions that read them. The values are exact with the fractions of
+//! 8 bits that filtering uses.
+
+use super::cases;
+use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::images::{
+    array, filtered, floats, of_array, of_mipmap, plain, put, ramp, run, sample, texture,
+};
+use cuda_api::sys::{
+    CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER, CUDA_ARRAY3D_CUBEMAP,
+    CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_TEXTURE_GATHER, CUDA_RESOURCE_DESC,
+    CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode as Mode, CUarray_format as Format,
+    CUdeviceptr, CUfilter_mode, CUresourcetype,
+};
+use std::ptr::{null, null_mut};
+
+/// Describes `count` singles in device memory as the resource of an object.
+fn of_memory(at: CUdeviceptr, count: usize) -> CUDA_RESOURCE_DESC {
+    let mut resource = of_array(null_mut());
+    resource.resType = CUresourcetype::CU_RESOURCE_TYPE_LINEAR;
+    resource.res.linear.devPtr = at;
+    resource.res.linear.format = Format::CU_AD_FORMAT_FLOAT;
+    resource.res.linear.numChannels = 1;
+    resource.res.linear.sizeInBytes = count * 4;
+    resource
+}
+
+/// Describes rows of singles in device memory as the resource of an object.
+fn of_rows(at: CUdeviceptr, [width, height]: [usize; 2], pitch: usize) -> CUDA_RESOURCE_DESC {
+    let mut resource = of_array(null_mut());
+    resource.resType = CUresourcetype::CU_RESOURCE_TYPE_PITCH2D;
+    resource.res.pitch2D.devPtr = at;
+    resource.res.pitch2D.format = Format::CU_AD_FORMAT_FLOAT;
+    resource.res.pitch2D.numChannels = 1;
+    resource.res.pitch2D.width = width;
+    resource.res.pitch2D.height = height;
+    resource.res.pitch2D.pitchInBytes = pitch;
+    resource
+}
+
+fn normalized(description: CUDA_TEXTURE_DESC) -> CUDA_TEXTURE_DESC {
+    CUDA_TEXTURE_DESC { flags: description.flags | CU_TRSF_NORMALIZED_COORDINATES, ..description }
+}
+
+/// Describes an array of bytes with four components.
+fn bytes(format: Format, width: usize) -> CUDA_ARRAY3D_DESCRIPTOR {
+    CUDA_ARRAY3D_DESCRIPTOR {
+        Width: width,
+        Height: 1,
+        Depth: 0,
+        Format: format,
+        NumChannels: 4,
+        Flags: 0,
+    }
+}
+
+fn destroy(cuda: &Cuda, textures: &[u64]) -> Outcome {
+    for object in textures {
+        cu!(cuda, cuTexObjectDestroy(*object))?;
+    }
+    Ok(())
+}
+
+cases! {
+    fn objects_have_the_descriptions_that_they_were_created_with(cuda) {
+        cuda.primary()?;
+        let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
+        let (resource, description) = (of_array(source), normalized(filtered()));
+        let view = CUDA_RESOURCE_VIEW_DESC { width: 8, height: 4, ..Default::default() };
+        let (mut first, second) = (0, texture(cuda, &resource, &description)?);
+        cu!(cuda, cuTexObjectCreate(&mut first, &resource, &description, &view))?;
+        let mut found = of_array(null_mut());
+        cu!(cuda, cuTexObjectGetResourceDesc(&mut found, first))?;
+        same!(found.resType, CUresourcetype::CU_RESOURCE_TYPE_ARRAY);
+        // SAFETY: the type says that this member of the union is initialized.
+        same!(unsafe { found.res.array.hArray }, source);
+        let mut found = plain();
+        cu!(cuda, cuTexObjectGetTextureDesc(&mut found, first))?;
+        same!(found.addressMode, description.addressMode);
+        same!((found.filterMode, found.flags), (description.filterMode, description.flags));
+        let mut found = CUDA_RESOURCE_VIEW_DESC::default();
+        cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, first))?;
+        same!((found.width, found.height), (8, 4));
+        refused!(cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, second)), INVALID_VALUE);
+        destroy(cuda, &[first, second])?;
+        cu!(cuda, cuArrayDestroy(source))?;
+        Ok(())
+    }
+
+    fn invalid_descriptions_are_refused(cuda) {
+        cuda.primary()?;
+        let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
+        let memory = cuda.alloc(4096)?;
+        let (good, mut object) = (of_array(source), 0);
+        let flags = CUDA_RESOURCE_DESC { flags: 1, ..good };
+        let kind = CUDA_RESOURCE_DESC { resType: CUresourcetype(9), ..good };
+        let misaligned = of_memory(memory + 4, 8);
+        let mut refuse = |resource, description, view| -> Outcome {
+            let created = cu!(cuda, cuTexObjectCreate(&mut object, resource, description, view));
+            refused!(created, INVALID_VALUE);
+            Ok(())
+        };
+        refuse(&flags, &plain(), null())?;
+        refuse(&kind, &plain(), null())?;
+        refuse(&misaligned, &plain(), null())?;
+        refuse(null(), &plain(), null())?;
+        refuse(&good, null(), null())?;
+        // Only arrays have views, whose size must be the array's.
+        let view = CUDA_RESOURCE_VIEW_DESC { width: 8, height: 2, ..Default::default() };
+        refuse(&of_memory(memory, 8), &plain(), &view)?;
+        refuse(&good, &plain(), &view)?;
+        Ok(())
+    }
+
+    fn coordinates_select_the_texel_that_contains_them(cuda) {
+        cuda.primary()?;
+        let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
+        let clamp = texture(cuda, &of_array(source), &plain())?;
+        let inside = [[0.0, 0.0], [3.75, 2.25], [7.5, 3.5]];
+        same!(sample(cuda, c"tex2d", clamp, inside)?, [0.0, 19.0, 31.0]);
+        let outside = [[-5.0, 1.5], [100.0, 1.5], [2.5, 100.0]];
+        same!(sample(cuda, c"tex2d", clamp, outside)?, [8.0, 15.0, 26.0]);
+        let mut description = plain();
+        description.addressMode = [Mode::CU_TR_ADDRESS_MODE_BORDER; 3];
+        description.borderColor = [-7.0, 0.0, 0.0, 0.0];
+        let border = texture(cuda, &of_array(source), &description)?;
+        same!(sample(cuda, c"tex2d", border, outside)?, [-7.0; 3]);
+        same!(sample(cuda, c"tex2d", border, inside)?, [0.0, 19.0, 31.0]);
+        let found = run(cuda, c"fetch2d", clamp, &[[3, 2, 0, 0], [7, 3, 0, 0]])?;
+        same!([found[0][0], found[1][0]].map(f32::from_bits), [19.0, 31.0]);
+        let found = run(cuda, c"texture_size", clamp, &[[0; 4]])?;
+        same!(found[0][..2], [8, 4]);
+        destroy(cuda, &[clamp, border])?;
+        cu!(cuda, cuArrayDestroy(source))?;
+        Ok(())
+    }
+
+    fn linear_filtering_interpolates_between_the_centers_of_texels(cuda) {
+        cuda.primary()?;
+        let line = array(cuda, &floats([8, 0, 0], 0), &ramp(8))?;
+        let object = texture(cuda, &of_array(line), &filtered())?;
+        let at = [[2.5], [2.75], [3.0], [0.25]];
+        same!(sample(cuda, c"tex1d", object, at)?, [2.0, 2.25, 2.5, 0.0]);
+        let plane = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
+        let flat = texture(cuda, &of_array(plane), &filtered())?;
+        let at = [[2.0, 1.5], [2.5, 2.0], [2.25, 1.75], [9.0, 3.0]];
+        same!(sample(cuda, c"tex2d", flat, at)?, [9.5, 14.0, 11.75, 27.0]);
+        let space = array(cuda, &floats([4, 4, 4], 0), &ramp(64))?;
+        let deep = texture(cuda, &of_array(space), &filtered())?;
+        let at = [[1.5, 1.5, 1.5], [2.0, 2.0, 2.0], [2.0, 1.5, 1.75]];
+        same!(sample(cuda, c"tex3d", deep, at)?, [21.0, 31.5, 25.5]);
+        destroy(cuda, &[object, flat, deep])?;
+        Ok(())
+    }
+
+    fn normalized_coordinates_repeat_or_mirror_the_texture(cuda) {
+        cuda.primary()?;
+        let source = array(cuda, &floats([4, 0, 0], 0), &ramp(4))?;
+        let mut description = normalized(plain());
+        let at = [[0.125], [0.875], [1.125], [-0.375]];
+        let mut found = Vec::new();
+        for mode in [
+            Mode::CU_TR_ADDRESS_MODE_CLAMP,
+            Mode::CU_TR_ADDRESS_MODE_WRAP,
+            Mode::CU_TR_ADDRESS_MODE_MIRROR,
+        ] {
+            description.addressMode = [mode; 3];
+            let object = texture(cuda, &of_array(source), &description)?;
+            found.push(sample(cuda, c"tex1d", object, at)?);
+            destroy(cuda, &[object])?;
+        }
+        same!(found, [[0.0, 3.0, 3.0, 0.0], [0.0, 3.0, 0.0, 2.0], [0.0, 3.0, 3.0, 1.0]]);
+        // With linear filtering, the first and the last texel of a repeated texture are neighbors.
+        description.filterMode = CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
+        description.addressMode = [Mode::CU_TR_ADDRESS_MODE_WRAP; 3];
+        let object = texture(cuda, &of_array(source), &description)?;
+        let at = [[0.0], [0.25], [1.0]];
+        same!(sample(cuda, c"tex1d", object, at)?, [1.5, 0.5, 1.5]);
+        destroy(cuda, &[object])?;
+        Ok(())
+    }
+
+    fn integers_become_numbers_up_to_1_unless_they_are_read_as_integers(cuda) {
+        cuda.primary()?;
+        let (plus, at) = (1f32.to_bits(), [[0f32.to_bits(); 4], [1.5f32.to_bits(), 0, 0, 0]]);
+        let texels = [[0u8, 255, 128, 7], [255, 0, 127, 9]];
+        let source = array(cuda, &bytes(Format::CU_AD_FORMAT_UNSIGNED_INT8, 2), &texels)?;
+        let mut description = plain();
+        let object = texture(cuda, &of_array(source), &description)?;
+        let found = run(cuda, c"tex2d", object, &at)?;
+        same!((found[0][0], found[0][1], found[1][0]), (0, plus, plus));
+        description.flags = CU_TRSF_READ_AS_INTEGER;
+        let raw = texture(cuda, &of_array(source), &description)?;
+        same!(run(cuda, c"integers2d", raw, &at)?, texels.map(|texel| texel.map(u32::from)));
+        let texels = [[0i8, 127, -127, -128], [-1, 1, 2, 3]];
+        let source = array(cuda, &bytes(Format::CU_AD_FORMAT_SIGNED_INT8, 2), &texels)?;
+        let signed = texture(cuda, &of_array(source), &description)?;
+        let found = run(cuda, c"integers2d", signed, &at)?;
+        same!(found, texels.map(|texel| texel.map(|value| i32::from(value) as u32)));
+        description.flags = 0;
+        let halves = texture(cuda, &of_array(source), &description)?;
+        let found = run(cuda, c"tex2d", halves, &at[..1])?[0].map(f32::from_bits);
+        same!(found, [0.0, 1.0, -1.0, -1.0]);
+        destroy(cuda, &[object, raw, signed, halves])?;
+        Ok(())
+    }
+
+    fn textures_read_device_memory(cuda) {
+        cuda.primary()?;
+        let memory = cuda.alloc(4096)?;
+        cuda.upload(memory, &ramp(1024))?;
+        let linear = texture(cuda, &of_memory(memory, 1000), &plain())?;
+        let found = run(cuda, c"fetch1d", linear, &[[0; 4], [1, 0, 0, 0], [999, 0, 0, 0]])?;
+        same!([found[0][0], found[1][0], found[2][0]].map(f32::from_bits), [0.0, 1.0, 999.0]);
+        // A row has 32 elements, of which the texture shows 20.
+        let rows = texture(cuda, &of_rows(memory, [20, 10], 128), &filtered())?;
+        let at = [[0.5, 1.5], [3.0, 2.0], [50.0, 0.5]];
+        same!(sample(cuda, c"tex2d", rows, at)?, [32.0, 50.5, 19.0]);
+        // The texture shows what a program writes to the memory.
+        cuda.upload(memory + 128, &[-3f32])?;
+        same!(sample(cuda, c"tex2d", rows, [at[0]])?, [-3.0]);
+        destroy(cuda, &[linear, rows])?;
+        let (mut object, pitch) = (0, of_rows(memory, [20, 10], 100));
+        let created = cu!(cuda, cuTexObjectCreate(&mut object, &pitch, &plain(), null()));
+        refused!(created, INVALID_VALUE);
+        cu!(cuda, cuMemFree_v2(memory))?;
+        Ok(())
+    }
+
+    fn layers_and_faces_are_filtered_by_themselves(cuda) {
+        cuda.primary()?;
+        let lines = array(cuda, &floats([4, 0, 3], CUDA_ARRAY3D_LAYERED), &ramp(12))?;
+        let object = texture(cuda, &of_array(lines), &filtered())?;
+        let at = |layer: u32, x: f32, y: f32| [layer, x.to_bits(), y.to_bits(), 0];
+        let found = run(cuda, c"layered1d", object, &[at(0, 2.0, 0.0), at(2, 9.0, 0.0)])?;
+        same!([found[0][0], found[1][0]].map(f32::from_bits), [1.5, 11.0]);
+        let planes = array(cuda, &floats([4, 4, 3], CUDA_ARRAY3D_LAYERED), &ramp(48))?;
+        let flat = texture(cuda, &of_array(planes), &filtered())?;
+        let found = run(cuda, c"layered2d", flat, &[at(1, 2.0, 2.0), at(2, 0.0, 9.0)])?;
+        same!([found[0][0], found[1][0]].map(f32::from_bits), [23.5, 44.0]);
+        same!(run(cuda, c"texture_layers", flat, &[[0; 4]])?[0][0], 3);
+        let faces = CUDA_ARRAY3D_CUBEMAP;
+        let cube = array(cuda, &floats([2, 2, 6], faces), &ramp(24))?;
+        let solid = texture(cuda, &of_array(cube), &normalized(plain()))?;
+        let x = [[1.0, 0.5, 0.5], [-1.0, 0.5, 0.5]];
+        let y = [[0.5, 1.0, 0.5], [0.5, -1.0, 0.5]];
+        let z = [[0.5, 0.5, 1.0], [0.5, 0.5, -1.0]];
+        let all = [x[0], x[1], y[0], y[1], z[0], z[1]];
+        same!(sample(cuda, c"cube", solid, all)?, [0.0, 5.0, 11.0, 13.0, 17.0, 20.0]);
+        let cubes = array(cuda, &floats([2, 2, 12], faces | CUDA_ARRAY3D_LAYERED), &ramp(48))?;
+        let solids = texture(cuda, &of_array(cubes), &normalized(plain()))?;
+        let second = [1, 0.5f32.to_bits(), (-1f32).to_bits(), 0.5f32.to_bits()];
+        let found = run(cuda, c"layered_cube", solids, &[second])?;
+        same!(f32::from_bits(found[0][0]), 37.0);
+        destroy(cuda, &[object, flat, solid, solids])?;
+        Ok(())
+    }
+
+    fn a_view_restricts_a_texture_to_some_layers(cuda) {
+        cuda.primary()?;
+        let planes = array(cuda, &floats([4, 4, 5], CUDA_ARRAY3D_LAYERED), &ramp(80))?;
+        let view = CUDA_RESOURCE_VIEW_DESC {
+            width: 4,
+            height: 4,
+            depth: 5,
+            firstLayer: 2,
+            lastLayer: 3,
+            ..Default::default()
+        };
+        let mut object = 0;
+        cu!(cuda, cuTexObjectCreate(&mut object, &of_array(planes), &plain(), &view))?;
+        let found = run(cuda, c"layered2d", object, &[[0; 4], [1, 0, 0, 0]])?;
+        same!([found[0][0], found[1][0]].map(f32::from_bits), [32.0, 48.0]);
+        destroy(cuda, &[object])?;
+        let (outside, resource) =
+            (CUDA_RESOURCE_VIEW_DESC { lastLayer: 5, ..view }, of_array(planes));
+        let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), &outside));
+        refused!(created, INVALID_VALUE);
+        Ok(())
+    }
+
+    fn levels_of_a_mipmapped_array_are_chosen_and_mixed(cuda) {
+        cuda.primary()?;
+        let (mut mipmap, mut level) = (null_mut(), null_mut());
+        cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &floats([8, 8, 0], 0), 3))?;
+        for number in 0..3 {
+            cu!(cuda, cuMipmappedArrayGetLevel(&mut level, mipmap, number))?;
+            let side = 8usize >> number;
+            put(cuda, level, [side, side, 0], &vec![number as f32 * 100.0; side * side])?;
+        }
+        let mut description = normalized(plain());
+        description.maxMipmapLevelClamp = 2.0;
+        let points = texture(cuda, &of_mipmap(mipmap), &description)?;
+        let at = [0.0, 1.0, 2.0, 9.0].map(|level| [0.5, 0.5, level]);
+        same!(sample(cuda, c"level2d", points, at)?, [0.0, 100.0, 200.0, 200.0]);
+        same!(sample(cuda, c"tex2d", points, [at[3]])?, [0.0]);
+        // A distance of two texels in the first level is one texel in the second level.
+        same!(sample(cuda, c"gradient2d", points, [[0.5, 0.5, 0.25, 0.0]])?, [100.0]);
+        // The kernel returns the number of levels, and the width of the level in the input.
+        same!(run(cuda, c"texture_levels", points, &[[1, 0, 0, 0]])?[0][..2], [3, 4]);
+        description.mipmapFilterMode = CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
+        (description.minMipmapLevelClamp, description.maxMipmapLevelClamp) = (0.5, 1.75);
+        let mixed = texture(cuda, &of_mipmap(mipmap), &description)?;
+        let at = [0.0, 1.25, 2.0].map(|level| [0.5, 0.5, level]);
+        same!(sample(cuda, c"level2d", mixed, at)?, [50.0, 125.0, 175.0]);
+        destroy(cuda, &[points, mixed])?;
+        // Textures of mipmapped arrays need normalized coordinates.
+        let (mut object, resource) = (0, of_mipmap(mipmap));
+        let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), null()));
+        refused!(created, INVALID_VALUE);
+        cu!(cuda, cuMipmappedArrayDestroy(mipmap))?;
+        Ok(())
+    }
+
+    fn gathers_return_the_neighbors_counterclockwise(cuda) {
+        cuda.primary()?;
+        let descriptor = floats([8, 4, 0], CUDA_ARRAY3D_TEXTURE_GATHER);
+        let source = array(cuda, &descriptor, &ramp(32))?;
+        let object = texture(cuda, &of_array(source), &filtered())?;
+        let at = [3f32.to_bits(), 2f32.to_bits(), 0, 0];
+        let found = run(cuda, c"gather2d", object, &[at])?[0].map(f32::from_bits);
+        same!(found, [18.0, 19.0, 11.0, 10.0]);
+        destroy(cuda, &[object])?;
+        let unknown = CUDA_RESOURCE_DESC { resType: CUresourcetype(4), ..of_array(source) };
+        let mut object = 0;
+        let created = cu!(cuda, cuTexObjectCreate(&mut object, &unknown, &filtered(), null()));
+        refused!(created, INVALID_VALUE);
+        Ok(())
+    }
+}
