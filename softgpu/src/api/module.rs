@@ -84,6 +84,10 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
         kernel.shared as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
         kernel.local as c_int
+    } else if is(F::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES) {
+        let variables = function.loaded.program.source.variables();
+        let sizes = variables.filter(|(v, _)| v.constant).map(|(v, _)| v.size);
+        sizes.sum::<usize>() as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
         // PTX isn't compiled, so the real register count is unknown. Reporting 32 registers or
         // fewer per thread lets a block of the maximum size fit on a multiprocessor.

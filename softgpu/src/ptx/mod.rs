@@ -7,6 +7,7 @@ pub mod image;
 pub mod ir;
 pub mod lower;
 pub mod program;
+mod runtime;
 pub mod scan;
 pub mod source;
 pub mod token;

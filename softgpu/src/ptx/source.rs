@@ -6,6 +6,7 @@ use std::collections::{BTreeSet, HashMap};
 use super::declaration::{self, MAX_VARIABLE};
 use super::error::{PtxError, line_of};
 use super::ir::{Builtin, code_address};
+use super::runtime;
 use super::scan::Scanner;
 use super::unit::{self, Function, Linkage, SharedVariable, Unit, Variable};
 
@@ -76,7 +77,8 @@ pub fn alone(unit: Unit) -> Result<Source, PtxError> {
     link_with(vec![unit], true)
 }
 
-fn link_with(units: Vec<Unit>, partial: bool) -> Result<Source, PtxError> {
+fn link_with(mut units: Vec<Unit>, partial: bool) -> Result<Source, PtxError> {
+    units.extend(runtime::needed(&units)?);
     let mut source = Source {
         variables: Vec::new(),
         size: 0,

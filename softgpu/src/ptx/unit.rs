@@ -44,6 +44,8 @@ pub struct Variable {
     pub at: usize,
     /// The visibility.
     pub linkage: Linkage,
+    /// Whether the variable is in constant memory.
+    pub constant: bool,
     /// Size in bytes.
     pub size: usize,
     /// Alignment in bytes.
@@ -219,7 +221,7 @@ impl<'a> Parser<'a> {
                 "file" => self.file()?,
                 "section" => self.section()?,
                 "pragma" => self.pragma()?,
-                "global" | "const" => self.variables(now)?,
+                "global" | "const" => self.variables(now, word == "const")?,
                 "shared" => self.shared(now)?,
                 "func" | "entry" => self.function(at, now, word == "entry")?,
                 "alias" => self.alias()?,
@@ -310,7 +312,7 @@ impl<'a> Parser<'a> {
         self.expect(b';')
     }
 
-    fn variables(&mut self, linkage: Linkage) -> Result<(), PtxError> {
+    fn variables(&mut self, linkage: Linkage, constant: bool) -> Result<(), PtxError> {
         let start = self.scan.position();
         let kind = declaration::kind(&mut self.scan, self.text)?;
         if kind.managed {
@@ -326,7 +328,7 @@ impl<'a> Parser<'a> {
                 false => Vec::new(),
             };
             let variable = self.variable(&declared, linkage, values)?;
-            self.unit.variables.push(variable);
+            self.unit.variables.push(Variable { constant, ..variable });
             if !self.scan.eat(b',') {
                 return self.expect(b';');
             }
@@ -371,7 +373,7 @@ impl<'a> Parser<'a> {
             return Err(self.invalid(at, format!("too many initializers for '{name}'")));
         }
         let (name, align) = (name.to_owned(), declared.align() as usize);
-        Ok(Variable { name, at, linkage, size, align, initial, relocations })
+        Ok(Variable { name, at, linkage, constant: false, size, align, initial, relocations })
     }
 
     fn shared(&mut self, linkage: Linkage) -> Result<(), PtxError> {
@@ -574,6 +576,8 @@ mod tests {
         assert_eq!(places(5), [(0, 1, "a".into(), 0, 0), (1, 1, "a".into(), 0, 8)]);
         let sizes: Vec<_> = unit.variables.iter().map(|v| v.size).collect();
         assert_eq!(sizes, [4, 8, 8, 8, 24, 2, 6, 8, 8, 4]);
+        let constant = |n: usize| unit.variables[n].constant;
+        assert!((0..10).all(|n| constant(n) == [7, 8].contains(&n)));
     }
 
     #[test]
