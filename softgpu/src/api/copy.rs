@@ -382,7 +382,25 @@ unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> C
     unsafe { copy_box(stream, &params, wait) }
 }
 
-/// Fills rows with a 1, 2 or 4-byte value.
+/// Fills rows with a 1, 2 or 4-byte value. Like a copy, a call without a stream waits if the memory
+/// is host memory.
+fn fill_now(
+    per_thread: bool,
+    to: u64,
+    pitch: usize,
+    value: u32,
+    size: usize,
+    extent: (usize, usize),
+) -> CuResult {
+    let stream = default_stream(per_thread)?;
+    fill(&stream, to, pitch, value, size, extent)?;
+    if memory::find(to).is_some_and(|found| found.on_host()) {
+        super::stream::synchronize(&stream)?;
+    }
+    Ok(())
+}
+
+/// Fills rows with a 1, 2 or 4-byte value in a stream.
 fn fill(
     stream: &Stream,
     to: u64,
@@ -502,37 +520,37 @@ entries! {
     }
 
     fn cuMemsetD8_v2, fn cuMemsetD8_v2_ptds(to: CUdeviceptr, value: u8, count: usize) |per_thread| {
-        fill(&*default_stream(per_thread)?, to, 0, value.into(), 1, (count, 1))
+        fill_now(per_thread, to, 0, value.into(), 1, (count, 1))
     }
 
     fn cuMemsetD16_v2, fn cuMemsetD16_v2_ptds(
         to: CUdeviceptr, value: u16, count: usize,
     ) |per_thread| {
-        fill(&*default_stream(per_thread)?, to, 0, value.into(), 2, (count, 1))
+        fill_now(per_thread, to, 0, value.into(), 2, (count, 1))
     }
 
     fn cuMemsetD32_v2, fn cuMemsetD32_v2_ptds(
         to: CUdeviceptr, value: c_uint, count: usize,
     ) |per_thread| {
-        fill(&*default_stream(per_thread)?, to, 0, value, 4, (count, 1))
+        fill_now(per_thread, to, 0, value, 4, (count, 1))
     }
 
     fn cuMemsetD2D8_v2, fn cuMemsetD2D8_v2_ptds(
         to: CUdeviceptr, pitch: usize, value: u8, width: usize, height: usize,
     ) |per_thread| {
-        fill(&*default_stream(per_thread)?, to, pitch, value.into(), 1, (width, height))
+        fill_now(per_thread, to, pitch, value.into(), 1, (width, height))
     }
 
     fn cuMemsetD2D16_v2, fn cuMemsetD2D16_v2_ptds(
         to: CUdeviceptr, pitch: usize, value: u16, width: usize, height: usize,
     ) |per_thread| {
-        fill(&*default_stream(per_thread)?, to, pitch, value.into(), 2, (width, height))
+        fill_now(per_thread, to, pitch, value.into(), 2, (width, height))
     }
 
     fn cuMemsetD2D32_v2, fn cuMemsetD2D32_v2_ptds(
         to: CUdeviceptr, pitch: usize, value: c_uint, width: usize, height: usize,
     ) |per_thread| {
-        fill(&*default_stream(per_thread)?, to, pitch, value, 4, (width, height))
+        fill_now(per_thread, to, pitch, value, 4, (width, height))
     }
 
     fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(

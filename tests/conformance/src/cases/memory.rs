@@ -172,4 +172,24 @@ cases! {
         refused!(cu!(cuda, cuPointerSetAttribute(on, other, pointer)), INVALID_VALUE);
         Ok(())
     }
+
+    fn setting_host_memory_waits(cuda) {
+        cuda.primary()?;
+        let mut host = null_mut();
+        cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
+        let mut address = 0;
+        cu!(cuda, cuMemHostGetDevicePointer_v2(&mut address, host, 0))?;
+        // SAFETY: the memory was just allocated, and no other thread uses it.
+        let last = || unsafe { host.cast::<u8>().add(4095).read_volatile() };
+        for round in 1..20u8 {
+            cu!(cuda, cuMemsetD8_v2(address, round, 4096))?;
+            same!(last(), round);
+            let word = u32::from_le_bytes([round + 100; 4]);
+            cu!(cuda, cuMemsetD2D32_v2(address, 64, word, 16, 64))?;
+            same!(last(), round + 100);
+        }
+        refused!(cu!(cuda, cuMemsetD16_v2(address + 1, 0, 8)), INVALID_VALUE);
+        cu!(cuda, cuMemFreeHost(host))?;
+        Ok(())
+    }
 }
