@@ -14,7 +14,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance matrix proofs bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -100,6 +100,11 @@ proofs: build
 	$(SAY) 'killed processes, isolation, quotas, hostile guests'
 	@VIRTIO_CUDA_DIST=$(abspath $(DIST)) cargo test --locked --release --quiet -p virtio-cuda-tests -- --test-threads=1
 
+suites: build
+	$(SAY) "a part of Numba's tests on softgpu alone, vhost-user"
+	@tests/suites.sh --dist $(DIST) --files tests/suites/numba/shard.txt --floor 585 \
+		numba softgpu vhost-user
+
 driver: deps
 	$(SAY) "guest driver on every kernel"
 	@guest-driver/check.sh
@@ -115,7 +120,7 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver conformance matrix proofs
+test: build check driver conformance suites matrix proofs
 	$(SAY) 'all checks passed'
 	@tests/summary.sh target/matrix.md
 
