@@ -15,11 +15,13 @@ pub const MAX_MIRRORS: usize = 128;
 /// wait. Each job may hold a command of maximum size.
 pub const MAX_JOBS: usize = 512;
 
-/// The keys of two mirrors that belong to no guest thread. `OWN` is for the worker's own tasks,
+/// The keys of three mirrors that belong to no guest thread. `OWN` is for the worker's own tasks,
 /// `SPILLED` for jobs for which no guest thread's mirror is available. Jobs on the first may wait
-/// for jobs on the second, but not the reverse.
+/// for jobs on the second, but not the reverse. `FREEING` is for jobs that free memory, which wait
+/// for nothing.
 const OWN: u64 = 1 << 32;
 const SPILLED: u64 = OWN + 1;
+const FREEING: u64 = OWN + 2;
 
 type Job = Box<dyn FnOnce() + Send>;
 
@@ -57,18 +59,28 @@ impl Mirrors {
     pub fn run_always(&self, thread: Option<u32>, job: impl FnOnce() + Send + 'static) {
         let mut threads = self.lock();
         let job: Job = Box::new(job);
-        let sent = match thread {
+        accepted(match thread {
             None => send(&mut threads, OWN, job),
             Some(thread) => send(&mut threads, thread.into(), job)
                 .or_else(|refused| send(&mut threads, SPILLED, refused)),
-        };
-        if sent.is_err() {
-            super::end::end("cannot start a thread for the worker's own tasks");
-        }
+        });
+    }
+
+    /// Runs a job that frees memory and waits for nothing, on a thread that has only such jobs. The
+    /// job is never dropped.
+    pub fn run_freeing(&self, job: impl FnOnce() + Send + 'static) {
+        accepted(send(&mut self.lock(), FREEING, Box::new(job)));
     }
 
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Mirror>> {
         self.threads.lock().unwrap_or_else(|error| error.into_inner())
+    }
+}
+
+/// Ends the worker if a job that must not be dropped was refused.
+fn accepted(sent: Result<(), Job>) {
+    if sent.is_err() {
+        super::end::end("cannot start a thread for the worker's own tasks");
     }
 }
 
@@ -130,6 +142,9 @@ mod tests {
         assert!((0..MAX_MIRRORS as u32).all(|thread| block(&mirrors, thread, &until)));
         assert!(!block(&mirrors, u32::MAX, &until));
         let (done, ended) = mpsc::channel();
+        let freed = done.clone();
+        mirrors.run_freeing(move || freed.send(()).unwrap());
+        ended.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
         for thread in [None, Some(u32::MAX)] {
             let done = done.clone();
             mirrors.run_always(thread, move || done.send(()).unwrap());

@@ -159,13 +159,13 @@ impl Deferred {
                 Ok(()) => self.watch.report_output(cx, reply).finish_in_place(0, len),
                 Err(error) => reply.finish(error.0, &[]),
             },
-            Completion::Free(freeing, thread, reply) => {
+            Completion::Free(freeing, reply) => {
                 let mapping = cx.shared.memory.freed(freeing);
                 match (mapping, reply) {
                     (None, None) => {}
                     (None, Some(reply)) => reply.finish(number(result), &[]),
                     (Some(mapping), reply) => {
-                        self.give_back_later(thread, cx.ctx, mapping, move || {
+                        self.give_back_later(cx.ctx, mapping, move || {
                             if let Some(reply) = reply {
                                 reply.finish(number(result), &[]);
                             }
@@ -250,7 +250,7 @@ impl Deferred {
             let cx = Cx { shared: &shared, thread: free.thread, ctx };
             self.events.give_back(free.ctx, free.event);
             if let Some(mapping) = cx.shared.memory.freed(free.freeing) {
-                self.give_back_later(free.thread, ctx, mapping, || {});
+                self.give_back_later(ctx, mapping, || {});
             }
         }
         if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
@@ -260,23 +260,23 @@ impl Deferred {
     pub(super) fn trim_pools(&mut self, cx: &Cx<'_>) {
         self.poll_async_frees();
         let gone = lock(&cx.shared.memory.plan).pools.trim_all();
-        gone.into_iter()
-            .for_each(|mapping| self.give_back_later(cx.thread, cx.ctx, mapping, || {}));
+        gone.into_iter().for_each(|mapping| self.give_back_later(cx.ctx, mapping, || {}));
     }
 
-    /// Unmaps memory on the mirror of a guest thread, and then calls `done`.
+    /// Unmaps memory, and then calls `done`. This happens on a thread that doesn't run the guest's
+    /// calls, because others may wait for it.
     pub(super) fn give_back_later(
         &self,
-        thread: u32,
         ctx: ContextId,
         mapping: Mapping,
         done: impl FnOnce() + Send + 'static,
     ) {
         let number = lock(&self.shared.unmapping).begin();
-        self.own_job(Some(thread), ctx, move |cx| {
-            give_back(cx, mapping);
-            lock(&cx.shared.unmapping).end(number);
-            cx.shared.session.waker.wake();
+        let shared = self.shared.clone();
+        self.shared.session.mirrors.run_freeing(move || {
+            give_back(&Cx { shared: &shared, thread: u32::MAX, ctx }, mapping);
+            lock(&shared.unmapping).end(number);
+            shared.session.waker.wake();
             done();
         });
     }

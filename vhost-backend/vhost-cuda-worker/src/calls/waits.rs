@@ -37,19 +37,18 @@ pub(super) enum Completion {
     Answer(ReplyTo),
     /// Reply with this many bytes of outputs, which are already in the reply slot.
     InPlace(ReplyTo, usize),
-    /// Free device memory, on the mirror of the guest thread with this number. Then reply, if the
-    /// guest is waiting for a reply.
-    Free(Freeing, u32, Option<ReplyTo>),
+    /// Free device memory. Then reply, if the guest is waiting for a reply.
+    Free(Freeing, Option<ReplyTo>),
 }
 
 impl Completion {
     /// Replies with an error. Memory that was going to be freed stays allocated.
     fn fail(self, error: CuError) {
         match self {
-            Self::Answer(reply) | Self::InPlace(reply, _) | Self::Free(_, _, Some(reply)) => {
+            Self::Answer(reply) | Self::InPlace(reply, _) | Self::Free(_, Some(reply)) => {
                 reply.finish(error.0, &[]);
             }
-            Self::Free(_, _, None) => {}
+            Self::Free(_, None) => {}
         }
     }
 }
@@ -243,7 +242,7 @@ impl Waits {
                 continue;
             }
             match self.list.swap_remove(index).completion {
-                Completion::Free(memory, _, reply) => freeing.push((memory, reply)),
+                Completion::Free(memory, reply) => freeing.push((memory, reply)),
                 completion => completion.fail(CuError::CONTEXT_IS_DESTROYED),
             }
         }

@@ -28,7 +28,7 @@ fn release(deferred: &mut Deferred, cx: &Cx<'_>, released: CuResult<Vec<Mapping>
         Err(error) => reply.finish(error.0, &[]),
         Ok(gone) => {
             for mapping in gone {
-                deferred.give_back_later(cx.thread, cx.ctx, mapping, || {});
+                deferred.give_back_later(cx.ctx, mapping, || {});
             }
             deferred.after_frees(Waiter::Done(reply));
         }

@@ -22,7 +22,7 @@ pub(in crate::calls) fn cu_mem_free_v2(
     match taken {
         // Reply once all work in the context is done, as NVIDIA's driver does.
         Some(freeing) => {
-            let completion = Completion::Free(freeing, cx.thread, Some(reply));
+            let completion = Completion::Free(freeing, Some(reply));
             deferred.wait_context(&cx.within(freeing.ctx()), completion);
         }
         None => reply.finish(CuError::INVALID_VALUE.0, &[]),

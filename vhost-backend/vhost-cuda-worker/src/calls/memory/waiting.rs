@@ -45,7 +45,7 @@ pub(in crate::calls) struct Retry {
     pub reply: ChargedReply<kind::Memory>,
 }
 
-/// A call that continues when the memory that was being freed at its time has been freed.
+/// A call that continues once all memory that was being freed when it arrived has been freed.
 pub(in crate::calls) enum Waiter {
     /// The allocation is retried once.
     Retry(Retry),
