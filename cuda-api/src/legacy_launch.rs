@@ -28,7 +28,7 @@ pub trait Library {
     ) -> CuResult;
 }
 
-/// What a program has set for the next launches of a function.
+/// The settings for the next launches of a function.
 #[derive(Clone, Debug, Default)]
 struct Setup {
     block: [u32; 3],

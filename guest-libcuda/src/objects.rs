@@ -55,7 +55,7 @@ impl Context {
         self.attached.fetch_add(1, Ordering::Relaxed);
     }
 
-    /// Takes back a `cuCtxAttach`. Returns false if there is none.
+    /// Undoes one `cuCtxAttach`. Returns false if there is none to undo.
     pub fn detach(&self) -> bool {
         let less = |count: u32| count.checked_sub(1);
         self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()

@@ -74,6 +74,25 @@ pub struct Sides {
     pub src_on_device: bool,
 }
 
+impl Sides {
+    /// Returns where the memory of a copy is. Fails if an address must be accessible to the GPU and
+    /// isn't.
+    pub fn places(
+        self,
+        driver: &Driver,
+        dst: u64,
+        src: u64,
+        len: usize,
+    ) -> CuResult<(Place, Place)> {
+        let place = |address, on_device| {
+            let place = driver.memory.place(address, len as u64)?;
+            let reachable = address != 0 && !(on_device && place == Place::Pageable);
+            if reachable { Ok(place) } else { Err(CuError::INVALID_VALUE) }
+        };
+        Ok((place(dst, self.dst_on_device)?, place(src, self.src_on_device)?))
+    }
+}
+
 /// Like [`copy`], but fails if an address that must be accessible to the GPU isn't.
 ///
 /// # Safety
@@ -83,14 +102,7 @@ pub unsafe fn copy_between(driver: &Driver, copy: Copy, sides: Sides) -> CuResul
     if copy.len == 0 {
         return Ok(());
     }
-    let place = |address, on_device| {
-        let place = driver.memory.place(address, copy.len as u64)?;
-        let reachable = address != 0 && !(on_device && place == Place::Pageable);
-        if reachable { Ok(place) } else { Err(CuError::INVALID_VALUE) }
-    };
-    let dst = place(copy.dst, sides.dst_on_device)?;
-    let src = place(copy.src, sides.src_on_device)?;
-    match (dst, src) {
+    match sides.places(driver, copy.dst, copy.src, copy.len)? {
         (
             Place::Visible { address: dst, host: dst_host },
             Place::Visible { address: src, host: src_host },

@@ -12,7 +12,8 @@ macro_rules! copy_entries {
         use $crate::sys::*;
 
         $crate::entries! { $entry_point;
-            /// CUDA 12.8's version has `failed`, which gets the number of the copy that failed.
+            /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy that
+            /// failed.
             fn cuMemcpyBatchAsync, fn cuMemcpyBatchAsync_ptsz(
                 dsts: *mut CUdeviceptr, srcs: *mut CUdeviceptr, sizes: *mut usize, count: usize,
                 attributes: *mut CUmemcpyAttributes, first: *mut usize, attribute_count: usize,
@@ -52,7 +53,8 @@ macro_rules! copy_entries {
                     batch::linear::<$library>(batch, Out::null(), stream, $is_per_thread(null))
                 }
             }
-            /// CUDA 12.8's version has `failed`, which gets the number of the copy that failed.
+            /// CUDA 12.8's version has the parameter `failed`, which receives the index of the copy that
+            /// failed.
             fn cuMemcpy3DBatchAsync, fn cuMemcpy3DBatchAsync_ptsz(
                 count: usize, copies: *mut CUDA_MEMCPY3D_BATCH_OP, failed: Out<usize>, flags: u64,
                 stream: CUstream,

@@ -97,8 +97,8 @@ fn add_alloc<L: Library>(
 ///
 /// # Safety
 ///
-/// If not null, the array `after` must have `count` elements, and that in the parameters as many as
-/// they say.
+/// If not null, the array `after` must have `count` elements, and the array in the parameters as many
+/// as `accessDescCount` says.
 pub unsafe fn alloc<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
@@ -229,6 +229,8 @@ pub fn free<L: Library>(address: CUdeviceptr, stream: Option<(CUstream, bool)>) 
     if existing::<L>(address).is_none() {
         return Ok(false);
     }
+    // Everything that can fail comes before the program's share is taken.
+    L::ready()?;
     let allocation = L::memories().take(address).ok_or(INVALID)??;
     L::free(allocation, stream).map(|()| true)
 }

@@ -124,7 +124,7 @@ impl<M> Memories<M> {
         Ok(Before(before))
     }
 
-    /// Takes back the changes of a launch that has failed.
+    /// Undoes the changes of a launch that has failed.
     pub fn undo(&self, Before(before): Before<M>) {
         let mut state = self.lock();
         for (address, live) in before {

@@ -216,6 +216,9 @@ impl BoxCopy {
             let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
             let (address, pageable) = match driver.memory.place(side.address, span)? {
                 Place::Visible { address, .. } => (address, false),
+                Place::Pageable if area.kind == CUmemorytype::CU_MEMORYTYPE_DEVICE => {
+                    return Err(CuError::INVALID_VALUE);
+                }
                 Place::Pageable => (side.address, true),
             };
             let (pitch, height) = (side.pitch as u64, (side.slice / side.pitch) as u64);

@@ -42,6 +42,7 @@ pub unsafe fn queued(
 ) -> CuResult {
     let driver = context::driver()?;
     if len > 0 && capture::captured(driver, stream, null)? {
+        sides.places(driver, dst, src, len)?;
         return copy2d::push_copy(driver, (stream, null), BoxCopy::linear(dst, src, len));
     }
     let stream = stream_id(driver, stream, null)?;

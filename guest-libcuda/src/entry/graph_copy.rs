@@ -2,7 +2,7 @@
 //!
 //! The GPU can't access pageable memory, so a launch copies it through pinned memory: in the graph
 //! that the worker gets, such a copy consists of a copy between device and pinned memory, and of a
-//! host function before or behind it, which copies between pinned and pageable memory.
+//! host function before or after it, which copies between pinned and pageable memory.
 
 use super::host_memory::{pin, unpin};
 use crate::driver::{Driver, driver};

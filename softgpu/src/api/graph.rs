@@ -16,7 +16,7 @@ use super::copy::{Copy, Fill};
 use super::entry::{EntryPoint, unsupported};
 use super::launch::{Kernel, Shape};
 use super::stream_memory::{self, Checked};
-use crate::state::context::current;
+use crate::state::context::{by_handle, current};
 use crate::state::device::driver;
 use crate::state::errors::Errors;
 use crate::state::event::{Event, now};
@@ -194,7 +194,12 @@ impl Library for Software {
             Some((stream, per_thread)) => {
                 lookup(stream, per_thread)?.now_or_submit(move |_| drop(allocation));
             }
-            None => current()?.synchronize(),
+            None => {
+                // Wait for running kernels, which may still use the memory.
+                let found = memory::at(allocation.address);
+                let owner = found.and_then(|found| by_handle(found.context_handle).ok());
+                owner.map_or_else(current, Ok)?.synchronize();
+            }
         }
         Ok(())
     }

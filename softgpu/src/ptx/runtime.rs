@@ -5,8 +5,8 @@ use super::error::PtxError;
 use super::unit::{self, Unit};
 
 /// The functions behind a cooperative grid's barrier. A handle is the address of the launch's
-/// workspace. In the barrier's word, the first block's arrival completes the sum of all arrivals to
-/// 0x80000000, so the upper bit changes when the last block arrives.
+/// workspace. Together, the arrivals of all blocks add 0x80000000 to the barrier's word, so its top bit
+/// flips when the last block arrives.
 const COOPERATIVE_GROUPS: &str = "
 .version 7.0
 .target sm_70

@@ -38,7 +38,8 @@ pub struct Neighbors {
 }
 
 impl Axis {
-    /// Returns the coordinate in texels. The product of a single and a size is exact.
+    /// Returns the coordinate in texels. The product of a single-precision number and a size is
+    /// exact in double precision.
     fn scaled(&self, coordinate: f64) -> f64 {
         if self.normalized { coordinate * f64::from(self.size) } else { coordinate }
     }

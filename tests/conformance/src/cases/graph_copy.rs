@@ -116,4 +116,19 @@ cases! {
         }
         Ok(())
     }
+
+    fn a_captured_copy_within_the_device_needs_device_memory(cuda) {
+        cuda.primary()?;
+        let pointer = cuda.alloc(64)?;
+        let host = [0u8; 64];
+        let (mut stream, mut graph) = (null_mut(), null_mut());
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+        cu!(cuda, cuStreamBeginCapture_v2(stream, mode))?;
+        let address = host.as_ptr() as u64;
+        refused!(cu!(cuda, cuMemcpyDtoDAsync_v2(pointer, address, 64, stream)), INVALID_VALUE);
+        // The failed call may have invalidated the capture.
+        let _ = cu!(cuda, cuStreamEndCapture(stream, &mut graph));
+        Ok(())
+    }
 }
