@@ -14,7 +14,7 @@ const PARAMETERS_MAX: usize = 32764;
 
 /// A library that launches kernels.
 pub trait Library {
-    /// Fails with CUDA_ERROR_INVALID_HANDLE if there is no such function.
+    /// Checks a function handle. Returns CUDA_ERROR_INVALID_HANDLE if it is invalid.
     fn check_function(function: CUfunction) -> CuResult;
 
     /// Launches a function, as `cuLaunchKernel` does. `parameters` is the parameter buffer.

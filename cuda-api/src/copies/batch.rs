@@ -53,6 +53,32 @@ fn check_stream(stream: CUstream, per_thread: bool) -> CuResult {
 }
 
 impl Batch {
+    /// Describes a batch by the arguments of `cuMemcpyBatchAsync`: the destinations, sources, and
+    /// sizes; their number; the attributes and the first copy of each; and the number of attributes.
+    ///
+    /// # Safety
+    ///
+    /// Each pointer must be null or valid for as long as the batch is used.
+    pub unsafe fn new(
+        (dsts, srcs, sizes): (*mut CUdeviceptr, *mut CUdeviceptr, *mut usize),
+        count: usize,
+        (attributes, first): (*mut CUmemcpyAttributes, *mut usize),
+        attribute_count: usize,
+    ) -> Self {
+        // SAFETY: the caller promises that the pointers are null or valid.
+        unsafe {
+            Self {
+                dsts: In::from_address(dsts as usize),
+                srcs: In::from_address(srcs as usize),
+                sizes: In::from_address(sizes as usize),
+                count,
+                attributes: In::from_address(attributes as usize),
+                first: In::from_address(first as usize),
+                attribute_count,
+            }
+        }
+    }
+
     /// Checks the attributes. Returns whether a source must be read before the call returns.
     ///
     /// # Safety

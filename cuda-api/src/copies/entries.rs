@@ -22,15 +22,8 @@ macro_rules! copy_entries {
                 // SAFETY: the program passes arrays with as many elements as the counts say, and
                 // addresses that are valid for as long as the attributes say.
                 unsafe {
-                    let batch = Batch {
-                        dsts: In::from_address(dsts as usize),
-                        srcs: In::from_address(srcs as usize),
-                        sizes: In::from_address(sizes as usize),
-                        count,
-                        attributes: In::from_address(attributes as usize),
-                        first: In::from_address(first as usize),
-                        attribute_count,
-                    };
+                    let copies = (dsts, srcs, sizes);
+                    let batch = Batch::new(copies, count, (attributes, first), attribute_count);
                     batch::linear::<$library>(batch, failed, stream, $is_per_thread(null))
                 }
             }
@@ -41,15 +34,8 @@ macro_rules! copy_entries {
             ) |null| {
                 // SAFETY: as for `cuMemcpyBatchAsync`.
                 unsafe {
-                    let batch = Batch {
-                        dsts: In::from_address(dsts as usize),
-                        srcs: In::from_address(srcs as usize),
-                        sizes: In::from_address(sizes as usize),
-                        count,
-                        attributes: In::from_address(attributes as usize),
-                        first: In::from_address(first as usize),
-                        attribute_count,
-                    };
+                    let copies = (dsts, srcs, sizes);
+                    let batch = Batch::new(copies, count, (attributes, first), attribute_count);
                     batch::linear::<$library>(batch, Out::null(), stream, $is_per_thread(null))
                 }
             }

@@ -62,6 +62,6 @@ pub trait Library {
     /// Returns the size in bytes of an array's elements.
     fn element_bytes(array: CUarray) -> CuResult<usize>;
 
-    /// Fails with CUDA_ERROR_INVALID_CONTEXT if there is no such context.
+    /// Checks a context handle. Returns CUDA_ERROR_INVALID_CONTEXT if it is invalid.
     fn check_context(context: CUcontext) -> CuResult;
 }

@@ -17,12 +17,16 @@ use cuda_api::sys::{
 };
 use protocol::calls::VcudaStreamMemoryOperation;
 use protocol::graph::MemoryOperation;
+use protocol::limits::MEMORY_OPERATIONS_MAX;
 use std::sync::Arc;
 
 const COMPARISON: u32 = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_NOR.0;
 const FLUSH: u32 = CUstreamWaitValue_flags::CU_STREAM_WAIT_VALUE_FLUSH.0;
 const NO_BARRIER: u32 = CUstreamWriteValue_flags::CU_STREAM_WRITE_VALUE_NO_MEMORY_BARRIER.0;
 const SCOPE: u32 = CUstreamMemoryBarrier_flags::CU_STREAM_MEMORY_BARRIER_TYPE_GPU.0;
+
+// The host accepts every batch that this library accepts.
+const _: () = assert!(MAX_OPERATIONS == MEMORY_OPERATIONS_MAX);
 
 /// An operation as the program passed it.
 #[derive(Clone, Copy)]

@@ -96,7 +96,7 @@ fn list(
     Ok(object)
 }
 
-/// Removes an object from its table. Fails if there is no such object.
+/// Removes an object from its table. Fails if the table does not contain it.
 fn unlist(cx: &Cx<'_>, which: Which<(ContextId, u64), ()>, object: u64) -> CuResult {
     cx.enter()?;
     let removed = which(&mut lock(&cx.shared.tables)).remove((cx.ctx, object));

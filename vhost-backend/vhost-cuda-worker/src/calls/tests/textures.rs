@@ -192,7 +192,7 @@ fn a_texture_can_outlive_its_array() {
         bench.launch(1002, object, 0, to, 1, 0);
         let answer = bench.good(&VcudaCopyOut { src: to, len: 4, h_stream: StreamId(0) });
         assert_eq!(answer.data, (4.0 * SIDE as f32 + 3.0).to_le_bytes());
-        // What a kernel reads through the object is undefined afterwards, but only the session may
+        // After this, a kernel may read anything through the object, or fault. Only this session may
         // be affected.
         bench.good(&VcudaArrayDestroy { array: ArrayId(1) });
         assert_eq!(bench.call(&texture(resource(ARRAY))).0, INVALID_HANDLE);
