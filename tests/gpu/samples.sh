@@ -36,19 +36,26 @@ build() {
     local sample=$1 name
     name=$(basename "$sample")
     cd "$samples/Samples/$sample" || return
-    ! grep -qsE 'find_package\((GLUT|OpenGL|EGL|MPI|Vulkan)|NvSci' CMakeLists.txt || return
-    local sources
-    mapfile -t sources < <(ls ./*.cu ./*.cpp ./*.c 2>/dev/null | grep -v '_kernel\.cu$')
-    [ ${#sources[@]} -gt 0 ] || mapfile -t sources < <(ls ./*.cu ./*.cpp 2>/dev/null)
-    local flags=(-O2 -arch=native -std=c++17 --extended-lambda -w -I"$samples/Common" -I"$samples/Common/UtilNPP")
+    ! grep -qsE 'find_package\((GLUT|OpenGL|EGL|MPI|Vulkan|NVVM)|NvSci' CMakeLists.txt || return
+    local all sources
+    mapfile -t all < <(ls ./*.cu ./*.cpp ./*.c src/*.cu src/*.cpp 2>/dev/null)
+    ! grep -qs helper_multiprocess "${all[@]}" || all+=("$samples/Common/helper_multiprocess.cpp")
+    mapfile -t sources < <(printf '%s\n' "${all[@]}" | grep -v '_kernel\.cu$')
+    local flags=(-O2 -arch=native -std=c++17 --extended-lambda -w -Iinc -I"$samples/Common" -I"$samples/Common/UtilNPP")
     for kernel in ./*_kernel.cu; do
         [ -f "$kernel" ] || continue
         nvcc "${flags[@]}" -fatbin -o "$(basename "$kernel" .cu)64.fatbin" "$kernel"
         nvcc "${flags[@]}" -ptx -o "$(basename "$kernel" .cu)64.ptx" "$kernel"
     done
-    nvcc "${flags[@]}" -rdc=true -Xcompiler -fopenmp -o "$out/$name" "${sources[@]}" \
-        -lcuda -lcublas -lcublasLt -lcufft -lcurand -lcusolver -lcusparse -lnvrtc -lnvjpeg -lnppc \
-        -lnppial -lnppicc -lnppidei -lnppif -lnppig -lnppim -lnppist -lnppisu -lnppitc -ldl -lpthread
+    # A file named *_kernel.cu is part of the program, included by another file, or loaded.
+    link "${sources[@]}" || link "${all[@]}"
+}
+
+# Compiles and links a sample.
+link() {
+    nvcc "${flags[@]}" -rdc=true -Xcompiler -fopenmp -o "$out/$name" "$@" -lcuda -lcublas \
+        -lcublasLt -lcufft -lcurand -lcusolver -lcusparse -lnvrtc -lnvjpeg -lnvJitLink -lnppc \
+        -lnppial -lnppicc -lnppidei -lnppif -lnppig -lnppim -lnppist -lnppisu -lnppitc -ldl -lpthread -lrt
 }
 
 # Runs a sample on a path in its source directory, where it finds its data.
@@ -60,7 +67,7 @@ run_sample() {
     # Exit code 2 says that a sample can't run on this machine.
     echo "$code" >"$out/$name.$path.code"
 }
-export -f build run_sample run_on
+export -f build link run_sample run_on
 export samples out dist work
 
 cd "$samples/Samples" || exit 2

@@ -270,9 +270,8 @@ entries! {
     /// `cuDeviceCanAccessPeer` says that no device can access another device's memory.
     fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
         let driver = driver()?;
-        if named(driver, peer)?.handle() == current()?.handle() {
-            return Err(CuError::INVALID_CONTEXT);
-        }
+        current()?;
+        named(driver, peer)?;
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }

@@ -155,7 +155,7 @@ entries! {
     }
 
     fn cuTexObjectGetResourceViewDesc(out: Out<CUDA_RESOURCE_VIEW_DESC>, object: u64) {
-        out.set(texture(object)?.view.ok_or(CuError::INVALID_VALUE)?)
+        out.set(texture(object)?.view.unwrap_or_default())
     }
 
     fn cuSurfObjectCreate(out: Out<u64>, resource: In<CUDA_RESOURCE_DESC>) {

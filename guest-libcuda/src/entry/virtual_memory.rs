@@ -105,8 +105,10 @@ entries! {
 
     fn cuMemMap(ptr: u64, size: usize, offset: usize, handle: u64, flags: u64) {
         let driver = driver()?;
-        // CUDA requires that `offset` is 0.
-        if offset != 0 || flags != 0 {
+        if offset != 0 {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
         let answer = driver.session.call(&VcudaMemMap { ptr, size, handle })?;

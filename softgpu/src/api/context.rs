@@ -316,9 +316,6 @@ entries! {
     fn cuCtxEnablePeerAccess(peer: CUcontext, flags: c_uint) {
         let context = current()?;
         let peer = by_handle(peer as usize)?;
-        if peer.handle == context.handle {
-            return Err(CuError::INVALID_CONTEXT);
-        }
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }

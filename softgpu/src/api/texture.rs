@@ -50,7 +50,7 @@ entries! {
     }
 
     fn cuTexObjectGetResourceViewDesc(to: Out<CUDA_RESOURCE_VIEW_DESC>, object: u64) {
-        to.set(texture(object)?.view.ok_or(CuError::INVALID_VALUE)?)
+        to.set(texture(object)?.view.unwrap_or_default())
     }
 
     fn cuSurfObjectCreate(to: Out<u64>, resource: In<CUDA_RESOURCE_DESC>) {

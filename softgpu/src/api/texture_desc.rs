@@ -17,8 +17,7 @@ use crate::state::array::{ARRAYS, MIPMAPS};
 use crate::state::memory;
 use crate::state::texture::Source;
 
-/// The limits of textures in linear memory, as on compute capability 9.0.
-const MAX_LINEAR: u64 = 1 << 28;
+/// The limits of textures in rows of memory, as on compute capability 9.0.
 const MAX_PITCHED: [u64; 2] = [131_072, 65_000];
 const MAX_PITCH: u64 = 2_097_120;
 /// The alignment of linear memory and of its rows, as in the device's attributes.
@@ -70,12 +69,13 @@ fn image(array: &CUDA_ARRAY3D_DESCRIPTOR, address: u64) -> CuResult<Image> {
     })
 }
 
-/// Describes rows of texels in memory that a program has allocated.
+/// Describes rows of texels in memory that a program has allocated. As in NVIDIA's driver, they may
+/// extend beyond the allocation: a kernel that reads there fails.
 fn linear(format: Format, address: u64, [width, height]: [u64; 2], pitch: u64) -> CuResult<Image> {
-    let row = width * format.bytes() as u64;
-    require(width > 0 && height > 0 && address.is_multiple_of(ALIGNMENT) && pitch >= row)?;
-    require(memory::accessible(address, pitch * (height - 1) + row))?;
-    let (width, height) = (width as u32, height as u32);
+    let row = width.checked_mul(format.bytes() as u64).ok_or(CuError::INVALID_VALUE)?;
+    require(address.is_multiple_of(ALIGNMENT) && pitch >= row && memory::accessible(address, 1))?;
+    let width = u32::try_from(width.max(1)).unwrap_or(u32::MAX);
+    let height = height.max(1) as u32;
     Ok(Image { address, format, width, height, depth: 1, layered: false, pitch, slice: 0 })
 }
 
@@ -107,7 +107,6 @@ pub(super) fn resource(resource: &CUDA_RESOURCE_DESC) -> CuResult<Resolved> {
                 let described = res.linear;
                 let format = format(described.format, described.numChannels)?;
                 let width = described.sizeInBytes as u64 / format.bytes() as u64;
-                require(width <= MAX_LINEAR)?;
                 let pitch = width * format.bytes() as u64;
                 let level = linear(format, described.devPtr, [width, 1], pitch)?;
                 (Source::Memory, vec![level], None)
@@ -137,7 +136,8 @@ pub(super) fn surface(described: &CUDA_RESOURCE_DESC) -> CuResult<Resolved> {
     Ok(resolved)
 }
 
-/// Returns the format of a resource view.
+/// Returns the format of a resource view. Although the header defines a value for the resource's own
+/// format, NVIDIA's driver doesn't accept it.
 fn view_format(view: CUresourceViewFormat, own: Format) -> CuResult<Format> {
     const CHANNELS: [Channel; 8] = [
         Channel::U8,
@@ -149,9 +149,7 @@ fn view_format(view: CUresourceViewFormat, own: Format) -> CuResult<Format> {
         Channel::F16,
         Channel::F32,
     ];
-    if view == CUresourceViewFormat::CU_RES_VIEW_FORMAT_NONE {
-        return Ok(own);
-    }
+    require(view != CUresourceViewFormat::CU_RES_VIEW_FORMAT_NONE)?;
     require(view.0 <= CUresourceViewFormat::CU_RES_VIEW_FORMAT_UNSIGNED_BC7.0)?;
     // The formats follow each other with 1, 2, and 4 components each. The last ones are compressed.
     let index = view.0 as usize - 1;
@@ -161,23 +159,23 @@ fn view_format(view: CUresourceViewFormat, own: Format) -> CuResult<Format> {
     Ok(format)
 }
 
-/// Restricts a resource to the part that a view describes.
+/// Restricts an array to the part that a view describes. Views of memory have no effect.
 fn restrict(resolved: &mut Resolved, view: &CUDA_RESOURCE_VIEW_DESC) -> CuResult {
-    let array = resolved.array.ok_or(CuError::INVALID_VALUE)?;
+    let Some(array) = resolved.array else { return Ok(()) };
     let first = resolved.levels[0];
     let format = view_format(view.format, first.format)?;
-    require(view.width == array.Width && view.height.max(1) == array.Height.max(1))?;
-    require(view.depth.max(1) == array.Depth.max(1) || (first.layered && view.depth <= 1))?;
+    require([view.width, view.height, view.depth] == [array.Width, array.Height, array.Depth])?;
     let (low, high) = (view.firstMipmapLevel as usize, view.lastMipmapLevel as usize);
     require(low <= high && high < resolved.levels.len())?;
-    let layers = if first.layered { first.depth } else { 1 };
-    require(view.firstLayer <= view.lastLayer && view.lastLayer < layers)?;
+    // NVIDIA's driver doesn't check the last layer.
+    let last = view.lastLayer.min(first.depth.saturating_sub(1));
+    require(view.firstLayer <= last)?;
     resolved.levels = resolved.levels[low..=high].to_vec();
     for level in &mut resolved.levels {
         level.format = format;
         if level.layered {
             level.address += u64::from(view.firstLayer) * level.slice;
-            level.depth = view.lastLayer - view.firstLayer + 1;
+            level.depth = last - view.firstLayer + 1;
         }
     }
     Ok(())
@@ -245,7 +243,6 @@ pub(super) fn texture(
         *to = wrap(mode, texture.normalized)?;
     }
     if kind == CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY {
-        require(texture.normalized)?;
         texture.linear_levels = is_linear(described.mipmapFilterMode)?;
     }
     let filtered = texture.linear || texture.linear_levels;

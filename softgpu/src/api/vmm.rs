@@ -305,10 +305,10 @@ entries! {
         let mut space = lock();
         let free = space.mapped.range(..address.saturating_add(size)).next_back();
         let free = free.is_none_or(|(start, m)| start + m.size <= address);
-        // CUDA requires that `offset` is 0.
-        if size == 0 || !aligned(size) || !aligned(address) || flags != 0 || offset != 0
-            || size > physical.size || !space.reserves(address, size) || !free
-        {
+        if offset != 0 || size != physical.size {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        if !aligned(address) || flags != 0 || !space.reserves(address, size) || !free {
             return Err(CuError::INVALID_VALUE);
         }
         // SAFETY: the interval is reserved, and nothing else is mapped in it.

@@ -63,7 +63,6 @@ const TEXT: &str = concat!(
         "texture_levels",
         "txq.num_mipmap_levels.b32 %r4, [%d0];\ntxq.level.width.b32 %r5, [%d0], %r0;\n"
     ),
-    kernel!("surface_layers", "suq.array_size.b32 %r4, [%d0];\n"),
     kernel!("surface_size", "suq.width.b32 %r4, [%d0];\nsuq.height.b32 %r5, [%d0];\n"),
     // The first word is the byte in the row, and the last one is the value to store.
     kernel!("store2d", "sust.b.2d.b32.trap [%d0, {%r0, %r1}], {%r3};\n"),

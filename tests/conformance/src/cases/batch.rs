@@ -176,7 +176,9 @@ cases! {
 
     fn a_context_has_no_access_to_itself(cuda) {
         let (device, primary) = cuda.primary()?;
-        refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 0)), INVALID_CONTEXT);
+        refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 0)), PEER_ACCESS_UNSUPPORTED);
+        refused!(cu!(cuda, cuCtxEnablePeerAccess(primary, 1)), INVALID_VALUE);
+        refused!(cu!(cuda, cuCtxEnablePeerAccess(null_mut(), 0)), INVALID_CONTEXT);
         let mut other = null_mut();
         cu!(cuda, cuCtxCreate_v2(&mut other, 0, device))?;
         refused!(cu!(cuda, cuCtxDisablePeerAccess(primary)), PEER_ACCESS_NOT_ENABLED);

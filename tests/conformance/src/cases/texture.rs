@@ -10,7 +10,7 @@ use cuda_api::sys::{
     CU_TRSF_NORMALIZED_COORDINATES, CU_TRSF_READ_AS_INTEGER, CUDA_ARRAY3D_CUBEMAP,
     CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED, CUDA_ARRAY3D_TEXTURE_GATHER, CUDA_RESOURCE_DESC,
     CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC, CUaddress_mode as Mode, CUarray_format as Format,
-    CUdeviceptr, CUfilter_mode, CUresourcetype,
+    CUdeviceptr, CUfilter_mode, CUresourceViewFormat as ViewFormat, CUresourcetype,
 };
 use std::ptr::{null, null_mut};
 
@@ -36,6 +36,17 @@ fn of_rows(at: CUdeviceptr, [width, height]: [usize; 2], pitch: usize) -> CUDA_R
     resource.res.pitch2D.height = height;
     resource.res.pitch2D.pitchInBytes = pitch;
     resource
+}
+
+/// Describes a view of an array with single-precision elements.
+fn of_floats(size: [usize; 3]) -> CUDA_RESOURCE_VIEW_DESC {
+    CUDA_RESOURCE_VIEW_DESC {
+        format: ViewFormat::CU_RES_VIEW_FORMAT_FLOAT_1X32,
+        width: size[0],
+        height: size[1],
+        depth: size[2],
+        ..Default::default()
+    }
 }
 
 fn normalized(description: CUDA_TEXTURE_DESC) -> CUDA_TEXTURE_DESC {
@@ -66,7 +77,7 @@ cases! {
         cuda.primary()?;
         let source = array(cuda, &floats([8, 4, 0], 0), &ramp(32))?;
         let (resource, description) = (of_array(source), normalized(filtered()));
-        let view = CUDA_RESOURCE_VIEW_DESC { width: 8, height: 4, ..Default::default() };
+        let view = of_floats([8, 4, 0]);
         let (mut first, second) = (0, texture(cuda, &resource, &description)?);
         cu!(cuda, cuTexObjectCreate(&mut first, &resource, &description, &view))?;
         let mut found = of_array(null_mut());
@@ -81,7 +92,9 @@ cases! {
         let mut found = CUDA_RESOURCE_VIEW_DESC::default();
         cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, first))?;
         same!((found.width, found.height), (8, 4));
-        refused!(cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, second)), INVALID_VALUE);
+        // Without a view, the driver returns an empty one.
+        cu!(cuda, cuTexObjectGetResourceViewDesc(&mut found, second))?;
+        refused!(cu!(cuda, cuTexObjectGetResourceViewDesc(null_mut(), first)), INVALID_VALUE);
         destroy(cuda, &[first, second])?;
         cu!(cuda, cuArrayDestroy(source))?;
         Ok(())
@@ -105,10 +118,14 @@ cases! {
         refuse(&misaligned, &plain(), null())?;
         refuse(null(), &plain(), null())?;
         refuse(&good, null(), null())?;
-        // Only arrays have views, whose size must be the array's.
-        let view = CUDA_RESOURCE_VIEW_DESC { width: 8, height: 2, ..Default::default() };
-        refuse(&of_memory(memory, 8), &plain(), &view)?;
-        refuse(&good, &plain(), &view)?;
+        refuse(&of_memory(0, 8), &plain(), null())?;
+        refuse(&of_rows(memory, [8, 4], 16), &plain(), null())?;
+        // A view must have a format, and the size of the array.
+        let view = of_floats([8, 4, 0]);
+        let none = CUDA_RESOURCE_VIEW_DESC { format: ViewFormat::CU_RES_VIEW_FORMAT_NONE, ..view };
+        for wrong in [none, of_floats([8, 2, 0]), of_floats([8, 4, 1])] {
+            refuse(&good, &plain(), &wrong)?;
+        }
         Ok(())
     }
 
@@ -220,6 +237,11 @@ cases! {
         cuda.upload(memory + 128, &[-3f32])?;
         same!(sample(cuda, c"tex2d", rows, [at[0]])?, [-3.0]);
         destroy(cuda, &[linear, rows])?;
+        // A texture can end beyond the allocation.
+        let long = texture(cuda, &of_memory(memory, 1 << 29), &plain())?;
+        let found = run(cuda, c"fetch1d", long, &[[1023, 0, 0, 0]])?;
+        same!(f32::from_bits(found[0][0]), 1023.0);
+        destroy(cuda, &[long])?;
         let (mut object, pitch) = (0, of_rows(memory, [20, 10], 100));
         let created = cu!(cuda, cuTexObjectCreate(&mut object, &pitch, &plain(), null()));
         refused!(created, INVALID_VALUE);
@@ -259,22 +281,14 @@ cases! {
     fn a_view_restricts_a_texture_to_some_layers(cuda) {
         cuda.primary()?;
         let planes = array(cuda, &floats([4, 4, 5], CUDA_ARRAY3D_LAYERED), &ramp(80))?;
-        let view = CUDA_RESOURCE_VIEW_DESC {
-            width: 4,
-            height: 4,
-            depth: 5,
-            firstLayer: 2,
-            lastLayer: 3,
-            ..Default::default()
-        };
+        let view = CUDA_RESOURCE_VIEW_DESC { firstLayer: 2, lastLayer: 3, ..of_floats([4, 4, 5]) };
         let mut object = 0;
         cu!(cuda, cuTexObjectCreate(&mut object, &of_array(planes), &plain(), &view))?;
         let found = run(cuda, c"layered2d", object, &[[0; 4], [1, 0, 0, 0]])?;
         same!([found[0][0], found[1][0]].map(f32::from_bits), [32.0, 48.0]);
         destroy(cuda, &[object])?;
-        let (outside, resource) =
-            (CUDA_RESOURCE_VIEW_DESC { lastLayer: 5, ..view }, of_array(planes));
-        let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), &outside));
+        let (other, resource) = (CUDA_RESOURCE_VIEW_DESC { depth: 2, ..view }, of_array(planes));
+        let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), &other));
         refused!(created, INVALID_VALUE);
         Ok(())
     }
@@ -304,9 +318,19 @@ cases! {
         let at = [0.0, 1.25, 2.0].map(|level| [0.5, 0.5, level]);
         same!(sample(cuda, c"level2d", mixed, at)?, [50.0, 125.0, 175.0]);
         destroy(cuda, &[points, mixed])?;
-        // Textures of mipmapped arrays need normalized coordinates.
+        // A view's size is that of the array's first level, whichever levels it shows.
         let (mut object, resource) = (0, of_mipmap(mipmap));
-        let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), null()));
+        let levels = CUDA_RESOURCE_VIEW_DESC {
+            firstMipmapLevel: 1,
+            lastMipmapLevel: 2,
+            ..of_floats([8, 8, 0])
+        };
+        cu!(cuda, cuTexObjectCreate(&mut object, &resource, &description, &levels))?;
+        let at = [0.5, 1.0].map(|level| [0.5, 0.5, level]);
+        same!(sample(cuda, c"level2d", object, at)?, [150.0, 200.0]);
+        destroy(cuda, &[object])?;
+        let smaller = CUDA_RESOURCE_VIEW_DESC { width: 4, height: 4, ..levels };
+        let created = cu!(cuda, cuTexObjectCreate(&mut object, &resource, &plain(), &smaller));
         refused!(created, INVALID_VALUE);
         cu!(cuda, cuMipmappedArrayDestroy(mipmap))?;
         Ok(())

@@ -124,10 +124,12 @@ cases! {
         cu!(cuda, cuMemCreate(&mut handle, size, &prop, 0))?;
         cu!(cuda, cuMemAddressReserve(&mut at, 4 * size, 0, 0, 0))?;
         let next = at + size as u64;
-        refused!(cu!(cuda, cuMemMap(at, size, size, handle, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemMap(at, size, size, handle, 0)), NOT_SUPPORTED);
         refused!(cu!(cuda, cuMemMap(at, size, 0, handle, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemMap(at + 4096, size, 0, handle, 0)), INVALID_VALUE);
-        refused!(cu!(cuda, cuMemMap(at, 4096, 0, handle, 0)), INVALID_VALUE);
+        for wrong in [4096, 2 * size] {
+            refused!(cu!(cuda, cuMemMap(at, wrong, 0, handle, 0)), NOT_SUPPORTED);
+        }
         cu!(cuda, cuMemMap(at, size, 0, handle, 0))?;
         refused!(cu!(cuda, cuMemMap(at, size, 0, handle, 0)), INVALID_VALUE);
         let read_write = access(device, Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE);

@@ -3,7 +3,6 @@
 //! The guest gets the driver's own values of these objects, because kernels get them as parameters,
 //! which the worker doesn't interpret.
 
-use cuda_api::arrays::element_size;
 use cuda_api::sys::{
     CUDA_RESOURCE_DESC, CUDA_RESOURCE_DESC_st__bindgen_ty_1 as Resource,
     CUDA_RESOURCE_DESC_st__bindgen_ty_1__bindgen_ty_1 as OfArray,
@@ -27,6 +26,9 @@ const TEXTURES: Which<(ContextId, u64), ()> = |tables| &mut tables.textures;
 const SURFACES: Which<(ContextId, u64), ()> = |tables| &mut tables.surfaces;
 
 /// Checks a resource. Returns it as the driver's type, and the life of its array, if it has one.
+///
+/// A texture in memory must begin in memory of the session, but may extend beyond it: programs rely
+/// on that, and it gives kernels nothing that they can't read with a pointer.
 fn checked(
     cx: &Cx<'_>,
     resource: &TextureResource,
@@ -47,7 +49,7 @@ fn checked(
             life = Some(mipmap.life);
         }
         CUresourcetype::CU_RESOURCE_TYPE_LINEAR => {
-            cx.check(resource.address, resource.bytes)?;
+            cx.check(resource.address, 1)?;
             res.linear = Linear {
                 devPtr: resource.address,
                 format,
@@ -56,12 +58,7 @@ fn checked(
             };
         }
         CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => {
-            let element = element_size(format, resource.channels).ok_or(CuError::INVALID_VALUE)?;
-            let row = resource.width.checked_mul(element);
-            let rows =
-                resource.height.max(1).checked_sub(1).and_then(|n| n.checked_mul(resource.pitch));
-            let bytes = row.zip(rows).and_then(|(row, rows)| row.checked_add(rows));
-            cx.check(resource.address, bytes.ok_or(CuError::INVALID_VALUE)?)?;
+            cx.check(resource.address, 1)?;
             res.pitch2D = Pitched {
                 devPtr: resource.address,
                 format,

@@ -190,8 +190,11 @@ impl Space {
     /// physical memory, which can't be released meanwhile.
     pub(super) fn begin_map(&mut self, start: u64, len: u64, handle: u64) -> CuResult<Created> {
         let created = self.physical(handle)?.created;
-        self.check_len(len)?;
-        if !start.is_multiple_of(self.granule) || len > created.len || !self.reserves(start, len) {
+        // The driver maps physical memory only as a whole.
+        if len != created.len {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        if !start.is_multiple_of(self.granule) || !self.reserves(start, len) {
             return Err(CuError::INVALID_VALUE);
         }
         if self.mapped.len() >= MOST {
@@ -346,21 +349,15 @@ mod tests {
     fn mappings_lie_in_one_reservation_and_do_not_overlap() {
         let (mut space, handle) = space();
         space.reserve(AT + 8 * M, 2 * M);
-        for (start, len) in [
-            (AT - M, M),
-            (AT + 7 * M, 2 * M),
-            (AT, 4 * M),
-            (AT, 0),
-            (AT, M / 2),
-            (AT + M / 2, M),
-            (AT, u64::MAX - M + 1),
-            (u64::MAX - M + 1, M),
-        ] {
-            assert_eq!(space.begin_map(start, len, handle), Err(INVALID), "{start:#x} {len:#x}");
+        for start in [AT - M, AT + 7 * M, AT + M / 2, u64::MAX - M + 1] {
+            assert_eq!(space.begin_map(start, 2 * M, handle), Err(INVALID), "{start:#x}");
         }
-        assert_eq!(space.begin_map(AT, M, handle + 1), Err(INVALID), "a forged handle");
-        map(&mut space, AT + M, M, handle).unwrap();
-        for start in [AT, AT + M] {
+        for len in [0, M / 2, M, 4 * M, u64::MAX - M + 1] {
+            assert_eq!(space.begin_map(AT, len, handle), Err(CuError::NOT_SUPPORTED), "{len:#x}");
+        }
+        assert_eq!(space.begin_map(AT, 2 * M, handle + 1), Err(INVALID), "a forged handle");
+        map(&mut space, AT + M, 2 * M, handle).unwrap();
+        for start in [AT, AT + M, AT + 2 * M] {
             assert_eq!(space.begin_map(start, 2 * M, handle), Err(INVALID));
         }
         assert_eq!(space.unreserve(AT, 8 * M), Err(INVALID), "something is mapped there");
@@ -371,7 +368,8 @@ mod tests {
     fn ranges_must_consist_of_whole_mappings() {
         let (mut space, handle) = space();
         map(&mut space, AT, 2 * M, handle).unwrap();
-        map(&mut space, AT + 2 * M, M, handle).unwrap();
+        let small = space.create(created(M));
+        map(&mut space, AT + 2 * M, M, small).unwrap();
         for (start, len) in [(AT, M), (AT + M, M), (AT, 4 * M), (AT + 3 * M, M), (AT, 0)] {
             assert_eq!(space.begin_unmap(start, len), Err(INVALID), "{start:#x} {len:#x}");
             assert_eq!(space.of_devices(start, len, &[0]), Err(INVALID), "{start:#x} {len:#x}");
@@ -380,7 +378,7 @@ mod tests {
         let starts = space.begin_unmap(AT, 3 * M).unwrap();
         assert_eq!(space.begin_unmap(AT, 3 * M), Err(INVALID), "is being unmapped");
         assert_eq!(space.retain(AT), Err(INVALID));
-        assert_eq!(space.begin_map(AT, M, handle), Err(INVALID));
+        assert_eq!(space.begin_map(AT + M, 2 * M, handle), Err(INVALID));
         // If the driver fails to unmap the memory, it stays mapped.
         assert_eq!(space.unmap_ended(&starts, false), vec![]);
         assert_eq!(unmap(&mut space, AT, 3 * M), Ok(vec![]));
@@ -408,7 +406,7 @@ mod tests {
     #[test]
     fn a_mapping_that_the_driver_refuses_leaves_nothing() {
         let (mut space, handle) = space();
-        space.begin_map(AT, M, handle).unwrap();
+        space.begin_map(AT, 2 * M, handle).unwrap();
         assert_eq!(space.retain(AT), Err(INVALID), "not mapped yet");
         assert_eq!(space.release(handle), Ok(None), "the mapping uses it");
         assert_eq!(space.map_ended(AT, false), Some(created(2 * M)));
