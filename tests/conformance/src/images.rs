@@ -58,11 +58,6 @@ const TEXT: &str = concat!(
     texture!("gather2d", "tld4.r.2d.v4.f32.f32", "[%d0, {%f0, %f1}]"),
     kernel!("integers2d", "tex.2d.v4.u32.f32 {%r4, %r5, %r6, %r7}, [%d0, {%f0, %f1}];\n"),
     kernel!("texture_size", "txq.width.b32 %r4, [%d0];\ntxq.height.b32 %r5, [%d0];\n"),
-    kernel!("texture_layers", "txq.array_size.b32 %r4, [%d0];\n"),
-    kernel!(
-        "texture_levels",
-        "txq.num_mipmap_levels.b32 %r4, [%d0];\ntxq.level.width.b32 %r5, [%d0], %r0;\n"
-    ),
     kernel!("surface_size", "suq.width.b32 %r4, [%d0];\nsuq.height.b32 %r5, [%d0];\n"),
     // The first word is the byte in the row, and the last one is the value to store.
     kernel!("store2d", "sust.b.2d.b32.trap [%d0, {%r0, %r1}], {%r3};\n"),

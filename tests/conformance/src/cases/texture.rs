@@ -260,7 +260,6 @@ cases! {
         let flat = texture(cuda, &of_array(planes), &filtered())?;
         let found = run(cuda, c"layered2d", flat, &[at(1, 2.0, 2.0), at(2, 0.0, 9.0)])?;
         same!([found[0][0], found[1][0]].map(f32::from_bits), [23.5, 44.0]);
-        same!(run(cuda, c"texture_layers", flat, &[[0; 4]])?[0][0], 3);
         let faces = CUDA_ARRAY3D_CUBEMAP;
         let cube = array(cuda, &floats([2, 2, 6], faces), &ramp(24))?;
         let solid = texture(cuda, &of_array(cube), &normalized(plain()))?;
@@ -310,8 +309,6 @@ cases! {
         same!(sample(cuda, c"tex2d", points, [at[3]])?, [0.0]);
         // A distance of two texels in the first level is one texel in the second level.
         same!(sample(cuda, c"gradient2d", points, [[0.5, 0.5, 0.25, 0.0]])?, [100.0]);
-        // The kernel returns the number of levels, and the width of the level in the input.
-        same!(run(cuda, c"texture_levels", points, &[[1, 0, 0, 0]])?[0][..2], [3, 4]);
         description.mipmapFilterMode = CUfilter_mode::CU_TR_FILTER_MODE_LINEAR;
         (description.minMipmapLevelClamp, description.maxMipmapLevelClamp) = (0.5, 1.75);
         let mixed = texture(cuda, &of_mipmap(mipmap), &description)?;

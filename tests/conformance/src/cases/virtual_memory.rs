@@ -145,7 +145,6 @@ cases! {
         refused!(cu!(cuda, cuMemUnmap(at, size / 2)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemFree_v2(at)), INVALID_VALUE);
         cu!(cuda, cuMemUnmap(at, 2 * size))?;
-        refused!(cu!(cuda, cuMemUnmap(at, 2 * size)), INVALID_VALUE);
         let mut flags = 0;
         refused!(cu!(cuda, cuMemGetAccess(&mut flags, &read_write.location, at)), INVALID_VALUE);
         let mut found = 0;
