@@ -2,10 +2,10 @@
 //! to DPDK's virtio-user). The process acts as the guest, the guest driver, and the VMM.
 
 use super::events::Events;
-use super::memory::GuestMemory;
+use super::memory::{GuestMemory, Pages};
 use super::queue::SplitQueue;
 use super::requests::{Requests, Signals};
-use super::user_pages;
+use super::user_pages::UserPages;
 use crate::error::TransportError;
 use crate::mapping::Mapping;
 use crate::mapping::{map_fixed, reserve_fixed};
@@ -42,11 +42,12 @@ const PLAIN_COMMAND: u32 = 1 << 20;
 /// Buffer size for the reply to a command sent over the command queue.
 const PLAIN_REPLY: usize = 256 << 10;
 
-/// The pages of an attached region, given by their offset in guest memory.
-struct Region {
-    offset: u64,
-    len: usize,
-    kind: u32,
+/// The pages of an attached region.
+enum Region {
+    /// Pages of guest memory that belong to the region alone.
+    Own { offset: u64, len: usize },
+    /// The program's pages.
+    User { vaddr: usize, len: usize },
 }
 
 /// A connection to a device process.
@@ -57,6 +58,7 @@ pub struct VhostUser {
     events: Events,
     config: Config,
     regions: Mutex<HashMap<u32, Region>>,
+    user_pages: UserPages,
     next_region: AtomicU32,
     socket: i32,
     /// Keeps the connection open. The session ends when it closes.
@@ -120,6 +122,7 @@ impl VhostUser {
             events,
             config,
             regions: Mutex::new(HashMap::new()),
+            user_pages: UserPages::default(),
             next_region: AtomicU32::new(1),
             socket,
             _front_end: Mutex::new(front_end),
@@ -142,13 +145,12 @@ impl VhostUser {
         self.control.ask("HELLO", &[hello.as_bytes()], &mut []).map(drop)
     }
 
-    /// Attaches the pages at `offset` in guest memory as a region. Returns the region's id.
+    /// Attaches pages of guest memory as a region. Returns the region's id.
     fn attach(
         &self,
         kind: u32,
         vaddr: usize,
-        offset: u64,
-        len: usize,
+        segments: &[Segment],
         ring_bytes: u32,
     ) -> Result<u32, TransportError> {
         let region = self.next_region.fetch_add(1, Ordering::Relaxed);
@@ -157,14 +159,20 @@ impl VhostUser {
             region,
             kind,
             vaddr: vaddr as u64,
-            len: len as u64,
+            len: segments.iter().map(|segment| segment.len).sum(),
             ring_bytes,
-            nr_segments: 1,
+            nr_segments: segments.len() as u32,
         };
-        let segment = Segment { addr: offset, len: len as u64 };
-        self.control.ask("REGION_ATTACH", &[request.as_bytes(), segment.as_bytes()], &mut [])?;
-        self.regions.lock().insert(region, Region { offset, len, kind });
+        let parts = std::iter::once(request.as_bytes());
+        let parts: Vec<_> = parts.chain(segments.iter().map(Segment::as_bytes)).collect();
+        self.control.ask("REGION_ATTACH", &parts, &mut [])?;
         Ok(region)
+    }
+
+    /// Records that a region owns pages.
+    fn keep(&self, region: u32, pages: Pages<'_>) {
+        let (offset, len) = pages.keep();
+        self.regions.lock().insert(region, Region::Own { offset, len });
     }
 }
 
@@ -245,8 +253,8 @@ impl Transport for VhostUser {
         let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
         let pages = self.memory.allocate(len)?;
         let region = Mapping::shared(self.memory.fd(), pages.offset, pages.len)?;
-        self.attach(REGION_RING, 0, pages.offset, pages.len, ring_bytes)?;
-        pages.keep();
+        let ring = self.attach(REGION_RING, 0, &[pages.segment()], ring_bytes)?;
+        self.keep(ring, pages);
         Ok(Started { region, session: SESSION })
     }
 
@@ -257,9 +265,9 @@ impl Transport for VhostUser {
         let pages = self.memory.allocate(len)?;
         // SAFETY: the caller owns the range.
         unsafe { map_fixed(vaddr, self.memory.fd(), pages.offset, pages.len)? };
-        match self.attach(REGION_PINNED, vaddr, pages.offset, pages.len, 0) {
+        match self.attach(REGION_PINNED, vaddr, &[pages.segment()], 0) {
             Ok(region) => {
-                pages.keep();
+                self.keep(region, pages);
                 Ok(region)
             }
             Err(error) => {
@@ -274,19 +282,17 @@ impl Transport for VhostUser {
         if self.config.capabilities & CAP_USER == 0 {
             return Err(TransportError::Unsupported { what: "pinning the program's memory" });
         }
-        user_pages::check_anonymous(vaddr, len)?;
-        let pages = self.memory.allocate(len)?;
-        let region = self.attach(REGION_USER, vaddr, pages.offset, pages.len, 0)?;
-        // SAFETY: the range is the program's anonymous memory, and the program requested that it
-        // be pinned.
-        let exchanged =
-            unsafe { user_pages::exchange_for(vaddr, self.memory.fd(), pages.offset, len) };
-        pages.keep();
-        if let Err(error) = exchanged {
-            self.release(region, 0, 0)?;
-            return Err(error);
+        let segments = self.user_pages.take(&self.memory, vaddr, len)?;
+        match self.attach(REGION_USER, vaddr, &segments, 0) {
+            Ok(region) => {
+                self.regions.lock().insert(region, Region::User { vaddr, len });
+                Ok(region)
+            }
+            Err(error) => {
+                self.user_pages.give(&self.memory, vaddr, len)?;
+                Err(error)
+            }
         }
-        Ok(region)
     }
 
     fn release(&self, region: u32, vaddr: usize, len: usize) -> Result<(), TransportError> {
@@ -299,14 +305,16 @@ impl Transport for VhostUser {
             return Err(TransportError::Unsupported { what: "releasing an unknown region" });
         };
         self.control.ask("REGION_DETACH", &[request.as_bytes()], &mut [])?;
-        if len > 0 && pages.kind == REGION_USER {
-            // SAFETY: the range holds the pages that `pin_user` put there.
-            unsafe { user_pages::restore_anonymous(vaddr, len)? };
-        } else if len > 0 {
-            // SAFETY: the range holds the pages that `alloc_pinned` put there.
-            unsafe { reserve_fixed(vaddr, len)? };
+        match pages {
+            Region::User { vaddr, len } => self.user_pages.give(&self.memory, vaddr, len)?,
+            Region::Own { offset, len: own } => {
+                if len > 0 {
+                    // SAFETY: the range holds the pages that `alloc_pinned` put there.
+                    unsafe { reserve_fixed(vaddr, len)? };
+                }
+                self.memory.free(offset, own);
+            }
         }
-        self.memory.free(pages.offset, pages.len);
         Ok(())
     }
 

@@ -3,6 +3,7 @@
 
 use crate::error::TransportError;
 use crate::ranges::FreeRanges;
+use protocol::uapi::Segment;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 
@@ -83,6 +84,11 @@ pub struct Pages<'a> {
 }
 
 impl Pages<'_> {
+    /// Returns the pages as a part of a region.
+    pub fn segment(&self) -> Segment {
+        Segment { addr: self.offset, len: self.len as u64 }
+    }
+
     /// Keeps the pages allocated until [`GuestMemory::free`] is called. Returns their offset and
     /// length.
     pub fn keep(self) -> (u64, usize) {

@@ -1,14 +1,146 @@
-//! Attaches the program's own memory as a USER region when there is no driver to pin the pages.
+//! The program's own memory in USER regions when there is no driver to pin the pages.
 //!
 //! The pages in the range are replaced by guest memory pages with the same contents. Other threads
 //! don't notice, except that bytes they write during the copy may be lost. This works only for
 //! anonymous private memory. A forked child doesn't inherit the range.
 
+use super::memory::{GuestMemory, PAGE};
 use crate::error::TransportError;
 use crate::mapping::Mapping;
+use parking_lot::Mutex;
+use protocol::uapi::{ENV_MAX, Segment};
+use std::collections::BTreeMap;
 
-/// Returns whether a whole range is anonymous private memory that can be read and written and is
-/// not a stack. `maps` is the text of /proc/self/maps.
+/// A region can consist of this many segments, which fit in the control queue's buffers.
+const MAX_SEGMENTS: usize = ENV_MAX / size_of::<Segment>();
+
+/// A page of the program that was replaced.
+struct Page {
+    /// The guest memory page, as an offset in guest memory.
+    offset: u64,
+    /// Number of regions that contain the page. Two regions can share the page in which one ends
+    /// and the other begins.
+    regions: u32,
+}
+
+/// The pages of the program that were replaced, by their address.
+#[derive(Default)]
+pub struct UserPages(Mutex<BTreeMap<usize, Page>>);
+
+impl UserPages {
+    /// Replaces the pages in a range, except those that are in another region already. Returns the
+    /// guest memory pages that the range consists of now.
+    pub fn take(
+        &self,
+        memory: &GuestMemory,
+        vaddr: usize,
+        len: usize,
+    ) -> Result<Vec<Segment>, TransportError> {
+        let mut pages = self.0.lock();
+        let fresh = Self::fresh(&pages, vaddr, len);
+        if fresh.len() * 2 + 1 > MAX_SEGMENTS {
+            return Err(TransportError::Unsupported { what: "so many pieces of pinned memory" });
+        }
+        for &(start, size) in &fresh {
+            check_anonymous(start, size)?;
+        }
+        let mut done = Vec::new();
+        for &(start, size) in &fresh {
+            let exchanged = memory.allocate(size).and_then(|new| {
+                // SAFETY: the range is the program's anonymous memory, and the program requested
+                // that it be pinned.
+                unsafe { apart(|| exchange_for(start, memory.fd(), new.offset, size)) }?;
+                Ok(new.keep().0)
+            });
+            match exchanged {
+                Ok(offset) => done.push((start, size, offset)),
+                Err(error) => {
+                    for (start, size, offset) in done {
+                        // If this fails, the pages stay replaced, which the program doesn't notice.
+                        // SAFETY: the range was exchanged just above.
+                        if unsafe { apart(|| restore_anonymous(start, size)) }.is_ok() {
+                            memory.free(offset, size);
+                        }
+                    }
+                    return Err(error);
+                }
+            }
+        }
+        for (start, size, offset) in done {
+            for at in (0..size).step_by(PAGE) {
+                pages.insert(start + at, Page { offset: offset + at as u64, regions: 0 });
+            }
+        }
+        let mut segments: Vec<Segment> = Vec::new();
+        for (_, page) in pages.range_mut(vaddr..vaddr + len) {
+            page.regions += 1;
+            match segments.last_mut() {
+                Some(last) if last.addr + last.len == page.offset => last.len += PAGE as u64,
+                _ => segments.push(Segment { addr: page.offset, len: PAGE as u64 }),
+            }
+        }
+        Ok(segments)
+    }
+
+    /// Returns the parts of a range that weren't replaced, as addresses and lengths.
+    fn fresh(pages: &BTreeMap<usize, Page>, vaddr: usize, len: usize) -> Vec<(usize, usize)> {
+        let mut fresh = Vec::new();
+        let mut reached = vaddr;
+        let replaced = pages.range(vaddr..vaddr + len).map(|(start, _)| *start);
+        for start in replaced.chain([vaddr + len]) {
+            if start > reached {
+                fresh.push((reached, start - reached));
+            }
+            reached = start + PAGE;
+        }
+        fresh
+    }
+
+    /// Ends a region's use of the pages in a range. Pages that no other region contains become
+    /// anonymous memory again.
+    pub fn give(
+        &self,
+        memory: &GuestMemory,
+        vaddr: usize,
+        len: usize,
+    ) -> Result<(), TransportError> {
+        let mut pages = self.0.lock();
+        let mut unused = Vec::new();
+        for (start, page) in pages.range_mut(vaddr..vaddr + len) {
+            page.regions -= 1;
+            if page.regions == 0 {
+                unused.push((*start, page.offset));
+            }
+        }
+        // Neighboring pages are restored together.
+        for run in unused.chunk_by(|a, b| (a.0 + PAGE, a.1 + PAGE as u64) == *b) {
+            let ((start, offset), size) = (run[0], run.len() * PAGE);
+            // SAFETY: `take` put the pages in this range there.
+            unsafe { apart(|| restore_anonymous(start, size)) }?;
+            for (start, _) in run {
+                pages.remove(start);
+            }
+            memory.free(offset, size);
+        }
+        Ok(())
+    }
+}
+
+/// Runs a function on a thread of its own, so that the pages that it replaces can be on the caller's
+/// stack.
+fn apart(
+    function: impl FnOnce() -> Result<(), TransportError> + Send,
+) -> Result<(), TransportError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .spawn_scoped(scope, function)
+            .map_err(|source| TransportError::System { what: "starting a thread", source })?;
+        thread.join().unwrap_or(Err(TransportError::Unsupported { what: "replacing pages" }))
+    })
+}
+
+/// Returns whether a whole range is anonymous private memory that can be read and written. `maps`
+/// is the text of /proc/self/maps.
 fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     let end = vaddr + len;
     let mut reached = vaddr;
@@ -30,8 +162,7 @@ fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
         if from > reached {
             return false;
         }
-        let stack = fields.next().is_some_and(|name| name.starts_with("[stack"));
-        if !access.starts_with("rw") || !access.ends_with('p') || inode != "0" || stack {
+        if !access.starts_with("rw") || !access.ends_with('p') || inode != "0" {
             return false;
         }
         reached = to;
@@ -43,7 +174,7 @@ fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
 }
 
 /// Checks that a whole range is anonymous private memory that can be read and written.
-pub fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
+fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
     let maps = std::fs::read_to_string("/proc/self/maps")
         .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })?;
     if is_anonymous(&maps, vaddr, len) {
@@ -78,7 +209,7 @@ unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), Transpo
 ///
 /// # Safety
 /// The range must be the program's anonymous private memory.
-pub unsafe fn exchange_for(
+unsafe fn exchange_for(
     vaddr: usize,
     fd: i32,
     offset: u64,
@@ -99,7 +230,7 @@ pub unsafe fn exchange_for(
 ///
 /// # Safety
 /// The range must hold pages that [`exchange_for`] put there.
-pub unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
+unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
     // SAFETY: without MAP_FIXED, the new mapping can't overlap an existing one.
     let fresh = unsafe {
         libc::mmap(
@@ -123,31 +254,62 @@ pub unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), Transpor
 
 #[cfg(test)]
 mod tests {
-    use super::super::memory::{GuestMemory, PAGE};
     use super::*;
 
     #[test]
-    fn exchanged_pages_and_restored_pages_keep_their_contents() {
+    fn replaced_pages_and_restored_pages_keep_their_contents() {
         let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
+        let pages = UserPages::default();
         let mut area = vec![0u8; 6 * PAGE];
         let at = (area.as_ptr() as usize).next_multiple_of(PAGE);
         let skip = at - area.as_ptr() as usize;
         area[skip..skip + 2 * PAGE].fill(42);
-        check_anonymous(at, 2 * PAGE).unwrap();
-        let (offset, _) = memory.allocate(2 * PAGE).unwrap().keep();
-        // SAFETY: the range is inside `area`.
-        unsafe { exchange_for(at, memory.fd(), offset, 2 * PAGE).unwrap() };
+        assert_eq!(pages.take(&memory, at, 2 * PAGE).unwrap().len(), 1);
         assert!(area[skip..skip + 2 * PAGE].iter().all(|&byte| byte == 42));
         assert!(check_anonymous(at, 2 * PAGE).is_err());
         area[skip] = 7;
-        // SAFETY: `exchange_for` replaced this range above.
-        unsafe { restore_anonymous(at, 2 * PAGE).unwrap() };
+        pages.give(&memory, at, 2 * PAGE).unwrap();
         assert_eq!((area[skip], area[skip + 1]), (7, 42));
         check_anonymous(at, 2 * PAGE).unwrap();
     }
 
     #[test]
-    fn files_stacks_holes_and_read_only_pages_are_refused() {
+    fn two_regions_can_share_a_page() {
+        let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
+        let pages = UserPages::default();
+        let mut area = vec![1u8; 6 * PAGE];
+        let at = (area.as_ptr() as usize).next_multiple_of(PAGE);
+        let first = pages.take(&memory, at, 3 * PAGE).unwrap();
+        let second = pages.take(&memory, at + 2 * PAGE, 3 * PAGE).unwrap();
+        let shared = Segment { addr: first[0].addr + 2 * PAGE as u64, len: PAGE as u64 };
+        let end = second.last().unwrap();
+        assert!(second[0].addr == shared.addr && end.addr + end.len > shared.addr);
+        assert_eq!(second.iter().map(|segment| segment.len).sum::<u64>(), 3 * PAGE as u64);
+        pages.give(&memory, at, 3 * PAGE).unwrap();
+        assert!(check_anonymous(at, 3 * PAGE).is_err(), "the other region has the third page");
+        check_anonymous(at, 2 * PAGE).unwrap();
+        area.fill(2);
+        pages.give(&memory, at + 2 * PAGE, 3 * PAGE).unwrap();
+        assert!(area.iter().all(|&byte| byte == 2));
+        check_anonymous(at, 5 * PAGE).unwrap();
+        let all = memory.allocate(64 * PAGE).unwrap();
+        assert_eq!(all.offset, 0, "all guest memory is free again");
+    }
+
+    #[test]
+    fn the_pages_of_a_stack_can_be_replaced() {
+        let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
+        let pages = UserPages::default();
+        let area = [3u8; 2 * PAGE];
+        let at = std::hint::black_box(&area).as_ptr() as usize / PAGE * PAGE;
+        pages.take(&memory, at, 3 * PAGE).unwrap();
+        assert!(area.iter().all(|&byte| byte == 3));
+        pages.give(&memory, at, 3 * PAGE).unwrap();
+        assert!(area.iter().all(|&byte| byte == 3));
+    }
+
+    #[test]
+    fn files_holes_and_read_only_pages_are_refused() {
         let maps = "1000-3000 rw-p 00000000 00:00 0 \n\
                     3000-4000 rw-p 00000000 00:00 0 [heap]\n\
                     5000-6000 rw-p 00000000 08:01 77 /lib/x.so\n\
@@ -156,7 +318,8 @@ mod tests {
                     8000-9000 rw-p 00000000 00:00 0 [stack]\n";
         assert!(is_anonymous(maps, 0x1000, 0x3000));
         assert!(is_anonymous(maps, 0x2000, 0x1000));
-        for at in [0x0, 0x4000, 0x5000, 0x6000, 0x7000, 0x8000, 0x9000] {
+        assert!(is_anonymous(maps, 0x8000, 0x1000));
+        for at in [0x0, 0x4000, 0x5000, 0x6000, 0x7000, 0x9000] {
             assert!(!is_anonymous(maps, at, 0x1000), "{at:#x}");
         }
         assert!(!is_anonymous(maps, 0x3000, 0x2000));

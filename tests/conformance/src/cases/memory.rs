@@ -192,4 +192,33 @@ cases! {
         cu!(cuda, cuMemFreeHost(host))?;
         Ok(())
     }
+
+    fn registered_memory_can_share_a_page_or_be_on_the_stack(cuda) {
+        cuda.primary()?;
+        let device = cuda.alloc(4096)?;
+        let mut area = vec![0u8; 8 * 4096];
+        let start = area.as_ptr().align_offset(4096) + 1024;
+        // One buffer ends in the middle of a page, and the next one begins there.
+        let (first, second) = area[start..].split_at_mut(2 * 4096);
+        let mut stack = [0u8; 4096];
+        for (buffer, value) in [(first, 1), (&mut second[..2 * 4096], 2), (&mut stack[..], 3)] {
+            cu!(cuda, cuMemHostRegister_v2(buffer.as_mut_ptr().cast(), buffer.len(), 0))?;
+            cu!(cuda, cuMemsetD8_v2(device, value, 4096))?;
+            for part in buffer.chunks_mut(4096) {
+                cu!(cuda, cuMemcpyDtoH_v2(part.as_mut_ptr().cast(), device, part.len()))?;
+            }
+        }
+        let found: Vec<_> = area[start..][..4 * 4096].chunk_by(|a, b| a == b).collect();
+        same!(found, [&[1; 2 * 4096][..], &[2; 2 * 4096]]);
+        same!(stack, [3; 4096]);
+        let again = area[start..].as_mut_ptr();
+        let registered = cu!(cuda, cuMemHostRegister_v2(again.cast(), 4096, 0));
+        refused!(registered, HOST_MEMORY_ALREADY_REGISTERED);
+        for buffer in [again, area[start + 2 * 4096..].as_mut_ptr(), stack.as_mut_ptr()] {
+            cu!(cuda, cuMemHostUnregister(buffer.cast()))?;
+        }
+        refused!(cu!(cuda, cuMemHostUnregister(again.cast())), HOST_MEMORY_NOT_REGISTERED);
+        same!((area[start], area[start + 4 * 4096 - 1], stack[4095]), (1, 2, 3));
+        Ok(())
+    }
 }
