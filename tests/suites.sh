@@ -1,29 +1,39 @@
 #!/usr/bin/env bash
 # Runs another project's tests on several paths, and compares which of them pass.
 #
-#   tests/suites.sh [--dist DIR] [--results DIR] [--jobs N] [--files LIST] [--floor N] SUITE PATH...
+#   tests/suites.sh [OPTION]... SUITE PATH...
 #
 # SUITE is numba (numba-cuda's tests, from PyPI), or a directory of tests that pytest can run, such as
-# cuda-python's cuda_bindings/tests or cuda_core/tests. PATH is softgpu, native, vhost-user, or uml;
-# see tests/matrix.sh. The first path is the reference: a test that passes there must pass on the
-# others. --files names a file that lists the test files to run, relative to the suite. --floor is the
-# number of tests that must pass on each path. --results keeps each path's outcomes and output in a
-# directory.
+# PyTorch's test or cuda-python's cuda_core/tests. PATH is softgpu, native, vhost-user, or uml; see
+# tests/matrix.sh. The first path is the reference: a test that passes there must pass on the others.
 #
-# The Python packages come from PyPI (requirements.txt in tests/suites). They're kept outside the
-# checkout, in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}.
+#   --dist DIR          the staged files (default: target/dist)
+#   --driver LIBRARY    the device's driver library: auto, softgpu (default), or a path
+#   --memory-max SIZE   the device's memory quota (default: 8G)
+#   --python PROGRAM    a Python that has pytest with pytest-xdist and pytest-timeout, and what the
+#                       suite needs (default: one with the packages in tests/suites/requirements.txt,
+#                       from PyPI, kept in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda})
+#   --files LIST        a file that lists the test files to run, relative to the suite
+#   --shards N          run about one of N tests, always the same ones
+#   --floor N           the number of tests that must pass on each path
+#   --jobs N            the number of tests that run at the same time (default: one for each core)
+#   --results DIR       keep each path's outcomes and output
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
-dist=$here/../target/dist results= jobs=$(nproc) files= floor=0
+dist=$here/../target/dist driver=softgpu memory=8G python= files= shards=1 floor=0 jobs=$(nproc) results=
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
-        --results) results=${2:?--results needs a directory}; shift 2 ;;
-        --jobs) jobs=${2:?--jobs needs a number}; shift 2 ;;
+        --driver) driver=${2:?--driver needs a library}; shift 2 ;;
+        --memory-max) memory=${2:?--memory-max needs a size}; shift 2 ;;
+        --python) python=${2:?--python needs a program}; shift 2 ;;
         --files) files=$(realpath "${2:?--files needs a file}"); shift 2 ;;
+        --shards) shards=${2:?--shards needs a number}; shift 2 ;;
         --floor) floor=${2:?--floor needs a number}; shift 2 ;;
+        --jobs) jobs=${2:?--jobs needs a number}; shift 2 ;;
+        --results) results=${2:?--results needs a directory}; shift 2 ;;
         -*) echo "suites.sh: unknown option $1; see the comment at the top of the script" >&2; exit 2 ;;
         *) break ;;
     esac
@@ -36,25 +46,25 @@ requirements=$here/suites/requirements.txt
 cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
 # The directory's name depends on the pinned versions and on Python's.
 name=$({ cat "$requirements"; python3 --version; } | sha256sum | cut -c1-12)
-python=$cache/suites-$name/bin/python
 
 install() {
     echo "suites.sh: installing the Python packages of tests/suites/requirements.txt (300 MB, once)" >&2
     rm -rf "$cache/suites-$name"
     python3 -m venv "$cache/suites-$name"
-    "$python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$requirements" >&2
+    "$cache/suites-$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$requirements" >&2
     touch "$cache/suites-$name/complete"
 }
-if [ ! -f "$cache/suites-$name/complete" ]; then
+if [ -z "$python" ]; then
     mkdir -p "$cache"
     (
         flock 9
         [ -f "$cache/suites-$name/complete" ] || install
     ) 9>"$cache/suites.lock"
+    python=$cache/suites-$name/bin/python
 fi
 
 plugins=$here/suites/plugins
-options=(-p outcomes)
+options=(-p outcomes -p shards)
 case $suite in
     numba)
         plugins=$plugins:$here/suites/numba
@@ -85,14 +95,15 @@ for path; do
     case $path in
         softgpu | native) ;;
         vhost-user | uml)
-            start_device "$dist" "$work/socket" "$work/device.log" --driver-library softgpu --memory-max 8G
+            start_device "$dist" "$work/socket" "$work/device.log" --driver-library "$driver" --memory-max "$memory"
             ;;
         *) echo "suites.sh: unknown path $path" >&2; exit 2 ;;
     esac
     mkdir "$work/run-$path"
     (
         cd "$work/run-$path"
-        export OUTCOMES=$work/$label-$path.txt PYTHONPATH=$plugins NUMBA_CACHE_DIR=$work/run-$path
+        export OUTCOMES=$work/$label-$path.txt SHARDS=$shards NUMBA_CACHE_DIR=$work/run-$path
+        export PYTHONPATH=$plugins${PYTHONPATH:+:$PYTHONPATH}
         run_on "$path" "$dist" "$work" "$python" -m pytest --rootdir "$suite" "${options[@]}" \
             -p no:cacheprovider -q --tb=short --numprocesses "$jobs" --dist loadfile --timeout 300 "${selected[@]}"
     ) >"$work/$label-$path.log" 2>&1 || true
