@@ -245,7 +245,7 @@ impl Deferred {
             return Pending::Nothing;
         }
         let shared = self.shared.clone();
-        while let Some(free) = self.async_frees.next_reached(&shared.driver) {
+        for free in self.async_frees.take_reached(&shared.driver) {
             let ctx = free.freeing.ctx();
             let cx = Cx { shared: &shared, thread: free.thread, ctx };
             self.events.give_back(free.ctx, free.event);

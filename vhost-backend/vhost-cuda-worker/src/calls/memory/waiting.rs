@@ -1,6 +1,6 @@
 //! Stream-ordered frees that haven't taken effect, and calls that are waiting for memory to be freed.
 
-use std::collections::VecDeque;
+use std::collections::{HashSet, VecDeque};
 
 use cuda_api::sys::CUevent;
 use protocol::calls::VcudaMemCreate;
@@ -17,6 +17,9 @@ use crate::driver::{CuError, Driver};
 /// The maximum number of calls that may wait for memory to be freed. A guest thread waits for one
 /// call at a time, so normally there are few.
 const MAX_WAITERS: usize = 4096;
+
+/// The maximum number of busy streams whose oldest free is queried at once.
+const MAX_BUSY: usize = 64;
 
 /// A stream-ordered free that the GPU hasn't reached yet.
 pub(in crate::calls) struct AsyncFree {
@@ -121,15 +124,27 @@ impl AsyncFrees {
         self.list.remove(index)
     }
 
-    /// Removes and returns the oldest free if the GPU has reached it.
-    pub(in crate::calls) fn next_reached(&mut self, driver: &Driver) -> Option<AsyncFree> {
-        let free = self.list.front()?;
-        // SAFETY: the event is from the pool, and the free is removed from the list before the
-        // event's context is destroyed.
-        if unsafe { driver.cuEventQuery(free.event.0) } == Err(CuError::NOT_READY) {
-            return None;
+    /// Removes and returns the frees that the GPU has reached. In each stream, the GPU reaches the
+    /// oldest one first.
+    pub(in crate::calls) fn take_reached(&mut self, driver: &Driver) -> Vec<AsyncFree> {
+        let mut busy = HashSet::new();
+        let (mut reached, mut kept) = (Vec::new(), VecDeque::new());
+        for free in self.list.drain(..) {
+            let stream = (free.ctx, free.stream, free.stream.is_cudas().then_some(free.thread));
+            let waits = busy.contains(&stream)
+                || busy.len() >= MAX_BUSY
+                // SAFETY: the event is from the pool, and the free is removed from the list before
+                // the event's context is destroyed.
+                || unsafe { driver.cuEventQuery(free.event.0) } == Err(CuError::NOT_READY);
+            if waits {
+                busy.insert(stream);
+                kept.push_back(free);
+            } else {
+                reached.push(free);
+            }
         }
-        self.list.pop_front()
+        self.list = kept;
+        reached
     }
 
     /// Removes and returns all frees in a context that is about to be destroyed.

@@ -11,7 +11,7 @@ use host_ipc::gate::Mode;
 impl Bench {
     /// Simulates a long kernel: a stream waits for a host function, and another stream waits for
     /// the first.
-    fn long_work(&mut self, a: u64, h_stream: u64) {
+    pub(super) fn long_work(&mut self, a: u64, h_stream: u64) {
         self.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         self.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),

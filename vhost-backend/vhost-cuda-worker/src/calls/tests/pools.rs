@@ -1,5 +1,6 @@
 //! Tests of memory pools: what they keep, what they release, and what is charged for them.
 
+use super::gate::BLOCKING;
 use super::*;
 
 const POOL: PoolId = PoolId(600);
@@ -24,6 +25,18 @@ impl Bench {
 
     fn alloc_from(&mut self, pool: PoolId, bytesize: usize) -> u64 {
         self.good(&CuMemAllocFromPoolAsync { bytesize, pool, h_stream: STREAM }).dptr
+    }
+
+    /// Waits until this much of the pool's memory is in use.
+    fn in_use(&mut self, bytes: u64) {
+        for _ in 0..10_000 {
+            self.executor.poll();
+            if self.attribute(POOL, USED) == bytes {
+                return;
+            }
+            std::thread::sleep(std::time::Duration::from_millis(1));
+        }
+        panic!("never {bytes} bytes in use");
     }
 
     /// Frees memory in the stream, and waits for the stream.
@@ -73,6 +86,26 @@ fn memory_that_a_stream_has_freed_is_reported_as_free() {
             bench.free_in_stream(a);
             assert_eq!(bench.good(&CuMemGetInfoV2 {}).free as u64, QUOTA);
         }
+    });
+}
+
+#[test]
+fn a_free_does_not_wait_for_earlier_ones_in_other_streams() {
+    let test = "a_free_does_not_wait_for_earlier_ones_in_other_streams";
+    alone(test, |mut bench| {
+        let idle = StreamId(502);
+        bench.streams();
+        bench.post(&CuStreamCreateWithPriority { ph_stream: idle, flags: 1, priority: 0 });
+        bench.pool(POOL, 0);
+        bench.good(&VcudaMemPoolSet { pool: POOL, attribute: THRESHOLD, value: u64::MAX });
+        let work = bench.alloc(1024);
+        let (first, second) = (bench.alloc_from(POOL, 4 << 20), bench.alloc_from(POOL, 8 << 20));
+        bench.long_work(work, BLOCKING);
+        bench.post(&CuMemFreeAsync { dptr: first, h_stream: StreamId(BLOCKING) });
+        bench.post(&CuMemFreeAsync { dptr: second, h_stream: idle });
+        bench.in_use(4 * MIB);
+        bench.executor.host_func_ended();
+        bench.in_use(0);
     });
 }
 
