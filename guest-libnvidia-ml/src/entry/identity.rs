@@ -168,6 +168,12 @@ entries! {
         current.set(on)?;
         pending.set(on)
     }
+    /// Always returns "disabled", because a guest sees a MIG instance as a whole GPU.
+    fn nvmlDeviceGetMigMode(device: Handle, current: Out<u32>, pending: Out<u32>) {
+        state::gpu(device)?;
+        current.set(NVML_DEVICE_MIG_DISABLE)?;
+        pending.set(NVML_DEVICE_MIG_DISABLE)
+    }
     /// Always returns the default mode, in which any number of processes may use the GPU.
     fn nvmlDeviceGetComputeMode(device: Handle, mode: Out<nvmlComputeMode_t>) {
         state::gpu(device)?;
