@@ -18,6 +18,9 @@ struct Capture {
     /// Whether the capture created the graph. If so, the graph is destroyed when the capture fails.
     own: bool,
     invalid: bool,
+    /// The last nodes of streams that were destroyed during the capture, which must be joined like
+    /// those of other streams.
+    left: BTreeSet<NodeId>,
 }
 
 struct Member {
@@ -178,7 +181,8 @@ impl<Op: Operation> Graphs<Op> {
             };
             captures.last += 1;
             let (id, origin) = (captures.last, stream.key);
-            let capture = Capture { origin, thread, mode, graph, own, invalid: false };
+            let left = BTreeSet::new();
+            let capture = Capture { origin, thread, mode, graph, own, invalid: false, left };
             captures.captures.insert(id, capture);
             let Stream { ctx, blocking, .. } = *stream;
             captures.streams.insert(origin, Member { capture: id, ctx, blocking, after });
@@ -204,7 +208,8 @@ impl<Op: Operation> Graphs<Op> {
             let joined = table.graph(graph).is_ok_and(|graph| {
                 let joined = graph.ancestors(&member.after);
                 let mut members = captures.streams.values().filter(|m| m.capture == id);
-                members.all(|member| member.after.is_subset(&joined))
+                capture.left.is_subset(&joined)
+                    && members.all(|member| member.after.is_subset(&joined))
             });
             captures.end(id, table, !invalid && joined);
             match (invalid, joined) {
@@ -418,16 +423,15 @@ impl<Op: Operation> Graphs<Op> {
         })
     }
 
-    /// Handles the destruction of a stream. If the stream was being captured, the capture becomes
-    /// invalid.
+    /// Handles the destruction of a stream. A capture that began in the stream ends, because no
+    /// other stream can end it. Another capture that the stream has joined can continue.
     pub fn forget_stream(&self, key: Key) {
         if self.any_capture() {
             self.captures(|State { table, captures }| {
                 let Some(member) = captures.streams.remove(&key) else { return };
-                captures.invalidate(member.capture);
-                if captures.captures[&member.capture].origin == key {
-                    // The capture began in this stream, so no other stream can end it.
-                    captures.end(member.capture, table, false);
+                match captures.captures.get_mut(&member.capture) {
+                    Some(capture) if capture.origin != key => capture.left.extend(member.after),
+                    _ => captures.end(member.capture, table, false),
                 }
             });
         }

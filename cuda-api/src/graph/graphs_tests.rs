@@ -151,6 +151,28 @@ fn destroying_a_stream_ends_its_capture() {
 }
 
 #[test]
+fn a_joined_stream_can_be_destroyed_during_the_capture() {
+    for join in [true, false] {
+        let graphs = begun(3, Mode::Global);
+        graphs.push(&stream(3), 1).unwrap();
+        graphs.record(50, || Ok(stream(3))).unwrap();
+        graphs.wait(50, || Ok(stream(4))).unwrap();
+        graphs.push(&stream(4), 2).unwrap();
+        graphs.record(51, || Ok(stream(4))).unwrap();
+        if join {
+            graphs.wait(51, || Ok(stream(3))).unwrap();
+        }
+        graphs.forget_stream(stream(4).key);
+        graphs.push(&stream(3), 3).unwrap();
+        let unjoined = CuError::STREAM_CAPTURE_UNJOINED;
+        match (graphs.end(&stream(3), 7), join) {
+            (Ok(graph), true) => assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3), (2, 3)]),
+            (ended, _) => assert_eq!((ended, join), (Err(unjoined), false)),
+        }
+    }
+}
+
+#[test]
 fn a_capture_can_add_to_an_existing_graph() {
     let graphs = Graphs::new();
     let graph = graphs.with(|table| table.create());

@@ -99,6 +99,47 @@ cases! {
         Ok(())
     }
 
+    fn a_stream_that_was_joined_can_be_destroyed_during_a_capture(cuda) {
+        cuda.primary()?;
+        let pointer = cuda.alloc(64)?;
+        cuda.upload(pointer, &[0u32; 16])?;
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+        for join in [true, false] {
+            let (mut streams, mut events, mut graph) = ([null_mut(); 2], [null_mut(); 2], null_mut());
+            for (stream, event) in streams.iter_mut().zip(&mut events) {
+                cu!(cuda, cuStreamCreate(stream, 1))?;
+                cu!(cuda, cuEventCreate(event, 2))?;
+            }
+            let ([first, second], [fork, end]) = (streams, events);
+            cu!(cuda, cuStreamBeginCapture_v2(first, mode))?;
+            cu!(cuda, cuMemsetD32Async(pointer, 1, 1, first))?;
+            cu!(cuda, cuEventRecord(fork, first))?;
+            cu!(cuda, cuStreamWaitEvent(second, fork, 0))?;
+            cu!(cuda, cuMemsetD32Async(pointer + 4, 2, 1, second))?;
+            cu!(cuda, cuEventRecord(end, second))?;
+            if join {
+                cu!(cuda, cuStreamWaitEvent(first, end, 0))?;
+            }
+            cu!(cuda, cuStreamDestroy_v2(second))?;
+            cu!(cuda, cuEventDestroy_v2(end))?;
+            cu!(cuda, cuMemsetD32Async(pointer + 8, 3, 1, first))?;
+            let ended = cu!(cuda, cuStreamEndCapture(first, &mut graph));
+            if !join {
+                refused!(ended, STREAM_CAPTURE_UNJOINED | STREAM_CAPTURE_INVALIDATED);
+                continue;
+            }
+            ended?;
+            let mut exec = null_mut();
+            cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+            cu!(cuda, cuGraphLaunch(exec, first))?;
+            cu!(cuda, cuStreamSynchronize(first))?;
+            same!(cuda.download::<u32>(pointer, 4)?, [1, 2, 3, 0]);
+            cu!(cuda, cuGraphExecDestroy(exec))?;
+            cu!(cuda, cuGraphDestroy(graph))?;
+        }
+        Ok(())
+    }
+
     fn a_stream_has_flags_and_a_priority(cuda) {
         cuda.primary()?;
         let (mut stream, mut flags, mut priority) = (null_mut(), 9, 9);
