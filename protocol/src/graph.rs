@@ -1,7 +1,7 @@
 //! The encoding of graphs that the guest sends to be instantiated.
 //!
-//! The number of nodes comes first, then each node. A node is an array of the numbers (le32) of the
-//! nodes that it depends on, all of which come earlier, followed by the node's step: the number of
+//! The number of nodes comes first, then each node. A node is an array of its dependencies (le32
+//! each, see [`Dependency`]) on nodes that come earlier, followed by the node's step: the number of
 //! the step's kind, then the step's members (`choice Step` in `api.table`). Numbers and arrays are
 //! encoded as in [`codec`](crate::codec).
 
@@ -13,16 +13,56 @@ pub use crate::structs::{
     LaunchAttribute, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
 };
 
-/// Appends a node that depends on the earlier nodes with the numbers in `after`.
-pub fn encode_node(after: &[u32], step: &Step<'_>, writer: &mut Writer) {
-    writer.array(after);
+/// The number of bits of a node's number in an encoded dependency.
+const NODE_BITS: u32 = 24;
+/// The number of bits of the port and the type of the edge, which follow.
+const EDGE_BITS: u32 = 3;
+const _: () = assert!(GRAPH_NODES_MAX <= 1 << NODE_BITS);
+
+/// The dependency of a node on an earlier one. It is encoded as a number: the earlier node's in the
+/// low 24 bits, the edge's port in the next 2, and its type in the next one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub struct Dependency {
+    /// The number of the earlier node.
+    pub node: u32,
+    /// The outgoing port of the earlier node (`CUgraphEdgeData::from_port`), from 0 to 3.
+    pub from_port: u8,
+    /// Whether the edge's type is CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC.
+    pub programmatic: bool,
+}
+
+impl Dependency {
+    /// Creates the dependency on the end of a node.
+    pub fn on(node: u32) -> Self {
+        Self { node, from_port: 0, programmatic: false }
+    }
+
+    fn encoded(self) -> u32 {
+        let edge = u32::from(self.from_port & 3) | u32::from(self.programmatic) << 2;
+        self.node | edge << NODE_BITS
+    }
+
+    fn decoded(word: u32) -> Result<Self, DecodeError> {
+        let edge = word >> NODE_BITS;
+        if edge >> EDGE_BITS != 0 {
+            return Err(DecodeError::Range);
+        }
+        let node = word & ((1 << NODE_BITS) - 1);
+        Ok(Self { node, from_port: (edge & 3) as u8, programmatic: edge >> 2 != 0 })
+    }
+}
+
+/// Appends a node with its dependencies on earlier nodes.
+pub fn encode_node(after: &[Dependency], step: &Step<'_>, writer: &mut Writer) {
+    let after: Vec<u32> = after.iter().map(|dependency| dependency.encoded()).collect();
+    writer.array(&after);
     step.encode(writer);
 }
 
-/// Decodes a whole graph. Calls `each` with every node's step and the nodes that it depends on.
+/// Decodes a whole graph. Calls `each` with every node's step and its dependencies.
 pub fn decode<'a, E: From<DecodeError>>(
     bytes: &'a [u8],
-    mut each: impl FnMut(&[u32], Step<'a>) -> Result<(), E>,
+    mut each: impl FnMut(&[Dependency], Step<'a>) -> Result<(), E>,
 ) -> Result<(), E> {
     let mut reader = Reader::new(bytes);
     let count = usize::try_from(reader.word()?).map_err(|_| DecodeError::Range)?;
@@ -32,10 +72,12 @@ pub fn decode<'a, E: From<DecodeError>>(
     let mut after = Vec::new();
     for number in 0..count {
         after.clear();
-        after.extend(reader.array::<u32>(number)?.iter());
+        for word in reader.array::<u32>(number)?.iter() {
+            after.push(Dependency::decoded(word)?);
+        }
         // The numbers must be ascending, and less than the node's own number.
-        if after.windows(2).any(|pair| pair[0] >= pair[1])
-            || after.last().is_some_and(|last| *last as usize >= number)
+        if after.windows(2).any(|pair| pair[0].node >= pair[1].node)
+            || after.last().is_some_and(|last| last.node as usize >= number)
         {
             return Err(DecodeError::Range.into());
         }
@@ -80,12 +122,19 @@ mod tests {
         ]
     }
 
+    /// Dependencies on all earlier nodes, with edges of several kinds.
+    fn after(number: usize) -> Vec<Dependency> {
+        let edge = |node| ((node % 3) as u8, node % 2 == 1);
+        (0..number as u32)
+            .map(|node| Dependency { node, from_port: edge(node).0, programmatic: edge(node).1 })
+            .collect()
+    }
+
     fn all() -> Writer {
         let mut writer = Writer::new();
         writer.word(steps().len() as u64);
         for (number, step) in steps().iter().enumerate() {
-            let after: Vec<u32> = (0..number as u32).collect();
-            encode_node(&after, step, &mut writer);
+            encode_node(&after(number), step, &mut writer);
         }
         writer
     }
@@ -94,8 +143,8 @@ mod tests {
     fn a_graph_decodes_as_it_was_encoded() {
         let writer = all();
         let mut number = 0;
-        decode(writer.as_bytes(), |after, step| {
-            assert_eq!((after.len(), step), (number, steps()[number]));
+        decode(writer.as_bytes(), |found, step| {
+            assert_eq!((found, step), (&after(number)[..], steps()[number]));
             number += 1;
             Ok::<_, DecodeError>(())
         })
@@ -117,13 +166,21 @@ mod tests {
 
     #[test]
     fn a_node_depends_only_on_earlier_nodes() {
-        for (after, fine) in
-            [(&[0u32][..], true), (&[1], false), (&[0, 0], false), (&[u32::MAX], false)]
-        {
+        let port = 1 << NODE_BITS;
+        for (after, fine) in [
+            (&[0u32][..], true),
+            (&[1], false),
+            (&[0, 0], false),
+            (&[u32::MAX], false),
+            (&[port], true),
+            (&[0, port], false),
+            (&[8 * port], false),
+        ] {
             let mut writer = Writer::new();
             writer.word(2);
             encode_node(&[], &Step::Empty, &mut writer);
-            encode_node(after, &Step::Empty, &mut writer);
+            writer.array(after);
+            Step::Empty.encode(&mut writer);
             let decoded = decode(writer.as_bytes(), |_, _| Ok::<_, DecodeError>(()));
             assert_eq!(decoded.is_ok(), fine, "{after:?}");
         }

@@ -2,9 +2,10 @@
 
 use super::capture::Stream;
 use super::dag::{Graph, Work};
+use super::edge::Edge;
 use super::ids::{GraphId, NodeId};
 use super::library::{Library, Op, Shared};
-use super::lists;
+use super::lists::After;
 use super::memory::{AllocNode, Allocation};
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
@@ -63,7 +64,7 @@ impl Request {
 fn add_alloc<L: Library>(
     request: &Request,
     add: impl Fn(
-        &mut dyn FnMut(&Graph<Op<L>>, &[NodeId]) -> CuResult<Option<Op<L>>>,
+        &mut dyn FnMut(&Graph<Op<L>>, &[(NodeId, Edge)]) -> CuResult<Option<Op<L>>>,
     ) -> CuResult<Option<NodeId>>,
 ) -> CuResult<(NodeId, CUdeviceptr)> {
     let len = Allocation::<L::Memory>::rounded(request.bytes)?;
@@ -97,19 +98,19 @@ fn add_alloc<L: Library>(
 ///
 /// # Safety
 ///
-/// If not null, the array `after` must have `count` elements, and the array in the parameters as many
-/// as `accessDescCount` says.
+/// If not null, the arrays in `after` must have as many elements as `after` says, and the array in
+/// the parameters as many as `accessDescCount` says.
 pub unsafe fn alloc<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
-    (after, count): (In<CUgraphNode>, usize),
+    after: impl Into<After>,
     params: &mut CUDA_MEM_ALLOC_NODE_PARAMS,
 ) -> CuResult {
     to.check()?;
     L::ready()?;
     let request = Request::new(params)?;
-    // SAFETY: the array has `count` elements, as the caller promises.
-    let after = unsafe { lists::nodes(after, count) }?;
+    // SAFETY: the caller promises the same.
+    let after = unsafe { after.into().read() }?;
     let graph = graph as GraphId;
     let (node, address) = add_alloc::<L>(&request, |make| {
         L::graphs().with(|table| table.add_with(graph, &after, make))
@@ -126,7 +127,7 @@ pub unsafe fn alloc<L: Library>(
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
-    after: (In<CUgraphNode>, usize),
+    after: impl Into<After>,
     params: Out<CUDA_MEM_ALLOC_NODE_PARAMS>,
 ) -> CuResult {
     let mut given = params.read()?;
@@ -151,17 +152,17 @@ fn freeing<L: Library>(graph: &Graph<Op<L>>, address: CUdeviceptr) -> CuResult<O
 ///
 /// # Safety
 ///
-/// If not null, the array `after` must have `count` elements.
+/// If not null, the arrays in `after` must have as many elements as `after` says.
 pub unsafe fn add_free<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
-    (after, count): (In<CUgraphNode>, usize),
+    after: impl Into<After>,
     address: CUdeviceptr,
 ) -> CuResult {
     to.check()?;
     L::ready()?;
-    // SAFETY: the array has `count` elements, as the caller promises.
-    let after = unsafe { lists::nodes(after, count) }?;
+    // SAFETY: the caller promises the same.
+    let after = unsafe { after.into().read() }?;
     let added = L::graphs().with(|table| {
         table.add_with(graph as GraphId, &after, |graph, _| freeing::<L>(graph, address).map(Some))
     });

@@ -5,6 +5,7 @@
 //! way. Calls that a capture can't contain fail, and most of them invalidate the capture, which can
 //! then only be ended.
 
+use super::edge::Edge;
 use super::ids::{GraphId, NodeId};
 use crate::error::{CuError, CuResult};
 
@@ -64,5 +65,5 @@ pub struct Info {
     /// The graph to which the capture adds nodes.
     pub graph: GraphId,
     /// The nodes that the stream's next node will depend on.
-    pub after: Vec<NodeId>,
+    pub after: Vec<(NodeId, Edge)>,
 }

@@ -1,9 +1,10 @@
 //! Entry points that capture streams.
 
 use super::capture::{Info, Mode};
+use super::edge::Edge;
 use super::ids::{GraphId, NodeId};
 use super::library::Library;
-use super::lists;
+use super::lists::After;
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -11,22 +12,25 @@ use crate::sys::{
 };
 use std::cell::Cell;
 use std::mem::ManuallyDrop;
-use std::ptr::{null, null_mut};
+use std::ptr::null_mut;
 
 /// A stream, and whether a null handle means the thread's default stream instead of the legacy
 /// stream.
 pub type StreamArg = (CUstream, bool);
+
+/// The nodes that a stream's next node will depend on, and the data of the edges.
+type Shown = (Vec<CUgraphNode>, Vec<CUgraphEdgeData>);
 
 thread_local! {
     /// The calling thread's capture mode. It determines which captures forbid unsafe calls on the
     /// thread.
     static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode(0)) };
 
-    /// The nodes that the last query on this thread returned. Programs may read them until the
-    /// thread's next query. The list isn't freed when the thread exits: that would need a
+    /// The nodes and edges that the last query on this thread returned. Programs may read them until
+    /// the thread's next query. The lists aren't freed when the thread exits: that would need a
     /// destructor, whose code might no longer be loaded by then.
-    static NODES: Cell<ManuallyDrop<Vec<CUgraphNode>>> =
-        const { Cell::new(ManuallyDrop::new(Vec::new())) };
+    static SHOWN: Cell<ManuallyDrop<Shown>> =
+        const { Cell::new(ManuallyDrop::new((Vec::new(), Vec::new()))) };
 }
 
 /// Fails if a capture forbids calls that CUDA considers potentially unsafe on the calling thread.
@@ -49,7 +53,7 @@ pub fn exchange_mode<L: Library>(mode: Out<CUstreamCaptureMode>) -> CuResult {
 fn begin<L: Library>(
     (stream, per_thread): StreamArg,
     mode: CUstreamCaptureMode,
-    into: Option<(GraphId, &[NodeId])>,
+    into: Option<(GraphId, &[(NodeId, Edge)])>,
 ) -> CuResult {
     L::ready()?;
     let stream = L::stream(stream, per_thread)?;
@@ -72,11 +76,8 @@ pub unsafe fn begin_into<L: Library>(
     (nodes, edges, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
     mode: CUstreamCaptureMode,
 ) -> CuResult {
-    // SAFETY: the arrays have `count` elements, as the caller promises.
-    let nodes = unsafe {
-        lists::plain_edges(edges, count)?;
-        lists::nodes(nodes, count)?
-    };
+    // SAFETY: the caller promises the same.
+    let nodes = unsafe { After::from((nodes, edges, count)).read() }?;
     begin::<L>(stream, mode, Some((graph as GraphId, &nodes)))
 }
 
@@ -133,20 +134,28 @@ impl InfoTo {
 
 /// `cuStreamGetCaptureInfo`.
 pub fn info<L: Library>(stream: StreamArg, to: InfoTo) -> CuResult {
+    if to.edges.is_wanted() && !to.nodes.is_wanted() {
+        return Err(CuError::INVALID_VALUE);
+    }
     let found = info_of::<L>(stream)?;
     to.status.set(status_of(found.as_ref()))?;
     match found {
         None => to.id.set_if_wanted(0),
         Some(info) if info.invalid => {}
         Some(info) => {
-            let nodes: Vec<_> = info.after.iter().map(|node| *node as CUgraphNode).collect();
+            let nodes: Vec<_> = info.after.iter().map(|(node, _)| *node as CUgraphNode).collect();
+            let edges: Vec<_> = info.after.iter().map(|(_, edge)| edge.data()).collect();
+            let has_data = info.after.iter().any(|(_, edge)| *edge != Edge::Full);
+            if has_data && to.nodes.is_wanted() && !to.edges.is_wanted() {
+                return Err(CuError::LOSSY_QUERY);
+            }
             to.id.set_if_wanted(info.id);
             to.graph.set_if_wanted(info.graph as CUgraph);
             to.count.set_if_wanted(nodes.len());
-            to.edges.set_if_wanted(null());
+            to.edges.set_if_wanted(edges.as_ptr());
             to.nodes.set_if_wanted(nodes.as_ptr());
-            // Moving the `Vec` doesn't move its elements, to which the program gets a pointer.
-            drop(ManuallyDrop::into_inner(NODES.replace(ManuallyDrop::new(nodes))));
+            // Moving a `Vec` doesn't move its elements, to which the program gets a pointer.
+            drop(ManuallyDrop::into_inner(SHOWN.replace(ManuallyDrop::new((nodes, edges)))));
         }
     }
     Ok(())
@@ -162,14 +171,12 @@ pub unsafe fn update<L: Library>(
     (nodes, edges, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
     flags: u32,
 ) -> CuResult {
-    // SAFETY: the array has `count` elements, as the caller promises.
-    unsafe { lists::plain_edges(edges, count) }?;
     if flags > 1 {
         return Err(CuError::INVALID_VALUE);
     }
     L::ready()?;
     let stream = L::stream(stream, per_thread)?;
-    // SAFETY: as above.
-    let nodes = unsafe { lists::nodes(nodes, count) }?;
+    // SAFETY: the caller promises the same.
+    let nodes = unsafe { After::from((nodes, edges, count)).read() }?;
     L::graphs().update(&stream, &nodes, flags == 1)
 }

@@ -1,8 +1,10 @@
 //! One graph: nodes and their dependencies.
 
-use super::ids::{GraphId, NodeId};
+use super::edge::{Dependencies, Edge};
+use super::ids::{GraphId, NodeId, Operation};
 use super::user_objects::References;
 use crate::error::{CuError, CuResult};
+use crate::sys::CUgraphNodeType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Weak;
 
@@ -23,7 +25,18 @@ pub struct Node<Op> {
     /// The node's work.
     pub work: Work<Op>,
     /// The nodes that this node depends on.
-    pub after: BTreeSet<NodeId>,
+    pub after: Dependencies,
+}
+
+impl<Op: Operation> Node<Op> {
+    /// Returns the type of the node.
+    pub fn kind(&self) -> CUgraphNodeType {
+        match &self.work {
+            Work::Op(op) => op.kind(),
+            Work::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
+            Work::Child(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+        }
+    }
 }
 
 /// The nodes of a graph, in the order of their creation.
@@ -71,22 +84,22 @@ impl<Op> Graph<Op> {
     }
 
     /// Returns all pairs of a node and a node that depends on it.
-    pub fn edges(&self) -> Vec<(NodeId, NodeId)> {
-        let edges = self.nodes.iter().flat_map(|(to, node)| node.after.iter().map(|f| (*f, *to)));
-        edges.collect()
+    pub fn edges(&self) -> Vec<(NodeId, NodeId, Edge)> {
+        let nodes = self.nodes.iter();
+        nodes.flat_map(|(to, node)| node.after.iter().map(|(f, edge)| (*f, *to, *edge))).collect()
     }
 
     /// Returns the nodes that depend on a node.
-    pub fn dependents(&self, id: NodeId) -> Vec<NodeId> {
-        let nodes = self.nodes.iter().filter(|(_, node)| node.after.contains(&id));
-        nodes.map(|(id, _)| *id).collect()
+    pub fn dependents(&self, id: NodeId) -> Vec<(NodeId, Edge)> {
+        let nodes = self.nodes.iter();
+        nodes.filter_map(|(to, node)| Some((*to, *node.after.get(&id)?))).collect()
     }
 
     /// Returns the nodes that no other node depends on.
     pub fn leaves(&self) -> BTreeSet<NodeId> {
         let mut leaves: BTreeSet<NodeId> = self.nodes.keys().copied().collect();
         for node in self.nodes.values() {
-            for before in &node.after {
+            for before in node.after.keys() {
                 leaves.remove(before);
             }
         }
@@ -94,33 +107,11 @@ impl<Op> Graph<Op> {
     }
 
     /// Fails if the graph lacks one of the nodes.
-    pub fn check(&self, nodes: &[NodeId]) -> CuResult {
-        match nodes.iter().all(|id| self.nodes.contains_key(id)) {
+    pub fn check(&self, nodes: &[(NodeId, Edge)]) -> CuResult {
+        match nodes.iter().all(|(id, _)| self.nodes.contains_key(id)) {
             true => Ok(()),
             false => Err(CuError::INVALID_VALUE),
         }
-    }
-
-    /// Adds or removes edges. If any of the edges is invalid, nothing changes.
-    pub fn change_edges(&mut self, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
-        let mut seen = BTreeSet::new();
-        for (from, to) in edges {
-            self.node(*from)?;
-            let there = self.node(*to)?.after.contains(from);
-            if from == to || there == add || !seen.insert((*from, *to)) {
-                return Err(CuError::INVALID_VALUE);
-            }
-        }
-        for (from, to) in edges {
-            if let Some(node) = self.nodes.get_mut(to) {
-                if add {
-                    node.after.insert(*from)
-                } else {
-                    node.after.remove(from)
-                };
-            }
-        }
-        Ok(())
     }
 
     /// Returns the nodes in an order in which each comes after its dependencies. Keeps the order of
@@ -135,7 +126,7 @@ impl<Op> Graph<Op> {
             } else {
                 waiting.insert(*id, node.after.len());
             }
-            for before in &node.after {
+            for before in node.after.keys() {
                 dependents.entry(*before).or_default().push(*id);
             }
         }
@@ -166,10 +157,41 @@ impl<Op> Graph<Op> {
             if found.insert(id)
                 && let Some(node) = self.nodes.get(&id)
             {
-                look.extend(&node.after);
+                look.extend(node.after.keys());
             }
         }
         found
+    }
+}
+
+impl<Op: Operation> Graph<Op> {
+    /// Fails if a node of this type can't depend on other nodes in this way.
+    pub fn check_edges(&self, after: &[(NodeId, Edge)], kind: CUgraphNodeType) -> CuResult {
+        after.iter().try_for_each(|(from, edge)| edge.check(self.node(*from)?.kind(), kind))
+    }
+
+    /// Adds or removes edges. If any of the edges is invalid, nothing changes.
+    pub fn change_edges(&mut self, edges: &[(NodeId, NodeId, Edge)], add: bool) -> CuResult {
+        let mut seen = BTreeSet::new();
+        for (from, to, edge) in edges {
+            let node = self.node(*to)?;
+            self.check_edges(&[(*from, *edge)], node.kind())?;
+            let present = node.after.get(from);
+            let fits = if add { present.is_none() } else { present == Some(edge) };
+            if from == to || !fits || !seen.insert((*from, *to)) {
+                return Err(CuError::INVALID_VALUE);
+            }
+        }
+        for (from, to, edge) in edges {
+            if let Some(node) = self.nodes.get_mut(to) {
+                if add {
+                    node.after.insert(*from, *edge);
+                } else {
+                    node.after.remove(from);
+                }
+            }
+        }
+        Ok(())
     }
 }
 
@@ -177,12 +199,18 @@ impl<Op> Graph<Op> {
 mod tests {
     use super::*;
 
-    fn graph(edges: &[(usize, usize)], nodes: usize) -> Graph<()> {
+    type Edges = Vec<(NodeId, NodeId, Edge)>;
+
+    fn full(edges: &[(NodeId, NodeId)]) -> Edges {
+        edges.iter().map(|(from, to)| (*from, *to, Edge::Full)).collect()
+    }
+
+    fn graph(edges: &[(NodeId, NodeId)], nodes: usize) -> Graph<u32> {
         let mut graph = Graph::default();
         for id in 1..=nodes {
-            graph.nodes.insert(id, Node { work: Work::Empty, after: BTreeSet::new() });
+            graph.nodes.insert(id, Node { work: Work::Op(0), after: Dependencies::new() });
         }
-        graph.change_edges(edges, true).unwrap();
+        graph.change_edges(&full(edges), true).unwrap();
         graph
     }
 
@@ -197,14 +225,26 @@ mod tests {
     fn invalid_edges_are_refused_and_change_nothing() {
         let mut diamond = graph(&[(1, 2), (1, 3), (2, 4), (3, 4)], 4);
         for bad in [[(1, 4), (1, 2)], [(1, 4), (2, 2)], [(1, 4), (1, 9)], [(1, 4), (1, 4)]] {
-            assert!(diamond.change_edges(&bad, true).is_err(), "{bad:?}");
+            assert!(diamond.change_edges(&full(&bad), true).is_err(), "{bad:?}");
         }
-        assert!(diamond.change_edges(&[(1, 4)], false).is_err());
-        assert_eq!(diamond.edges(), [(1, 2), (1, 3), (2, 4), (3, 4)]);
-        assert_eq!((diamond.roots(), diamond.dependents(1)), (vec![1], vec![2, 3]));
+        assert!(diamond.change_edges(&full(&[(1, 4)]), false).is_err());
+        assert_eq!(diamond.edges(), full(&[(1, 2), (1, 3), (2, 4), (3, 4)]));
+        assert_eq!(diamond.roots(), [1]);
+        assert_eq!(diamond.dependents(1), [(2, Edge::Full), (3, Edge::Full)]);
         assert_eq!(diamond.leaves(), [4].into());
-        diamond.change_edges(&[(3, 4)], false).unwrap();
+        diamond.change_edges(&full(&[(3, 4)]), false).unwrap();
         assert_eq!(diamond.leaves(), [3, 4].into());
         assert_eq!(diamond.ancestors(&[4].into()), [1, 2, 4].into());
+    }
+
+    #[test]
+    fn an_edge_is_removed_only_with_its_data() {
+        let mut line = graph(&[], 2);
+        line.change_edges(&[(1, 2, Edge::Programmatic)], true).unwrap();
+        assert!(line.change_edges(&full(&[(1, 2)]), true).is_err());
+        assert!(line.change_edges(&full(&[(1, 2)]), false).is_err());
+        assert_eq!(line.edges(), [(1, 2, Edge::Programmatic)]);
+        line.change_edges(&[(1, 2, Edge::Programmatic)], false).unwrap();
+        assert_eq!(line.edges(), []);
     }
 }

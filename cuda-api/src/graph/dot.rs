@@ -175,7 +175,7 @@ fn write<L: Library>(table: &Table<Op<L>>, first: GraphId, flags: u32) -> CuResu
                 graphs.push_back(child);
             }
         }
-        for (from, to) in graph.edges() {
+        for (from, to, _) in graph.edges() {
             let (from, to) = (numbers[&from], numbers[&to]);
             let label = if flags & VERBOSE != 0 { " [headlabel=0]" } else { "" };
             let _ = writeln!(text, "\"{name}_node_{from}\" -> \"{name}_node_{to}\"{label};");

@@ -89,11 +89,11 @@ macro_rules! graph_entries {
             fn cuGraphAddNode(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
                 params: *mut CUgraphNodeParams,
-            ) => generic::add::<L>(to, graph, (after, In::null(), count), params);
+            ) => generic::add::<L>(to, graph, (after, count).into(), params);
             fn cuGraphAddNode_v2(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>,
                 data: In<CUgraphEdgeData>, count: usize, params: *mut CUgraphNodeParams,
-            ) => generic::add::<L>(to, graph, (after, data, count), params);
+            ) => generic::add::<L>(to, graph, (after, data, count).into(), params);
             fn cuGraphNodeSetParams(node: CUgraphNode, params: *mut CUgraphNodeParams) =>
                 generic::set::<L>(node, params);
             fn cuGraphExecNodeSetParams(

@@ -3,14 +3,15 @@
 use super::dag::Work;
 use super::ids::{GraphId, NodeId};
 use super::library::{Library, Op};
-use super::{alloc, exec, lists, nodes, structure};
+use super::lists::After;
+use super::{alloc, exec, nodes, structure};
 use crate::args::{Arg, In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
     CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraph,
-    CUgraphChildGraphNodeOwnership as Ownership, CUgraphEdgeData, CUgraphExec, CUgraphNode,
-    CUgraphNodeParams, CUgraphNodeType as Kind,
+    CUgraphChildGraphNodeOwnership as Ownership, CUgraphExec, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeType as Kind,
 };
 
 const INVALID: CuError = CuError::INVALID_VALUE;
@@ -108,39 +109,36 @@ unsafe fn read(params: *mut CUgraphNodeParams) -> CuResult<CUgraphNodeParams> {
 ///
 /// # Safety
 ///
-/// If not null, the arrays must have `count` elements. The pointers in the parameters must be valid
+/// If not null, the arrays in `after` must have as many elements as `after` says. The pointers in the parameters must be valid
 /// as the call for this kind of node requires.
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
-    (after, data, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize),
+    after: After,
     params: *mut CUgraphNodeParams,
 ) -> CuResult {
     // SAFETY: the caller promises the same as these functions require. The type says which member
     // of the union the program has set.
     unsafe {
-        lists::plain_edges(data, count)?;
         let given = Out::from_c(params);
         let mut params = read(params)?;
         match params.type_ {
             Kind::CU_GRAPH_NODE_TYPE_EMPTY => {
-                structure::add::<L>(to, graph, (after, count), |table, graph, after| {
+                structure::add::<L>(to, graph, after, |table, graph, after| {
                     table.add(graph, Work::Empty, after)
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_GRAPH => {
                 let child = params.__bindgen_anon_1.graph;
                 let id = child.graph as GraphId;
-                structure::add::<L>(to, graph, (after, count), |table, graph, after| {
-                    match child.ownership {
-                        Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => {
-                            table.add_child(graph, id, after)
-                        }
-                        Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => {
-                            table.move_child(graph, id, after)
-                        }
-                        _ => Err(INVALID),
+                structure::add::<L>(to, graph, after, |table, graph, after| match child.ownership {
+                    Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_CLONE => {
+                        table.add_child(graph, id, after)
                     }
+                    Ownership::CU_GRAPH_CHILD_GRAPH_OWNERSHIP_MOVE => {
+                        table.move_child(graph, id, after)
+                    }
+                    _ => Err(INVALID),
                 })
             }
             Kind::CU_GRAPH_NODE_TYPE_MEM_ALLOC => {
@@ -152,15 +150,15 @@ pub unsafe fn add<L: Library>(
                     bytesize: request.bytesize,
                     dptr: request.dptr,
                 };
-                alloc::alloc::<L>(to, graph, (after, count), &mut request)?;
+                alloc::alloc::<L>(to, graph, after, &mut request)?;
                 params.__bindgen_anon_1.alloc.dptr = request.dptr;
                 given.set(params)
             }
             Kind::CU_GRAPH_NODE_TYPE_MEM_FREE => {
                 let address = params.__bindgen_anon_1.free.dptr;
-                alloc::add_free::<L>(to, graph, (after, count), address)
+                alloc::add_free::<L>(to, graph, after, address)
             }
-            _ => nodes::add::<L>(to, graph, (after, count), op::<L>(&params, None)?),
+            _ => nodes::add::<L>(to, graph, after, op::<L>(&params, None)?),
         }
     }
 }

@@ -2,13 +2,17 @@
 
 use super::capture::{Info, Key, Mode, Stream};
 use super::dag::Graph;
+use super::edge::{self, Dependencies, Edge};
 use super::host_call::HostCall;
 use super::ids::{GraphId, NodeId, Operation};
 use super::table::Table;
 use crate::error::{CuError, CuResult};
+use crate::sys::CUgraphNodeType;
 use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, MutexGuard, PoisonError};
+
+const KERNEL: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL;
 
 struct Capture {
     origin: Key,
@@ -27,7 +31,7 @@ struct Member {
     capture: u64,
     ctx: u64,
     blocking: bool,
-    after: BTreeSet<NodeId>,
+    after: Dependencies,
 }
 
 /// All captures in progress.
@@ -38,7 +42,7 @@ struct Captures {
     streams: HashMap<Key, Member>,
     /// For each event that was last recorded in a captured stream: the number of the capture, and
     /// the nodes that a stream will depend on when it waits for the event.
-    events: HashMap<u64, (u64, BTreeSet<NodeId>)>,
+    events: HashMap<u64, (u64, Dependencies)>,
 }
 
 impl Captures {
@@ -160,7 +164,7 @@ impl<Op: Operation> Graphs<Op> {
         stream: &Stream,
         thread: u64,
         mode: Mode,
-        into: Option<(GraphId, &[NodeId])>,
+        into: Option<(GraphId, &[(NodeId, Edge)])>,
     ) -> CuResult {
         self.captures(|State { table, captures }| {
             if stream.legacy {
@@ -177,7 +181,7 @@ impl<Op: Operation> Graphs<Op> {
                     }
                     (graph, after.iter().copied().collect(), false)
                 }
-                None => (table.create(), BTreeSet::new(), true),
+                None => (table.create(), Dependencies::new(), true),
             };
             captures.last += 1;
             let (id, origin) = (captures.last, stream.key);
@@ -206,10 +210,10 @@ impl<Op: Operation> Graphs<Op> {
             }
             let (graph, invalid) = (capture.graph, capture.invalid);
             let joined = table.graph(graph).is_ok_and(|graph| {
-                let joined = graph.ancestors(&member.after);
+                let joined = graph.ancestors(&member.after.keys().copied().collect());
                 let mut members = captures.streams.values().filter(|m| m.capture == id);
                 capture.left.is_subset(&joined)
-                    && members.all(|member| member.after.is_subset(&joined))
+                    && members.all(|member| member.after.keys().all(|id| joined.contains(id)))
             });
             captures.end(id, table, !invalid && joined);
             match (invalid, joined) {
@@ -236,7 +240,7 @@ impl<Op: Operation> Graphs<Op> {
             }
             Ok(captures.streams.get(&stream.key).map(|member| {
                 let (id, capture) = (member.capture, &captures.captures[&member.capture]);
-                let after = member.after.iter().copied().collect();
+                let after = member.after.iter().map(|(id, edge)| (*id, *edge)).collect();
                 Info { id, invalid: capture.invalid, graph: capture.graph, after }
             }))
         })
@@ -259,22 +263,42 @@ impl<Op: Operation> Graphs<Op> {
         self.push_with(stream, |_, _| Ok(Some(op))).map(drop)
     }
 
+    /// Like [`Graphs::push`], for a kernel that can start before the kernels that it depends on have
+    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
+    pub fn push_programmatic(&self, stream: &Stream, op: Op) -> CuResult {
+        self.push_after(stream, |_, _| Ok(Some(op)), true).map(drop)
+    }
+
     /// Like [`Graphs::push`], but adds the operation that `make` returns for the graph and the new
     /// node's dependencies. If `make` returns none, adds no node.
     pub(super) fn push_with(
         &self,
         stream: &Stream,
-        make: impl FnOnce(&Graph<Op>, &[NodeId]) -> CuResult<Option<Op>>,
+        make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
+    ) -> CuResult<Option<NodeId>> {
+        self.push_after(stream, make, false)
+    }
+
+    fn push_after(
+        &self,
+        stream: &Stream,
+        make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
+        programmatic: bool,
     ) -> CuResult<Option<NodeId>> {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
             let member = member.ok_or(CuError::ILLEGAL_STATE)?;
             let capture = member.capture;
-            let after: Vec<NodeId> = member.after.iter().copied().collect();
+            let mut after: Vec<_> = member.after.iter().map(|(id, edge)| (*id, *edge)).collect();
             let graph = captures.captures[&capture].graph;
+            for (id, edge) in &mut after {
+                if programmatic && *edge == Edge::Full && table.kind(*id)? == KERNEL {
+                    *edge = Edge::Programmatic;
+                }
+            }
             let node = table.add_with(graph, &after, make)?;
             if let (Some(node), Some(member)) = (node, captures.streams.get_mut(&stream.key)) {
-                member.after = [node].into();
+                member.after = [(node, Edge::Full)].into();
             }
             Ok(node)
         })
@@ -384,8 +408,9 @@ impl<Op: Operation> Graphs<Op> {
                 }
                 _ => {
                     let Stream { key, ctx, blocking, .. } = stream;
-                    let new = || Member { capture: id, ctx, blocking, after: BTreeSet::new() };
-                    captures.streams.entry(key).or_insert_with(new).after.extend(after);
+                    let new = || Member { capture: id, ctx, blocking, after: Dependencies::new() };
+                    let member = captures.streams.entry(key).or_insert_with(new);
+                    edge::extend(&mut member.after, after);
                     Ok(true)
                 }
             }
@@ -408,7 +433,7 @@ impl<Op: Operation> Graphs<Op> {
     }
 
     /// `cuStreamUpdateCaptureDependencies`.
-    pub fn update(&self, stream: &Stream, nodes: &[NodeId], replace: bool) -> CuResult {
+    pub fn update(&self, stream: &Stream, nodes: &[(NodeId, Edge)], replace: bool) -> CuResult {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
             let capture = member.ok_or(CuError::ILLEGAL_STATE)?.capture;
@@ -417,7 +442,7 @@ impl<Op: Operation> Graphs<Op> {
                 if replace {
                     member.after.clear();
                 }
-                member.after.extend(nodes);
+                edge::extend(&mut member.after, nodes.iter().copied());
             }
             Ok(())
         })
@@ -430,7 +455,9 @@ impl<Op: Operation> Graphs<Op> {
             self.captures(|State { table, captures }| {
                 let Some(member) = captures.streams.remove(&key) else { return };
                 match captures.captures.get_mut(&member.capture) {
-                    Some(capture) if capture.origin != key => capture.left.extend(member.after),
+                    Some(capture) if capture.origin != key => {
+                        capture.left.extend(member.after.into_keys());
+                    }
                     _ => captures.end(member.capture, table, false),
                 }
             });

@@ -1,5 +1,6 @@
 use super::*;
 use crate::graph::dag::Work;
+use crate::graph::edge::full;
 
 const IMPLICIT: CuError = CuError::STREAM_CAPTURE_IMPLICIT;
 const INVALIDATED: CuError = CuError::STREAM_CAPTURE_INVALIDATED;
@@ -18,7 +19,7 @@ fn begun(id: u64, mode: Mode) -> Graphs<u32> {
 fn edges(graphs: &Graphs<u32>, graph: GraphId) -> Vec<(u32, u32)> {
     graphs.with(|table| {
         let edges = table.graph(graph).unwrap().edges();
-        edges.iter().map(|(a, b)| (*table.op(*a).unwrap(), *table.op(*b).unwrap())).collect()
+        edges.iter().map(|(a, b, _)| (*table.op(*a).unwrap(), *table.op(*b).unwrap())).collect()
     })
 }
 
@@ -177,13 +178,41 @@ fn a_capture_can_add_to_an_existing_graph() {
     let graphs = Graphs::new();
     let graph = graphs.with(|table| table.create());
     let first = graphs.with(|table| table.add(graph, Work::Op(1), &[])).unwrap();
-    graphs.begin(&stream(3), 7, Mode::Relaxed, Some((graph, &[first]))).unwrap();
+    graphs.begin(&stream(3), 7, Mode::Relaxed, Some((graph, &full(&[first])))).unwrap();
     graphs.push(&stream(3), 2).unwrap();
-    graphs.update(&stream(3), &[first], true).unwrap();
+    graphs.update(&stream(3), &full(&[first]), true).unwrap();
     graphs.push(&stream(3), 3).unwrap();
-    graphs.update(&stream(3), &[9], true).unwrap_err();
+    graphs.update(&stream(3), &full(&[9]), true).unwrap_err();
     assert_eq!(graphs.info(&stream(3)).unwrap().unwrap().after.len(), 1);
     // Node 2 was dropped from the dependencies, so the capture can end without joining it.
     assert_eq!(graphs.end(&stream(3), 7), Ok(graph));
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3)]);
+}
+
+#[test]
+fn a_programmatic_launch_depends_on_the_kernel_before_it_in_that_way() {
+    let graphs = begun(3, Mode::Relaxed);
+    for op in 1..=2 {
+        graphs.push(&stream(3), op).unwrap();
+    }
+    graphs.push_programmatic(&stream(3), 3).unwrap();
+    graphs.push(&stream(3), 4).unwrap();
+    let graph = graphs.end(&stream(3), 7).unwrap();
+    let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
+    let edges: Vec<_> = edges.iter().map(|(.., edge)| *edge).collect();
+    assert_eq!(edges, [Edge::Full, Edge::Programmatic, Edge::Full]);
+}
+
+#[test]
+fn the_next_node_gets_the_edges_that_the_program_sets() {
+    let graphs = begun(3, Mode::Relaxed);
+    graphs.push(&stream(3), 1).unwrap();
+    let before = graphs.info(&stream(3)).unwrap().unwrap().after;
+    let [(node, Edge::Full)] = before[..] else { panic!("{before:?}") };
+    graphs.update(&stream(3), &[(node, Edge::LaunchOrder)], true).unwrap();
+    assert_eq!(graphs.info(&stream(3)).unwrap().unwrap().after, [(node, Edge::LaunchOrder)]);
+    graphs.push(&stream(3), 2).unwrap();
+    let graph = graphs.end(&stream(3), 7).unwrap();
+    let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
+    assert_eq!(edges[0].2, Edge::LaunchOrder);
 }

@@ -1,50 +1,88 @@
 //! Arguments that are arrays of nodes or edges.
 
+use super::edge::Edge;
 use super::ids::NodeId;
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphEdgeData, CUgraphNode};
 
-/// Pairs of a node and a node that depends on it.
-pub type Edges = Vec<(NodeId, NodeId)>;
+/// Pairs of a node and a node that depends on it, with the data of the edge between them.
+pub type Edges = Vec<(NodeId, NodeId, Edge)>;
+
+/// The nodes that a new node depends on: an array of nodes, an array with the data of the edges
+/// (null means zeros), and the number of elements of each.
+#[derive(Clone, Copy)]
+pub struct After {
+    nodes: In<CUgraphNode>,
+    data: In<CUgraphEdgeData>,
+    count: usize,
+}
+
+impl From<(In<CUgraphNode>, usize)> for After {
+    fn from((nodes, count): (In<CUgraphNode>, usize)) -> Self {
+        Self { nodes, data: In::null(), count }
+    }
+}
+
+impl From<(In<CUgraphNode>, In<CUgraphEdgeData>, usize)> for After {
+    fn from((nodes, data, count): (In<CUgraphNode>, In<CUgraphEdgeData>, usize)) -> Self {
+        Self { nodes, data, count }
+    }
+}
+
+impl After {
+    /// Reads the arrays.
+    ///
+    /// # Safety
+    ///
+    /// If not null, the arrays must have as many elements as the count says.
+    pub unsafe fn read(self) -> CuResult<Vec<(NodeId, Edge)>> {
+        // SAFETY: the caller promises the same.
+        let (nodes, data) =
+            unsafe { (nodes(self.nodes, self.count)?, edge_data(self.data, self.count)?) };
+        Ok(nodes.into_iter().zip(data).collect())
+    }
+}
 
 /// Reads nodes that a program passes by address and count.
 ///
 /// # Safety
 ///
 /// If not null, the array must have `count` elements.
-pub unsafe fn nodes(from: In<CUgraphNode>, count: usize) -> CuResult<Vec<NodeId>> {
+unsafe fn nodes(from: In<CUgraphNode>, count: usize) -> CuResult<Vec<NodeId>> {
     // SAFETY: the array has `count` elements, as the caller promises.
     let nodes = unsafe { from.array(count) };
     (0..count).map(|index| Ok(nodes.get(index)? as NodeId)).collect()
 }
 
-/// Reads edges that a program passes as two arrays of nodes.
-///
-/// # Safety
-///
-/// If not null, each array must have `count` elements.
-pub unsafe fn edges(from: In<CUgraphNode>, to: In<CUgraphNode>, count: usize) -> CuResult<Edges> {
-    // SAFETY: the arrays have `count` elements, as the caller promises.
-    let (from, to) = unsafe { (nodes(from, count)?, nodes(to, count)?) };
-    Ok(from.into_iter().zip(to).collect())
-}
-
-/// Fails for edges with data other than zero, which are not supported.
+/// Reads the data of edges. A null array means zeros.
 ///
 /// # Safety
 ///
 /// If not null, the array must have `count` elements.
-pub unsafe fn plain_edges(edges: In<CUgraphEdgeData>, count: usize) -> CuResult {
-    let count = if edges.is_null() { 0 } else { count };
-    // SAFETY: the array has `count` elements of eight bytes, as the caller promises.
-    let edges = unsafe { edges.cast::<u64>().array(count) };
-    for index in 0..count {
-        if edges.get(index)? != 0 {
-            return Err(CuError::NOT_SUPPORTED);
-        }
+unsafe fn edge_data(from: In<CUgraphEdgeData>, count: usize) -> CuResult<Vec<Edge>> {
+    if from.is_null() {
+        return Ok(vec![Edge::Full; count]);
     }
-    Ok(())
+    // SAFETY: the array has `count` elements, as the caller promises.
+    let data = unsafe { from.array(count) };
+    (0..count).map(|index| Edge::new(data.get(index)?)).collect()
+}
+
+/// Reads edges that a program passes as two arrays of nodes and an array of data.
+///
+/// # Safety
+///
+/// If not null, each array must have `count` elements.
+pub unsafe fn edges(
+    (from, to): (In<CUgraphNode>, In<CUgraphNode>),
+    data: In<CUgraphEdgeData>,
+    count: usize,
+) -> CuResult<Edges> {
+    // SAFETY: the arrays have `count` elements, as the caller promises.
+    let (from, to, data) =
+        unsafe { (nodes(from, count)?, nodes(to, count)?, edge_data(data, count)?) };
+    Ok(from.into_iter().zip(to).zip(data).map(|((from, to), edge)| (from, to, edge)).collect())
 }
 
 /// Stores a list of nodes as CUDA's queries do. If `to` is null, stores only the number of nodes in
@@ -66,17 +104,22 @@ pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usi
     count.set(given)
 }
 
-/// Fills an array of edge data with zeros, since edges with other data are not supported.
+/// Stores the data of edges. Elements behind the last edge become zero.
 ///
 /// # Safety
 ///
 /// If not null, the array must have `room` elements.
-unsafe fn give_no_data(data: Out<CUgraphEdgeData>, room: usize) -> CuResult {
-    if !data.is_wanted() {
-        return Ok(());
+unsafe fn give_data(edges: &[Edge], to: Out<CUgraphEdgeData>, room: usize) -> CuResult {
+    if !to.is_wanted() {
+        // Without the data, these edges would look like default ones.
+        return match edges.iter().all(|edge| *edge == Edge::Full) {
+            true => Ok(()),
+            false => Err(CuError::LOSSY_QUERY),
+        };
     }
-    // SAFETY: the array has this many elements of eight bytes, as the caller promises.
-    unsafe { data.cast::<u64>().array(room) }.set_all(std::iter::repeat(0))
+    let data = edges.iter().map(|edge| edge.data());
+    // SAFETY: the array has this many elements, as the caller promises.
+    unsafe { to.array(room) }.set_all(data.chain(std::iter::repeat(Edge::Full.data())))
 }
 
 /// Like [`give_nodes`], but also stores the data of the edges that connect these nodes to another
@@ -86,20 +129,25 @@ unsafe fn give_no_data(data: Out<CUgraphEdgeData>, room: usize) -> CuResult {
 ///
 /// If not null, each array must have as many elements as `count` says.
 pub unsafe fn give_neighbors(
-    values: &[NodeId],
+    values: &[(NodeId, Edge)],
     to: Out<CUgraphNode>,
     data: Out<CUgraphEdgeData>,
     count: Out<usize>,
 ) -> CuResult {
-    if to.is_wanted() {
-        // SAFETY: the array has this many elements, as the caller promises.
-        unsafe { give_no_data(data, count.read()?) }?;
+    let (nodes, edges): (Vec<_>, Vec<_>) = values.iter().copied().unzip();
+    if data.is_wanted() && !to.is_wanted() {
+        return Err(CuError::INVALID_VALUE);
     }
     // SAFETY: the caller promises the same.
-    unsafe { give_nodes(values, to, count) }
+    unsafe {
+        if to.is_wanted() {
+            give_data(&edges, data, count.read()?)?;
+        }
+        give_nodes(&nodes, to, count)
+    }
 }
 
-/// Like [`give_nodes`], but stores edges, in two arrays of nodes.
+/// Like [`give_nodes`], but stores edges, in two arrays of nodes and an array of data.
 ///
 /// # Safety
 ///
@@ -110,17 +158,19 @@ pub unsafe fn give_edges(
     data: Out<CUgraphEdgeData>,
     count: Out<usize>,
 ) -> CuResult {
-    if from.is_wanted() != to.is_wanted() {
+    if from.is_wanted() != to.is_wanted() || (data.is_wanted() && !from.is_wanted()) {
         return Err(CuError::INVALID_VALUE);
     }
     if !from.is_wanted() {
         return count.set(values.len());
     }
-    let (first, second): (Vec<_>, Vec<_>) = values.iter().copied().unzip();
+    let first: Vec<_> = values.iter().map(|(from, ..)| *from).collect();
+    let second: Vec<_> = values.iter().map(|(_, to, _)| *to).collect();
+    let edges: Vec<_> = values.iter().map(|(.., edge)| *edge).collect();
     let room = count.read()?;
     // SAFETY: the arrays have this many elements, as the caller promises.
     unsafe {
-        give_no_data(data, room)?;
+        give_data(&edges, data, room)?;
         give_nodes(&first, from, count)?;
         count.set(room)?;
         give_nodes(&second, to, count)
@@ -162,37 +212,25 @@ mod tests {
     }
 
     #[test]
-    fn edges_are_returned_in_two_arrays_or_none() {
+    fn edges_are_returned_in_arrays_or_counted() {
         let (mut from, mut to, mut count) = ([null_mut(); 2], [null_mut(); 2], 2);
         let mut data =
             [CUgraphEdgeData { from_port: 1, to_port: 1, type_: 1, reserved: [1; 5] }; 2];
-        // SAFETY: both arrays have two elements, as the count says.
-        let given = unsafe {
-            let arrays = (Out::from_c(from.as_mut_ptr()), Out::from_c(to.as_mut_ptr()));
-            let (data, count) = (Out::from_c(data.as_mut_ptr()), Out::from_c(&mut count));
-            assert_eq!(
-                give_edges(&vec![(1, 2)], (arrays.0, Out::null()), data, count),
-                Err(CuError::INVALID_VALUE)
-            );
-            give_edges(&vec![(1, 2)], arrays, data, count)
+        let edges = vec![(1, 2, Edge::Programmatic)];
+        // SAFETY: the arrays have two elements, as the count says.
+        let mut give = |both: bool, with_data: bool| unsafe {
+            let second = if both { Out::from_c(to.as_mut_ptr()) } else { Out::null() };
+            let data = if with_data { Out::from_c(data.as_mut_ptr()) } else { Out::null() };
+            let arrays = (Out::from_c(from.as_mut_ptr()), second);
+            give_edges(&edges, arrays, data, Out::from_c(&mut count))
         };
-        assert_eq!((given, count), (Ok(()), 1));
+        assert_eq!(give(false, true), Err(CuError::INVALID_VALUE));
+        assert_eq!(give(true, false), Err(CuError::LOSSY_QUERY));
+        assert_eq!(give(true, true), Ok(()));
+        assert_eq!(count, 1);
         let numbers = |nodes: [CUgraphNode; 2]| nodes.map(|node| node as usize);
         assert_eq!((numbers(from), numbers(to)), ([1, 0], [2, 0]));
-        assert!(data.iter().all(|data| (data.type_, data.reserved) == (0, [0; 5])));
-    }
-
-    #[test]
-    fn only_plain_edges_are_accepted() {
-        let plain = CUgraphEdgeData { from_port: 0, to_port: 0, type_: 0, reserved: [0; 5] };
-        let other = CUgraphEdgeData { type_: 1, ..plain };
-        let check = |edges: &[CUgraphEdgeData]| {
-            // SAFETY: a slice has as many elements as its length says.
-            unsafe { plain_edges(In::from_c(edges.as_ptr()), edges.len()) }
-        };
-        assert_eq!(check(&[plain, plain]), Ok(()));
-        assert_eq!(check(&[plain, other]), Err(CuError::NOT_SUPPORTED));
-        // SAFETY: the array is null.
-        assert_eq!(unsafe { plain_edges(In::null(), 5) }, Ok(()));
+        assert_eq!(data.map(|data| (data.from_port, data.type_)), [(1, 1), (0, 0)]);
+        assert_eq!(data.map(|data| data.reserved), [[0; 5]; 2]);
     }
 }

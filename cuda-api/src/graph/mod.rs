@@ -10,6 +10,7 @@
 //! |---|---|
 //! | [`ids`] | handles |
 //! | [`memory`], [`reuse`] | memory that graphs allocate |
+//! | [`edge`] | the data of edges |
 //! | [`dag`] | one graph: nodes, edges, an order in which to run them |
 //! | [`steps`] | the nodes of a graph in an order in which they can run |
 //! | [`table`] | all graphs, and the graph that each node belongs to |
@@ -32,6 +33,7 @@ pub mod capture;
 pub mod capturing;
 pub mod dag;
 pub mod dot;
+pub mod edge;
 pub mod entries;
 pub mod exec;
 pub mod generic;
@@ -50,6 +52,7 @@ pub mod table;
 pub mod user_objects;
 pub mod users;
 
+pub use edge::Edge;
 pub use graphs::Graphs;
 pub use host_call::HostCall;
 pub use ids::{GraphId, NodeId, Operation};

@@ -1,9 +1,11 @@
 //! Entry points that set and query the work of nodes.
 
 use super::dag::Work;
+use super::edge::Edge;
 use super::host_call::HostCall;
 use super::ids::{NodeId, Operation};
 use super::library::{CopyParams, KernelParams, Library, Op};
+use super::lists::After;
 use super::memory_operations::MemoryOperations;
 use super::structure;
 use crate::args::{In, Out};
@@ -100,10 +102,10 @@ pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
-    after: (In<CUgraphNode>, usize),
+    after: impl Into<After>,
     op: Op<L>,
 ) -> CuResult {
-    let make = |table: &mut super::table::Table<Op<L>>, graph, after: &[NodeId]| {
+    let make = |table: &mut super::table::Table<Op<L>>, graph, after: &[(NodeId, Edge)]| {
         table.add(graph, Work::Op(op), after)
     };
     // SAFETY: the caller promises the same.

@@ -1,6 +1,7 @@
 //! The memory nodes of one graph: which memory a new node can use, and which it can free.
 
 use super::dag::{Graph, Node, Work};
+use super::edge::Edge;
 use super::ids::{MemoryUse, NodeId, Operation};
 use crate::error::{CuError, CuResult};
 use std::collections::BTreeMap;
@@ -34,7 +35,12 @@ impl<Op: Operation> Graph<Op> {
 
     /// Returns a node that allocates memory which an allocation of `len` bytes on a device can use,
     /// too, if it runs after the nodes in `after`: these nodes must come after the memory was freed.
-    pub(super) fn reusable(&self, after: &[NodeId], len: u64, device: i32) -> Option<NodeId> {
+    pub(super) fn reusable(
+        &self,
+        after: &[(NodeId, Edge)],
+        len: u64,
+        device: i32,
+    ) -> Option<NodeId> {
         let mut blocks: BTreeMap<u64, Block> = BTreeMap::new();
         // The nodes are in the order of their creation, and memory is only reused once it's freed.
         for (id, node) in &self.nodes {
@@ -57,7 +63,7 @@ impl<Op: Operation> Graph<Op> {
         if blocks.is_empty() {
             return None;
         }
-        let before = self.ancestors(&after.iter().copied().collect());
+        let before = self.ancestors(&after.iter().map(|(node, _)| *node).collect());
         let free = |block: &&Block| block.freed.is_some_and(|node| before.contains(&node));
         blocks.values().filter(free).min_by_key(|block| block.len).map(|block| block.node)
     }
@@ -82,6 +88,7 @@ impl<Op: Operation> Graph<Op> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::edge::full;
     use crate::graph::table::Table;
     use crate::sys::CUgraphNodeType;
 
@@ -108,11 +115,11 @@ mod tests {
         let graph = table.create();
         let a = table.add(graph, alloc(1 << 20, 4096), &[]).unwrap();
         let reusable = |table: &Table<MemoryUse>, after: &[NodeId], len, device| {
-            table.graph(graph).unwrap().reusable(after, len, device)
+            table.graph(graph).unwrap().reusable(&full(after), len, device)
         };
         assert_eq!(reusable(&table, &[a], 4096, 0), None);
-        let b = table.add(graph, free(1 << 20), &[a]).unwrap();
-        let c = table.add(graph, Work::Empty, &[b]).unwrap();
+        let b = table.add(graph, free(1 << 20), &full(&[a])).unwrap();
+        let c = table.add(graph, Work::Empty, &full(&[b])).unwrap();
         assert_eq!(reusable(&table, &[c], 4096, 0), Some(a));
         assert_eq!(reusable(&table, &[c], 2048, 0), Some(a));
         for (after, len, device) in
@@ -120,9 +127,9 @@ mod tests {
         {
             assert_eq!(reusable(&table, &[after], len, device), None, "{len} {device}");
         }
-        let d = table.add(graph, alloc(1 << 20, 4096), &[c]).unwrap();
+        let d = table.add(graph, alloc(1 << 20, 4096), &full(&[c])).unwrap();
         assert_eq!(reusable(&table, &[d], 4096, 0), None);
-        let e = table.add(graph, free(1 << 20), &[d]).unwrap();
+        let e = table.add(graph, free(1 << 20), &full(&[d])).unwrap();
         assert_eq!(reusable(&table, &[c], 4096, 0), None);
         assert_eq!(reusable(&table, &[e], 4096, 0), Some(d));
     }
@@ -134,9 +141,9 @@ mod tests {
         let check = |table: &Table<MemoryUse>| table.graph(graph).unwrap().check_free(512);
         assert_eq!(check(&table), Ok(()), "another graph's memory");
         let a = table.add(graph, alloc(512, 512), &[]).unwrap();
-        let b = table.add(graph, free(512), &[a]).unwrap();
+        let b = table.add(graph, free(512), &full(&[a])).unwrap();
         assert_eq!(check(&table), Err(CuError::INVALID_VALUE));
-        table.add(graph, alloc(512, 512), &[b]).unwrap();
+        table.add(graph, alloc(512, 512), &full(&[b])).unwrap();
         assert_eq!(check(&table), Ok(()));
     }
 
@@ -146,13 +153,13 @@ mod tests {
         let mut table = Table::default();
         let graph = table.create();
         let first = table.add(graph, Work::Empty, &[]).unwrap();
-        let node = table.add(graph, alloc(512, 512), &[first]).unwrap();
+        let node = table.add(graph, alloc(512, 512), &full(&[first])).unwrap();
         let other = table.create();
         assert_eq!(table.clone_graph(graph), Err(REFUSED));
         assert_eq!(table.add_child(other, graph, &[]), Err(REFUSED));
         assert_eq!(table.move_child(other, graph, &[]), Err(REFUSED));
         assert_eq!(table.destroy_node(node), Err(REFUSED));
-        assert_eq!(table.change_edges(graph, &[(first, node)], false), Err(REFUSED));
+        assert_eq!(table.change_edges(graph, &[(first, node, Edge::Full)], false), Err(REFUSED));
         let instance = table.instance(graph).unwrap();
         assert!(instance.is_some());
         assert_eq!(table.instance(graph).err(), Some(REFUSED));

@@ -1,5 +1,6 @@
 //! The steps of a graph: its nodes in an order in which they can run.
 
+use super::edge::Edge;
 use super::ids::{NodeId, Operation};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphExecUpdateResult, CUgraphNodeType};
@@ -18,7 +19,7 @@ pub struct Step<Op> {
     /// The node's operation, or `None` if the node only joins other nodes.
     pub op: Option<Op>,
     /// The indices of the steps that this one depends on, all of which come earlier in the list.
-    pub after: Vec<usize>,
+    pub after: Vec<(usize, Edge)>,
     /// Whether launches run the operation.
     pub enabled: bool,
     /// For a child graph's node, the number of the child graph's steps, which come right before
@@ -64,7 +65,8 @@ pub fn replace_child<Op: Operation>(
         .iter()
         .map(|step| {
             // Without its node, the child graph begins with the steps that depend on no others.
-            let after = step.after.iter().filter_map(|place| place.checked_sub(first)).collect();
+            let within = |(place, edge): &(usize, Edge)| Some((place.checked_sub(first)?, *edge));
+            let after = step.after.iter().filter_map(within).collect();
             Step { after, ..step.clone() }
         })
         .collect();
@@ -79,6 +81,7 @@ pub fn replace_child<Op: Operation>(
 mod tests {
     use super::*;
     use crate::graph::dag::Work;
+    use crate::graph::edge::full;
     use crate::graph::table::Table;
 
     const INVALID: CuError = CuError::INVALID_VALUE;
@@ -89,8 +92,8 @@ mod tests {
         let mut make = |ops: &[Work<u32>], edge: bool| {
             let graph = table.create();
             let first = table.add(graph, ops[0].clone(), &[]).unwrap();
-            let after: &[NodeId] = if edge { &[first] } else { &[] };
-            table.add(graph, ops[1].clone(), after).unwrap();
+            let after = if edge { full(&[first]) } else { vec![] };
+            table.add(graph, ops[1].clone(), &after).unwrap();
             table.steps(graph).unwrap()
         };
         let old = make(&[Work::Op(1), Work::Op(2)], true);
@@ -107,10 +110,10 @@ mod tests {
         let mut table = Table::default();
         let inner = table.create();
         let a = table.add(inner, Work::Op(10), &[]).unwrap();
-        table.add(inner, Work::Op(11), &[a]).unwrap();
+        table.add(inner, Work::Op(11), &full(&[a])).unwrap();
         let outer = table.create();
         let first = table.add(outer, Work::Op(1), &[]).unwrap();
-        let child = table.add_child(outer, inner, &[first]).unwrap();
+        let child = table.add_child(outer, inner, &full(&[first])).unwrap();
         let mut steps = table.steps(outer).unwrap();
         let mut other = table.steps(inner).unwrap();
         other[1].op = Some(12);

@@ -1,8 +1,9 @@
 //! Entry points that build graphs and query their structure.
 
+use super::edge::Edge;
 use super::ids::{GraphId, NodeId};
 use super::library::{Library, Op};
-use super::lists;
+use super::lists::{self, After};
 use super::table::Table;
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
@@ -53,16 +54,16 @@ pub fn child<L: Library>(node: CUgraphNode, to: Out<CUgraph>) -> CuResult {
 ///
 /// # Safety
 ///
-/// If not null, the array `after` must have `count` elements.
+/// If not null, the arrays in `after` must have as many elements as `after` says.
 pub unsafe fn add<L: Library>(
     to: Out<CUgraphNode>,
     graph: CUgraph,
-    (after, count): (In<CUgraphNode>, usize),
-    make: impl FnOnce(&mut Table<Op<L>>, GraphId, &[NodeId]) -> CuResult<NodeId>,
+    after: impl Into<After>,
+    make: impl FnOnce(&mut Table<Op<L>>, GraphId, &[(NodeId, Edge)]) -> CuResult<NodeId>,
 ) -> CuResult {
     to.check()?;
-    // SAFETY: the array has `count` elements, as the caller promises.
-    let after = unsafe { lists::nodes(after, count) }?;
+    // SAFETY: the caller promises the same.
+    let after = unsafe { after.into().read() }?;
     let node = L::graphs().with(|table| {
         table.graph(graph as GraphId)?;
         make(table, graph as GraphId, &after)
@@ -115,8 +116,8 @@ pub unsafe fn neighbors<L: Library>(
     count: Out<usize>,
 ) -> CuResult {
     let node = node as NodeId;
-    let found: CuResult<Vec<NodeId>> = L::graphs().with(|table| match dependents {
-        false => Ok(table.node(node)?.after.iter().copied().collect()),
+    let found: CuResult<Vec<(NodeId, Edge)>> = L::graphs().with(|table| match dependents {
+        false => Ok(table.node(node)?.after.iter().map(|(id, edge)| (*id, *edge)).collect()),
         true => Ok(table.graph(table.graph_of(node)?)?.dependents(node)),
     });
     // SAFETY: the arrays have as many elements as `count` says.
@@ -136,9 +137,6 @@ pub unsafe fn change_edges<L: Library>(
     add: bool,
 ) -> CuResult {
     // SAFETY: the arrays have `count` elements, as the caller promises.
-    let edges = unsafe {
-        lists::plain_edges(data, count)?;
-        lists::edges(from, to, count)?
-    };
+    let edges = unsafe { lists::edges((from, to), data, count) }?;
     L::graphs().with(|table| table.change_edges(graph as GraphId, &edges, add))
 }

@@ -1,17 +1,16 @@
 //! All graphs of a process.
 
 use super::dag::{Graph, Node, Work};
+use super::edge::{Dependencies, Edge};
 use super::host_call::HostCall;
 use super::ids::{FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
 use super::steps::Step;
 use super::user_objects::{References, UserId, UserObjects};
 use crate::error::{CuError, CuResult};
 use crate::sys::CUgraphNodeType;
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
-const KIND_GRAPH: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH;
-const KIND_EMPTY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
 /// The maximum nesting depth of child graphs.
 const MAX_DEPTH: usize = 32;
 
@@ -93,27 +92,29 @@ impl<Op: Operation> Table<Op> {
 
     /// `cuGraphNodeGetType`.
     pub fn kind(&self, id: NodeId) -> CuResult<CUgraphNodeType> {
-        Ok(match &self.node(id)?.work {
-            Work::Op(op) => op.kind(),
-            Work::Empty => KIND_EMPTY,
-            Work::Child(_) => KIND_GRAPH,
-        })
+        Ok(self.node(id)?.kind())
     }
 
     /// Adds a node that depends on other nodes in the same graph.
-    pub fn add(&mut self, graph: GraphId, work: Work<Op>, after: &[NodeId]) -> CuResult<NodeId> {
-        let deps: BTreeSet<NodeId> = after.iter().copied().collect();
-        self.graph(graph)?.check(after)?;
-        if deps.len() != after.len() {
+    pub fn add(
+        &mut self,
+        graph: GraphId,
+        work: Work<Op>,
+        after: &[(NodeId, Edge)],
+    ) -> CuResult<NodeId> {
+        let deps: Dependencies = after.iter().copied().collect();
+        let node = Node { work, after: deps };
+        self.graph(graph)?.check_edges(after, node.kind())?;
+        if node.after.len() != after.len() {
             return Err(CuError::INVALID_VALUE);
         }
-        let has_memory = Graph::has_memory(&work);
+        let has_memory = Graph::has_memory(&node.work);
         if has_memory && self.graph(graph)?.part_of.is_some() {
             return Err(CuError::NOT_SUPPORTED);
         }
         let id = self.handle();
         if let Some(graph) = self.graphs.get_mut(&graph) {
-            graph.nodes.insert(id, Node { work, after: deps });
+            graph.nodes.insert(id, node);
             graph.has_memory |= has_memory;
         }
         self.nodes.insert(id, graph);
@@ -125,8 +126,8 @@ impl<Op: Operation> Table<Op> {
     pub(super) fn add_with(
         &mut self,
         graph: GraphId,
-        after: &[NodeId],
-        make: impl FnOnce(&Graph<Op>, &[NodeId]) -> CuResult<Option<Op>>,
+        after: &[(NodeId, Edge)],
+        make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
     ) -> CuResult<Option<NodeId>> {
         let found = self.graph(graph)?;
         found.check(after)?;
@@ -171,7 +172,7 @@ impl<Op: Operation> Table<Op> {
         &mut self,
         graph: GraphId,
         child: GraphId,
-        after: &[NodeId],
+        after: &[(NodeId, Edge)],
     ) -> CuResult<NodeId> {
         self.graph(graph)?.check(after)?;
         if graph == child {
@@ -195,7 +196,7 @@ impl<Op: Operation> Table<Op> {
         &mut self,
         graph: GraphId,
         child: GraphId,
-        after: &[NodeId],
+        after: &[(NodeId, Edge)],
     ) -> CuResult<NodeId> {
         if graph == child
             || self.graph(child)?.part_of.is_some()
@@ -323,7 +324,8 @@ impl<Op: Operation> Table<Op> {
                 }
                 work => work,
             };
-            let after = node.after.iter().filter_map(|id| ids.get(id).copied()).collect();
+            let after = node.after.iter().filter_map(|(id, edge)| Some((*ids.get(id)?, *edge)));
+            let after = after.collect();
             self.nodes.insert(new, copy);
             self.clones.insert(new, id);
             if let Some(copy) = self.graphs.get_mut(&copy) {
@@ -341,7 +343,12 @@ impl<Op: Operation> Table<Op> {
     }
 
     /// Adds edges to a graph, or removes edges from it.
-    pub fn change_edges(&mut self, id: GraphId, edges: &[(NodeId, NodeId)], add: bool) -> CuResult {
+    pub fn change_edges(
+        &mut self,
+        id: GraphId,
+        edges: &[(NodeId, NodeId, Edge)],
+        add: bool,
+    ) -> CuResult {
         if !add {
             self.check_no_memory(id)?;
         }
@@ -401,10 +408,10 @@ impl<Op: Operation> Table<Op> {
     fn steps_within(
         &self,
         id: GraphId,
-        before: &[usize],
+        before: &[(usize, Edge)],
         steps: &mut Vec<Step<Op>>,
         depth: usize,
-    ) -> CuResult<Vec<usize>> {
+    ) -> CuResult<Vec<(usize, Edge)>> {
         if depth > MAX_DEPTH {
             return Err(CuError::NOT_SUPPORTED);
         }
@@ -412,7 +419,8 @@ impl<Op: Operation> Table<Op> {
         let mut places: HashMap<NodeId, usize> = HashMap::with_capacity(graph.nodes.len());
         for id in graph.order()? {
             let node = graph.node(id)?;
-            let mut after: Vec<usize> = node.after.iter().map(|id| places[id]).collect();
+            let after = node.after.iter().map(|(id, edge)| (places[id], *edge));
+            let mut after: Vec<(usize, Edge)> = after.collect();
             if after.is_empty() {
                 after = before.to_vec();
             }
@@ -432,13 +440,14 @@ impl<Op: Operation> Table<Op> {
             places.insert(id, steps.len());
             steps.push(Step { id, op, after, enabled: true, child });
         }
-        Ok(graph.leaves().iter().map(|id| places[id]).collect())
+        Ok(graph.leaves().iter().map(|id| (places[id], Edge::Full)).collect())
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::graph::edge::full;
 
     impl Operation for u32 {
         fn kind(&self) -> CUgraphNodeType {
@@ -455,10 +464,10 @@ mod tests {
         let node = table.add(graph, Work::Op(1), &[]).unwrap();
         for bad in [0, 1, 2, graph, node + 8, usize::MAX] {
             assert_eq!(table.kind(bad), Err(INVALID));
-            assert_eq!(table.add(graph, Work::Op(1), &[bad]), Err(INVALID));
+            assert_eq!(table.add(graph, Work::Op(1), &full(&[bad])), Err(INVALID));
             assert!(bad == graph || table.destroy(bad) == Err(INVALID));
         }
-        assert_eq!(table.add(graph, Work::Op(2), &[node, node]), Err(INVALID));
+        assert_eq!(table.add(graph, Work::Op(2), &full(&[node, node])), Err(INVALID));
         table.destroy(graph).unwrap();
         assert_eq!((table.kind(node), table.destroy(graph)), (Err(INVALID), Err(INVALID)));
         assert_ne!(table.create(), graph);
@@ -472,11 +481,12 @@ mod tests {
         let b = table.add(inner, Work::Op(11), &[]).unwrap();
         let outer = table.create();
         let first = table.add(outer, Work::Op(1), &[]).unwrap();
-        let child = table.add_child(outer, inner, &[first]).unwrap();
-        table.add(outer, Work::Op(2), &[child]).unwrap();
+        let child = table.add_child(outer, inner, &full(&[first])).unwrap();
+        table.add(outer, Work::Op(2), &full(&[child])).unwrap();
         table.destroy(inner).unwrap();
         let steps = table.steps(outer).unwrap();
-        let seen: Vec<_> = steps.iter().map(|step| (step.op, step.after.clone())).collect();
+        let after = |step: &Step<u32>| step.after.iter().map(|(place, _)| *place).collect();
+        let seen: Vec<(_, Vec<_>)> = steps.iter().map(|step| (step.op, after(step))).collect();
         let join = (None, vec![1, 2]);
         let expected =
             [(Some(1), vec![]), (Some(10), vec![0]), (Some(11), vec![0]), join, (Some(2), vec![3])];

@@ -23,7 +23,7 @@ use crate::thread;
 use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Difference, Step};
-use cuda_api::graph::{Graphs, Library, capture as captures};
+use cuda_api::graph::{Edge, Graphs, Library, capture as captures};
 use cuda_api::sys::CUgraphExecUpdateResult;
 use parking_lot::Mutex;
 use protocol::calls::{
@@ -90,6 +90,12 @@ fn with_step<R>(
     then(&step, None)
 }
 
+/// Returns the dependency on a node in the form for the worker.
+fn dependency(node: u32, edge: Edge) -> wire::Dependency {
+    let CUgraphEdgeData { from_port, type_, .. } = edge.data();
+    wire::Dependency { node, from_port, programmatic: type_ != 0 }
+}
+
 /// A graph in the form for the worker.
 struct Encoded {
     graph: Writer,
@@ -112,9 +118,10 @@ fn encode(driver: &Driver, steps: &[Step<Op>], staging: &mut Staging) -> CuResul
     let mut ends: Vec<u32> = Vec::with_capacity(steps.len());
     graph.word(count as u64);
     for (place, step) in steps.iter().enumerate() {
-        let mut after: Vec<u32> = step.after.iter().map(|place| ends[*place]).collect();
+        let mut after: Vec<wire::Dependency> =
+            step.after.iter().map(|(place, edge)| dependency(ends[*place], *edge)).collect();
         after.sort_unstable();
-        after.dedup();
+        after.dedup_by_key(|dependency| dependency.node);
         let first = ends.last().map_or(0, |last| last + 1);
         let parts = match &step.op {
             Some(Op::Copy(copy, _)) if copy.is_pageable() => {
@@ -144,7 +151,7 @@ fn encode(driver: &Driver, steps: &[Step<Op>], staging: &mut Staging) -> CuResul
         wire::encode_node(&after, &one, &mut graph);
         ends.push(first + u32::from(two.is_some()));
         if let Some(two) = two {
-            wire::encode_node(&[first], &two, &mut graph);
+            wire::encode_node(&[wire::Dependency::on(first)], &two, &mut graph);
         }
     }
     Ok(Encoded { graph, tokens, ends })

@@ -8,7 +8,7 @@ use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
-use crate::graph::{Kernel, Op, Shape};
+use crate::graph::{GRAPHS, Kernel, Op, Shape};
 use crate::handles::Handle;
 use crate::log::say;
 use crate::objects::Function;
@@ -37,6 +37,8 @@ const END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const BUFFER_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const BUFFER_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
+const PROGRAMMATIC: u32 =
+    CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION.0;
 const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
 
 /// Refuses a launch that exceeds the device's or the function's limits.
@@ -168,10 +170,17 @@ unsafe fn launch(
     check(driver, &function, &shape)?;
     if capture::captured(driver, stream, null)? {
         let push = |params: &[u8]| {
-            let (params, attributes) = (params.into(), attributes.to_vec());
+            // In a graph, this attribute of a launch is a property of the edges.
+            let programmatic = attribute_of(attributes, PROGRAMMATIC)?[0] as u32 != 0;
+            let own = attributes.iter().filter(|attribute| attribute.id != PROGRAMMATIC);
+            let (params, attributes) = (params.into(), own.copied().collect());
             let function = function.clone();
             let kernel = Kernel { handle, function, shape, params, attributes };
-            capture::push(driver, stream, null, Op::Kernel(kernel))
+            let (stream, op) = (capture::describe(driver, stream, null)?, Op::Kernel(kernel));
+            match programmatic {
+                true => GRAPHS.push_programmatic(&stream, op),
+                false => GRAPHS.push(&stream, op),
+            }
         };
         // SAFETY: the caller promises what this requires.
         return unsafe { with_parameters(&function, parameters, extra, push) };

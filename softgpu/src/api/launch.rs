@@ -216,7 +216,9 @@ impl Kernel {
     }
 }
 
-/// Queues a launch, or adds it to the graph that the stream is being captured into.
+/// Queues a launch, or adds it to the graph that the stream is being captured into. `programmatic`
+/// says that the kernel may start before the previous one has finished, which only matters in a
+/// graph: softgpu runs kernels one after the other.
 ///
 /// # Safety
 ///
@@ -225,14 +227,18 @@ unsafe fn launch(
     handle: CUfunction,
     shape: Shape,
     stream: &Stream,
-    params: In<*const c_void>,
-    extra: In<*mut c_void>,
+    (params, extra): (In<*const c_void>, In<*mut c_void>),
+    programmatic: bool,
 ) -> CuResult {
     let captured = capture::captured(stream)?;
     // SAFETY: the caller makes the guarantees that this function requires.
     let kernel = unsafe { Kernel::new(handle as usize, shape, &stream.context, params, extra) }?;
     if captured {
-        return capture::push(stream, Op::Kernel(kernel));
+        let op = Op::Kernel(kernel);
+        return match programmatic {
+            true => capture::GRAPHS.push_programmatic(&stream.into(), op),
+            false => capture::push(stream, op),
+        };
     }
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
@@ -257,7 +263,7 @@ pub(crate) fn launch_packed(
     // SAFETY: the pairs describe the buffer, and end with the mark.
     unsafe {
         let extra = In::from_address(extra.as_ptr() as usize);
-        launch(handle, shape, stream, In::null(), extra)
+        launch(handle, shape, stream, (In::null(), extra), false)
     }
 }
 
@@ -286,12 +292,17 @@ unsafe fn launch_ex(
     // SAFETY: the caller guarantees an array of `numAttrs` attributes.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
     let mut event: Option<CUevent> = None;
+    let mut programmatic = false;
     for index in 0..count {
         let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
         match id {
             L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
                 // SAFETY: this attribute's value is an integer.
                 shape.cooperative = unsafe { value.cooperative } != 0;
+            }
+            L::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION => {
+                // SAFETY: this attribute's value is an integer.
+                programmatic = unsafe { value.programmaticStreamSerializationAllowed } != 0;
             }
             L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION => {
                 // SAFETY: this attribute's value consists of integers.
@@ -315,7 +326,7 @@ unsafe fn launch_ex(
         }
     }
     // SAFETY: the caller makes the guarantees that this function requires.
-    unsafe { launch(handle, shape, &stream, params, extra) }?;
+    unsafe { launch(handle, shape, &stream, (params, extra), programmatic) }?;
     match event {
         Some(event) => super::event::record(event, &stream, 0),
         None => Ok(()),
@@ -387,7 +398,7 @@ entries! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared, cooperative: false };
         // SAFETY: the program passes valid arguments, as the API requires.
-        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, params, extra) }
+        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, (params, extra), false) }
     }
 
     fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(
@@ -398,7 +409,7 @@ entries! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared, cooperative: true };
         // SAFETY: the program passes valid arguments, as the API requires.
-        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, params, In::null()) }
+        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, (params, In::null()), false) }
     }
 
     fn cuLaunchKernelEx, fn cuLaunchKernelEx_ptsz(

@@ -12,6 +12,7 @@ mod graph;
 mod graph_batch;
 mod graph_child;
 mod graph_copy;
+mod graph_edge;
 mod graph_memory;
 mod kernel;
 mod link;
@@ -96,6 +97,7 @@ const FAMILIES: &[&[Case]] = &[
     graph_batch::CASES,
     graph_child::CASES,
     graph_copy::CASES,
+    graph_edge::CASES,
     graph_memory::CASES,
 ];
 

@@ -52,3 +52,25 @@ done:
     ret;
 }
 ";
+
+/// `double_and_add(pointer, value)`: waits for the kernels before it, also if they are connected by
+/// programmatic edges, and then doubles the 32-bit value and adds `value`. Lets the next kernel
+/// start early. One thread does all the work.
+pub const DEPENDENT: &CStr = c"
+.version 7.8
+.target sm_90
+.address_size 64
+.visible .entry double_and_add(.param .u64 pointer, .param .u32 value) {
+    .reg .b32 %r<3>;
+    .reg .b64 %rd<2>;
+    griddepcontrol.launch_dependents;
+    griddepcontrol.wait;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u32 %r1, [value];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.u32 %r2, [%rd1];
+    mad.lo.u32 %r2, %r2, 2, %r1;
+    st.global.u32 [%rd1], %r2;
+    ret;
+}
+";

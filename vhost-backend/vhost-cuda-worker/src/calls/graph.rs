@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use cuda_api::sys::{CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode};
+use cuda_api::sys::{CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo};
 use protocol::calls as api;
 use protocol::codec::DecodeError;
-use protocol::graph::{Step, decode};
+use protocol::graph::{Dependency, Step, decode};
 use protocol::ids::{BlobId, GraphExecId};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
@@ -18,7 +18,7 @@ use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::graph_exec::{Graph, GraphExec};
-use super::graph_node::Builder;
+use super::graph_node::{Before, Builder};
 use super::graph_shape::Shape;
 use super::hostfunc::GraphStops;
 use super::lock;
@@ -60,14 +60,18 @@ fn build(
     let (mut shape, mut hosts) = (Shape::default(), Vec::new());
     let builder = Builder::new(cx, real);
     let built = builder.and_then(|builder| {
-        let mut before: Vec<CUgraphNode> = Vec::new();
+        let mut before: Vec<Before> = Vec::new();
         decode(bytes, |after, step| {
             before.clear();
-            before.extend(after.iter().map(|number| graph.nodes[*number as usize].0.0));
+            for dependency in after {
+                let (node, kind) = graph.nodes[dependency.node as usize];
+                before.push(Before::new(dependency, (node.0, kind), step.kind())?);
+            }
             let place = graph.nodes.len() as u32;
             let node = builder.add(&before, &step, (place, &stops), &reservation)?;
             graph.nodes.push((DriverHandle(node), step.kind()));
-            shape.add(after);
+            // A node that may start before another one has finished isn't ordered after it.
+            shape.add(after.iter().filter(|d| **d == Dependency::on(d.node)).map(|d| d.node));
             match &step {
                 Step::Kernel(kernel) => graph.need = graph.need.max(need_of(cx, kernel.f)),
                 Step::HostFunc { .. } => hosts.push(place),

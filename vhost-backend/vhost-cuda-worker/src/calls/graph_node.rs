@@ -1,14 +1,17 @@
 //! Creates the driver's graph nodes from the guest's descriptions, after checking all addresses in
 //! them.
 
+use cuda_api::graph::Edge;
 use cuda_api::graph::memory_operations::describe;
 use cuda_api::sys::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2,
-    CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphExec, CUgraphNode,
-    CUmemorytype, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
+    CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphEdgeData, CUgraphExec,
+    CUgraphNode, CUgraphNodeType, CUmemorytype, CUstreamBatchMemOpParams,
+    CUstreamBatchMemOpType as Operation,
 };
 use protocol::graph::{
-    CopySide, CopyStep, KernelStep, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
+    CopySide, CopyStep, Dependency, KernelStep, MemoryOperation, MemoryOperationsStep, MemsetStep,
+    Step,
 };
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
@@ -19,6 +22,27 @@ use super::launch::{attributes, with_parameters};
 use super::lock;
 use super::stream_memory;
 use crate::driver::{CuError, CuResult};
+
+/// A node that another node depends on.
+pub(super) struct Before {
+    node: CUgraphNode,
+    edge: Edge,
+}
+
+impl Before {
+    /// Checks a dependency of a node of kind `to` on an earlier node, whose kind follows it.
+    pub(super) fn new(
+        dependency: &Dependency,
+        (node, from): (CUgraphNode, u32),
+        to: u32,
+    ) -> CuResult<Self> {
+        let Dependency { from_port, programmatic, .. } = *dependency;
+        let type_ = programmatic.into();
+        let edge = Edge::new(CUgraphEdgeData { from_port, to_port: 0, type_, reserved: [0; 5] })?;
+        edge.check(CUgraphNodeType(from), CUgraphNodeType(to))?;
+        Ok(Self { node, edge })
+    }
+}
 
 /// Adds nodes to a graph, and changes nodes of an executable graph.
 pub(super) struct Builder<'a> {
@@ -55,6 +79,31 @@ impl<'a> Builder<'a> {
 
     /// Adds a node to the graph. The node runs after the nodes in `after`.
     pub(super) fn add(
+        &self,
+        after: &[Before],
+        step: &Step<'_>,
+        place: (u32, &GraphStops),
+        reservation: &Reservation<kind::Local>,
+    ) -> CuResult<CUgraphNode> {
+        let full: Vec<_> = after.iter().filter(|before| before.edge == Edge::Full).collect();
+        let nodes: Vec<CUgraphNode> = full.iter().map(|before| before.node).collect();
+        let node = self.add_after(&nodes, step, place, reservation)?;
+        let others: Vec<_> = after.iter().filter(|before| before.edge != Edge::Full).collect();
+        if !others.is_empty() {
+            let (from, to): (Vec<_>, Vec<_>) =
+                others.iter().map(|before| (before.node, node)).unzip();
+            let data: Vec<_> = others.iter().map(|before| before.edge.data()).collect();
+            let (from, to, data) = (from.as_ptr(), to.as_ptr(), data.as_ptr());
+            // SAFETY: the graph and its nodes are live, and the arrays have this many elements.
+            unsafe {
+                let driver = self.cx.driver();
+                driver.cuGraphAddDependencies(self.graph, from, to, data, others.len())?;
+            }
+        }
+        Ok(node)
+    }
+
+    fn add_after(
         &self,
         after: &[CUgraphNode],
         step: &Step<'_>,

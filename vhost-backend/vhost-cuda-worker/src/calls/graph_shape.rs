@@ -14,8 +14,8 @@ pub(super) struct Shape {
 
 impl Shape {
     /// Adds a node. `before` contains its predecessors.
-    pub(super) fn add(&mut self, before: &[u32]) {
-        self.before.extend_from_slice(before);
+    pub(super) fn add(&mut self, before: impl IntoIterator<Item = u32>) {
+        self.before.extend(before);
         self.ends.push(self.before.len());
     }
 
@@ -57,7 +57,7 @@ mod tests {
 
     fn alone(graph: &[&[u32]]) -> Vec<u32> {
         let mut shape = Shape::default();
-        graph.iter().for_each(|before| shape.add(before));
+        graph.iter().for_each(|before| shape.add(before.iter().copied()));
         let all: Vec<u32> = (0..graph.len() as u32).collect();
         shape.alone(&all).collect()
     }
@@ -81,8 +81,7 @@ mod tests {
         let mut shape = Shape::default();
         let count = 1 << 16;
         for node in 0..count {
-            let before: Vec<u32> = u32::checked_sub(node, 1).into_iter().collect();
-            shape.add(&before);
+            shape.add(u32::checked_sub(node, 1));
         }
         let all: Vec<u32> = (0..count).collect();
         assert_eq!(shape.alone(&all).count(), BUDGET / (2 * count as usize - 1));

@@ -59,6 +59,7 @@ struct Addresses {
     cuFuncSetCacheConfig: AtomicPtr<c_void>,
     cuGetExportTable: AtomicPtr<c_void>,
     cuGraphAddBatchMemOpNode: AtomicPtr<c_void>,
+    cuGraphAddDependencies: AtomicPtr<c_void>,
     cuGraphAddEmptyNode: AtomicPtr<c_void>,
     cuGraphAddEventRecordNode: AtomicPtr<c_void>,
     cuGraphAddEventWaitNode: AtomicPtr<c_void>,
@@ -891,6 +892,30 @@ impl Driver {
         CuError::check(unsafe {
             function(ph_graph_node, h_graph, dependencies, num_dependencies, node_params)
         })
+    }
+
+    /// Calls `cuGraphAddDependencies_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphAddDependencies(
+        &self,
+        h_graph: CUgraph,
+        from: *const CUgraphNode,
+        to: *const CUgraphNode,
+        edge_data: *const CUgraphEdgeData,
+        num_dependencies: usize,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuGraphAddDependencies, &[c"cuGraphAddDependencies_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuGraphAddDependencies_v2>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_graph, from, to, edge_data, num_dependencies) })
     }
 
     /// Calls `cuGraphAddEmptyNode`.

@@ -1,6 +1,6 @@
 //! Tests that commands in flight stay counted, however their stream or context ends.
 
-use protocol::graph::{self, MemsetStep, Step};
+use protocol::graph::{self, Dependency, MemsetStep, Step};
 use protocol::ids::{BlobId, ContextId, EventId, GraphExecId, StreamId};
 use protocol::structs::HostFuncStep;
 
@@ -131,7 +131,8 @@ fn a_graph_waits_for_the_host_only_if_its_other_nodes_do_not_run() {
             let mut writer = Writer::new();
             writer.word(2);
             graph::encode_node(&[], &stop, &mut writer);
-            graph::encode_node(before, &set, &mut writer);
+            let after: Vec<_> = before.iter().map(|node| Dependency::on(*node)).collect();
+            graph::encode_node(&after, &set, &mut writer);
             let graph = writer.as_bytes();
             bench.good(&VcudaGraphInstantiate {
                 exec: GraphExecId(exec),

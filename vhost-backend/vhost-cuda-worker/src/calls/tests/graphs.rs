@@ -4,7 +4,8 @@ use super::*;
 use crate::driver::stubs::stop_next;
 use cuda_api::sys::CUstreamBatchMemOpType;
 use protocol::graph::{
-    self, CopySide, Dim3, KernelStep, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
+    self, CopySide, Dependency, Dim3, KernelStep, MemoryOperation, MemoryOperationsStep,
+    MemsetStep, Step,
 };
 use protocol::ids::{BlobId, GraphExecId, StreamId};
 use protocol::structs::EventRecordStep;
@@ -16,8 +17,8 @@ fn chain(steps: &[Step<'_>]) -> Writer {
     let mut writer = Writer::new();
     writer.word(steps.len() as u64);
     for (number, step) in steps.iter().enumerate() {
-        let before: Vec<u32> = (number as u32).checked_sub(1).into_iter().collect();
-        graph::encode_node(&before, step, &mut writer);
+        let before = (number as u32).checked_sub(1).map(Dependency::on);
+        graph::encode_node(before.as_slice(), step, &mut writer);
     }
     writer
 }
@@ -84,6 +85,41 @@ const WRITE_32: u32 = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32.0;
 const WAIT_32: u32 = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32.0;
 const ONE: u32 = 1.0f32.to_bits();
 const INVALID: u32 = CuError::INVALID_VALUE.0;
+
+#[test]
+fn programmatic_edges_connect_only_kernels() {
+    alone("programmatic_edges_connect_only_kernels", |mut bench| {
+        let f = bench.vector_add();
+        let [a, b, c] = [16, 16, 16].map(|bytes| bench.alloc(bytes));
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
+        let bytes = params(a, b, c);
+        let (set, kernel) = (set(a, ONE), add(f, &bytes));
+        let mut instantiate = |exec, from: &Step<'_>, to: &Step<'_>, (from_port, programmatic)| {
+            let mut writer = Writer::new();
+            writer.word(2);
+            graph::encode_node(&[], from, &mut writer);
+            let edge = Dependency { node: 0, from_port, programmatic };
+            graph::encode_node(&[edge], to, &mut writer);
+            let (exec, graph) = (GraphExecId(exec), writer.as_bytes());
+            bench.call(&VcudaGraphInstantiate { exec, flags: 0, blob: BlobId(0), graph }).0
+        };
+        assert_eq!(instantiate(700, &kernel, &kernel, (1, true)), 0);
+        assert_eq!(instantiate(701, &kernel, &kernel, (2, true)), 0);
+        assert_eq!(instantiate(702, &kernel, &set, (2, false)), 0);
+        for (from, to, edge) in [
+            (&kernel, &set, (1, true)),
+            (&set, &kernel, (1, true)),
+            (&set, &kernel, (2, false)),
+            (&kernel, &kernel, (1, false)),
+            (&kernel, &kernel, (0, true)),
+            (&kernel, &kernel, (3, true)),
+        ] {
+            assert_eq!(instantiate(703, from, to, edge), INVALID, "{edge:?}");
+        }
+        [700, 701, 702].into_iter().for_each(|exec| bench.run(exec));
+        bench.good(&CuCtxSynchronize {});
+    });
+}
 
 #[test]
 fn a_graph_runs_at_each_launch_with_its_changed_nodes() {

@@ -1,0 +1,275 @@
+//! Edges with data: kernels that start before the previous kernel has finished.
+
+use super::cases;
+use super::graph::{graph, instantiate, memset, node, run};
+use crate::cuda::{Cuda, Outcome, parameter};
+use crate::cuda::{cu, ensure, refused, same};
+use crate::kernels::DEPENDENT;
+use cuda_api::sys::{
+    CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUfunction, CUgraph, CUgraphEdgeData,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params,
+    CUgraphNodeType as Kind, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
+    CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
+};
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+/// Edge data with this outgoing port and type.
+fn edge(from_port: u8, type_: u8) -> CUgraphEdgeData {
+    CUgraphEdgeData { from_port, to_port: 0, type_, reserved: [0; 5] }
+}
+
+/// The members of edge data that matter.
+fn shown(data: CUgraphEdgeData) -> (u8, u8, u8) {
+    (data.from_port, data.to_port, data.type_)
+}
+
+const FULL: (u8, u8, u8) = (0, 0, 0);
+const PROGRAMMATIC: (u8, u8, u8) = (1, 0, 1);
+
+/// A launch of one thread.
+fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
+    let mut params = Params { reserved1: [0; 29] };
+    params.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
+        func: function,
+        gridDimX: 1,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: 1,
+        blockDimY: 1,
+        blockDimZ: 1,
+        kernelParams: parameters.as_mut_ptr(),
+        ..Default::default()
+    };
+    node(Kind::CU_GRAPH_NODE_TYPE_KERNEL, params)
+}
+
+/// Adds a node that depends on at most one other node, with this data.
+fn add(
+    cuda: &Cuda,
+    graph: CUgraph,
+    after: Option<(CUgraphNode, CUgraphEdgeData)>,
+    mut params: CUgraphNodeParams,
+) -> Outcome<CUgraphNode> {
+    let (mut node, count) = (null_mut(), usize::from(after.is_some()));
+    let (from, data) = after.unwrap_or((null_mut(), edge(0, 0)));
+    cu!(cuda, cuGraphAddNode_v2(&mut node, graph, &from, &data, count, &mut params))?;
+    Ok(node)
+}
+
+/// The edges of a graph of at most four edges.
+fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode, (u8, u8, u8))>> {
+    let (mut from, mut to, mut data) = ([null_mut(); 4], [null_mut(); 4], [edge(9, 9); 4]);
+    let mut count = 4;
+    let arrays = (from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr());
+    cu!(cuda, cuGraphGetEdges_v2(graph, arrays.0, arrays.1, arrays.2, &mut count))?;
+    let data = data.map(shown);
+    Ok((0..count).map(|at| (from[at], to[at], data[at])).collect())
+}
+
+cases! {
+    fn kernels_are_connected_by_programmatic_edges(cuda) {
+        cuda.primary()?;
+        let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
+        let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
+        cuda.upload(pointer, &[5u32])?;
+        let mut kernels = Vec::new();
+        let values = [1u32, 2, 3];
+        for value in &values {
+            let mut parameters = [parameter(&pointer), parameter(value)];
+            let after = kernels.last().map(|last| (*last, edge(1, 1)));
+            kernels.push(add(cuda, graph, after, launch(function, &mut parameters))?);
+        }
+        let [first, second, third] = kernels[..] else { unreachable!() };
+        let expected = [(first, second, PROGRAMMATIC), (second, third, PROGRAMMATIC)];
+        same!(edges(cuda, graph)?, expected);
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 1)?, [((5 * 2 + 1) * 2 + 2) * 2 + 3]);
+
+        // Kernels of the instantiated graph are changed and disabled.
+        let seven = 7u32;
+        let mut parameters = [parameter(&pointer), parameter(&seven)];
+        let params = CUDA_KERNEL_NODE_PARAMS {
+            func: function,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            kernelParams: parameters.as_mut_ptr(),
+            ..Default::default()
+        };
+        cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, first, &params))?;
+        cu!(cuda, cuGraphNodeSetEnabled(exec, second, 0))?;
+        cuda.upload(pointer, &[5u32])?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 1)?, [(5 * 2 + 7) * 2 + 3]);
+
+        // A graph with other edges can't replace it.
+        let mut clone = null_mut();
+        cu!(cuda, cuGraphClone(&mut clone, graph))?;
+        let mut data: Vec<_> = edges(cuda, clone)?.iter().map(|edge| edge.2).collect();
+        same!(data, [PROGRAMMATIC; 2]);
+        let mut nodes = ([null_mut(); 2], [null_mut(); 2], 2);
+        let refused = cu!(
+            cuda,
+            cuGraphGetEdges(clone, nodes.0.as_mut_ptr(), nodes.1.as_mut_ptr(), &mut nodes.2)
+        );
+        refused!(refused, LOSSY_QUERY);
+        let ((from, to), programmatic) = ((edges(cuda, clone)?[0].0, edges(cuda, clone)?[0].1), edge(1, 1));
+        refused!(cu!(cuda, cuGraphRemoveDependencies(clone, &from, &to, 1)), INVALID_VALUE);
+        cu!(cuda, cuGraphRemoveDependencies_v2(clone, &from, &to, &programmatic, 1))?;
+        cu!(cuda, cuGraphAddDependencies(clone, &from, &to, 1))?;
+        data = edges(cuda, clone)?.iter().map(|edge| edge.2).collect();
+        same!(data, [FULL, PROGRAMMATIC]);
+        let mut info = Default::default();
+        refused!(cu!(cuda, cuGraphExecUpdate_v2(exec, clone, &mut info)), GRAPH_EXEC_UPDATE_FAILURE);
+
+        // A child graph keeps the edges of its own.
+        let outer = self::graph(cuda)?;
+        let mut child = null_mut();
+        cu!(cuda, cuGraphAddChildGraphNode(&mut child, outer, null(), 0, graph))?;
+        let nested = instantiate(cuda, outer)?;
+        cuda.upload(pointer, &[0u32])?;
+        run(cuda, nested)?;
+        same!(cuda.download::<u32>(pointer, 1)?, [11]);
+        for exec in [exec, nested] {
+            cu!(cuda, cuGraphExecDestroy(exec))?;
+        }
+        for graph in [graph, clone, outer] {
+            cu!(cuda, cuGraphDestroy(graph))?;
+        }
+        Ok(())
+    }
+
+    fn dependencies_are_queried_with_their_data(cuda) {
+        cuda.primary()?;
+        let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
+        let (pointer, graph, value) = (cuda.alloc(64)?, graph(cuda)?, 1u32);
+        let mut parameters = [parameter(&pointer), parameter(&value)];
+        let first = add(cuda, graph, None, launch(function, &mut parameters))?;
+        let second = add(cuda, graph, None, launch(function, &mut parameters))?;
+        let order = edge(2, 1);
+        cu!(cuda, cuGraphAddDependencies_v2(graph, &first, &second, &order, 1))?;
+        let again = cu!(cuda, cuGraphAddDependencies_v2(graph, &first, &second, &order, 1));
+        refused!(again, INVALID_VALUE);
+        let (mut found, mut data, mut count) = (null_mut(), edge(9, 9), 1);
+        cu!(cuda, cuGraphNodeGetDependencies_v2(second, &mut found, &mut data, &mut count))?;
+        same!((found, shown(data), count), (first, (2, 0, 1), 1));
+        let lossy = cu!(cuda, cuGraphNodeGetDependencies(second, &mut found, &mut count));
+        refused!(lossy, LOSSY_QUERY);
+        cu!(cuda, cuGraphNodeGetDependencies(second, null_mut(), &mut count))?;
+        same!(count, 1);
+        cu!(cuda, cuGraphNodeGetDependentNodes_v2(first, &mut found, &mut data, &mut count))?;
+        same!((found, shown(data), count), (second, (2, 0, 1), 1));
+        let lossy = cu!(cuda, cuGraphNodeGetDependentNodes(first, &mut found, &mut count));
+        refused!(lossy, LOSSY_QUERY);
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn edge_data_must_fit_the_nodes(cuda) {
+        cuda.primary()?;
+        let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
+        let (pointer, graph, value) = (cuda.alloc(64)?, graph(cuda)?, 1u32);
+        let mut parameters = [parameter(&pointer), parameter(&value)];
+        let kernel = add(cuda, graph, None, launch(function, &mut parameters))?;
+        let other = add(cuda, graph, None, launch(function, &mut parameters))?;
+        let set = add(cuda, graph, None, memset(pointer, 1, 1))?;
+        // These combinations of port and type don't exist.
+        let reserved = CUgraphEdgeData { reserved: [0, 0, 0, 0, 1], ..edge(0, 0) };
+        let to_port = CUgraphEdgeData { to_port: 1, ..edge(0, 0) };
+        for data in [edge(0, 1), edge(1, 0), edge(3, 0), edge(0, 2), reserved, to_port] {
+            let added = cu!(cuda, cuGraphAddDependencies_v2(graph, &kernel, &other, &data, 1));
+            refused!(added, INVALID_VALUE);
+        }
+        // Programmatic edges connect kernels only.
+        for (from, to) in [(kernel, set), (set, kernel)] {
+            let data = edge(1, 1);
+            let added = cu!(cuda, cuGraphAddDependencies_v2(graph, &from, &to, &data, 1));
+            refused!(added, INVALID_VALUE);
+        }
+        same!(edges(cuda, graph)?.len(), 0);
+        let (mut params, mut node) = (memset(pointer, 2, 1), null_mut());
+        let data = edge(1, 1);
+        let added = cu!(cuda, cuGraphAddNode_v2(&mut node, graph, &kernel, &data, 1, &mut params));
+        refused!(added, INVALID_VALUE);
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn captured_launches_become_programmatic_edges(cuda) {
+        cuda.primary()?;
+        let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
+        let (pointer, value) = (cuda.alloc(64)?, 3u32);
+        let (mut stream, mut captured) = (null_mut(), null_mut());
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let mut serialization = CUstreamAttrValue { pad: [0; 64] };
+        serialization.programmaticStreamSerializationAllowed = 1;
+        let mut attribute = CUlaunchAttribute {
+            id: CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+            pad: [0; 4],
+            value: serialization,
+        };
+        let config = CUlaunchConfig {
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 1,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            hStream: stream,
+            attrs: &mut attribute,
+            numAttrs: 1,
+        };
+        let mut parameters = [parameter(&pointer), parameter(&value)];
+        let parameters = parameters.as_mut_ptr();
+        cu!(cuda, cuStreamBeginCapture_v2(stream, CUstreamCaptureMode(0)))?;
+        cu!(cuda, cuMemsetD32Async(pointer, 1, 1, stream))?;
+        for _ in 0..2 {
+            cu!(cuda, cuLaunchKernelEx(&config, function, parameters, null_mut()))?;
+        }
+        // The next launch starts when the blocks of the last one have started.
+        let mut status = CUstreamCaptureStatus(9);
+        let (mut nodes, mut data, mut count) = (null(), null(), 0);
+        let (mut id, mut graph) = (0, null_mut());
+        cu!(cuda, cuStreamGetCaptureInfo_v3(
+            stream, &mut status, &mut id, &mut graph, &mut nodes, &mut data, &mut count,
+        ))?;
+        same!(count, 1);
+        // SAFETY: the call has returned an array of one node, valid until the stream's next call.
+        let mut last = unsafe { *nodes };
+        let order = edge(2, 1);
+        cu!(cuda, cuStreamUpdateCaptureDependencies_v2(stream, &mut last, &order, 1, 1))?;
+        let lossy = cu!(cuda, cuStreamGetCaptureInfo_v2(
+            stream, &mut status, &mut id, &mut graph, &mut nodes, &mut count,
+        ));
+        refused!(lossy, LOSSY_QUERY);
+        cu!(cuda, cuLaunchKernelEx(&config, function, parameters, null_mut()))?;
+        cu!(cuda, cuStreamEndCapture(stream, &mut captured))?;
+        let mut data: Vec<_> = edges(cuda, captured)?.iter().map(|edge| edge.2).collect();
+        data.sort_unstable();
+        same!(data, [FULL, PROGRAMMATIC, (2, 0, 1)]);
+        let exec = instantiate(cuda, captured)?;
+        run(cuda, exec)?;
+        let times = |value| value * 2 + 3;
+        same!(cuda.download::<u32>(pointer, 1)?, [times(times(times(1)))]);
+
+        // A capture can begin with such an edge.
+        let graph = self::graph(cuda)?;
+        let mut first = [parameter(&pointer), parameter(&value)];
+        let first = add(cuda, graph, None, launch(function, &mut first))?;
+        let data = edge(1, 1);
+        cu!(cuda, cuStreamBeginCaptureToGraph(stream, graph, &first, &data, 1, CUstreamCaptureMode(0)))?;
+        cu!(cuda, cuLaunchKernelEx(&config, function, parameters, null_mut()))?;
+        cu!(cuda, cuStreamEndCapture(stream, &mut captured))?;
+        ensure!(captured == graph, "the capture has another graph");
+        same!(edges(cuda, graph)?[0].2, PROGRAMMATIC);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+}
