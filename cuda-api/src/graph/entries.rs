@@ -125,8 +125,8 @@ macro_rules! graph_entries {
             ) => nodes::add::<L>(to, graph, (after, count), nodes::copy(params)?);
             fn cuGraphAddMemsetNode(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
-                params: In<CUDA_MEMSET_NODE_PARAMS>, _context: CUcontext,
-            ) => nodes::add::<L>(to, graph, (after, count), nodes::memset(params)?);
+                params: In<CUDA_MEMSET_NODE_PARAMS>, context: CUcontext,
+            ) => nodes::add::<L>(to, graph, (after, count), nodes::memset_in(params, context)?);
             fn cuGraphAddHostNode(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
                 params: In<CUDA_HOST_NODE_PARAMS>,

@@ -125,6 +125,11 @@ pub fn update_v1<L: Library>(
     let mut info = CUgraphExecUpdateResultInfo::default();
     // SAFETY: the pointer is to a local variable.
     let updated = update::<L>(exec, graph, unsafe { Out::from_c(&mut info) });
+    // The older call reports a change of the graph's structure in another way.
+    if info.result == CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED {
+        info.result = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;
+        info.errorNode = null_mut();
+    }
     error_node.set_if_wanted(info.errorNode);
     result.set(info.result)?;
     updated

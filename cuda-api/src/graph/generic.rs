@@ -67,7 +67,10 @@ unsafe fn op<L: Library>(
                     width: given.memset.width,
                     height: given.memset.height,
                 };
-                nodes::memset(In::from_c(&raw const set))
+                match present {
+                    Some(_) => nodes::memset(In::from_c(&raw const set)),
+                    None => nodes::memset_in(In::from_c(&raw const set), given.memset.ctx),
+                }
             }
             Kind::CU_GRAPH_NODE_TYPE_HOST => {
                 let call =

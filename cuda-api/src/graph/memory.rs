@@ -47,6 +47,7 @@ pub struct AllocNode<M> {
 }
 
 struct Known<M> {
+    len: u64,
     allocation: Weak<Allocation<M>>,
     /// The program's share in the allocation, if the memory is live.
     live: Option<Arc<Allocation<M>>>,
@@ -77,7 +78,8 @@ impl<M> Memories<M> {
     /// Adds an allocation, whose memory isn't live.
     pub fn add(&self, allocation: &Arc<Allocation<M>>) {
         let mut state = self.lock();
-        let known = Known { allocation: Arc::downgrade(allocation), live: None };
+        let len = allocation.len;
+        let known = Known { len, allocation: Arc::downgrade(allocation), live: None };
         state.known.insert(allocation.address, known);
         if state.known.len() >= state.prune_at {
             state.known.retain(|_, known| known.allocation.strong_count() > 0);
@@ -88,6 +90,14 @@ impl<M> Memories<M> {
     /// Returns the allocation that begins at an address.
     pub fn get(&self, address: u64) -> Option<Arc<Allocation<M>>> {
         self.lock().known.get(&address)?.allocation.upgrade()
+    }
+
+    /// Returns whether an address is in an allocation that isn't live.
+    pub fn is_reserved(&self, address: u64) -> bool {
+        self.lock().known.iter().any(|(start, known)| {
+            let within = address.checked_sub(*start).is_some_and(|offset| offset < known.len);
+            within && known.live.is_none() && known.allocation.strong_count() > 0
+        })
     }
 
     /// Takes the program's share in an allocation, because the program frees the memory. Returns
@@ -195,7 +205,9 @@ mod tests {
         let frees = Effect { allocated: vec![], freed: vec![4096] };
         assert!(memories.take(4096).unwrap().is_err() && memories.take(4097).is_none());
         assert_eq!(memories.begin(&frees, false).err(), Some(INVALID));
+        assert!(memories.is_reserved(4096 + 511) && !memories.is_reserved(4096 + 512));
         assert!(memories.begin(&makes, false).is_ok());
+        assert!(!memories.is_reserved(4096));
         assert_eq!(memories.begin(&makes, false).err(), Some(INVALID));
         assert!(memories.begin(&makes, true).is_ok());
         assert!(memories.begin(&frees, false).is_ok());

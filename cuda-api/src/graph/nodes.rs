@@ -12,7 +12,8 @@ use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
-    CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID, CUstreamAttrValue,
+    CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent, CUgraph, CUgraphNode, CUkernelNodeAttrID,
+    CUstreamAttrValue,
 };
 use std::cell::RefCell;
 use std::ffi::c_void;
@@ -63,6 +64,18 @@ pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
 /// Creates the work of a memset node.
 pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>> {
     L::memset(&params.get()?).map(Op::Memset)
+}
+
+/// Creates the work of a new memset node in a context. Without a context, the node gets that of the
+/// memory. Memory that a graph allocates has no context until a launch.
+pub fn memset_in<L: Library>(
+    params: In<CUDA_MEMSET_NODE_PARAMS>,
+    context: CUcontext,
+) -> CuResult<Op<L>> {
+    if context.is_null() && L::memories().is_reserved(params.get()?.dst) {
+        return Err(INVALID);
+    }
+    memset(params)
 }
 
 /// Creates the work of a host node.

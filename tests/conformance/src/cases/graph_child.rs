@@ -64,7 +64,11 @@ cases! {
         add(cuda, after, &[], memset(pointer, 5, 1))?;
         let updated = cu!(cuda, cuGraphExecUpdate(exec, after, &mut node, &mut result));
         refused!(updated, GRAPH_EXEC_UPDATE_FAILURE);
-        same!(result, Update::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
+        same!(result, Update::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED);
+        let mut info = Default::default();
+        let updated = cu!(cuda, cuGraphExecUpdate_v2(exec, after, &mut info));
+        refused!(updated, GRAPH_EXEC_UPDATE_FAILURE);
+        same!(info.result, Update::CU_GRAPH_EXEC_UPDATE_ERROR_TOPOLOGY_CHANGED);
         let made = cu!(cuda, cuGraphInstantiate_v2(null_mut(), before, null_mut(), null_mut(), 0));
         refused!(made, INVALID_VALUE);
         cu!(cuda, cuGraphExecDestroy(exec))?;

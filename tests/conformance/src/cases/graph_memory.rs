@@ -49,6 +49,19 @@ fn alloc(
     Ok((node, params.dptr))
 }
 
+/// Adds a memset of words of a graph's memory, for which the current context must be named.
+fn fill(
+    cuda: &Cuda,
+    graph: CUgraph,
+    after: CUgraphNode,
+    (pointer, value, count): (u64, u32, usize),
+) -> Outcome<CUgraphNode> {
+    let (mut context, mut params) = (null_mut(), memset(pointer, value, count));
+    cu!(cuda, cuCtxGetCurrent(&mut context))?;
+    params.__bindgen_anon_1.memset.ctx = context;
+    add(cuda, graph, &[after], params)
+}
+
 /// Adds a node that frees memory.
 fn free(cuda: &Cuda, graph: CUgraph, after: CUgraphNode, pointer: u64) -> Outcome<CUgraphNode> {
     let mut node = null_mut();
@@ -72,7 +85,7 @@ fn stream(cuda: &Cuda) -> Outcome<CUstream> {
 fn keeping(cuda: &Cuda, value: u32) -> Outcome<(CUgraph, u64)> {
     let graph = graph(cuda)?;
     let (node, pointer) = alloc(cuda, graph, &[], BYTES)?;
-    add(cuda, graph, &[node], memset(pointer, value, BYTES / 4))?;
+    fill(cuda, graph, node, (pointer, value, BYTES / 4))?;
     Ok((graph, pointer))
 }
 
@@ -147,8 +160,12 @@ cases! {
         // SAFETY: the call has set the address in the parameters of the allocation.
         let other = unsafe { params.__bindgen_anon_1.alloc.dptr };
         ensure!(other != 0 && other != pointer, "the address is {other:#x}");
-        let fill = add(cuda, graph, &[second], memset(pointer, 3, BYTES / 4))?;
-        let again = add(cuda, graph, &[fill], memset(other, 4, 25))?;
+        let filled = fill(cuda, graph, second, (pointer, 3, BYTES / 4))?;
+        let again = fill(cuda, graph, filled, (other, 4, 25))?;
+        // Memory that isn't allocated yet doesn't determine the context.
+        let (mut added, mut unnamed) = (null_mut(), memset(other, 4, 25));
+        let added = cu!(cuda, cuGraphAddNode(&mut added, graph, &again, 1, &mut unnamed));
+        refused!(added, INVALID_VALUE);
         let last = add_copy(cuda, graph, &[again], &copy(out, other + 84, 16))?;
         let mut freeing = Params { reserved1: [0; 29] };
         freeing.free = CUDA_MEM_FREE_NODE_PARAMS { dptr: pointer };
