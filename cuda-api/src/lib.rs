@@ -8,6 +8,7 @@
 //! * [`exports`] exports the functions that a library registers, and a stub for every other symbol;
 //!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`arrays`] computes the sizes of arrays.
+//! * [`attributes`] has the attributes of streams and kernels.
 //! * [`copies`] has batches of copies, and copies between contexts.
 //! * [`devices`] formats UUIDs and selects devices.
 //! * [`export_tables`] has the private tables that NVIDIA's own libraries request.
@@ -33,6 +34,8 @@ pub mod proc_address;
 pub mod signature;
 pub mod symbols;
 
+#[cfg(feature = "runtime")]
+pub mod attributes;
 #[cfg(feature = "runtime")]
 pub mod copies;
 #[cfg(feature = "runtime")]

@@ -5,9 +5,9 @@
 //! is instantiated, or when an instantiated one is updated.
 
 use crate::objects::Function;
+use cuda_api::attributes::Attributes;
 use cuda_api::graph::Graphs;
 use protocol::graph::CopyStep;
-use protocol::structs::LaunchAttribute;
 use std::sync::{Arc, LazyLock};
 
 /// This library, in the form that cuda-api's implementation of graphs uses.
@@ -47,6 +47,5 @@ pub struct Kernel {
     pub function: Arc<Function>,
     pub shape: Shape,
     pub params: Arc<[u8]>,
-    /// The attributes, encoded as in a launch command.
-    pub attributes: Vec<LaunchAttribute>,
+    pub attributes: Attributes,
 }

@@ -4,6 +4,7 @@
 use crate::error::{CuError, CuResult};
 use crate::jit::JitOptions;
 use crate::log::say;
+use cuda_api::attributes::Attributes;
 use cuda_api::sys::CUDA_ARRAY3D_DESCRIPTOR;
 use parking_lot::Mutex;
 use protocol::ids::{
@@ -14,7 +15,7 @@ use protocol::structs::ParameterPlace;
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
 /// A context. Threads keep references to contexts, and a program creates few of them, so their
 /// memory is never freed.
@@ -114,7 +115,9 @@ impl PartialEq for Context {
 pub struct Stream {
     pub id: StreamId,
     pub flags: u32,
-    pub priority: i32,
+    pub priority: AtomicI32,
+    /// The attributes that the program has set, which captured launches inherit.
+    pub attributes: Mutex<Attributes>,
     pub context: &'static Context,
 }
 

@@ -13,10 +13,9 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 /// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
-/// The `CUlaunchAttributeID`s of streams that a guest may send: SYNCHRONIZATION_POLICY,
-/// MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN. ACCESS_POLICY_WINDOW is missing because it contains an
-/// address, and PRIORITY because the guest library keeps a stream's priority itself.
-pub const STREAM_ATTRIBUTES: &[u32] = &[3, 9, 10];
+/// The `CUlaunchAttributeID`s of streams that a guest may send: ACCESS_POLICY_WINDOW, whose address
+/// the worker checks, SYNCHRONIZATION_POLICY, PRIORITY, MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN.
+pub const STREAM_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 3, 8, 9, 10];
 
 /// The `CUmemAllocationHandleType`s that physical memory may be created with: NONE and
 /// POSIX_FILE_DESCRIPTOR. Programs that share memory only with some processes request the latter for

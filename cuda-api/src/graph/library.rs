@@ -8,6 +8,7 @@ use super::memory::{AllocNode, Allocation, Before, Effect, Memories};
 use super::memory_operations::MemoryOperations;
 use super::steps::{Difference, Step, compare, replace_child};
 use super::user_objects::References;
+use crate::attributes::Attributes;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphExec,
@@ -73,14 +74,11 @@ pub trait Library: Copy + 'static {
     /// Returns the name of a launch's kernel.
     fn kernel_name(kernel: &Self::Kernel) -> String;
 
-    /// Returns an attribute of a launch.
-    fn attribute(kernel: &Self::Kernel, which: u32) -> CuResult<[u8; 64]>;
+    /// Returns the attributes of a launch.
+    fn attributes(kernel: &Self::Kernel) -> &Attributes;
 
-    /// Sets an attribute of a launch.
-    fn set_attribute(kernel: &mut Self::Kernel, which: u32, value: &[u8; 64]) -> CuResult;
-
-    /// Copies all attributes from one launch to another.
-    fn copy_attributes(to: &mut Self::Kernel, from: &Self::Kernel);
+    /// Replaces the attributes of a launch. Fails if the library doesn't support them.
+    fn set_attributes(kernel: &mut Self::Kernel, attributes: Attributes) -> CuResult;
 
     /// Creates the copy for a copy node.
     ///

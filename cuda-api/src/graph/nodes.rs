@@ -9,6 +9,7 @@ use super::lists::After;
 use super::memory_operations::MemoryOperations;
 use super::structure;
 use crate::args::{In, Out};
+use crate::attributes::Value;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D,
@@ -21,6 +22,7 @@ use std::mem::ManuallyDrop;
 use std::sync::Arc;
 
 const INVALID: CuError = CuError::INVALID_VALUE;
+const _: () = assert!(size_of::<Value>() == size_of::<CUstreamAttrValue>());
 
 /// Creates the work of a new kernel node.
 ///
@@ -184,9 +186,9 @@ pub fn attribute<L: Library>(
     to: Out<CUstreamAttrValue>,
 ) -> CuResult {
     let Op::Kernel(kernel) = work::<L>(node)? else { return Err(INVALID) };
-    let value = L::attribute(&kernel, which.0)?;
+    let value = L::attributes(&kernel).of_node(which.0)?;
     // SAFETY: the union has the array's size, and it need not be aligned.
-    unsafe { to.cast::<[u8; size_of::<CUstreamAttrValue>()]>() }.set(value)
+    unsafe { to.cast::<Value>() }.set(value)
 }
 
 /// `cuGraphKernelNodeSetAttribute`.
@@ -196,17 +198,18 @@ pub fn set_attribute<L: Library>(
     value: In<CUstreamAttrValue>,
 ) -> CuResult {
     // SAFETY: the union has the array's size, and it need not be aligned.
-    let value = unsafe { value.cast::<[u8; size_of::<CUstreamAttrValue>()]>() }.get()?;
-    change_kernel::<L>(node, |kernel| L::set_attribute(kernel, which.0, &value))
+    let value = unsafe { value.cast::<Value>() }.get()?;
+    change_kernel::<L>(node, |kernel| {
+        let mut attributes = L::attributes(kernel).clone();
+        attributes.set_of_node(which.0, value)?;
+        L::set_attributes(kernel, attributes)
+    })
 }
 
 /// `cuGraphKernelNodeCopyAttributes`.
 pub fn copy_attributes<L: Library>(to: CUgraphNode, from: CUgraphNode) -> CuResult {
     let Op::Kernel(from) = work::<L>(from)? else { return Err(INVALID) };
-    change_kernel::<L>(to, |to| {
-        L::copy_attributes(to, &from);
-        Ok(())
-    })
+    change_kernel::<L>(to, |to| L::set_attributes(to, L::attributes(&from).clone()))
 }
 
 /// `cuGraphMemcpyNodeGetParams`.

@@ -20,6 +20,7 @@ use crate::log;
 use crate::memory::Place;
 use crate::objects::{Event, Function, Origin};
 use crate::thread;
+use cuda_api::attributes::Attributes;
 use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Difference, Step};
@@ -36,6 +37,7 @@ use protocol::graph as wire;
 use protocol::ids::{EventId, GraphExecId};
 use protocol::limits::GRAPH_NODES_MAX;
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
+use protocol::structs::LaunchAttribute;
 use std::sync::{Arc, OnceLock};
 
 cuda_api::graph_entries!(Guest);
@@ -57,17 +59,20 @@ fn with_step<R>(
     op: Option<&Op>,
     then: impl FnOnce(&wire::Step<'_>, Option<u64>) -> R,
 ) -> R {
+    let attributes_of: Vec<LaunchAttribute>;
     let step = match op {
         None => wire::Step::Empty,
         Some(Op::Kernel(kernel)) => {
             let Shape { grid, block, shared } = kernel.shape;
+            let attributes = kernel.attributes.iter();
+            attributes_of = attributes.map(|(id, value)| LaunchAttribute { id, value }).collect();
             wire::Step::Kernel(wire::KernelStep {
                 f: kernel.function.id,
                 grid: dim3(grid),
                 block: dim3(block),
                 shared,
                 params: &kernel.params,
-                attributes: (&kernel.attributes).into(),
+                attributes: (&attributes_of).into(),
             })
         }
         Some(Op::Copy(copy, _)) => wire::Step::Copy(copy.step),
@@ -297,19 +302,13 @@ impl Library for Guest {
         kernel.function.name.to_string_lossy().into_owned()
     }
 
-    fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
-        let words = launch::attribute_of(&kernel.attributes, which)?;
-        Ok(std::array::from_fn(|at| words[at / 8].to_le_bytes()[at % 8]))
+    fn attributes(kernel: &Kernel) -> &Attributes {
+        &kernel.attributes
     }
 
-    fn set_attribute(kernel: &mut Kernel, which: u32, value: &[u8; 64]) -> CuResult {
-        let words = value.as_chunks::<8>().0;
-        let words = std::array::from_fn(|at| u64::from_le_bytes(words[at]));
-        launch::set_attribute(&mut kernel.attributes, which, words)
-    }
-
-    fn copy_attributes(to: &mut Kernel, from: &Kernel) {
-        to.attributes.clone_from(&from.attributes);
+    fn set_attributes(kernel: &mut Kernel, attributes: Attributes) -> CuResult {
+        kernel.attributes = attributes;
+        Ok(())
     }
 
     unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<GraphCopy> {

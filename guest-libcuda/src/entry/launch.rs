@@ -3,7 +3,7 @@
 //! large, are returned immediately here too.
 
 use super::function::attribute;
-use super::stream::stream_id;
+use super::stream::{own_stream, stream_id};
 use crate::capture;
 use crate::context::{self, current};
 use crate::driver::Driver;
@@ -14,6 +14,7 @@ use crate::log::say;
 use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
 use cuda_api::args::{Arg, In, Out};
+use cuda_api::attributes::Attributes;
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID,
@@ -171,9 +172,17 @@ unsafe fn launch(
     if capture::captured(driver, stream, null)? {
         let push = |params: &[u8]| {
             // In a graph, this attribute of a launch is a property of the edges.
-            let programmatic = attribute_of(attributes, PROGRAMMATIC)?[0] as u32 != 0;
-            let own = attributes.iter().filter(|attribute| attribute.id != PROGRAMMATIC);
-            let (params, attributes) = (params.into(), own.copied().collect());
+            let is_programmatic = |attribute: &LaunchAttribute| {
+                attribute.id == PROGRAMMATIC && attribute.value[0] as u32 != 0
+            };
+            let programmatic = attributes.iter().any(is_programmatic);
+            let mut own = Attributes::default();
+            let others = attributes.iter().filter(|attribute| attribute.id != PROGRAMMATIC);
+            others.for_each(|attribute| own.insert(attribute.id, attribute.value));
+            if let Some(stream) = own_stream(driver, stream)? {
+                own.inherit(&stream.attributes.lock());
+            }
+            let (params, attributes) = (params.into(), own);
             let function = function.clone();
             let kernel = Kernel { handle, function, shape, params, attributes };
             let (stream, op) = (capture::describe(driver, stream, null)?, Op::Kernel(kernel));
@@ -240,9 +249,8 @@ unsafe fn launch_cooperative(
     let driver = context::driver()?;
     if capture::captured(driver, stream, null)? {
         // In a graph, a cooperative launch is a launch with an attribute.
-        let mut attributes = Vec::new();
-        let one = [1, 0, 0, 0, 0, 0, 0, 0];
-        set_attribute(&mut attributes, COOPERATIVE, one)?;
+        let value = [1, 0, 0, 0, 0, 0, 0, 0];
+        let attributes = [LaunchAttribute { id: COOPERATIVE, value }];
         let arguments = (parameters, In::null());
         // SAFETY: the caller promises what this requires.
         return unsafe { launch(function, shape, (stream, null), arguments, &attributes) };
@@ -266,31 +274,6 @@ unsafe fn launch_cooperative(
     };
     // SAFETY: the caller promises what this requires.
     unsafe { with_parameters(&function, parameters, In::null(), post) }
-}
-
-/// Returns the encoded value of a launch attribute, or zeros if the attribute isn't set.
-pub fn attribute_of(attributes: &[LaunchAttribute], which: u32) -> CuResult<[u64; 8]> {
-    if !LAUNCH_ATTRIBUTES.contains(&which) {
-        return Err(CuError::NOT_SUPPORTED);
-    }
-    let found = attributes.iter().find(|attribute| attribute.id == which);
-    Ok(found.map_or([0; 8], |attribute| attribute.value))
-}
-
-/// Sets a launch attribute, replacing its current value if it has one.
-pub fn set_attribute(
-    attributes: &mut Vec<LaunchAttribute>,
-    which: u32,
-    value: [u64; 8],
-) -> CuResult {
-    if !LAUNCH_ATTRIBUTES.contains(&which) {
-        return Err(CuError::NOT_SUPPORTED);
-    }
-    match attributes.iter_mut().find(|attribute| attribute.id == which) {
-        Some(attribute) => attribute.value = value,
-        None => attributes.push(LaunchAttribute { id: which, value }),
-    }
-    Ok(())
 }
 
 /// Returns the shape, stream and encoded attributes of a launch configuration.

@@ -8,8 +8,10 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::{Event, Stream};
-use cuda_api::args::Out;
-use cuda_api::sys::{CUevent_wait_flags, CUstream_flags};
+use cuda_api::args::{In, Out};
+use cuda_api::attributes::{Attributes, Value};
+use cuda_api::sys::{CUevent_wait_flags, CUlaunchAttributeID, CUstream_flags};
+use parking_lot::Mutex;
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2,
     CuStreamGetAttribute, CuStreamQuery, CuStreamSetAttribute, CuStreamSynchronize,
@@ -18,8 +20,10 @@ use protocol::calls::{
 use protocol::ids::StreamId;
 use protocol::options::STREAM_ATTRIBUTES;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicI32, Ordering};
 
 const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
+const PRIORITY: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY.0;
 const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
 /// Returns the id of a stream. `null` says which default stream a null handle means.
@@ -50,7 +54,7 @@ pub fn public_id(driver: &Driver, stream: Handle, null: usize) -> CuResult<u64> 
 }
 
 /// Returns a stream that the program created, or `None` for a default stream.
-fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> {
+pub fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream>>> {
     if StreamId(handle as u64).is_cudas() {
         return Ok(None);
     }
@@ -81,7 +85,12 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
     };
     let id = driver.session.mint();
     driver.session.post(&CuStreamCreateWithPriority { ph_stream: id, flags, priority })?;
-    let stream = Stream { id, flags, priority, context: current()? };
+    let mut attributes = Attributes::default();
+    if priority != 0 {
+        attributes.insert(PRIORITY, [u64::from(priority as u32), 0, 0, 0, 0, 0, 0, 0]);
+    }
+    let (priority, attributes) = (AtomicI32::new(priority), Mutex::new(attributes));
+    let stream = Stream { id, flags, priority, attributes, context: current()? };
     out.set(driver.handles.insert(Object::Stream(Arc::new(stream)))?)
 }
 
@@ -90,6 +99,27 @@ fn destroy(handle: Handle) -> CuResult {
     let stream: Arc<Stream> = driver.handles.remove(handle)?;
     GRAPHS.forget_stream(capture::key(&stream));
     driver.session.post(&CuStreamDestroyV2 { h_stream: stream.id })
+}
+
+/// Sets an attribute of a stream, and keeps it for captured launches if the program created the
+/// stream.
+fn set_attribute(
+    driver: &Driver,
+    (stream, h_stream): (Handle, StreamId),
+    attr: u32,
+    param: Value,
+) -> CuResult {
+    Attributes::default().set_of_stream(attr, param)?;
+    driver.session.call(&CuStreamSetAttribute { h_stream, attr, param })?;
+    let Some(stream) = own_stream(driver, stream)? else { return Ok(()) };
+    let mut value = param;
+    if attr == PRIORITY {
+        // The driver limits the priority to the range of the device.
+        value = driver.session.call(&CuStreamGetAttribute { h_stream, attr })?.value;
+        stream.priority.store(value[0] as i32, Ordering::Relaxed);
+    }
+    stream.attributes.lock().insert(attr, value);
+    Ok(())
 }
 
 fn context_handle(stream: Handle) -> CuResult<Handle> {
@@ -151,7 +181,7 @@ entries! {
         stream: Handle, priority: Out<i32>,
     ) |_null| {
         let stream = own_stream(context::driver()?, stream)?;
-        priority.set(stream.map_or(0, |stream| stream.priority))
+        priority.set(stream.map_or(0, |stream| stream.priority.load(Ordering::Relaxed)))
     }
 
     fn cuStreamGetFlags, fn cuStreamGetFlags_ptsz(stream: Handle, flags: Out<u32>) |_null| {
@@ -161,16 +191,35 @@ entries! {
 
     fn cuStreamCopyAttributes, fn cuStreamCopyAttributes_ptsz(dst: Handle, src: Handle) |null| {
         let driver = context::driver()?;
-        capture::unsupported_on(driver, dst, null, "cuStreamCopyAttributes")?;
         let (to, from) = (stream_id(driver, dst, null)?, stream_id(driver, src, null)?);
         if context_handle(dst)? != context_handle(src)? {
             return Err(CuError::INVALID_VALUE);
         }
         for &attr in STREAM_ATTRIBUTES {
             let value = driver.session.call(&CuStreamGetAttribute { h_stream: from, attr })?.value;
-            driver.session.call(&CuStreamSetAttribute { h_stream: to, attr, param: value })?;
+            set_attribute(driver, (dst, to), attr, value)?;
         }
         Ok(())
+    }
+
+    fn cuStreamGetAttribute, fn cuStreamGetAttribute_ptsz(
+        stream: Handle, attr: u32, value: Out<Value>,
+    ) |null| {
+        let driver = context::driver()?;
+        let h_stream = stream_id(driver, stream, null)?;
+        value.check()?;
+        if !STREAM_ATTRIBUTES.contains(&attr) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        value.set(driver.session.call(&CuStreamGetAttribute { h_stream, attr })?.value)
+    }
+
+    fn cuStreamSetAttribute, fn cuStreamSetAttribute_ptsz(
+        stream: Handle, attr: u32, value: In<Value>,
+    ) |null| {
+        let driver = context::driver()?;
+        let h_stream = stream_id(driver, stream, null)?;
+        set_attribute(driver, (stream, h_stream), attr, value.get()?)
     }
 
     fn cuStreamGetId, fn cuStreamGetId_ptsz(stream: Handle, id: Out<u64>) |null| {

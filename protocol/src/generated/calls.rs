@@ -3056,6 +3056,8 @@ impl CuStreamGetAttributeAnswer {
 }
 
 /// Call 56, `cuStreamSetAttribute`.
+///
+/// The worker checks the address in an access policy window.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamSetAttribute {
     /// Id of a stream.

@@ -11,6 +11,7 @@ use cuda_api::sys::{
 };
 
 use super::entry::entries;
+use crate::state::attributes::GREATEST_PRIORITY;
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
 use crate::state::device::driver;
 use crate::state::stream::Stream;
@@ -309,7 +310,7 @@ entries! {
     fn cuCtxGetStreamPriorityRange(least: Out<c_int>, greatest: Out<c_int>) {
         current()?;
         least.set_if_wanted(0);
-        greatest.set_if_wanted(-5);
+        greatest.set_if_wanted(GREATEST_PRIORITY);
         Ok(())
     }
 

@@ -8,6 +8,7 @@ use cuda_api::error::CuError;
 use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUuuid};
 
 use super::entry::entries;
+use crate::state::attributes::WINDOW_MAX;
 use crate::state::device::{Device, driver};
 
 /// Returns the PCI bus number that a device reports.
@@ -45,6 +46,7 @@ fn attribute(device: &Device, which: A) -> Option<i32> {
         (A::CU_DEVICE_ATTRIBUTE_MEMORY_CLOCK_RATE, 1_000_000),
         (A::CU_DEVICE_ATTRIBUTE_GLOBAL_MEMORY_BUS_WIDTH, 128),
         (A::CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE, 4 << 20),
+        (A::CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE, WINDOW_MAX as i32),
         (A::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT, 512),
         (A::CU_DEVICE_ATTRIBUTE_TEXTURE_PITCH_ALIGNMENT, 32),
         (A::CU_DEVICE_ATTRIBUTE_SURFACE_ALIGNMENT, 512),

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
+use cuda_api::attributes::Attributes;
 use cuda_api::entries::EntryPoint as _;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::library::{Held, KernelParams};
@@ -10,7 +11,6 @@ use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::pool::graphs::pool as pool_of_graphs;
-use cuda_api::sys::CUlaunchAttributeID;
 
 use super::copy::{Copy, Fill};
 use super::entry::{EntryPoint, unsupported};
@@ -26,9 +26,6 @@ use crate::state::module::KERNELS;
 use crate::state::stream::{Stream, lookup};
 
 cuda_api::graph_entries!(Software);
-
-const COOPERATIVE: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
-const CLUSTER: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
 
 impl Library for Software {
     type Kernel = Kernel;
@@ -78,11 +75,13 @@ impl Library for Software {
             shared: p.sharedMemBytes,
             cooperative: like.is_some_and(|kernel| kernel.shape.cooperative),
         };
+        let attributes = like.map(|kernel| kernel.attributes.clone()).unwrap_or_default();
         // SAFETY: the caller guarantees that the pointers are valid as `cuLaunchKernel` requires.
         unsafe {
             let params = In::from_c(p.kernelParams.cast_const().cast());
             let extra = In::from_c(p.extra.cast_const());
-            Kernel::new(handle, shape, &current()?, params, extra)
+            let kernel = Kernel::new(handle, shape, &current()?, params, extra)?;
+            Ok(Kernel { attributes, ..kernel })
         }
     }
 
@@ -110,30 +109,12 @@ impl Library for Software {
         kernel.function.name.to_string_lossy().into_owned()
     }
 
-    /// Returns the value of a kernel node's attribute. softgpu stores only the cooperative
-    /// attribute, because the others, such as access-policy windows and priorities, affect only
-    /// timing.
-    fn attribute(kernel: &Kernel, which: u32) -> CuResult<[u8; 64]> {
-        if which != COOPERATIVE {
-            return Err(CuError::NOT_SUPPORTED);
-        }
-        let mut value = [0; 64];
-        value[0] = kernel.shape.cooperative.into();
-        Ok(value)
+    fn attributes(kernel: &Kernel) -> &Attributes {
+        &kernel.attributes
     }
 
-    fn set_attribute(kernel: &mut Kernel, which: u32, value: &[u8; 64]) -> CuResult {
-        let word = |at: usize| u32::from_le_bytes(std::array::from_fn(|byte| value[4 * at + byte]));
-        match which {
-            COOPERATIVE => kernel.shape.cooperative = word(0) != 0,
-            CLUSTER if [word(0), word(1), word(2)] != [1; 3] => return Err(CuError::NOT_SUPPORTED),
-            _ => {}
-        }
-        Ok(())
-    }
-
-    fn copy_attributes(to: &mut Kernel, from: &Kernel) {
-        to.shape.cooperative = from.shape.cooperative;
+    fn set_attributes(kernel: &mut Kernel, attributes: Attributes) -> CuResult {
+        kernel.set_attributes(attributes)
     }
 
     unsafe fn copy(params: &CUDA_MEMCPY3D) -> CuResult<Copy> {

@@ -4,11 +4,12 @@ use std::ffi::{c_int, c_uint, c_void};
 use std::sync::Arc;
 
 use cuda_api::args::{Arg, In, Out};
+use cuda_api::attributes::{Attributes, OF_NODES, Value};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUevent, CUfunction, CUlaunchAttribute, CUlaunchAttributeID as L,
-    CUlaunchConfig, CUoccupancy_flags, CUstream,
+    CUlaunchConfig, CUoccupancy_flags, CUstream, CUstreamAttrValue,
 };
 
 use super::capture;
@@ -40,6 +41,9 @@ const EXTRA_END: usize = CU_LAUNCH_PARAM_END_AS_INT as usize;
 const EXTRA_POINTER: usize = CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as usize;
 const EXTRA_SIZE: usize = CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as usize;
 
+const COOPERATIVE: u32 = L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE.0;
+const CLUSTER: u32 = L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
+
 /// The geometry of a launch.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Shape {
@@ -57,6 +61,8 @@ pub(crate) struct Kernel {
     pub(crate) function: Arc<Function>,
     pub(crate) shape: Shape,
     pub(crate) params: Arc<[u8]>,
+    /// The attributes of a kernel node.
+    pub(crate) attributes: Attributes,
 }
 
 /// Copies the parameters from the program's memory.
@@ -169,7 +175,19 @@ impl Kernel {
         check(&function, &shape, context.device()?.processors)?;
         // SAFETY: the caller makes the guarantees that this function requires.
         let params = unsafe { parameters(&function, params, extra) }?.into();
-        Ok(Self { handle, function, shape, params })
+        Ok(Self { handle, function, shape, params, attributes: Attributes::default() })
+    }
+
+    /// Replaces the attributes. Only the cooperative attribute affects how softgpu runs the kernel:
+    /// the others, such as priorities, only affect timing, and clusters must have one block.
+    pub(crate) fn set_attributes(&mut self, attributes: Attributes) -> CuResult {
+        let [low, z, ..] = attributes.get(CLUSTER);
+        if ![[0; 3], [1; 3]].contains(&[low as u32, (low >> 32) as u32, z as u32]) {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        self.shape.cooperative = attributes.get(COOPERATIVE)[0] as u32 != 0;
+        self.attributes = attributes;
+        Ok(())
     }
 
     /// Prepares one run of the launch, and allocates a workspace if the launch is cooperative.
@@ -228,12 +246,18 @@ unsafe fn launch(
     shape: Shape,
     stream: &Stream,
     (params, extra): (In<*const c_void>, In<*mut c_void>),
-    programmatic: bool,
+    (mut attributes, programmatic): (Attributes, bool),
 ) -> CuResult {
     let captured = capture::captured(stream)?;
     // SAFETY: the caller makes the guarantees that this function requires.
-    let kernel = unsafe { Kernel::new(handle as usize, shape, &stream.context, params, extra) }?;
+    let mut kernel =
+        unsafe { Kernel::new(handle as usize, shape, &stream.context, params, extra) }?;
     if captured {
+        if shape.cooperative {
+            attributes.insert(COOPERATIVE, [1, 0, 0, 0, 0, 0, 0, 0]);
+        }
+        attributes.inherit(&stream.queue.attributes());
+        kernel.set_attributes(attributes)?;
         let op = Op::Kernel(kernel);
         return match programmatic {
             true => capture::GRAPHS.push_programmatic(&stream.into(), op),
@@ -263,7 +287,7 @@ pub(crate) fn launch_packed(
     // SAFETY: the pairs describe the buffer, and end with the mark.
     unsafe {
         let extra = In::from_address(extra.as_ptr() as usize);
-        launch(handle, shape, stream, (In::null(), extra), false)
+        launch(handle, shape, stream, (In::null(), extra), Default::default())
     }
 }
 
@@ -292,7 +316,7 @@ unsafe fn launch_ex(
     // SAFETY: the caller guarantees an array of `numAttrs` attributes.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
     let mut event: Option<CUevent> = None;
-    let mut programmatic = false;
+    let (mut kept, mut programmatic) = (Attributes::default(), false);
     for index in 0..count {
         let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
         match id {
@@ -322,11 +346,18 @@ unsafe fn launch_ex(
                 event = Some(unsafe { value.launchCompletionEvent }.event);
             }
             // Other attributes, such as access-policy windows and priorities, affect only timing.
+            // A captured launch keeps them.
+            id if OF_NODES.contains(&id.0) => {
+                // SAFETY: both types have 64 bytes, and integers may have any value.
+                kept.insert(id.0, unsafe {
+                    std::mem::transmute::<CUstreamAttrValue, Value>(value)
+                });
+            }
             _ => {}
         }
     }
     // SAFETY: the caller makes the guarantees that this function requires.
-    unsafe { launch(handle, shape, &stream, (params, extra), programmatic) }?;
+    unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic)) }?;
     match event {
         Some(event) => super::event::record(event, &stream, 0),
         None => Ok(()),
@@ -398,7 +429,7 @@ entries! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared, cooperative: false };
         // SAFETY: the program passes valid arguments, as the API requires.
-        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, (params, extra), false) }
+        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, (params, extra), Default::default()) }
     }
 
     fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(
@@ -409,7 +440,7 @@ entries! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared, cooperative: true };
         // SAFETY: the program passes valid arguments, as the API requires.
-        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, (params, In::null()), false) }
+        unsafe { launch(function, shape, &*lookup(stream, per_thread)?, (params, In::null()), Default::default()) }
     }
 
     fn cuLaunchKernelEx, fn cuLaunchKernelEx_ptsz(

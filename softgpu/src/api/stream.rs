@@ -3,15 +3,17 @@
 use std::ffi::{c_int, c_uint, c_void};
 
 use cuda_api::args::{In, Out};
+use cuda_api::attributes::Value;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::HostCall;
 use cuda_api::sys::{
     CUcontext, CUevent, CUevent_wait_flags, CUhostFn, CUresult, CUstream, CUstream_flags,
-    CUstreamAttrID, CUstreamAttrValue,
+    CUstreamAttrID,
 };
 
 use super::capture;
 use super::entry::entries;
+use crate::state::attributes::{self, PRIORITY};
 use crate::state::context::current;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
@@ -25,7 +27,7 @@ fn create(to: Out<CUstream>, flags: c_uint, priority: c_int) -> CuResult {
     if flags & !NON_BLOCKING != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    to.set(Stream::create(&context, flags & NON_BLOCKING != 0, priority.clamp(-5, 0)) as CUstream)
+    to.set(Stream::create(&context, flags & NON_BLOCKING != 0, priority) as CUstream)
 }
 
 fn destroy(handle: CUstream) -> CuResult {
@@ -79,7 +81,7 @@ entries! {
         stream: CUstream, to: Out<c_int>,
     ) |per_thread| {
         let stream = lookup(stream, per_thread)?;
-        to.set(stream.priority)
+        to.set(stream.queue.attributes().get(PRIORITY)[0] as c_int)
     }
 
     fn cuStreamGetFlags, fn cuStreamGetFlags_ptsz(stream: CUstream, to: Out<c_uint>) |per_thread| {
@@ -111,17 +113,17 @@ entries! {
     }
 
     fn cuStreamGetAttribute, fn cuStreamGetAttribute_ptsz(
-        stream: CUstream, attribute: CUstreamAttrID, to: Out<CUstreamAttrValue>,
+        stream: CUstream, attribute: CUstreamAttrID, to: Out<Value>,
     ) |per_thread| {
         let stream = lookup(stream, per_thread)?;
-        to.set(stream.queue.attributes().get(attribute)?)
+        to.set(stream.queue.attributes().of_stream(attribute.0)?)
     }
 
     fn cuStreamSetAttribute, fn cuStreamSetAttribute_ptsz(
-        stream: CUstream, attribute: CUstreamAttrID, from: In<CUstreamAttrValue>,
+        stream: CUstream, attribute: CUstreamAttrID, from: In<Value>,
     ) |per_thread| {
         let stream = lookup(stream, per_thread)?;
-        stream.queue.attributes().set(attribute, from.get()?)
+        attributes::set(&mut stream.queue.attributes(), attribute.0, from.get()?)
     }
 
     fn cuStreamCopyAttributes, fn cuStreamCopyAttributes_ptsz(
@@ -131,7 +133,7 @@ entries! {
         if dst.context.handle != src.context.handle {
             return Err(CuError::INVALID_VALUE);
         }
-        let attributes = *src.queue.attributes();
+        let attributes = src.queue.attributes().clone();
         *dst.queue.attributes() = attributes;
         Ok(())
     }

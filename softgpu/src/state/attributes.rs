@@ -1,64 +1,35 @@
 //! Stream attributes that a program can set. They don't affect how softgpu executes work.
 
+use cuda_api::attributes::{Attributes, Value, window};
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::sys::{
-    CUlaunchAttributeID as A, CUlaunchMemSyncDomain, CUlaunchMemSyncDomainMap, CUstreamAttrValue,
-    CUsynchronizationPolicy,
-};
+use cuda_api::sys::CUlaunchAttributeID as A;
 
+/// The highest priority of a stream. 0 is the lowest.
+pub(crate) const GREATEST_PRIORITY: i32 = -5;
 /// The number of memory synchronization domains, as on compute capability 9.0.
 const DOMAINS: u8 = 4;
+/// Maximum size in bytes of an access policy window.
+pub(crate) const WINDOW_MAX: u64 = 128 << 20;
 
-/// The attributes of a stream.
-#[derive(Clone, Copy)]
-pub(crate) struct Attributes {
-    policy: CUsynchronizationPolicy,
-    domain: CUlaunchMemSyncDomain,
-    domain_map: CUlaunchMemSyncDomainMap,
+const WINDOW: u32 = A::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW.0;
+const DOMAIN_MAP: u32 = A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP.0;
+/// A stream's priority.
+pub(crate) const PRIORITY: u32 = A::CU_LAUNCH_ATTRIBUTE_PRIORITY.0;
+
+/// Sets an attribute of a stream, after checking the limits of the device.
+pub(crate) fn set(attributes: &mut Attributes, which: u32, mut value: Value) -> CuResult {
+    let [default, remote, ..] = value[0].to_le_bytes();
+    match which {
+        WINDOW if window(&value).1 > WINDOW_MAX => return Err(CuError::INVALID_VALUE),
+        DOMAIN_MAP if default.max(remote) >= DOMAINS => return Err(CuError::INVALID_VALUE),
+        PRIORITY => value = priority(value[0] as i32),
+        _ => {}
+    }
+    attributes.set_of_stream(which, value)
 }
 
-impl Default for Attributes {
-    fn default() -> Self {
-        Self {
-            policy: CUsynchronizationPolicy::CU_SYNC_POLICY_AUTO,
-            domain: CUlaunchMemSyncDomain::CU_LAUNCH_MEM_SYNC_DOMAIN_DEFAULT,
-            domain_map: CUlaunchMemSyncDomainMap { default_: 0, remote: 1 },
-        }
-    }
-}
-
-impl Attributes {
-    /// Returns the value of an attribute, with unused bytes set to 0.
-    pub(crate) fn get(&self, attribute: A) -> CuResult<CUstreamAttrValue> {
-        let mut value = CUstreamAttrValue { pad: [0; 64] };
-        match attribute {
-            A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => value.syncPolicy = self.policy,
-            A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => value.memSyncDomain = self.domain,
-            A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => value.memSyncDomainMap = self.domain_map,
-            _ => return Err(CuError::NOT_SUPPORTED),
-        }
-        Ok(value)
-    }
-
-    /// Sets an attribute.
-    pub(crate) fn set(&mut self, attribute: A, value: CUstreamAttrValue) -> CuResult {
-        // SAFETY: these union members consist of integers, so every bit pattern is valid.
-        let (policy, domain, map) =
-            unsafe { (value.syncPolicy, value.memSyncDomain, value.memSyncDomainMap) };
-        let valid = match attribute {
-            A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => (1..=4).contains(&policy.0),
-            A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => domain.0 <= 1,
-            A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP => map.default_.max(map.remote) < DOMAINS,
-            _ => return Err(CuError::NOT_SUPPORTED),
-        };
-        if !valid {
-            return Err(CuError::INVALID_VALUE);
-        }
-        match attribute {
-            A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY => self.policy = policy,
-            A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN => self.domain = domain,
-            _ => self.domain_map = map,
-        }
-        Ok(())
-    }
+/// Returns the value of the priority attribute, limited to the range of the device.
+pub(crate) fn priority(priority: i32) -> Value {
+    let priority = priority.clamp(GREATEST_PRIORITY, 0);
+    [u64::from(priority as u32), 0, 0, 0, 0, 0, 0, 0]
 }

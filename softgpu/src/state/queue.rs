@@ -6,8 +6,8 @@ use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use super::attributes::Attributes;
 use super::errors::Errors;
+use cuda_api::attributes::Attributes;
 use cuda_api::error::CuError;
 
 /// How long threads poll before they sleep. A stream's thread polls for new work, and other threads

@@ -9,6 +9,7 @@ use std::sync::Arc;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::CUstream;
 
+use super::attributes::{self, PRIORITY};
 use super::context::{Context, current};
 use super::device::driver;
 use super::errors::Errors;
@@ -33,7 +34,6 @@ pub(crate) struct Stream {
     pub(crate) id: u64,
     pub(crate) context: Arc<Context>,
     pub(crate) non_blocking: bool,
-    pub(crate) priority: i32,
     pub(crate) queue: Arc<Queue>,
     /// Whether this is the legacy default stream.
     pub(crate) legacy: bool,
@@ -47,7 +47,6 @@ impl Stream {
             id: 0,
             context: context.clone(),
             non_blocking: false,
-            priority: 0,
             queue: context.legacy_queue().clone(),
             legacy: true,
         }
@@ -64,20 +63,15 @@ impl Stream {
             });
             (*id, queue.clone())
         });
-        Self {
-            handle: 2,
-            id,
-            context: context.clone(),
-            non_blocking: false,
-            priority: 0,
-            queue,
-            legacy: false,
-        }
+        Self { handle: 2, id, context: context.clone(), non_blocking: false, queue, legacy: false }
     }
 
     /// Creates a stream and returns its handle.
     pub(crate) fn create(context: &Arc<Context>, non_blocking: bool, priority: i32) -> usize {
         let queue = Queue::new();
+        if priority != 0 {
+            queue.attributes().insert(PRIORITY, attributes::priority(priority));
+        }
         context.add_queue(&queue, non_blocking);
         STREAMS
             .insert_with(|handle| Self {
@@ -85,7 +79,6 @@ impl Stream {
                 id: unique_id(),
                 context: context.clone(),
                 non_blocking,
-                priority,
                 queue,
                 legacy: false,
             })

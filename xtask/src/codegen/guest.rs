@@ -38,9 +38,7 @@ fn take(code: &mut String, entry: &Entry, param: &Param) {
         (Type::Handle(_), Direction::In) => {
             // A call that must run after its stream's earlier work can't be captured into a graph.
             if entry.order != "none" {
-                let name = &entry.name;
-                let _ =
-                    writeln!(code, "capture::unsupported_on(driver, {field}, null, {name:?})?;");
+                let _ = writeln!(code, "capture::forbid_on(driver, {field}, null)?;");
             }
             let _ = writeln!(code, "let {field} = stream_id(driver, {field}, null)?;");
         }

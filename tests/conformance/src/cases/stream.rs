@@ -5,8 +5,8 @@ use crate::cuda::parameter;
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
-    CUlaunchAttributeID, CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
-    CUsynchronizationPolicy,
+    CUaccessPolicyWindow, CUaccessProperty, CUdevice_attribute, CUlaunchAttributeID,
+    CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus, CUsynchronizationPolicy,
 };
 use std::ffi::c_void;
 use std::ptr::null_mut;
@@ -167,6 +167,100 @@ cases! {
         cu!(cuda, cuStreamGetAttribute(to, which, &mut found))?;
         // SAFETY: the attribute's value is a policy, which consists of integers.
         same!(unsafe { found.syncPolicy }, yielding);
+        Ok(())
+    }
+
+    fn a_stream_has_an_access_policy_window(cuda) {
+        let (device, _) = cuda.primary()?;
+        let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+        let most = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MAX_ACCESS_POLICY_WINDOW_SIZE;
+        let most = cuda.attribute(device, most)? as usize;
+        let (pointer, mut stream) = (cuda.alloc(1 << 20)?, null_mut());
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let window = |bytes, ratio, miss| {
+            let mut value = CUstreamAttrValue { pad: [0; 64] };
+            value.accessPolicyWindow = CUaccessPolicyWindow {
+                base_ptr: std::ptr::without_provenance_mut(pointer as usize),
+                num_bytes: bytes,
+                hitRatio: ratio,
+                hitProp: CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING,
+                missProp: miss,
+            };
+            value
+        };
+        let streaming = CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING;
+        cu!(cuda, cuStreamSetAttribute(stream, which, &window(1 << 20, 0.5, streaming)))?;
+        let shown = |value: CUstreamAttrValue| {
+            // SAFETY: the attribute's value is a window, which consists of numbers.
+            let window = unsafe { value.accessPolicyWindow };
+            (window.base_ptr as u64, window.num_bytes, window.hitRatio, window.hitProp.0, window.missProp.0)
+        };
+        let mut found = CUstreamAttrValue { pad: [0; 64] };
+        cu!(cuda, cuStreamGetAttribute(stream, which, &mut found))?;
+        same!(shown(found), (pointer, 1 << 20, 0.5, 2, 1));
+        let persisting = CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING;
+        for bad in [
+            window(1 << 20, 1.5, streaming),
+            window(1 << 20, 0.5, persisting),
+            window(most + 1, 0.5, streaming),
+        ] {
+            refused!(cu!(cuda, cuStreamSetAttribute(stream, which, &bad)), INVALID_VALUE);
+        }
+
+        // A captured kernel gets the window and the priority of its stream.
+        let priority = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+        let mut value = CUstreamAttrValue { pad: [0; 64] };
+        value.priority = -1;
+        cu!(cuda, cuStreamSetAttribute(stream, priority, &value))?;
+        let (_, fill) = cuda.kernel(FILL, c"fill")?;
+        let (word, count) = (7u32, 16u32);
+        let mut parameters = [parameter(&pointer), parameter(&word), parameter(&count)];
+        let (mut graph, mut node, mut one) = (null_mut(), null_mut(), 1);
+        cu!(cuda, cuStreamBeginCapture_v2(stream, CUstreamCaptureMode(0)))?;
+        cuda.launch(fill, [1, 16], stream, &mut parameters)?;
+        cu!(cuda, cuStreamEndCapture(stream, &mut graph))?;
+        cu!(cuda, cuGraphGetNodes(graph, &mut node, &mut one))?;
+        cu!(cuda, cuGraphKernelNodeGetAttribute(node, which, &mut found))?;
+        same!(shown(found), (pointer, 1 << 20, 0.5, 2, 1));
+        cu!(cuda, cuGraphKernelNodeGetAttribute(node, priority, &mut found))?;
+        // SAFETY: the attribute's value is a number.
+        same!(unsafe { found.priority }, -1);
+        cu!(cuda, cuGraphKernelNodeSetAttribute(node, which, &window(4096, 1.0, streaming)))?;
+        cu!(cuda, cuGraphKernelNodeGetAttribute(node, which, &mut found))?;
+        same!(shown(found), (pointer, 4096, 1.0, 2, 1));
+        let set = cu!(cuda, cuGraphKernelNodeSetAttribute(node, which, &window(4096, 2.0, streaming)));
+        refused!(set, INVALID_VALUE);
+        let mut exec = null_mut();
+        cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 8))?;
+        cu!(cuda, cuGraphLaunch(exec, stream))?;
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(cuda.download::<u32>(pointer, 16)?, [7; 16]);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        // An empty window has no effect.
+        cu!(cuda, cuStreamSetAttribute(stream, which, &window(0, 0.0, streaming)))?;
+        Ok(())
+    }
+
+    fn a_streams_priority_is_an_attribute(cuda) {
+        cuda.primary()?;
+        let (mut stream, mut priority) = (null_mut(), 9);
+        cu!(cuda, cuStreamCreateWithPriority(&mut stream, 1, -2))?;
+        let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY;
+        let mut value = CUstreamAttrValue { pad: [0; 64] };
+        cu!(cuda, cuStreamGetAttribute(stream, which, &mut value))?;
+        // SAFETY: the attribute's value is a number.
+        same!(unsafe { value.priority }, -2);
+        value.priority = -1;
+        cu!(cuda, cuStreamSetAttribute(stream, which, &value))?;
+        cu!(cuda, cuStreamGetPriority(stream, &mut priority))?;
+        same!(priority, -1);
+        // Only some attributes are those of streams.
+        for other in [2, 4, 6, 11] {
+            let other = CUlaunchAttributeID(other);
+            refused!(cu!(cuda, cuStreamSetAttribute(stream, other, &value)), INVALID_VALUE);
+            refused!(cu!(cuda, cuStreamGetAttribute(stream, other, &mut value)), INVALID_VALUE);
+        }
         Ok(())
     }
 }

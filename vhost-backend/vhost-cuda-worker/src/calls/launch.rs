@@ -52,14 +52,23 @@ impl Shape {
     }
 }
 
-/// Returns a launch attribute with this id, whose value is these 64 bytes.
-fn attribute(id: u32, words: [u64; 8]) -> CUlaunchAttribute {
+/// Returns an attribute with this id, whose value is these 64 bytes. `check` checks the address and
+/// length of memory.
+pub(super) fn attribute(
+    id: u32,
+    words: [u64; 8],
+    check: impl Fn(u64, u64) -> CuResult,
+) -> CuResult<CUlaunchAttribute> {
+    if id == ACCESS_POLICY_WINDOW {
+        // The address and length of the data to keep in the cache. The length may be 0.
+        check(words[0], words[1])?;
+    }
     let mut bytes: [c_char; 64] = [0; 64];
     for (to, from) in bytes.chunks_exact_mut(8).zip(words) {
         to.copy_from_slice(&from.to_ne_bytes().map(|byte| byte as c_char));
     }
     let value = CUlaunchAttributeValue { pad: bytes };
-    CUlaunchAttribute { id: CUlaunchAttributeID(id), pad: [0; 4], value }
+    Ok(CUlaunchAttribute { id: CUlaunchAttributeID(id), pad: [0; 4], value })
 }
 
 pub(super) fn attributes(
@@ -71,11 +80,7 @@ pub(super) fn attributes(
             if !LAUNCH_ATTRIBUTES.contains(&id) {
                 return Err(CuError::NOT_SUPPORTED);
             }
-            if id == ACCESS_POLICY_WINDOW {
-                // The address and length of the data to keep in the cache. The length may be 0.
-                check(value[0], value[1])?;
-            }
-            Ok(attribute(id, value))
+            attribute(id, value, &check)
         })
         .collect()
 }

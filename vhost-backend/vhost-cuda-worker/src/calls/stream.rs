@@ -2,6 +2,7 @@
 
 use cuda_api::sys::CUstream_flags;
 use protocol::calls as api;
+use protocol::options::STREAM_ATTRIBUTES;
 
 use super::charges::{Reservation, Settled, forget_stream, kind, reserve_stream};
 use super::claims::{EVENTS, STREAMS, claim, claim_listed};
@@ -9,6 +10,7 @@ use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::handles::{Owned, Stream};
+use super::launch::attribute;
 use super::queue::{queue_free, stream, stream_of};
 use super::waits::Completion;
 use super::{ReplyTo, lock};
@@ -47,6 +49,19 @@ pub(super) fn cu_stream_query(cx: &Cx<'_>, call: api::CuStreamQuery) -> CuResult
     cx.enter()?;
     // SAFETY: the stream is live.
     unsafe { cx.driver().cuStreamQuery(stream(cx, call.h_stream)?) }
+}
+
+/// The address in an access policy window is checked like any other, so the value that the driver
+/// gets contains no address outside the session's memory.
+pub(super) fn cu_stream_set_attribute(cx: &Cx<'_>, call: api::CuStreamSetAttribute) -> CuResult {
+    cx.enter()?;
+    if !STREAM_ATTRIBUTES.contains(&call.attr) {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    let stream = stream(cx, call.h_stream)?;
+    let attribute = attribute(call.attr, call.param, |addr, len| cx.check(addr, len))?;
+    // SAFETY: the stream is live, and the pointer is to a local variable.
+    unsafe { cx.driver().cuStreamSetAttribute(stream, attribute.id, &attribute.value) }
 }
 
 pub(super) fn cu_stream_wait_event(cx: &Cx<'_>, call: api::CuStreamWaitEvent) -> CuResult {

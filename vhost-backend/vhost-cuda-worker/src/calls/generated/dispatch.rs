@@ -374,21 +374,7 @@ pub(super) fn dispatch(
         // cuStreamSetAttribute
         56 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuStreamSetAttribute>(args)?;
-            if !protocol::options::STREAM_ATTRIBUTES.contains(&call.attr) {
-                return Err(CuError::NOT_SUPPORTED);
-            }
-            cx.enter()?;
-            let h_stream = bodies::stream(cx, call.h_stream)?;
-            const { assert!(size_of::<[u64; 8]>() == size_of::<cuda_api::sys::CUstreamAttrValue>()) };
-            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
-            unsafe {
-                cx.driver().cuStreamSetAttribute(
-                    h_stream,
-                    sys::CUlaunchAttributeID(call.attr),
-                    (&raw const call.param).cast(),
-                )?;
-            }
-            Ok(())
+            bodies::cu_stream_set_attribute(cx, call)
         }),
         // cuEventCreate
         60 => inline(deferred, command, reply, |cx, args, _| {
