@@ -19,13 +19,16 @@ fn edge(from_port: u8, type_: u8) -> CUgraphEdgeData {
     CUgraphEdgeData { from_port, to_port: 0, type_, reserved: [0; 5] }
 }
 
+/// The outgoing port, the incoming port, and the type of an edge.
+type Shown = (u8, u8, u8);
+
 /// The members of edge data that matter.
-fn shown(data: CUgraphEdgeData) -> (u8, u8, u8) {
+fn shown(data: CUgraphEdgeData) -> Shown {
     (data.from_port, data.to_port, data.type_)
 }
 
-const FULL: (u8, u8, u8) = (0, 0, 0);
-const PROGRAMMATIC: (u8, u8, u8) = (1, 0, 1);
+const FULL: Shown = (0, 0, 0);
+const PROGRAMMATIC: Shown = (1, 0, 1);
 
 /// A launch of one thread.
 fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
@@ -58,7 +61,7 @@ fn add(
 }
 
 /// The edges of a graph of at most four edges.
-fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode, (u8, u8, u8))>> {
+fn edges(cuda: &Cuda, graph: CUgraph) -> Outcome<Vec<(CUgraphNode, CUgraphNode, Shown)>> {
     let (mut from, mut to, mut data) = ([null_mut(); 4], [null_mut(); 4], [edge(9, 9); 4]);
     let mut count = 4;
     let arrays = (from.as_mut_ptr(), to.as_mut_ptr(), data.as_mut_ptr());
