@@ -7,10 +7,10 @@
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute, CUgraphMem_attribute,
-    CUjitInputType, CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute,
-    CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation, CUmemPool_attribute,
-    CUpointer_attribute, CUstreamCaptureMode,
+    CUatomicOperation, CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute,
+    CUgraphMem_attribute, CUjitInputType, CUlaunchAttributeID, CUlimit, CUmem_advise,
+    CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
+    CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -43,6 +43,7 @@ macro_rules! passed_as_they_are {
 }
 passed_as_they_are!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
 passed_as_they_are!(
+    CUatomicOperation,
     CUdevice_P2PAttribute,
     CUdevice_attribute,
     CUmem_advise,

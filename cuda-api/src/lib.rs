@@ -9,27 +9,35 @@
 //!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`arrays`] computes the sizes of arrays.
 //! * [`attributes`] has the attributes of streams and kernels.
+//! * [`cooperative`] checks cooperative launches on several devices.
 //! * [`copies`] has batches of copies, and copies between contexts.
-//! * [`devices`] formats UUIDs and selects devices.
+//! * [`device_links`] has the atomic operations between devices; [`devices`] formats UUIDs and
+//!   selects devices.
 //! * [`export_tables`] has the private tables that NVIDIA's own libraries request.
 //! * [`args`] has the arguments of entry points, as types that safe code can use.
 //! * [`error_text`] has names and descriptions of `CUresult` values.
 //! * [`fatbin`] parses the images that programs pass to the module loaders.
+//! * [`first_versions`] has functions that CUDA 3.2 replaced.
 //! * [`graph`] has graphs, and streams that are being captured.
 //! * [`legacy_launch`] has CUDA's first launch interface.
-//! * [`managed`] records the hints for managed memory.
+//! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them.
+//! * [`notifications`] registers callbacks.
 //! * [`pool`] has memory pools.
 //!
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
 pub mod args;
 pub mod arrays;
+pub mod cooperative;
 pub mod description;
+pub mod device_links;
 pub mod devices;
 pub mod entries;
 pub mod error;
 pub mod error_text;
 pub mod exports;
+pub mod first_versions;
+pub mod notifications;
 pub mod proc_address;
 pub mod signature;
 pub mod symbols;
@@ -48,6 +56,8 @@ pub mod graph;
 pub mod legacy_launch;
 #[cfg(feature = "runtime")]
 pub mod managed;
+#[cfg(feature = "runtime")]
+pub mod managed_batch;
 #[cfg(feature = "runtime")]
 pub mod pool;
 

@@ -2,9 +2,10 @@
 
 use crate::context::current;
 use crate::driver::Driver;
-use crate::error::CuResult;
+use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Guest, Op};
 use crate::handles::Handle;
+use crate::log;
 use crate::objects::Stream;
 use crate::thread;
 use cuda_api::graph::capture::{self, Key};
@@ -67,4 +68,20 @@ pub fn forbid_on(driver: &Driver, stream: Handle, null: usize) -> CuResult {
 #[inline]
 pub fn forbid_unsafe() -> CuResult {
     capturing::forbid_unsafe::<Guest>()
+}
+
+/// Fails if a stream is being captured, for a call that a real driver can capture but this library
+/// can't. The capture becomes invalid, because its graph would lack the call.
+pub fn unsupported_on(
+    driver: &Driver,
+    stream: Handle,
+    null: usize,
+    what: &'static str,
+) -> CuResult {
+    if captured(driver, stream, null)? {
+        let _ = forbid_on(driver, stream, null);
+        log::unsupported(what);
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    Ok(())
 }

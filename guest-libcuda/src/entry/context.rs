@@ -1,19 +1,24 @@
 //! Entry points for contexts: primary contexts, contexts that the program creates, and each
 //! thread's context stack.
 
-use crate::context::current;
+use crate::context::{self, current};
 use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
+use crate::graph::GRAPHS;
 use crate::handles::{Handle, Object};
-use crate::objects::Context;
+use crate::objects::{Context, Event};
 use crate::thread;
 use cuda_api::args::{In, Out};
-use cuda_api::sys::{CUctx_flags, CUctxCreateParams, CUexecAffinityParam};
-use protocol::calls::{
-    CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaPrimaryCtxRelease,
-    VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
+use cuda_api::sys::{
+    CUctx_flags, CUctxCreateParams, CUexecAffinityParam, CUflushGPUDirectRDMAWritesScope as Scope,
+    CUflushGPUDirectRDMAWritesTarget as Target,
 };
+use protocol::calls::{
+    CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxRecordEvent, VcudaCtxWaitEvent,
+    VcudaPrimaryCtxRelease, VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
+};
+use std::sync::Arc;
 
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
 
@@ -131,8 +136,17 @@ fn pop(out: Out<Handle>) -> CuResult {
     Ok(())
 }
 
+/// Runs `body` while a context is the calling thread's current context.
+fn within<R>(context: &'static Context, body: impl FnOnce() -> R) -> R {
+    let before = thread::current();
+    thread::set_current(Some(context));
+    let result = body();
+    thread::set_current(before);
+    result
+}
+
 fn synchronize(driver: &Driver) -> CuResult {
-    crate::graph::GRAPHS.forbid_in_context(current()?.id().0)?;
+    GRAPHS.forbid_in_context(current()?.id().0)?;
     let result = driver.session.synchronize(&CuCtxSynchronize {});
     driver.flush_output();
     result
@@ -165,7 +179,13 @@ entries! {
         active.set(i32::from(context.is_alive()))
     }
 
-    fn cuCtxCreate(out: Out<Handle>, flags: u32, device: i32) { create(out, flags, device) }
+    /// A context of the first version has 32-bit device pointers (`cuda_api::first_versions`).
+    fn cuCtxCreate(out: Out<Handle>, _flags: u32, device: i32) {
+        out.check()?;
+        driver()?.device(device)?;
+        Err(CuError::OUT_OF_MEMORY)
+    }
+
     fn cuCtxCreate_v2(out: Out<Handle>, flags: u32, device: i32) { create(out, flags, device) }
 
     fn cuCtxCreate_v3(
@@ -285,15 +305,41 @@ entries! {
         Err(CuError::PEER_ACCESS_NOT_ENABLED)
     }
 
-    fn cuCtxSynchronize() { synchronize(crate::context::driver()?) }
+    fn cuCtxSynchronize() { synchronize(context::driver()?) }
 
     fn cuCtxSynchronize_v2(handle: Handle) {
         let driver = driver()?;
+        within(context_of(driver, handle)?, || synchronize(driver))
+    }
+
+    fn cuCtxRecordEvent(handle: Handle, event: Handle) {
+        let driver = driver()?;
         let context = context_of(driver, handle)?;
-        let before = thread::current();
-        thread::set_current(Some(context));
-        let result = synchronize(driver);
-        thread::set_current(before);
-        result
+        let event: Arc<Event> = driver.handles.get(event)?;
+        GRAPHS.forbid_in_context(context.id().0)?;
+        GRAPHS.forget_event(event.id.0);
+        within(context, || driver.session.call(&VcudaCtxRecordEvent { event: event.id }))
+    }
+
+    fn cuCtxWaitEvent(handle: Handle, event: Handle) {
+        let driver = driver()?;
+        let context = context_of(driver, handle)?;
+        let event: Arc<Event> = driver.handles.get(event)?;
+        GRAPHS.forbid_in_context(context.id().0)?;
+        let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
+        GRAPHS.forbid_captured_event(event.id.0).map_err(captured)?;
+        within(context, || driver.session.call(&VcudaCtxWaitEvent { event: event.id }))
+    }
+
+    /// No device can write to the memory of a guest's GPU, so there is nothing to flush.
+    fn cuFlushGPUDirectRDMAWrites(target: u32, scope: u32) {
+        context::driver()?;
+        let known = [Scope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER,
+            Scope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES];
+        let current = Target::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
+        if target != current.0 || !known.contains(&Scope(scope)) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        Ok(())
     }
 }

@@ -3,10 +3,13 @@
 
 use crate::driver::driver;
 use crate::error::CuError;
-use cuda_api::args::{Out, Text};
+use cuda_api::args::{In, Out, Text};
 use cuda_api::devices::PciAddress;
-use cuda_api::sys::{CUdevice_attribute as A, CUdevprop};
-use std::ffi::c_char;
+use cuda_api::sys::{
+    CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUdevice_attribute as A, CUdevprop,
+};
+use cuda_api::{device_links, notifications};
+use std::ffi::{c_char, c_void};
 
 entries! {
     fn cuDeviceGetCount(count: Out<i32>) {
@@ -31,6 +34,12 @@ entries! {
 
     fn cuDeviceGetUuid_v2(uuid: Out<[u8; 16]>, device: i32) {
         uuid.set(driver()?.device(device)?.uuid())
+    }
+
+    /// Larger memories are reported as the largest 32-bit number.
+    fn cuDeviceTotalMem(bytes: Out<u32>, device: i32) {
+        let total = driver()?.device(device)?.total_memory();
+        bytes.set(u32::try_from(total).unwrap_or(u32::MAX))
     }
 
     fn cuDeviceTotalMem_v2(bytes: Out<usize>, device: i32) {
@@ -112,5 +121,40 @@ entries! {
     fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: i32) {
         driver()?.device(device)?;
         supported.set(0)
+    }
+
+    fn cuDeviceGetHostAtomicCapabilities(
+        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32, device: i32,
+    ) {
+        driver()?.device(device)?;
+        // SAFETY: the program passes arrays of `count` elements.
+        unsafe { device_links::no_atomics(capabilities, operations, count) }
+    }
+
+    fn cuDeviceGetP2PAtomicCapabilities(
+        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32,
+        device: i32, peer: i32,
+    ) {
+        let driver = driver()?;
+        driver.device(device)?;
+        driver.device(peer)?;
+        if device == peer {
+            return Err(CuError::INVALID_DEVICE);
+        }
+        // SAFETY: the program passes arrays of `count` elements.
+        unsafe { device_links::no_atomics(capabilities, operations, count) }
+    }
+
+    fn cuDeviceRegisterAsyncNotification(
+        device: i32, callback: CUasyncCallback, _data: *mut c_void,
+        handle: Out<CUasyncCallbackHandle>,
+    ) {
+        driver()?.device(device)?;
+        notifications::register(device, callback, handle)
+    }
+
+    fn cuDeviceUnregisterAsyncNotification(device: i32, handle: CUasyncCallbackHandle) {
+        driver()?.device(device)?;
+        notifications::unregister(device, handle)
     }
 }

@@ -179,7 +179,6 @@ fn host(driver: &Driver, at: usize) -> CuResult<Allocation> {
 
 entries! {
     fn cuMemHostAlloc(out: Out<usize>, bytes: usize, flags: u32) { allocate(out, bytes, flags) }
-    fn cuMemAllocHost(out: Out<usize>, bytes: u32) { allocate(out, bytes as usize, 0) }
     fn cuMemAllocHost_v2(out: Out<usize>, bytes: usize) { allocate(out, bytes, 0) }
     fn cuMemFreeHost(at: usize) { free(at) }
     fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }

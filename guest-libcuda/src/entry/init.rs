@@ -2,7 +2,7 @@
 
 use crate::driver;
 use crate::error::{CuError, CuResult};
-use cuda_api::args::Out;
+use cuda_api::args::{Out, Text};
 use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
 
@@ -22,6 +22,12 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         driver::init().map(drop)
+    }
+
+    /// The profiler that this function configured no longer exists.
+    fn cuProfilerInitialize(_config: Text, _output: Text, _mode: u32) {
+        driver::driver()?;
+        Err(CuError::NOT_SUPPORTED)
     }
 
     fn cuDriverGetVersion(version: Out<i32>) {

@@ -240,7 +240,7 @@ pub fn launch_packed(
 /// # Safety
 ///
 /// The requirements of [`with_parameters`] apply.
-unsafe fn launch_cooperative(
+pub unsafe fn launch_cooperative(
     function: Handle,
     shape: Shape,
     (stream, null): (Handle, usize),

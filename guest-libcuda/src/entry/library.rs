@@ -174,6 +174,24 @@ entries! {
         Ok(())
     }
 
+    /// Libraries have no managed variables, because managed memory is memory of the guest.
+    fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: Text) {
+        driver()?.handles.get::<Arc<Library>>(library)?;
+        name.get()?;
+        if !address.is_wanted() && !bytes.is_wanted() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        Err(CuError::NOT_FOUND)
+    }
+
+    /// No device has unified function pointers.
+    fn cuLibraryGetUnifiedFunction(out: Out<*mut c_void>, library: Handle, name: Text) {
+        driver()?.handles.get::<Arc<Library>>(library)?;
+        name.get()?;
+        out.check()?;
+        Err(CuError::NOT_FOUND)
+    }
+
     fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) {
         count.check()?;
         count.set(kernel_count(driver()?, library)?)

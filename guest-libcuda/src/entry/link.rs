@@ -32,8 +32,20 @@ fn store_logs(jit: &JitOptions, info: &[u8], error: &[u8], failed: bool) {
     jit.store_logs(info, error);
 }
 
-fn create(jit: JitOptions) -> CuResult<Handle> {
+/// The count, names, and values of a program's options.
+type Options = (u32, In<u32>, In<usize>);
+
+/// Creates a link.
+///
+/// # Safety
+///
+/// There must be `count` options and values. The buffers that they describe must stay valid until
+/// the link is destroyed.
+unsafe fn create(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) -> CuResult {
     let driver = context::driver()?;
+    out.check()?;
+    // SAFETY: the caller promises what this requires.
+    let jit = unsafe { JitOptions::read(count, options, values) }?;
     let id = driver.session.mint();
     let call = VcudaLinkCreate { link: id, options: (&jit.wire).into(), log_max: jit.log_max() };
     let pending = driver.session.begin(&call, jit.answer_room())?;
@@ -43,7 +55,7 @@ fn create(jit: JitOptions) -> CuResult<Handle> {
     }
     replied.result()?;
     let link = Link { id, jit, image: OnceLock::new() };
-    driver.handles.insert(Object::Link(Arc::new(link)))
+    out.set(driver.handles.insert(Object::Link(Arc::new(link)))?)
 }
 
 fn add(handle: Handle, kind: u32, data: &[u8], name: &str, options: &JitOptions) -> CuResult {
@@ -98,43 +110,91 @@ fn complete(link: &Link) -> CuResult<Vec<u8>> {
     Ok(image)
 }
 
+/// Adds an input in memory.
+///
+/// # Safety
+///
+/// There must be `options.0` options and values, and `data.1` bytes at `data.0`.
+unsafe fn add_data(
+    handle: Handle,
+    kind: u32,
+    (data, size): (*const c_void, usize),
+    name: Text,
+    (count, options, values): Options,
+) -> CuResult {
+    driver()?.handles.get::<Arc<Link>>(handle)?;
+    if data.is_null() || size == 0 || isize::try_from(size).is_err() {
+        return Err(CuError::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises what this requires.
+    let jit = unsafe { JitOptions::read(count, options, values) }?;
+    // SAFETY: the caller promises that there are `size` bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
+    add(handle, kind, bytes, name.name().unwrap_or_default(), &jit)
+}
+
+/// Adds an input from a file.
+///
+/// # Safety
+///
+/// There must be `options.0` options and values.
+unsafe fn add_file(
+    handle: Handle,
+    kind: u32,
+    path: Text,
+    (count, options, values): Options,
+) -> CuResult {
+    driver()?.handles.get::<Arc<Link>>(handle)?;
+    // SAFETY: the caller promises what this requires.
+    let jit = unsafe { JitOptions::read(count, options, values) }?;
+    let file = OsStr::from_bytes(path.get()?.to_bytes());
+    let mut bytes = std::fs::read(file).map_err(|_| CuError::FILE_NOT_FOUND)?;
+    if kind == CUjitInputType::CU_JIT_INPUT_PTX.0 && bytes.last() != Some(&0) {
+        bytes.push(0);
+    }
+    add(handle, kind, &bytes, path.name().unwrap_or_default(), &jit)
+}
+
 entries! {
-    fn cuLinkCreate_v2(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) {
-        context::driver()?;
-        out.check()?;
+    fn cuLinkCreate(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) {
         // SAFETY: the program passes arrays of `count` options, and the buffers that the options
         // describe. They stay valid until the program destroys the link, as the API requires.
-        let jit = unsafe { JitOptions::read(count, options, values) }?;
-        out.set(create(jit)?)
+        unsafe { create(count, options, values, out) }
+    }
+
+    fn cuLinkCreate_v2(count: u32, options: In<u32>, values: In<usize>, out: Out<Handle>) {
+        // SAFETY: as above.
+        unsafe { create(count, options, values, out) }
+    }
+
+    fn cuLinkAddData(
+        handle: Handle, kind: u32, data: *const c_void, size: usize, name: Text,
+        count: u32, options: In<u32>, values: In<usize>,
+    ) {
+        // SAFETY: the program passes arrays of `count` options, and the address of `size` bytes.
+        unsafe { add_data(handle, kind, (data, size), name, (count, options, values)) }
     }
 
     fn cuLinkAddData_v2(
         handle: Handle, kind: u32, data: *const c_void, size: usize, name: Text,
         count: u32, options: In<u32>, values: In<usize>,
     ) {
-        driver()?.handles.get::<Arc<Link>>(handle)?;
-        if data.is_null() || size == 0 || isize::try_from(size).is_err() {
-            return Err(CuError::INVALID_VALUE);
-        }
+        // SAFETY: as above.
+        unsafe { add_data(handle, kind, (data, size), name, (count, options, values)) }
+    }
+
+    fn cuLinkAddFile(
+        handle: Handle, kind: u32, path: Text, count: u32, options: In<u32>, values: In<usize>,
+    ) {
         // SAFETY: the program passes arrays of `count` options.
-        let jit = unsafe { JitOptions::read(count, options, values) }?;
-        // SAFETY: the program passes the address and size of the data.
-        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
-        add(handle, kind, bytes, name.name().unwrap_or_default(), &jit)
+        unsafe { add_file(handle, kind, path, (count, options, values)) }
     }
 
     fn cuLinkAddFile_v2(
         handle: Handle, kind: u32, path: Text, count: u32, options: In<u32>, values: In<usize>,
     ) {
-        driver()?.handles.get::<Arc<Link>>(handle)?;
-        // SAFETY: the program passes arrays of `count` options.
-        let jit = unsafe { JitOptions::read(count, options, values) }?;
-        let file = OsStr::from_bytes(path.get()?.to_bytes());
-        let mut bytes = std::fs::read(file).map_err(|_| CuError::FILE_NOT_FOUND)?;
-        if kind == CUjitInputType::CU_JIT_INPUT_PTX.0 && bytes.last() != Some(&0) {
-            bytes.push(0);
-        }
-        add(handle, kind, &bytes, path.name().unwrap_or_default(), &jit)
+        // SAFETY: as above.
+        unsafe { add_file(handle, kind, path, (count, options, values)) }
     }
 
     fn cuLinkComplete(handle: Handle, image: Out<*const c_void>, size: Out<usize>) {

@@ -3,6 +3,7 @@
 //! have no effect.
 
 use super::host_memory::{pin, unpin};
+use super::macros::LEGACY;
 use super::stream::stream_id;
 use crate::context;
 use crate::driver::{Driver, driver};
@@ -11,9 +12,11 @@ use crate::handles::Handle;
 use crate::memory::{Allocation, Kind};
 use cuda_api::args::{In, Out};
 use cuda_api::managed::{Managed, Place};
+use cuda_api::managed_batch::{self, Range};
 use cuda_api::sys::{
     CUmem_advise, CUmem_range_attribute, CUmemAttach_flags as Attach, CUmemLocation,
 };
+use protocol::ids::StreamId;
 use std::ffi::c_void;
 
 /// Frees managed memory. Like `cuMemFree`, waits for work that uses it.
@@ -54,6 +57,25 @@ fn prefetch(
         managed.prefetch(offset, len as u64, place);
         Ok(())
     })
+}
+
+/// Checks a batch of hints and records its prefetches.
+fn batch(ranges: &[Range], (stream, null): (Handle, usize)) -> CuResult {
+    let driver = context::driver()?;
+    if stream_id(driver, stream, null)? == StreamId::LEGACY || stream == 0 && null == LEGACY {
+        return Err(CuError::INVALID_VALUE);
+    }
+    for range in ranges {
+        with_hints(driver, range.address, range.len, |_, _| Ok(()))?;
+    }
+    for Range { address, len, place } in ranges {
+        let Some(place) = *place else { continue };
+        with_hints(driver, *address, *len, |managed, offset| {
+            managed.prefetch(offset, *len as u64, place);
+            Ok(())
+        })?;
+    }
+    Ok(())
 }
 
 fn range_attribute(
@@ -162,5 +184,38 @@ entries! {
             matches!(found.kind, Kind::Managed { .. }) && found.base == address && whole
         });
         found.map(drop).ok_or(CuError::INVALID_VALUE)
+    }
+
+    fn cuMemPrefetchBatchAsync, fn cuMemPrefetchBatchAsync_ptsz(
+        addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
+        firsts: In<usize>, place_count: usize, flags: u64, stream: Handle,
+    ) |null| {
+        let devices = context::driver()?.devices.len();
+        // SAFETY: the program passes arrays of `count` and of `place_count` elements.
+        let mut ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
+        // SAFETY: as above.
+        unsafe { managed_batch::set_places(&mut ranges, places, firsts, place_count, devices) }?;
+        batch(&ranges, (stream, null))
+    }
+
+    fn cuMemDiscardBatchAsync, fn cuMemDiscardBatchAsync_ptsz(
+        addresses: In<u64>, lens: In<usize>, count: usize, flags: u64, stream: Handle,
+    ) |null| {
+        context::driver()?;
+        // SAFETY: the program passes arrays of `count` elements.
+        let ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
+        batch(&ranges, (stream, null))
+    }
+
+    fn cuMemDiscardAndPrefetchBatchAsync, fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
+        addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
+        firsts: In<usize>, place_count: usize, flags: u64, stream: Handle,
+    ) |null| {
+        let devices = context::driver()?.devices.len();
+        // SAFETY: the program passes arrays of `count` and of `place_count` elements.
+        let mut ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
+        // SAFETY: as above.
+        unsafe { managed_batch::set_places(&mut ranges, places, firsts, place_count, devices) }?;
+        batch(&ranges, (stream, null))
     }
 }

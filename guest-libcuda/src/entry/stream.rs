@@ -237,6 +237,11 @@ entries! {
         out.set(context_handle(stream)?)
     }
 
+    fn cuStreamGetGreenCtx(stream: Handle, out: Out<Handle>) {
+        stream_id(context::driver()?, stream, LEGACY)?;
+        out.set(0)
+    }
+
     fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(stream: Handle, device: Out<i32>) |_null| {
         let stream = own_stream(context::driver()?, stream)?;
         device.set(stream.map_or(current()?.device, |stream| stream.context.device))

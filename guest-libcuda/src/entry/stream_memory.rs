@@ -9,11 +9,11 @@ use crate::graph::Op;
 use crate::handles::Handle;
 use crate::log;
 use crate::memory::Place;
-use cuda_api::args::In;
+use cuda_api::args::{In, Out};
 use cuda_api::graph::memory_operations::{MAX_OPERATIONS, MemoryOperations, describe};
 use cuda_api::sys::{
-    CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation, CUstreamMemoryBarrier_flags,
-    CUstreamWaitValue_flags, CUstreamWriteValue_flags,
+    CUmemDecompressParams, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
+    CUstreamMemoryBarrier_flags, CUstreamWaitValue_flags, CUstreamWriteValue_flags,
 };
 use protocol::calls::VcudaStreamMemoryOperation;
 use protocol::graph::MemoryOperation;
@@ -237,5 +237,16 @@ entries! {
         stream: Handle, count: u32, operations: In<CUstreamBatchMemOpParams>, flags: u32,
     ) |null| {
         batch(stream, null, count as usize, operations, flags)
+    }
+
+    /// No device supports a decompression algorithm
+    /// (CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK).
+    fn cuMemBatchDecompressAsync, fn cuMemBatchDecompressAsync_ptsz(
+        _batch: *mut CUmemDecompressParams, _count: usize, _flags: u32, failed: Out<usize>,
+        stream: Handle,
+    ) |null| {
+        stream_id(context::driver()?, stream, null)?;
+        failed.set_if_wanted(usize::MAX);
+        Err(CuError::NOT_SUPPORTED)
     }
 }

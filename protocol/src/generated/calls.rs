@@ -250,6 +250,26 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 27,
+        name: "vcudaCtxRecordEvent",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 28,
+        name: "vcudaCtxWaitEvent",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
         number: 30,
         name: "cuMemAlloc_v2",
         waited: true,
@@ -2137,6 +2157,69 @@ impl<'a> Call<'a> for CuProfilerStop {
     fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
         Reader::new(bytes).finish()?;
         Ok(Self {})
+    }
+}
+
+/// Call 27, `vcudaCtxRecordEvent`.
+///
+/// These two calls record an event after the earlier work in all streams of the current context, and
+/// make its later work wait for an event.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCtxRecordEvent {
+    /// Id of an event.
+    pub event: EventId,
+}
+impl<'a> Call<'a> for VcudaCtxRecordEvent {
+    const OPCODE: u32 = 27;
+    const NAME: &'static str = "vcudaCtxRecordEvent";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCtxRecordEvent {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { event: <EventId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 28, `vcudaCtxWaitEvent`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCtxWaitEvent {
+    /// Id of an event.
+    pub event: EventId,
+}
+impl<'a> Call<'a> for VcudaCtxWaitEvent {
+    const OPCODE: u32 = 28;
+    const NAME: &'static str = "vcudaCtxWaitEvent";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCtxWaitEvent {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { event: <EventId>::from_word(reader.word()?)? })
     }
 }
 

@@ -7,14 +7,15 @@ use std::sync::{Arc, PoisonError};
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
-    CUcontext, CUctx_flags, CUctxCreateParams, CUevent, CUfunc_cache, CUlimit, CUsharedconfig,
+    CUcontext, CUctx_flags, CUctxCreateParams, CUevent, CUflushGPUDirectRDMAWritesScope as Scope,
+    CUflushGPUDirectRDMAWritesTarget as Target, CUfunc_cache, CUlimit, CUsharedconfig,
 };
 
+use super::capture::GRAPHS;
 use super::entry::entries;
 use crate::state::attributes::GREATEST_PRIORITY;
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
 use crate::state::device::driver;
-use crate::state::stream::Stream;
 use crate::state::{primary, teardown};
 
 /// The flags accepted when a context is created.
@@ -140,8 +141,11 @@ entries! {
         active.set(c_int::from(primary.active.load(Ordering::Acquire)))
     }
 
-    fn cuCtxCreate(to: Out<CUcontext>, flags: c_uint, device: c_int) {
-        create(to, flags, device)
+    /// A context of the first version has 32-bit device pointers (`cuda_api::first_versions`).
+    fn cuCtxCreate(to: Out<CUcontext>, _flags: c_uint, device: c_int) {
+        to.check()?;
+        driver()?.device(device)?;
+        Err(CuError::OUT_OF_MEMORY)
     }
 
     fn cuCtxCreate_v2(to: Out<CUcontext>, flags: c_uint, device: c_int) {
@@ -257,7 +261,7 @@ entries! {
 
     fn cuCtxSynchronize() {
         let context = current()?;
-        super::capture::GRAPHS.forbid_in_context(context.id)?;
+        GRAPHS.forbid_in_context(context.id)?;
         context.synchronize();
         context.healthy()
     }
@@ -265,7 +269,7 @@ entries! {
     fn cuCtxSynchronize_v2(context: CUcontext) {
         driver()?;
         let context = named(context)?;
-        super::capture::GRAPHS.forbid_in_context(context.id)?;
+        GRAPHS.forbid_in_context(context.id)?;
         context.synchronize();
         context.healthy()
     }
@@ -343,14 +347,26 @@ entries! {
 
     fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        let stream = Stream::legacy(&named(context)?);
-        super::event::record(event, &stream, 0)
+        let (context, named) = (named(context)?, super::event::named(event)?);
+        if named.context.id != context.id {
+            return Err(CuError::INVALID_HANDLE);
+        }
+        GRAPHS.forbid_in_context(context.id)?;
+        GRAPHS.forget_event(event as u64);
+        named.record_context();
+        Ok(())
     }
 
     fn cuCtxWaitEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        let stream = Stream::legacy(&named(context)?);
-        super::event::wait_on(&stream, event, 0)
+        let (context, named) = (named(context)?, super::event::named(event)?);
+        GRAPHS.forbid_in_context(context.id)?;
+        let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
+        GRAPHS.forbid_captured_event(event as u64).map_err(captured)?;
+        if let Some(mark) = named.pending() {
+            context.wait_for(mark);
+        }
+        Ok(())
     }
 
     fn cuCtxAttach(to: Out<CUcontext>, flags: c_uint) {
@@ -373,9 +389,16 @@ entries! {
         Err(CuError::UNSUPPORTED_EXEC_AFFINITY)
     }
 
-    fn cuFlushGPUDirectRDMAWrites(_target: c_uint, _scope: c_uint) {
+    /// No other device writes to the memory of softgpu's devices, so there is nothing to flush.
+    fn cuFlushGPUDirectRDMAWrites(target: c_uint, scope: c_uint) {
         current()?;
-        Err(CuError::NOT_SUPPORTED)
+        let known = [Scope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER,
+            Scope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_ALL_DEVICES];
+        let current = Target::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
+        if target != current.0 || !known.contains(&Scope(scope)) {
+            return Err(CuError::INVALID_VALUE);
+        }
+        Ok(())
     }
 
     fn cuCoredumpGetAttribute(_which: c_uint, _value: *mut c_void, _size: Out<usize>) {

@@ -1,11 +1,15 @@
 //! Devices.
 
-use std::ffi::{c_char, c_int, c_uint};
+use std::ffi::{c_char, c_int, c_uint, c_void};
 
-use cuda_api::args::{Out, Text};
+use cuda_api::args::{In, Out, Text};
 use cuda_api::devices::PciAddress;
 use cuda_api::error::CuError;
-use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUuuid};
+use cuda_api::sys::{
+    CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUdevice_P2PAttribute as P,
+    CUdevice_attribute as A, CUuuid,
+};
+use cuda_api::{device_links, notifications};
 
 use super::entry::entries;
 use crate::state::attributes::WINDOW_MAX;
@@ -223,5 +227,40 @@ entries! {
     ) {
         driver()?.device(device)?;
         Err(CuError::NOT_SUPPORTED)
+    }
+
+    fn cuDeviceGetHostAtomicCapabilities(
+        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32, device: c_int,
+    ) {
+        driver()?.device(device)?;
+        // SAFETY: the program passes arrays of `count` elements.
+        unsafe { device_links::no_atomics(capabilities, operations, count) }
+    }
+
+    fn cuDeviceGetP2PAtomicCapabilities(
+        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32,
+        device: c_int, peer: c_int,
+    ) {
+        let driver = driver()?;
+        driver.device(device)?;
+        driver.device(peer)?;
+        if device == peer {
+            return Err(CuError::INVALID_DEVICE);
+        }
+        // SAFETY: the program passes arrays of `count` elements.
+        unsafe { device_links::no_atomics(capabilities, operations, count) }
+    }
+
+    fn cuDeviceRegisterAsyncNotification(
+        device: c_int, callback: CUasyncCallback, _data: *mut c_void,
+        handle: Out<CUasyncCallbackHandle>,
+    ) {
+        driver()?.device(device)?;
+        notifications::register(device, callback, handle)
+    }
+
+    fn cuDeviceUnregisterAsyncNotification(device: c_int, handle: CUasyncCallbackHandle) {
+        driver()?.device(device)?;
+        notifications::unregister(device, handle)
     }
 }

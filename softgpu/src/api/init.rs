@@ -2,7 +2,7 @@
 
 use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
-use cuda_api::args::{In, Out};
+use cuda_api::args::{In, Out, Text};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::{error_text, export_tables};
 
@@ -40,6 +40,12 @@ entries! {
 
     fn cuGetErrorString(error: c_uint, string: Out<*const c_char>) {
         give_text(error_text::description(error), string)
+    }
+
+    /// The profiler that this function configured no longer exists.
+    fn cuProfilerInitialize(_config: Text, _output: Text, _mode: c_uint) {
+        crate::state::device::driver()?;
+        Err(CuError::NOT_SUPPORTED)
     }
 
     fn cuProfilerStart() {

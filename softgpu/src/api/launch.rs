@@ -241,7 +241,7 @@ impl Kernel {
 /// # Safety
 ///
 /// Same as for [`Kernel::new`].
-unsafe fn launch(
+pub(crate) unsafe fn launch(
     handle: CUfunction,
     shape: Shape,
     stream: &Stream,

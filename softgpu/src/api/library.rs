@@ -130,18 +130,25 @@ entries! {
     }
 
     fn cuLibraryGetManaged(
-        _to: Out<CUdeviceptr>,
-        _size: Out<usize>,
+        to: Out<CUdeviceptr>,
+        size: Out<usize>,
         handle: CUlibrary,
-        _name: Text,
+        name: Text,
     ) {
         // Modules with managed variables can't be loaded, so there are none to find.
         library(handle)?;
+        name.get()?;
+        if !to.is_wanted() && !size.is_wanted() {
+            return Err(CuError::INVALID_VALUE);
+        }
         Err(CuError::NOT_FOUND)
     }
 
-    fn cuLibraryGetUnifiedFunction(_to: Out<*mut c_void>, handle: CUlibrary, _symbol: Text) {
+    /// No device has unified function pointers.
+    fn cuLibraryGetUnifiedFunction(to: Out<*mut c_void>, handle: CUlibrary, symbol: Text) {
         library(handle)?;
+        symbol.get()?;
+        to.check()?;
         Err(CuError::NOT_FOUND)
     }
 

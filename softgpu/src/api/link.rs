@@ -21,49 +21,94 @@ fn link(handle: CUlinkState) -> CuResult<Arc<(Link, Jit)>> {
     LINKS.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
+/// Creates a link.
+///
+/// # Safety
+///
+/// There must be `count` options and values. The buffers that they describe must stay valid until
+/// the link is destroyed.
+unsafe fn create(
+    count: c_uint,
+    options: In<J>,
+    values: In<usize>,
+    to: Out<CUlinkState>,
+) -> CuResult {
+    current()?;
+    to.check()?;
+    // SAFETY: the caller promises what this requires.
+    let jit = unsafe { Jit::new(count, options, values) };
+    jit.report(Ok(()))?;
+    to.set(LINKS.insert((Link::default(), jit)) as CUlinkState)
+}
+
+/// Adds an input in memory.
+///
+/// # Safety
+///
+/// There must be `size` bytes at `data`.
+unsafe fn add_data(
+    handle: CUlinkState,
+    kind: CUjitInputType,
+    data: *const c_void,
+    size: usize,
+) -> CuResult {
+    let link = link(handle)?;
+    if data.is_null() || size == 0 || isize::try_from(size).is_err() {
+        return Err(CuError::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises that there are `size` bytes.
+    let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
+    let (link, jit) = &*link;
+    jit.report(link.add(kind, bytes))
+}
+
+fn add_file(handle: CUlinkState, kind: CUjitInputType, path: Text) -> CuResult {
+    let link = link(handle)?;
+    let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
+    let (link, jit) = &*link;
+    jit.report(link.add(kind, &bytes))
+}
+
 entries! {
-    fn cuLinkCreate_v2(count: c_uint, options: In<J>, values: In<usize>, to: Out<CUlinkState>) {
-        current()?;
-        to.check()?;
+    fn cuLinkCreate(count: c_uint, options: In<J>, values: In<usize>, to: Out<CUlinkState>) {
         // SAFETY: the program passes arrays of `count` elements that describe its buffers. They
         // stay valid until the program destroys the link, as the API requires.
-        let jit = unsafe { Jit::new(count, options, values) };
-        jit.report(Ok(()))?;
-        to.set(LINKS.insert((Link::default(), jit)) as CUlinkState)
+        unsafe { create(count, options, values, to) }
+    }
+
+    fn cuLinkCreate_v2(count: c_uint, options: In<J>, values: In<usize>, to: Out<CUlinkState>) {
+        // SAFETY: as above.
+        unsafe { create(count, options, values, to) }
+    }
+
+    fn cuLinkAddData(
+        handle: CUlinkState, kind: CUjitInputType, data: *const c_void, size: usize,
+        _name: *const c_char, _count: c_uint, _options: In<J>, _values: In<usize>,
+    ) {
+        // SAFETY: the program passes the address and size of the data.
+        unsafe { add_data(handle, kind, data, size) }
     }
 
     fn cuLinkAddData_v2(
-        handle: CUlinkState,
-        kind: CUjitInputType,
-        data: *const c_void,
-        size: usize,
-        _name: *const c_char,
-        _count: c_uint,
-        _options: In<J>,
+        handle: CUlinkState, kind: CUjitInputType, data: *const c_void, size: usize,
+        _name: *const c_char, _count: c_uint, _options: In<J>, _values: In<usize>,
+    ) {
+        // SAFETY: as above.
+        unsafe { add_data(handle, kind, data, size) }
+    }
+
+    fn cuLinkAddFile(
+        handle: CUlinkState, kind: CUjitInputType, path: Text, _count: c_uint, _options: In<J>,
         _values: In<usize>,
     ) {
-        let link = link(handle)?;
-        if data.is_null() || size == 0 || isize::try_from(size).is_err() {
-            return Err(CuError::INVALID_VALUE);
-        }
-        // SAFETY: the program passes the address and size of the data.
-        let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
-        let (link, jit) = &*link;
-        jit.report(link.add(kind, bytes))
+        add_file(handle, kind, path)
     }
 
     fn cuLinkAddFile_v2(
-        handle: CUlinkState,
-        kind: CUjitInputType,
-        path: Text,
-        _count: c_uint,
-        _options: In<J>,
+        handle: CUlinkState, kind: CUjitInputType, path: Text, _count: c_uint, _options: In<J>,
         _values: In<usize>,
     ) {
-        let link = link(handle)?;
-        let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
-        let (link, jit) = &*link;
-        jit.report(link.add(kind, &bytes))
+        add_file(handle, kind, path)
     }
 
     fn cuLinkComplete(handle: CUlinkState, image: Out<*mut c_void>, size: Out<usize>) {

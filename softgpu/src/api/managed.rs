@@ -8,6 +8,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::managed::{Managed, Place};
+use cuda_api::managed_batch::{self, Range};
 use cuda_api::sys::{
     CUdeviceptr, CUmem_advise, CUmem_range_attribute, CUmemAttach_flags as Attach, CUmemLocation,
     CUstream,
@@ -57,6 +58,22 @@ fn prefetch(address: u64, len: usize, place: Place) -> CuResult {
         managed.prefetch(offset, len as u64, place);
         Ok(())
     })
+}
+
+/// Checks a batch of hints and records its prefetches.
+fn batch(ranges: &[Range], (stream, per_thread): (CUstream, bool)) -> CuResult {
+    if lookup(stream, per_thread)?.legacy {
+        return Err(CuError::INVALID_VALUE);
+    }
+    for range in ranges {
+        with_hints(range.address, range.len, |_, _| Ok(()))?;
+    }
+    for Range { address, len, place } in ranges {
+        if let Some(place) = *place {
+            prefetch(*address, *len, place)?;
+        }
+    }
+    Ok(())
 }
 
 fn range_attribute(
@@ -166,5 +183,38 @@ entries! {
             found.memory == Memory::Managed && (len == 0 || len as u64 == found.size)
         });
         found.map(drop).ok_or(CuError::INVALID_VALUE)
+    }
+
+    fn cuMemPrefetchBatchAsync, fn cuMemPrefetchBatchAsync_ptsz(
+        addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
+        firsts: In<usize>, place_count: usize, flags: u64, stream: CUstream,
+    ) |per_thread| {
+        let devices = devices()?;
+        // SAFETY: the program passes arrays of `count` and of `place_count` elements.
+        let mut ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
+        // SAFETY: as above.
+        unsafe { managed_batch::set_places(&mut ranges, places, firsts, place_count, devices) }?;
+        batch(&ranges, (stream, per_thread))
+    }
+
+    fn cuMemDiscardBatchAsync, fn cuMemDiscardBatchAsync_ptsz(
+        addresses: In<u64>, lens: In<usize>, count: usize, flags: u64, stream: CUstream,
+    ) |per_thread| {
+        current()?;
+        // SAFETY: the program passes arrays of `count` elements.
+        let ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
+        batch(&ranges, (stream, per_thread))
+    }
+
+    fn cuMemDiscardAndPrefetchBatchAsync, fn cuMemDiscardAndPrefetchBatchAsync_ptsz(
+        addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
+        firsts: In<usize>, place_count: usize, flags: u64, stream: CUstream,
+    ) |per_thread| {
+        let devices = devices()?;
+        // SAFETY: the program passes arrays of `count` and of `place_count` elements.
+        let mut ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
+        // SAFETY: as above.
+        unsafe { managed_batch::set_places(&mut ranges, places, firsts, place_count, devices) }?;
+        batch(&ranges, (stream, per_thread))
     }
 }

@@ -264,10 +264,6 @@ entries! {
         Ok(())
     }
 
-    fn cuMemAllocHost(to: Out<*mut c_void>, size: c_uint) {
-        host_allocate(to, size as usize, 0)
-    }
-
     fn cuMemAllocHost_v2(to: Out<*mut c_void>, size: usize) {
         host_allocate(to, size, 0)
     }

@@ -107,6 +107,11 @@ entries! {
         to.set(stream.context.handle as CUcontext)
     }
 
+    fn cuStreamGetGreenCtx(stream: CUstream, green: Out<*mut c_void>) {
+        lookup(stream, false)?;
+        green.set(std::ptr::null_mut())
+    }
+
     fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(stream: CUstream, to: Out<c_int>) |per_thread| {
         let stream = lookup(stream, per_thread)?;
         to.set(stream.context.ordinal)

@@ -4,12 +4,13 @@ use std::ffi::c_uint;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 
-use cuda_api::args::In;
+use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::memory_operations::{MAX_OPERATIONS, MemoryOperations, describe};
 use cuda_api::sys::{
-    CUdeviceptr, CUstream, CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
-    CUstreamMemoryBarrier_flags, CUstreamWaitValue_flags as Comparison, CUstreamWriteValue_flags,
+    CUdeviceptr, CUmemDecompressParams, CUstream, CUstreamBatchMemOpParams,
+    CUstreamBatchMemOpType as Operation, CUstreamMemoryBarrier_flags,
+    CUstreamWaitValue_flags as Comparison, CUstreamWriteValue_flags,
 };
 
 use super::capture;
@@ -269,5 +270,16 @@ entries! {
         stream: CUstream, count: c_uint, operations: In<CUstreamBatchMemOpParams>, flags: c_uint,
     ) |per_thread| {
         batch(&*lookup(stream, per_thread)?, count, operations, flags)
+    }
+
+    /// No device supports a decompression algorithm
+    /// (CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK).
+    fn cuMemBatchDecompressAsync, fn cuMemBatchDecompressAsync_ptsz(
+        _batch: *mut CUmemDecompressParams, _count: usize, _flags: c_uint, failed: Out<usize>,
+        stream: CUstream,
+    ) |per_thread| {
+        lookup(stream, per_thread)?;
+        failed.set_if_wanted(usize::MAX);
+        Err(CuError::NOT_SUPPORTED)
     }
 }

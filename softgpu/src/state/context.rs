@@ -9,7 +9,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use super::device::{Device, driver};
 use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
-use super::queue::Queue;
+use super::queue::{Mark, Queue, Work};
 use crate::exec::heap::Heap;
 use crate::exec::printf::Printf;
 use cuda_api::error::{CuError, CuResult};
@@ -39,6 +39,10 @@ pub(crate) struct Context {
     blocking: RwLock<Vec<Arc<Queue>>>,
     /// Queues of non-blocking streams.
     others: RwLock<Vec<Arc<Queue>>>,
+    /// The queue of work that waits for all work in the context.
+    records: Arc<Queue>,
+    /// The queue of work that all later work in the context waits for.
+    barrier: Arc<Queue>,
     pub(crate) limits: [AtomicU64; 7],
     pub(crate) printf: Arc<Printf>,
     heap: Mutex<Option<Arc<Heap>>>,
@@ -63,6 +67,8 @@ impl Context {
             legacy: Queue::new(),
             blocking: RwLock::new(Vec::new()),
             others: RwLock::new(Vec::new()),
+            records: Queue::new(),
+            barrier: Queue::new(),
             limits: LIMITS.map(AtomicU64::new),
             printf: Arc::new(Printf::new(
                 LIMITS[CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE.0 as usize] as usize,
@@ -123,7 +129,40 @@ impl Context {
     /// Adds the queue of a new stream.
     pub(crate) fn add_queue(&self, queue: &Arc<Queue>, non_blocking: bool) {
         let list = self.lists()[usize::from(non_blocking)];
-        list.write().unwrap_or_else(PoisonError::into_inner).push(queue.clone());
+        let mut list = list.write().unwrap_or_else(PoisonError::into_inner);
+        let mark = self.barrier.mark();
+        if !mark.reached() {
+            queue.submit(&self.errors, vec![mark], Box::new(|_| {}));
+        }
+        list.push(queue.clone());
+    }
+
+    /// Returns the positions after all work in the context.
+    fn marks(&self) -> Vec<Mark> {
+        let mut marks = vec![self.legacy.mark()];
+        for list in self.lists() {
+            let list = list.read().unwrap_or_else(PoisonError::into_inner);
+            marks.extend(list.iter().map(|queue| queue.mark()));
+        }
+        marks
+    }
+
+    /// Queues work to run after all work in the context. Later work doesn't wait for it.
+    pub(crate) fn after_all(&self, work: Work) -> Mark {
+        self.records.submit(&self.errors, self.marks(), work)
+    }
+
+    /// Makes all later work in the context wait for a position in a queue.
+    pub(crate) fn wait_for(&self, mark: Mark) {
+        // New queues wait for the barrier, so it comes first.
+        let barrier = self.barrier.submit(&self.errors, vec![mark], Box::new(|_| {}));
+        let wait = |queue: &Arc<Queue>| {
+            queue.submit(&self.errors, vec![barrier.clone()], Box::new(|_| {}));
+        };
+        wait(&self.legacy);
+        for list in self.lists() {
+            list.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(wait);
+        }
     }
 
     /// Removes the queue of a destroyed stream.
@@ -136,12 +175,7 @@ impl Context {
 
     /// Waits until all streams in the context are idle.
     pub(crate) fn synchronize(&self) {
-        let mut marks = vec![self.legacy.mark()];
-        for list in self.lists() {
-            let list = list.read().unwrap_or_else(PoisonError::into_inner);
-            marks.extend(list.iter().map(|q| q.mark()));
-        }
-        marks.iter().for_each(|mark| mark.wait());
+        self.marks().iter().for_each(Mark::wait);
         self.printf.flush();
     }
 

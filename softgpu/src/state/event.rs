@@ -5,6 +5,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
 
 use super::context::Context;
+use super::errors::Errors;
 use super::handles::{Kind, Table};
 use super::queue::Mark;
 use super::stream::Stream;
@@ -52,6 +53,15 @@ impl Event {
             let cell = nanoseconds.clone();
             stream.submit(move |_| cell.store(now(), Ordering::Release))
         };
+        self.set(mark, nanoseconds);
+    }
+
+    /// Records the event after all work that its context has.
+    pub(crate) fn record_context(&self) {
+        let nanoseconds = Arc::new(AtomicU64::new(0));
+        let cell = nanoseconds.clone();
+        let stamp = move |_: &Errors| cell.store(now(), Ordering::Release);
+        let mark = self.context.after_all(Box::new(stamp));
         self.set(mark, nanoseconds);
     }
 

@@ -6,8 +6,10 @@
 mod array;
 mod batch;
 mod context;
+mod context_event;
 mod device;
 mod event;
+mod first_versions;
 mod graph;
 mod graph_batch;
 mod graph_child;
@@ -78,6 +80,8 @@ const fn family(path: &'static str) -> &'static str {
 const FAMILIES: &[&[Case]] = &[
     device::CASES,
     context::CASES,
+    context_event::CASES,
+    first_versions::CASES,
     memory::CASES,
     managed::CASES,
     pool::CASES,

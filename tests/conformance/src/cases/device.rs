@@ -2,8 +2,12 @@
 
 use super::cases;
 use crate::cuda::{cu, ensure, refused, same};
-use cuda_api::sys::{CUdevice_attribute as Attribute, CUuuid};
-use std::ffi::CString;
+use cuda_api::sys::{
+    CUasyncCallbackHandle, CUasyncNotificationInfo, CUatomicOperation,
+    CUdevice_attribute as Attribute, CUflushGPUDirectRDMAWritesScope,
+    CUflushGPUDirectRDMAWritesTarget, CUuuid,
+};
+use std::ffi::{CString, c_void};
 use std::ptr::null_mut;
 
 cases! {
@@ -97,6 +101,50 @@ cases! {
         refused!(cu!(cuda, cuGetErrorName(unknown, &mut text)), INVALID_VALUE);
         refused!(cu!(cuda, cuGetErrorString(unknown, &mut text)), INVALID_VALUE);
         ensure!(text.is_null(), "the text of an unknown error isn't null");
+        Ok(())
+    }
+
+    fn links_report_their_atomic_operations(cuda) {
+        cu!(cuda, cuInit(0))?;
+        let operations: Vec<_> = (0..13).map(CUatomicOperation).collect();
+        let mut capabilities = [u32::MAX; 13];
+        let (out, list) = (capabilities.as_mut_ptr(), operations.as_ptr());
+        cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 13, 0))?;
+        // Hosts that support some report a combination of CUatomicOperationCapability.
+        ensure!(capabilities.iter().all(|found| *found < 128), "the result is {capabilities:?}");
+        refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 0, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(null_mut(), list, 13, 0)), INVALID_VALUE);
+        let wrong = [CUatomicOperation(99)];
+        refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, wrong.as_ptr(), 1, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuDeviceGetHostAtomicCapabilities(out, list, 1, 99)), INVALID_DEVICE);
+        refused!(cu!(cuda, cuDeviceGetP2PAtomicCapabilities(out, list, 3, 0, 0)), INVALID_DEVICE);
+        Ok(())
+    }
+
+    fn notifications_can_be_registered(cuda) {
+        unsafe extern "C" fn notified(
+            _: *mut CUasyncNotificationInfo, _: *mut c_void, _: CUasyncCallbackHandle,
+        ) {
+        }
+        cu!(cuda, cuInit(0))?;
+        let mut handle = null_mut();
+        cu!(cuda, cuDeviceRegisterAsyncNotification(0, Some(notified), null_mut(), &mut handle))?;
+        cu!(cuda, cuDeviceUnregisterAsyncNotification(0, handle))?;
+        let registered =
+            cu!(cuda, cuDeviceRegisterAsyncNotification(99, Some(notified), null_mut(), &mut handle));
+        refused!(registered, INVALID_DEVICE);
+        Ok(())
+    }
+
+    fn some_features_have_nothing_to_do(cuda) {
+        let target = CUflushGPUDirectRDMAWritesTarget::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TARGET_CURRENT_CTX;
+        let scope = CUflushGPUDirectRDMAWritesScope::CU_FLUSH_GPU_DIRECT_RDMA_WRITES_TO_OWNER;
+        cu!(cuda, cuInit(0))?;
+        refused!(cu!(cuda, cuFlushGPUDirectRDMAWrites(target, scope)), INVALID_CONTEXT);
+        cuda.primary()?;
+        cu!(cuda, cuFlushGPUDirectRDMAWrites(target, scope))?;
+        let mode = cuda_api::sys::CUoutput_mode::CU_OUT_CSV;
+        refused!(cu!(cuda, cuProfilerInitialize(c"a".as_ptr(), c"b".as_ptr(), mode)), NOT_SUPPORTED);
         Ok(())
     }
 }

@@ -4,7 +4,7 @@ use super::cases;
 use crate::cuda::parameter;
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
-use cuda_api::sys::CUfunction_attribute as Attribute;
+use cuda_api::sys::{CUDA_LAUNCH_PARAMS, CUfunction_attribute as Attribute};
 use std::ptr::null_mut;
 
 cases! {
@@ -95,6 +95,39 @@ cases! {
         same!(cuda.download::<u32>(pointer + 128, 17)?, [&[3; 16][..], &[1]].concat());
         refused!(cu!(cuda, cuFuncSetBlockShape(add, 0, 1, 1)), INVALID_VALUE);
         refused!(cu!(cuda, cuLaunchGrid(add, 0, 1)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn each_device_gets_one_cooperative_launch(cuda) {
+        cuda.primary()?;
+        let (_, add) = cuda.kernel(FILL, c"add")?;
+        let (pointer, mut stream) = (cuda.alloc(128)?, std::ptr::null_mut());
+        cu!(cuda, cuMemsetD32_v2(pointer, 1, 32))?;
+        cu!(cuda, cuStreamCreate(&mut stream, 0))?;
+        let (value, count) = (2u32, 16u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        let arguments = parameters.as_mut_ptr();
+        let launch = |stream| CUDA_LAUNCH_PARAMS {
+            function: add,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 32,
+            blockDimY: 1,
+            blockDimZ: 1,
+            sharedMemBytes: 0,
+            hStream: stream,
+            kernelParams: arguments,
+        };
+        let mut launches = [launch(stream), launch(stream)];
+        let null = &mut launch(null_mut());
+        let list = launches.as_mut_ptr();
+        cu!(cuda, cuLaunchCooperativeKernelMultiDevice(list, 1, 0))?;
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(cuda.download::<u32>(pointer, 17)?, [&[3; 16][..], &[1]].concat());
+        refused!(cu!(cuda, cuLaunchCooperativeKernelMultiDevice(null, 1, 0)), INVALID_HANDLE);
+        refused!(cu!(cuda, cuLaunchCooperativeKernelMultiDevice(list, 0, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuLaunchCooperativeKernelMultiDevice(list, 2, 0)), INVALID_VALUE);
         Ok(())
     }
 }

@@ -5,7 +5,8 @@ use crate::cuda::parameter;
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
-    CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemorytype, CUpointer_attribute,
+    CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemLocation, CUmemLocationType,
+    CUmemorytype, CUpointer_attribute,
 };
 use std::ptr::null_mut;
 
@@ -94,6 +95,35 @@ cases! {
         let mut value = 0i32;
         let data = (&raw mut value).cast();
         refused!(cu!(cuda, cuMemRangeGetAttribute(data, 4, Attribute(99), pointer, size)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn batches_of_hints_are_checked_and_remembered(cuda) {
+        cuda.primary()?;
+        let (mut managed, mut stream) = (0, null_mut());
+        cu!(cuda, cuMemAllocManaged(&mut managed, 4 << 20, GLOBAL))?;
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let device = cuda.alloc(1 << 20)?;
+        let (mut at, mut sizes) = ([managed], [1usize << 20]);
+        let kind = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
+        let (mut places, mut firsts) = ([CUmemLocation { type_: kind, id: 0 }], [0usize, 1]);
+        let (lens, to, from) = (sizes.as_mut_ptr(), places.as_mut_ptr(), firsts.as_mut_ptr());
+        let list = at.as_mut_ptr();
+        cu!(cuda, cuMemDiscardBatchAsync(list, lens, 1, 0, stream))?;
+        cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, stream))?;
+        cu!(cuda, cuMemDiscardAndPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, stream))?;
+        let mut place = 7i32;
+        let last = Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
+        cu!(cuda, cuMemRangeGetAttribute((&raw mut place).cast(), 4, last, managed, 1 << 20))?;
+        same!(place, 0);
+        refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, null_mut())), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 0, to, from, 1, 0, stream)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 2, 0, stream)), INVALID_VALUE);
+        let mut other = [device];
+        let list = other.as_mut_ptr();
+        refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, stream)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemDiscardBatchAsync(list, lens, 1, 0, stream)), INVALID_VALUE);
+        cu!(cuda, cuStreamSynchronize(stream))?;
         Ok(())
     }
 }

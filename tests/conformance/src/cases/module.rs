@@ -83,4 +83,17 @@ cases! {
         cu!(cuda, cuLibraryUnload(library))?;
         Ok(())
     }
+
+    fn unknown_names_in_a_library_are_not_found(cuda) {
+        cuda.primary()?;
+        let (mut library, mut pointer, mut size, mut function) =
+            (null_mut(), 0, 0, null_mut());
+        let (image, none) = (FILL.as_ptr().cast(), (null_mut(), null_mut()));
+        cu!(cuda, cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
+        let missing = c"missing".as_ptr();
+        refused!(cu!(cuda, cuLibraryGetManaged(&mut pointer, &mut size, library, missing)), NOT_FOUND);
+        refused!(cu!(cuda, cuLibraryGetUnifiedFunction(&mut function, library, missing)), NOT_FOUND);
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
 }

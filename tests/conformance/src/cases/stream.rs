@@ -261,6 +261,17 @@ cases! {
             refused!(cu!(cuda, cuStreamSetAttribute(stream, other, &value)), INVALID_VALUE);
             refused!(cu!(cuda, cuStreamGetAttribute(stream, other, &mut value)), INVALID_VALUE);
         }
+        cu!(cuda, cuStreamDestroy_v2(stream))?;
+        Ok(())
+    }
+
+    fn an_ordinary_stream_has_no_green_context(cuda) {
+        cuda.primary()?;
+        let (mut stream, mut green) = (null_mut(), std::ptr::dangling_mut());
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        cu!(cuda, cuStreamGetGreenCtx(stream, &mut green))?;
+        ensure!(green.is_null(), "the stream has a green context");
+        refused!(cu!(cuda, cuStreamGetGreenCtx(stream, null_mut())), INVALID_VALUE);
         Ok(())
     }
 }

@@ -1,6 +1,6 @@
 //! Calls that create, destroy, query and use streams and events.
 
-use cuda_api::sys::CUstream_flags;
+use cuda_api::sys::{CUcontext, CUstream_flags};
 use protocol::calls as api;
 use protocol::options::STREAM_ATTRIBUTES;
 
@@ -117,6 +117,24 @@ pub(super) fn cu_event_record_with_flags(
             cx.driver().cuEventRecordWithFlags(event, stream, call.flags)
         }
     }
+}
+
+/// Returns the driver's handle of the current context, which is entered.
+fn entered_context(cx: &Cx<'_>) -> CuResult<CUcontext> {
+    cx.enter()?;
+    Ok(lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0)
+}
+
+pub(super) fn vcuda_ctx_record_event(cx: &Cx<'_>, call: api::VcudaCtxRecordEvent) -> CuResult {
+    let (context, event) = (entered_context(cx)?, cx.event(call.event)?);
+    // SAFETY: the handles are live.
+    unsafe { cx.driver().cuCtxRecordEvent(context, event) }
+}
+
+pub(super) fn vcuda_ctx_wait_event(cx: &Cx<'_>, call: api::VcudaCtxWaitEvent) -> CuResult {
+    let (context, event) = (entered_context(cx)?, cx.event(call.event)?);
+    // SAFETY: the handles are live.
+    unsafe { cx.driver().cuCtxWaitEvent(context, event) }
 }
 
 pub(super) fn cu_event_query(cx: &Cx<'_>, call: api::CuEventQuery) -> CuResult {

@@ -26,12 +26,14 @@ struct Addresses {
     cuCtxGetLimit: AtomicPtr<c_void>,
     cuCtxGetSharedMemConfig: AtomicPtr<c_void>,
     cuCtxGetStreamPriorityRange: AtomicPtr<c_void>,
+    cuCtxRecordEvent: AtomicPtr<c_void>,
     cuCtxResetPersistingL2Cache: AtomicPtr<c_void>,
     cuCtxSetCacheConfig: AtomicPtr<c_void>,
     cuCtxSetCurrent: AtomicPtr<c_void>,
     cuCtxSetLimit: AtomicPtr<c_void>,
     cuCtxSetSharedMemConfig: AtomicPtr<c_void>,
     cuCtxSynchronize: AtomicPtr<c_void>,
+    cuCtxWaitEvent: AtomicPtr<c_void>,
     cuDeviceGetAttribute: AtomicPtr<c_void>,
     cuDeviceGetCount: AtomicPtr<c_void>,
     cuDeviceGetLuid: AtomicPtr<c_void>,
@@ -333,6 +335,20 @@ impl Driver {
         CuError::check(unsafe { function(least_priority, greatest_priority) })
     }
 
+    /// Calls `cuCtxRecordEvent`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuCtxRecordEvent(&self, h_ctx: CUcontext, h_event: CUevent) -> CuResult {
+        let at = self.library.address(&self.addresses.cuCtxRecordEvent, &[c"cuCtxRecordEvent"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuCtxRecordEvent>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_ctx, h_event) })
+    }
+
     /// Calls `cuCtxResetPersistingL2Cache`.
     ///
     /// # Safety
@@ -421,6 +437,20 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuCtxSynchronize>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function() })
+    }
+
+    /// Calls `cuCtxWaitEvent`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuCtxWaitEvent(&self, h_ctx: CUcontext, h_event: CUevent) -> CuResult {
+        let at = self.library.address(&self.addresses.cuCtxWaitEvent, &[c"cuCtxWaitEvent"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuCtxWaitEvent>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_ctx, h_event) })
     }
 
     /// Calls `cuDeviceGetAttribute`.

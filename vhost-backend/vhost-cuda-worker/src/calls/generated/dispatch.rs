@@ -236,6 +236,16 @@ pub(super) fn dispatch(
             }
             Ok(())
         }),
+        // vcudaCtxRecordEvent
+        27 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaCtxRecordEvent>(args)?;
+            bodies::vcuda_ctx_record_event(cx, call)
+        }),
+        // vcudaCtxWaitEvent
+        28 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaCtxWaitEvent>(args)?;
+            bodies::vcuda_ctx_wait_event(cx, call)
+        }),
         // cuMemAlloc_v2
         30 => pending(deferred, command, reply, |deferred, cx, call: api::CuMemAllocV2, reply| {
             bodies::cu_mem_alloc_v2(deferred, cx, call, ChargedReply::<kind::Memory>::new(reply))
@@ -984,6 +994,16 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         15 => {
             let call = decode::<api::VcudaCtxDestroy>(args)?;
             names.contexts.add(call.ctx.0, true);
+        }
+        // vcudaCtxRecordEvent
+        27 => {
+            let call = decode::<api::VcudaCtxRecordEvent>(args)?;
+            names.events.add(call.event.0, false);
+        }
+        // vcudaCtxWaitEvent
+        28 => {
+            let call = decode::<api::VcudaCtxWaitEvent>(args)?;
+            names.events.add(call.event.0, false);
         }
         // vcudaCopyIn
         33 => {

@@ -1,0 +1,40 @@
+//! The first versions of functions whose device pointers and sizes have 32 bits.
+//!
+//! CUDA 3.2 replaced them. Programs that were built with newer headers, and `cuGetProcAddress` for
+//! newer versions, use the replacements. The old functions work only in contexts from the first
+//! version of `cuCtxCreate`, which a 64-bit process can't create on current GPUs: NVIDIA's driver
+//! returns CUDA_ERROR_OUT_OF_MEMORY. So these functions fail in every context that can exist, and
+//! don't need their arguments.
+
+/// Exports the functions. The first argument is the library's
+/// [`EntryPoint`](crate::entries::EntryPoint); the second is a function that fails unless the
+/// library is initialized.
+#[macro_export]
+macro_rules! first_version_entries {
+    ($entry_point:ty, $initialized:path) => {
+        $crate::first_version_entries! { @each $entry_point, $initialized;
+            cuArray3DCreate cuArray3DGetDescriptor cuArrayCreate cuArrayGetDescriptor
+            cuMemAlloc cuMemAllocHost cuMemAllocPitch cuMemFree cuMemGetAddressRange cuMemGetInfo
+            cuMemHostGetDevicePointer cuMemcpy2D cuMemcpy2DAsync cuMemcpy2DUnaligned cuMemcpy3D
+            cuMemcpy3DAsync cuMemcpyAtoA cuMemcpyAtoD cuMemcpyAtoH cuMemcpyAtoHAsync cuMemcpyDtoA
+            cuMemcpyDtoD cuMemcpyDtoDAsync cuMemcpyDtoH cuMemcpyDtoHAsync cuMemcpyHtoA
+            cuMemcpyHtoAAsync cuMemcpyHtoD cuMemcpyHtoDAsync cuMemsetD16 cuMemsetD2D16
+            cuMemsetD2D32 cuMemsetD2D8 cuMemsetD32 cuMemsetD8 cuModuleGetGlobal cuTexRefGetAddress
+            cuTexRefSetAddress cuTexRefSetAddress2D
+        }
+    };
+    (@each $entry_point:ty, $initialized:path; $($name:ident)*) => {
+        $(
+            #[allow(non_snake_case)]
+            extern "C" fn $name() -> $crate::sys::CUresult {
+                <$entry_point as $crate::entries::EntryPoint>::run(stringify!($name), || {
+                    $initialized()?;
+                    Err($crate::error::CuError::INVALID_CONTEXT)
+                })
+            }
+        )*
+
+        /// The functions declared by this macro call, for the library's table of exports.
+        pub(crate) const ENTRIES: &[$crate::exports::Entry] = &[$($crate::entry!($name)),*];
+    };
+}

@@ -1,0 +1,102 @@
+//! The arguments of `cuMemPrefetchBatchAsync`, `cuMemDiscardBatchAsync`, and
+//! `cuMemDiscardAndPrefetchBatchAsync`.
+//!
+//! Managed memory keeps its contents when it is discarded, which CUDA allows.
+
+use crate::args::In;
+use crate::error::{CuError, CuResult};
+use crate::managed::Place;
+use crate::sys::{CUdeviceptr, CUmemLocation};
+
+/// A range of managed memory, and the place to which it is prefetched, if it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Range {
+    pub address: CUdeviceptr,
+    pub len: usize,
+    pub place: Option<Place>,
+}
+
+/// Reads the ranges of a batch, without places.
+///
+/// # Safety
+///
+/// The pointers must be null, or point to arrays of `count` elements.
+pub unsafe fn ranges(
+    addresses: In<CUdeviceptr>,
+    lens: In<usize>,
+    count: usize,
+    flags: u64,
+) -> CuResult<Vec<Range>> {
+    if count == 0 || flags != 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises arrays of this length.
+    let (addresses, lens) = unsafe { (addresses.array(count), lens.array(count)) };
+    let range =
+        |index| Ok(Range { address: addresses.get(index)?, len: lens.get(index)?, place: None });
+    (0..count).map(range).collect()
+}
+
+/// Sets the places to which the ranges of a batch are prefetched. `devices` is the number of
+/// devices. Each place applies from the range with its index on.
+///
+/// # Safety
+///
+/// The pointers must be null, or point to arrays of `count` elements.
+pub unsafe fn set_places(
+    ranges: &mut [Range],
+    places: In<CUmemLocation>,
+    firsts: In<usize>,
+    count: usize,
+    devices: usize,
+) -> CuResult {
+    if count == 0 || count > ranges.len() {
+        return Err(CuError::INVALID_VALUE);
+    }
+    // SAFETY: the caller promises arrays of this length.
+    let (places, firsts) =
+        unsafe { (places.array(count).to_vec()?, firsts.array(count).to_vec()?) };
+    if firsts[0] != 0 || !firsts.is_sorted_by(|a, b| a < b) || firsts[count - 1] >= ranges.len() {
+        return Err(CuError::INVALID_VALUE);
+    }
+    for (location, first) in places.iter().zip(firsts) {
+        let place = Place::of_location(location.type_, location.id, devices)?;
+        ranges[first..].iter_mut().for_each(|range| range.place = Some(place));
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::CUmemLocationType;
+
+    #[test]
+    fn a_place_applies_from_its_index_on() {
+        let (addresses, lens) = ([1u64, 2, 3], [4usize; 3]);
+        // SAFETY: these functions get pointers to arrays with as many elements as they say.
+        unsafe {
+            let list = |array: &[u64]| In::from_address(array.as_ptr() as usize);
+            let sizes = In::from_address(lens.as_ptr() as usize);
+            let mut batch = ranges(list(&addresses), sizes, 3, 0).unwrap();
+            let location = |kind, id| CUmemLocation { type_: kind, id };
+            let places = [
+                location(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0),
+                location(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0),
+            ];
+            let mut set = |firsts: &[usize]| {
+                let places = In::from_address(places.as_ptr() as usize);
+                let firsts_at = In::from_address(firsts.as_ptr() as usize);
+                set_places(&mut batch, places, firsts_at, firsts.len(), 1)?;
+                Ok(batch.iter().map(|range| range.place.unwrap()).collect::<Vec<_>>())
+            };
+            assert_eq!(set(&[0, 2]), Ok(vec![Place::Host, Place::Host, Place::Device(0)]));
+            for wrong in [&[][..], &[1], &[0, 0], &[0, 3], &[0, 1, 2, 3]] {
+                assert_eq!(set(wrong), Err(CuError::INVALID_VALUE), "{wrong:?}");
+            }
+            assert_eq!(ranges(list(&addresses), sizes, 0, 0), Err(CuError::INVALID_VALUE));
+            assert_eq!(ranges(list(&addresses), sizes, 3, 1), Err(CuError::INVALID_VALUE));
+            assert_eq!(ranges(In::null(), sizes, 3, 0), Err(CuError::INVALID_VALUE));
+        }
+    }
+}
