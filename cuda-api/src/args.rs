@@ -7,10 +7,10 @@
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUatomicOperation, CUdevice_P2PAttribute, CUdevice_attribute, CUfunction_attribute,
-    CUgraphMem_attribute, CUjitInputType, CUlaunchAttributeID, CUlimit, CUmem_advise,
-    CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
-    CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
+    CUaddress_mode, CUarray_format, CUfilter_mode, CUatomicOperation, CUcoredumpSettings, CUdevice_P2PAttribute, CUdevice_attribute,
+    CUfunction_attribute, CUgraphMem_attribute, CUjitInputType, CUlaunchAttributeID, CUlimit,
+    CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType,
+    CUmemLocation, CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -43,7 +43,11 @@ macro_rules! passed_as_they_are {
 }
 passed_as_they_are!(i8, u8, i16, u16, i32, u32, i64, u64, isize, usize, f32, f64);
 passed_as_they_are!(
+    CUaddress_mode,
+    CUarray_format,
+    CUfilter_mode,
     CUatomicOperation,
+    CUcoredumpSettings,
     CUdevice_P2PAttribute,
     CUdevice_attribute,
     CUmem_advise,
@@ -94,6 +98,15 @@ macro_rules! callbacks {
 callbacks!(A);
 callbacks!(A, B);
 callbacks!(A, B, C);
+callbacks!(A, B, C, D);
+
+/// Returns the error for a null pointer to a result.
+#[cold]
+fn null_result() -> CuError {
+    #[cfg(feature = "runtime")]
+    crate::logs::explain("NULL return value pointer");
+    CuError::INVALID_VALUE
+}
 
 /// A pointer through which a result is returned.
 #[repr(transparent)]
@@ -134,7 +147,7 @@ impl<T> Out<T> {
     /// Fails if the pointer is null. Call this before any side effect, so that a failing call
     /// changes nothing.
     pub fn check(self) -> CuResult {
-        if self.0.is_null() { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+        if self.0.is_null() { Err(null_result()) } else { Ok(()) }
     }
 
     /// Stores a result. A null pointer is an error.
@@ -180,6 +193,11 @@ impl<T> Out<T> {
     /// one.)
     pub unsafe fn array(self, len: usize) -> OutArray<T> {
         OutArray { at: self.0, len }
+    }
+
+    /// Treats the pointer as an argument that is only read.
+    pub fn as_input(self) -> In<T> {
+        In(self.0.cast_const())
     }
 
     /// Converts to a pointer to another type.

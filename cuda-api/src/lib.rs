@@ -9,6 +9,7 @@
 //!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`arrays`] computes the sizes of arrays.
 //! * [`attributes`] has the attributes of streams and kernels.
+//! * [`coredump`] keeps the attributes of GPU core dumps.
 //! * [`cooperative`] checks cooperative launches on several devices.
 //! * [`copies`] has batches of copies, and copies between contexts.
 //! * [`device_links`] has the atomic operations between devices; [`devices`] formats UUIDs and
@@ -20,6 +21,8 @@
 //! * [`first_versions`] has functions that CUDA 3.2 replaced.
 //! * [`graph`] has graphs, and streams that are being captured.
 //! * [`legacy_launch`] has CUDA's first launch interface.
+//! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
+//!   points.
 //! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them.
 //! * [`notifications`] registers callbacks.
 //! * [`pool`] has memory pools.
@@ -29,6 +32,7 @@
 pub mod args;
 pub mod arrays;
 pub mod cooperative;
+pub mod coredump;
 pub mod description;
 pub mod device_links;
 pub mod devices;
@@ -54,6 +58,12 @@ pub mod fatbin;
 pub mod graph;
 #[cfg(feature = "runtime")]
 pub mod legacy_launch;
+#[cfg(feature = "runtime")]
+pub mod log_buffer;
+#[cfg(feature = "runtime")]
+pub mod log_entries;
+#[cfg(feature = "runtime")]
+pub mod logs;
 #[cfg(feature = "runtime")]
 pub mod managed;
 #[cfg(feature = "runtime")]

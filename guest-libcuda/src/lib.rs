@@ -39,5 +39,7 @@ use guest_transport::{log, ranges};
 /// Logs the name of an entry point that is not implemented, and returns its result.
 pub(crate) fn unsupported(name: &'static str) -> error::CUresult {
     log::unsupported(name);
-    error::CUresult::CUDA_ERROR_NOT_SUPPORTED
+    let result = error::CUresult::CUDA_ERROR_NOT_SUPPORTED;
+    cuda_api::logs::failed(name, result);
+    result
 }

@@ -5,6 +5,7 @@ use crate::error::{CuError, CuResult};
 use crate::jit::JitOptions;
 use crate::log::say;
 use cuda_api::attributes::Attributes;
+use cuda_api::coredump::Settings;
 use cuda_api::sys::CUDA_ARRAY3D_DESCRIPTOR;
 use parking_lot::Mutex;
 use protocol::ids::{
@@ -34,6 +35,8 @@ pub struct Context {
     alive: AtomicBool,
     /// The number of calls to `cuCtxAttach` without a `cuCtxDetach`.
     attached: AtomicU32,
+    /// The attributes of core dumps that were set for this context.
+    pub coredump: Settings,
 }
 
 impl Context {
@@ -48,6 +51,7 @@ impl Context {
             handle: AtomicUsize::new(0),
             alive: AtomicBool::new(true),
             attached: AtomicU32::new(0),
+            coredump: Settings::default(),
         }))
     }
 

@@ -35,14 +35,22 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
             false => crate::error::code(body()),
             true => stats::counted(name, || crate::error::code(body())),
         };
-        if result == CUresult::CUDA_ERROR_NOT_SUPPORTED {
-            log::unsupported(name);
+        if result != CUresult::CUDA_SUCCESS {
+            failed(name, result);
         }
         if log::enabled(Level::Trace) {
             trace(name, result.0);
         }
         result
     }
+}
+
+#[cold]
+fn failed(name: &'static str, result: CUresult) {
+    if result == CUresult::CUDA_ERROR_NOT_SUPPORTED {
+        log::unsupported(name);
+    }
+    cuda_api::logs::failed(name, result);
 }
 
 #[cold]

@@ -400,8 +400,4 @@ entries! {
         }
         Ok(())
     }
-
-    fn cuCoredumpGetAttribute(_which: c_uint, _value: *mut c_void, _size: Out<usize>) {
-        Err(CuError::NOT_SUPPORTED)
-    }
 }

@@ -5,6 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Mutex, PoisonError};
 
 use cuda_api::error::{CuError, CuResult, code};
+use cuda_api::logs;
 use cuda_api::sys::CUresult;
 
 /// Declares entry points; see [`cuda_api::entries!`].
@@ -28,8 +29,12 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
 
     /// Runs an entry point. A panic becomes CUDA_ERROR_UNKNOWN because it must not unwind into the
     /// program.
-    fn run(_name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
-        code(catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(CuError::UNKNOWN)))
+    fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
+        let result = code(catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(CuError::UNKNOWN)));
+        if result != CUresult::CUDA_SUCCESS {
+            logs::failed(name, result);
+        }
+        result
     }
 }
 
@@ -42,5 +47,7 @@ pub(crate) fn unsupported(name: &str) -> CUresult {
     {
         crate::log::line(&format!("{name} is not supported"));
     }
-    CUresult::CUDA_ERROR_NOT_SUPPORTED
+    let result = CUresult::CUDA_ERROR_NOT_SUPPORTED;
+    logs::failed(name, result);
+    result
 }

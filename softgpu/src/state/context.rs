@@ -12,6 +12,7 @@ use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue, Work};
 use crate::exec::heap::Heap;
 use crate::exec::printf::Printf;
+use cuda_api::coredump::Settings;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::CUlimit;
 
@@ -45,6 +46,7 @@ pub(crate) struct Context {
     barrier: Arc<Queue>,
     pub(crate) limits: [AtomicU64; 7],
     pub(crate) printf: Arc<Printf>,
+    pub(crate) coredump: Settings,
     heap: Mutex<Option<Arc<Heap>>>,
     launches: AtomicU64,
     /// The number of calls to `cuCtxAttach` without a `cuCtxDetach`.
@@ -73,6 +75,7 @@ impl Context {
             printf: Arc::new(Printf::new(
                 LIMITS[CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE.0 as usize] as usize,
             )),
+            coredump: Settings::default(),
             heap: Mutex::new(None),
             launches: AtomicU64::new(1),
             attached: AtomicU32::new(0),

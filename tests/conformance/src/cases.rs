@@ -7,6 +7,7 @@ mod array;
 mod batch;
 mod context;
 mod context_event;
+mod coredump;
 mod device;
 mod event;
 mod first_versions;
@@ -18,6 +19,7 @@ mod graph_edge;
 mod graph_memory;
 mod kernel;
 mod link;
+mod logs;
 mod managed;
 mod memory;
 mod module;
@@ -82,6 +84,8 @@ const FAMILIES: &[&[Case]] = &[
     context::CASES,
     context_event::CASES,
     first_versions::CASES,
+    coredump::CASES,
+    logs::CASES,
     memory::CASES,
     managed::CASES,
     pool::CASES,

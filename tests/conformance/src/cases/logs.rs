@@ -1,0 +1,77 @@
+//! The log of failed calls.
+
+use super::cases;
+use crate::cuda::{cu, ensure, refused, same};
+use cuda_api::sys::{CUlimit, CUlogLevel};
+use std::ffi::{c_char, c_void};
+use std::ptr::null_mut;
+use std::sync::Mutex;
+
+/// The messages that the callback received.
+static MESSAGES: Mutex<Vec<String>> = Mutex::new(Vec::new());
+
+unsafe extern "C" fn logged(_: *mut c_void, level: CUlogLevel, text: *mut c_char, len: usize) {
+    // SAFETY: the library passes a message of this length.
+    let text = unsafe { std::slice::from_raw_parts(text.cast::<u8>(), len) };
+    let text = String::from_utf8_lossy(text).into_owned();
+    MESSAGES.lock().unwrap().push(format!("{} {text}", level.0));
+}
+
+cases! {
+    fn a_failed_call_is_logged(cuda) {
+        cuda.primary()?;
+        let (mut iterator, mut pointer) = (0, 0);
+        cu!(cuda, cuLogsCurrent(&mut iterator, 0))?;
+        cu!(cuda, cuMemAlloc_v2(&mut pointer, 16))?;
+        refused!(cu!(cuda, cuMemAlloc_v2(null_mut(), 1)), INVALID_VALUE);
+        let (mut text, mut size) = (vec![1u8; 4096], 4096);
+        let to = text.as_mut_ptr().cast();
+        cu!(cuda, cuLogsDumpToMemory(&mut iterator, to, &mut size, 0))?;
+        same!(text[size], 0);
+        let lines: Vec<_> = text[..size].split_inclusive(|byte| *byte == b'\n').collect();
+        let ends = |line: &[u8], end: &str| line.ends_with(format!("[CUDA][E] {end}\n").as_bytes());
+        same!(lines.len(), 2);
+        ensure!(ends(lines[0], "NULL return value pointer"), "{lines:?}");
+        let error = "Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemAlloc_v2";
+        ensure!(ends(lines[1], error), "{lines:?}");
+        size = 4096;
+        cu!(cuda, cuLogsDumpToMemory(&mut iterator, to, &mut size, 0))?;
+        same!(size, 0);
+        refused!(cu!(cuda, cuLogsCurrent(&mut iterator, 1)), INVALID_VALUE);
+        refused!(cu!(cuda, cuLogsDumpToMemory(null_mut(), to, &mut size, 1)), INVALID_VALUE);
+        size = 10;
+        refused!(cu!(cuda, cuLogsDumpToMemory(null_mut(), to, &mut size, 0)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn callbacks_receive_messages_until_they_are_unregistered(cuda) {
+        cuda.primary()?;
+        let mut handle = null_mut();
+        cu!(cuda, cuLogsRegisterCallback(Some(logged), null_mut(), &mut handle))?;
+        refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
+        refused!(cu!(cuda, cuCtxSetLimit(CUlimit(99), 1)), INVALID_VALUE);
+        cu!(cuda, cuLogsUnregisterCallback(handle))?;
+        refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
+        let seen = MESSAGES.lock().unwrap().clone();
+        same!(seen, [
+            "0 Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuMemFree_v2",
+            "0 Returning 1 (CUDA_ERROR_INVALID_VALUE) from cuCtxSetLimit",
+        ]);
+        Ok(())
+    }
+
+    fn the_log_can_be_written_to_a_file(cuda) {
+        cuda.primary()?;
+        refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
+        let file = std::env::temp_dir().join(format!("cuda-conformance-{}.log", std::process::id()));
+        let path = std::ffi::CString::new(file.to_string_lossy().as_bytes()).unwrap_or_default();
+        let dumped = cu!(cuda, cuLogsDumpToFile(null_mut(), path.as_ptr(), 0));
+        let text = std::fs::read_to_string(&file).unwrap_or_default();
+        let _ = std::fs::remove_file(&file);
+        dumped?;
+        ensure!(text.ends_with("from cuMemFree_v2\n"), "the file contains {text:?}");
+        let nowhere = c"/nonexistent/x".as_ptr();
+        refused!(cu!(cuda, cuLogsDumpToFile(null_mut(), nowhere, 0)), INVALID_VALUE);
+        Ok(())
+    }
+}
