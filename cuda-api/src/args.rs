@@ -7,10 +7,11 @@
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUaddress_mode, CUarray_format, CUfilter_mode, CUatomicOperation, CUcoredumpSettings, CUdevice_P2PAttribute, CUdevice_attribute,
-    CUfunction_attribute, CUgraphMem_attribute, CUjitInputType, CUlaunchAttributeID, CUlimit,
-    CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType,
-    CUmemLocation, CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
+    CUaddress_mode, CUarray_format, CUatomicOperation, CUcoredumpSettings, CUdevice_P2PAttribute,
+    CUdevice_attribute, CUfilter_mode, CUfunction_attribute, CUgraphMem_attribute, CUjitInputType,
+    CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType,
+    CUmemAllocationType, CUmemLocation, CUmemPool_attribute, CUpointer_attribute,
+    CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 

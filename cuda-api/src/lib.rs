@@ -26,6 +26,7 @@
 //! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them.
 //! * [`notifications`] registers callbacks.
 //! * [`pool`] has memory pools.
+//! * [`texture_refs`] has texture references and surface references.
 //!
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
@@ -70,6 +71,8 @@ pub mod managed;
 pub mod managed_batch;
 #[cfg(feature = "runtime")]
 pub mod pool;
+#[cfg(feature = "runtime")]
+pub mod texture_refs;
 
 pub use generated::{prototypes, sys};
 

@@ -76,6 +76,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::tables::ENTRIES,
     entry::tensor_map::ENTRIES,
     entry::texture::ENTRIES,
+    entry::texture_ref::ENTRIES,
     entry::virtual_memory::ENTRIES,
 ];
 

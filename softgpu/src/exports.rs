@@ -66,6 +66,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::stream_memory::ENTRIES,
     api::tensor_map::ENTRIES,
     api::texture::ENTRIES,
+    api::texture_ref::ENTRIES,
     api::vmm::ENTRIES,
 ];
 

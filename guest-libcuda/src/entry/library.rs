@@ -12,6 +12,7 @@ use crate::log::say;
 use crate::memory::Kind;
 use crate::objects::{Function, Library, Module, Origin};
 use cuda_api::args::{In, Out, Text};
+use cuda_api::texture_refs::registry;
 use protocol::calls::{
     CuLibraryGetKernelCount, CuLibraryGetModule, CuLibraryUnload, VcudaLibraryGetGlobal,
     VcudaLibraryGetKernel, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
@@ -142,6 +143,7 @@ entries! {
         let driver = driver()?;
         let library: Arc<Library> = driver.handles.remove(handle)?;
         for (_, module) in library.modules.lock().drain() {
+            registry::forget_module(module);
             if let Ok(module) = driver.handles.remove::<Arc<Module>>(module) {
                 forget(driver, &module.functions, &module.globals.lock());
             }

@@ -44,4 +44,5 @@ pub(crate) mod stream_memory;
 pub(crate) mod tables;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
+pub(crate) mod texture_ref;
 pub(crate) mod virtual_memory;

@@ -11,6 +11,7 @@ use crate::log::say;
 use crate::memory::Kind;
 use crate::objects::{Function, Module, Origin};
 use cuda_api::args::{In, Out, Text};
+use cuda_api::texture_refs::registry;
 use protocol::calls::{
     CuModuleGetFunctionCount, CuModuleGetLoadingMode, CuModuleUnload, VcudaModuleFunctionNames,
     VcudaModuleGetFunction, VcudaModuleGetGlobal, VcudaModuleLoad, VcudaModuleLoadAnswer,
@@ -134,6 +135,7 @@ entries! {
             return Err(CuError::INVALID_HANDLE);
         }
         driver.handles.remove::<Arc<Module>>(handle)?;
+        registry::forget_module(handle);
         forget(driver, &module.functions, &module.globals.lock());
         driver.session.call(&CuModuleUnload { hmod: module.id })
     }

@@ -49,7 +49,7 @@ fn key(object: u64) -> CuResult<Key> {
 }
 
 /// Converts a resource for the worker.
-fn wire(driver: &Driver, resource: &CUDA_RESOURCE_DESC) -> CuResult<TextureResource> {
+pub fn wire(driver: &Driver, resource: &CUDA_RESOURCE_DESC) -> CuResult<TextureResource> {
     let mut wire = TextureResource {
         kind: resource.resType.0,
         array: Default::default(),
@@ -96,6 +96,12 @@ fn wire(driver: &Driver, resource: &CUDA_RESOURCE_DESC) -> CuResult<TextureResou
     Ok(wire)
 }
 
+/// Returns the words of a texture's description, in the layout of the C structure.
+pub fn texture_words(texture: &CUDA_TEXTURE_DESC) -> [u32; 26] {
+    // SAFETY: the structure consists of 26 integers and floating-point numbers of 4 bytes.
+    unsafe { std::mem::transmute::<CUDA_TEXTURE_DESC, [u32; 26]>(*texture) }
+}
+
 /// Returns the words of a resource view, in the layout of the C structure.
 fn view_words(view: &CUDA_RESOURCE_VIEW_DESC) -> [u64; 14] {
     let pair = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -124,11 +130,9 @@ entries! {
         out.check()?;
         let (resource, texture) = (resource.get()?, texture.get()?);
         let view = view.optional();
-        // SAFETY: the structure consists of 26 integers and floating-point numbers of 4 bytes.
-        let words = unsafe { std::mem::transmute::<CUDA_TEXTURE_DESC, [u32; 26]>(texture) };
         let call = VcudaTextureCreate {
             resource: wire(driver, &resource)?,
-            texture: words,
+            texture: texture_words(&texture),
             has_view: view.is_some().into(),
             view: view_words(&view.unwrap_or_default()),
         };

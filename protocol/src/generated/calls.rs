@@ -1260,6 +1260,46 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 850,
+        name: "vcudaModuleGetTexRef",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 851,
+        name: "vcudaModuleGetSurfRef",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 852,
+        name: "vcudaTexRefBind",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 853,
+        name: "vcudaSurfRefBind",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Session,
+        charges: Charges::None,
+    },
+    Entry {
         number: 900,
         name: "vcudaLinkCreate",
         waited: true,
@@ -7181,6 +7221,166 @@ impl<'a> Call<'a> for VcudaSurfaceDestroy {
 impl VcudaSurfaceDestroy {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { object: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 850, `vcudaModuleGetTexRef`.
+///
+/// A texture reference or surface reference of a module. It ends with the module.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleGetTexRef<'a> {
+    /// Id of the new texture reference.
+    pub texref: TexRefId,
+    /// Id of a module.
+    pub hmod: ModuleId,
+    /// `name`.
+    pub name: &'a str,
+}
+impl<'a> Call<'a> for VcudaModuleGetTexRef<'a> {
+    const OPCODE: u32 = 850;
+    const NAME: &'static str = "vcudaModuleGetTexRef";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.texref.to_word());
+        writer.word(self.hmod.to_word());
+        writer.bytes(self.name.as_bytes());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaModuleGetTexRef<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            texref: <TexRefId>::from_word(reader.word()?)?,
+            hmod: <ModuleId>::from_word(reader.word()?)?,
+            name: reader.text()?,
+        })
+    }
+}
+
+/// Call 851, `vcudaModuleGetSurfRef`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleGetSurfRef<'a> {
+    /// Id of the new surface reference.
+    pub surfref: SurfRefId,
+    /// Id of a module.
+    pub hmod: ModuleId,
+    /// `name`.
+    pub name: &'a str,
+}
+impl<'a> Call<'a> for VcudaModuleGetSurfRef<'a> {
+    const OPCODE: u32 = 851;
+    const NAME: &'static str = "vcudaModuleGetSurfRef";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.surfref.to_word());
+        writer.word(self.hmod.to_word());
+        writer.bytes(self.name.as_bytes());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaModuleGetSurfRef<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            surfref: <SurfRefId>::from_word(reader.word()?)?,
+            hmod: <ModuleId>::from_word(reader.word()?)?,
+            name: reader.text()?,
+        })
+    }
+}
+
+/// Call 852, `vcudaTexRefBind`.
+///
+/// Sets all properties of a texture reference for later launches. texture is a CUDA_TEXTURE_DESC.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaTexRefBind {
+    /// Id of a texture reference.
+    pub texref: TexRefId,
+    /// `resource`.
+    pub resource: TextureResource,
+    /// `texture`.
+    pub texture: [u32; 26],
+}
+impl<'a> Call<'a> for VcudaTexRefBind {
+    const OPCODE: u32 = 852;
+    const NAME: &'static str = "vcudaTexRefBind";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.texref.to_word());
+        self.resource.encode(writer);
+        writer.packed(&self.texture);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaTexRefBind {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            texref: <TexRefId>::from_word(reader.word()?)?,
+            resource: TextureResource::decode(reader)?,
+            texture: reader.packed()?,
+        })
+    }
+}
+
+/// Call 853, `vcudaSurfRefBind`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaSurfRefBind {
+    /// Id of a surface reference.
+    pub surfref: SurfRefId,
+    /// Id of an array.
+    pub array: ArrayId,
+}
+impl<'a> Call<'a> for VcudaSurfRefBind {
+    const OPCODE: u32 = 853;
+    const NAME: &'static str = "vcudaSurfRefBind";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.surfref.to_word());
+        writer.word(self.array.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaSurfRefBind {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            surfref: <SurfRefId>::from_word(reader.word()?)?,
+            array: <ArrayId>::from_word(reader.word()?)?,
+        })
     }
 }
 

@@ -63,4 +63,8 @@ PoolId
 ArrayId
 /// Id of a mipmapped array.
 MipmapId
+/// Id of a texture reference.
+TexRefId
+/// Id of a surface reference.
+SurfRefId
 }

@@ -30,4 +30,5 @@ mod tables;
 pub(crate) mod tensor_map;
 pub(crate) mod texture;
 mod texture_desc;
+pub(crate) mod texture_ref;
 pub(crate) mod vmm;

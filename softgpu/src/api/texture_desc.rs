@@ -21,7 +21,7 @@ use crate::state::texture::Source;
 const MAX_PITCHED: [u64; 2] = [131_072, 65_000];
 const MAX_PITCH: u64 = 2_097_120;
 /// The alignment of linear memory and of its rows, as in the device's attributes.
-const ALIGNMENT: u64 = 512;
+pub(super) const ALIGNMENT: u64 = 512;
 const PITCH_ALIGNMENT: u64 = 32;
 
 /// A resource whose description was checked.

@@ -23,6 +23,17 @@ pub struct Kind {
     pub align: Option<u64>,
     /// Whether the variable is in managed memory.
     pub managed: bool,
+    /// The kind of reference that the variable is, if it's one.
+    pub reference: Option<Reference>,
+}
+
+/// A kind of variable that names an object. Its address is the object's handle in kernels.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Reference {
+    /// `.texref`
+    Texture,
+    /// `.surfref`
+    Surface,
 }
 
 /// A variable or a parameter.
@@ -66,6 +77,7 @@ pub enum Value<'a> {
 /// Reads a declaration's modifiers and type.
 pub fn kind(scan: &mut Scanner<'_>, text: &str) -> Result<Kind, PtxError> {
     let (mut ty, mut width, mut align, mut managed) = (None, 1, None, false);
+    let mut reference = None;
     loop {
         let at = scan.position();
         let Some(word) = scan.dotted() else { break };
@@ -77,6 +89,11 @@ pub fn kind(scan: &mut Scanner<'_>, text: &str) -> Result<Kind, PtxError> {
             "v4" => width = 4,
             "v8" => width = 8,
             "attribute" => managed |= attributes(scan, text)?,
+            "texref" | "surfref" if ty.is_none() => {
+                let texture = word == "texref";
+                reference = Some(if texture { Reference::Texture } else { Reference::Surface });
+                ty = Some(Ty::B64);
+            }
             "texref" | "samplerref" | "surfref" => {
                 return Err(unsupported(text, at, format!(".{word} variables")));
             }
@@ -88,7 +105,7 @@ pub fn kind(scan: &mut Scanner<'_>, text: &str) -> Result<Kind, PtxError> {
     }
     let at = scan.position();
     let ty = ty.ok_or_else(|| invalid(text, at, "a type is missing"))?;
-    Ok(Kind { ty, width, align, managed })
+    Ok(Kind { ty, width, align, managed, reference })
 }
 
 fn alignment(scan: &mut Scanner<'_>, text: &str) -> Result<u64, PtxError> {

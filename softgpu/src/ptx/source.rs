@@ -157,13 +157,13 @@ impl Source {
         self.variables.iter().map(of)
     }
 
-    /// Returns the names, offsets and sizes of the variables that the driver can find by name.
-    pub fn named_variables(&self) -> impl Iterator<Item = (&str, usize, usize)> {
+    /// Returns the variables that the driver can find by name, with their names and offsets.
+    pub fn named_variables(&self) -> impl Iterator<Item = (&str, usize, &Variable)> {
         self.scopes.iter().flatten().filter_map(|(name, symbol)| {
             let Symbol::Variable(index) = symbol else { return None };
             let (place, offset) = self.variables.get(*index as usize)?;
             let variable = &self.unit(*place).variables[place.index as usize];
-            Some((name.as_str(), *offset, variable.size))
+            Some((name.as_str(), *offset, variable))
         })
     }
 

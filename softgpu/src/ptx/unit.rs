@@ -7,7 +7,7 @@ use std::collections::HashMap;
 use std::ops::Range;
 
 use super::constant::{self, Constant};
-use super::declaration::{self, Declared, Value};
+use super::declaration::{self, Declared, Reference, Value};
 use super::error::{PtxError, invalid, unsupported};
 use super::ir::KernelParam;
 use super::scan::{Number, Scanner};
@@ -46,6 +46,8 @@ pub struct Variable {
     pub linkage: Linkage,
     /// Whether the variable is in constant memory.
     pub constant: bool,
+    /// The kind of reference that the variable is, if it's one.
+    pub reference: Option<Reference>,
     /// Size in bytes.
     pub size: usize,
     /// Alignment in bytes.
@@ -328,7 +330,7 @@ impl<'a> Parser<'a> {
                 false => Vec::new(),
             };
             let variable = self.variable(&declared, linkage, values)?;
-            self.unit.variables.push(Variable { constant, ..variable });
+            self.unit.variables.push(Variable { constant, reference: kind.reference, ..variable });
             if !self.scan.eat(b',') {
                 return self.expect(b';');
             }
@@ -373,7 +375,17 @@ impl<'a> Parser<'a> {
             return Err(self.invalid(at, format!("too many initializers for '{name}'")));
         }
         let (name, align) = (name.to_owned(), declared.align() as usize);
-        Ok(Variable { name, at, linkage, constant: false, size, align, initial, relocations })
+        Ok(Variable {
+            name,
+            at,
+            linkage,
+            constant: false,
+            reference: None,
+            size,
+            align,
+            initial,
+            relocations,
+        })
     }
 
     fn shared(&mut self, linkage: Linkage) -> Result<(), PtxError> {

@@ -6,12 +6,15 @@ use std::sync::atomic::{AtomicI32, Ordering};
 use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::texture_refs::registry;
 
 use super::context::Context;
 use super::handles::{Kind, Table};
 use super::image::LoadError;
 use super::memory::{self, Memory};
+use super::texture;
 use crate::exec::heap::Heap;
+use crate::ptx::declaration::Reference;
 use crate::ptx::error::PtxError;
 use crate::ptx::ir::{Kernel, KernelParam};
 use crate::ptx::program::Program;
@@ -53,10 +56,13 @@ pub(crate) struct Loaded {
     pub(crate) heap: Arc<Heap>,
     base: u64,
     variables: HashMap<String, (u64, u64)>,
+    /// The addresses of texture references and surface references.
+    references: HashMap<String, (u64, Reference)>,
 }
 
 impl Drop for Loaded {
     fn drop(&mut self) {
+        self.references.values().for_each(|(address, _)| texture::unbind(*address));
         if self.base != 0 {
             memory::forget(self.base);
         }
@@ -90,13 +96,17 @@ impl Module {
             size => memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?,
         };
         let program = Arc::new(Program::new(source.clone(), base));
-        let variables = source
-            .named_variables()
-            .map(|(name, offset, size)| (name.to_owned(), (base + offset as u64, size as u64)))
-            .collect();
+        let (mut variables, mut references) = (HashMap::new(), HashMap::new());
+        for (name, offset, variable) in source.named_variables() {
+            let (name, address) = (name.to_owned(), base + offset as u64);
+            match variable.reference {
+                Some(kind) => drop(references.insert(name, (address, kind))),
+                None => drop(variables.insert(name, (address, variable.size as u64))),
+            }
+        }
         let (context, heap) = (context.clone(), Arc::default());
         // If loading fails, dropping this value frees the memory.
-        let mut loaded = Loaded { context, program, heap, base, variables };
+        let mut loaded = Loaded { context, program, heap, base, variables, references };
         check(&loaded.program)?;
         for (variable, offset) in source.variables() {
             let at = (base + offset as u64) as *mut u8;
@@ -144,11 +154,18 @@ impl Module {
     pub(crate) fn variable(&self, name: &str) -> Option<(u64, u64)> {
         self.loaded.variables.get(name).copied()
     }
+
+    /// Returns the address of a texture reference or a surface reference.
+    pub(crate) fn reference(&self, name: &str, kind: Reference) -> Option<u64> {
+        let found = self.loaded.references.get(name).filter(|(_, found)| *found == kind);
+        found.map(|(address, _)| *address)
+    }
 }
 
 /// Unloads a module and drops its functions.
 pub(crate) fn unload(handle: usize) -> Option<()> {
     let module = MODULES.remove(handle)?;
+    registry::forget_module(module.handle);
     FUNCTIONS.remove_where(|f| f.module == module.handle);
     Some(())
 }
@@ -230,6 +247,7 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
 /// Unloads a context's modules.
 pub(crate) fn forget_context(context: u64) {
     for module in MODULES.remove_where(|m| m.loaded.context.id == context) {
+        registry::forget_module(module.handle);
         FUNCTIONS.remove_where(|f| f.module == module.handle);
     }
 }

@@ -1,6 +1,7 @@
 //! Texture objects and surface objects.
 
-use std::sync::Arc;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_api::sys::{CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC};
 
@@ -68,14 +69,53 @@ pub(crate) struct Bound;
 
 impl Objects for Bound {
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
-        let object = TEXTURES.get(handle as usize)?;
-        object.source.exists().then(|| object.texture.clone())
+        let bound = |handle| references().textures.get(&handle).cloned();
+        let object = TEXTURES.get(handle as usize);
+        let (source, texture) = match object {
+            Some(object) => (object.source, object.texture.clone()),
+            None => bound(handle)?,
+        };
+        source.exists().then_some(texture)
     }
 
     fn surface(&self, handle: u64) -> Option<Arc<Image>> {
-        let object = SURFACES.get(handle as usize)?;
-        object.source.exists().then(|| object.image.clone())
+        let bound = |handle| references().surfaces.get(&handle).cloned();
+        let object = SURFACES.get(handle as usize);
+        let (source, image) = match object {
+            Some(object) => (object.source, object.image.clone()),
+            None => bound(handle)?,
+        };
+        source.exists().then_some(image)
     }
+}
+
+/// The textures and surfaces that references name, by the references' addresses.
+struct References {
+    textures: BTreeMap<u64, (Source, Arc<Texture>)>,
+    surfaces: BTreeMap<u64, (Source, Arc<Image>)>,
+}
+
+fn references() -> MutexGuard<'static, References> {
+    static REFERENCES: Mutex<References> =
+        Mutex::new(References { textures: BTreeMap::new(), surfaces: BTreeMap::new() });
+    REFERENCES.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Makes a texture reference name a texture.
+pub(crate) fn bind_texture(address: u64, source: Source, texture: Texture) {
+    references().textures.insert(address, (source, Arc::new(texture)));
+}
+
+/// Makes a surface reference name a surface.
+pub(crate) fn bind_surface(address: u64, source: Source, image: Image) {
+    references().surfaces.insert(address, (source, Arc::new(image)));
+}
+
+/// Forgets a reference whose module is being unloaded.
+pub(crate) fn unbind(address: u64) {
+    let mut references = references();
+    references.textures.remove(&address);
+    references.surfaces.remove(&address);
 }
 
 /// Removes the objects of a context.

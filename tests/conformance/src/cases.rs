@@ -29,6 +29,7 @@ mod stream_memory;
 mod surface;
 mod tensor_map;
 mod texture;
+mod texture_ref;
 mod virtual_memory;
 
 use crate::cuda::{Cuda, Outcome};
@@ -99,6 +100,7 @@ const FAMILIES: &[&[Case]] = &[
     array::CASES,
     batch::CASES,
     texture::CASES,
+    texture_ref::CASES,
     surface::CASES,
     tensor_map::CASES,
     graph::CASES,

@@ -78,6 +78,8 @@ pub const HANDLES: &[Handle] = &[
     handle("pool", "PoolId", "CUmemoryPool", "a memory pool"),
     handle("array", "ArrayId", "CUarray", "an array"),
     handle("mipmap", "MipmapId", "CUmipmappedArray", "a mipmapped array"),
+    handle("texref", "TexRefId", "CUtexref", "a texture reference"),
+    handle("surfref", "SurfRefId", "CUsurfref", "a surface reference"),
 ];
 
 /// Returns a kind of handle by its name in the table.

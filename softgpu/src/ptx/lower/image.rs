@@ -1,5 +1,6 @@
 //! Lowers texture and surface instructions. The objects are handles in registers, as in PTX for
-//! texture objects; texture references and separate samplers aren't supported.
+//! texture objects, or the names of references, whose addresses serve as handles. Separate samplers
+//! aren't supported.
 
 use super::function::FunctionState;
 use super::lowering::Lower;

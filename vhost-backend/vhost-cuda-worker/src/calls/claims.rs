@@ -6,17 +6,17 @@
 
 use std::sync::Mutex;
 
-use cuda_api::sys::CUevent;
+use cuda_api::sys::{CUevent, CUsurfref, CUtexref};
 
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, LinkId, MipmapId, ModuleId,
-    StreamId,
+    StreamId, SurfRefId, TexRefId,
 };
 
 use super::array::{Array, Mipmap};
 use super::cx::Cx;
 use super::graph_exec::GraphExec;
-use super::handles::{Context, Function, Library, Module, Owned, Stream, Table, Tables};
+use super::handles::{Context, Function, Library, Module, OfModule, Owned, Stream, Table, Tables};
 use super::id_map::Id;
 use super::link_state::Link;
 use super::lock;
@@ -34,6 +34,8 @@ pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.funct
 pub(super) const LINKS: Which<LinkId, Link> = |tables| &mut tables.links;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
 pub(super) const ARRAYS: Which<ArrayId, Array> = |tables| &mut tables.arrays;
+pub(super) const TEXREFS: Which<TexRefId, OfModule<CUtexref>> = |tables| &mut tables.texrefs;
+pub(super) const SURFREFS: Which<SurfRefId, OfModule<CUsurfref>> = |tables| &mut tables.surfrefs;
 pub(super) const MIPMAPS: Which<MipmapId, Mipmap> = |tables| &mut tables.mipmaps;
 
 /// A claim on an id. Dropping the claim makes the id available again, for which it locks the

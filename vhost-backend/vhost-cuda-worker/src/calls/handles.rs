@@ -9,12 +9,13 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use cuda_api::sys::{
-    CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream,
+    CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream, CUsurfref,
+    CUtexref,
 };
 
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, LinkId, MipmapId,
-    ModuleId, StreamId,
+    ModuleId, StreamId, SurfRefId, TexRefId,
 };
 use protocol::limits::HANDLES_MAX;
 
@@ -157,6 +158,14 @@ pub(super) struct Owned<H> {
     pub ctx: ContextId,
 }
 
+/// A texture reference or surface reference, which is destroyed together with its module.
+#[derive(Clone, Copy)]
+pub(super) struct OfModule<H> {
+    pub real: DriverHandle<H>,
+    pub module: ModuleId,
+    pub ctx: ContextId,
+}
+
 #[derive(Clone)]
 pub(super) struct Module {
     pub real: DriverHandle<CUmodule>,
@@ -234,6 +243,8 @@ pub(super) struct Tables {
     /// The texture objects and surface objects, by their contexts and the driver's values.
     pub textures: Table<(ContextId, u64), ()>,
     pub surfaces: Table<(ContextId, u64), ()>,
+    pub texrefs: Table<TexRefId, OfModule<CUtexref>>,
+    pub surfrefs: Table<SurfRefId, OfModule<CUsurfref>>,
     pub links: Table<LinkId, Link>,
     pub thread_streams: HashMap<ThreadStream, DriverHandle<CUstream>>,
 }
@@ -281,6 +292,8 @@ impl Tables {
         self.mipmaps.remove_where(|mipmap| mipmap.ctx == ctx);
         self.textures.remove_ids(|(of, _)| *of == ctx);
         self.surfaces.remove_ids(|(of, _)| *of == ctx);
+        self.texrefs.remove_where(|texture| texture.ctx == ctx);
+        self.surfrefs.remove_where(|surface| surface.ctx == ctx);
         self.modules.end_with(ctx, |module| module.ctx == ctx);
         self.functions.remove_where(|function| match function.owner {
             Owner::Module { ctx: owner, .. } => owner == ctx,
@@ -307,14 +320,19 @@ impl Tables {
         self.contexts.free_of(ctx);
     }
 
-    /// Removes the functions that belong to a module.
+    /// Removes the functions and references that belong to a module.
     pub(super) fn forget_parts_of_module(&mut self, id: ModuleId) {
+        self.texrefs.remove_where(|texture| texture.module == id);
+        self.surfrefs.remove_where(|surface| surface.module == id);
         self.functions
             .remove_where(|f| matches!(f.owner, Owner::Module { id: owner, .. } if owner == id));
     }
 
     /// Removes the modules and functions that belong to a library.
     pub(super) fn forget_parts_of_library(&mut self, id: LibraryId) {
+        let modules = self.modules.iter().filter(|(_, module)| module.library == Some(id));
+        let modules: Vec<ModuleId> = modules.map(|(id, _)| id).collect();
+        modules.into_iter().for_each(|module| self.forget_parts_of_module(module));
         self.modules.remove_where(|module| module.library == Some(id));
         self.functions.remove_where(
             |function| matches!(function.owner, Owner::Library { id: owner, .. } if owner == id),

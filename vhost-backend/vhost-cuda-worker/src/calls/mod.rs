@@ -20,7 +20,7 @@
 //! | `link`, `link_state` | the linker |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
 //! | `array`, `array_calls`, `array_copy` | arrays and mipmapped arrays; copies from and to them |
-//! | `texture`, `tensor_map` | texture and surface objects; tensor maps |
+//! | `texture`, `texture_ref`, `tensor_map` | texture and surface objects and references; tensor maps |
 //! | `facts`, `output`, `printing`, `hostfunc` | device properties, kernel output, host functions |
 //!
 //! The API table says on which thread a call runs: blocking calls run on the mirror of the guest
@@ -75,6 +75,7 @@ mod tensor_map;
 #[cfg(test)]
 mod tests;
 mod texture;
+mod texture_ref;
 mod tpc;
 mod uses;
 mod value_waits;

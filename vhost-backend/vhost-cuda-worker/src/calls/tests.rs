@@ -14,6 +14,7 @@ mod pools;
 mod session;
 mod stream_memory;
 mod streams;
+mod texture_refs;
 mod textures;
 mod virtual_memory;
 

@@ -29,7 +29,7 @@ const SURFACES: Which<(ContextId, u64), ()> = |tables| &mut tables.surfaces;
 ///
 /// A texture in memory must begin in memory of the session, but may extend beyond it: programs rely
 /// on that, and it gives kernels nothing that they can't read with a pointer.
-fn checked(
+pub(super) fn checked(
     cx: &Cx<'_>,
     resource: &TextureResource,
 ) -> CuResult<(CUDA_RESOURCE_DESC, Option<Life>)> {

@@ -138,6 +138,8 @@ struct Addresses {
     cuModuleGetFunctionCount: AtomicPtr<c_void>,
     cuModuleGetGlobal: AtomicPtr<c_void>,
     cuModuleGetLoadingMode: AtomicPtr<c_void>,
+    cuModuleGetSurfRef: AtomicPtr<c_void>,
+    cuModuleGetTexRef: AtomicPtr<c_void>,
     cuModuleLoadDataEx: AtomicPtr<c_void>,
     cuModuleUnload: AtomicPtr<c_void>,
     cuOccupancyAvailableDynamicSMemPerBlock: AtomicPtr<c_void>,
@@ -160,12 +162,26 @@ struct Addresses {
     cuStreamWriteValue64: AtomicPtr<c_void>,
     cuSurfObjectCreate: AtomicPtr<c_void>,
     cuSurfObjectDestroy: AtomicPtr<c_void>,
+    cuSurfRefSetArray: AtomicPtr<c_void>,
     cuTensorMapEncodeIm2col: AtomicPtr<c_void>,
     cuTensorMapEncodeIm2colWide: AtomicPtr<c_void>,
     cuTensorMapEncodeTiled: AtomicPtr<c_void>,
     cuTensorMapReplaceAddress: AtomicPtr<c_void>,
     cuTexObjectCreate: AtomicPtr<c_void>,
     cuTexObjectDestroy: AtomicPtr<c_void>,
+    cuTexRefSetAddress2D: AtomicPtr<c_void>,
+    cuTexRefSetAddressMode: AtomicPtr<c_void>,
+    cuTexRefSetAddress: AtomicPtr<c_void>,
+    cuTexRefSetArray: AtomicPtr<c_void>,
+    cuTexRefSetBorderColor: AtomicPtr<c_void>,
+    cuTexRefSetFilterMode: AtomicPtr<c_void>,
+    cuTexRefSetFlags: AtomicPtr<c_void>,
+    cuTexRefSetFormat: AtomicPtr<c_void>,
+    cuTexRefSetMaxAnisotropy: AtomicPtr<c_void>,
+    cuTexRefSetMipmapFilterMode: AtomicPtr<c_void>,
+    cuTexRefSetMipmapLevelBias: AtomicPtr<c_void>,
+    cuTexRefSetMipmapLevelClamp: AtomicPtr<c_void>,
+    cuTexRefSetMipmappedArray: AtomicPtr<c_void>,
     cuThreadExchangeStreamCaptureMode: AtomicPtr<c_void>,
 }
 
@@ -2547,6 +2563,46 @@ impl Driver {
         CuError::check(unsafe { function(mode) })
     }
 
+    /// Calls `cuModuleGetSurfRef`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuModuleGetSurfRef(
+        &self,
+        p_surf_ref: *mut CUsurfref,
+        hmod: CUmodule,
+        name: *const c_char,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuModuleGetSurfRef, &[c"cuModuleGetSurfRef"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuModuleGetSurfRef>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_surf_ref, hmod, name) })
+    }
+
+    /// Calls `cuModuleGetTexRef`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuModuleGetTexRef(
+        &self,
+        p_tex_ref: *mut CUtexref,
+        hmod: CUmodule,
+        name: *const c_char,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuModuleGetTexRef, &[c"cuModuleGetTexRef"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuModuleGetTexRef>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_tex_ref, hmod, name) })
+    }
+
     /// Calls `cuModuleLoadDataEx`.
     ///
     /// # Safety
@@ -2982,6 +3038,26 @@ impl Driver {
         CuError::check(unsafe { function(surf_object) })
     }
 
+    /// Calls `cuSurfRefSetArray`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuSurfRefSetArray(
+        &self,
+        h_surf_ref: CUsurfref,
+        h_array: CUarray,
+        flags: u32,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuSurfRefSetArray, &[c"cuSurfRefSetArray"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuSurfRefSetArray>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_surf_ref, h_array, flags) })
+    }
+
     /// Calls `cuTensorMapEncodeIm2col`.
     ///
     /// # Safety
@@ -3188,6 +3264,263 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexObjectDestroy>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(tex_object) })
+    }
+
+    /// Calls `cuTexRefSetAddress2D_v3`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetAddress2D(
+        &self,
+        h_tex_ref: CUtexref,
+        desc: *const CUDA_ARRAY_DESCRIPTOR,
+        dptr: CUdeviceptr,
+        pitch: usize,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetAddress2D, &[c"cuTexRefSetAddress2D_v3"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetAddress2D_v3>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, desc, dptr, pitch) })
+    }
+
+    /// Calls `cuTexRefSetAddressMode`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetAddressMode(
+        &self,
+        h_tex_ref: CUtexref,
+        dim: i32,
+        am: CUaddress_mode,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetAddressMode, &[c"cuTexRefSetAddressMode"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetAddressMode>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, dim, am) })
+    }
+
+    /// Calls `cuTexRefSetAddress_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetAddress(
+        &self,
+        byte_offset: *mut usize,
+        h_tex_ref: CUtexref,
+        dptr: CUdeviceptr,
+        bytes: usize,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetAddress, &[c"cuTexRefSetAddress_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetAddress_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(byte_offset, h_tex_ref, dptr, bytes) })
+    }
+
+    /// Calls `cuTexRefSetArray`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetArray(
+        &self,
+        h_tex_ref: CUtexref,
+        h_array: CUarray,
+        flags: u32,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuTexRefSetArray, &[c"cuTexRefSetArray"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetArray>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, h_array, flags) })
+    }
+
+    /// Calls `cuTexRefSetBorderColor`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetBorderColor(
+        &self,
+        h_tex_ref: CUtexref,
+        p_border_color: *mut f32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetBorderColor, &[c"cuTexRefSetBorderColor"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetBorderColor>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, p_border_color) })
+    }
+
+    /// Calls `cuTexRefSetFilterMode`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetFilterMode(&self, h_tex_ref: CUtexref, fm: CUfilter_mode) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetFilterMode, &[c"cuTexRefSetFilterMode"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetFilterMode>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, fm) })
+    }
+
+    /// Calls `cuTexRefSetFlags`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetFlags(&self, h_tex_ref: CUtexref, flags: u32) -> CuResult {
+        let at = self.library.address(&self.addresses.cuTexRefSetFlags, &[c"cuTexRefSetFlags"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetFlags>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, flags) })
+    }
+
+    /// Calls `cuTexRefSetFormat`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetFormat(
+        &self,
+        h_tex_ref: CUtexref,
+        fmt: CUarray_format,
+        num_packed_components: i32,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuTexRefSetFormat, &[c"cuTexRefSetFormat"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetFormat>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, fmt, num_packed_components) })
+    }
+
+    /// Calls `cuTexRefSetMaxAnisotropy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetMaxAnisotropy(&self, h_tex_ref: CUtexref, max_aniso: u32) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetMaxAnisotropy, &[c"cuTexRefSetMaxAnisotropy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetMaxAnisotropy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, max_aniso) })
+    }
+
+    /// Calls `cuTexRefSetMipmapFilterMode`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetMipmapFilterMode(
+        &self,
+        h_tex_ref: CUtexref,
+        fm: CUfilter_mode,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuTexRefSetMipmapFilterMode,
+            &[c"cuTexRefSetMipmapFilterMode"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetMipmapFilterMode>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, fm) })
+    }
+
+    /// Calls `cuTexRefSetMipmapLevelBias`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetMipmapLevelBias(&self, h_tex_ref: CUtexref, bias: f32) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuTexRefSetMipmapLevelBias,
+            &[c"cuTexRefSetMipmapLevelBias"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetMipmapLevelBias>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, bias) })
+    }
+
+    /// Calls `cuTexRefSetMipmapLevelClamp`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetMipmapLevelClamp(
+        &self,
+        h_tex_ref: CUtexref,
+        min_mipmap_level_clamp: f32,
+        max_mipmap_level_clamp: f32,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuTexRefSetMipmapLevelClamp,
+            &[c"cuTexRefSetMipmapLevelClamp"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetMipmapLevelClamp>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(h_tex_ref, min_mipmap_level_clamp, max_mipmap_level_clamp)
+        })
+    }
+
+    /// Calls `cuTexRefSetMipmappedArray`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuTexRefSetMipmappedArray(
+        &self,
+        h_tex_ref: CUtexref,
+        h_mipmapped_array: CUmipmappedArray,
+        flags: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuTexRefSetMipmappedArray, &[c"cuTexRefSetMipmappedArray"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuTexRefSetMipmappedArray>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_tex_ref, h_mipmapped_array, flags) })
     }
 
     /// Calls `cuThreadExchangeStreamCaptureMode`.

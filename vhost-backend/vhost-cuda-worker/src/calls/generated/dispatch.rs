@@ -945,6 +945,26 @@ pub(super) fn dispatch(
             let call = decode::<api::VcudaSurfaceDestroy>(args)?;
             bodies::vcuda_surface_destroy(cx, call)
         }),
+        // vcudaModuleGetTexRef
+        850 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaModuleGetTexRef>(args)?;
+            bodies::vcuda_module_get_tex_ref(cx, call)
+        }),
+        // vcudaModuleGetSurfRef
+        851 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaModuleGetSurfRef>(args)?;
+            bodies::vcuda_module_get_surf_ref(cx, call)
+        }),
+        // vcudaTexRefBind
+        852 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaTexRefBind>(args)?;
+            bodies::vcuda_tex_ref_bind(cx, call)
+        }),
+        // vcudaSurfRefBind
+        853 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaSurfRefBind>(args)?;
+            bodies::vcuda_surf_ref_bind(cx, call)
+        }),
         // vcudaLinkCreate
         900 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLinkCreate>(args)?;
