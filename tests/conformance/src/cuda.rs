@@ -1,6 +1,7 @@
 //! The library under test.
 
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::symbols;
 use cuda_api::sys::{CUcontext, CUdevice, CUdeviceptr, CUfunction, CUmodule, CUresult, CUstream};
 use libloading::Library;
 use std::collections::BTreeMap;
@@ -45,11 +46,12 @@ impl From<CallError> for Failure {
 }
 
 /// Calls an entry point of the library under test: `cu!(cuda, cuMemFree_v2(pointer))`. The
-/// arguments have the types of the prototype in cuda.h.
+/// arguments have the types of the prototype in cuda.h. With per-thread default streams, calls the
+/// entry point's per-thread variant if it has one.
 macro_rules! cu {
     ($cuda:expr, $name:ident($($argument:expr),* $(,)?)) => {{
-        let name = stringify!($name);
-        // SAFETY: the type is the prototype of the function with this name.
+        let name = $cuda.variant(stringify!($name));
+        // SAFETY: the type is the prototype of the function, and of its per-thread variant.
         let function: cuda_api::prototypes::$name = unsafe { $cuda.symbol(name) };
         // SAFETY: every case passes pointers to live variables of the right size, or values that
         // the manual says are refused.
@@ -98,6 +100,13 @@ macro_rules! refused {
 }
 pub(crate) use refused;
 
+/// The stream that a null handle means to entry points that have a per-thread variant.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum DefaultStream {
+    Legacy,
+    PerThread,
+}
+
 /// How many calls of an entry point succeeded and failed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {
@@ -108,15 +117,32 @@ pub struct Count {
 /// The library under test, and a record of the calls.
 pub struct Cuda {
     library: Library,
+    default_stream: DefaultStream,
     counts: Mutex<BTreeMap<&'static str, Count>>,
 }
 
 impl Cuda {
     /// Loads the `libcuda.so.1` that the loader finds.
-    pub fn load() -> Outcome<Self> {
+    pub fn load(default_stream: DefaultStream) -> Outcome<Self> {
         // SAFETY: whoever runs this program chose the library, whose initializers run now.
         let library = unsafe { Library::new("libcuda.so.1") }.map_err(Failure::new)?;
-        Ok(Self { library, counts: Mutex::default() })
+        Ok(Self { library, default_stream, counts: Mutex::default() })
+    }
+
+    /// Returns the stream that a null handle means.
+    pub fn default_stream(&self) -> DefaultStream {
+        self.default_stream
+    }
+
+    /// Returns the exported name of the function to call for an entry point.
+    pub fn variant(&self, name: &'static str) -> &'static str {
+        if self.default_stream == DefaultStream::Legacy {
+            return name;
+        }
+        ["_ptds", "_ptsz"]
+            .iter()
+            .find_map(|suffix| symbols::by_name(&format!("{name}{suffix}")))
+            .map_or(name, |symbol| symbol.name)
     }
 
     /// Returns the function with this name.

@@ -3,12 +3,16 @@
 //! same output everywhere.
 //!
 //! ```text
-//! cuda-conformance [--calls FILE] [NAME…]   runs the cases whose names begin with a NAME, or all
-//! cuda-conformance --list                   prints the names of the cases
+//! cuda-conformance [OPTION…] [NAME…]   runs the cases whose names begin with a NAME, or all
+//! cuda-conformance --list              prints the names of the cases
 //! ```
 //!
-//! The library is the `libcuda.so.1` that the loader finds. Each case runs in a process of its own.
-//! Prints one line per case, after the lines that the case itself prints. `--calls` writes the
+//! The library is the `libcuda.so.1` that the loader finds. Each case runs in a process of its own,
+//! and twice: with the legacy default stream, and with per-thread default streams (the `_ptds` and
+//! `_ptsz` variants of entry points). `--legacy` and `--per-thread` run the cases in one of these
+//! ways only.
+//!
+//! Prints one line per case, after the lines that the case itself prints. `--calls FILE` writes the
 //! entry points that the cases called: the name, and how many cases saw it succeed and fail. The
 //! exit status is 0 if all cases passed.
 
@@ -21,30 +25,38 @@ mod images;
 mod kernels;
 mod runner;
 
+use runner::{LEGACY, PER_THREAD, RUN_ONE, Selection};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
-    let mut arguments = std::env::args().skip(1).peekable();
-    let mut calls = None;
-    match arguments.peek().map(String::as_str) {
-        Some("--list") => {
-            cases::all().for_each(|case| println!("{}", case.name()));
-            return ExitCode::SUCCESS;
-        }
-        Some(runner::RUN_ONE) => return runner::run_one(arguments.nth(1).as_deref()),
-        Some("--calls") => {
-            calls = arguments.nth(1);
-            if calls.is_none() {
-                eprintln!("cuda-conformance: --calls needs a file");
+    let mut selection = Selection::default();
+    let mut run_one = false;
+    let mut arguments = std::env::args().skip(1);
+    while let Some(argument) = arguments.next() {
+        match argument.as_str() {
+            "--list" => {
+                cases::all().for_each(|case| println!("{}", case.name()));
+                return ExitCode::SUCCESS;
+            }
+            RUN_ONE => run_one = true,
+            LEGACY => selection.default_streams = vec![cuda::DefaultStream::Legacy],
+            PER_THREAD => selection.default_streams = vec![cuda::DefaultStream::PerThread],
+            "--calls" => {
+                selection.calls = arguments.next();
+                if selection.calls.is_none() {
+                    eprintln!("cuda-conformance: --calls needs a file");
+                    return ExitCode::from(2);
+                }
+            }
+            option if option.starts_with('-') => {
+                eprintln!(
+                    "cuda-conformance: unknown option {option}; known are --calls, --legacy, \
+                     --list, and --per-thread"
+                );
                 return ExitCode::from(2);
             }
+            _ => selection.prefixes.push(argument),
         }
-        _ => {}
     }
-    let prefixes: Vec<_> = arguments.collect();
-    if let Some(option) = prefixes.iter().find(|prefix| prefix.starts_with('-')) {
-        eprintln!("cuda-conformance: unknown option {option}; known are --calls and --list");
-        return ExitCode::from(2);
-    }
-    runner::run(&prefixes, calls.as_deref())
+    if run_one { runner::run_one(&selection) } else { runner::run(&selection) }
 }

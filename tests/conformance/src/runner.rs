@@ -2,7 +2,7 @@
 //! affects one case only.
 
 use crate::cases::{self, Case};
-use crate::cuda::Cuda;
+use crate::cuda::{Cuda, DefaultStream};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -10,13 +10,34 @@ use std::time::{Duration, Instant};
 
 /// The option that runs one case in this process.
 pub const RUN_ONE: &str = "--run-one";
+/// The options that select a default stream.
+pub const LEGACY: &str = "--legacy";
+pub const PER_THREAD: &str = "--per-thread";
 /// A case that takes longer than this fails.
 const LIMIT: Duration = Duration::from_secs(120);
 /// Marks the lines in which a case's process reports its calls.
 const CALLS: &str = "\u{1}calls ";
 
-/// Runs all cases whose names begin with one of `prefixes`. No prefixes mean all cases.
-pub fn run(prefixes: &[String], calls: Option<&str>) -> ExitCode {
+/// The cases to run, and how.
+pub struct Selection {
+    /// Cases run if their names begin with one of these. An empty list means all cases.
+    pub prefixes: Vec<String>,
+    /// The default streams with which each case runs.
+    pub default_streams: Vec<DefaultStream>,
+    /// The file for the counts of calls.
+    pub calls: Option<String>,
+}
+
+impl Default for Selection {
+    fn default() -> Self {
+        let default_streams = vec![DefaultStream::Legacy, DefaultStream::PerThread];
+        Self { prefixes: Vec::new(), default_streams, calls: None }
+    }
+}
+
+/// Runs the selected cases.
+pub fn run(selection: &Selection) -> ExitCode {
+    let prefixes = &selection.prefixes;
     let selected: Vec<&Case> = cases::all()
         .filter(|case| {
             let name = case.name();
@@ -28,12 +49,16 @@ pub fn run(prefixes: &[String], calls: Option<&str>) -> ExitCode {
         return ExitCode::from(2);
     }
     let mut seen = BTreeMap::<String, [u64; 2]>::new();
-    let mut failed = 0;
-    for case in &selected {
-        failed += u32::from(!run_case(case, &mut seen));
+    let (mut passed, mut failed) = (0, 0);
+    for default_stream in &selection.default_streams {
+        for case in &selected {
+            let count =
+                if run_case(case, *default_stream, &mut seen) { &mut passed } else { &mut failed };
+            *count += 1;
+        }
     }
-    println!("cuda-conformance: {} passed, {failed} failed", selected.len() - failed as usize);
-    if let Some(path) = calls
+    println!("cuda-conformance: {passed} passed, {failed} failed");
+    if let Some(path) = &selection.calls
         && let Err(error) = write_calls(path, &seen)
     {
         eprintln!("cuda-conformance: cannot write {path}: {error}");
@@ -49,9 +74,17 @@ fn write_calls(path: &str, seen: &BTreeMap<String, [u64; 2]>) -> std::io::Result
 
 /// Runs a case in a new process and prints its output. Returns whether it passed. For each entry
 /// point, adds to `seen` whether the case saw it succeed and fail.
-fn run_case(case: &Case, seen: &mut BTreeMap<String, [u64; 2]>) -> bool {
-    let name = case.name();
-    let (output, verdict) = match run_process(&name) {
+fn run_case(
+    case: &Case,
+    default_stream: DefaultStream,
+    seen: &mut BTreeMap<String, [u64; 2]>,
+) -> bool {
+    let (option, suffix) = match default_stream {
+        DefaultStream::Legacy => (LEGACY, ""),
+        DefaultStream::PerThread => (PER_THREAD, " (per-thread)"),
+    };
+    let name = format!("{}{suffix}", case.name());
+    let (output, verdict) = match run_process(&case.name(), option) {
         Ok((output, in_time)) => {
             let verdict = match (in_time, output.status.code()) {
                 (false, _) => format!("FAIL: still running after {} s", LIMIT.as_secs()),
@@ -86,10 +119,11 @@ fn last_line(text: &[u8]) -> String {
     String::from_utf8_lossy(text).lines().last().unwrap_or("no message").to_owned()
 }
 
-/// Runs a case in a new process. Returns its output, and whether it ended in time.
-fn run_process(name: &str) -> std::io::Result<(Output, bool)> {
+/// Runs a case in a new process, with the option that selects a default stream. Returns the case's
+/// output, and whether it ended in time.
+fn run_process(name: &str, default_stream: &str) -> std::io::Result<(Output, bool)> {
     let mut child = Command::new(std::env::current_exe()?)
-        .args([RUN_ONE, name])
+        .args([RUN_ONE, default_stream, name])
         .stdin(Stdio::null())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
@@ -109,13 +143,15 @@ fn run_process(name: &str) -> std::io::Result<(Output, bool)> {
     Ok((child.wait_with_output()?, in_time))
 }
 
-/// Runs the case with this name in this process.
-pub fn run_one(name: Option<&str>) -> ExitCode {
-    let Some(case) = cases::all().find(|case| Some(case.name().as_str()) == name) else {
+/// Runs one case, which is selected by its full name, in this process.
+pub fn run_one(selection: &Selection) -> ExitCode {
+    let name = selection.prefixes.first();
+    let Some(case) = cases::all().find(|case| Some(&case.name()) == name) else {
         eprintln!("cuda-conformance: there is no such case; --list prints the names");
         return ExitCode::from(2);
     };
-    let cuda = match Cuda::load() {
+    let default_stream = selection.default_streams.first().copied();
+    let cuda = match Cuda::load(default_stream.unwrap_or(DefaultStream::Legacy)) {
         Ok(cuda) => cuda,
         Err(failure) => {
             eprintln!("cannot load libcuda.so.1: {failure}");

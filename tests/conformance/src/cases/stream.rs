@@ -1,8 +1,7 @@
 //! Streams: order, host functions, and capture.
 
 use super::cases;
-use crate::cuda::parameter;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{DefaultStream, Failure, cu, ensure, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUaccessPolicyWindow, CUaccessProperty, CUdevice_attribute, CUlaunchAttributeID,
@@ -56,6 +55,33 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(STEPS.load(Ordering::SeqCst), 123);
         refused!(cu!(cuda, cuLaunchHostFunc(stream, None, null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn a_null_stream_belongs_to_its_thread_only_if_streams_are_per_thread(cuda) {
+        let (_, context) = cuda.primary()?;
+        let flag = cuda.alloc(4)?;
+        cu!(cuda, cuMemsetD32_v2(flag, 0, 1))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        let mut other = null_mut();
+        cu!(cuda, cuStreamCreate(&mut other, 1))?;
+        cu!(cuda, cuStreamWaitValue32_v2(null_mut(), flag, 1, 1))?;
+        refused!(cu!(cuda, cuStreamQuery(null_mut())), NOT_READY);
+        let context = context.expose_provenance();
+        let query = || {
+            cu!(cuda, cuCtxSetCurrent(std::ptr::with_exposed_provenance_mut(context)))?;
+            cu!(cuda, cuStreamQuery(null_mut()))
+        };
+        let elsewhere = std::thread::scope(|scope| scope.spawn(query).join());
+        cu!(cuda, cuStreamWriteValue32_v2(other, flag, 1, 0))?;
+        cu!(cuda, cuStreamSynchronize(null_mut()))?;
+        let Ok(elsewhere) = elsewhere else {
+            return Err(Failure::new("the other thread panicked"));
+        };
+        match cuda.default_stream() {
+            DefaultStream::Legacy => refused!(elsewhere, NOT_READY),
+            DefaultStream::PerThread => elsewhere?,
+        }
         Ok(())
     }
 
