@@ -1,5 +1,31 @@
-//! The text form of UUIDs and PCI addresses, and the selection of devices with
-//! CUDA_VISIBLE_DEVICES.
+//! The text form of UUIDs and PCI addresses, the first form of properties, and the selection of
+//! devices with CUDA_VISIBLE_DEVICES.
+
+use crate::sys::{CUdevice_attribute as A, CUdevprop};
+
+/// Returns the answer of `cuDeviceGetProperties` for a device with these attributes.
+pub fn properties(get: impl Fn(A) -> i32) -> CUdevprop {
+    CUdevprop {
+        maxThreadsPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
+        maxThreadsDim: [
+            get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
+            get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
+            get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z),
+        ],
+        maxGridSize: [
+            get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
+            get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
+            get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z),
+        ],
+        sharedMemPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
+        totalConstantMemory: get(A::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
+        SIMDWidth: get(A::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
+        memPitch: get(A::CU_DEVICE_ATTRIBUTE_MAX_PITCH),
+        regsPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
+        clockRate: get(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
+        textureAlign: get(A::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
+    }
+}
 
 /// Formats a UUID as NVIDIA's tools do.
 pub fn uuid_text(uuid: &[u8; 16]) -> String {

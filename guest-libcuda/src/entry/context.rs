@@ -21,6 +21,8 @@ use protocol::calls::{
 use std::sync::Arc;
 
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
+const SCHEDULING: u32 = CUctx_flags::CU_CTX_SCHED_MASK.0;
+const BLOCKING_SYNC: u32 = CUctx_flags::CU_CTX_SCHED_BLOCKING_SYNC.0;
 
 /// Returns the context with this handle, or the current context if the handle is 0.
 fn context_of(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
@@ -98,6 +100,9 @@ fn create(out: Out<Handle>, flags: u32, number: i32) -> CuResult {
     out.check()?;
     let driver = driver()?;
     let device = driver.device(number)?;
+    if flags & !FLAGS != 0 || flags & SCHEDULING > BLOCKING_SYNC {
+        return Err(CuError::INVALID_VALUE);
+    }
     let id = driver.session.mint();
     driver.session.call_always(&VcudaCtxCreate { dev: device.number, flags, ctx: id }, 0)?;
     let context = Context::new(id, number, false, flags);

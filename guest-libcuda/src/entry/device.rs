@@ -7,6 +7,7 @@ use cuda_api::args::{In, Out, Text};
 use cuda_api::devices::PciAddress;
 use cuda_api::sys::{
     CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUdevice_attribute as A, CUdevprop,
+    CUexecAffinityType,
 };
 use cuda_api::{device_links, notifications};
 use std::ffi::{c_char, c_void};
@@ -59,27 +60,9 @@ entries! {
 
     fn cuDeviceGetProperties(properties: Out<CUdevprop>, device: i32) {
         let device = driver()?.device(device)?;
-        let get = |attribute: A| device.attribute(attribute.0).unwrap_or(0);
-        properties.set(CUdevprop {
-            maxThreadsPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK),
-            maxThreadsDim: [
-                get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_X),
-                get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Y),
-                get(A::CU_DEVICE_ATTRIBUTE_MAX_BLOCK_DIM_Z),
-            ],
-            maxGridSize: [
-                get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X),
-                get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Y),
-                get(A::CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_Z),
-            ],
-            sharedMemPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK),
-            totalConstantMemory: get(A::CU_DEVICE_ATTRIBUTE_TOTAL_CONSTANT_MEMORY),
-            SIMDWidth: get(A::CU_DEVICE_ATTRIBUTE_WARP_SIZE),
-            memPitch: get(A::CU_DEVICE_ATTRIBUTE_MAX_PITCH),
-            regsPerBlock: get(A::CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK),
-            clockRate: get(A::CU_DEVICE_ATTRIBUTE_CLOCK_RATE),
-            textureAlign: get(A::CU_DEVICE_ATTRIBUTE_TEXTURE_ALIGNMENT),
-        })
+        properties.set(cuda_api::devices::properties(|which| {
+            device.attribute(which.0).unwrap_or(0)
+        }))
     }
 
     fn cuDeviceGetPCIBusId(text: Out<c_char>, len: i32, device: i32) {
@@ -118,8 +101,11 @@ entries! {
         value.set(0)
     }
 
-    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: i32) {
+    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, kind: u32, device: i32) {
         driver()?.device(device)?;
+        if kind >= CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_MAX.0 {
+            return Err(CuError::INVALID_VALUE);
+        }
         supported.set(0)
     }
 

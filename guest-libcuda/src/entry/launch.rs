@@ -3,6 +3,7 @@
 //! large, are returned immediately here too.
 
 use super::function::attribute;
+use super::occupancy::blocks;
 use super::stream::{own_stream, stream_id};
 use crate::capture;
 use crate::context::{self, current};
@@ -17,8 +18,8 @@ use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::Attributes;
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
-    CU_LAUNCH_PARAM_END_AS_INT, CUfunction_attribute, CUlaunchAttribute, CUlaunchAttributeID,
-    CUlaunchConfig, CUstreamAttrValue,
+    CU_LAUNCH_PARAM_END_AS_INT, CUdevice_attribute, CUfunction_attribute, CUlaunchAttribute,
+    CUlaunchAttributeID, CUlaunchConfig, CUstreamAttrValue,
 };
 use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
@@ -235,6 +236,24 @@ pub fn launch_packed(
     }
 }
 
+/// Checks that all blocks of a cooperative launch can run at the same time.
+fn check_cooperative(driver: &Driver, function: &Function, shape: &Shape) -> CuResult {
+    let device = driver.device(current()?.device)?;
+    let count = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0;
+    let multiprocessors = u64::from(device.attribute(count)?.unsigned_abs());
+    let wanted = shape.grid.iter().fold(1u64, |all, &dim| all.saturating_mul(dim.into()));
+    // A multiprocessor can run at least one block.
+    if wanted <= multiprocessors {
+        return Ok(());
+    }
+    let threads = shape.block.iter().product::<u32>() as i32;
+    let each = blocks(driver, function, threads, shape.shared as usize, 0)?;
+    if wanted > multiprocessors * u64::from(each.unsigned_abs()) {
+        return Err(CuError::COOPERATIVE_LAUNCH_TOO_LARGE);
+    }
+    Ok(())
+}
+
 /// Queues a cooperative launch, in which all blocks of the grid run at the same time.
 ///
 /// # Safety
@@ -258,6 +277,7 @@ pub unsafe fn launch_cooperative(
     let function: Arc<Function> = driver.handles.get(function)?;
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
+    check_cooperative(driver, &function, &shape)?;
     let post = |params: &[u8]| {
         driver.session.post(&VcudaLaunchCooperative {
             f: function.id,

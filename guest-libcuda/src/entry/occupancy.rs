@@ -22,7 +22,7 @@ const FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 /// size needs.
 type SharedOfBlock = Option<unsafe extern "C" fn(i32) -> usize>;
 
-fn blocks(
+pub fn blocks(
     driver: &Driver,
     function: &Function,
     block_size: i32,

@@ -7,7 +7,7 @@ use cuda_api::devices::PciAddress;
 use cuda_api::error::CuError;
 use cuda_api::sys::{
     CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUdevice_P2PAttribute as P,
-    CUdevice_attribute as A, CUuuid,
+    CUdevice_attribute as A, CUdevprop, CUexecAffinityType, CUuuid,
 };
 use cuda_api::{device_links, notifications};
 
@@ -205,6 +205,9 @@ entries! {
     fn cuDeviceGetP2PAttribute(value: Out<c_int>, which: P, a: c_int, b: c_int) {
         driver()?.device(a)?;
         driver()?.device(b)?;
+        if a == b {
+            return Err(CuError::INVALID_DEVICE);
+        }
         match which {
             P::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
             | P::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => value.set(0),
@@ -214,19 +217,29 @@ entries! {
         }
     }
 
-    fn cuDeviceGetExecAffinitySupport(value: Out<c_int>, _kind: c_uint, device: c_int) {
+    fn cuDeviceGetExecAffinitySupport(value: Out<c_int>, kind: c_uint, device: c_int) {
         driver()?.device(device)?;
+        if kind >= CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_MAX.0 {
+            return Err(CuError::INVALID_VALUE);
+        }
         value.set(0)
     }
 
     fn cuDeviceGetTexture1DLinearMaxWidth(
-        _max: Out<usize>,
+        max: Out<usize>,
         _format: c_uint,
         _channels: c_uint,
         device: c_int,
     ) {
-        driver()?.device(device)?;
-        Err(CuError::NOT_SUPPORTED)
+        max.check()?;
+        let device = driver()?.device(device)?;
+        let width = A::CU_DEVICE_ATTRIBUTE_MAXIMUM_TEXTURE1D_LINEAR_WIDTH;
+        max.set(attribute(device, width).unwrap_or(0).unsigned_abs() as usize)
+    }
+
+    fn cuDeviceGetProperties(properties: Out<CUdevprop>, device: c_int) {
+        let device = driver()?.device(device)?;
+        properties.set(cuda_api::devices::properties(|which| attribute(device, which).unwrap_or(0)))
     }
 
     fn cuDeviceGetHostAtomicCapabilities(

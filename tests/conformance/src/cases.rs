@@ -8,9 +8,12 @@ mod batch;
 mod context;
 mod context_event;
 mod coredump;
+mod context_settings;
 mod device;
+mod device_query;
 mod event;
 mod first_versions;
+mod function;
 mod graph;
 mod graph_batch;
 mod graph_child;
@@ -109,6 +112,9 @@ const FAMILIES: &[&[Case]] = &[
     graph_copy::CASES,
     graph_edge::CASES,
     graph_memory::CASES,
+    context_settings::CASES,
+    device_query::CASES,
+    function::CASES,
 ];
 
 /// Returns all cases.
