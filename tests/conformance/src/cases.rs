@@ -5,13 +5,18 @@
 
 mod array;
 mod batch;
+mod before_init;
+mod capture;
 mod context;
 mod context_event;
-mod coredump;
 mod context_settings;
+mod copy_forms;
+mod coredump;
 mod device;
 mod device_query;
+mod entry_point;
 mod event;
+mod fill_forms;
 mod first_versions;
 mod function;
 mod graph;
@@ -20,15 +25,20 @@ mod graph_child;
 mod graph_copy;
 mod graph_edge;
 mod graph_memory;
+mod host_memory;
+mod invalid_arguments;
 mod kernel;
+mod library;
 mod link;
 mod logs;
 mod managed;
+mod managed_location;
 mod memory;
 mod module;
 mod pool;
 mod stream;
 mod stream_memory;
+mod stream_query;
 mod surface;
 mod tensor_map;
 mod texture;
@@ -115,6 +125,16 @@ const FAMILIES: &[&[Case]] = &[
     context_settings::CASES,
     device_query::CASES,
     function::CASES,
+    before_init::CASES,
+    capture::CASES,
+    copy_forms::CASES,
+    entry_point::CASES,
+    fill_forms::CASES,
+    host_memory::CASES,
+    invalid_arguments::CASES,
+    library::CASES,
+    managed_location::CASES,
+    stream_query::CASES,
 ];
 
 /// Returns all cases.

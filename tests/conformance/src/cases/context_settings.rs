@@ -57,6 +57,19 @@ cases! {
         Ok(())
     }
 
+    fn the_first_calls_for_the_primary_context_work(cuda) {
+        cu!(cuda, cuInit(0))?;
+        let (mut flags, mut active) = (0, 7);
+        cu!(cuda, cuDevicePrimaryCtxSetFlags(0, BLOCKING))?;
+        cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        same!((flags & SCHEDULE, active), (BLOCKING, 0));
+        cuda.primary()?;
+        cu!(cuda, cuDevicePrimaryCtxRelease(0))?;
+        cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        same!(active, 0);
+        Ok(())
+    }
+
     fn resetting_the_primary_context_frees_its_memory(cuda) {
         cuda.primary()?;
         cuda.alloc(256 << 20)?;
@@ -133,11 +146,15 @@ cases! {
     fn null_is_not_a_context(cuda) {
         cuda.primary()?;
         let (null, mut popped) = (null_mut(), null_mut());
+        let mut current = null_mut();
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
         refused!(cu!(cuda, cuCtxPushCurrent_v2(null)), INVALID_VALUE | INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxDestroy_v2(null)), INVALID_VALUE | INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxDetach(null)), INVALID_VALUE | INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxPushCurrent(null)), INVALID_VALUE | INVALID_CONTEXT);
         refused!(cu!(cuda, cuCtxDestroy(null)), INVALID_VALUE | INVALID_CONTEXT);
+        cu!(cuda, cuCtxPopCurrent(&mut popped))?;
+        same!(popped, current);
         cu!(cuda, cuCtxSetCurrent(null))?;
         refused!(cu!(cuda, cuCtxPopCurrent(&mut popped)), INVALID_CONTEXT);
         Ok(())

@@ -1,0 +1,146 @@
+//! The state of captures, and captures that continue a graph.
+
+use super::cases;
+use super::graph::{add, graph, instantiate, memset, run};
+use crate::cuda::{Cuda, Outcome, cu, ensure, refused, same};
+use cuda_api::sys::{CUstream, CUstreamCaptureMode as Mode, CUstreamCaptureStatus as Status};
+use std::ptr::{null, null_mut};
+
+const RELAXED: Mode = Mode::CU_STREAM_CAPTURE_MODE_RELAXED;
+const ACTIVE: Status = Status::CU_STREAM_CAPTURE_STATUS_ACTIVE;
+const NONE: Status = Status::CU_STREAM_CAPTURE_STATUS_NONE;
+
+fn stream(cuda: &Cuda) -> Outcome<CUstream> {
+    let mut stream = null_mut();
+    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+    Ok(stream)
+}
+
+cases! {
+    fn a_capture_has_an_id_and_a_graph(cuda) {
+        cuda.primary()?;
+        let (stream, pointer) = (stream(cuda)?, cuda.alloc(64)?);
+        let (mut status, mut id) = (Status(77), [0; 3]);
+        cu!(cuda, cuStreamGetCaptureInfo(stream, &mut status, &mut id[0]))?;
+        same!(status, NONE);
+        cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED))?;
+        cu!(cuda, cuMemsetD32Async(pointer, 1, 4, stream))?;
+        cu!(cuda, cuMemsetD32Async(pointer + 16, 2, 4, stream))?;
+        cu!(cuda, cuStreamGetCaptureInfo(stream, &mut status, &mut id[0]))?;
+        same!(status, ACTIVE);
+        let (mut graph, mut last, mut count) = (null_mut(), null(), 0);
+        let (mut other, mut edges) = (null_mut(), null());
+        let (s, g, l, n) = (&mut status, &mut graph, &mut last, &mut count);
+        cu!(cuda, cuStreamGetCaptureInfo_v2(stream, s, &mut id[1], g, l, n))?;
+        same!((*s, *n), (ACTIVE, 1));
+        cu!(cuda, cuStreamGetCaptureInfo_v3(stream, s, &mut id[2], &mut other, l, &mut edges, n))?;
+        same!((*s, *n), (ACTIVE, 1));
+        same!((graph, id[0]), (other, id[1]));
+        same!(id[1], id[2]);
+        let mut nodes = 0;
+        cu!(cuda, cuGraphGetNodes(graph, null_mut(), &mut nodes))?;
+        same!(nodes, 2);
+        cu!(cuda, cuStreamEndCapture(stream, &mut other))?;
+        same!(other, graph);
+        cu!(cuda, cuGraphDestroy(graph))?;
+        let (none, nothing) = (null_mut(), null_mut());
+        refused!(cu!(cuda, cuStreamGetCaptureInfo(stream, null_mut(), &mut id[0])), INVALID_VALUE);
+        let called = cu!(cuda, cuStreamGetCaptureInfo_v2(stream, null_mut(), none, &mut other, nothing, null_mut()));
+        refused!(called, INVALID_VALUE);
+        let (none, nothing, nowhere) = (null_mut(), null_mut(), null_mut());
+        let called = cu!(
+            cuda,
+            cuStreamGetCaptureInfo_v3(stream, null_mut(), none, &mut other, nothing, nowhere, null_mut())
+        );
+        refused!(called, INVALID_VALUE);
+        refused!(cu!(cuda, cuStreamIsCapturing(stream, null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn the_nodes_that_come_next_can_be_made_independent(cuda) {
+        cuda.primary()?;
+        let (stream, pointer) = (stream(cuda)?, cuda.alloc(64)?);
+        cu!(cuda, cuMemsetD32_v2(pointer, 0, 16))?;
+        let (mut graph, mut roots, mut edges) = (null_mut(), 0, 0);
+        cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED))?;
+        cu!(cuda, cuMemsetD32Async(pointer, 1, 4, stream))?;
+        let (mut last, mut count, mut status) = (null(), 0, NONE);
+        let (l, n) = (&mut last, &mut count);
+        cu!(cuda, cuStreamGetCaptureInfo_v2(stream, &mut status, null_mut(), null_mut(), l, n))?;
+        same!(count, 1);
+        // SAFETY: the library returned an array with one node.
+        let mut first = unsafe { *last };
+        // Replaces the nodes with none, so the next node has no dependency.
+        let (replace, append) = (1, 0);
+        cu!(cuda, cuStreamUpdateCaptureDependencies(stream, null_mut(), 0, replace))?;
+        cu!(cuda, cuMemsetD32Async(pointer + 16, 2, 4, stream))?;
+        cu!(cuda, cuStreamUpdateCaptureDependencies_v2(stream, &mut first, null(), 1, append))?;
+        cu!(cuda, cuMemsetD32Async(pointer + 32, 3, 4, stream))?;
+        refused!(cu!(cuda, cuStreamUpdateCaptureDependencies(stream, &mut first, 1, 99)), INVALID_VALUE);
+        let called =
+            cu!(cuda, cuStreamUpdateCaptureDependencies_v2(stream, &mut first, null(), 1, 99));
+        refused!(called, INVALID_VALUE);
+        cu!(cuda, cuStreamEndCapture(stream, &mut graph))?;
+        cu!(cuda, cuGraphGetRootNodes(graph, null_mut(), &mut roots))?;
+        cu!(cuda, cuGraphGetEdges(graph, null_mut(), null_mut(), &mut edges))?;
+        same!((roots, edges), (2, 2));
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 13)?[3..], [1, 2, 2, 2, 2, 3, 3, 3, 3, 0]);
+        refused!(
+            cu!(cuda, cuStreamUpdateCaptureDependencies(stream, &mut first, 1, append)),
+            ILLEGAL_STATE
+        );
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn a_capture_can_add_to_a_graph(cuda) {
+        cuda.primary()?;
+        let (stream, pointer, graph) = (stream(cuda)?, cuda.alloc(64)?, graph(cuda)?);
+        cu!(cuda, cuMemsetD32_v2(pointer, 0, 16))?;
+        let first = add(cuda, graph, &[], memset(pointer, 1, 8))?;
+        cu!(cuda, cuStreamBeginCaptureToGraph(stream, graph, &first, null(), 1, RELAXED))?;
+        cu!(cuda, cuMemsetD32Async(pointer + 16, 2, 4, stream))?;
+        let mut captured = null_mut();
+        cu!(cuda, cuStreamEndCapture(stream, &mut captured))?;
+        same!(captured, graph);
+        let (mut nodes, mut edges) = (0, 0);
+        cu!(cuda, cuGraphGetNodes(graph, null_mut(), &mut nodes))?;
+        cu!(cuda, cuGraphGetEdges(graph, null_mut(), null_mut(), &mut edges))?;
+        same!((nodes, edges), (2, 1));
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 9)?, [1, 1, 1, 1, 2, 2, 2, 2, 0]);
+        let called = cu!(cuda, cuStreamBeginCaptureToGraph(stream, null_mut(), null(), null(), 0, RELAXED));
+        refused!(called, INVALID_VALUE | INVALID_HANDLE);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn a_thread_has_a_capture_mode(cuda) {
+        cuda.primary()?;
+        let (mut mode, stream) = (RELAXED, stream(cuda)?);
+        cu!(cuda, cuThreadExchangeStreamCaptureMode(&mut mode))?;
+        same!(mode, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL);
+        cu!(cuda, cuThreadExchangeStreamCaptureMode(&mut mode))?;
+        same!(mode, RELAXED);
+        refused!(cu!(cuda, cuThreadExchangeStreamCaptureMode(null_mut())), INVALID_VALUE);
+        mode = Mode(99);
+        refused!(cu!(cuda, cuThreadExchangeStreamCaptureMode(&mut mode)), INVALID_VALUE);
+        refused!(cu!(cuda, cuStreamBeginCapture_v2(stream, mode)), INVALID_VALUE);
+        let mut status = ACTIVE;
+        cu!(cuda, cuStreamIsCapturing(stream, &mut status))?;
+        same!(status, NONE);
+        let (mut second, mut captured) = (null_mut(), null_mut());
+        cu!(cuda, cuStreamCreate(&mut second, 1))?;
+        cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED))?;
+        // A capture that has begun can't begin again, and another stream isn't part of it.
+        ensure!(cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED)).is_err(), "it began twice");
+        refused!(cu!(cuda, cuStreamEndCapture(second, &mut captured)), ILLEGAL_STATE);
+        let _ = cu!(cuda, cuStreamEndCapture(stream, &mut captured));
+        Ok(())
+    }
+}

@@ -1,0 +1,159 @@
+//! Libraries and their kernels, which belong to no context.
+
+use super::cases;
+use crate::cuda::{Cuda, Failure, Outcome, cu, ensure, parameter, refused, same};
+use crate::kernels::FILL;
+use cuda_api::sys::{CUfunc_cache, CUfunction_attribute as Attribute, CUkernel, CUlibrary};
+use std::ffi::{CStr, CString};
+use std::path::PathBuf;
+use std::ptr::{null, null_mut};
+
+/// Loads the library of kernels.
+fn load(cuda: &Cuda) -> Outcome<CUlibrary> {
+    let (mut library, none) = (null_mut(), (null_mut(), null_mut()));
+    let image = FILL.as_ptr().cast();
+    cu!(
+        cuda,
+        cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0)
+    )?;
+    Ok(library)
+}
+
+fn kernel(cuda: &Cuda, library: CUlibrary, name: &CStr) -> Outcome<CUkernel> {
+    let mut kernel = null_mut();
+    cu!(cuda, cuLibraryGetKernel(&mut kernel, library, name.as_ptr()))?;
+    Ok(kernel)
+}
+
+/// Writes the kernels to a file. Returns its path, also as a string for CUDA.
+fn file() -> Outcome<(PathBuf, CString)> {
+    let path = std::env::temp_dir().join(format!("cuda-conformance-{}.ptx", std::process::id()));
+    std::fs::write(&path, FILL.to_bytes()).map_err(Failure::new)?;
+    let name = CString::new(path.to_string_lossy().as_bytes()).unwrap_or_default();
+    Ok((path, name))
+}
+
+cases! {
+    fn kernels_are_listed_and_have_names(cuda) {
+        cuda.primary()?;
+        let library = load(cuda)?;
+        let (mut kernels, mut names, mut owner) = ([null_mut(); 2], Vec::new(), null_mut());
+        cu!(cuda, cuLibraryEnumerateKernels(kernels.as_mut_ptr(), 2, library))?;
+        for kernel in kernels {
+            let mut name = null();
+            cu!(cuda, cuKernelGetName(&mut name, kernel))?;
+            // SAFETY: the library returns a string that lives as long as the kernel.
+            names.push(unsafe { CStr::from_ptr(name) }.to_owned());
+            cu!(cuda, cuKernelGetLibrary(&mut owner, kernel))?;
+            same!(owner, library);
+        }
+        names.sort();
+        same!(names, [c"add".to_owned(), c"fill".to_owned()]);
+        ensure!(kernels.contains(&kernel(cuda, library, c"add")?), "the handle differs");
+        let (mut name, mut count) = (null(), 0);
+        refused!(cu!(cuda, cuKernelGetName(null_mut(), kernels[0])), INVALID_VALUE);
+        refused!(cu!(cuda, cuKernelGetName(&mut name, null_mut())), INVALID_VALUE | INVALID_HANDLE);
+        refused!(cu!(cuda, cuKernelGetLibrary(null_mut(), kernels[0])), INVALID_VALUE);
+        refused!(cu!(cuda, cuLibraryEnumerateKernels(null_mut(), 2, library)), INVALID_VALUE);
+        refused!(cu!(cuda, cuLibraryGetKernelCount(null_mut(), library)), INVALID_VALUE);
+        let null = null_mut();
+        refused!(cu!(cuda, cuLibraryGetKernelCount(&mut count, null)), INVALID_VALUE | INVALID_HANDLE);
+        cu!(cuda, cuLibraryUnload(library))?;
+        refused!(cu!(cuda, cuLibraryUnload(null)), INVALID_VALUE | INVALID_HANDLE);
+        Ok(())
+    }
+
+    fn kernels_have_attributes_on_each_device(cuda) {
+        let (device, _) = cuda.primary()?;
+        let library = load(cuda)?;
+        let fill = kernel(cuda, library, c"fill")?;
+        let (most, dynamic) = (
+            Attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK,
+            Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES,
+        );
+        let mut value = 0;
+        cu!(cuda, cuKernelGetAttribute(&mut value, most, fill, device))?;
+        same!(value, 1024);
+        cu!(cuda, cuKernelSetAttribute(dynamic, 8192, fill, device))?;
+        cu!(cuda, cuKernelGetAttribute(&mut value, dynamic, fill, device))?;
+        same!(value, 8192);
+        cu!(cuda, cuKernelSetCacheConfig(fill, CUfunc_cache::CU_FUNC_CACHE_PREFER_L1, device))?;
+        refused!(cu!(cuda, cuKernelGetAttribute(null_mut(), most, fill, device)), INVALID_VALUE);
+        refused!(cu!(cuda, cuKernelGetAttribute(&mut value, Attribute(999), fill, device)), INVALID_VALUE);
+        refused!(cu!(cuda, cuKernelGetAttribute(&mut value, most, fill, 99)), INVALID_DEVICE);
+        refused!(cu!(cuda, cuKernelSetAttribute(most, 64, fill, device)), INVALID_VALUE);
+        refused!(cu!(cuda, cuKernelSetAttribute(dynamic, 8192, fill, 99)), INVALID_DEVICE);
+        let cache = CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE;
+        refused!(cu!(cuda, cuKernelSetCacheConfig(fill, cache, 99)), INVALID_DEVICE);
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
+
+    fn parameters_of_kernels_have_offsets(cuda) {
+        cuda.primary()?;
+        let library = load(cuda)?;
+        let add = kernel(cuda, library, c"add")?;
+        let (mut offset, mut size) = (9, 9);
+        cu!(cuda, cuKernelGetParamInfo(add, 2, &mut offset, &mut size))?;
+        same!((offset, size), (12, 4));
+        cu!(cuda, cuKernelGetParamInfo(add, 1, &mut offset, null_mut()))?;
+        same!(offset, 8);
+        refused!(cu!(cuda, cuKernelGetParamInfo(add, 3, &mut offset, &mut size)), INVALID_VALUE);
+        refused!(cu!(cuda, cuKernelGetParamInfo(add, 0, null_mut(), &mut size)), INVALID_VALUE);
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
+
+    fn a_kernel_has_a_function_in_the_current_context(cuda) {
+        cuda.primary()?;
+        let library = load(cuda)?;
+        let add = kernel(cuda, library, c"add")?;
+        let (mut module, mut function, mut of_kernel) = (null_mut(), null_mut(), null_mut());
+        cu!(cuda, cuLibraryGetModule(&mut module, library))?;
+        cu!(cuda, cuModuleGetFunction(&mut function, module, c"add".as_ptr()))?;
+        cu!(cuda, cuKernelGetFunction(&mut of_kernel, add))?;
+        let pointer = cuda.alloc(64)?;
+        cuda.upload(pointer, &[1u32; 16])?;
+        let (value, count) = (2u32, 8u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        // A kernel's handle can be launched, too.
+        for launched in [function, of_kernel, add.cast()] {
+            cuda.launch(launched, [1, 16], null_mut(), &mut parameters)?;
+        }
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(cuda.download::<u32>(pointer, 16)?, [[7u32; 8], [1; 8]].concat());
+        refused!(cu!(cuda, cuLibraryGetModule(null_mut(), library)), INVALID_VALUE);
+        refused!(cu!(cuda, cuKernelGetFunction(null_mut(), add)), INVALID_VALUE);
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
+
+    fn files_can_be_loaded(cuda) {
+        cuda.primary()?;
+        let (path, name) = file()?;
+        let (mut library, mut module, mut count) = (null_mut(), null_mut(), 0);
+        let none = (null_mut(), null_mut());
+        let name = name.as_ptr();
+        let loaded =
+            cu!(cuda, cuLibraryLoadFromFile(&mut library, name, none.0, none.1, 0, null_mut(), null_mut(), 0));
+        let second = cu!(cuda, cuModuleLoad(&mut module, name));
+        let _ = std::fs::remove_file(&path);
+        loaded?;
+        second?;
+        cu!(cuda, cuLibraryGetKernelCount(&mut count, library))?;
+        same!(count, 2);
+        let mut function = null_mut();
+        cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
+        cu!(cuda, cuLibraryUnload(library))?;
+        cu!(cuda, cuModuleUnload(module))?;
+        let gone =
+            cu!(cuda, cuLibraryLoadFromFile(&mut library, name, none.0, none.1, 0, null_mut(), null_mut(), 0));
+        refused!(gone, FILE_NOT_FOUND);
+        let missing = null();
+        let called =
+            cu!(cuda, cuLibraryLoadData(&mut library, missing, none.0, none.1, 0, null_mut(), null_mut(), 0));
+        refused!(called, INVALID_VALUE);
+        refused!(cu!(cuda, cuModuleLoad(null_mut(), c"/nonexistent".as_ptr())), INVALID_VALUE | FILE_NOT_FOUND);
+        Ok(())
+    }
+}
