@@ -175,11 +175,23 @@ fn attributes_of_streams_are_set_for_each_stream() {
         assert_eq!(get(&mut bench, 2, 9).1.value, value(0x0203));
         assert_eq!(set(&mut bench, 2, 10, 1), 0);
         assert_eq!(get(&mut bench, 2, 10).1.value, value(1));
-        // Access policy windows and completion events fail with CUDA_ERROR_NOT_SUPPORTED.
-        for attr in [1, 12] {
-            assert_eq!(set(&mut bench, 500, attr, 0x1000), 801);
-            assert_eq!(get(&mut bench, 500, attr).0, 801);
+        // The memory of an access policy window must be the session's. The window is empty at first.
+        let memory = bench.alloc(4096);
+        let window = |bench: &mut Bench, address, len| {
+            let param = [address, len, 1.0f32.to_bits().into(), 0, 0, 0, 0, 0];
+            let h_stream = StreamId(500);
+            bench.call(&CuStreamSetAttribute { h_stream, attr: 1, param }).0
+        };
+        assert_eq!(get(&mut bench, 500, 1).1.value, value(0));
+        for (address, len) in [(memory, 1 << 30), (memory - 1, 16), (0x1000, 16), (0, u64::MAX)] {
+            assert_eq!(window(&mut bench, address, len), 1);
         }
+        assert_eq!(window(&mut bench, memory, 4096), 0);
+        assert_eq!(get(&mut bench, 500, 1).1.value[..2], [memory, 4096]);
+        assert_eq!(window(&mut bench, 0, 0), 0);
+        // Completion events fail with CUDA_ERROR_NOT_SUPPORTED.
+        assert_eq!(set(&mut bench, 500, 12, 0x1000), 801);
+        assert_eq!(get(&mut bench, 500, 12).0, 801);
     });
 }
 
