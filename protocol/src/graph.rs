@@ -9,8 +9,8 @@ use crate::codec::{DecodeError, Reader, Writer};
 use crate::limits::GRAPH_NODES_MAX;
 
 pub use crate::structs::{
-    CopySide, CopyStep, Dim3, EventRecordStep, EventWaitStep, HostFuncStep, KernelStep,
-    LaunchAttribute, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
+    ConditionalStep, CopySide, CopyStep, Dim3, EventRecordStep, EventWaitStep, HostFuncStep,
+    KernelStep, LaunchAttribute, MemoryOperation, MemoryOperationsStep, MemsetStep, Step,
 };
 
 /// The number of bits of a node's number in an encoded dependency.
@@ -86,12 +86,31 @@ pub fn decode<'a, E: From<DecodeError>>(
     Ok(reader.finish()?)
 }
 
+/// Encodes the bodies of a conditional node, each of which is an encoded graph.
+pub fn encode_bodies<'a>(bodies: impl IntoIterator<Item = &'a [u8]>) -> Writer {
+    let mut writer = Writer::new();
+    bodies.into_iter().for_each(|body| writer.bytes(body));
+    writer
+}
+
+/// Decodes the bodies of a conditional node. Calls `each` with every encoded graph.
+pub fn decode_bodies<'a, E: From<DecodeError>>(
+    step: &ConditionalStep<'a>,
+    mut each: impl FnMut(usize, &'a [u8]) -> Result<(), E>,
+) -> Result<(), E> {
+    let mut reader = Reader::new(step.bodies);
+    for number in 0..step.size as usize {
+        each(number, reader.bytes()?)?;
+    }
+    Ok(reader.finish()?)
+}
+
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::ids::{EventId, FuncId};
+    use crate::ids::{EventId, FuncId, ValuesId};
 
-    fn steps() -> [Step<'static>; 8] {
+    fn steps() -> [Step<'static>; 9] {
         const ATTRIBUTES: &[LaunchAttribute] = &[LaunchAttribute { id: 4, value: [9; 8] }];
         const OPERATIONS: &[MemoryOperation] =
             &[MemoryOperation { operation: 2, address: 3, value: 4, flags: 5 }];
@@ -119,6 +138,13 @@ mod tests {
             Step::EventWait(EventWaitStep { event: EventId(6) }),
             Step::EventRecord(EventRecordStep { event: EventId(7) }),
             Step::MemoryOperations(MemoryOperationsStep { operations: OPERATIONS.into() }),
+            Step::Conditional(ConditionalStep {
+                values: ValuesId(1),
+                handle: 2,
+                kind: 2,
+                size: 3,
+                bodies: &[4; 8],
+            }),
         ]
     }
 
@@ -150,6 +176,24 @@ mod tests {
         })
         .unwrap();
         assert_eq!(number, steps().len());
+    }
+
+    #[test]
+    fn bodies_decode_as_they_were_encoded() {
+        let bodies: [&[u8]; 2] = [&[1; 16], &[]];
+        let writer = encode_bodies(bodies);
+        let decoded = |size| {
+            let (values, bodies) = (ValuesId(1), writer.as_bytes());
+            let step = ConditionalStep { values, handle: 2, kind: 2, size, bodies };
+            let mut found = Vec::new();
+            decode_bodies(&step, |number, body| {
+                found.push((number, body.to_vec()));
+                Ok::<_, DecodeError>(())
+            })
+            .map(|()| found)
+        };
+        assert_eq!(decoded(2), Ok(vec![(0, vec![1; 16]), (1, vec![])]));
+        assert!(decoded(1).is_err() && decoded(3).is_err());
     }
 
     #[test]

@@ -53,6 +53,12 @@ pub const TPCS_MAX: usize = 1024;
 /// Maximum number of nodes of one graph.
 pub const GRAPH_NODES_MAX: usize = 1 << 20;
 
+/// Maximum number of values for conditional nodes in a session.
+pub const GRAPH_VALUES_MAX: usize = 1 << 16;
+
+/// Maximum nesting depth of the bodies of conditional nodes.
+pub const GRAPH_DEPTH_MAX: usize = 32;
+
 /// Maximum number of devices of one VM.
 pub const DEVICES_MAX: usize = 16;
 

@@ -81,12 +81,13 @@ pub unsafe fn begin_into<L: Library>(
     begin::<L>(stream, mode, Some((graph as GraphId, &nodes)))
 }
 
-/// `cuStreamEndCapture`.
+/// `cuStreamEndCapture`. A program that knows the graph need not ask for it.
 pub fn end<L: Library>((stream, per_thread): StreamArg, graph: Out<CUgraph>) -> CuResult {
-    graph.set(null_mut())?;
+    graph.set_if_wanted(null_mut());
     L::ready()?;
     let stream = L::stream(stream, per_thread)?;
-    graph.set(L::graphs().end(&stream, L::thread())? as CUgraph)
+    graph.set_if_wanted(L::graphs().end(&stream, L::thread())? as CUgraph);
+    Ok(())
 }
 
 fn info_of<L: Library>((stream, per_thread): StreamArg) -> CuResult<Option<Info>> {

@@ -1,12 +1,13 @@
 //! One graph: nodes and their dependencies.
 
+use super::condition::{Conditional, Conditions, Handle};
 use super::edge::{Dependencies, Edge};
 use super::ids::{GraphId, NodeId, Operation};
 use super::user_objects::References;
 use crate::error::{CuError, CuResult};
 use crate::sys::CUgraphNodeType;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::sync::Weak;
+use std::sync::{Arc, Weak};
 
 /// The work that a node in a graph does.
 #[derive(Clone, Debug)]
@@ -17,6 +18,19 @@ pub enum Work<Op> {
     Empty,
     /// All work in a child graph, which belongs to the node.
     Child(GraphId),
+    /// The work in body graphs, depending on a value.
+    Conditional(Arc<Conditional>),
+}
+
+impl<Op> Work<Op> {
+    /// Returns the graphs that belong to the node.
+    pub(super) fn parts(&self) -> &[GraphId] {
+        match self {
+            Self::Op(_) | Self::Empty => &[],
+            Self::Child(child) => std::slice::from_ref(child),
+            Self::Conditional(conditional) => &conditional.bodies,
+        }
+    }
 }
 
 /// A node.
@@ -35,6 +49,7 @@ impl<Op: Operation> Node<Op> {
             Work::Op(op) => op.kind(),
             Work::Empty => CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
             Work::Child(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+            Work::Conditional(_) => CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
         }
     }
 }
@@ -44,7 +59,7 @@ impl<Op: Operation> Node<Op> {
 pub struct Graph<Op> {
     /// The nodes.
     pub nodes: BTreeMap<NodeId, Node<Op>>,
-    /// The child graph node that owns this graph, if any. A program can't destroy such a graph
+    /// The child graph node or conditional node that owns this graph, if any. A program can't destroy such a graph
     /// directly.
     pub part_of: Option<NodeId>,
     /// The graph's number: graphs are counted from 1 in the order of their creation.
@@ -54,7 +69,11 @@ pub struct Graph<Op> {
     /// Whether nodes allocate or free memory. Such a graph can't be copied, its nodes and edges
     /// can't be removed, and it can be instantiated only once at a time.
     pub has_memory: bool,
-    /// The token of the instantiated graph, if there is one and `has_memory` is set.
+    /// The handles of conditional nodes that were created for the graph.
+    pub handles: BTreeMap<u64, Handle>,
+    /// The library's data for the handles.
+    pub conditions: Option<Conditions>,
+    /// The token of the instantiated graph, if there is one and only one can exist.
     pub instance: Weak<()>,
 }
 
@@ -66,6 +85,8 @@ impl<Op> Default for Graph<Op> {
             number: 0,
             users: References::new(),
             has_memory: false,
+            handles: BTreeMap::new(),
+            conditions: None,
             instance: Weak::new(),
         }
     }

@@ -18,6 +18,7 @@ const MEMSETS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEMSET_NODE_PARAMS.0;
 const HOSTS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_HOST_NODE_PARAMS.0;
 const EVENTS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_EVENT_NODE_PARAMS.0;
 const BATCHES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_BATCH_MEM_OP_NODE_PARAMS.0;
+const CONDITIONALS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_CONDITIONAL_NODE_PARAMS.0;
 const ALLOCS: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEM_ALLOC_NODE_PARAMS.0;
 const FREES: u32 = Flags::CU_GRAPH_DEBUG_DOT_FLAGS_MEM_FREE_NODE_PARAMS.0;
 
@@ -49,6 +50,15 @@ fn describe<L: Library>(
         }
         Work::Child(child) => {
             line(format_args!("graph_{}", table.graph(*child).map_or(0, |graph| graph.number)));
+            "rectangle"
+        }
+        Work::Conditional(conditional) => {
+            line(format_args!("CONDITIONAL"));
+            if shows(CONDITIONALS) {
+                line(format_args!("handle: {:#018X}", conditional.handle));
+                line(format_args!("type: {:?}", conditional.kind));
+                line(format_args!("bodies: {}", conditional.bodies.len()));
+            }
             "rectangle"
         }
         Work::Op(Op::Kernel(kernel)) => {
@@ -171,9 +181,7 @@ fn write<L: Library>(table: &Table<Op<L>>, first: GraphId, flags: u32) -> CuResu
                 let _ = writeln!(text, "node handle: {id:#018X}");
             }
             text.push_str("\"];\n\n");
-            if let Work::Child(child) = node.work {
-                graphs.push_back(child);
-            }
+            graphs.extend(node.work.parts());
         }
         for (from, to, _) in graph.edges() {
             let (from, to) = (numbers[&from], numbers[&to]);

@@ -10,7 +10,7 @@ macro_rules! graph_entries {
     ($library:ty) => {
         use $crate::args::{Arg, In, Out, Text};
         use $crate::graph::dag::{Graph, Work};
-        use $crate::graph::{GraphId, alloc, capturing, dot, exec, generic, nodes, structure, users};
+        use $crate::graph::{GraphId, alloc, capturing, conditional, dot, exec, generic, nodes, structure, users};
         use $crate::sys::*;
 
         type L = $library;
@@ -70,6 +70,10 @@ macro_rules! graph_entries {
                 data: In<CUgraphEdgeData>, count: usize,
             ) => structure::change_edges::<L>(graph, (from, to), data, count, false);
 
+            fn cuGraphConditionalHandleCreate(
+                to: Out<CUgraphConditionalHandle>, graph: CUgraph, context: CUcontext,
+                default: u32, flags: u32,
+            ) => conditional::create_handle::<L>(to, graph, context, default, flags);
             fn cuGraphDebugDotPrint(graph: CUgraph, path: Text, flags: u32) =>
                 dot::print::<L>(graph, path, flags);
             fn cuUserObjectCreate(

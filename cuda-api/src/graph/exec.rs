@@ -161,7 +161,8 @@ pub fn set_child<L: Library>(exec: CUgraphExec, node: CUgraphNode, child: CUgrap
     L::ready()?;
     let exec = L::exec(exec)?;
     let (steps, users) = steps_of::<L>(child)?;
-    if steps.iter().any(|step| step.op.as_ref().is_some_and(|op| op.memory().is_some())) {
+    let uses_memory = |op: &Op<L>| op.memory().is_some();
+    if steps.iter().any(|step| step.branch.is_some() || step.op.as_ref().is_some_and(uses_memory)) {
         return Err(CuError::NOT_SUPPORTED);
     }
     exec.set_child(node as NodeId, &steps, users)

@@ -4,7 +4,7 @@ use super::dag::Work;
 use super::ids::{GraphId, NodeId};
 use super::library::{Library, Op};
 use super::lists::After;
-use super::{alloc, exec, nodes, structure};
+use super::{alloc, conditional, exec, nodes, structure};
 use crate::args::{Arg, In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
@@ -155,6 +155,12 @@ pub unsafe fn add<L: Library>(
                 };
                 alloc::alloc::<L>(to, graph, after, &mut request)?;
                 params.__bindgen_anon_1.alloc.dptr = request.dptr;
+                given.set(params)
+            }
+            Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL => {
+                let mut request = params.__bindgen_anon_1.conditional;
+                conditional::add::<L>(to, graph, after, &mut request)?;
+                params.__bindgen_anon_1.conditional = request;
                 given.set(params)
             }
             Kind::CU_GRAPH_NODE_TYPE_MEM_FREE => {

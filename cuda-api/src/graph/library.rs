@@ -1,6 +1,7 @@
 //! The part of graphs and captures that each libcuda implements itself.
 
 use super::capture::Stream;
+use super::condition::Conditions;
 use super::graphs::Graphs;
 use super::host_call::HostCall;
 use super::ids::{MemoryUse, Operation};
@@ -11,8 +12,9 @@ use super::user_objects::References;
 use crate::attributes::Attributes;
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUevent, CUgraphExec,
-    CUgraphExecUpdateResult, CUgraphNodeType, CUresult, CUstream, CUstreamBatchMemOpParams,
+    CUDA_KERNEL_NODE_PARAMS, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUevent,
+    CUgraphExec, CUgraphExecUpdateResult, CUgraphNodeType, CUresult, CUstream,
+    CUstreamBatchMemOpParams,
 };
 use std::marker::PhantomData;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -118,6 +120,15 @@ pub trait Library: Copy + 'static {
     /// is already in the stream may still use the memory. Otherwise, waits for all work that may use
     /// it.
     fn free(allocation: Shared<Self>, stream: Option<(CUstream, bool)>) -> CuResult;
+
+    /// Creates a value for a conditional node in a context. Each launch first assigns `default`, if
+    /// given. `present` is the data for the graph's handles, if the graph has any. Returns the data
+    /// and the handle.
+    fn condition(
+        context: CUcontext,
+        present: Option<Conditions>,
+        default: Option<u32>,
+    ) -> CuResult<(Conditions, u64)>;
 
     /// Instantiates a graph that consists of these steps.
     fn instantiate(flags: u64, steps: &[Step<Op<Self>>]) -> CuResult<(Self::Loaded, Self::Bound)>;
@@ -358,7 +369,9 @@ impl<L: Library> Exec<L> {
     ) -> CuResult<Result<(), Difference>> {
         let mut guard = self.lock();
         let state = &mut *guard;
-        let uses = |step: &&Step<Op<L>>| step.op.as_ref().is_some_and(|op| op.memory().is_some());
+        let uses = |step: &&Step<Op<L>>| {
+            step.branch.is_some() || step.op.as_ref().is_some_and(|op| op.memory().is_some())
+        };
         let with_memory = steps.iter().find(uses).map(|step| step.id);
         if state.instance.is_some() || with_memory.is_some() {
             let unsupported = CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_ERROR_NOT_SUPPORTED;

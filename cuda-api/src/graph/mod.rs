@@ -11,6 +11,7 @@
 //! | [`ids`] | handles |
 //! | [`memory`], [`reuse`] | memory that graphs allocate |
 //! | [`edge`] | the data of edges |
+//! | [`condition`] | types for nodes whose bodies run depending on a value |
 //! | [`dag`] | one graph: nodes, edges, an order in which to run them |
 //! | [`steps`] | the nodes of a graph in an order in which they can run |
 //! | [`table`] | all graphs, and the graph that each node belongs to |
@@ -22,7 +23,7 @@
 //! | [`host_call`] | functions of the program |
 //! | [`memory_operations`] | batches of stream memory operations |
 //! | [`dot`] | `cuGraphDebugDotPrint` |
-//! | [`structure`], [`nodes`], [`alloc`], [`generic`], [`exec`], [`users`], [`capturing`] | the entry points, by family |
+//! | [`structure`], [`nodes`], [`alloc`], [`generic`], [`exec`], [`conditional`], [`users`], [`capturing`] | the entry points, by family |
 //! | [`entries`] | the exports |
 //!
 //! Handles are assigned in ascending order and never reused, so a stale handle is recognized. They
@@ -31,6 +32,8 @@
 pub mod alloc;
 pub mod capture;
 pub mod capturing;
+pub mod condition;
+pub mod conditional;
 pub mod dag;
 pub mod dot;
 pub mod edge;

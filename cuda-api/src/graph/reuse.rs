@@ -166,7 +166,7 @@ mod tests {
         drop(instance);
         assert!(table.instance(graph).is_ok() && table.instance(other).unwrap().is_none());
         table.destroy(graph).unwrap();
-        assert_eq!(table.take_removed().len(), 2);
+        assert_eq!(table.take_removed().0.len(), 2);
         // A child graph can't get such nodes, either.
         let inner = table.create();
         let child = table.add_child(other, inner, &[]).unwrap();

@@ -1,9 +1,11 @@
 //! The steps of a graph: its nodes in an order in which they can run.
 
+use super::condition::{Conditions, Kind};
 use super::edge::Edge;
 use super::ids::{NodeId, Operation};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphExecUpdateResult, CUgraphNodeType};
+use std::sync::Arc;
 
 const KIND_EMPTY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
 const TOPOLOGY_CHANGED: CUgraphExecUpdateResult =
@@ -25,6 +27,23 @@ pub struct Step<Op> {
     /// For a child graph's node, the number of the child graph's steps, which come right before
     /// this one.
     pub child: usize,
+    /// The work of a conditional node.
+    pub branch: Option<Arc<Branch<Op>>>,
+}
+
+/// A conditional node in the form in which it runs.
+#[derive(Debug)]
+pub struct Branch<Op> {
+    /// The handle of the value on which the node depends.
+    pub handle: u64,
+    /// Determines which body runs.
+    pub kind: Kind,
+    /// The value that each launch of the graph assigns first, if any.
+    pub default: Option<u32>,
+    /// The library's data for the graph's handles.
+    pub conditions: Conditions,
+    /// The steps of each body.
+    pub bodies: Vec<Vec<Step<Op>>>,
 }
 
 /// The reason why a graph can't replace an executable one, and the node of the new graph that

@@ -1,16 +1,26 @@
 //! All graphs of a process.
 
+use super::condition::{Conditional, Conditions, Handle, Kind};
 use super::dag::{Graph, Node, Work};
 use super::edge::{Dependencies, Edge};
 use super::host_call::HostCall;
 use super::ids::{FIRST_HANDLE, GraphId, NodeId, Operation, STEP};
-use super::steps::Step;
+use super::steps::{Branch, Step};
 use super::user_objects::{References, UserId, UserObjects};
 use crate::error::{CuError, CuResult};
 use crate::sys::CUgraphNodeType;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
+/// The types of the nodes that the body of a conditional node can contain.
+const IN_BODIES: &[CUgraphNodeType] = &[
+    CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL,
+    CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMCPY,
+    CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET,
+    CUgraphNodeType::CU_GRAPH_NODE_TYPE_GRAPH,
+    CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY,
+    CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+];
 /// The maximum nesting depth of child graphs.
 const MAX_DEPTH: usize = 32;
 
@@ -27,6 +37,8 @@ pub struct Table<Op> {
     pub(super) users: UserObjects,
     /// The removed nodes that allocated or freed memory.
     removed: Vec<Node<Op>>,
+    /// The library's data for the handles of graphs that were destroyed.
+    removed_conditions: Vec<Conditions>,
 }
 
 impl<Op> Default for Table<Op> {
@@ -39,6 +51,7 @@ impl<Op> Default for Table<Op> {
             created: 0,
             users: UserObjects::default(),
             removed: Vec::new(),
+            removed_conditions: Vec::new(),
         }
     }
 }
@@ -137,6 +150,88 @@ impl<Op: Operation> Table<Op> {
         }
     }
 
+    /// Returns the graph that directly or indirectly contains a graph as the body of a conditional
+    /// node, or the graph itself. Fails if the graph belongs to a child graph node.
+    fn root(&self, mut id: GraphId) -> CuResult<GraphId> {
+        while let Some(node) = self.graph(id)?.part_of {
+            match self.node(node)?.work {
+                Work::Conditional(_) => id = self.graph_of(node)?,
+                _ => return Err(CuError::NOT_SUPPORTED),
+            }
+        }
+        Ok(id)
+    }
+
+    /// Returns the graph for which a handle for a conditional node in this graph is created, and the
+    /// library's data for the handles that it has.
+    pub(super) fn conditions(&self, id: GraphId) -> CuResult<(GraphId, Option<Conditions>)> {
+        let root = self.root(id)?;
+        Ok((root, self.graph(root)?.conditions.clone()))
+    }
+
+    /// Adds a handle for a conditional node to a graph.
+    pub(super) fn add_condition(
+        &mut self,
+        graph: GraphId,
+        conditions: Conditions,
+        handle: u64,
+        default: Option<u32>,
+    ) -> CuResult {
+        let graph = self.graphs.get_mut(&graph).ok_or(CuError::INVALID_VALUE)?;
+        graph.conditions = Some(conditions);
+        graph.handles.insert(handle, Handle { default, used: false });
+        Ok(())
+    }
+
+    /// Adds a conditional node with empty bodies. Returns the node and the array of its bodies.
+    pub(super) fn add_conditional(
+        &mut self,
+        graph: GraphId,
+        (handle, kind, size): (u64, Kind, u32),
+        after: &[(NodeId, Edge)],
+    ) -> CuResult<(NodeId, *const GraphId)> {
+        let root = self.root(graph)?;
+        let unused = self.graph(root)?.handles.get(&handle).is_some_and(|handle| !handle.used);
+        if !unused {
+            return Err(CuError::INVALID_VALUE);
+        }
+        self.graph(graph)?.check_edges(after, CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL)?;
+        let bodies: Box<[GraphId]> = (0..size).map(|_| self.create()).collect();
+        let conditional = Arc::new(Conditional { handle, kind, bodies });
+        let node = match self.add(graph, Work::Conditional(conditional.clone()), after) {
+            Ok(node) => node,
+            Err(error) => {
+                conditional.bodies.iter().for_each(|body| self.forget(*body));
+                return Err(error);
+            }
+        };
+        for body in &conditional.bodies {
+            if let Some(body) = self.graphs.get_mut(body) {
+                body.part_of = Some(node);
+            }
+        }
+        self.set_used(root, handle, true);
+        Ok((node, conditional.bodies.as_ptr()))
+    }
+
+    fn set_used(&mut self, root: GraphId, handle: u64, used: bool) {
+        let root = self.graphs.get_mut(&root);
+        if let Some(handle) = root.and_then(|root| root.handles.get_mut(&handle)) {
+            handle.used = used;
+        }
+    }
+
+    /// Fails if a graph contains nodes that allocate or free memory, or conditional nodes, for a
+    /// call that is refused for such graphs.
+    fn check_can_copy(&self, id: GraphId) -> CuResult {
+        self.check_no_memory(id)?;
+        let conditional = |node: &Node<Op>| matches!(node.work, Work::Conditional(_));
+        match self.graph(id)?.nodes.values().any(conditional) {
+            true => Err(CuError::NOT_SUPPORTED),
+            false => Ok(()),
+        }
+    }
+
     /// Fails if a graph contains nodes that allocate or free memory, for a call that is refused for
     /// such graphs.
     fn check_no_memory(&self, id: GraphId) -> CuResult {
@@ -150,7 +245,7 @@ impl<Op: Operation> Table<Op> {
     /// already exists.
     pub(super) fn instance(&mut self, id: GraphId) -> CuResult<Option<Arc<()>>> {
         let graph = self.graphs.get_mut(&id).ok_or(CuError::INVALID_VALUE)?;
-        if !graph.has_memory {
+        if !graph.has_memory && graph.handles.is_empty() {
             return Ok(None);
         }
         if graph.instance.strong_count() > 0 {
@@ -161,10 +256,11 @@ impl<Op: Operation> Table<Op> {
         Ok(Some(token))
     }
 
-    /// Returns the removed nodes that allocated or freed memory. Dropping them may free the memory,
-    /// so the caller must first unlock the table.
-    pub(super) fn take_removed(&mut self) -> Vec<Node<Op>> {
-        std::mem::take(&mut self.removed)
+    /// Returns the removed nodes that allocated or freed memory, and the library's data for the
+    /// handles of removed graphs. Dropping them may make calls, so the caller must first unlock the
+    /// table.
+    pub(super) fn take_removed(&mut self) -> (Vec<Node<Op>>, Vec<Conditions>) {
+        (std::mem::take(&mut self.removed), std::mem::take(&mut self.removed_conditions))
     }
 
     /// Adds a node that contains a copy of a graph.
@@ -204,7 +300,7 @@ impl<Op: Operation> Table<Op> {
         {
             return Err(CuError::INVALID_VALUE);
         }
-        self.check_no_memory(child)?;
+        self.check_can_copy(child)?;
         let node = self.add(graph, Work::Child(child), after)?;
         if let Some(child) = self.graphs.get_mut(&child) {
             child.part_of = Some(node);
@@ -218,10 +314,10 @@ impl<Op: Operation> Table<Op> {
             return Err(CuError::NOT_SUPPORTED);
         }
         for node in self.graph(graph)?.nodes.values() {
-            if let Work::Child(child) = node.work
-                && (child == other || self.contains(child, other, depth + 1)?)
-            {
-                return Ok(true);
+            for part in node.work.parts() {
+                if *part == other || self.contains(*part, other, depth + 1)? {
+                    return Ok(true);
+                }
             }
         }
         Ok(false)
@@ -275,10 +371,7 @@ impl<Op: Operation> Table<Op> {
             for (object, count) in &graph.users {
                 *all.entry(*object).or_default() += count;
             }
-            graphs.extend(graph.nodes.values().filter_map(|node| match node.work {
-                Work::Child(child) => Some(child),
-                _ => None,
-            }));
+            graphs.extend(graph.nodes.values().flat_map(|node| node.work.parts()));
         }
         self.users.retain_all(&all);
         Ok(all)
@@ -301,7 +394,7 @@ impl<Op: Operation> Table<Op> {
         if depth > MAX_DEPTH {
             return Err(CuError::NOT_SUPPORTED);
         }
-        self.check_no_memory(of)?;
+        self.check_can_copy(of)?;
         let (nodes, users) = {
             let graph = self.graph(of)?;
             (graph.nodes.clone(), graph.users.clone())
@@ -367,10 +460,29 @@ impl<Op: Operation> Table<Op> {
         }
         self.nodes.remove(&id);
         self.clones.remove(&id);
-        if let Work::Child(child) = node.work {
-            self.forget(child);
+        if let Work::Conditional(conditional) = &node.work {
+            let root = self.root(of)?;
+            self.release(root, conditional);
         }
+        node.work.parts().iter().for_each(|part| self.forget(*part));
         Ok(())
+    }
+
+    /// Makes the handles of a conditional node, and of those in its bodies, available again.
+    fn release(&mut self, root: GraphId, conditional: &Conditional) {
+        self.set_used(root, conditional.handle, false);
+        for body in &conditional.bodies {
+            let nodes = self.graphs.get(body).map(|body| body.nodes.values());
+            let within: Vec<_> = nodes
+                .into_iter()
+                .flatten()
+                .filter_map(|node| match &node.work {
+                    Work::Conditional(conditional) => Some(conditional.clone()),
+                    _ => None,
+                })
+                .collect();
+            within.iter().for_each(|conditional| self.release(root, conditional));
+        }
     }
 
     /// `cuGraphDestroy`.
@@ -385,12 +497,13 @@ impl<Op: Operation> Table<Op> {
     pub(super) fn forget(&mut self, id: GraphId) {
         let Some(graph) = self.graphs.remove(&id) else { return };
         self.users.release_all(&graph.users);
+        self.removed_conditions.extend(graph.conditions);
         for (id, node) in graph.nodes {
             self.nodes.remove(&id);
             self.clones.remove(&id);
-            if let Work::Child(child) = node.work {
-                self.forget(child);
-            } else if graph.has_memory {
+            let parts = node.work.parts().to_vec();
+            parts.iter().for_each(|part| self.forget(*part));
+            if parts.is_empty() && graph.has_memory {
                 self.removed.push(node);
             }
         }
@@ -398,24 +511,47 @@ impl<Op: Operation> Table<Op> {
 
     /// Returns the graph's current steps, in an order in which they can run.
     pub fn steps(&self, id: GraphId) -> CuResult<Vec<Step<Op>>> {
+        if self.graph(id)?.handles.values().any(|handle| !handle.used) {
+            // A handle must belong to a node.
+            return Err(CuError::INVALID_VALUE);
+        }
         let mut steps = Vec::new();
-        self.steps_within(id, &[], &mut steps, 0)?;
+        self.steps_within(id, &[], &mut steps, (0, false))?;
         Ok(steps)
     }
 
+    /// Returns a conditional node in the form in which it runs.
+    fn branch(&self, graph: GraphId, node: &Conditional, depth: usize) -> CuResult<Branch<Op>> {
+        let root = self.graph(self.root(graph)?)?;
+        let handle = root.handles.get(&node.handle).ok_or(CuError::INVALID_VALUE)?;
+        let bodies = node.bodies.iter().map(|body| {
+            let mut steps = Vec::new();
+            self.steps_within(*body, &[], &mut steps, (depth + 1, true))?;
+            Ok(steps)
+        });
+        Ok(Branch {
+            handle: node.handle,
+            kind: node.kind,
+            default: handle.default,
+            conditions: root.conditions.clone().ok_or(CuError::INVALID_VALUE)?,
+            bodies: bodies.collect::<CuResult<_>>()?,
+        })
+    }
+
     /// Appends the steps of a graph, which run after the steps at the indices in `before`. Returns
-    /// the indices of the appended steps that no other appended step depends on.
+    /// the indices of the appended steps that no other appended step depends on. The body of a
+    /// conditional node can contain only some kinds of nodes.
     fn steps_within(
         &self,
         id: GraphId,
         before: &[(usize, Edge)],
         steps: &mut Vec<Step<Op>>,
-        depth: usize,
+        (depth, in_body): (usize, bool),
     ) -> CuResult<Vec<(usize, Edge)>> {
         if depth > MAX_DEPTH {
             return Err(CuError::NOT_SUPPORTED);
         }
-        let graph = self.graph(id)?;
+        let (graph_id, graph) = (id, self.graph(id)?);
         let mut places: HashMap<NodeId, usize> = HashMap::with_capacity(graph.nodes.len());
         for id in graph.order()? {
             let node = graph.node(id)?;
@@ -424,21 +560,28 @@ impl<Op: Operation> Table<Op> {
             if after.is_empty() {
                 after = before.to_vec();
             }
-            let first = steps.len();
+            if in_body && !IN_BODIES.contains(&node.kind()) {
+                return Err(CuError::INVALID_VALUE);
+            }
+            let (first, mut branch) = (steps.len(), None);
             let op = match &node.work {
                 Work::Op(op) => Some(op.clone()),
                 Work::Empty => None,
                 Work::Child(child) => {
-                    let ends = self.steps_within(*child, &after, steps, depth + 1)?;
+                    let ends = self.steps_within(*child, &after, steps, (depth + 1, in_body))?;
                     if !ends.is_empty() {
                         after = ends;
                     }
                     None
                 }
+                Work::Conditional(node) => {
+                    branch = Some(Arc::new(self.branch(graph_id, node, depth)?));
+                    None
+                }
             };
             let child = steps.len() - first;
             places.insert(id, steps.len());
-            steps.push(Step { id, op, after, enabled: true, child });
+            steps.push(Step { id, op, after, enabled: true, child, branch });
         }
         Ok(graph.leaves().iter().map(|id| (places[id], Edge::Full)).collect())
     }

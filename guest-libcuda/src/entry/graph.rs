@@ -21,9 +21,10 @@ use crate::memory::Place;
 use crate::objects::{Event, Function, Origin};
 use crate::thread;
 use cuda_api::attributes::Attributes;
+use cuda_api::graph::condition::Conditions;
 use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
-use cuda_api::graph::steps::{Difference, Step};
+use cuda_api::graph::steps::{Branch, Difference, Step};
 use cuda_api::graph::{Edge, Graphs, Library, capture as captures};
 use cuda_api::sys::CUgraphExecUpdateResult;
 use parking_lot::Mutex;
@@ -31,10 +32,11 @@ use protocol::calls::{
     CuEventCreate, CuEventDestroyV2, CuEventQuery, CuEventRecordWithFlags, CuEventSynchronize,
     CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeEnable,
     VcudaGraphExecNodeSet, VcudaGraphExecUpdate, VcudaGraphInstantiate,
+    VcudaGraphInstantiateConditional, VcudaGraphValueCreate, VcudaGraphValuesDestroy,
 };
 use protocol::codec::Writer;
 use protocol::graph as wire;
-use protocol::ids::{EventId, GraphExecId};
+use protocol::ids::{EventId, GraphExecId, ValuesId};
 use protocol::limits::GRAPH_NODES_MAX;
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use protocol::structs::LaunchAttribute;
@@ -128,6 +130,12 @@ fn encode(driver: &Driver, steps: &[Step<Op>], staging: &mut Staging) -> CuResul
         after.sort_unstable();
         after.dedup_by_key(|dependency| dependency.node);
         let first = ends.last().map_or(0, |last| last + 1);
+        if let Some(branch) = &step.branch {
+            let encoded = encode_branch(driver, branch, &after, &mut graph);
+            encoded.inspect_err(|_| host_func::let_go(&tokens))?;
+            ends.push(first);
+            continue;
+        }
         let parts = match &step.op {
             Some(Op::Copy(copy, _)) if copy.is_pageable() => {
                 copy.parts(|len| staging.take(driver, place, len))
@@ -160,6 +168,49 @@ fn encode(driver: &Driver, steps: &[Step<Op>], staging: &mut Staging) -> CuResul
         }
     }
     Ok(Encoded { graph, tokens, ends })
+}
+
+/// Encodes a conditional node. Its bodies contain no host functions, so the worker needs no tokens
+/// for them, and no copies of pageable memory, which need some.
+fn encode_branch(
+    driver: &Driver,
+    branch: &Branch<Op>,
+    after: &[wire::Dependency],
+    graph: &mut Writer,
+) -> CuResult {
+    let values = branch.conditions.downcast_ref::<Values>().ok_or(CuError::INVALID_VALUE)?.id;
+    let mut bodies = Vec::new();
+    for steps in &branch.bodies {
+        let pageable = |step: &Step<Op>| match &step.op {
+            Some(Op::Copy(copy, _)) => copy.is_pageable(),
+            _ => false,
+        };
+        if steps.iter().any(pageable) {
+            log::unsupported("copying pageable memory in the body of a conditional node");
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        bodies.push(encode(driver, steps, &mut Staging::default())?.graph);
+    }
+    let bodies = wire::encode_bodies(bodies.iter().map(|body| body.as_bytes()));
+    let (kind, size) = (branch.kind.number(), branch.bodies.len() as u32);
+    let (handle, bodies) = (branch.handle, bodies.as_bytes());
+    let step = wire::ConditionalStep { values, handle, kind, size, bodies };
+    wire::encode_node(after, &wire::Step::Conditional(step), graph);
+    Ok(())
+}
+
+/// The values of a graph's conditional nodes, in the worker.
+struct Values {
+    id: ValuesId,
+}
+
+impl Drop for Values {
+    fn drop(&mut self) {
+        if let Ok(driver) = driver() {
+            // If this fails, the session has ended, and the values with it.
+            let _ = driver.session.post(&VcudaGraphValuesDestroy { values: self.id });
+        }
+    }
 }
 
 /// Returns the value that says which default stream a null handle means.
@@ -389,6 +440,24 @@ impl Library for Guest {
         graph_memory::free(allocation, stream.is_none())
     }
 
+    fn condition(
+        context: CUcontext,
+        present: Option<Conditions>,
+        default: Option<u32>,
+    ) -> CuResult<(Conditions, u64)> {
+        let driver = context::driver()?;
+        if context::current()?.handle() != context as Handle {
+            log::unsupported("a conditional handle of a context that isn't current");
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        let known = present.as_ref().and_then(|present| present.downcast_ref::<Values>());
+        let values = known.map_or_else(|| driver.session.mint(), |values| values.id);
+        let (default_value, flags) = (default.unwrap_or(0), default.is_some().into());
+        let call = VcudaGraphValueCreate { values, default_value, flags };
+        let handle = driver.session.call(&call)?.handle;
+        Ok((present.unwrap_or_else(|| Arc::new(Values { id: values })), handle))
+    }
+
     fn instantiate(flags: u64, steps: &[Step<Op>]) -> CuResult<(Loaded, Tokens)> {
         let driver = context::driver()?;
         let mut staging = Staging::default();
@@ -396,7 +465,13 @@ impl Library for Guest {
         let exec = driver.session.mint();
         let made = image::send(driver, graph.as_bytes()).and_then(|sent| {
             let (flags, blob, graph) = (flags & GRAPH_INSTANTIATE_FLAGS, sent.blob, sent.inline);
-            driver.session.call(&VcudaGraphInstantiate { exec, flags, blob, graph })
+            match steps.iter().any(|step| step.branch.is_some()) {
+                false => driver.session.call(&VcudaGraphInstantiate { exec, flags, blob, graph }),
+                true => {
+                    let call = VcudaGraphInstantiateConditional { exec, flags, blob, graph };
+                    driver.session.call(&call)
+                }
+            }
         });
         match made {
             Ok(()) => {

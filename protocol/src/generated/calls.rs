@@ -900,6 +900,36 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Local,
     },
     Entry {
+        number: 116,
+        name: "vcudaGraphValueCreate",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 117,
+        name: "vcudaGraphValuesDestroy",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 118,
+        name: "vcudaGraphInstantiateConditional",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::Graph,
+    },
+    Entry {
         number: 700,
         name: "vcudaMemCreate",
         waited: true,
@@ -5335,6 +5365,153 @@ impl<'a> VcudaGraphExecNodeSet<'a> {
             exec: <GraphExecId>::from_word(reader.word()?)?,
             node: <u32>::from_word(reader.word()?)?,
             step: reader.nested(Step::decode)?,
+        })
+    }
+}
+
+/// Call 116, `vcudaGraphValueCreate`.
+///
+/// Creates a value for a conditional node in the current context, with the graph's first one also the
+/// set of the graph's values. handle is the driver's handle, which kernels get as a parameter. flags is 1
+/// if each launch assigns defaultValue.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphValueCreate {
+    /// Id of the values of a graph's conditional nodes.
+    pub values: ValuesId,
+    /// `defaultValue`.
+    pub default_value: u32,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for VcudaGraphValueCreate {
+    const OPCODE: u32 = 116;
+    const NAME: &'static str = "vcudaGraphValueCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaGraphValueCreateAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.values.to_word());
+        writer.word(self.default_value.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGraphValueCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            values: <ValuesId>::from_word(reader.word()?)?,
+            default_value: <u32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaGraphValueCreate`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaGraphValueCreateAnswer {
+    /// `handle`.
+    pub handle: u64,
+}
+impl Answer for VcudaGraphValueCreateAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaGraphValueCreateAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 117, `vcudaGraphValuesDestroy`.
+///
+/// Destroys the values. They exist until executable graphs with their conditional nodes are destroyed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphValuesDestroy {
+    /// Id of the values of a graph's conditional nodes.
+    pub values: ValuesId,
+}
+impl<'a> Call<'a> for VcudaGraphValuesDestroy {
+    const OPCODE: u32 = 117;
+    const NAME: &'static str = "vcudaGraphValuesDestroy";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.values.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGraphValuesDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { values: <ValuesId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 118, `vcudaGraphInstantiateConditional`.
+///
+/// The same as vcudaGraphInstantiate, for a graph with conditional nodes. An earlier executable graph with
+/// the same values must have been destroyed, so the call doesn't overtake that.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphInstantiateConditional<'a> {
+    /// Id of the new executable graph.
+    pub exec: GraphExecId,
+    /// `flags`.
+    pub flags: u64,
+    /// Id of a blob.
+    pub blob: BlobId,
+    /// `graph`.
+    pub graph: &'a [u8],
+}
+impl<'a> Call<'a> for VcudaGraphInstantiateConditional<'a> {
+    const OPCODE: u32 = 118;
+    const NAME: &'static str = "vcudaGraphInstantiateConditional";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.exec.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.blob.to_word());
+        writer.bytes(self.graph.as_ref());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaGraphInstantiateConditional<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            exec: <GraphExecId>::from_word(reader.word()?)?,
+            flags: <u64>::from_word(reader.word()?)?,
+            blob: <BlobId>::from_word(reader.word()?)?,
+            graph: reader.bytes()?,
         })
     }
 }

@@ -53,6 +53,8 @@ FuncId
 FunctionId
 /// Id of an executable graph.
 GraphExecId
+/// Id of the values of a graph's conditional nodes.
+ValuesId
 /// Id of a link in progress.
 LinkId
 /// Id of a blob.

@@ -913,6 +913,45 @@ impl<'a> MemoryOperationsStep<'a> {
     }
 }
 
+/// Runs bodies depending on a value. kind is a CUgraphConditionalNodeType, size the number of bodies.
+/// bodies contains each body as a byte string, encoded like a graph. All conditional nodes of a graph
+/// have values of the same set.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct ConditionalStep<'a> {
+    /// Id of the values of a graph's conditional nodes.
+    pub values: ValuesId,
+    /// `handle`.
+    pub handle: u64,
+    /// `kind`.
+    pub kind: u32,
+    /// `size`.
+    pub size: u32,
+    /// `bodies`.
+    pub bodies: &'a [u8],
+}
+
+impl<'a> ConditionalStep<'a> {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.values.to_word());
+        writer.word(self.handle.to_word());
+        writer.word(self.kind.to_word());
+        writer.word(self.size.to_word());
+        writer.bytes(self.bodies.as_ref());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            values: <ValuesId>::from_word(reader.word()?)?,
+            handle: <u64>::from_word(reader.word()?)?,
+            kind: <u32>::from_word(reader.word()?)?,
+            size: <u32>::from_word(reader.word()?)?,
+            bodies: reader.bytes()?,
+        })
+    }
+}
+
 /// The action of a graph node. The number is the CUgraphNodeType.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Step<'a> {
@@ -932,6 +971,10 @@ pub enum Step<'a> {
     EventRecord(EventRecordStep),
     /// Does stream memory operations, in order. Operations that wait for a value are not supported.
     MemoryOperations(MemoryOperationsStep<'a>),
+    /// Runs bodies depending on a value. kind is a CUgraphConditionalNodeType, size the number of bodies.
+    /// bodies contains each body as a byte string, encoded like a graph. All conditional nodes of a graph
+    /// have values of the same set.
+    Conditional(ConditionalStep<'a>),
 }
 
 impl<'a> Step<'a> {
@@ -946,6 +989,7 @@ impl<'a> Step<'a> {
             Self::EventWait(_) => 6,
             Self::EventRecord(_) => 7,
             Self::MemoryOperations(_) => 12,
+            Self::Conditional(_) => 13,
         }
     }
 
@@ -961,6 +1005,7 @@ impl<'a> Step<'a> {
             Self::EventWait(value) => value.encode(writer),
             Self::EventRecord(value) => value.encode(writer),
             Self::MemoryOperations(value) => value.encode(writer),
+            Self::Conditional(value) => value.encode(writer),
         }
     }
 
@@ -975,6 +1020,7 @@ impl<'a> Step<'a> {
             6 => Self::EventWait(EventWaitStep::decode(reader)?),
             7 => Self::EventRecord(EventRecordStep::decode(reader)?),
             12 => Self::MemoryOperations(MemoryOperationsStep::decode(reader)?),
+            13 => Self::Conditional(ConditionalStep::decode(reader)?),
             _ => return Err(DecodeError::Range),
         })
     }

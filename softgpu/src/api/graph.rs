@@ -6,9 +6,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 use cuda_api::attributes::Attributes;
 use cuda_api::entries::EntryPoint as _;
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::graph::condition::{Conditions, Kind};
 use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
-use cuda_api::graph::steps::{Difference, Step};
+use cuda_api::graph::steps::{Branch, Difference, Step};
 use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::pool::graphs::pool as pool_of_graphs;
 
@@ -20,7 +21,9 @@ use crate::state::context::{by_handle, current};
 use crate::state::device::driver;
 use crate::state::errors::Errors;
 use crate::state::event::{Event, now};
-use crate::state::graph::{EXECS, Exec, GRAPHS, GraphMemory, Loaded, MEMORIES, Op, Software};
+use crate::state::graph::{
+    EXECS, Exec, GRAPHS, GraphMemory, Loaded, MEMORIES, Op, Software, Values,
+};
 use crate::state::memory;
 use crate::state::module::KERNELS;
 use crate::state::stream::{Stream, lookup};
@@ -185,6 +188,18 @@ impl Library for Software {
         Ok(())
     }
 
+    fn condition(
+        context: CUcontext,
+        present: Option<Conditions>,
+        _default: Option<u32>,
+    ) -> CuResult<(Conditions, u64)> {
+        let context = by_handle(context as usize)?;
+        let present = present.and_then(|present| present.downcast::<Values>().ok());
+        let values = present.unwrap_or_default();
+        let address = values.add(&context)?;
+        Ok((values, address))
+    }
+
     fn instantiate(_flags: u64, _steps: &[Step<Op>]) -> CuResult<(Loaded, ())> {
         Ok((Loaded { context: current()?, last: Mutex::new(None) }, ()))
     }
@@ -259,8 +274,12 @@ fn launch(exec: &Exec, stream: &Stream) {
     let cells: Vec<_> = records.iter().map(|(_, cell)| cell.clone()).collect();
     let own: Vec<_> = records.iter().map(|(event, _)| Arc::as_ptr(event) as usize).collect();
     let mark = stream.submit(move |errors| {
+        assign_defaults(&steps);
         let mut cells = cells.iter();
         for step in steps.iter() {
+            if let Some(branch) = &step.branch {
+                run_branch(branch, errors);
+            }
             match &step.op {
                 Some(Op::Record(..)) => {
                     cells.next().into_iter().for_each(|cell| cell.store(now(), Ordering::Release));
@@ -281,6 +300,40 @@ fn launch(exec: &Exec, stream: &Stream) {
         event.set(mark.clone(), cell);
     }
     *last = Some(mark);
+}
+
+/// Assigns the default values of the conditional nodes in a graph.
+fn assign_defaults(steps: &[Step<Op>]) {
+    for branch in steps.iter().filter_map(|step| step.branch.as_ref()) {
+        if let Some(default) = branch.default {
+            Values::value(branch.handle).store(default, Ordering::Relaxed);
+        }
+        branch.bodies.iter().for_each(|body| assign_defaults(body));
+    }
+}
+
+/// Runs the bodies of a conditional node.
+fn run_branch(branch: &Branch<Op>, errors: &Errors) {
+    let run_body = |at: usize| {
+        for step in branch.bodies.get(at).into_iter().flatten() {
+            match (&step.branch, &step.op) {
+                (Some(branch), _) => run_branch(branch, errors),
+                (None, Some(op)) if !errors.failed() => run(op, errors),
+                _ => {}
+            }
+        }
+    };
+    // The graph's data, which the branch holds, contains the value.
+    let value = || Values::value(branch.handle).load(Ordering::Relaxed);
+    match branch.kind {
+        Kind::If => run_body(usize::from(value() == 0)),
+        Kind::Switch => run_body(value() as usize),
+        Kind::While => {
+            while value() != 0 && !errors.failed() {
+                run_body(0);
+            }
+        }
+    }
 }
 
 fn run(op: &Op, errors: &Errors) {

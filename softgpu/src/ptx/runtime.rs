@@ -70,11 +70,36 @@ invalid:
 }
 ";
 
-/// Returns the code that texts need from the device runtime library, if any.
-pub(super) fn needed(units: &[Unit]) -> Result<Option<Unit>, PtxError> {
-    let declared = units.iter().flat_map(|unit| &unit.functions).any(|function| {
-        function.body.is_none()
-            && matches!(function.name.as_str(), "cudaCGGetIntrinsicHandle" | "cudaCGSynchronize")
-    });
-    if declared { unit::parse(COOPERATIVE_GROUPS.to_owned()).map(Some) } else { Ok(None) }
+/// The function with which a kernel sets the value of a conditional node. A handle is the address of
+/// the value.
+const CONDITIONAL: &str = "
+.version 7.0
+.target sm_70
+.address_size 64
+.weak .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value) {
+    .reg .b32 %r;
+    .reg .b64 %d;
+    ld.param.u64 %d, [handle];
+    ld.param.u32 %r, [value];
+    st.volatile.global.u32 [%d], %r;
+    ret;
+}
+";
+
+/// The code that the library contains, and the functions that it defines.
+const PARTS: &[(&str, &[&str])] = &[
+    (COOPERATIVE_GROUPS, &["cudaCGGetIntrinsicHandle", "cudaCGSynchronize"]),
+    (CONDITIONAL, &["cudaGraphSetConditional"]),
+];
+
+/// Returns the code that texts need from the device runtime library.
+pub(super) fn needed(units: &[Unit]) -> Result<Vec<Unit>, PtxError> {
+    let declared = |names: &[&str]| {
+        units
+            .iter()
+            .flat_map(|unit| &unit.functions)
+            .any(|function| function.body.is_none() && names.contains(&function.name.as_str()))
+    };
+    let parts = PARTS.iter().filter(|(_, names)| declared(names));
+    parts.map(|(code, _)| unit::parse((*code).to_owned())).collect()
 }

@@ -1,13 +1,15 @@
 //! The softgpu types that cuda-api's implementation of graphs and captures needs.
 
-use std::sync::{Arc, LazyLock, Mutex};
+use std::sync::atomic::AtomicU32;
+use std::sync::{Arc, LazyLock, Mutex, PoisonError};
 
+use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::Graphs;
 use cuda_api::graph::memory::Memories;
 
 use super::context::Context;
 use super::handles::{Kind, Table};
-use super::memory;
+use super::memory::{self, Memory};
 use super::queue::Mark;
 
 /// Selects softgpu as the backend of cuda-api's graphs.
@@ -50,6 +52,29 @@ impl Drop for GraphMemory {
         if self.exists() {
             memory::forget(self.address);
         }
+    }
+}
+
+/// The values of a graph's conditional nodes. A handle is the value's address in device memory.
+#[derive(Default)]
+pub(crate) struct Values(Mutex<Vec<GraphMemory>>);
+
+impl Values {
+    /// Creates a value and returns its address.
+    pub(crate) fn add(&self, context: &Context) -> CuResult<u64> {
+        let address = memory::allocate_as(context, size_of::<u32>() as u64, Memory::Device)?;
+        let id = memory::at(address).ok_or(CuError::UNKNOWN)?.id;
+        let memory = GraphMemory { address, id };
+        self.0.lock().unwrap_or_else(PoisonError::into_inner).push(memory);
+        Ok(address)
+    }
+
+    /// Returns the value at an address that [`add`](Self::add) returned for a context that still
+    /// exists.
+    pub(crate) fn value(address: u64) -> &'static AtomicU32 {
+        // SAFETY: the address is that of a value in mapped device memory, which is readable,
+        // writable, and aligned. Kernels also access it only as a 32-bit value.
+        unsafe { &*std::ptr::with_exposed_provenance::<AtomicU32>(address as usize) }
     }
 }
 

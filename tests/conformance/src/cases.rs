@@ -22,6 +22,7 @@ mod function;
 mod graph;
 mod graph_batch;
 mod graph_child;
+mod graph_conditional;
 mod graph_copy;
 mod graph_edge;
 mod graph_memory;
@@ -119,6 +120,7 @@ const FAMILIES: &[&[Case]] = &[
     graph::CASES,
     graph_batch::CASES,
     graph_child::CASES,
+    graph_conditional::CASES,
     graph_copy::CASES,
     graph_edge::CASES,
     graph_memory::CASES,

@@ -74,3 +74,51 @@ pub const DEPENDENT: &CStr = c"
     ret;
 }
 ";
+
+/// `count(pointer, limit, handle)`: adds 1 to the 32-bit value, and sets the value of a conditional
+/// node to whether the result is less than `limit`. `choose(pointer, handle)`: sets the value of a
+/// conditional node to the 32-bit value. One thread does all the work.
+pub const CONDITIONAL: &CStr = c"
+.version 8.3
+.target sm_90
+.address_size 64
+.extern .func cudaGraphSetConditional(.param .b64 handle, .param .b32 value);
+.visible .entry count(.param .u64 pointer, .param .u32 limit, .param .u64 handle) {
+    .reg .pred %p;
+    .reg .b32 %r<4>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u32 %r1, [limit];
+    ld.param.u64 %rd2, [handle];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.u32 %r2, [%rd1];
+    add.u32 %r2, %r2, 1;
+    st.global.u32 [%rd1], %r2;
+    setp.lt.u32 %p, %r2, %r1;
+    selp.u32 %r3, 1, 0, %p;
+    {
+        .param .b64 first;
+        .param .b32 second;
+        st.param.b64 [first], %rd2;
+        st.param.b32 [second], %r3;
+        call.uni cudaGraphSetConditional, (first, second);
+    }
+    ret;
+}
+.visible .entry choose(.param .u64 pointer, .param .u64 handle) {
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [pointer];
+    ld.param.u64 %rd2, [handle];
+    cvta.to.global.u64 %rd1, %rd1;
+    ld.global.u32 %r1, [%rd1];
+    {
+        .param .b64 first;
+        .param .b32 second;
+        st.param.b64 [first], %rd2;
+        st.param.b32 [second], %r1;
+        call.uni cudaGraphSetConditional, (first, second);
+    }
+    ret;
+}
+";

@@ -73,6 +73,7 @@ pub const HANDLES: &[Handle] = &[
     handle("func", "FuncId", "CUfunction", "a function or a kernel"),
     handle("function", "FunctionId", "CUfunction", "a function"),
     handle("graphexec", "GraphExecId", "CUgraphExec", "an executable graph"),
+    handle("values", "ValuesId", "", "the values of a graph's conditional nodes"),
     handle("link", "LinkId", "CUlinkState", "a link in progress"),
     handle("blob", "BlobId", "", "a blob"),
     handle("pool", "PoolId", "CUmemoryPool", "a memory pool"),

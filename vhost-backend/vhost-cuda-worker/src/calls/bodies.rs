@@ -8,6 +8,7 @@ pub(super) use super::context::*;
 pub(super) use super::copy::*;
 pub(super) use super::facts::*;
 pub(super) use super::graph::*;
+pub(super) use super::graph_values::*;
 pub(super) use super::host::*;
 pub(super) use super::launch::*;
 pub(super) use super::link::*;

@@ -4,17 +4,18 @@
 //! claims an id before it loads or charges anything for it, and keeps the claim while the object is
 //! being destroyed. Meanwhile, other calls that try to create an object with the same id fail.
 
-use std::sync::Mutex;
+use std::sync::{Arc, Mutex};
 
 use cuda_api::sys::{CUevent, CUsurfref, CUtexref};
 
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, LinkId, MipmapId, ModuleId,
-    StreamId, SurfRefId, TexRefId,
+    StreamId, SurfRefId, TexRefId, ValuesId,
 };
 
 use super::array::{Array, Mipmap};
 use super::cx::Cx;
+use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
 use super::handles::{Context, Function, Library, Module, OfModule, Owned, Stream, Table, Tables};
 use super::id_map::Id;
@@ -33,6 +34,7 @@ pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.lib
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
 pub(super) const LINKS: Which<LinkId, Link> = |tables| &mut tables.links;
 pub(super) const GRAPHS: Which<GraphExecId, GraphExec> = |tables| &mut tables.graphs;
+pub(super) const VALUES: Which<ValuesId, Arc<Values>> = |tables| &mut tables.values;
 pub(super) const ARRAYS: Which<ArrayId, Array> = |tables| &mut tables.arrays;
 pub(super) const TEXREFS: Which<TexRefId, OfModule<CUtexref>> = |tables| &mut tables.texrefs;
 pub(super) const SURFREFS: Which<SurfRefId, OfModule<CUsurfref>> = |tables| &mut tables.surfrefs;

@@ -3,11 +3,12 @@
 
 use std::sync::Arc;
 
-use cuda_api::sys::{CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo};
+use cuda_api::sys::{CUgraph, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode};
 use protocol::calls as api;
 use protocol::codec::DecodeError;
-use protocol::graph::{Dependency, Step, decode};
-use protocol::ids::{BlobId, GraphExecId};
+use protocol::graph::{ConditionalStep, Dependency, Step, decode, decode_bodies};
+use protocol::ids::{BlobId, GraphExecId, ValuesId};
+use protocol::limits::{GRAPH_DEPTH_MAX, GRAPH_NODES_MAX};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
 use super::charges::{
@@ -17,9 +18,11 @@ use super::claims::{GRAPHS, claim, claim_listed};
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
+use super::graph_conditions::Values;
 use super::graph_exec::{Graph, GraphExec};
 use super::graph_node::{Before, Builder};
 use super::graph_shape::Shape;
+use super::graph_values::{finish, values};
 use super::hostfunc::GraphStops;
 use super::lock;
 use super::queue::queue;
@@ -40,11 +43,112 @@ impl From<CuError> for BuildError {
     }
 }
 
-/// Builds a driver graph from the guest's description in a blob, in the current context.
+/// The parts of a build that a graph and the bodies in it share.
+struct Build<'a> {
+    cx: &'a Cx<'a>,
+    stops: &'a GraphStops,
+    reservation: &'a Reservation<kind::Local>,
+    values: Option<(ValuesId, Arc<Values>)>,
+    /// The number of nodes so far.
+    size: usize,
+    /// The largest local memory need of the kernels so far.
+    need: u64,
+}
+
+/// A node of a driver graph, and its kind.
+type Node = (DriverHandle<CUgraphNode>, u32);
+
+impl Build<'_> {
+    /// Adds the nodes of an encoded graph to a driver graph. Calls `each` for every node.
+    fn fill(
+        &mut self,
+        real: CUgraph,
+        bytes: &[u8],
+        nodes: &mut Vec<Node>,
+        mut each: impl FnMut(&[Dependency], &Step<'_>, u32),
+        depth: usize,
+    ) -> CuResult {
+        let builder = Builder::new(self.cx, real)?;
+        let mut before: Vec<Before> = Vec::new();
+        let decoded = decode(bytes, |after, step| {
+            before.clear();
+            for dependency in after {
+                let (node, kind) = nodes[dependency.node as usize];
+                before.push(Before::new(dependency, (node.0, kind), step.kind())?);
+            }
+            self.size += 1;
+            if self.size > GRAPH_NODES_MAX || depth > GRAPH_DEPTH_MAX {
+                return Err(CuError::OUT_OF_MEMORY.into());
+            }
+            let place = nodes.len() as u32;
+            match &step {
+                Step::Kernel(kernel) => self.need = self.need.max(need_of(self.cx, kernel.f)),
+                Step::Copy(_) | Step::Memset(_) | Step::Empty | Step::Conditional(_) => {}
+                _ if depth > 0 => return Err(CuError::INVALID_VALUE.into()),
+                _ => {}
+            }
+            let node = match &step {
+                Step::Conditional(conditional) => {
+                    self.conditional(&builder, &before, conditional, depth)?
+                }
+                step => builder.add(&before, step, (place, self.stops), self.reservation)?,
+            };
+            nodes.push((DriverHandle(node), step.kind()));
+            each(after, &step, place);
+            Ok::<_, BuildError>(())
+        });
+        decoded.map_err(|BuildError(error)| error)
+    }
+
+    /// Adds a conditional node and fills its bodies.
+    fn conditional(
+        &mut self,
+        builder: &Builder<'_>,
+        before: &[Before],
+        step: &ConditionalStep<'_>,
+        depth: usize,
+    ) -> Result<CUgraphNode, BuildError> {
+        let known = self
+            .values
+            .as_ref()
+            .is_some_and(|(id, values)| *id == step.values && values.contain(step.handle));
+        // Each body takes at least eight bytes, so the number of bodies is limited, too.
+        if !known || step.size as usize > step.bodies.len() / 8 {
+            return Err(CuError::INVALID_VALUE.into());
+        }
+        let (node, bodies) = builder.conditional(before, step)?;
+        let filled = decode_bodies(step, |number, bytes| {
+            let mut nodes = Vec::new();
+            self.fill(bodies[number], bytes, &mut nodes, |_, _, _| {}, depth + 1)?;
+            Ok::<_, BuildError>(())
+        });
+        if filled.is_err() {
+            // SAFETY: the node was just added, and nothing else refers to it.
+            let _ = unsafe { self.cx.driver().cuGraphDestroyNode(node) };
+        }
+        filled.map(|()| node)
+    }
+}
+
+/// Returns the id of the values on which a graph's conditional nodes depend, if it has such nodes.
+fn values_in(bytes: &[u8]) -> CuResult<Option<ValuesId>> {
+    let mut found = None;
+    let decoded = decode(bytes, |_, step| {
+        if let Step::Conditional(step) = step {
+            found = Some(step.values);
+        }
+        Ok::<_, BuildError>(())
+    });
+    decoded.map_err(|BuildError(error)| error)?;
+    Ok(found)
+}
+
+/// Builds a driver graph from the guest's description, in the current context. `conditional` says
+/// whether the graph may contain conditional nodes.
 fn build(
     cx: &Cx<'_>,
-    blob: BlobId,
-    inline: &[u8],
+    (blob, inline): (BlobId, &[u8]),
+    conditional: bool,
     reservation: Reservation<kind::Local>,
 ) -> CuResult<(Graph, GraphStops, Settled<kind::Local>)> {
     let taken = match blob {
@@ -53,34 +157,35 @@ fn build(
     };
     let bytes = taken.as_deref().unwrap_or(inline);
     let mut real = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local variable.
-    unsafe { cx.driver().cuGraphCreate(&mut real, 0)? };
-    let mut graph = Graph { real: DriverHandle(real), nodes: Vec::new(), need: 0 };
-    let stops = GraphStops::default();
+    let values = match values_in(bytes)? {
+        Some(_) if !conditional => return Err(CuError::NOT_SUPPORTED),
+        Some(id) => {
+            let values = values(cx, id)?;
+            values.begin(cx.ctx)?;
+            real = values.real.0;
+            Some((id, values))
+        }
+        None => {
+            // SAFETY: the pointer is to a local variable.
+            unsafe { cx.driver().cuGraphCreate(&mut real, 0)? };
+            None
+        }
+    };
+    let owner = values.as_ref().map(|(_, values)| values.clone());
+    let (stops, mut nodes) = (GraphStops::default(), Vec::new());
     let (mut shape, mut hosts) = (Shape::default(), Vec::new());
-    let builder = Builder::new(cx, real);
-    let built = builder.and_then(|builder| {
-        let mut before: Vec<Before> = Vec::new();
-        decode(bytes, |after, step| {
-            before.clear();
-            for dependency in after {
-                let (node, kind) = graph.nodes[dependency.node as usize];
-                before.push(Before::new(dependency, (node.0, kind), step.kind())?);
-            }
-            let place = graph.nodes.len() as u32;
-            let node = builder.add(&before, &step, (place, &stops), &reservation)?;
-            graph.nodes.push((DriverHandle(node), step.kind()));
-            // A node that may start before another one has finished isn't ordered after it.
-            shape.add(after.iter().filter(|d| **d == Dependency::on(d.node)).map(|d| d.node));
-            match &step {
-                Step::Kernel(kernel) => graph.need = graph.need.max(need_of(cx, kernel.f)),
-                Step::HostFunc { .. } => hosts.push(place),
-                _ => {}
-            }
-            Ok::<_, BuildError>(())
-        })
-        .map_err(|BuildError(error)| error)
-    });
+    let mut build =
+        Build { cx, stops: &stops, reservation: &reservation, values, size: 0, need: 0 };
+    let each = |after: &[Dependency], step: &Step<'_>, place| {
+        // A node that may start before another one has finished isn't ordered after it.
+        shape.add(after.iter().filter(|d| **d == Dependency::on(d.node)).map(|d| d.node));
+        if matches!(step, Step::HostFunc { .. }) {
+            hosts.push(place);
+        }
+    };
+    let built = build.fill(real, bytes, &mut nodes, each, 0);
+    let (size, need) = (build.size, build.need);
+    let graph = Graph { real: DriverHandle(real), nodes, size, values: owner, need };
     if let Err(error) = built {
         end_graph(cx, &graph);
         return Err(error);
@@ -89,9 +194,22 @@ fn build(
     Ok((graph, stops, reservation.settled_by_nodes()))
 }
 
+/// Ends a graph: destroys it, or removes its nodes if it belongs to the values of conditional nodes.
 fn end_graph(cx: &Cx<'_>, graph: &Graph) {
-    // SAFETY: the worker created the graph, and destroys it once.
-    let _ = unsafe { cx.driver().cuGraphDestroy(graph.real.0) };
+    // SAFETY: the worker created the graph and its nodes, and destroys them once.
+    unsafe {
+        match &graph.values {
+            None => {
+                let _ = cx.driver().cuGraphDestroy(graph.real.0);
+            }
+            Some(values) => {
+                for (node, _) in &graph.nodes {
+                    let _ = cx.driver().cuGraphDestroyNode(node.0);
+                }
+                finish(cx, values);
+            }
+        }
+    }
 }
 
 fn exec(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
@@ -100,9 +218,11 @@ fn exec(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
 }
 
-pub(super) fn vcuda_graph_instantiate(
+/// Instantiates a graph. `conditional` says whether it may contain conditional nodes.
+fn instantiate(
     cx: &Cx<'_>,
     call: api::VcudaGraphInstantiate<'_>,
+    conditional: bool,
     reservation: Reservation<kind::Graph>,
 ) -> CuResult<Settled<kind::Graph>> {
     cx.enter()?;
@@ -110,8 +230,8 @@ pub(super) fn vcuda_graph_instantiate(
     if call.flags & !GRAPH_INSTANTIATE_FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    let (graph, stops, _) = build(cx, call.blob, call.graph, reservation.kernels())?;
-    let (size, need) = (graph.nodes.len(), graph.need);
+    let (graph, stops, _) = build(cx, (call.blob, call.graph), conditional, reservation.kernels())?;
+    let (size, need) = (graph.size, graph.need);
     let mut real = std::ptr::null_mut();
     let made = reserve_graph(cx, reservation, size).and_then(|reserved| {
         // SAFETY: the pointer is to a local variable; the graph is live.
@@ -124,6 +244,23 @@ pub(super) fn vcuda_graph_instantiate(
     let graph = Arc::new(graph);
     id.list(GraphExec { real: DriverHandle(real), graph, ctx: cx.ctx, stops, size, need });
     Ok(settled)
+}
+
+pub(super) fn vcuda_graph_instantiate_conditional(
+    cx: &Cx<'_>,
+    call: api::VcudaGraphInstantiateConditional<'_>,
+    reservation: Reservation<kind::Graph>,
+) -> CuResult<Settled<kind::Graph>> {
+    let api::VcudaGraphInstantiateConditional { exec, flags, blob, graph } = call;
+    instantiate(cx, api::VcudaGraphInstantiate { exec, flags, blob, graph }, true, reservation)
+}
+
+pub(super) fn vcuda_graph_instantiate(
+    cx: &Cx<'_>,
+    call: api::VcudaGraphInstantiate<'_>,
+    reservation: Reservation<kind::Graph>,
+) -> CuResult<Settled<kind::Graph>> {
+    instantiate(cx, call, false, reservation)
 }
 
 /// Destroys an executable graph. Launches in progress still complete.
@@ -181,7 +318,10 @@ pub(super) fn vcuda_graph_exec_update(
 ) -> CuResult<(api::VcudaGraphExecUpdateAnswer, Settled<kind::Local>)> {
     cx.enter()?;
     let exec = exec(cx, call.exec)?;
-    let (graph, stops, settled) = build(cx, call.blob, call.graph, reservation)?;
+    if exec.graph.values.is_some() {
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    let (graph, stops, settled) = build(cx, (call.blob, call.graph), false, reservation)?;
     let mut info = CUgraphExecUpdateResultInfo {
         result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
         errorNode: std::ptr::null_mut(),

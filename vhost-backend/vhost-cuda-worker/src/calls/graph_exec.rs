@@ -6,6 +6,7 @@ use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
 use protocol::ids::ContextId;
 
 use super::driver_handle::DriverHandle;
+use super::graph_conditions::Values;
 use super::hostfunc::GraphStops;
 
 /// When a graph is launched, this many of its nodes count as one command queued in the driver.
@@ -17,6 +18,10 @@ const BYTES_PER_COMMAND: usize = 4096;
 pub(super) struct Graph {
     pub real: DriverHandle<CUgraph>,
     pub nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
+    /// The number of nodes, including those in bodies of conditional nodes.
+    pub size: usize,
+    /// The values on which conditional nodes depend, if there are any. They own the graph.
+    pub values: Option<Arc<Values>>,
     /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
     pub need: u64,
 }

@@ -4,14 +4,15 @@
 use cuda_api::graph::Edge;
 use cuda_api::graph::memory_operations::describe;
 use cuda_api::sys::{
-    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v2,
-    CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph, CUgraphEdgeData, CUgraphExec,
-    CUgraphNode, CUgraphNodeType, CUmemorytype, CUstreamBatchMemOpParams,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_HOST_NODE_PARAMS,
+    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph,
+    CUgraphConditionalNodeType, CUgraphEdgeData, CUgraphExec, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeParams_st__bindgen_ty_1, CUgraphNodeType, CUmemorytype, CUstreamBatchMemOpParams,
     CUstreamBatchMemOpType as Operation,
 };
 use protocol::graph::{
-    CopySide, CopyStep, Dependency, KernelStep, MemoryOperation, MemoryOperationsStep, MemsetStep,
-    Step,
+    ConditionalStep, CopySide, CopyStep, Dependency, KernelStep, MemoryOperation,
+    MemoryOperationsStep, MemsetStep, Step,
 };
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
@@ -103,6 +104,45 @@ impl<'a> Builder<'a> {
         Ok(node)
     }
 
+    /// Adds a conditional node, whose handle the caller has checked. Returns the node and its body
+    /// graphs.
+    pub(super) fn conditional(
+        &self,
+        after: &[Before],
+        step: &ConditionalStep<'_>,
+    ) -> CuResult<(CUgraphNode, Vec<CUgraph>)> {
+        let nodes: Vec<CUgraphNode> = after.iter().map(|before| before.node).collect();
+        let data: Vec<CUgraphEdgeData> = after.iter().map(|before| before.edge.data()).collect();
+        let mut params = CUgraphNodeParams {
+            type_: CUgraphNodeType::CU_GRAPH_NODE_TYPE_CONDITIONAL,
+            reserved0: [0; 3],
+            __bindgen_anon_1: CUgraphNodeParams_st__bindgen_ty_1 { reserved1: [0; 29] },
+            reserved2: 0,
+        };
+        params.__bindgen_anon_1.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
+            handle: step.handle,
+            type_: CUgraphConditionalNodeType(step.kind),
+            size: step.size,
+            phGraph_out: std::ptr::null_mut(),
+            ctx: self.context,
+        };
+        let mut node = std::ptr::null_mut();
+        let (before, data, count) = (nodes.as_ptr(), data.as_ptr(), nodes.len());
+        // SAFETY: the graph and the nodes are live, the arrays have `count` elements, and the
+        // parameters are a local variable. On success, the driver has stored the address of an array
+        // of `size` body graphs, which lives as long as the node.
+        let bodies = unsafe {
+            let driver = self.cx.driver();
+            driver.cuGraphAddNode(&mut node, self.graph, before, data, count, &mut params)?;
+            let bodies = params.__bindgen_anon_1.conditional.phGraph_out;
+            if bodies.is_null() {
+                return Err(CuError::UNKNOWN);
+            }
+            std::slice::from_raw_parts(bodies, step.size as usize).to_vec()
+        };
+        Ok((node, bodies))
+    }
+
     fn add_after(
         &self,
         after: &[CUgraphNode],
@@ -117,6 +157,7 @@ impl<'a> Builder<'a> {
         // variables, and the addresses in them were checked.
         unsafe {
             match step {
+                Step::Conditional(_) => return Err(CuError::INVALID_VALUE),
                 Step::Empty => driver.cuGraphAddEmptyNode(at, graph, before, count)?,
                 Step::Kernel(kernel) => {
                     let _ = self.with_kernel(kernel, reservation.node(), |params| {
@@ -173,7 +214,7 @@ impl<'a> Builder<'a> {
         // from.
         unsafe {
             match step {
-                Step::Empty => return Err(CuError::INVALID_VALUE),
+                Step::Empty | Step::Conditional(_) => return Err(CuError::INVALID_VALUE),
                 Step::Kernel(kernel) => {
                     return self.with_kernel(kernel, reservation, |params| {
                         driver.cuGraphExecKernelNodeSetParams(exec, node, params)

@@ -15,13 +15,14 @@ use cuda_api::sys::{
 
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, LinkId, MipmapId,
-    ModuleId, StreamId, SurfRefId, TexRefId,
+    ModuleId, StreamId, SurfRefId, TexRefId, ValuesId,
 };
 use protocol::limits::HANDLES_MAX;
 
 use super::array::{Array, Mipmap};
 use super::charges::{Code, Load};
 use super::driver_handle::DriverHandle;
+use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use super::link_state::Link;
@@ -238,6 +239,7 @@ pub(super) struct Tables {
     pub libraries: Table<LibraryId, Library>,
     pub functions: Table<FuncId, Function>,
     pub graphs: Table<GraphExecId, GraphExec>,
+    pub values: Table<ValuesId, Arc<Values>>,
     pub arrays: Table<ArrayId, Array>,
     pub mipmaps: Table<MipmapId, Mipmap>,
     /// The texture objects and surface objects, by their contexts and the driver's values.

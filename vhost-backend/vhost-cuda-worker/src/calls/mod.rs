@@ -48,9 +48,11 @@ pub(crate) mod gate;
 #[path = "generated/dispatch.rs"]
 mod generated;
 mod graph;
+mod graph_conditions;
 mod graph_exec;
 mod graph_node;
 mod graph_shape;
+mod graph_values;
 mod handles;
 mod host;
 mod hostfunc;

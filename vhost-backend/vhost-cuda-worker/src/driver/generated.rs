@@ -69,8 +69,11 @@ struct Addresses {
     cuGraphAddKernelNode: AtomicPtr<c_void>,
     cuGraphAddMemcpyNode: AtomicPtr<c_void>,
     cuGraphAddMemsetNode: AtomicPtr<c_void>,
+    cuGraphAddNode: AtomicPtr<c_void>,
+    cuGraphConditionalHandleCreate: AtomicPtr<c_void>,
     cuGraphCreate: AtomicPtr<c_void>,
     cuGraphDestroy: AtomicPtr<c_void>,
+    cuGraphDestroyNode: AtomicPtr<c_void>,
     cuGraphExecBatchMemOpNodeSetParams: AtomicPtr<c_void>,
     cuGraphExecDestroy: AtomicPtr<c_void>,
     cuGraphExecEventRecordNodeSetEvent: AtomicPtr<c_void>,
@@ -1137,6 +1140,62 @@ impl Driver {
         })
     }
 
+    /// Calls `cuGraphAddNode_v2`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphAddNode(
+        &self,
+        ph_graph_node: *mut CUgraphNode,
+        h_graph: CUgraph,
+        dependencies: *const CUgraphNode,
+        dependency_data: *const CUgraphEdgeData,
+        num_dependencies: usize,
+        node_params: *mut CUgraphNodeParams,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuGraphAddNode, &[c"cuGraphAddNode_v2"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphAddNode_v2>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(
+                ph_graph_node,
+                h_graph,
+                dependencies,
+                dependency_data,
+                num_dependencies,
+                node_params,
+            )
+        })
+    }
+
+    /// Calls `cuGraphConditionalHandleCreate`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphConditionalHandleCreate(
+        &self,
+        p_handle_out: *mut CUgraphConditionalHandle,
+        h_graph: CUgraph,
+        ctx: CUcontext,
+        default_launch_value: u32,
+        flags: u32,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuGraphConditionalHandleCreate,
+            &[c"cuGraphConditionalHandleCreate"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuGraphConditionalHandleCreate>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_handle_out, h_graph, ctx, default_launch_value, flags) })
+    }
+
     /// Calls `cuGraphCreate`.
     ///
     /// # Safety
@@ -1162,6 +1221,21 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphDestroy>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_graph) })
+    }
+
+    /// Calls `cuGraphDestroyNode`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGraphDestroyNode(&self, h_node: CUgraphNode) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuGraphDestroyNode, &[c"cuGraphDestroyNode"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphDestroyNode>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_node) })
     }
 
     /// Calls `cuGraphExecBatchMemOpNodeSetParams`.

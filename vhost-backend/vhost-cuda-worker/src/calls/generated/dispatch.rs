@@ -720,6 +720,23 @@ pub(super) fn dispatch(
             bodies::vcuda_graph_exec_node_set(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
+        // vcudaGraphValueCreate
+        116 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaGraphValueCreate>(args)?;
+            bodies::vcuda_graph_value_create(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaGraphValuesDestroy
+        117 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGraphValuesDestroy>(args)?;
+            bodies::vcuda_graph_values_destroy(cx, call)
+        }),
+        // vcudaGraphInstantiateConditional
+        118 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGraphInstantiateConditional>(args)?;
+            bodies::vcuda_graph_instantiate_conditional(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Graph>::done)
+        }),
         // vcudaMemCreate
         700 => {
             pending(deferred, command, reply, |deferred, cx, call: api::VcudaMemCreate, reply| {

@@ -4,10 +4,10 @@ use super::*;
 use crate::driver::stubs::stop_next;
 use cuda_api::sys::CUstreamBatchMemOpType;
 use protocol::graph::{
-    self, CopySide, Dependency, Dim3, KernelStep, MemoryOperation, MemoryOperationsStep,
-    MemsetStep, Step,
+    self, ConditionalStep, CopySide, Dependency, Dim3, KernelStep, MemoryOperation,
+    MemoryOperationsStep, MemsetStep, Step,
 };
-use protocol::ids::{BlobId, GraphExecId, StreamId};
+use protocol::ids::{BlobId, GraphExecId, StreamId, ValuesId};
 use protocol::structs::EventRecordStep;
 use protocol::structs::EventWaitStep;
 use protocol::structs::HostFuncStep;
@@ -85,6 +85,60 @@ const WRITE_32: u32 = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WRITE_VALUE_32.0;
 const WAIT_32: u32 = CUstreamBatchMemOpType::CU_STREAM_MEM_OP_WAIT_VALUE_32.0;
 const ONE: u32 = 1.0f32.to_bits();
 const INVALID: u32 = CuError::INVALID_VALUE.0;
+
+#[test]
+fn conditional_nodes_need_values_of_their_graph() {
+    alone("conditional_nodes_need_values_of_their_graph", |mut bench| {
+        let a = bench.alloc(16);
+        bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
+        let create = |bench: &mut Bench, values, flags| {
+            let values = ValuesId(values);
+            bench.call(&VcudaGraphValueCreate { values, default_value: 1, flags })
+        };
+        assert_eq!(create(&mut bench, 900, 2).0, INVALID);
+        let handle = create(&mut bench, 900, 1).1.handle;
+        let (body, host) =
+            (chain(&[set(a, ONE)]), chain(&[Step::HostFunc(HostFuncStep { token: 1 })]));
+        let encoded = |body: &Writer| graph::encode_bodies([body.as_bytes()]);
+        let (bodies, hosts) = (encoded(&body), encoded(&host));
+        let step = |values, handle, size, bodies| ConditionalStep {
+            values: ValuesId(values),
+            handle,
+            kind: 0,
+            size,
+            bodies,
+        };
+        let good = step(900, handle, 1, bodies.as_bytes());
+        let instantiate = |bench: &mut Bench, exec, step: ConditionalStep<'_>| {
+            let graph = chain(&[Step::Conditional(step)]);
+            let (exec, blob, graph) = (GraphExecId(exec), BlobId(0), graph.as_bytes());
+            bench.call(&VcudaGraphInstantiateConditional { exec, flags: 0, blob, graph }).0
+        };
+        for bad in [
+            step(901, handle, 1, bodies.as_bytes()),
+            step(900, handle + 1, 1, bodies.as_bytes()),
+            step(900, handle, 2, bodies.as_bytes()),
+            step(900, handle, u32::MAX, bodies.as_bytes()),
+            step(900, handle, 1, &[]),
+            step(900, handle, 1, hosts.as_bytes()),
+            ConditionalStep { kind: 9, ..good },
+        ] {
+            assert_eq!(instantiate(&mut bench, 700, bad), INVALID, "{bad:?}");
+        }
+        assert_eq!(bench.instantiate(700, &[Step::Conditional(good)]), CuError::NOT_SUPPORTED.0);
+        // The values have one executable graph at a time, and live as long as it does.
+        assert_eq!(instantiate(&mut bench, 701, good), 0);
+        assert_eq!(instantiate(&mut bench, 702, good), INVALID);
+        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(701) });
+        assert_eq!(instantiate(&mut bench, 702, good), 0);
+        bench.post(&VcudaGraphValuesDestroy { values: ValuesId(900) });
+        assert_eq!(instantiate(&mut bench, 703, good), INVALID);
+        bench.run(702);
+        assert_eq!(bench.first_float(a), 1.0);
+        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(702) });
+        bench.good(&CuCtxSynchronize {});
+    });
+}
 
 #[test]
 fn programmatic_edges_connect_only_kernels() {

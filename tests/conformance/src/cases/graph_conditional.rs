@@ -1,0 +1,228 @@
+//! Conditional nodes: bodies that run depending on a value that kernels set.
+
+use super::cases;
+use super::graph::{add, graph, instantiate, memset, node, run};
+use crate::cuda::{Cuda, Outcome, parameter};
+use crate::cuda::{cu, ensure, refused, same};
+use crate::kernels::CONDITIONAL;
+use cuda_api::sys::{
+    CUDA_CONDITIONAL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUcontext, CUfunction, CUgraph,
+    CUgraphConditionalNodeType as Type, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType as Kind, CUstreamCaptureMode,
+};
+use std::ffi::c_void;
+use std::ptr::{null, null_mut};
+
+const IF: Type = Type::CU_GRAPH_COND_TYPE_IF;
+const WHILE: Type = Type::CU_GRAPH_COND_TYPE_WHILE;
+const SWITCH: Type = Type::CU_GRAPH_COND_TYPE_SWITCH;
+
+/// The parameters of a conditional node.
+fn conditional(handle: u64, kind: Type, size: u32, context: CUcontext) -> CUgraphNodeParams {
+    let mut params = Params { reserved1: [0; 29] };
+    params.conditional = CUDA_CONDITIONAL_NODE_PARAMS {
+        handle,
+        type_: kind,
+        size,
+        phGraph_out: null_mut(),
+        ctx: context,
+    };
+    node(Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL, params)
+}
+
+/// Adds a conditional node. Returns the node and its bodies.
+fn add_conditional(
+    cuda: &Cuda,
+    graph: CUgraph,
+    after: &[CUgraphNode],
+    mut params: CUgraphNodeParams,
+) -> Outcome<(CUgraphNode, Vec<CUgraph>)> {
+    let mut node = null_mut();
+    let (before, count) = (after.as_ptr(), after.len());
+    cu!(cuda, cuGraphAddNode_v2(&mut node, graph, before, null(), count, &mut params))?;
+    // SAFETY: the parameters are those of a conditional node. On success, the call has stored the
+    // address of an array of as many bodies as the parameters say.
+    let bodies = unsafe {
+        let params = params.__bindgen_anon_1.conditional;
+        std::slice::from_raw_parts(params.phGraph_out, params.size as usize).to_vec()
+    };
+    Ok((node, bodies))
+}
+
+/// A launch of one thread.
+fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
+    let mut params = Params { reserved1: [0; 29] };
+    params.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
+        func: function,
+        gridDimX: 1,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: 1,
+        blockDimY: 1,
+        blockDimZ: 1,
+        kernelParams: parameters.as_mut_ptr(),
+        ..Default::default()
+    };
+    node(Kind::CU_GRAPH_NODE_TYPE_KERNEL, params)
+}
+
+/// Creates a handle for a graph, with a default value if there is one.
+fn handle(cuda: &Cuda, graph: CUgraph, context: CUcontext, default: Option<u32>) -> Outcome<u64> {
+    let (mut handle, flags) = (0, default.is_some().into());
+    let default = default.unwrap_or(0);
+    cu!(cuda, cuGraphConditionalHandleCreate(&mut handle, graph, context, default, flags))?;
+    Ok(handle)
+}
+
+cases! {
+    fn a_body_runs_if_a_kernel_says_so(cuda) {
+        let (_, context) = cuda.primary()?;
+        let (module, choose) = cuda.kernel(CONDITIONAL, c"choose")?;
+        let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
+        let value = handle(cuda, graph, context, None)?;
+        let mut parameters = [parameter(&pointer), parameter(&value)];
+        let first = add(cuda, graph, &[], launch(choose, &mut parameters))?;
+        let (branch, bodies) =
+            add_conditional(cuda, graph, &[first], conditional(value, IF, 2, context))?;
+        ensure!(bodies[0] != bodies[1], "the bodies are the same");
+        for (body, set) in bodies.iter().zip([5, 6]) {
+            add(cuda, *body, &[], memset(pointer + 4, set, 1))?;
+        }
+        add(cuda, graph, &[branch], memset(pointer + 8, 7, 1))?;
+        let mut kind = Kind(77);
+        cu!(cuda, cuGraphNodeGetType(branch, &mut kind))?;
+        same!(kind, Kind::CU_GRAPH_NODE_TYPE_CONDITIONAL);
+        let exec = instantiate(cuda, graph)?;
+        for (chosen, expected) in [(1, 5), (0, 6), (9, 5)] {
+            cuda.upload(pointer, &[chosen, 0, 0, 0u32])?;
+            run(cuda, exec)?;
+            same!(cuda.download::<u32>(pointer, 4)?, [chosen, expected, 7, 0]);
+        }
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        cu!(cuda, cuModuleUnload(module))?;
+        Ok(())
+    }
+
+    fn a_body_runs_until_the_value_is_zero(cuda) {
+        let (_, context) = cuda.primary()?;
+        let (_, count) = cuda.kernel(CONDITIONAL, c"count")?;
+        let (pointer, graph, limit) = (cuda.alloc(64)?, graph(cuda)?, 10u32);
+        let value = handle(cuda, graph, context, Some(1))?;
+        let (_, bodies) =
+            add_conditional(cuda, graph, &[], conditional(value, WHILE, 1, context))?;
+        // The body is captured.
+        let mut stream = null_mut();
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
+        cu!(cuda, cuStreamBeginCaptureToGraph(stream, bodies[0], null(), null(), 0, mode))?;
+        let mut parameters = [parameter(&pointer), parameter(&limit), parameter(&value)];
+        cuda.launch(count, [1, 1], stream, &mut parameters)?;
+        cu!(cuda, cuStreamEndCapture(stream, null_mut()))?;
+        // Each launch begins with the default value.
+        for _ in 0..2 {
+            let exec = instantiate(cuda, graph)?;
+            for _ in 0..2 {
+                cuda.upload(pointer, &[3u32])?;
+                run(cuda, exec)?;
+                same!(cuda.download::<u32>(pointer, 1)?, [10]);
+            }
+            cuda.upload(pointer, &[20u32])?;
+            run(cuda, exec)?;
+            same!(cuda.download::<u32>(pointer, 1)?, [21]);
+            cu!(cuda, cuGraphExecDestroy(exec))?;
+        }
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
+    fn one_of_several_bodies_runs(cuda) {
+        let (_, context) = cuda.primary()?;
+        let (_, choose) = cuda.kernel(CONDITIONAL, c"choose")?;
+        let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
+        let (outer, inner) =
+            (handle(cuda, graph, context, None)?, handle(cuda, graph, context, Some(1))?);
+        let mut parameters = [parameter(&pointer), parameter(&outer)];
+        let first = add(cuda, graph, &[], launch(choose, &mut parameters))?;
+        let (_, bodies) =
+            add_conditional(cuda, graph, &[first], conditional(outer, SWITCH, 3, context))?;
+        for (body, set) in bodies.iter().zip(5..) {
+            add(cuda, *body, &[], memset(pointer + 4, set, 1))?;
+        }
+        // The last body contains another conditional node.
+        let (_, within) =
+            add_conditional(cuda, bodies[2], &[], conditional(inner, IF, 1, context))?;
+        add(cuda, within[0], &[], memset(pointer + 8, 8, 1))?;
+        let exec = instantiate(cuda, graph)?;
+        for (chosen, expected) in [(0, [5, 0]), (1, [6, 0]), (2, [7, 8]), (3, [0, 0])] {
+            cuda.upload(pointer, &[chosen, 0, 0u32])?;
+            run(cuda, exec)?;
+            same!(cuda.download::<u32>(pointer + 4, 2)?, expected);
+        }
+        // The executable graph doesn't need the graph.
+        cu!(cuda, cuGraphDestroy(graph))?;
+        cuda.upload(pointer, &[2, 0, 0u32])?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer + 4, 2)?, [7, 8]);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        Ok(())
+    }
+
+    fn conditional_nodes_have_restrictions(cuda) {
+        let (_, context) = cuda.primary()?;
+        let (graph, other) = (graph(cuda)?, graph(cuda)?);
+        let (mut value, mut node) = (0, null_mut());
+        for (flags, wrong) in [(2, context), (0, null_mut())] {
+            let made = cu!(cuda, cuGraphConditionalHandleCreate(&mut value, graph, wrong, 0, flags));
+            refused!(made, INVALID_VALUE | INVALID_CONTEXT);
+        }
+        let value = handle(cuda, graph, context, Some(0))?;
+        let mut exec = null_mut();
+        // A handle needs a node.
+        let made = cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+        refused!(made, INVALID_VALUE);
+        for (graph, mut params) in [
+            (other, conditional(value, IF, 1, context)),
+            (graph, conditional(value + 12345, IF, 1, context)),
+            (graph, conditional(value, IF, 3, context)),
+            (graph, conditional(value, IF, 0, context)),
+            (graph, conditional(value, WHILE, 2, context)),
+            (graph, conditional(value, SWITCH, 0, context)),
+            (graph, conditional(value, Type(3), 1, context)),
+        ] {
+            let added = cu!(cuda, cuGraphAddNode_v2(&mut node, graph, null(), null(), 0, &mut params));
+            refused!(added, INVALID_VALUE);
+        }
+        let mut params = conditional(value, IF, 1, null_mut());
+        let added = cu!(cuda, cuGraphAddNode_v2(&mut node, graph, null(), null(), 0, &mut params));
+        refused!(added, INVALID_CONTEXT);
+        let (first, bodies) =
+            add_conditional(cuda, graph, &[], conditional(value, IF, 1, context))?;
+        // A handle can have only one node at a time.
+        let mut params = conditional(value, IF, 1, context);
+        let added = cu!(cuda, cuGraphAddNode_v2(&mut node, graph, null(), null(), 0, &mut params));
+        refused!(added, INVALID_VALUE);
+        let (mut clone, mut child) = (null_mut(), null_mut());
+        refused!(cu!(cuda, cuGraphClone(&mut clone, graph)), NOT_SUPPORTED);
+        let added = cu!(cuda, cuGraphAddChildGraphNode(&mut child, other, null(), 0, graph));
+        refused!(added, NOT_SUPPORTED);
+        refused!(cu!(cuda, cuGraphDestroy(bodies[0])), INVALID_VALUE);
+        // The handle of a destroyed node can be used again.
+        cu!(cuda, cuGraphDestroyNode(first))?;
+        let (_, bodies) =
+            add_conditional(cuda, graph, &[], conditional(value, WHILE, 1, context))?;
+        let pointer = cuda.alloc(64)?;
+        cuda.upload(pointer, &[0u32; 4])?;
+        add(cuda, bodies[0], &[], memset(pointer, 1, 1))?;
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 1)?, [0]);
+        let mut second = null_mut();
+        let made = cu!(cuda, cuGraphInstantiateWithFlags(&mut second, graph, 0));
+        refused!(made, INVALID_VALUE | NOT_SUPPORTED);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        cu!(cuda, cuGraphDestroy(other))?;
+        Ok(())
+    }
+}
