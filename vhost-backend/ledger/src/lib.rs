@@ -2,10 +2,11 @@
 //! do any I/O.
 //!
 //! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped.
-//! All arithmetic is checked, so no sequence of requests can bring an account below the actual
+//! Workers of a VM can share memory with one another. Shared memory is charged to the VM once, until
+//! the last worker that holds it leaves it or is reaped. All arithmetic is checked, so no sequence of requests can bring an account below the actual
 //! usage.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 
 mod charge;
 #[cfg(test)]
@@ -23,6 +24,12 @@ pub struct VmId(pub u64);
 /// A GPU's index on the host.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct GpuId(pub u32);
+
+/// The broker's number for memory that workers of a VM share. Never reused.
+pub type ShareId = u64;
+
+/// The maximum number of pieces of memory that the workers of one VM may share at once.
+pub const MAX_SHARES: usize = 4096;
 
 /// Bytes per kind of charge, in numeric order of the kinds.
 pub type Kinds = [u64; Charge::ALL.len()];
@@ -96,6 +103,25 @@ pub enum LedgerError {
         /// Bytes of this kind that the worker holds.
         held: u64,
     },
+    /// The VM already shares as many pieces of memory as it may.
+    #[error("a VM can share at most {MAX_SHARES} pieces of memory")]
+    TooManyShares,
+    /// There is no such shared memory, or it isn't on this GPU of the worker's VM.
+    #[error("worker {worker} has no access to shared memory {share}")]
+    NoShare {
+        /// The worker.
+        worker: WorkerId,
+        /// The number that the worker used.
+        share: ShareId,
+    },
+    /// A worker tried to leave shared memory that it doesn't hold.
+    #[error("worker {worker} tried to leave shared memory {share}, which it does not hold")]
+    NotJoined {
+        /// The worker.
+        worker: WorkerId,
+        /// The number that the worker used.
+        share: ShareId,
+    },
     /// A worker used the ordinal of a device that it doesn't have.
     #[error("worker {worker} has no device {device}")]
     NoDevice {
@@ -110,8 +136,7 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Returns true if the request would exceed a limit, which is normal. All other errors are
-    /// protocol violations.
+    /// Returns true if the request would exceed a memory limit, which is normal.
     pub fn is_full(&self) -> bool {
         matches!(self, Self::NoRoom { .. } | Self::NoRoomInSession { .. })
     }
@@ -122,6 +147,18 @@ impl LedgerError {
 pub struct Ledger {
     accounts: HashMap<(VmId, GpuId), Account>,
     workers: HashMap<WorkerId, Worker>,
+    /// The shared memory of each VM.
+    shares: HashMap<VmId, HashMap<ShareId, Shared>>,
+    last_share: ShareId,
+}
+
+/// Memory that one or more workers of a VM hold together. Its kind of charge is `Memory`.
+#[derive(Debug)]
+struct Shared {
+    gpu: GpuId,
+    bytes: u64,
+    /// How many times each worker holds it.
+    holders: BTreeMap<WorkerId, u32>,
 }
 
 #[derive(Debug)]
@@ -134,7 +171,9 @@ struct Worker {
 #[derive(Debug)]
 struct Held {
     gpu: GpuId,
+    /// The memory that only this worker holds, plus the shared memory that it holds.
     used: u64,
+    /// The memory that only this worker holds, per kind.
     kinds: Kinds,
 }
 
@@ -156,6 +195,7 @@ impl Ledger {
             "all workers must have been reaped"
         );
         self.accounts.retain(|(of, _), _| *of != vm);
+        self.shares.remove(&vm);
     }
 
     /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
@@ -236,18 +276,116 @@ impl Ledger {
         Ok(())
     }
 
-    /// Closes a reaped worker's accounts and releases all memory that it held. Returns the number
-    /// of released bytes.
+    /// Turns `bytes` of kind `Memory` that a worker holds alone into shared memory, which the worker
+    /// holds once. The VM's usage doesn't change.
+    pub fn share(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+    ) -> Result<ShareId, LedgerError> {
+        let kind = Charge::Memory;
+        let (_, holds) = self.held(worker, device)?;
+        let (gpu, held) = (holds.gpu, holds.kinds[kind as usize]);
+        let rest =
+            held.checked_sub(bytes).ok_or(LedgerError::NotHeld { worker, kind, bytes, held })?;
+        let vm = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?.vm;
+        let shares = self.shares.entry(vm).or_default();
+        if shares.len() >= MAX_SHARES {
+            return Err(LedgerError::TooManyShares);
+        }
+        self.last_share += 1;
+        let holders = BTreeMap::from([(worker, 1)]);
+        shares.insert(self.last_share, Shared { gpu, bytes, holders });
+        // Only the kind changes. `used` includes shared memory.
+        self.held(worker, device)?.1.kinds[kind as usize] = rest;
+        Ok(self.last_share)
+    }
+
+    /// Makes a worker hold shared memory of its VM, or hold it once more. Returns the number of
+    /// bytes. A worker that doesn't hold the memory yet needs room for it in memory.session_max.
+    pub fn join(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        share: ShareId,
+    ) -> Result<u64, LedgerError> {
+        let no_share = LedgerError::NoShare { worker, share };
+        let vm = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?.vm;
+        let (account, holds) = self.held(worker, device)?;
+        let (gpu, used, session_max) = (holds.gpu, holds.used, account.quota.session_max);
+        let shares = self.shares.get_mut(&vm).ok_or(no_share)?;
+        let shared = shares.get_mut(&share).filter(|shared| shared.gpu == gpu).ok_or(no_share)?;
+        let bytes = shared.bytes;
+        if let Some(times) = shared.holders.get_mut(&worker) {
+            *times = times.checked_add(1).ok_or(no_share)?;
+            return Ok(bytes);
+        }
+        // The VM's usage includes these bytes and those that the worker holds, so this can't
+        // overflow.
+        let own = used + bytes;
+        if let Some(max) = session_max
+            && own > max
+        {
+            self.held(worker, device)?.0.rejected += 1;
+            return Err(LedgerError::NoRoomInSession { bytes, used, max });
+        }
+        shared.holders.insert(worker, 1);
+        self.held(worker, device)?.1.used = own;
+        Ok(bytes)
+    }
+
+    /// Makes a worker hold shared memory once less. When no worker holds it any more, releases it.
+    pub fn leave(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        share: ShareId,
+    ) -> Result<(), LedgerError> {
+        let not_joined = LedgerError::NotJoined { worker, share };
+        let gpu = self.held(worker, device)?.1.gpu;
+        let vm = self.workers.get(&worker).ok_or(LedgerError::NoWorker(worker))?.vm;
+        let shares = self.shares.get_mut(&vm).ok_or(not_joined)?;
+        let shared = shares.get_mut(&share).filter(|shared| shared.gpu == gpu).ok_or(not_joined)?;
+        let times = shared.holders.get_mut(&worker).ok_or(not_joined)?;
+        *times -= 1;
+        if *times > 0 {
+            return Ok(());
+        }
+        shared.holders.remove(&worker);
+        let (bytes, is_last) = (shared.bytes, shared.holders.is_empty());
+        if is_last {
+            shares.remove(&share);
+        }
+        let (account, holds) = self.held(worker, device)?;
+        holds.used -= bytes;
+        if is_last {
+            account.used -= bytes;
+            account.kinds[Charge::Memory as usize] -= bytes;
+        }
+        Ok(())
+    }
+
+    /// Closes a reaped worker's accounts and releases all memory that it held, except shared memory
+    /// that other workers hold. Returns the number of released bytes.
     pub fn close(&mut self, worker: WorkerId) -> u64 {
         let Some(Worker { vm, devices }) = self.workers.remove(&worker) else { return 0 };
         let mut bytes = 0u64;
         for held in devices {
             let Some(account) = self.accounts.get_mut(&(vm, held.gpu)) else { continue };
-            account.used -= held.used;
-            for (sum, part) in account.kinds.iter_mut().zip(held.kinds) {
+            let mut kinds = held.kinds;
+            self.shares.entry(vm).or_default().retain(|_, shared| {
+                let left = shared.gpu == held.gpu && shared.holders.remove(&worker).is_some();
+                if left && shared.holders.is_empty() {
+                    kinds[Charge::Memory as usize] += shared.bytes;
+                }
+                !shared.holders.is_empty()
+            });
+            for (sum, part) in account.kinds.iter_mut().zip(kinds) {
                 *sum -= part;
+                account.used -= part;
+                bytes = bytes.saturating_add(part);
             }
-            bytes = bytes.saturating_add(held.used);
         }
         bytes
     }
@@ -267,7 +405,19 @@ impl Ledger {
         self.accounts.get(&(vm, gpu)).copied()
     }
 
-    /// Returns the bytes that a worker holds on each of its GPUs, by device ordinal.
+    /// Returns the bytes of shared memory on a GPU that are counted for more than one worker, each
+    /// time after the first.
+    pub fn counted_again(&self, gpu: GpuId) -> u64 {
+        let shares = self.shares.values().flat_map(HashMap::values);
+        let shares = shares.filter(|shared| shared.gpu == gpu);
+        let again = |shared: &Shared| {
+            shared.bytes.saturating_mul((shared.holders.len() as u64).saturating_sub(1))
+        };
+        shares.fold(0, |sum, shared| sum.saturating_add(again(shared)))
+    }
+
+    /// Returns the bytes that a worker holds on each of its GPUs, by device ordinal, including
+    /// shared memory.
     pub fn held_by(&self, worker: WorkerId) -> Vec<(GpuId, u64)> {
         let devices = self.workers.get(&worker).map_or(&[][..], |worker| &worker.devices);
         devices.iter().map(|held| (held.gpu, held.used)).collect()

@@ -101,6 +101,93 @@ fn a_worker_releases_no_more_than_it_holds_of_a_kind() {
 }
 
 #[test]
+fn shared_memory_is_charged_once_until_the_last_holder_leaves() {
+    let mut ledger = ledger(100, None);
+    ledger.reserve(1, 0, 60, Charge::Memory).unwrap();
+    let share = ledger.share(1, 0, 50).unwrap();
+    assert_eq!(used(&ledger), 60);
+    assert_eq!(ledger.join(2, 0, share), Ok(50));
+    assert_eq!((used(&ledger), ledger.counted_again(GPU)), (60, 50));
+    assert_eq!(ledger.held_by(1), [(GPU, 60)]);
+    assert_eq!(ledger.held_by(2), [(GPU, 50)]);
+    assert!(ledger.reserve(2, 0, 41, Charge::Memory).unwrap_err().is_full());
+    // The exporter exits, and the importer still holds the memory.
+    assert_eq!(ledger.close(1), 10);
+    assert_eq!((used(&ledger), ledger.counted_again(GPU)), (50, 0));
+    assert_eq!(ledger.leave(2, 0, share), Ok(()));
+    assert_eq!(used(&ledger), 0);
+    assert_eq!(ledger.account(VM, GPU).unwrap().kinds, Kinds::default());
+    ledger.open(1, VM, &[GPU]);
+    assert_eq!(ledger.join(1, 0, share), Err(LedgerError::NoShare { worker: 1, share }));
+}
+
+#[test]
+fn a_worker_can_hold_shared_memory_several_times() {
+    let mut ledger = ledger(100, None);
+    ledger.reserve(1, 0, 50, Charge::Memory).unwrap();
+    let share = ledger.share(1, 0, 50).unwrap();
+    assert_eq!(ledger.join(1, 0, share), Ok(50));
+    assert_eq!(ledger.held_by(1), [(GPU, 50)]);
+    assert_eq!(ledger.leave(1, 0, share), Ok(()));
+    assert_eq!(used(&ledger), 50);
+    assert_eq!(ledger.leave(1, 0, share), Ok(()));
+    assert_eq!(used(&ledger), 0);
+    assert_eq!(ledger.leave(1, 0, share), Err(LedgerError::NotJoined { worker: 1, share }));
+}
+
+#[test]
+fn shared_memory_counts_against_the_limit_of_each_holder() {
+    let mut ledger = ledger(100, Some(60));
+    ledger.reserve(1, 0, 50, Charge::Memory).unwrap();
+    ledger.reserve(2, 0, 11, Charge::Memory).unwrap();
+    let share = ledger.share(1, 0, 50).unwrap();
+    let refused = ledger.join(2, 0, share).unwrap_err();
+    assert_eq!(refused, LedgerError::NoRoomInSession { bytes: 50, used: 11, max: 60 });
+    ledger.release(2, 0, 1, Charge::Memory).unwrap();
+    assert_eq!(ledger.join(2, 0, share), Ok(50));
+    assert!(ledger.reserve(2, 0, 1, Charge::Memory).unwrap_err().is_full());
+}
+
+#[test]
+fn a_worker_shares_only_what_it_holds_and_joins_only_on_its_own_gpus() {
+    let other = VmId(8);
+    let mut ledger = ledger(100, None);
+    ledger.set(other, GPU, Quota { max: 100, session_max: None });
+    ledger.set(VM, GpuId(4), Quota { max: 100, session_max: None });
+    ledger.open(3, other, &[GPU]);
+    ledger.open(4, VM, &[GpuId(4), GPU]);
+    ledger.reserve(1, 0, 50, Charge::Memory).unwrap();
+    ledger.reserve(1, 0, 50, Charge::Heap).unwrap();
+    let too_much = ledger.share(1, 0, 51).unwrap_err();
+    let kind = Charge::Memory;
+    assert_eq!(too_much, LedgerError::NotHeld { worker: 1, kind, bytes: 51, held: 50 });
+    let share = ledger.share(1, 0, 50).unwrap();
+    // The shared bytes can't be released or shared again.
+    assert!(matches!(ledger.release(1, 0, 1, kind), Err(LedgerError::NotHeld { held: 0, .. })));
+    assert!(matches!(ledger.share(1, 0, 1), Err(LedgerError::NotHeld { held: 0, .. })));
+    assert_eq!(ledger.join(3, 0, share), Err(LedgerError::NoShare { worker: 3, share }));
+    assert_eq!(ledger.join(4, 0, share), Err(LedgerError::NoShare { worker: 4, share }));
+    assert_eq!(ledger.join(4, 1, share), Ok(50));
+    assert!(!ledger.join(1, 0, share + 1).unwrap_err().is_full());
+    assert_eq!(ledger.leave(3, 0, share), Err(LedgerError::NotJoined { worker: 3, share }));
+    for worker in [1, 3, 4] {
+        ledger.close(worker);
+    }
+    assert_eq!(used(&ledger), 0);
+    assert_eq!(ledger.counted_again(GPU), 0);
+}
+
+#[test]
+fn the_number_of_shared_pieces_is_limited() {
+    let mut ledger = ledger(MAX_SHARES as u64 + 1, None);
+    ledger.reserve(1, 0, MAX_SHARES as u64 + 1, Charge::Memory).unwrap();
+    let shares: Vec<_> = (0..MAX_SHARES).map(|_| ledger.share(1, 0, 1).unwrap()).collect();
+    assert_eq!(ledger.share(1, 0, 1), Err(LedgerError::TooManyShares));
+    ledger.leave(1, 0, shares[0]).unwrap();
+    assert!(ledger.share(1, 0, 1).is_ok());
+}
+
+#[test]
 fn unknown_workers_are_refused() {
     let mut ledger = Ledger::default();
     let unknown = LedgerError::NoWorker(7);
@@ -235,6 +322,91 @@ proptest! {
                     prop_assert!(usage.used <= usage.max);
                 }
             }
+        }
+    }
+}
+
+#[derive(Clone, Debug)]
+enum ShareStep {
+    Reserve(u64, u64),
+    Share(u64, u64),
+    Join(u64, ShareId),
+    Leave(u64, ShareId),
+    Close(u64),
+}
+
+fn share_step() -> impl Strategy<Value = ShareStep> {
+    let (worker, share) = (1..4u64, 1..8u64);
+    prop_oneof![
+        (worker.clone(), 1..50u64).prop_map(|(w, bytes)| ShareStep::Reserve(w, bytes)),
+        (worker.clone(), 1..50u64).prop_map(|(w, bytes)| ShareStep::Share(w, bytes)),
+        (worker.clone(), share.clone()).prop_map(|(w, share)| ShareStep::Join(w, share)),
+        (worker.clone(), share).prop_map(|(w, share)| ShareStep::Leave(w, share)),
+        worker.prop_map(ShareStep::Close),
+    ]
+}
+
+proptest! {
+    /// After any sequence of operations, the VM is charged for what its workers hold alone, and once
+    /// for each piece of shared memory that any of them holds.
+    #[test]
+    fn shared_memory_is_never_lost_or_charged_twice(
+        steps in prop::collection::vec(share_step(), 0..200),
+    ) {
+        let mut ledger = ledger(1000, Some(200));
+        ledger.open(3, VM, &[GPU]);
+        let mut alone = HashMap::from([(1, 0), (2, 0), (3, 0)]);
+        let mut shares: HashMap<ShareId, (u64, Vec<u64>)> = HashMap::new();
+        for step in steps {
+            match step {
+                ShareStep::Reserve(worker, bytes) => {
+                    if ledger.reserve(worker, 0, bytes, Charge::Memory).is_ok() {
+                        *alone.get_mut(&worker).unwrap() += bytes;
+                    }
+                }
+                ShareStep::Share(worker, bytes) => {
+                    let shared = ledger.share(worker, 0, bytes);
+                    prop_assert_eq!(shared.is_ok(), alone[&worker] >= bytes);
+                    if let Ok(share) = shared {
+                        *alone.get_mut(&worker).unwrap() -= bytes;
+                        shares.insert(share, (bytes, vec![worker]));
+                    }
+                }
+                ShareStep::Join(worker, share) => {
+                    let joined = ledger.join(worker, 0, share);
+                    prop_assert!(joined.is_err() || shares.contains_key(&share));
+                    if let Ok(bytes) = joined {
+                        let (expected, holders) = shares.get_mut(&share).unwrap();
+                        prop_assert_eq!(bytes, *expected);
+                        holders.push(worker);
+                    }
+                }
+                ShareStep::Leave(worker, share) => {
+                    let holders = shares.get_mut(&share).map(|(_, holders)| holders);
+                    let at = holders.as_ref().and_then(|h| h.iter().position(|of| *of == worker));
+                    prop_assert_eq!(ledger.leave(worker, 0, share).is_ok(), at.is_some());
+                    if let (Some(holders), Some(at)) = (holders, at) {
+                        holders.swap_remove(at);
+                    }
+                }
+                ShareStep::Close(worker) => {
+                    ledger.close(worker);
+                    ledger.open(worker, VM, &[GPU]);
+                    alone.insert(worker, 0);
+                    shares.values_mut().for_each(|(_, holders)| holders.retain(|of| *of != worker));
+                }
+            }
+            shares.retain(|_, (_, holders)| !holders.is_empty());
+            let shared: u64 = shares.values().map(|(bytes, _)| bytes).sum();
+            prop_assert_eq!(used(&ledger), alone.values().sum::<u64>() + shared);
+            let mut again = 0;
+            for (worker, alone) in &alone {
+                let held = shares.values().filter(|(_, holders)| holders.contains(worker));
+                let held: u64 = held.map(|(bytes, _)| bytes).sum();
+                prop_assert_eq!(ledger.held_by(*worker), [(GPU, alone + held)]);
+                again += held;
+            }
+            prop_assert_eq!(ledger.counted_again(GPU), again - shared);
         }
     }
 }
