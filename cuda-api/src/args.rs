@@ -8,10 +8,10 @@
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUaddress_mode, CUarray_format, CUatomicOperation, CUcoredumpSettings, CUdevice_P2PAttribute,
-    CUdevice_attribute, CUfilter_mode, CUfunction_attribute, CUgraphMem_attribute, CUjitInputType,
-    CUlaunchAttributeID, CUlimit, CUmem_advise, CUmem_range_attribute, CUmemAllocationHandleType,
-    CUmemAllocationType, CUmemLocation, CUmemPool_attribute, CUpointer_attribute,
-    CUstreamCaptureMode,
+    CUdevice_attribute, CUfilter_mode, CUfunction_attribute, CUgraphMem_attribute,
+    CUipcEventHandle, CUipcMemHandle, CUjitInputType, CUlaunchAttributeID, CUlimit, CUmem_advise,
+    CUmem_range_attribute, CUmemAllocationHandleType, CUmemAllocationType, CUmemLocation,
+    CUmemPool_attribute, CUpointer_attribute, CUstreamCaptureMode,
 };
 use std::ffi::{CStr, c_char};
 
@@ -56,6 +56,8 @@ passed_as_they_are!(
     CUmemLocation,
     CUfunction_attribute,
     CUgraphMem_attribute,
+    CUipcEventHandle,
+    CUipcMemHandle,
     CUjitInputType,
     CUlaunchAttributeID,
     CUlimit,

@@ -53,6 +53,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::first_versions::ENTRIES,
     api::graph::ENTRIES,
     api::init::ENTRIES,
+    api::ipc::ENTRIES,
     api::launch::ENTRIES,
     api::legacy_launch::ENTRIES,
     api::library::ENTRIES,

@@ -10,8 +10,9 @@ use cuda_api::sys::{CUevent, CUevent_flags, CUevent_record_flags, CUevent_wait_f
 use super::capture;
 use super::entry::entries;
 use crate::state::context::current;
-use crate::state::event::{EVENTS, Event};
+use crate::state::event::{Awaited, EVENTS, Event};
 use crate::state::graph::Op;
+use crate::state::shared_event::SharedEvent;
 use crate::state::stream::{Stream, lookup};
 
 const DISABLE_TIMING: u32 = CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
@@ -53,8 +54,10 @@ pub(crate) fn wait_on(stream: &Stream, event: CUevent, flags: c_uint) -> CuResul
     if capture::GRAPHS.wait(handle as u64, || Ok(stream.into()))? {
         return Ok(());
     }
-    if let Some(mark) = named(event)?.pending() {
-        stream.submit_after(mark);
+    match named(event)?.pending() {
+        Some(Awaited::Mark(mark)) => stream.submit_after(mark),
+        Some(awaited) => drop(stream.submit(move |_| awaited.wait())),
+        None => {}
     }
     Ok(())
 }
@@ -76,13 +79,14 @@ fn destroy(event: CUevent) -> CuResult {
 entries! {
     fn cuEventCreate(to: Out<CUevent>, flags: c_uint) {
         let context = current()?;
-        if flags & !FLAGS != 0 {
+        if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        if flags & INTERPROCESS != 0 {
-            return Err(CuError::NOT_SUPPORTED);
-        }
-        to.set(EVENTS.insert(Event::new(context, flags & DISABLE_TIMING == 0)) as CUevent)
+        let event = match flags & INTERPROCESS {
+            0 => Event::new(context, flags & DISABLE_TIMING == 0),
+            _ => Event::interprocess(context, SharedEvent::create()?),
+        };
+        to.set(EVENTS.insert(event) as CUevent)
     }
 
     fn cuEventDestroy(event: CUevent) {

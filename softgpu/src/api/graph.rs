@@ -1,6 +1,6 @@
 //! softgpu's backend for graphs and captures. cuda-api implements the entry points.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_api::attributes::Attributes;
@@ -20,7 +20,7 @@ use super::stream_memory::{self, Checked};
 use crate::state::context::{by_handle, current};
 use crate::state::device::driver;
 use crate::state::errors::Errors;
-use crate::state::event::{Event, now};
+use crate::state::event::Event;
 use crate::state::graph::{
     EXECS, Exec, GRAPHS, GraphMemory, Loaded, MEMORIES, Op, Software, Values,
 };
@@ -268,7 +268,7 @@ fn launch(exec: &Exec, stream: &Stream) {
     let mut records = Vec::new();
     for step in steps.iter() {
         if let Some(Op::Record(event, _)) = &step.op {
-            records.push((event.clone(), Arc::new(AtomicU64::new(0))));
+            records.push((event.clone(), event.begin()));
         }
     }
     let cells: Vec<_> = records.iter().map(|(_, cell)| cell.clone()).collect();
@@ -282,7 +282,7 @@ fn launch(exec: &Exec, stream: &Stream) {
             }
             match &step.op {
                 Some(Op::Record(..)) => {
-                    cells.next().into_iter().for_each(|cell| cell.store(now(), Ordering::Release));
+                    cells.next().into_iter().for_each(|cell| cell.reach());
                 }
                 // Don't wait for an event that this launch records. softgpu runs nodes in sequence,
                 // so a wait that follows the record is already satisfied. The event's position is

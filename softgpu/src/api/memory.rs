@@ -154,8 +154,10 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
         P::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
             Value::Int(u32::from(found.memory == Memory::Managed))
         }
-        P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-        | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
+            Value::Byte(u8::from(found.memory == Memory::Device))
+        }
+        P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
         P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match found.memory {
             Memory::Pool { handle, .. } => Value::Long(handle),

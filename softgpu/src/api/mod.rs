@@ -14,6 +14,7 @@ pub(crate) mod event;
 pub(crate) mod first_versions;
 pub(crate) mod graph;
 pub(crate) mod init;
+pub(crate) mod ipc;
 mod jit;
 pub(crate) mod launch;
 pub(crate) mod legacy_launch;

@@ -169,7 +169,7 @@ fn named(handle: c_ulonglong) -> CuResult<Arc<Physical>> {
 }
 
 /// Waits for running kernels, which may be using memory that is about to be unmapped.
-fn wait_for_kernels() {
+pub(crate) fn wait_for_kernels() {
     if let Some(context) = current_if_any() {
         context.synchronize();
     }
@@ -446,7 +446,10 @@ entries! {
         flags: c_ulonglong,
     ) {
         let physical = named(handle)?;
-        if kind != HANDLE_FILE || flags != 0 {
+        if kind != HANDLE_FILE
+            || flags != 0
+            || physical.properties.0.requestedHandleTypes != HANDLE_FILE
+        {
             return Err(CuError::INVALID_VALUE);
         }
         let copy = physical.file.try_clone().map_err(|_| CuError::OUT_OF_MEMORY)?;
@@ -467,7 +470,7 @@ entries! {
         // preconditions.
         let copy = unsafe { libc::fcntl(handle as usize as c_int, libc::F_DUPFD_CLOEXEC, 0) };
         if copy < 0 {
-            return Err(CuError::INVALID_VALUE);
+            return Err(CuError::UNKNOWN);
         }
         // SAFETY: fcntl just created the descriptor, so nothing else owns it.
         let file = unsafe { OwnedFd::from_raw_fd(copy) };
@@ -480,7 +483,8 @@ entries! {
         }
         let properties = Properties(CUmemAllocationProp {
             type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-            requestedHandleTypes: HANDLE_FILE,
+            // As with NVIDIA's driver, an importer can't export the memory.
+            requestedHandleTypes: Handles::CU_MEM_HANDLE_TYPE_NONE,
             location: CUmemLocation { type_: Place::CU_MEM_LOCATION_TYPE_DEVICE, id: 0 },
             ..CUmemAllocationProp::default()
         });

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::device::{Device, driver};
 use super::errors::Errors;
+use super::event::Awaited;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue, Work};
 use crate::exec::heap::Heap;
@@ -155,10 +156,14 @@ impl Context {
         self.records.submit(&self.errors, self.marks(), work)
     }
 
-    /// Makes all later work in the context wait for a position in a queue.
-    pub(crate) fn wait_for(&self, mark: Mark) {
+    /// Makes all later work in the context wait for an event's record.
+    pub(crate) fn wait_for(&self, awaited: Awaited) {
+        let (after, work): (Vec<Mark>, Work) = match awaited {
+            Awaited::Mark(mark) => (vec![mark], Box::new(|_| {})),
+            shared => (Vec::new(), Box::new(move |_| shared.wait())),
+        };
         // New queues wait for the barrier, so it comes first.
-        let barrier = self.barrier.submit(&self.errors, vec![mark], Box::new(|_| {}));
+        let barrier = self.barrier.submit(&self.errors, after, work);
         let wait = |queue: &Arc<Queue>| {
             queue.submit(&self.errors, vec![barrier.clone()], Box::new(|_| {}));
         };

@@ -8,24 +8,61 @@ use super::context::Context;
 use super::errors::Errors;
 use super::handles::{Kind, Table};
 use super::queue::Mark;
+use super::shared_event::SharedEvent;
 use super::stream::Stream;
 use cuda_api::error::{CuError, CuResult};
 
 /// All events, by handle.
 pub(crate) static EVENTS: Table<Event> = Table::new(Kind::Event);
 
-/// The latest record of an event: the event's position in a stream, and the time at which the
-/// stream reached that position.
+/// A record of an event that a stream may not have reached yet.
+pub(crate) struct Recording {
+    /// The time at which the stream reached the event's position.
+    nanoseconds: AtomicU64,
+    /// The number of the record in an event that other processes use.
+    shared: Option<(Arc<SharedEvent>, u64)>,
+}
+
+impl Recording {
+    /// Reports that the stream has reached the event's position.
+    pub(crate) fn reach(&self) {
+        self.nanoseconds.store(now(), Ordering::Release);
+        if let Some((event, record)) = &self.shared {
+            event.reach(*record);
+        }
+    }
+}
+
+/// The latest record of an event, and its position in a stream.
 #[derive(Clone)]
 struct Record {
     mark: Mark,
-    nanoseconds: Arc<AtomicU64>,
+    recording: Arc<Recording>,
+}
+
+/// The work for which something must wait that waits for an event.
+pub(crate) enum Awaited {
+    /// A position in a stream of this process.
+    Mark(Mark),
+    /// A record of an event that other processes use.
+    Shared(Arc<SharedEvent>, u64),
+}
+
+impl Awaited {
+    pub(crate) fn wait(&self) {
+        match self {
+            Self::Mark(mark) => mark.wait(),
+            Self::Shared(event, record) => event.wait(*record),
+        }
+    }
 }
 
 /// A CUDA event and its latest record.
 pub(crate) struct Event {
     pub(crate) context: Arc<Context>,
     pub(crate) timing: bool,
+    /// The state that other processes use, if this is an interprocess event.
+    pub(crate) shared: Option<Arc<SharedEvent>>,
     record: Mutex<Option<Record>>,
 }
 
@@ -37,7 +74,23 @@ pub(crate) fn now() -> u64 {
 
 impl Event {
     pub(crate) fn new(context: Arc<Context>, timing: bool) -> Self {
-        Self { context, timing, record: Mutex::new(None) }
+        Self { context, timing, shared: None, record: Mutex::new(None) }
+    }
+
+    /// Creates an event that other processes use.
+    pub(crate) fn interprocess(context: Arc<Context>, shared: SharedEvent) -> Self {
+        let shared = Some(Arc::new(shared));
+        Self { context, timing: false, shared, record: Mutex::new(None) }
+    }
+
+    /// Begins to record the event. The caller must make a stream reach the recording, and pass it
+    /// to [`Event::set`].
+    pub(crate) fn begin(&self) -> Arc<Recording> {
+        let shared = self.shared.clone().map(|event| {
+            let record = event.record();
+            (event, record)
+        });
+        Arc::new(Recording { nanoseconds: AtomicU64::new(0), shared })
     }
 
     fn current(&self) -> Option<Record> {
@@ -45,42 +98,45 @@ impl Event {
     }
 
     pub(crate) fn record(&self, stream: &Stream) {
-        let nanoseconds = Arc::new(AtomicU64::new(0));
+        let recording = self.begin();
         let mark = if stream.idle() {
-            nanoseconds.store(now(), Ordering::Release);
+            recording.reach();
             stream.queue.mark()
         } else {
-            let cell = nanoseconds.clone();
-            stream.submit(move |_| cell.store(now(), Ordering::Release))
+            let reached = recording.clone();
+            stream.submit(move |_| reached.reach())
         };
-        self.set(mark, nanoseconds);
+        self.set(mark, recording);
     }
 
     /// Records the event after all work that its context has.
     pub(crate) fn record_context(&self) {
-        let nanoseconds = Arc::new(AtomicU64::new(0));
-        let cell = nanoseconds.clone();
-        let stamp = move |_: &Errors| cell.store(now(), Ordering::Release);
-        let mark = self.context.after_all(Box::new(stamp));
-        self.set(mark, nanoseconds);
+        let recording = self.begin();
+        let reached = recording.clone();
+        let mark = self.context.after_all(Box::new(move |_: &Errors| reached.reach()));
+        self.set(mark, recording);
     }
 
-    /// Sets the event's position in a stream. When the stream reaches this position, it stores the
-    /// time in `nanoseconds`.
-    pub(crate) fn set(&self, mark: Mark, nanoseconds: Arc<AtomicU64>) {
-        let record = Record { mark, nanoseconds };
+    /// Sets the event's position in a stream, at which the stream reaches the recording.
+    pub(crate) fn set(&self, mark: Mark, recording: Arc<Recording>) {
+        let record = Record { mark, recording };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);
     }
 
-    /// Returns the event's position in its stream, or `None` if the event was never recorded or the
-    /// stream has already reached the position.
-    pub(crate) fn pending(&self) -> Option<Mark> {
-        self.current().map(|r| r.mark).filter(|mark| !mark.reached())
+    /// Returns the work that the event marks, or `None` if the event was never recorded or that work
+    /// is done.
+    pub(crate) fn pending(&self) -> Option<Awaited> {
+        if let Some(shared) = &self.shared {
+            let record = shared.latest();
+            let pending = !shared.is_reached(record);
+            return pending.then(|| Awaited::Shared(shared.clone(), record));
+        }
+        self.current().map(|r| r.mark).filter(|mark| !mark.reached()).map(Awaited::Mark)
     }
 
     pub(crate) fn wait(&self) {
-        if let Some(mark) = self.pending() {
-            mark.wait();
+        if let Some(awaited) = self.pending() {
+            awaited.wait();
         }
     }
 
@@ -95,7 +151,8 @@ impl Event {
         if !a.mark.reached() || !b.mark.reached() {
             return Err(CuError::NOT_READY);
         }
-        let (a, b) = (a.nanoseconds.load(Ordering::Acquire), b.nanoseconds.load(Ordering::Acquire));
+        let time = |record: &Record| record.recording.nanoseconds.load(Ordering::Acquire);
+        let (a, b) = (time(&a), time(&b));
         Ok((b as f64 - a as f64) as f32 / 1e6)
     }
 }

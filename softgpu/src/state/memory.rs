@@ -9,8 +9,10 @@ use super::device::{RANGES, driver};
 use super::handles::unique_id;
 use super::mapping::{map, unmap};
 use super::pool::{self, POOLS};
+use super::shared_file::{Contents, SharedFile};
 use crate::exec::memory::Range;
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::ipc::HandleBytes;
 
 /// Granularity of device memory accounting, in bytes.
 const GRANULE: u64 = 4096;
@@ -20,6 +22,8 @@ const GRANULE: u64 = 4096;
 pub(crate) enum Memory {
     /// Allocated by `cuMemAlloc`.
     Device,
+    /// Allocated by another process, and opened with `cuIpcOpenMemHandle`.
+    Imported,
     /// Allocated from a memory pool.
     Pool {
         /// The pool's id in [`POOLS`].
@@ -75,6 +79,9 @@ impl Allocation {
         matches!(self.memory, Memory::Host(_) | Memory::Managed | Memory::Registered(_))
     }
 }
+
+/// The files of memory from `cuMemAlloc` that other processes may open, by start address.
+static EXPORTS: Mutex<BTreeMap<u64, SharedFile>> = Mutex::new(BTreeMap::new());
 
 static ALLOCATIONS: Mutex<BTreeMap<u64, Allocation>> = Mutex::new(BTreeMap::new());
 
@@ -143,6 +150,47 @@ pub(crate) fn allocate(context: &Arc<Context>, size: u64) -> CuResult<u64> {
     take(context, size, Memory::Device)
 }
 
+/// Makes memory from `cuMemAlloc` shareable, and returns the handle with which other processes can
+/// open it. Nothing may use the memory meanwhile.
+pub(crate) fn export(start: u64) -> CuResult<HandleBytes> {
+    let mut exports = EXPORTS.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some(file) = exports.get(&start) {
+        return Ok(file.handle());
+    }
+    let allocations = lock();
+    let is_device = |found: &&Allocation| found.memory == Memory::Device;
+    let found = allocations.get(&start).filter(is_device).ok_or(CuError::INVALID_VALUE)?;
+    let file = SharedFile::create(Contents::Memory, found.size, found.mapped)?;
+    // SAFETY: Linux chooses the address of the new mapping.
+    let copy = unsafe { file.map(0, found.mapped)? };
+    // SAFETY: both mappings are this long, and the allocation can't be freed, because the table of
+    // allocations is locked. It then becomes a mapping of the file with the same contents.
+    unsafe {
+        let (to, from) = (copy as *mut u8, start as *const u8);
+        std::ptr::copy_nonoverlapping(from, to, found.mapped as usize);
+        unmap(copy, found.mapped);
+        file.map(start, found.mapped)?;
+    }
+    let handle = file.handle();
+    exports.insert(start, file);
+    Ok(handle)
+}
+
+/// Maps another process's memory, for use in a context.
+pub(crate) fn import(context: &Context, handle: &HandleBytes) -> CuResult<u64> {
+    let file = SharedFile::open(Contents::Memory, handle)?;
+    let len = file.len()?;
+    let start = map(len)?;
+    // SAFETY: the addresses have just been mapped for this.
+    if let Err(error) = unsafe { file.map(start, len) } {
+        // SAFETY: as above; nothing uses them yet.
+        unsafe { unmap(start, len) };
+        return Err(error);
+    }
+    add(context, start, file.size, len, Memory::Imported);
+    Ok(start)
+}
+
 /// Allocates memory of the given kind, and charges it to the device unless it is host memory.
 pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     take(context, size, memory)
@@ -189,6 +237,10 @@ pub(crate) fn overlaps(start: u64, size: u64) -> bool {
 pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
+    if allocation.memory == Memory::Device {
+        // Processes that have opened the memory keep it.
+        EXPORTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
+    }
     match allocation.memory {
         Memory::Device | Memory::Module | Memory::Array => {
             // SAFETY: `take` mapped the memory, and it was removed from all tables.
@@ -199,7 +251,9 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         }
         Memory::Pool { id, .. } => pool::give(id, allocation.start, allocation.size),
         // SAFETY: as above.
-        Memory::Host(_) | Memory::Managed => unsafe { unmap(allocation.start, allocation.mapped) },
+        Memory::Host(_) | Memory::Managed | Memory::Imported => unsafe {
+            unmap(allocation.start, allocation.mapped);
+        },
         Memory::Registered(_) | Memory::Mapped => {}
     }
     Some(allocation)

@@ -17,6 +17,8 @@ pub(crate) mod module;
 pub(crate) mod pool;
 pub(crate) mod primary;
 pub(crate) mod queue;
+pub(crate) mod shared_event;
+pub(crate) mod shared_file;
 pub(crate) mod stream;
 pub(crate) mod teardown;
 pub(crate) mod texture;

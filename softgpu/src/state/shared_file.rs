@@ -1,0 +1,186 @@
+//! Memory that several processes map: a file in /dev/shm. Its creator removes it when the memory is
+//! freed or the process exits. If the creator is killed, the next process that creates such a file
+//! removes it.
+
+use std::fs::{File, OpenOptions};
+use std::os::fd::{AsRawFd, RawFd};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::PathBuf;
+use std::sync::Once;
+
+use cuda_api::error::{CuError, CuResult};
+use cuda_api::ipc::HandleBytes;
+
+const DIRECTORY: &str = "/dev/shm";
+const PREFIX: &str = "softgpu-";
+
+/// The contents of a shared file.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Contents {
+    Memory,
+    Event,
+}
+
+impl Contents {
+    fn magic(self) -> &'static [u8; 16] {
+        match self {
+            Self::Memory => b"softgpu memory 1",
+            Self::Event => b"softgpu event  1",
+        }
+    }
+}
+
+/// The name of a shared file: its creator's process ID and a random number.
+#[derive(Clone, Copy)]
+struct Name {
+    process: u32,
+    number: u64,
+}
+
+impl Name {
+    fn path(self) -> PathBuf {
+        format!("{DIRECTORY}/{PREFIX}{}-{:016x}", self.process, self.number).into()
+    }
+}
+
+/// A file that several processes map.
+pub(crate) struct SharedFile {
+    file: File,
+    name: Name,
+    contents: Contents,
+    /// The number of bytes that the creator shares. The file may be longer.
+    pub(crate) size: u64,
+}
+
+impl AsRawFd for SharedFile {
+    fn as_raw_fd(&self) -> RawFd {
+        self.file.as_raw_fd()
+    }
+}
+
+impl SharedFile {
+    /// Creates a file of `len` zero bytes.
+    pub(crate) fn create(contents: Contents, size: u64, len: u64) -> CuResult<Self> {
+        static AT_EXIT: Once = Once::new();
+        AT_EXIT.call_once(|| {
+            // SAFETY: the function may be called at any time. If it can't be registered, the files
+            // stay until another process removes them.
+            unsafe { libc::atexit(remove_own) };
+        });
+        remove_where(is_gone);
+        let mut number = [0; 8];
+        // SAFETY: the buffer has this length.
+        let filled = unsafe { libc::getrandom(number.as_mut_ptr().cast(), number.len(), 0) };
+        if filled != number.len() as isize {
+            return Err(CuError::OPERATING_SYSTEM);
+        }
+        let name = Name { process: std::process::id(), number: u64::from_ne_bytes(number) };
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).create_new(true).mode(0o600).open(name.path());
+        let file = file.map_err(|_| CuError::OPERATING_SYSTEM)?;
+        let shared = Self { file, name, contents, size };
+        shared.file.set_len(len).map_err(|_| CuError::OUT_OF_MEMORY)?;
+        Ok(shared)
+    }
+
+    /// Opens another process's file. Returns INVALID_CONTEXT if it is this process's own, and
+    /// INVALID_VALUE if there is no such file.
+    pub(crate) fn open(contents: Contents, handle: &HandleBytes) -> CuResult<Self> {
+        if handle[..16] != contents.magic()[..] {
+            return Err(CuError::INVALID_VALUE);
+        }
+        let word = |at: usize| {
+            handle[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+        };
+        let process = u32::try_from(word(16)).map_err(|_| CuError::INVALID_VALUE)?;
+        let (name, size) = (Name { process, number: word(24) }, word(32));
+        let mut options = OpenOptions::new();
+        let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(name.path());
+        let file = file.map_err(|_| CuError::INVALID_VALUE)?;
+        let found = file.metadata().map_err(|_| CuError::INVALID_VALUE)?;
+        // SAFETY: geteuid takes no arguments.
+        let own = found.is_file() && found.uid() == unsafe { libc::geteuid() };
+        if !own || size == 0 || size > found.len() {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if process == std::process::id() {
+            return Err(CuError::INVALID_CONTEXT);
+        }
+        Ok(Self { file, name, contents, size })
+    }
+
+    /// Returns the bytes with which another process can open the file.
+    pub(crate) fn handle(&self) -> HandleBytes {
+        let mut handle = [0; 64];
+        handle[..16].copy_from_slice(self.contents.magic());
+        for (at, word) in [(16, self.name.process.into()), (24, self.name.number), (32, self.size)]
+        {
+            handle[at..at + 8].copy_from_slice(&u64::to_le_bytes(word));
+        }
+        handle
+    }
+
+    /// Returns the length of the file.
+    pub(crate) fn len(&self) -> CuResult<u64> {
+        self.file.metadata().map(|found| found.len()).map_err(|_| CuError::OPERATING_SYSTEM)
+    }
+
+    /// Maps the whole file at an address, in place of the memory there. If the address is 0, Linux
+    /// chooses one.
+    ///
+    /// # Safety
+    ///
+    /// Unless the address is 0, this module's caller must own the memory there.
+    pub(crate) unsafe fn map(&self, address: u64, len: u64) -> CuResult<u64> {
+        let fixed = if address == 0 { 0 } else { libc::MAP_FIXED };
+        // SAFETY: the caller owns the memory that a fixed mapping replaces.
+        let found = unsafe {
+            libc::mmap(
+                address as *mut libc::c_void,
+                len as usize,
+                libc::PROT_READ | libc::PROT_WRITE,
+                libc::MAP_SHARED | libc::MAP_NORESERVE | fixed,
+                self.file.as_raw_fd(),
+                0,
+            )
+        };
+        if found == libc::MAP_FAILED {
+            return Err(CuError::OUT_OF_MEMORY);
+        }
+        Ok(found as u64)
+    }
+}
+
+impl Drop for SharedFile {
+    fn drop(&mut self) {
+        // A child process that was forked has copies of its parent's objects.
+        if self.name.process == std::process::id() {
+            let _ = std::fs::remove_file(self.name.path());
+        }
+    }
+}
+
+/// Removes the files of this process, which is exiting.
+extern "C" fn remove_own() {
+    let own = std::process::id() as i32;
+    remove_where(|process| process == own);
+}
+
+/// Removes the files of the processes for whose ID `is_meant` returns true.
+fn remove_where(is_meant: impl Fn(i32) -> bool) {
+    for entry in std::fs::read_dir(DIRECTORY).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let process = name.to_str().and_then(|name| name.strip_prefix(PREFIX)?.split_once('-'));
+        let process = process.and_then(|(process, _)| process.parse().ok());
+        if process.is_some_and(&is_meant) {
+            let _ = std::fs::remove_file(entry.path());
+        }
+    }
+}
+
+/// Returns whether no process has this ID.
+pub(crate) fn is_gone(process: i32) -> bool {
+    // SAFETY: kill with signal 0 only checks whether the process exists.
+    let result = unsafe { libc::kill(process, 0) };
+    result < 0 && std::io::Error::last_os_error().raw_os_error() == Some(libc::ESRCH)
+}
