@@ -19,7 +19,7 @@ pub const STREAM_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 3, 8, 9, 10];
 
 /// The `CUmemAllocationHandleType`s that physical memory may be created with: NONE and
 /// POSIX_FILE_DESCRIPTOR. Programs that share memory only with some processes request the latter for
-/// all memory. The memory can't be exported in either case.
+/// all memory.
 pub const MEMORY_HANDLE_TYPES: &[u32] = &[0, 1];
 
 /// `CUjit_option`s whose value is a plain number.

@@ -1130,6 +1130,86 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 780,
+        name: "vcudaIpcGetMemHandle",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 781,
+        name: "vcudaIpcOpenMemHandle",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 782,
+        name: "vcudaIpcCloseMemHandle",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Allocation,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 783,
+        name: "vcudaIpcGetEventHandle",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 784,
+        name: "vcudaIpcOpenEventHandle",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 785,
+        name: "vcudaMemExport",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 786,
+        name: "vcudaMemWithdraw",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 787,
+        name: "vcudaMemImport",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
         number: 820,
         name: "vcudaTensorMapEncodeTiled",
         waited: true,
@@ -5519,8 +5599,8 @@ impl<'a> VcudaGraphInstantiateConditional<'a> {
 /// Call 700, `vcudaMemCreate`.
 ///
 /// Creates physical memory of a device. handle is a number that the worker chooses. handleTypes are the
-/// CUmemAllocationHandleTypes that the program requests, which the worker only stores: the memory can't
-/// be exported. compression is a CUmemAllocationCompType.
+/// CUmemAllocationHandleTypes that the program requests: the memory can be exported only if they
+/// contain POSIX_FILE_DESCRIPTOR. compression is a CUmemAllocationCompType.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaMemCreate {
     /// `device`.
@@ -6519,6 +6599,401 @@ impl VcudaGraphExecNodeEnable {
             node: <u32>::from_word(reader.word()?)?,
             enabled: <u32>::from_word(reader.word()?)?,
         })
+    }
+}
+
+/// Call 780, `vcudaIpcGetMemHandle`.
+///
+/// A process that exports memory or an event gets a random token. Another process of the VM that knows
+/// the token can import the memory or event. The memory stays charged to the VM, once, until all
+/// processes have freed it.
+///
+/// Exports the allocation that contains ptr. It is the size bytes from offset on in the exported memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaIpcGetMemHandle {
+    /// `ptr`.
+    pub ptr: u64,
+}
+impl<'a> Call<'a> for VcudaIpcGetMemHandle {
+    const OPCODE: u32 = 780;
+    const NAME: &'static str = "vcudaIpcGetMemHandle";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaIpcGetMemHandleAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaIpcGetMemHandle {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { ptr: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaIpcGetMemHandle`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaIpcGetMemHandleAnswer {
+    /// `token`.
+    pub token: [u64; 4],
+    /// `offset`.
+    pub offset: u64,
+    /// `size`.
+    pub size: u64,
+}
+impl Answer for VcudaIpcGetMemHandleAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.token);
+        writer.word(self.offset.to_word());
+        writer.word(self.size.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaIpcGetMemHandleAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            token: reader.packed()?,
+            offset: <u64>::from_word(reader.word()?)?,
+            size: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 781, `vcudaIpcOpenMemHandle`.
+///
+/// Maps size bytes of exported memory.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaIpcOpenMemHandle {
+    /// `token`.
+    pub token: [u64; 4],
+    /// `offset`.
+    pub offset: u64,
+    /// `size`.
+    pub size: u64,
+}
+impl<'a> Call<'a> for VcudaIpcOpenMemHandle {
+    const OPCODE: u32 = 781;
+    const NAME: &'static str = "vcudaIpcOpenMemHandle";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaIpcOpenMemHandleAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.token);
+        writer.word(self.offset.to_word());
+        writer.word(self.size.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaIpcOpenMemHandle {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            token: reader.packed()?,
+            offset: <u64>::from_word(reader.word()?)?,
+            size: <u64>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaIpcOpenMemHandle`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaIpcOpenMemHandleAnswer {
+    /// `ptr`.
+    pub ptr: u64,
+}
+impl Answer for VcudaIpcOpenMemHandleAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.ptr.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaIpcOpenMemHandleAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { ptr: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 782, `vcudaIpcCloseMemHandle`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaIpcCloseMemHandle {
+    /// `dptr`.
+    pub dptr: u64,
+}
+impl<'a> Call<'a> for VcudaIpcCloseMemHandle {
+    const OPCODE: u32 = 782;
+    const NAME: &'static str = "vcudaIpcCloseMemHandle";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaIpcCloseMemHandle {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { dptr: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 783, `vcudaIpcGetEventHandle`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaIpcGetEventHandle {
+    /// Id of an event.
+    pub event: EventId,
+}
+impl<'a> Call<'a> for VcudaIpcGetEventHandle {
+    const OPCODE: u32 = 783;
+    const NAME: &'static str = "vcudaIpcGetEventHandle";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaIpcGetEventHandleAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaIpcGetEventHandle {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { event: <EventId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaIpcGetEventHandle`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaIpcGetEventHandleAnswer {
+    /// `token`.
+    pub token: [u64; 4],
+}
+impl Answer for VcudaIpcGetEventHandleAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.token);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaIpcGetEventHandleAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { token: reader.packed()? })
+    }
+}
+
+/// Call 784, `vcudaIpcOpenEventHandle`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaIpcOpenEventHandle {
+    /// Id of the new event.
+    pub event: EventId,
+    /// `token`.
+    pub token: [u64; 4],
+}
+impl<'a> Call<'a> for VcudaIpcOpenEventHandle {
+    const OPCODE: u32 = 784;
+    const NAME: &'static str = "vcudaIpcOpenEventHandle";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.event.to_word());
+        writer.packed(&self.token);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaIpcOpenEventHandle {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { event: <EventId>::from_word(reader.word()?)?, token: reader.packed()? })
+    }
+}
+
+/// Call 785, `vcudaMemExport`.
+///
+/// Exports physical memory, until vcudaMemWithdraw.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemExport {
+    /// `handle`.
+    pub handle: u64,
+}
+impl<'a> Call<'a> for VcudaMemExport {
+    const OPCODE: u32 = 785;
+    const NAME: &'static str = "vcudaMemExport";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaMemExportAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemExport {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaMemExport`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemExportAnswer {
+    /// `token`.
+    pub token: [u64; 4],
+}
+impl Answer for VcudaMemExportAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.token);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemExportAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { token: reader.packed()? })
+    }
+}
+
+/// Call 786, `vcudaMemWithdraw`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemWithdraw {
+    /// `token`.
+    pub token: [u64; 4],
+}
+impl<'a> Call<'a> for VcudaMemWithdraw {
+    const OPCODE: u32 = 786;
+    const NAME: &'static str = "vcudaMemWithdraw";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.token);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemWithdraw {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { token: reader.packed()? })
+    }
+}
+
+/// Call 787, `vcudaMemImport`.
+///
+/// handle is a number that the worker chooses.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaMemImport {
+    /// `token`.
+    pub token: [u64; 4],
+}
+impl<'a> Call<'a> for VcudaMemImport {
+    const OPCODE: u32 = 787;
+    const NAME: &'static str = "vcudaMemImport";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaMemImportAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.token);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaMemImport {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { token: reader.packed()? })
+    }
+}
+
+/// The reply to `vcudaMemImport`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaMemImportAnswer {
+    /// `handle`.
+    pub handle: u64,
+}
+impl Answer for VcudaMemImportAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.handle.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaMemImportAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { handle: <u64>::from_word(reader.word()?)? })
     }
 }
 

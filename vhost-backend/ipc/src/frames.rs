@@ -4,11 +4,12 @@
 use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::sync::Arc;
 
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-use super::apart;
+use super::apart::{self, Apart};
 use super::seqpacket::{receive_bytes, send_bytes};
 
 /// Maximum size of an encoded message, in bytes. An Attach message with the maximum number of
@@ -41,16 +42,33 @@ pub fn send(
     Ok(())
 }
 
+/// A descriptor to send with a frame.
+pub enum Attached {
+    /// A descriptor that is sent once.
+    Own(OwnedFd),
+    /// A descriptor that comes from an untrusted process, so closing it may block.
+    Foreign(Arc<Apart>),
+}
+
+impl AsRawFd for Attached {
+    fn as_raw_fd(&self) -> RawFd {
+        match self {
+            Self::Own(fd) => fd.as_raw_fd(),
+            Self::Foreign(fd) => fd.as_raw_fd(),
+        }
+    }
+}
+
 /// Frames that are waiting to be written to a non-blocking socket.
 #[derive(Default)]
 pub struct Outgoing {
-    queue: VecDeque<(Vec<u8>, usize, Option<OwnedFd>)>,
+    queue: VecDeque<(Vec<u8>, usize, Option<Attached>)>,
     bytes: usize,
 }
 
 impl Outgoing {
     /// Adds a frame, with a descriptor to send with it, if any.
-    pub fn push(&mut self, frame: Vec<u8>, fd: Option<OwnedFd>) {
+    pub fn push(&mut self, frame: Vec<u8>, fd: Option<Attached>) {
         self.bytes += frame.len();
         self.queue.push_back((frame, 0, fd));
     }

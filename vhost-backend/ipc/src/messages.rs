@@ -4,7 +4,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::gpu::GpuFacts;
 
-pub use memory_ledger::{Charge, WorkerId};
+pub use memory_ledger::{Charge, ShareId, WorkerId};
 
 /// Messages from a worker to the broker.
 #[derive(Debug, Serialize, Deserialize)]
@@ -36,6 +36,29 @@ pub enum ToBroker {
         /// The kind of charge for which the memory was reserved.
         kind: Charge,
     },
+    /// Turns memory that the worker has reserved with the kind `Memory` into shared memory, which
+    /// other workers of the VM can join.
+    Share {
+        /// The worker's device ordinal for the GPU.
+        device: u32,
+        /// Number of bytes.
+        bytes: u64,
+    },
+    /// Makes the worker hold shared memory of its VM.
+    Join {
+        /// The worker's device ordinal for the GPU.
+        device: u32,
+        /// The memory.
+        share: ShareId,
+    },
+    /// Makes the worker hold shared memory once less. The memory stays charged to the VM until no
+    /// worker holds it.
+    Leave {
+        /// The worker's device ordinal for the GPU.
+        device: u32,
+        /// The memory.
+        share: ShareId,
+    },
     /// Asks how much of a GPU's memory is in use.
     Query {
         /// The worker's device ordinal for the GPU.
@@ -51,10 +74,22 @@ pub enum ToWorker {
     /// page, and the bell (worker to scheduler). The wake and the bell are eventfds, which other
     /// processes only watch, and never read or write.
     Assign(Assignment),
-    /// Reply to Release, and to Reserve if the memory is granted.
+    /// Reply to Release and Leave, and to Reserve if the memory is granted.
     Granted,
-    /// Reply to Reserve if a limit has been reached.
+    /// Reply to Reserve, Share, or Join if a limit has been reached.
     Refused,
+    /// Reply to Share: the number of the shared memory.
+    Shared {
+        /// The number, which workers of the VM use to join and leave.
+        share: ShareId,
+    },
+    /// Reply to Join: the size of the shared memory.
+    Joined {
+        /// Number of bytes.
+        bytes: u64,
+    },
+    /// Reply to Join if there is no such shared memory on that GPU of the VM.
+    NoShare,
     /// Reply to Query: the GPU's memory as the guest process sees it.
     Usage {
         /// Bytes out of `max` that the session can't allocate.
@@ -238,8 +273,38 @@ pub struct Limits {
     pub max_connections: u32,
 }
 
-/// Messages from a device process to a worker, sent on the stream. A `Memory` message carries a
-/// descriptor.
+/// Names a thing that a worker has exported: 256 random bits. A worker that knows the name can import
+/// the thing, if it serves the same VM.
+pub type Token = [u64; 4];
+
+/// Maximum number of things that the workers of one VM can export at once.
+pub const MAX_EXPORTS: usize = 8192;
+
+/// A thing that a worker has exported. Its importer is told what the exporter said about it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Exported {
+    /// Device memory. To map it, the importer fetches a descriptor from the exporter.
+    Memory {
+        /// The number of the memory in the broker's ledger.
+        share: ShareId,
+        /// The worker's device ordinal for the GPU.
+        device: u32,
+        /// Number of bytes.
+        bytes: u64,
+        /// The CUmemAllocationHandleTypes that the program requested for the memory.
+        handle_types: u32,
+        /// The memory's CUmemAllocationCompType.
+        compression: u32,
+    },
+    /// An event. Contains the driver's CUipcEventHandle, which guests don't see.
+    Event {
+        /// The 64 bytes of the handle.
+        handle: [u64; 8],
+    },
+}
+
+/// Messages from a device process to a worker, sent on the stream. A `Memory` message,
+/// and a `Fetched` message with `found`, carry a descriptor.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum DeviceToWorker {
     /// Passes on a file that contains guest memory, as the message's descriptor.
@@ -282,9 +347,38 @@ pub enum DeviceToWorker {
         /// Maximum size of the reply, including its header, in bytes.
         room: u32,
     },
+    /// Reply to Export.
+    Exported {
+        /// The request that this replies to.
+        request: u64,
+        /// Whether the thing can now be imported. If not, the VM exports too many things.
+        done: bool,
+    },
+    /// Reply to Import.
+    Imported {
+        /// The request that this replies to.
+        request: u64,
+        /// The thing, or `None` if nothing with this name is exported.
+        thing: Option<Exported>,
+    },
+    /// Asks for a descriptor of memory that the worker has exported, for another worker.
+    Fetch {
+        /// Identifies this request in the reply.
+        request: u64,
+        /// The name of the memory.
+        token: Token,
+    },
+    /// Reply to the worker's own Fetch.
+    Fetched {
+        /// The request that this replies to.
+        request: u64,
+        /// Whether there is a descriptor.
+        found: bool,
+    },
 }
 
-/// Messages from a worker to its device process, sent on the stream.
+/// Messages from a worker to its device process, sent on the stream. A `Fetched` message with
+/// `found` carries a descriptor.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum WorkerToDevice {
     /// Reply to Attach or Detach.
@@ -298,6 +392,41 @@ pub enum WorkerToDevice {
     Answer {
         /// The request that this replies to.
         request: u64,
+    },
+    /// Lets the VM's other workers import a thing, until this worker withdraws it or exits.
+    Export {
+        /// Identifies this request in the reply.
+        request: u64,
+        /// The name of the thing, which the worker has chosen.
+        token: Token,
+        /// The thing.
+        thing: Exported,
+    },
+    /// Asks for a thing that a worker of the VM has exported.
+    Import {
+        /// Identifies this request in the reply.
+        request: u64,
+        /// The name of the thing.
+        token: Token,
+    },
+    /// Asks for a descriptor of memory that a worker of the VM has exported.
+    Fetch {
+        /// Identifies this request in the reply.
+        request: u64,
+        /// The name of the memory.
+        token: Token,
+    },
+    /// Reply to the device process's Fetch.
+    Fetched {
+        /// The request that this replies to.
+        request: u64,
+        /// Whether there is a descriptor. There is none if the memory has been freed.
+        found: bool,
+    },
+    /// Ends an export. Workers that have imported the thing keep it.
+    Withdraw {
+        /// The name of the thing.
+        token: Token,
     },
     /// The guest process violated the protocol, so the worker exits.
     Broken {

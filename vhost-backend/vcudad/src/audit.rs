@@ -113,13 +113,14 @@ impl Audit {
                 Booked { worker: id, pid: worker.pid(), bytes }
             })
             .collect();
+        let again = ledger.counted_again(gpu);
         self.seen.retain(|(_, on), _| *on != gpu);
         for account in &booked {
             if let Some(bytes) = sample.process_bytes(account.pid) {
                 self.seen.insert((account.worker, gpu), bytes);
             }
         }
-        self.comparisons.entry(gpu).or_default().compare(sample, &booked, slack)
+        self.comparisons.entry(gpu).or_default().compare(sample, &booked, again, slack)
     }
 
     /// Handles an NVML event: compares a sample with the ledger, or records a GPU fault.

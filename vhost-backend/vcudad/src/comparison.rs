@@ -60,11 +60,13 @@ pub(crate) struct Comparison {
 
 impl Comparison {
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
-    /// `slack` is the number of bytes per worker that isn't counted as an excess.
+    /// `booked_again` is the number of bytes that are in more than one account, each time after the
+    /// first. `slack` is the number of bytes per worker that isn't counted as an excess.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
         booked: &[Booked],
+        booked_again: u64,
         slack: u64,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -73,7 +75,7 @@ impl Comparison {
             .filter_map(|account| Some((account, sample.process_bytes(account.pid)?)))
             .collect();
         if seen.is_empty() && !booked.is_empty() {
-            findings.extend(self.compare_total(sample.used, booked, slack));
+            findings.extend(self.compare_total(sample.used, booked, booked_again, slack));
         }
         let mut suspects = HashSet::new();
         for (account, seen) in seen {
@@ -98,9 +100,16 @@ impl Comparison {
         findings
     }
 
-    /// Compares the GPU's total with the sum of all accounts.
-    fn compare_total(&mut self, used: u64, booked: &[Booked], slack: u64) -> Option<Finding> {
+    /// Compares the GPU's total with the sum of all accounts, in which shared memory counts once.
+    fn compare_total(
+        &mut self,
+        used: u64,
+        booked: &[Booked],
+        booked_again: u64,
+        slack: u64,
+    ) -> Option<Finding> {
         let sum = booked.iter().fold(0u64, |sum, account| sum.saturating_add(account.bytes));
+        let sum = sum.saturating_sub(booked_again);
         let beyond = used.saturating_sub(sum);
         let floor = self.floor.get_or_insert(beyond);
         *floor = (*floor).min(beyond);
@@ -140,7 +149,8 @@ mod tests {
     fn a_worker_within_the_slack_is_not_reported() {
         let mut comparison = Comparison::default();
         for held in [0, 1000, 1256] {
-            let found = comparison.compare(&sample(&[(7, held)]), &booked(&[(1, 7, 1000)]), SLACK);
+            let found =
+                comparison.compare(&sample(&[(7, held)]), &booked(&[(1, 7, 1000)]), 0, SLACK);
             assert_eq!(found, [], "{held}");
         }
     }
@@ -149,11 +159,11 @@ mod tests {
     fn an_excess_in_two_samples_in_a_row_is_reported_once() {
         let mut comparison = Comparison::default();
         let (seen, booked) = (sample(&[(7, 1257), (8, 9999)]), booked(&[(1, 7, 1000)]));
-        assert_eq!(comparison.compare(&seen, &booked, SLACK), []);
+        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), []);
         let excess = Finding::Excess { worker: 1, seen: 1257 * MIB, booked: 1000 * MIB };
-        assert_eq!(comparison.compare(&seen, &booked, SLACK), [excess]);
-        assert_eq!(comparison.compare(&seen, &booked, SLACK), []);
-        let settled = comparison.compare(&sample(&[(7, 1000)]), &booked, SLACK);
+        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), [excess]);
+        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), []);
+        let settled = comparison.compare(&sample(&[(7, 1000)]), &booked, 0, SLACK);
         assert_eq!(settled, [Finding::Settled { worker: 1 }]);
     }
 
@@ -161,7 +171,8 @@ mod tests {
     fn memory_freed_between_sample_and_ledger_is_not_an_excess() {
         let mut comparison = Comparison::default();
         for held in [5000, 1000, 5000, 1000] {
-            let found = comparison.compare(&sample(&[(7, held)]), &booked(&[(1, 7, 1000)]), SLACK);
+            let found =
+                comparison.compare(&sample(&[(7, held)]), &booked(&[(1, 7, 1000)]), 0, SLACK);
             assert_eq!(found, [], "{held}");
         }
     }
@@ -172,7 +183,7 @@ mod tests {
         let booked = booked(&[(1, 7, 0)]);
         let mut reports = 0;
         for held in [300, 300, 400, 500, 900, 900] {
-            reports += comparison.compare(&sample(&[(7, held)]), &booked, SLACK).len();
+            reports += comparison.compare(&sample(&[(7, held)]), &booked, 0, SLACK).len();
         }
         assert_eq!(reports, 2);
     }
@@ -181,9 +192,9 @@ mod tests {
     fn entries_of_one_process_are_added() {
         let mut comparison = Comparison::default();
         let (seen, booked) = (sample(&[(7, 200), (7, 200)]), booked(&[(1, 7, 100)]));
-        comparison.compare(&seen, &booked, SLACK);
+        comparison.compare(&seen, &booked, 0, SLACK);
         let excess = Finding::Excess { worker: 1, seen: 400 * MIB, booked: 100 * MIB };
-        assert_eq!(comparison.compare(&seen, &booked, SLACK), [excess]);
+        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), [excess]);
     }
 
     #[test]
@@ -191,10 +202,10 @@ mod tests {
         let mut comparison = Comparison::default();
         let seen = sample(&[(7, 1000)]);
         for _ in 0..2 {
-            comparison.compare(&seen, &booked(&[(1, 7, 0)]), SLACK);
+            comparison.compare(&seen, &booked(&[(1, 7, 0)]), 0, SLACK);
         }
-        assert_eq!(comparison.compare(&seen, &booked(&[(2, 7, 0)]), SLACK), []);
-        let found = comparison.compare(&seen, &booked(&[(2, 7, 0)]), SLACK);
+        assert_eq!(comparison.compare(&seen, &booked(&[(2, 7, 0)]), 0, SLACK), []);
+        let found = comparison.compare(&seen, &booked(&[(2, 7, 0)]), 0, SLACK);
         assert_eq!(found, [Finding::Excess { worker: 2, seen: 1000 * MIB, booked: 0 }]);
     }
 
@@ -203,12 +214,24 @@ mod tests {
         let mut comparison = Comparison::default();
         let used = |mib| MemorySample { used: mib * MIB, processes: vec![] };
         let two = booked(&[(1, 7, 500), (2, 8, 500)]);
-        assert_eq!(comparison.compare(&used(1600), &two, SLACK), []);
-        assert_eq!(comparison.compare(&used(2112), &two, SLACK), []);
-        assert_eq!(comparison.compare(&used(2113), &two, SLACK), []);
-        let found = comparison.compare(&used(2113), &two, SLACK);
+        assert_eq!(comparison.compare(&used(1600), &two, 0, SLACK), []);
+        assert_eq!(comparison.compare(&used(2112), &two, 0, SLACK), []);
+        assert_eq!(comparison.compare(&used(2113), &two, 0, SLACK), []);
+        let found = comparison.compare(&used(2113), &two, 0, SLACK);
         assert_eq!(found, [Finding::Unexplained { bytes: 513 * MIB }]);
-        assert_eq!(comparison.compare(&used(2113), &two, SLACK), []);
-        assert_eq!(comparison.compare(&used(1600), &two, SLACK), [Finding::Explained]);
+        assert_eq!(comparison.compare(&used(2113), &two, 0, SLACK), []);
+        assert_eq!(comparison.compare(&used(1600), &two, 0, SLACK), [Finding::Explained]);
+    }
+
+    #[test]
+    fn memory_that_two_workers_share_is_in_the_total_once() {
+        let mut comparison = Comparison::default();
+        let used = |mib| MemorySample { used: mib * MIB, processes: vec![] };
+        let two = booked(&[(1, 7, 900), (2, 8, 900)]);
+        assert_eq!(comparison.compare(&used(1000), &two, 800 * MIB, SLACK), []);
+        let two = booked(&[(1, 7, 100), (2, 8, 900)]);
+        for _ in 0..2 {
+            assert_eq!(comparison.compare(&used(1000), &two, 0, SLACK), []);
+        }
     }
 }

@@ -19,7 +19,7 @@ use host_ipc::eventfd::eventfd;
 use host_ipc::gate::{GateMap, GatePage};
 use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
 use host_ipc::seqpacket;
-use memory_ledger::{GpuId, Ledger, VmId};
+use memory_ledger::{GpuId, Ledger, LedgerError, VmId};
 
 /// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
@@ -204,8 +204,7 @@ impl Worker {
             Ok(None) | Err(_) => return WorkerEffect::Closed,
         };
         let has_account = matches!(self.phase, Phase::Assigned | Phase::Serving);
-        let misbehaved =
-            |error: memory_ledger::LedgerError| WorkerEffect::Misbehaved(error.to_string());
+        let misbehaved = |error: LedgerError| WorkerEffect::Misbehaved(error.to_string());
         let answer = match message {
             ToBroker::Ready if self.phase == Phase::Starting => {
                 self.phase = Phase::Warm;
@@ -228,6 +227,31 @@ impl Worker {
             }
             ToBroker::Release { device, bytes, kind } if has_account => {
                 match ledger.release(id, device, bytes, kind) {
+                    Ok(()) => ToWorker::Granted,
+                    Err(error) => return misbehaved(error),
+                }
+            }
+            ToBroker::Share { device, bytes } if has_account => {
+                match ledger.share(id, device, bytes) {
+                    Ok(share) => ToWorker::Shared { share },
+                    Err(LedgerError::TooManyShares) => ToWorker::Refused,
+                    Err(error) => return misbehaved(error),
+                }
+            }
+            ToBroker::Join { device, share } if has_account => {
+                match ledger.join(id, device, share) {
+                    Ok(bytes) => ToWorker::Joined { bytes },
+                    // The memory may have been released since another worker exported it.
+                    Err(LedgerError::NoShare { .. }) => ToWorker::NoShare,
+                    Err(error) if error.is_full() => {
+                        let (kind, reason) = (Charge::Memory, error.to_string());
+                        return WorkerEffect::MemoryRefused { device, kind, reason };
+                    }
+                    Err(error) => return misbehaved(error),
+                }
+            }
+            ToBroker::Leave { device, share } if has_account => {
+                match ledger.leave(id, device, share) {
                     Ok(()) => ToWorker::Granted,
                     Err(error) => return misbehaved(error),
                 }
@@ -259,8 +283,8 @@ impl Worker {
     /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
     /// process's ends until the worker serves its session, and returns the scheduler's ends.
     pub(crate) fn assign(&mut self, assignment: Assignment) -> io::Result<SchedulerEnds> {
+        // The worker can send descriptors over the stream: those of memory that it exports.
         let (theirs, stream) = seqpacket::stream_pair()?;
-        seqpacket::refuse_descriptors(&stream)?;
         let (button, chime) = doorbell()?;
         let (wake, bell) = (eventfd()?, eventfd()?);
         let page = GatePage::create()?;

@@ -8,6 +8,7 @@ use std::sync::{Arc, Mutex, mpsc};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Cmd};
 
+use super::exchange::Exchange;
 use super::region::{Piece, RegionKind, Regions};
 use super::reply::PlainAnswers;
 use super::waker::Waker;
@@ -60,6 +61,16 @@ pub(super) struct Device {
 }
 
 impl Device {
+    /// Creates the sender for a stream.
+    pub(super) fn new(stream: &OwnedFd) -> io::Result<Self> {
+        Ok(Self { stream: Arc::new(Mutex::new(stream.try_clone()?)) })
+    }
+
+    /// Returns the exchange with other sessions, which uses the same stream.
+    pub(super) fn exchange(&self) -> Exchange {
+        Exchange::new(self.stream.clone())
+    }
+
     /// Replies to a request to attach or detach a region.
     pub(super) fn done(&self, request: u64, status: u32) {
         self.send(&WorkerToDevice::Done { request, status }, &[]);
@@ -85,10 +96,14 @@ impl PlainAnswers for Device {
 }
 
 /// Starts the thread that reads messages from the device process.
-pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::Receiver<Task>)> {
-    let device = Device { stream: Arc::new(Mutex::new(stream.try_clone()?)) };
+pub(super) fn start(
+    stream: OwnedFd,
+    exchange: Exchange,
+    waker: Waker,
+) -> io::Result<mpsc::Receiver<Task>> {
     let (tasks, mailbox) = mpsc::channel();
-    let mut control = Control { incoming: Incoming::new(MAX_BODY), files: HashMap::new(), tasks };
+    let (incoming, files) = (Incoming::new(MAX_BODY), HashMap::new());
+    let mut control = Control { incoming, files, exchange, tasks };
     std::thread::Builder::new().name("control".into()).spawn(move || {
         loop {
             match control.incoming.read(&stream) {
@@ -103,13 +118,14 @@ pub(super) fn start(stream: OwnedFd, waker: Waker) -> io::Result<(Device, mpsc::
             }
         }
     })?;
-    Ok((device, mailbox))
+    Ok(mailbox)
 }
 
 struct Control {
     incoming: Incoming,
     /// The files that contain guest memory, by the number of the memory slot.
     files: HashMap<u32, Arc<OwnedFd>>,
+    exchange: Exchange,
     tasks: mpsc::Sender<Task>,
 }
 
@@ -124,6 +140,23 @@ impl Control {
                 }
                 DeviceToWorker::Forget { slot } => {
                     self.files.remove(&slot);
+                    continue;
+                }
+                DeviceToWorker::Exported { request, done } => {
+                    self.exchange.exported(request, done);
+                    continue;
+                }
+                DeviceToWorker::Imported { request, thing } => {
+                    self.exchange.imported(request, thing);
+                    continue;
+                }
+                DeviceToWorker::Fetch { request, token } => {
+                    self.exchange.serve(request, token);
+                    continue;
+                }
+                DeviceToWorker::Fetched { request, found } => {
+                    let file = if found { self.incoming.take_fd() } else { None };
+                    self.exchange.fetched(request, file);
                     continue;
                 }
                 DeviceToWorker::Attach { request, region, kind, vaddr, ring_bytes, pieces } => {

@@ -23,6 +23,7 @@ use std::time::Duration;
 use protocol::ids::ContextId;
 
 use super::calls::GateEnd;
+use super::exchange::Exchange;
 use super::ledger::Ledger;
 use super::mirror::Mirrors;
 use super::region::{Region, Regions};
@@ -173,6 +174,8 @@ pub struct Session {
     pub env: Vec<(String, String)>,
     /// The VM's accounts of device memory, one per GPU.
     pub ledger: Ledger,
+    /// Exports things to other sessions of the VM, and imports theirs.
+    pub exchange: Exchange,
     /// The device memory that a context takes, in bytes, indexed by device. For devices past the
     /// end of the list, the size is unknown.
     pub context_bytes: Arc<[u64]>,

@@ -3,7 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
-use host_ipc::messages::{Charge, ToBroker, ToWorker};
+use host_ipc::messages::{Charge, ShareId, ToBroker, ToWorker};
 use host_ipc::seqpacket;
 
 /// The error when a reservation doesn't fit into the VM's quota.
@@ -12,6 +12,17 @@ use host_ipc::seqpacket;
 pub struct OutOfMemory {
     /// The number of bytes that didn't fit.
     pub bytes: u64,
+}
+
+/// The reason why a worker can't hold shared memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum JoinError {
+    /// The memory doesn't fit into the session's limit.
+    #[error("the shared memory would exceed the VM's memory.session_max")]
+    OutOfMemory,
+    /// No session holds the memory any more, or it is on another GPU.
+    #[error("no session of the VM holds this memory on this GPU")]
+    Gone,
 }
 
 /// The state of a VM's account for one GPU, as the guest sees it.
@@ -53,6 +64,30 @@ impl Ledger {
     /// charge. The broker ends a worker that releases more than it has reserved.
     pub fn release(&self, device: i32, bytes: u64, kind: Charge) {
         self.ask(&ToBroker::Release { device: device as u32, bytes, kind });
+    }
+
+    /// Turns `bytes` that this worker has reserved on a device for `Charge::Memory` into shared
+    /// memory. Fails if the VM shares too many pieces of memory.
+    pub fn share(&self, device: i32, bytes: u64) -> Result<ShareId, OutOfMemory> {
+        match self.ask(&ToBroker::Share { device: device as u32, bytes }) {
+            ToWorker::Shared { share } => Ok(share),
+            _ => Err(OutOfMemory { bytes }),
+        }
+    }
+
+    /// Makes this worker hold shared memory on a device. Returns the number of bytes.
+    pub fn join(&self, device: i32, share: ShareId) -> Result<u64, JoinError> {
+        match self.ask(&ToBroker::Join { device: device as u32, share }) {
+            ToWorker::Joined { bytes } => Ok(bytes),
+            ToWorker::NoShare => Err(JoinError::Gone),
+            _ => Err(JoinError::OutOfMemory),
+        }
+    }
+
+    /// Makes this worker hold shared memory once less, after the driver has freed it. The broker
+    /// ends a worker that leaves memory that it doesn't hold.
+    pub fn leave(&self, device: i32, share: ShareId) {
+        self.ask(&ToBroker::Leave { device: device as u32, share });
     }
 
     /// Returns the current state of the VM's account for a device. The guest sees it in the results

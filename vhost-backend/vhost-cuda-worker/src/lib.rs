@@ -8,6 +8,7 @@
 //! | `region` | guest memory, mapped into this process |
 //! | `mirror` | threads for calls that block |
 //! | `ledger` | the VM's account of device memory |
+//! | `exchange` | sharing memory and events with other sessions of the VM |
 //! | `waker` | waking the thread that reads the ring |
 //! | `reader` | the thread that reads commands from the ring |
 //! | `control` | messages from the device process |
@@ -25,6 +26,7 @@ mod control;
 pub mod driver;
 mod end;
 mod error;
+pub mod exchange;
 pub mod executor;
 mod filter;
 mod isolate;

@@ -45,11 +45,14 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
 
     let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
     let broker = Arc::new(Mutex::new(broker));
+    let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
+    let exchange = device.exchange();
     let session = executor::Session {
         label,
         pid,
         env,
         ledger: ledger::Ledger::new(broker.clone()),
+        exchange: exchange.clone(),
         context_bytes: context_bytes.into(),
         context_charged,
         regions: region::Regions::default(),
@@ -63,8 +66,8 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     };
     seqpacket::send(&*lock(&broker), &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
     let spin = Duration::from_micros(spin_us.into());
-    let (device, mailbox) =
-        control::start(stream, session.waker.clone()).map_err(WorkerError::Start)?;
+    let mailbox = control::start(stream, exchange, session.waker.clone());
+    let mailbox = mailbox.map_err(WorkerError::Start)?;
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }
 

@@ -18,6 +18,7 @@ use virtio_bindings::bindings::virtio_ring::{
 use vm_memory::{GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 use vmm_sys_util::epoll::EventSet;
 
+use super::exports::{Client, Counter, Exports};
 use super::facts;
 use super::link::{Link, Mailbox};
 use super::machine::{Effect, Machine, RequestId};
@@ -26,8 +27,11 @@ use super::place::Place;
 use super::queues::{Queues, Vring};
 use super::request::{max_command, max_control};
 use super::worker::WorkerLink;
+use host_ipc::apart::Apart;
 use host_ipc::eventfd::{drain, eventfd, notify};
-use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker, Limits, WorkerToDevice};
+use host_ipc::messages::{
+    BrokerToDevice, DeviceSetup, DeviceToBroker, DeviceToWorker, Limits, WorkerToDevice,
+};
 
 const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
@@ -39,6 +43,7 @@ const MAILBOX: u16 = 8;
 const QUIT: u16 = 9;
 /// A queue still had chains after the device took [`BATCH`] of them.
 const MORE: u16 = 10;
+const COUNTER: u16 = 11;
 /// The first number for workers. Each worker has two: one for its stream and one for its wake
 /// eventfd.
 const FIRST_WORKER: u16 = 16;
@@ -58,6 +63,8 @@ pub(super) struct Backend {
     limits: Limits,
     link: Arc<Link>,
     place: Arc<Place>,
+    exports: Arc<Exports>,
+    counter: Arc<Counter>,
     mailbox: Arc<Mailbox>,
     quit: OwnedFd,
     more: OwnedFd,
@@ -80,6 +87,7 @@ impl Backend {
         setup: &DeviceSetup,
         link: &Arc<Link>,
         place: &Arc<Place>,
+        exports: &Arc<Exports>,
         memory: GuestMemoryAtomic<GuestMemoryMmap>,
     ) -> io::Result<Self> {
         let numbers = link.clone();
@@ -96,6 +104,8 @@ impl Backend {
             limits: setup.limits,
             link: link.clone(),
             place: place.clone(),
+            exports: exports.clone(),
+            counter: Counter::new()?,
             mailbox: Mailbox::new()?,
             quit: eventfd()?,
             more: eventfd()?,
@@ -109,6 +119,8 @@ impl Backend {
         let _ = self.handler.set(Arc::downgrade(handler));
         let mailbox = self.mailbox.event.as_raw_fd();
         handler.register_listener(mailbox, EventSet::IN, MAILBOX.into())?;
+        let counter = self.counter.event.as_raw_fd();
+        handler.register_listener(counter, EventSet::IN, COUNTER.into())?;
         handler.register_listener(self.more.as_raw_fd(), EventSet::IN, MORE.into())?;
         handler.register_listener(self.quit.as_raw_fd(), EventSet::IN, QUIT.into())
     }
@@ -297,6 +309,7 @@ impl Backend {
 
     fn drop_worker(&self, state: &mut State, request: RequestId) {
         let Some(worker) = state.workers.remove(&request) else { return };
+        self.exports.forget(request);
         let place = state.places.iter().position(|place| *place == Some(request));
         if let (Some(place), Some(handler)) = (place, self.handler.get().and_then(Weak::upgrade)) {
             let number = u64::from(FIRST_WORKER) + 2 * place as u64;
@@ -364,7 +377,8 @@ impl Backend {
                 return state.machine.end(request, uapi::ENDED_WORKER);
             }
         };
-        for (message, body) in messages {
+        for (message, body, file) in messages {
+            let Some(message) = self.exchange(state, request, message, file) else { continue };
             if let WorkerToDevice::Broken { reason } = &message {
                 tracing::warn!(
                     vm = self.name,
@@ -377,6 +391,54 @@ impl Backend {
                 state.machine.end(request, uapi::ENDED_WORKER);
             }
         }
+    }
+
+    /// Handles a worker's message about something that workers export or import. Returns all other
+    /// messages.
+    fn exchange(
+        &self,
+        state: &mut State,
+        request: RequestId,
+        message: WorkerToDevice,
+        file: Option<OwnedFd>,
+    ) -> Option<WorkerToDevice> {
+        let client = Client { worker: request, counter: self.counter.clone() };
+        match message {
+            WorkerToDevice::Export { request: number, token, thing } => {
+                let done = self.exports.add(client, token, thing);
+                let reply = DeviceToWorker::Exported { request: number, done };
+                self.reply(state, request, &reply, None);
+            }
+            WorkerToDevice::Import { request: number, token } => {
+                let thing = self.exports.find(&token);
+                let reply = DeviceToWorker::Imported { request: number, thing };
+                self.reply(state, request, &reply, None);
+            }
+            WorkerToDevice::Withdraw { token } => self.exports.withdraw(request, &token),
+            WorkerToDevice::Fetch { request: number, token } => {
+                self.exports.fetch(client, number, token);
+            }
+            WorkerToDevice::Fetched { request: number, .. } => {
+                if let Err(how) = self.exports.fetched(request, number, file) {
+                    tracing::warn!(vm = self.name, "a worker violated the protocol: {how}");
+                    state.machine.end(request, uapi::ENDED_WORKER);
+                }
+            }
+            other => return Some(other),
+        }
+        None
+    }
+
+    fn reply(
+        &self,
+        state: &mut State,
+        request: RequestId,
+        reply: &DeviceToWorker,
+        file: Option<Arc<Apart>>,
+    ) {
+        let Some(worker) = state.workers.get_mut(&request) else { return };
+        let sent = worker.reply(reply, file);
+        self.after_write(state, request, sent);
     }
 }
 
@@ -482,6 +544,11 @@ impl VhostUserBackend for Backend {
                 self.queue(&mut state, queue.into())?
             }
             MAILBOX => self.broker_spoke(&mut state),
+            COUNTER => {
+                for parcel in self.counter.take() {
+                    self.reply(&mut state, parcel.worker, &parcel.message, parcel.file);
+                }
+            }
             MORE => {
                 drain(&self.more);
                 self.queue(&mut state, CONTROL)?;

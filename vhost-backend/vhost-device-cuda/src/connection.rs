@@ -11,6 +11,7 @@ use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
 
 use super::backend::Backend;
 use super::error::{DeviceError, os};
+use super::exports::Exports;
 use super::link::Link;
 use super::place::{Place, Present};
 use host_ipc::messages::DeviceSetup;
@@ -24,6 +25,7 @@ pub(super) fn accept(
     link: &Arc<Link>,
 ) -> Result<(), DeviceError> {
     let present = Arc::new(Present::default());
+    let exports = Arc::new(Exports::default());
     let waiting = listener.try_clone().map_err(os("cannot watch the socket"))?;
     let mut listener = Listener::from(listener);
     loop {
@@ -36,7 +38,7 @@ pub(super) fn accept(
                 continue;
             }
         };
-        let (daemon, backend) = match start(&mut listener, setup, link, &place) {
+        let (daemon, backend) = match start(&mut listener, setup, link, &place, &exports) {
             Ok(started) => started,
             Err(error) => {
                 tracing::error!(vm = setup.name, "cannot serve a front end: {error}");
@@ -70,9 +72,10 @@ fn start(
     setup: &DeviceSetup,
     link: &Arc<Link>,
     place: &Arc<Place>,
+    exports: &Arc<Exports>,
 ) -> std::io::Result<(Daemon, Arc<Backend>)> {
     let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
-    let backend = Arc::new(Backend::new(setup, link, place, memory.clone())?);
+    let backend = Arc::new(Backend::new(setup, link, place, exports, memory.clone())?);
     let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
     let mut daemon =
         VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;

@@ -10,6 +10,7 @@
 //! | `memory` | maps guest memory to the files and offsets that workers use |
 //! | `link` | the connection to the broker |
 //! | `facts` | limits the rate of GPU queries and encodes their results |
+//! | `exports` | memory and events that the VM's sessions share |
 //! | `worker` | the connection to a worker |
 //! | `queues` | the virtqueues: takes chains, and writes responses and events |
 //! | `backend` | implements vhost-user-backend's trait |
@@ -27,6 +28,7 @@ mod backend;
 mod chain;
 mod connection;
 mod error;
+mod exports;
 mod facts;
 mod link;
 pub mod machine;

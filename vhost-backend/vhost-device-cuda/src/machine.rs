@@ -502,6 +502,12 @@ impl Machine {
                     );
                 }
             },
+            // The caller handles these messages, because the things belong to all front ends.
+            WorkerToDevice::Export { .. }
+            | WorkerToDevice::Import { .. }
+            | WorkerToDevice::Withdraw { .. }
+            | WorkerToDevice::Fetch { .. }
+            | WorkerToDevice::Fetched { .. } => {}
             WorkerToDevice::Broken { .. } => self.end(request, uapi::ENDED_PROTOCOL),
         }
         Ok(())

@@ -3,15 +3,22 @@
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 
 use super::memory::Slots;
+use host_ipc::apart::Apart;
 use host_ipc::doorbell;
-use host_ipc::frames::{Incoming, Outgoing, frame};
+use host_ipc::frames::{Attached, Incoming, Outgoing, frame};
 use host_ipc::messages::{DeviceToWorker, WorkerToDevice};
 use host_ipc::process::set_nonblocking;
 
-/// A message from the worker, and the bytes that follow it.
-type Message = (WorkerToDevice, Vec<u8>);
+/// Maximum size of the messages that may be waiting for a worker when it imports something, in bytes.
+/// A worker that keeps importing without reading the replies would otherwise fill this process's
+/// memory.
+const MAX_WAITING: usize = 8 << 20;
+
+/// A message from the worker, with the bytes that follow it and its descriptor.
+pub(super) type Message = (WorkerToDevice, Vec<u8>, Option<OwnedFd>);
 
 /// The device process's end of the connection to one worker.
 pub(super) struct WorkerLink {
@@ -56,11 +63,25 @@ impl WorkerLink {
             for (slot, ..) in pieces {
                 if self.slots.insert(*slot) {
                     let memory = frame(&DeviceToWorker::Memory { slot: *slot }, &[])?;
-                    self.outgoing.push(memory, Some(files.file(*slot)?));
+                    self.outgoing.push(memory, Some(Attached::Own(files.file(*slot)?)));
                 }
             }
         }
         self.outgoing.push(frame(message, body)?, None);
+        self.flush()
+    }
+
+    /// Queues the reply to a request to export or import something, or such a request from
+    /// another worker, with the descriptor that it carries.
+    pub(super) fn reply(
+        &mut self,
+        message: &DeviceToWorker,
+        file: Option<Arc<Apart>>,
+    ) -> io::Result<()> {
+        if self.outgoing.bytes() > MAX_WAITING {
+            return Err(io::Error::other("it doesn't read the replies to its requests"));
+        }
+        self.outgoing.push(frame(message, &[])?, file.map(Attached::Foreign));
         self.flush()
     }
 
@@ -96,8 +117,15 @@ impl WorkerLink {
             Err(error) => return Err(error),
         }
         let mut messages = Vec::new();
-        while let Some(message) = self.incoming.take()? {
-            messages.push(message);
+        while let Some((message, body)) = self.incoming.take()? {
+            let file = match message {
+                WorkerToDevice::Fetched { found: true, .. } => {
+                    let file = self.incoming.take_fd();
+                    Some(file.ok_or_else(|| io::Error::other("a descriptor is missing"))?)
+                }
+                _ => None,
+            };
+            messages.push((message, body, file));
         }
         Ok(Some(messages))
     }

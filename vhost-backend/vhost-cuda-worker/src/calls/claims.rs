@@ -6,8 +6,7 @@
 
 use std::sync::{Arc, Mutex};
 
-use cuda_api::sys::{CUevent, CUsurfref, CUtexref};
-
+use cuda_api::sys::{CUsurfref, CUtexref};
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, LinkId, MipmapId, ModuleId,
     StreamId, SurfRefId, TexRefId, ValuesId,
@@ -17,7 +16,7 @@ use super::array::{Array, Mipmap};
 use super::cx::Cx;
 use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
-use super::handles::{Context, Function, Library, Module, OfModule, Owned, Stream, Table, Tables};
+use super::handles::{Context, Event, Function, Library, Module, OfModule, Stream, Table, Tables};
 use super::id_map::Id;
 use super::link_state::Link;
 use super::lock;
@@ -28,7 +27,7 @@ pub(super) type Which<K, T> = fn(&mut Tables) -> &mut Table<K, T>;
 
 pub(super) const CONTEXTS: Which<ContextId, Context> = |tables| &mut tables.contexts;
 pub(super) const STREAMS: Which<StreamId, Stream> = |tables| &mut tables.streams;
-pub(super) const EVENTS: Which<EventId, Owned<CUevent>> = |tables| &mut tables.events;
+pub(super) const EVENTS: Which<EventId, Event> = |tables| &mut tables.events;
 pub(super) const MODULES: Which<ModuleId, Module> = |tables| &mut tables.modules;
 pub(super) const LIBRARIES: Which<LibraryId, Library> = |tables| &mut tables.libraries;
 pub(super) const FUNCTIONS: Which<FuncId, Function> = |tables| &mut tables.functions;
@@ -126,7 +125,7 @@ mod tests {
     use super::*;
     use crate::driver::CuError;
 
-    type EventClaim<'a> = Claim<'a, EventId, Owned<CUevent>>;
+    type EventClaim<'a> = Claim<'a, EventId, Event>;
 
     const IN_USE: Option<CuError> = Some(CuError::INVALID_VALUE);
 
@@ -134,7 +133,7 @@ mod tests {
         Claim::new(tables, EVENTS, EventId(7))
     }
 
-    fn end(tables: &Mutex<Tables>, may: CuResult) -> CuResult<(Owned<CUevent>, EventClaim<'_>)> {
+    fn end(tables: &Mutex<Tables>, may: CuResult) -> CuResult<(Event, EventClaim<'_>)> {
         Claim::of_listed(tables, EVENTS, EventId(7), |_, _| may)
     }
 
@@ -144,7 +143,8 @@ mod tests {
         let made = claim(&tables).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert!(lock(&tables).events.get(EventId(7)).is_err());
-        made.list(Owned { real: DriverHandle(std::ptr::null_mut()), ctx: ContextId(1) });
+        let real = DriverHandle(std::ptr::null_mut());
+        made.list(Event { real, ctx: ContextId(1), interprocess: false, token: None });
         assert_eq!(claim(&tables).err(), IN_USE);
         let not_now = CuError::NOT_SUPPORTED;
         assert_eq!(end(&tables, Err(not_now)).err(), Some(not_now));

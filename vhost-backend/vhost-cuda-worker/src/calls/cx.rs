@@ -150,6 +150,13 @@ impl<'a> Cx<'a> {
         Ok(lock(&self.shared.tables).events.get(id)?.real.0)
     }
 
+    /// Like [`Cx::event`], for a node of a graph. Nodes can't use events of several processes: the
+    /// gate must know each stream that waits for another process.
+    pub(super) fn event_for_graph(&self, id: EventId) -> CuResult<CUevent> {
+        let event = *lock(&self.shared.tables).events.get(id)?;
+        if event.interprocess { Err(CuError::NOT_SUPPORTED) } else { Ok(event.real.0) }
+    }
+
     pub(super) fn module(&self, id: ModuleId) -> CuResult<CUmodule> {
         Ok(lock(&self.shared.tables).modules.get(id)?.real.0)
     }

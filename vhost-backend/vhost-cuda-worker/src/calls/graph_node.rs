@@ -187,11 +187,11 @@ impl<'a> Builder<'a> {
                     driver.cuGraphAddBatchMemOpNode(at, graph, before, count, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
-                    let event = self.cx.event(*event)?;
+                    let event = self.cx.event_for_graph(*event)?;
                     driver.cuGraphAddEventWaitNode(at, graph, before, count, event)?;
                 }
                 Step::EventRecord(EventRecordStep { event }) => {
-                    let event = self.cx.event(*event)?;
+                    let event = self.cx.event_for_graph(*event)?;
                     driver.cuGraphAddEventRecordNode(at, graph, before, count, event)?;
                 }
             }
@@ -238,13 +238,17 @@ impl<'a> Builder<'a> {
                     driver.cuGraphExecBatchMemOpNodeSetParams(exec, node, &params)?;
                 }
                 Step::EventWait(EventWaitStep { event }) => {
-                    driver.cuGraphExecEventWaitNodeSetEvent(exec, node, self.cx.event(*event)?)?;
+                    driver.cuGraphExecEventWaitNodeSetEvent(
+                        exec,
+                        node,
+                        self.cx.event_for_graph(*event)?,
+                    )?;
                 }
                 Step::EventRecord(EventRecordStep { event }) => {
                     driver.cuGraphExecEventRecordNodeSetEvent(
                         exec,
                         node,
-                        self.cx.event(*event)?,
+                        self.cx.event_for_graph(*event)?,
                     )?;
                 }
             }

@@ -13,6 +13,7 @@ use cuda_api::sys::{
     CUtexref,
 };
 
+use host_ipc::messages::Token;
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, LinkId, MipmapId,
     ModuleId, StreamId, SurfRefId, TexRefId, ValuesId,
@@ -152,11 +153,15 @@ pub(super) struct Stream {
     pub blocking: bool,
 }
 
-/// A handle whose object is destroyed together with a context.
+/// An event, which is destroyed together with its context.
 #[derive(Clone, Copy)]
-pub(super) struct Owned<H> {
-    pub real: DriverHandle<H>,
+pub(super) struct Event {
+    pub real: DriverHandle<CUevent>,
     pub ctx: ContextId,
+    /// Whether other processes may use the event. A stream may wait for it without end.
+    pub interprocess: bool,
+    /// The name under which this session exports the event, if it does.
+    pub token: Option<Token>,
 }
 
 /// A texture reference or surface reference, which is destroyed together with its module.
@@ -234,7 +239,7 @@ pub(super) struct ThreadStream {
 pub(super) struct Tables {
     pub contexts: Table<ContextId, Context>,
     pub streams: Table<StreamId, Stream>,
-    pub events: Table<EventId, Owned<CUevent>>,
+    pub events: Table<EventId, Event>,
     pub modules: Table<ModuleId, Module>,
     pub libraries: Table<LibraryId, Library>,
     pub functions: Table<FuncId, Function>,

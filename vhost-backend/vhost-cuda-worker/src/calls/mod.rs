@@ -14,6 +14,7 @@
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
 //! | `context`, `uses` | contexts; counting the calls in progress in each |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
+//! | `interprocess`, `token` | events that several sessions use; names of exported things |
 //! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
 //! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
 //! | `image`, `jit`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
@@ -58,6 +59,7 @@ mod host;
 mod hostfunc;
 mod id_map;
 mod image;
+mod interprocess;
 mod jit;
 mod launch;
 mod link;
@@ -78,6 +80,7 @@ mod tensor_map;
 mod tests;
 mod texture;
 mod texture_ref;
+mod token;
 mod tpc;
 mod uses;
 mod value_waits;

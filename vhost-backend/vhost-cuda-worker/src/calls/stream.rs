@@ -1,6 +1,6 @@
 //! Calls that create, destroy, query and use streams and events.
 
-use cuda_api::sys::{CUcontext, CUstream_flags};
+use cuda_api::sys::{CUcontext, CUevent_flags, CUstream_flags};
 use protocol::calls as api;
 use protocol::options::STREAM_ATTRIBUTES;
 
@@ -9,9 +9,11 @@ use super::claims::{EVENTS, STREAMS, claim, claim_listed};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
-use super::handles::{Owned, Stream};
+use super::handles::{Event, Stream};
 use super::launch::attribute;
 use super::queue::{queue_free, stream, stream_of};
+use super::result::number;
+use super::stream_memory::queue_wait;
 use super::waits::Completion;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -64,11 +66,24 @@ pub(super) fn cu_stream_set_attribute(cx: &Cx<'_>, call: api::CuStreamSetAttribu
     unsafe { cx.driver().cuStreamSetAttribute(stream, attribute.id, &attribute.value) }
 }
 
-pub(super) fn cu_stream_wait_event(cx: &Cx<'_>, call: api::CuStreamWaitEvent) -> CuResult {
+pub(super) fn cu_stream_wait_event(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuStreamWaitEvent,
+    reply: ReplyTo,
+) {
+    reply.finish(number(wait_event(deferred, cx, call)), &[]);
+}
+
+fn wait_event(deferred: &mut Deferred, cx: &Cx<'_>, call: api::CuStreamWaitEvent) -> CuResult {
     cx.enter()?;
-    let (stream, event) = (stream(cx, call.h_stream)?, cx.event(call.h_event)?);
-    // SAFETY: the handles are live.
-    unsafe { cx.driver().cuStreamWaitEvent(stream, event, call.flags) }
+    let Event { real, interprocess, .. } = *lock(&cx.shared.tables).events.get(call.h_event)?;
+    // SAFETY: the handles are live: only this thread destroys streams and events.
+    let wait = |stream| unsafe { cx.driver().cuStreamWaitEvent(stream, real.0, call.flags) };
+    match interprocess {
+        true => queue_wait(deferred, cx, call.h_stream, wait),
+        false => wait(stream(cx, call.h_stream)?),
+    }
 }
 
 pub(super) fn vcuda_host_func(cx: &Cx<'_>, call: api::VcudaHostFunc) -> CuResult {
@@ -92,13 +107,15 @@ pub(super) fn cu_event_create(cx: &Cx<'_>, call: api::CuEventCreate) -> CuResult
     let mut event = std::ptr::null_mut();
     // SAFETY: the pointer is to a local variable.
     unsafe { cx.driver().cuEventCreate(&mut event, call.flags)? };
-    id.list(Owned { real: DriverHandle(event), ctx: cx.ctx });
+    let interprocess = call.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0;
+    id.list(Event { real: DriverHandle(event), ctx: cx.ctx, interprocess, token: None });
     Ok(())
 }
 
 pub(super) fn cu_event_destroy_v2(cx: &Cx<'_>, call: api::CuEventDestroyV2) -> CuResult {
     cx.enter_any()?;
     let event = lock(&cx.shared.tables).events.remove(call.h_event)?;
+    event.token.into_iter().for_each(|token| cx.shared.session.exchange.withdraw(token));
     // SAFETY: the event was live, and was removed from the tables.
     unsafe { cx.driver().cuEventDestroy(event.real.0) }
 }

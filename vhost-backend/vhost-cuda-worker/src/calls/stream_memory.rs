@@ -3,6 +3,7 @@
 use cuda_api::graph::memory_operations::describe;
 use cuda_api::sys::{CUstream, CUstreamBatchMemOpType as Operation};
 use protocol::calls as api;
+use protocol::ids::StreamId;
 
 use super::ReplyTo;
 use super::cx::Cx;
@@ -55,18 +56,31 @@ fn queue(deferred: &mut Deferred, cx: &Cx<'_>, call: api::VcudaStreamMemoryOpera
     cx.enter()?;
     let operation = Operation(call.operation);
     let waits = check(cx, operation, call.address, call.flags)?;
-    let (stream, ctx) = queue_free(cx, call.h_stream)?;
-    let submit = || submit(cx, operation, &call, stream);
-    if !waits {
-        return submit();
+    if waits {
+        return queue_wait(deferred, cx, call.h_stream, |stream| {
+            submit(cx, operation, &call, stream)
+        });
     }
+    let (stream, _) = queue_free(cx, call.h_stream)?;
+    submit(cx, operation, &call, stream)
+}
+
+/// Queues a command that makes a stream wait for something that may never happen. The stream doesn't
+/// use the GPU meanwhile.
+pub(super) fn queue_wait(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    h_stream: StreamId,
+    submit: impl FnOnce(CUstream) -> CuResult,
+) -> CuResult {
+    let (stream, ctx) = queue_free(cx, h_stream)?;
     let events = deferred.events();
     let waits = &cx.shared.value_waits;
     if !waits.has_room(&mut PoolMarks { cx, pool: events }) {
         return Err(CuError::OUT_OF_MEMORY);
     }
     let before = events.record(cx, stream, ctx)?;
-    if let Err(error) = submit() {
+    if let Err(error) = submit(stream) {
         events.give_back(ctx, before);
         return Err(error);
     }

@@ -12,6 +12,7 @@ mod gate;
 mod graphs;
 mod pools;
 mod session;
+mod sharing;
 mod stream_memory;
 mod streams;
 mod texture_refs;
@@ -32,6 +33,7 @@ use protocol::plain::Plain;
 use protocol::uapi::{self, CMD_WAITED, Cmd};
 
 use crate::driver::CuError;
+use crate::exchange::Exchange;
 use crate::executor::{Command, Executor, Session};
 use crate::ledger::Ledger;
 use crate::mirror::Mirrors;
@@ -39,7 +41,8 @@ use crate::region::{Piece, RegionKind, Regions};
 use crate::reply::{PostedError, ReplyTo, RingRegion};
 use crate::waker::Waker;
 use host_ipc::eventfd::eventfd;
-use host_ipc::messages::{ToBroker, ToWorker};
+use host_ipc::frames::Incoming;
+use host_ipc::messages::{Exported, ToBroker, ToWorker, Token, WorkerToDevice};
 use host_ipc::seqpacket;
 
 const MIB: u64 = 1 << 20;
@@ -155,13 +158,63 @@ struct Account {
     max: u64,
     /// The reserved bytes for each kind of charge.
     kinds: std::collections::HashMap<&'static str, u64>,
+    /// The size of each piece of shared memory, and how often the session holds it.
+    shares: std::collections::HashMap<u64, (u64, u64)>,
+}
+
+/// The things that the VM's sessions export, as the device process knows them.
+#[derive(Default)]
+struct Exports {
+    things: std::collections::HashMap<Token, Exported>,
+    /// The descriptors that other sessions send.
+    files: std::collections::HashMap<Token, OwnedFd>,
+    /// Whether the device process refuses to export more.
+    full: bool,
+}
+
+/// Starts a thread that answers a worker's requests as the device process does.
+fn exchange() -> (Exchange, Arc<Mutex<Exports>>) {
+    let (ours, theirs) = seqpacket::stream_pair().unwrap();
+    let exchange = Exchange::new(Arc::new(Mutex::new(ours)));
+    let exports = Arc::new(Mutex::new(Exports::default()));
+    let (asked, kept) = (exchange.clone(), exports.clone());
+    std::thread::spawn(move || {
+        let mut incoming = Incoming::new(0);
+        while let Ok(true) = incoming.read(&theirs) {
+            while let Ok(Some((message, _))) = incoming.take::<WorkerToDevice>() {
+                let mut exports = kept.lock().unwrap();
+                match message {
+                    WorkerToDevice::Export { request, token, thing } => {
+                        let done = !exports.full && !exports.things.contains_key(&token);
+                        if done {
+                            exports.things.insert(token, thing);
+                        }
+                        asked.exported(request, done);
+                    }
+                    WorkerToDevice::Import { request, token } => {
+                        asked.imported(request, exports.things.get(&token).copied());
+                    }
+                    WorkerToDevice::Fetch { request, token } => {
+                        let file = exports.files.get(&token);
+                        asked.fetched(request, file.map(|file| file.try_clone().unwrap()));
+                    }
+                    WorkerToDevice::Withdraw { token } => {
+                        exports.things.remove(&token);
+                    }
+                    other => panic!("{other:?}"),
+                }
+            }
+        }
+    });
+    (exchange, exports)
 }
 
 /// Starts a thread that keeps an account as the broker does, with `context` bytes already reserved.
 fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let kinds = [("context", context)].into();
-    let account = Arc::new(Mutex::new(Account { used: context, max: QUOTA, kinds }));
+    let account =
+        Arc::new(Mutex::new(Account { used: context, max: QUOTA, kinds, shares: [].into() }));
     let kept = account.clone();
     std::thread::spawn(move || {
         while let Ok(Some((question, _))) = seqpacket::receive::<ToBroker>(&theirs) {
@@ -180,6 +233,27 @@ fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
                 ToBroker::Release { bytes, kind, .. } => {
                     account.used -= bytes;
                     *account.kinds.get_mut(kind.name()).unwrap() -= bytes;
+                    ToWorker::Granted
+                }
+                ToBroker::Share { bytes, .. } => {
+                    // The VM uses the memory as before, but the session can't release it.
+                    *account.kinds.get_mut("memory").unwrap() -= bytes;
+                    let share = account.shares.len() as u64 + 1;
+                    account.shares.insert(share, (bytes, 1));
+                    ToWorker::Shared { share }
+                }
+                ToBroker::Join { share, .. } => match account.shares.get_mut(&share) {
+                    None => ToWorker::NoShare,
+                    Some((bytes, holds)) => {
+                        *holds += 1;
+                        ToWorker::Joined { bytes: *bytes }
+                    }
+                },
+                ToBroker::Leave { share, .. } => {
+                    let (bytes, holds) = account.shares.get_mut(&share).unwrap();
+                    *holds = holds.checked_sub(1).expect("the session holds the memory");
+                    let freed = if *holds == 0 { *bytes } else { 0 };
+                    account.used -= freed;
                     ToWorker::Granted
                 }
                 _ => ToWorker::Usage { used: account.used, max: account.max },
@@ -219,6 +293,7 @@ struct Bench {
     arena: *mut u8,
     posted: Arc<PostedError>,
     account: Arc<Mutex<Account>>,
+    exports: Arc<Mutex<Exports>>,
     /// The number of the guest thread that makes the calls.
     thread: u32,
     ctx: ContextId,
@@ -231,11 +306,13 @@ impl Bench {
         crate::region::reserve_pinned_window().unwrap();
         let engine = super::open(&library()).unwrap();
         let (ledger, account) = ledger(context);
+        let (exchange, exports) = exchange();
         let session = Session {
             label: "test".into(),
             pid: 1,
             env: vec![],
             ledger,
+            exchange,
             context_bytes: Arc::new([context]),
             context_charged: true,
             regions: Regions::default(),
@@ -260,6 +337,7 @@ impl Bench {
             arena,
             posted,
             account,
+            exports,
             thread,
             ctx: ContextId(ctx),
             scheduler: None,

@@ -89,6 +89,8 @@ struct Addresses {
     cuGraphNodeSetEnabled: AtomicPtr<c_void>,
     cuGraphUpload: AtomicPtr<c_void>,
     cuInit: AtomicPtr<c_void>,
+    cuIpcGetEventHandle: AtomicPtr<c_void>,
+    cuIpcOpenEventHandle: AtomicPtr<c_void>,
     cuKernelGetAttribute: AtomicPtr<c_void>,
     cuKernelGetFunction: AtomicPtr<c_void>,
     cuKernelGetName: AtomicPtr<c_void>,
@@ -112,11 +114,13 @@ struct Addresses {
     cuLinkDestroy: AtomicPtr<c_void>,
     cuMemAddressReserve: AtomicPtr<c_void>,
     cuMemCreate: AtomicPtr<c_void>,
+    cuMemExportToShareableHandle: AtomicPtr<c_void>,
     cuMemGetAllocationGranularity: AtomicPtr<c_void>,
     cuMemGetInfo: AtomicPtr<c_void>,
     cuMemHostGetDevicePointer: AtomicPtr<c_void>,
     cuMemHostRegister: AtomicPtr<c_void>,
     cuMemHostUnregister: AtomicPtr<c_void>,
+    cuMemImportFromShareableHandle: AtomicPtr<c_void>,
     cuMemMap: AtomicPtr<c_void>,
     cuMemRelease: AtomicPtr<c_void>,
     cuMemSetAccess: AtomicPtr<c_void>,
@@ -1552,6 +1556,45 @@ impl Driver {
         CuError::check(unsafe { function(flags) })
     }
 
+    /// Calls `cuIpcGetEventHandle`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuIpcGetEventHandle(
+        &self,
+        p_handle: *mut CUipcEventHandle,
+        event: CUevent,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuIpcGetEventHandle, &[c"cuIpcGetEventHandle"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuIpcGetEventHandle>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(p_handle, event) })
+    }
+
+    /// Calls `cuIpcOpenEventHandle`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuIpcOpenEventHandle(
+        &self,
+        ph_event: *mut CUevent,
+        handle: CUipcEventHandle,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuIpcOpenEventHandle, &[c"cuIpcOpenEventHandle"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuIpcOpenEventHandle>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(ph_event, handle) })
+    }
+
     /// Calls `cuKernelGetAttribute`.
     ///
     /// # Safety
@@ -2060,6 +2103,30 @@ impl Driver {
         CuError::check(unsafe { function(handle, size, prop, flags) })
     }
 
+    /// Calls `cuMemExportToShareableHandle`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMemExportToShareableHandle(
+        &self,
+        shareable_handle: *mut c_void,
+        handle: CUmemGenericAllocationHandle,
+        handle_type: CUmemAllocationHandleType,
+        flags: u64,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuMemExportToShareableHandle,
+            &[c"cuMemExportToShareableHandle"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuMemExportToShareableHandle>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(shareable_handle, handle, handle_type, flags) })
+    }
+
     /// Calls `cuMemGetAllocationGranularity`.
     ///
     /// # Safety
@@ -2153,6 +2220,29 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuMemHostUnregister>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(p) })
+    }
+
+    /// Calls `cuMemImportFromShareableHandle`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuMemImportFromShareableHandle(
+        &self,
+        handle: *mut CUmemGenericAllocationHandle,
+        os_handle: *mut c_void,
+        sh_handle_type: CUmemAllocationHandleType,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuMemImportFromShareableHandle,
+            &[c"cuMemImportFromShareableHandle"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuMemImportFromShareableHandle>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(handle, os_handle, sh_handle_type) })
     }
 
     /// Calls `cuMemMap`.

@@ -356,10 +356,14 @@ pub(super) fn dispatch(
             bodies::cu_stream_query(cx, call)
         }),
         // cuStreamWaitEvent
-        54 => inline(deferred, command, reply, |cx, args, _| {
-            let call = decode::<api::CuStreamWaitEvent>(args)?;
-            bodies::cu_stream_wait_event(cx, call)
-        }),
+        54 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::CuStreamWaitEvent, reply| {
+                bodies::cu_stream_wait_event(deferred, cx, call, reply)
+            },
+        ),
         // cuStreamGetAttribute
         55 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuStreamGetAttribute>(args)?;
@@ -865,6 +869,55 @@ pub(super) fn dispatch(
         770 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphExecNodeEnable>(args)?;
             bodies::vcuda_graph_exec_node_enable(cx, call)
+        }),
+        // vcudaIpcGetMemHandle
+        780 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaIpcGetMemHandle>(args)?;
+            bodies::vcuda_ipc_get_mem_handle(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaIpcOpenMemHandle
+        781 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaIpcOpenMemHandle>(args)?;
+            bodies::vcuda_ipc_open_mem_handle(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaIpcCloseMemHandle
+        782 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaIpcCloseMemHandle, reply| {
+                bodies::vcuda_ipc_close_mem_handle(deferred, cx, call, reply)
+            },
+        ),
+        // vcudaIpcGetEventHandle
+        783 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaIpcGetEventHandle>(args)?;
+            bodies::vcuda_ipc_get_event_handle(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaIpcOpenEventHandle
+        784 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaIpcOpenEventHandle>(args)?;
+            bodies::vcuda_ipc_open_event_handle(cx, call)
+        }),
+        // vcudaMemExport
+        785 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemExport>(args)?;
+            bodies::vcuda_mem_export(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaMemWithdraw
+        786 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaMemWithdraw>(args)?;
+            bodies::vcuda_mem_withdraw(cx, call)
+        }),
+        // vcudaMemImport
+        787 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaMemImport>(args)?;
+            bodies::vcuda_mem_import(cx, call)?.encode(out);
+            Ok(())
         }),
         // vcudaTensorMapEncodeTiled
         820 => inline(deferred, command, reply, |cx, args, out| {

@@ -1,11 +1,11 @@
 //! Allocates and frees device memory.
 
 use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
-use host_ipc::messages::Charge;
 use protocol::calls as api;
 use protocol::codec::{Answer, Writer};
 use protocol::ids::{ContextId, PoolId};
 
+use super::charged::Charged;
 use super::plan::Mapping;
 use super::session::properties;
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
@@ -102,7 +102,7 @@ fn map_anywhere(
 
 /// Fails if a kernel has failed in the current context. The driver then refuses allocations in the
 /// context, so the worker must also refuse those that it could serve without the driver.
-fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
+pub(super) fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
     /// Errors with this or a higher number don't mean that a kernel has failed. It is
     /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`.
     const CAPTURE: u32 = 900;
@@ -129,11 +129,20 @@ fn map(
     unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
     // From here, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
+    let mapping = Mapping { addr, len, handle, device, charged: Charged::Alone };
+    make(cx, mapping)?;
+    Ok((mapping, settled))
+}
+
+/// Maps a new handle, with access for its device. If that fails, releases the handle and its
+/// charge.
+pub(super) fn make(cx: &Cx<'_>, mapping: Mapping) -> CuResult {
+    let Mapping { addr, len, handle, device, .. } = mapping;
+    let driver = cx.driver();
     let access = CUmemAccessDesc {
-        location: properties.location,
+        location: properties(device).location,
         flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
     };
-    let mapping = Mapping { addr, len, handle, device };
     // SAFETY: the addresses are in the window and belong only to this mapping; the handle is new.
     unsafe {
         if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
@@ -145,14 +154,15 @@ fn map(
             return Err(error);
         }
     }
-    Ok((mapping, settled))
+    Ok(())
 }
 
 /// Unmaps a mapping, frees its memory, and releases its charge. Nothing may use the memory any
 /// more. Returns whether the driver has freed the memory.
 fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
-    let Mapping { addr, len, handle, .. } = mapping;
-    // SAFETY: the mapping was made by `map` and is unmapped once.
+    let Mapping { addr, len, handle, charged, .. } = mapping;
+    charged.withdraw(&cx.shared.session);
+    // SAFETY: the mapping was made by `make` and is unmapped once.
     let done = unsafe {
         cx.driver().cuMemUnmap(addr, len as usize).and_then(|()| cx.driver().cuMemRelease(handle))
     };
@@ -162,9 +172,9 @@ fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
 /// Releases the charge for a mapping if `done` says that the driver has freed its memory. Otherwise
 /// logs the error. Returns whether the charge was released.
 fn released(cx: &Cx<'_>, done: CuResult, mapping: Mapping) -> bool {
-    let Mapping { len, device, .. } = mapping;
+    let Mapping { len, device, charged, .. } = mapping;
     match done {
-        Ok(()) => cx.shared.session.ledger.release(device, len, Charge::Memory),
+        Ok(()) => charged.release(&cx.shared.session, device, len),
         Err(error) => tracing::warn!(
             session = cx.shared.session.label,
             "{len} bytes of device memory could not be freed: {error}"

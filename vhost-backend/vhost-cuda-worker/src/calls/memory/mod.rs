@@ -9,6 +9,8 @@
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
+//! | `charged` | how memory is charged: to this session, or to all that share it |
+//! | `sharing` | calls that export memory to other sessions of the VM, and import theirs |
 //! | `unmapping` | which mappings are now being unmapped |
 //! | `waiting` | frees and calls that are waiting |
 //! | `synchronous` | allocating, freeing, and querying free memory on the ring reader's thread |
@@ -21,10 +23,12 @@
 
 mod allocate;
 mod asynchronous;
+mod charged;
 mod plan;
 mod pool_calls;
 mod pools;
 mod session;
+mod sharing;
 mod space;
 mod spans;
 mod synchronous;
@@ -39,6 +43,7 @@ pub(super) use asynchronous::{
 pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use pool_calls::*;
 pub(super) use session::{Foreign, Memory};
+pub(super) use sharing::*;
 pub(super) use synchronous::{
     cu_mem_alloc_v2, cu_mem_free_v2, cu_mem_get_info_v2, vcuda_mem_create,
 };

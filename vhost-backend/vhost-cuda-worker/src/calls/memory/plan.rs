@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use cuda_api::pool::extents::Extents;
 use protocol::ids::{ContextId, PoolId};
 
+use super::charged::Charged;
 use super::pools::Pools;
 use super::spans::Spans;
 use crate::driver::CuResult;
@@ -33,12 +34,18 @@ pub(in super::super) struct Mapping {
     pub handle: u64,
     /// The ordinal of the GPU that holds the memory.
     pub device: i32,
+    pub(super) charged: Charged,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Place {
     Own(Mapping),
-    Piece { slab: u64, len: u64 },
+    /// Memory of another session. The allocation is a part of the mapping.
+    Imported(Mapping),
+    Piece {
+        slab: u64,
+        len: u64,
+    },
     Pooled(PoolId),
 }
 
@@ -169,6 +176,32 @@ impl Plan {
         mapping.addr
     }
 
+    /// Adds the mapping of another session's memory, of which the session uses `len` bytes from
+    /// `offset` on. Returns their address.
+    pub(super) fn imported(
+        &mut self,
+        ctx: ContextId,
+        (offset, len): (u64, u64),
+        mapping: Mapping,
+    ) -> u64 {
+        let addr = mapping.addr + offset;
+        self.live.insert(addr, len, Live { ctx, place: Place::Imported(mapping) });
+        addr
+    }
+
+    /// Returns the allocation that contains an address, if other sessions may map its memory: its
+    /// start, its length, and the mapping of which it is a part.
+    pub(super) fn exportable(&mut self, addr: u64) -> Option<(u64, u64, &mut Mapping)> {
+        let start = self.live.start_of(addr)?;
+        let (len, live) = self.live.get_mut(start)?;
+        let mapping = match &mut live.place {
+            Place::Own(mapping) => mapping,
+            Place::Piece { slab, .. } => &mut self.slabs.get_mut(slab)?.mapping,
+            Place::Imported(_) | Place::Pooled(_) => return None,
+        };
+        Some((start, *len, mapping))
+    }
+
     /// Allocates from the memory that a pool already has. Returns `None` if the pool has no room.
     pub(in super::super) fn pooled(
         &mut self,
@@ -222,7 +255,7 @@ impl Plan {
     /// returns the mapping, which the caller must unmap.
     pub(in super::super) fn ended(&mut self, freeing: Freeing) -> Option<Mapping> {
         match freeing.live.place {
-            Place::Own(mapping) => Some(mapping),
+            Place::Own(mapping) | Place::Imported(mapping) => Some(mapping),
             Place::Pooled(pool) => self.pools.give(pool, freeing.addr, freeing.len),
             Place::Piece { slab: base, len } => {
                 let slab = self.slabs.get_mut(&base)?;
@@ -268,7 +301,11 @@ mod tests {
         let physical = plan.physical(len).unwrap();
         let addr = plan.addresses(physical).unwrap();
         *mapped += physical;
-        plan.mapped(ContextId(1), len, Mapping { addr, len: physical, handle: 0, device: 0 })
+        plan.mapped(
+            ContextId(1),
+            len,
+            Mapping { addr, len: physical, handle: 0, device: 0, charged: Charged::Alone },
+        )
     }
 
     fn free(plan: &mut Plan, addr: u64, mapped: &mut u64) {
@@ -311,7 +348,11 @@ mod tests {
     fn contexts_do_not_share_slabs() {
         let mut plan = Plan::new(2 * MIB);
         let addr = plan.addresses(2 * MIB).unwrap();
-        plan.mapped(ContextId(1), 512, Mapping { addr, len: 2 * MIB, handle: 0, device: 0 });
+        plan.mapped(
+            ContextId(1),
+            512,
+            Mapping { addr, len: 2 * MIB, handle: 0, device: 0, charged: Charged::Alone },
+        );
         assert_eq!(plan.piece(ContextId(2), 512), None);
         assert!(plan.piece(ContextId(1), 512).is_some());
     }

@@ -30,14 +30,17 @@ pub(in crate::calls) struct Memory {
     /// The addresses and the physical memory that the guest manages itself.
     pub space: Mutex<Space>,
     pub foreign: Mutex<Spans<Foreign>>,
+    /// Held while memory is being exported, so that no call returns the name of an export that
+    /// hasn't begun. Locked before the other locks.
+    pub exporting: Mutex<()>,
 }
 
-/// Returns the properties to pass to cuMemCreate, for plain memory of a device, which can't be
-/// shared with other processes.
+/// Returns the properties to pass to cuMemCreate, for plain memory of a device. The worker requests
+/// a handle type for all memory, because the guest may export any allocation later.
 pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
     CUmemAllocationProp {
         type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
         location: CUmemLocation {
             type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
             id: device,
@@ -84,7 +87,7 @@ impl Memory {
         }
         let plan = Mutex::new(Plan::new(granule as u64));
         let space = Mutex::new(Space::new(granule as u64));
-        Ok(Self { plan, space, foreign: Mutex::default() })
+        Ok(Self { plan, space, foreign: Mutex::default(), exporting: Mutex::default() })
     }
 
     /// Fails unless all of these bytes belong to the session. The worker's own memory never does.

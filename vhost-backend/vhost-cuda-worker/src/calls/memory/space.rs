@@ -9,13 +9,18 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use cuda_api::sys::CUmemAccess_flags;
+use cuda_api::sys::{CUmemAccess_flags, CUmemAllocationHandleType};
 
+use super::charged::{Charged, Shared};
 use super::spans::Spans;
 use crate::driver::{CuError, CuResult};
+use host_ipc::messages::Token;
 
 /// The maximum number of reservations, of mappings, and of physical memories in a session.
 const MOST: usize = protocol::limits::HANDLES_MAX;
+
+/// The CUmemAllocationHandleType of memory that can be exported.
+const HANDLE_FILE: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 
 const NO_ACCESS: CUmemAccess_flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
 
@@ -36,10 +41,13 @@ pub(super) struct Created {
     /// Length in bytes, a multiple of the granule.
     pub len: u64,
     pub properties: Properties,
+    pub charged: Charged,
 }
 
 struct Physical {
     created: Created,
+    /// Whether the guest exports the memory. The export keeps the memory, as a reference does.
+    exported: bool,
     /// The number of references that the guest holds. If it is 0, only mappings keep the memory,
     /// and the guest can't use the handle.
     references: u64,
@@ -135,7 +143,8 @@ impl Space {
     /// Adds new physical memory, and returns the guest's handle for it.
     pub(super) fn create(&mut self, created: Created) -> u64 {
         self.last += 1;
-        self.physical.insert(self.last, Physical { created, references: 1, mappings: 0 });
+        self.physical
+            .insert(self.last, Physical { created, exported: false, references: 1, mappings: 0 });
         self.last
     }
 
@@ -149,6 +158,26 @@ impl Space {
         Ok(self.physical(handle)?.created.properties)
     }
 
+    /// Returns physical memory that the guest may export.
+    pub(super) fn exportable(&mut self, handle: u64) -> CuResult<&mut Created> {
+        let created = &mut self.physical(handle)?.created;
+        if created.properties.handle_types != HANDLE_FILE {
+            return Err(CuError::INVALID_VALUE);
+        }
+        Ok(created)
+    }
+
+    /// Records whether the guest exports physical memory under this name. If nothing uses the memory
+    /// any more, returns it, so that the caller releases it.
+    pub(super) fn set_exported(&mut self, token: Token, exported: bool) -> Option<Created> {
+        let is_named = |charged: Charged| matches!(charged, Charged::Shared(Shared { token: Some(name), .. }) if name == token);
+        let mut all = self.physical.iter_mut();
+        let (handle, physical) = all.find(|(_, p)| is_named(p.created.charged))?;
+        physical.exported = exported;
+        let handle = *handle;
+        self.unused(handle)
+    }
+
     /// Removes one of the guest's references. If nothing uses the memory any more, returns it, so
     /// that the caller releases it.
     pub(super) fn release(&mut self, handle: u64) -> CuResult<Option<Created>> {
@@ -159,7 +188,7 @@ impl Space {
     /// Removes and returns physical memory, if nothing uses it any more.
     fn unused(&mut self, handle: u64) -> Option<Created> {
         let physical = self.physical.get(&handle)?;
-        if physical.references > 0 || physical.mappings > 0 {
+        if physical.references > 0 || physical.mappings > 0 || physical.exported {
             return None;
         }
         self.physical.remove(&handle).map(|physical| physical.created)
@@ -306,7 +335,7 @@ mod tests {
 
     fn created(len: u64) -> Created {
         let properties = Properties { device: 0, handle_types: 0, compression: 0 };
-        Created { real: 7, len, properties }
+        Created { real: 7, len, properties, charged: Charged::Alone }
     }
 
     /// Returns a space with eight reserved granules at `AT`, and physical memory of two granules.

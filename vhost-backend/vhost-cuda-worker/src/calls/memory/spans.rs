@@ -36,6 +36,12 @@ impl<T> Spans<T> {
         self.spans.get_mut(&start)
     }
 
+    /// Returns the start of the range that contains an address.
+    pub(in super::super) fn start_of(&self, address: u64) -> Option<u64> {
+        let (start, (len, _)) = self.spans.range(..=address).next_back()?;
+        (address - start < *len).then_some(*start)
+    }
+
     /// Returns the value of the range that contains an address.
     pub(in super::super) fn at(&self, address: u64) -> Option<&T> {
         let (start, (len, value)) = self.spans.range(..=address).next_back()?;

@@ -4,12 +4,12 @@ use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemLocation,
     CUmemLocationType,
 };
-use host_ipc::messages::Charge;
 use protocol::calls as api;
 use protocol::codec::Array;
 use protocol::options::MEMORY_HANDLE_TYPES;
 use protocol::structs::MemoryAccess;
 
+use super::charged::Charged;
 use super::session::properties;
 use super::space::{Created, Properties};
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
@@ -50,17 +50,19 @@ pub(in crate::calls) fn create(
     // From here, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let properties = Properties { device, handle_types, compression };
-    let handle = lock(&cx.shared.memory.space).create(Created { real, len, properties });
+    let created = Created { real, len, properties, charged: Charged::Alone };
+    let handle = lock(&cx.shared.memory.space).create(created);
     Ok((handle, settled))
 }
 
 /// Releases physical memory that nothing uses any more, and its charge. This may block.
-fn give_back(cx: &Cx<'_>, created: Created) {
-    let Created { real, len, properties } = created;
-    // SAFETY: the handle was created by `create`, and `Space` returns it once, when nothing is
+pub(super) fn give_back(cx: &Cx<'_>, created: Created) {
+    let Created { real, len, properties, charged } = created;
+    charged.withdraw(&cx.shared.session);
+    // SAFETY: the handle was created by `create` or imported, and `Space` returns it once, when nothing is
     // mapped from it any more.
     match unsafe { cx.driver().cuMemRelease(real) } {
-        Ok(()) => cx.shared.session.ledger.release(properties.device, len, Charge::Memory),
+        Ok(()) => charged.release(&cx.shared.session, properties.device, len),
         Err(error) => tracing::warn!(
             session = cx.shared.session.label,
             "{len} bytes of device memory could not be freed: {error}"

@@ -1,0 +1,254 @@
+//! The things that the VM's workers have exported to one another: device memory and events.
+//!
+//! A worker exports a thing under a random name, a [`Token`], and the guest passes the token from
+//! one of its processes to another. The table belongs to the VM, so a token is worth nothing in
+//! another VM. The table contains no descriptors, because each one would keep memory allocated that
+//! may no longer be charged. Instead, this process asks the exporting worker for a descriptor when
+//! another worker needs one, and passes it on. It never waits for the exporting worker.
+
+use std::collections::HashMap;
+use std::io;
+use std::os::fd::OwnedFd;
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use super::machine::RequestId;
+use host_ipc::apart::Apart;
+use host_ipc::eventfd::{drain, eventfd, notify};
+use host_ipc::messages::{DeviceToWorker, Exported, MAX_EXPORTS, Token};
+
+/// Maximum number of requests for descriptors that workers haven't answered yet.
+const MAX_FETCHES: usize = 1024;
+
+/// A message for a worker, with a descriptor from another worker, if it carries one.
+pub(super) struct Parcel {
+    pub(super) worker: RequestId,
+    pub(super) message: DeviceToWorker,
+    pub(super) file: Option<Arc<Apart>>,
+}
+
+/// Messages for the workers of one front end, and a descriptor that is readable while there are
+/// any. The sessions of another front end may cause them.
+pub(super) struct Counter {
+    pub(super) event: OwnedFd,
+    parcels: Mutex<Vec<Parcel>>,
+}
+
+impl Counter {
+    pub(super) fn new() -> io::Result<Arc<Self>> {
+        Ok(Arc::new(Self { event: eventfd()?, parcels: Mutex::default() }))
+    }
+
+    pub(super) fn take(&self) -> Vec<Parcel> {
+        drain(&self.event);
+        std::mem::take(&mut *lock(&self.parcels))
+    }
+
+    fn put(&self, worker: RequestId, message: DeviceToWorker, file: Option<Arc<Apart>>) {
+        lock(&self.parcels).push(Parcel { worker, message, file });
+        notify(&self.event);
+    }
+}
+
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(|error| error.into_inner())
+}
+
+/// A worker, and the counter of its front end.
+#[derive(Clone)]
+pub(super) struct Client {
+    pub(super) worker: RequestId,
+    pub(super) counter: Arc<Counter>,
+}
+
+impl Client {
+    fn put(&self, message: DeviceToWorker, file: Option<Arc<Apart>>) {
+        self.counter.put(self.worker, message, file);
+    }
+}
+
+struct Entry {
+    owner: Client,
+    thing: Exported,
+}
+
+/// A request for a descriptor that its owner hasn't answered yet.
+struct Fetch {
+    owner: RequestId,
+    importer: Client,
+    /// The importer's number for its request.
+    request: u64,
+}
+
+#[derive(Default)]
+struct Table {
+    entries: HashMap<Token, Entry>,
+    fetches: HashMap<u64, Fetch>,
+    last_fetch: u64,
+}
+
+/// The things that the VM's workers have exported, by token. All front ends share it.
+#[derive(Default)]
+pub(super) struct Exports {
+    table: Mutex<Table>,
+}
+
+impl Exports {
+    /// Adds a thing. Returns false if the table is full or the token is in use.
+    pub(super) fn add(&self, owner: Client, token: Token, thing: Exported) -> bool {
+        let mut table = lock(&self.table);
+        if table.entries.len() >= MAX_EXPORTS || table.entries.contains_key(&token) {
+            return false;
+        }
+        table.entries.insert(token, Entry { owner, thing });
+        true
+    }
+
+    /// Returns a thing.
+    pub(super) fn find(&self, token: &Token) -> Option<Exported> {
+        lock(&self.table).entries.get(token).map(|entry| entry.thing)
+    }
+
+    /// Removes a thing, if this worker has exported it.
+    pub(super) fn withdraw(&self, owner: RequestId, token: &Token) {
+        let mut table = lock(&self.table);
+        if table.entries.get(token).is_some_and(|entry| entry.owner.worker == owner) {
+            table.entries.remove(token);
+        }
+    }
+
+    /// Asks the worker that has exported memory for a descriptor. `importer` gets a `Fetched`
+    /// message in any case.
+    pub(super) fn fetch(&self, importer: Client, request: u64, token: Token) {
+        let mut table = lock(&self.table);
+        let owner = table.entries.get(&token).map(|entry| entry.owner.clone());
+        let Some(owner) = owner.filter(|_| table.fetches.len() < MAX_FETCHES) else {
+            return importer.put(DeviceToWorker::Fetched { request, found: false }, None);
+        };
+        table.last_fetch += 1;
+        let number = table.last_fetch;
+        table.fetches.insert(number, Fetch { owner: owner.worker, importer, request });
+        owner.put(DeviceToWorker::Fetch { request: number, token }, None);
+    }
+
+    /// Passes a descriptor from the worker that has exported memory to the one that asked for it.
+    /// Fails if nobody asked this worker for it.
+    pub(super) fn fetched(
+        &self,
+        owner: RequestId,
+        number: u64,
+        file: Option<OwnedFd>,
+    ) -> Result<(), &'static str> {
+        let file = file.map(|file| Arc::new(Apart::from(file)));
+        let mut table = lock(&self.table);
+        if table.fetches.get(&number).is_none_or(|fetch| fetch.owner != owner) {
+            return Err("it sent a descriptor that was not requested");
+        }
+        if let Some(Fetch { importer, request, .. }) = table.fetches.remove(&number) {
+            importer.put(DeviceToWorker::Fetched { request, found: file.is_some() }, file);
+        }
+        Ok(())
+    }
+
+    /// Removes everything that a worker has exported, and answers the requests that it can't answer
+    /// any more.
+    pub(super) fn forget(&self, worker: RequestId) {
+        let mut table = lock(&self.table);
+        table.entries.retain(|_, entry| entry.owner.worker != worker);
+        // Requests from this worker stay until their owners have answered them.
+        table.fetches.retain(|_, fetch| {
+            let unanswered = fetch.owner == worker;
+            if unanswered {
+                let message = DeviceToWorker::Fetched { request: fetch.request, found: false };
+                fetch.importer.put(message, None);
+            }
+            !unanswered
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MEMORY: Exported =
+        Exported::Memory { share: 1, device: 0, bytes: 1, handle_types: 0, compression: 0 };
+    const EVENT: Exported = Exported::Event { handle: [1; 8] };
+
+    fn client(worker: RequestId) -> Client {
+        Client { worker, counter: Counter::new().unwrap() }
+    }
+
+    fn messages(client: &Client) -> Vec<(DeviceToWorker, bool)> {
+        let parcels = client.counter.take().into_iter();
+        parcels.map(|parcel| (parcel.message, parcel.file.is_some())).collect()
+    }
+
+    fn file() -> Option<OwnedFd> {
+        Some(std::fs::File::open("/dev/null").unwrap().into())
+    }
+
+    #[test]
+    fn a_thing_can_be_found_until_its_owner_withdraws_it_or_ends() {
+        let (exports, one, two) = (Exports::default(), client(1), client(2));
+        assert!(exports.add(one.clone(), [1; 4], MEMORY));
+        assert!(exports.add(one.clone(), [2; 4], EVENT));
+        assert!(!exports.add(two, [2; 4], EVENT), "the token is in use");
+        assert_eq!(exports.find(&[1; 4]), Some(MEMORY));
+        assert_eq!(exports.find(&[3; 4]), None);
+        exports.withdraw(2, &[1; 4]);
+        assert_eq!(exports.find(&[1; 4]), Some(MEMORY), "another worker's thing");
+        exports.withdraw(1, &[1; 4]);
+        assert_eq!(exports.find(&[1; 4]), None);
+        exports.forget(2);
+        assert_eq!(exports.find(&[2; 4]), Some(EVENT));
+        exports.forget(1);
+        assert_eq!(exports.find(&[2; 4]), None);
+    }
+
+    #[test]
+    fn the_number_of_things_is_limited() {
+        let (exports, one) = (Exports::default(), client(1));
+        for index in 0..MAX_EXPORTS as u64 {
+            assert!(exports.add(one.clone(), [index; 4], EVENT));
+        }
+        assert!(!exports.add(one.clone(), [u64::MAX; 4], EVENT));
+        exports.withdraw(1, &[0; 4]);
+        assert!(exports.add(one, [u64::MAX; 4], EVENT));
+    }
+
+    #[test]
+    fn a_descriptor_goes_from_the_owner_to_the_importer_that_asked() {
+        let (exports, owner, importer) = (Exports::default(), client(1), client(2));
+        assert!(exports.add(owner.clone(), [1; 4], MEMORY));
+        exports.fetch(importer.clone(), 7, [1; 4]);
+        let [(DeviceToWorker::Fetch { request, token }, false)] = messages(&owner)[..] else {
+            panic!("the owner was not asked");
+        };
+        assert_eq!(token, [1; 4]);
+        assert!(exports.fetched(2, request, file()).is_err(), "from another worker");
+        assert!(exports.fetched(1, request + 1, file()).is_err(), "for another request");
+        assert_eq!(messages(&importer), []);
+        assert!(exports.fetched(1, request, file()).is_ok());
+        let found = DeviceToWorker::Fetched { request: 7, found: true };
+        assert_eq!(messages(&importer), [(found, true)]);
+        assert!(exports.fetched(1, request, file()).is_err(), "answered twice");
+    }
+
+    #[test]
+    fn every_request_for_a_descriptor_is_answered() {
+        let (exports, owner, importer) = (Exports::default(), client(1), client(2));
+        let missing = |request| (DeviceToWorker::Fetched { request, found: false }, false);
+        exports.fetch(importer.clone(), 1, [1; 4]);
+        assert_eq!(messages(&importer), [missing(1)], "an unknown token");
+        assert!(exports.add(owner.clone(), [1; 4], MEMORY));
+        for request in 0..MAX_FETCHES as u64 {
+            exports.fetch(importer.clone(), request, [1; 4]);
+        }
+        assert_eq!(messages(&importer), []);
+        exports.fetch(importer.clone(), 5000, [1; 4]);
+        assert_eq!(messages(&importer), [missing(5000)], "too many requests");
+        assert_eq!(messages(&owner).len(), MAX_FETCHES);
+        exports.forget(1);
+        assert_eq!(messages(&importer).len(), MAX_FETCHES, "the owner has ended");
+    }
+}
