@@ -6,6 +6,7 @@
 //! * [`driver`] is the library's state: the session, the devices, [`handles`], and the map of the
 //!   program's [`memory`].
 //! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.
+//! * [`shareable`] has the file descriptors that stand for exported memory.
 //! * [`stats`] counts calls, if the user wants to know.
 //! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
 //!   CUDA_ERROR_NOT_SUPPORTED.
@@ -26,6 +27,7 @@ mod objects;
 mod output;
 mod program;
 mod session;
+mod shareable;
 mod stats;
 mod thread;
 mod transfer;

@@ -6,7 +6,7 @@ use crate::jit::JitOptions;
 use crate::log::say;
 use cuda_api::attributes::Attributes;
 use cuda_api::coredump::Settings;
-use cuda_api::sys::CUDA_ARRAY3D_DESCRIPTOR;
+use cuda_api::sys::{CUDA_ARRAY3D_DESCRIPTOR, CUevent_flags};
 use parking_lot::Mutex;
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, LibraryId, LinkId, MipmapId, ModuleId, StreamId,
@@ -129,6 +129,13 @@ pub struct Stream {
 pub struct Event {
     pub id: EventId,
     pub flags: u32,
+}
+
+impl Event {
+    /// Returns whether other processes may use the event.
+    pub fn is_interprocess(&self) -> bool {
+        self.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0
+    }
 }
 
 /// An array, or a level of a mipmapped array.

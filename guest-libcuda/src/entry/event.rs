@@ -45,7 +45,12 @@ fn record(event: Handle, stream: Handle, flags: u32, null: usize) -> CuResult {
             return Ok(());
         }
     }
-    driver.session.post(&CuEventRecordWithFlags { h_event: event.id, h_stream, flags })
+    let record = CuEventRecordWithFlags { h_event: event.id, h_stream, flags };
+    match event.is_interprocess() {
+        false => driver.session.post(&record),
+        // When this call returns, other processes must be able to wait for the event.
+        true => driver.session.call(&record),
+    }
 }
 
 fn elapsed(ms: Out<f32>, start: Handle, end: Handle) -> CuResult {
@@ -67,9 +72,6 @@ entries! {
         out.check()?;
         if flags & !FLAGS != 0 || flags & INTERPROCESS != 0 && flags & DISABLE_TIMING == 0 {
             return Err(CuError::INVALID_VALUE);
-        }
-        if flags & INTERPROCESS != 0 {
-            return Err(CuError::NOT_SUPPORTED);
         }
         let driver = context::driver()?;
         let id = driver.session.mint();

@@ -11,6 +11,7 @@ use crate::graph::Guest;
 use crate::handles::Handle;
 use crate::log::say;
 use crate::memory::{Allocation, Kind};
+use crate::shareable::reap;
 use crate::windows;
 use cuda_api::args::Out;
 use cuda_api::graph::alloc;
@@ -53,7 +54,12 @@ fn allocate(bytes: usize) -> CuResult<u64> {
     }
     let driver = context::driver()?;
     capture::forbid_unsafe()?;
-    let address = driver.session.call(&CuMemAllocV2 { bytesize: bytes })?.dptr;
+    let call = CuMemAllocV2 { bytesize: bytes };
+    let answer = match driver.session.call(&call) {
+        Err(CuError::OUT_OF_MEMORY) if reap(driver) => driver.session.call(&call),
+        answer => answer,
+    };
+    let address = answer?.dptr;
     note(driver, address, bytes, Kind::Device)?;
     Ok(address)
 }

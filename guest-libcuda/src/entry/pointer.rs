@@ -55,8 +55,10 @@ fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
         A::CU_POINTER_ATTRIBUTE_HOST_POINTER => Ok(Value::Long(found.base + offset)),
         A::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Ok(Value::Int(u32::from(found.sync_memops))),
         A::CU_POINTER_ATTRIBUTE_IS_MANAGED => Ok(Value::Int(u32::from(managed))),
-        A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-        | A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
+        A::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
+            Ok(Value::Int(u32::from(found.kind == Kind::Device)))
+        }
+        A::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | A::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Ok(Value::Int(0)),
         A::CU_POINTER_ATTRIBUTE_BUFFER_ID | A::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
             Ok(Value::Long(found.id))

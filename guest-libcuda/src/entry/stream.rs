@@ -174,7 +174,12 @@ entries! {
                 return Ok(());
             }
         }
-        driver.session.post(&CuStreamWaitEvent { h_stream, h_event: event.id, flags })
+        let wait = CuStreamWaitEvent { h_stream, h_event: event.id, flags };
+        match event.is_interprocess() {
+            false => driver.session.post(&wait),
+            // When this call returns, another process may record the event again.
+            true => driver.session.call(&wait),
+        }
     }
 
     fn cuStreamGetPriority, fn cuStreamGetPriority_ptsz(

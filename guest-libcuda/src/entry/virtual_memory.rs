@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::memory::{Allocation, Kind};
+use crate::shareable::reap;
 use cuda_api::args::{In, Out};
 use cuda_api::sys::{
     CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType, CUmemAllocationProp,
@@ -90,6 +91,7 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         let device = device_for(driver, &prop)?.number;
+        reap(driver);
         let create = VcudaMemCreate {
             device,
             size,
@@ -100,7 +102,10 @@ entries! {
     }
 
     fn cuMemRelease(handle: u64) {
-        driver()?.session.call(&CuMemRelease { handle })
+        let driver = driver()?;
+        driver.session.call(&CuMemRelease { handle })?;
+        reap(driver);
+        Ok(())
     }
 
     fn cuMemMap(ptr: u64, size: usize, offset: usize, handle: u64, flags: u64) {
@@ -131,6 +136,7 @@ entries! {
         let driver = driver()?;
         driver.session.call(&CuMemUnmap { ptr, size })?;
         driver.memory.remove_mapped(ptr, size as u64);
+        reap(driver);
         Ok(())
     }
 

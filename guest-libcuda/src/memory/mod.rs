@@ -16,6 +16,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 pub enum Kind {
     /// Memory from `cuMemAlloc` and similar functions.
     Device,
+    /// Memory of another process, from `cuIpcOpenMemHandle`.
+    Imported,
     /// Memory from the memory pool with this handle.
     Pool(usize),
     /// Memory that a graph allocates.
@@ -36,7 +38,11 @@ pub enum Kind {
 impl Kind {
     /// Returns whether this kind is device memory.
     pub fn is_device(self) -> bool {
-        matches!(self, Kind::Device | Kind::Pool(_) | Kind::Graph | Kind::Global | Kind::Mapped)
+        match self {
+            Kind::Device | Kind::Imported | Kind::Pool(_) | Kind::Graph => true,
+            Kind::Global | Kind::Mapped => true,
+            Kind::Pinned { .. } | Kind::Managed { .. } | Kind::Registered { .. } => false,
+        }
     }
 
     /// Returns whether this is device memory that the program allocated and can free.

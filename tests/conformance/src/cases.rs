@@ -28,6 +28,7 @@ mod graph_edge;
 mod graph_memory;
 mod host_memory;
 mod invalid_arguments;
+mod ipc;
 mod kernel;
 mod library;
 mod link;
@@ -111,6 +112,7 @@ const FAMILIES: &[&[Case]] = &[
     stream_memory::CASES,
     virtual_memory::CASES,
     event::CASES,
+    ipc::CASES,
     array::CASES,
     batch::CASES,
     texture::CASES,
@@ -142,4 +144,9 @@ const FAMILIES: &[&[Case]] = &[
 /// Returns all cases.
 pub fn all() -> impl Iterator<Item = &'static Case> {
     FAMILIES.iter().copied().flatten()
+}
+
+/// Returns all roles of second processes.
+pub fn roles() -> impl Iterator<Item = &'static crate::peer::Role> {
+    ipc::ROLES.iter()
 }

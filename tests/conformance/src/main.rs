@@ -23,6 +23,7 @@ mod cases;
 mod cuda;
 mod images;
 mod kernels;
+mod peer;
 mod runner;
 
 use runner::{LEGACY, PER_THREAD, RUN_ONE, Selection};
@@ -39,6 +40,7 @@ fn main() -> ExitCode {
                 return ExitCode::SUCCESS;
             }
             RUN_ONE => run_one = true,
+            peer::OPTION => return peer::run(cases::roles(), arguments.next().as_deref()),
             LEGACY => selection.default_streams = vec![cuda::DefaultStream::Legacy],
             PER_THREAD => selection.default_streams = vec![cuda::DefaultStream::PerThread],
             "--calls" => {

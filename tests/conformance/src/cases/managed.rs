@@ -5,8 +5,8 @@ use crate::cuda::parameter;
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
-    CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemLocation, CUmemLocationType,
-    CUmemorytype, CUpointer_attribute,
+    CU_STREAM_LEGACY, CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemLocation,
+    CUmemLocationType, CUmemorytype, CUpointer_attribute,
 };
 use std::ptr::null_mut;
 
@@ -116,7 +116,7 @@ cases! {
         let last = Attribute::CU_MEM_RANGE_ATTRIBUTE_LAST_PREFETCH_LOCATION;
         cu!(cuda, cuMemRangeGetAttribute((&raw mut place).cast(), 4, last, managed, 1 << 20))?;
         same!(place, 0);
-        refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, null_mut())), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, CU_STREAM_LEGACY)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 0, to, from, 1, 0, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 2, 0, stream)), INVALID_VALUE);
         let mut other = [device];

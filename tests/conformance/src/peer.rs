@@ -1,0 +1,116 @@
+//! A second process for cases about several processes. It runs a role, a function of the case's
+//! family, and talks to the case over a Unix socket.
+
+use crate::cuda::{Cuda, DefaultStream, Failure, Outcome};
+use std::io::{Read, Write};
+use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::time::Duration;
+
+/// The option that runs a role in this process.
+pub const OPTION: &str = "--peer";
+/// A process that waits longer than this for the other one fails.
+const PATIENCE: Duration = Duration::from_secs(60);
+
+/// A role: the part of a case that runs in the second process.
+pub struct Role {
+    pub name: &'static str,
+    pub body: fn(&Cuda, &mut Channel) -> Outcome,
+}
+
+/// The socket between the two processes.
+pub struct Channel(UnixStream);
+
+impl Channel {
+    pub fn send(&mut self, bytes: &[u8]) -> Outcome {
+        self.0.write_all(bytes).map_err(|error| Failure::new(format!("cannot send: {error}")))
+    }
+
+    pub fn receive<const N: usize>(&mut self) -> Outcome<[u8; N]> {
+        let mut bytes = [0; N];
+        let read = self.0.read_exact(&mut bytes);
+        read.map_err(|error| Failure::new(format!("cannot receive: {error}")))?;
+        Ok(bytes)
+    }
+
+    /// Tells the other process that this one has come to its next step.
+    pub fn signal(&mut self) -> Outcome {
+        self.send(&[1])
+    }
+
+    /// Waits until the other process has come to its next step.
+    pub fn wait(&mut self) -> Outcome {
+        self.receive::<1>().map(drop)
+    }
+}
+
+/// The second process, as the case sees it.
+pub struct Peer {
+    child: Child,
+    pub channel: Channel,
+}
+
+impl Peer {
+    /// Starts a role in a new process, which inherits `descriptor` as its standard output.
+    pub fn start(role: &str, descriptor: Option<OwnedFd>) -> Outcome<Self> {
+        let failed = |error: std::io::Error| Failure::new(format!("cannot start a peer: {error}"));
+        let (ours, theirs) = UnixStream::pair().map_err(failed)?;
+        ours.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
+        let child = Command::new(std::env::current_exe().map_err(failed)?)
+            .args([OPTION, role])
+            .stdin(OwnedFd::from(theirs))
+            .stdout(descriptor.map_or_else(Stdio::null, Stdio::from))
+            .stderr(Stdio::piped())
+            .spawn()
+            .map_err(failed)?;
+        Ok(Self { child, channel: Channel(ours) })
+    }
+
+    /// Waits until the role has ended. Fails if it has failed.
+    pub fn end(self) -> Outcome {
+        let Self { child, channel } = self;
+        drop(channel);
+        let output = child.wait_with_output().map_err(Failure::new)?;
+        let text = String::from_utf8_lossy(&output.stderr);
+        match output.status.success() {
+            true => Ok(()),
+            false => {
+                let last = text.lines().last().unwrap_or("no message");
+                Err(Failure::new(format!("the peer failed: {last}")))
+            }
+        }
+    }
+
+    /// Returns the reason why the role has failed, if it has, and otherwise this outcome of the
+    /// case, which may be a consequence.
+    pub fn conclude(self, outcome: Outcome) -> Outcome {
+        match outcome {
+            Ok(()) => self.end(),
+            Err(failure) => {
+                self.end()?;
+                Err(failure)
+            }
+        }
+    }
+}
+
+/// Runs a role in this process.
+pub fn run(roles: impl Iterator<Item = &'static Role>, name: Option<&str>) -> ExitCode {
+    let run = || {
+        let role = roles.into_iter().find(|role| Some(role.name) == name);
+        let role = role.ok_or_else(|| Failure::new("there is no such role"))?;
+        let stream = std::io::stdin().as_fd().try_clone_to_owned().map_err(Failure::new)?;
+        let stream = UnixStream::from(stream);
+        stream.set_read_timeout(Some(PATIENCE)).map_err(Failure::new)?;
+        let cuda = Cuda::load(DefaultStream::Legacy)?;
+        (role.body)(&cuda, &mut Channel(stream))
+    };
+    match run() {
+        Ok(()) => ExitCode::SUCCESS,
+        Err(failure) => {
+            eprintln!("{failure}");
+            ExitCode::FAILURE
+        }
+    }
+}

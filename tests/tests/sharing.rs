@@ -1,0 +1,108 @@
+//! Tests memory that processes of a VM share (CUDA IPC): it is charged to the VM once, until the
+//! last process has closed it, and processes of other VMs can't open it.
+
+use std::io::{Read, Write};
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually, roomy};
+
+/// The size of the memory that the exporter shares, in bytes.
+const BYTES: u64 = 4 << 20;
+
+/// A guest process that plays a role of the conformance cases.
+struct Peer {
+    child: Child,
+    channel: UnixStream,
+}
+
+impl Peer {
+    fn start(host: &Host, vm: Vm, role: &str) -> Self {
+        let (channel, theirs) = UnixStream::pair().unwrap();
+        channel.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        let child = Command::new(dist().join("tests/cuda-conformance"))
+            .args(["--peer", role])
+            .env("LD_LIBRARY_PATH", dist().join("guest"))
+            .env("VIRTIO_CUDA_SOCKET", host.socket(vm))
+            .stdin(OwnedFd::from(theirs))
+            .stdout(Stdio::null())
+            .stderr(Stdio::piped())
+            .spawn()
+            .unwrap();
+        Self { child, channel }
+    }
+
+    /// Starts a process that exports memory. Returns the handle of the memory, too.
+    fn exporter(host: &Host, vm: Vm) -> (Self, [u8; 64]) {
+        let mut peer = Self::start(host, vm, "ipc::exporter");
+        let mut handle = [0; 64];
+        peer.channel
+            .read_exact(&mut handle)
+            .unwrap_or_else(|error| panic!("{error}: {}", host.log()));
+        (peer, handle)
+    }
+
+    /// Starts a process that opens memory and keeps it open.
+    fn opener(host: &Host, vm: Vm, handle: [u8; 64]) -> Self {
+        let mut peer = Self::start(host, vm, "ipc::opener");
+        peer.channel.write_all(&handle).unwrap();
+        peer.channel.write_all(&BYTES.to_le_bytes()).unwrap();
+        peer
+    }
+
+    /// Waits until the process has come to its next step.
+    fn wait(&mut self) -> std::io::Result<()> {
+        self.channel.read_exact(&mut [0])
+    }
+
+    /// Lets the process come to its end, and returns its exit status and its messages.
+    fn end(mut self) -> (bool, String) {
+        let _ = self.channel.write_all(&[1]);
+        let output = self.child.wait_with_output().unwrap();
+        (output.status.success(), String::from_utf8(output.stderr).unwrap())
+    }
+}
+
+#[test]
+fn shared_memory_is_charged_once_until_the_last_process_has_closed_it() {
+    let (vm, _) = roomy(A);
+    let host = Host::start(&[vm]);
+    let (free, _) = host.settled_memory(vm);
+    let used = || free - host.memory(vm).0;
+    let mib = BYTES / (1 << 20);
+    let (exporter, handle) = Peer::exporter(&host, vm);
+    let context = used().checked_sub(mib).expect("the memory is charged");
+    let mut openers: Vec<_> = (0..2).map(|_| Peer::opener(&host, vm, handle)).collect();
+    for opener in &mut openers {
+        opener.wait().unwrap();
+    }
+    assert_eq!(used(), mib + 3 * context, "{}", host.log());
+    assert_eq!(exporter.end(), (true, String::new()));
+    let settles = |expected| eventually(Duration::from_secs(20), || used() == expected);
+    assert!(settles(mib + 2 * context), "{} MiB are in use", used());
+    let (last, mut killed) = (openers.remove(0), openers.remove(0));
+    // A process that is killed closes the memory, too.
+    killed.child.kill().unwrap();
+    killed.child.wait().unwrap();
+    assert!(settles(mib + context), "{} MiB are in use", used());
+    assert_eq!(last.end(), (true, String::new()));
+    assert!(settles(0), "{} MiB are in use", used());
+}
+
+#[test]
+fn a_handle_is_worth_nothing_in_another_vm() {
+    let host = Host::start(&[roomy(A).0, roomy(B).0]);
+    let (exporter, handle) = Peer::exporter(&host, A);
+    let mut other = Peer::opener(&host, B, handle);
+    assert!(other.wait().is_err());
+    let (succeeded, messages) = other.end();
+    assert!(!succeeded);
+    let refused = "cuIpcOpenMemHandle_v2 returned CUDA_ERROR_INVALID_VALUE";
+    assert!(messages.contains(refused), "{messages}");
+    let mut same = Peer::opener(&host, A, handle);
+    same.wait().unwrap();
+    assert_eq!(same.end(), (true, String::new()));
+    assert_eq!(exporter.end(), (true, String::new()));
+}
