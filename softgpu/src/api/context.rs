@@ -16,6 +16,7 @@ use super::entry::entries;
 use crate::state::attributes::GREATEST_PRIORITY;
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
 use crate::state::device::driver;
+use crate::state::event::Awaited;
 use crate::state::{primary, teardown};
 
 /// The flags accepted when a context is created.
@@ -363,8 +364,10 @@ entries! {
         GRAPHS.forbid_in_context(context.id)?;
         let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
         GRAPHS.forbid_captured_event(event as u64).map_err(captured)?;
-        if let Some(mark) = named.pending() {
-            context.wait_for(mark);
+        match named.pending() {
+            Some(Awaited::Mark(mark)) => context.wait_for(vec![mark], Box::new(|_| {})),
+            Some(shared) => context.wait_for(Vec::new(), Box::new(move |_| shared.wait())),
+            None => {}
         }
         Ok(())
     }

@@ -8,7 +8,6 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::device::{Device, driver};
 use super::errors::Errors;
-use super::event::Awaited;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue, Work};
 use crate::exec::heap::Heap;
@@ -156,12 +155,8 @@ impl Context {
         self.records.submit(&self.errors, self.marks(), work)
     }
 
-    /// Makes all later work in the context wait for an event's record.
-    pub(crate) fn wait_for(&self, awaited: Awaited) {
-        let (after, work): (Vec<Mark>, Work) = match awaited {
-            Awaited::Mark(mark) => (vec![mark], Box::new(|_| {})),
-            shared => (Vec::new(), Box::new(move |_| shared.wait())),
-        };
+    /// Makes all later work in the context wait for positions in queues, and then for `work`.
+    pub(crate) fn wait_for(&self, after: Vec<Mark>, work: Work) {
         // New queues wait for the barrier, so it comes first.
         let barrier = self.barrier.submit(&self.errors, after, work);
         let wait = |queue: &Arc<Queue>| {
