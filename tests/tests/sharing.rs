@@ -45,10 +45,9 @@ impl Peer {
     }
 
     /// Starts a process that opens memory and keeps it open.
-    fn opener(host: &Host, vm: Vm, handle: [u8; 64]) -> Self {
-        let mut peer = Self::start(host, vm, "ipc::opener");
+    fn holder(host: &Host, vm: Vm, handle: [u8; 64]) -> Self {
+        let mut peer = Self::start(host, vm, "ipc::holder");
         peer.channel.write_all(&handle).unwrap();
-        peer.channel.write_all(&BYTES.to_le_bytes()).unwrap();
         peer
     }
 
@@ -74,15 +73,15 @@ fn shared_memory_is_charged_once_until_the_last_process_has_closed_it() {
     let mib = BYTES / (1 << 20);
     let (exporter, handle) = Peer::exporter(&host, vm);
     let context = used().checked_sub(mib).expect("the memory is charged");
-    let mut openers: Vec<_> = (0..2).map(|_| Peer::opener(&host, vm, handle)).collect();
-    for opener in &mut openers {
-        opener.wait().unwrap();
+    let mut holders: Vec<_> = (0..2).map(|_| Peer::holder(&host, vm, handle)).collect();
+    for holder in &mut holders {
+        holder.wait().unwrap();
     }
     assert_eq!(used(), mib + 3 * context, "{}", host.log());
     assert_eq!(exporter.end(), (true, String::new()));
     let settles = |expected| eventually(Duration::from_secs(20), || used() == expected);
     assert!(settles(mib + 2 * context), "{} MiB are in use", used());
-    let (last, mut killed) = (openers.remove(0), openers.remove(0));
+    let (last, mut killed) = (holders.remove(0), holders.remove(0));
     // A process that is killed closes the memory, too.
     killed.child.kill().unwrap();
     killed.child.wait().unwrap();
@@ -95,13 +94,13 @@ fn shared_memory_is_charged_once_until_the_last_process_has_closed_it() {
 fn a_handle_is_worth_nothing_in_another_vm() {
     let host = Host::start(&[roomy(A).0, roomy(B).0]);
     let (exporter, handle) = Peer::exporter(&host, A);
-    let mut other = Peer::opener(&host, B, handle);
+    let mut other = Peer::holder(&host, B, handle);
     assert!(other.wait().is_err());
     let (succeeded, messages) = other.end();
     assert!(!succeeded);
     let refused = "cuIpcOpenMemHandle_v2 returned CUDA_ERROR_INVALID_VALUE";
     assert!(messages.contains(refused), "{messages}");
-    let mut same = Peer::opener(&host, A, handle);
+    let mut same = Peer::holder(&host, A, handle);
     same.wait().unwrap();
     assert_eq!(same.end(), (true, String::new()));
     assert_eq!(exporter.end(), (true, String::new()));

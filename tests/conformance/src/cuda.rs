@@ -77,12 +77,25 @@ macro_rules! same {
         let (left, right) = (&$left, &$right);
         $crate::cuda::ensure!(
             left == right,
-            "{} is {left:?}, expected {right:?}",
-            stringify!($left)
+            "{} is {}, expected {}",
+            stringify!($left),
+            $crate::cuda::shown(left),
+            $crate::cuda::shown(right)
         );
     }};
 }
 pub(crate) use same;
+
+/// Formats a value for a message, and leaves out the rest of a long one, such as the contents of
+/// a buffer.
+pub fn shown(value: &(impl std::fmt::Debug + ?Sized)) -> String {
+    const LONGEST: usize = 200;
+    let text = format!("{value:?}");
+    match text.char_indices().nth(LONGEST) {
+        Some((end, _)) => format!("{}... ({} characters)", &text[..end], text.len()),
+        None => text,
+    }
+}
 
 /// Fails the case unless a call returned this error: `refused!(called, INVALID_VALUE)`.
 macro_rules! refused {

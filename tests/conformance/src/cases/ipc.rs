@@ -23,6 +23,7 @@ const INHERITED: i32 = 1;
 
 pub(super) const ROLES: &[Role] = &[
     Role { name: "ipc::opener", body: opener },
+    Role { name: "ipc::holder", body: holder },
     Role { name: "ipc::exporter", body: exporter },
     Role { name: "ipc::waiter", body: waiter },
     Role { name: "ipc::importer", body: importer },
@@ -81,6 +82,18 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     refused!(cu!(cuda, cuIpcCloseMemHandle(pointer)), INVALID_VALUE);
     let forged = [0x5a; 64];
     refused!(cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(forged), LAZY)), INVALID_VALUE);
+    Ok(())
+}
+
+/// Opens memory of another process and keeps it open, without changing it.
+fn holder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    let shared = channel.receive::<64>()?;
+    cuda.primary()?;
+    let pointer = open(cuda, shared)?;
+    same!(cuda.download::<u8>(pointer, 1)?, [7]);
+    channel.signal()?;
+    channel.wait()?;
+    cu!(cuda, cuIpcCloseMemHandle(pointer))?;
     Ok(())
 }
 
