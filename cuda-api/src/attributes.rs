@@ -10,6 +10,9 @@ const POLICY: u32 = A::CU_LAUNCH_ATTRIBUTE_SYNCHRONIZATION_POLICY.0;
 const PRIORITY: u32 = A::CU_LAUNCH_ATTRIBUTE_PRIORITY.0;
 const DOMAIN_MAP: u32 = A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN_MAP.0;
 const DOMAIN: u32 = A::CU_LAUNCH_ATTRIBUTE_MEM_SYNC_DOMAIN.0;
+const CLUSTER: u32 = A::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0;
+const PREFERRED_CLUSTER: u32 = A::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION.0;
+const UPDATABLE_NODE: u32 = A::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE.0;
 
 /// The attributes that a stream can have.
 pub const OF_STREAMS: &[u32] = &[WINDOW, POLICY, PRIORITY, DOMAIN_MAP, DOMAIN];
@@ -17,17 +20,17 @@ pub const OF_STREAMS: &[u32] = &[WINDOW, POLICY, PRIORITY, DOMAIN_MAP, DOMAIN];
 pub const OF_NODES: &[u32] = &[
     WINDOW,
     COOPERATIVE,
-    A::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION.0,
+    CLUSTER,
     A::CU_LAUNCH_ATTRIBUTE_CLUSTER_SCHEDULING_POLICY_PREFERENCE.0,
     PRIORITY,
     DOMAIN_MAP,
     DOMAIN,
-    A::CU_LAUNCH_ATTRIBUTE_PREFERRED_CLUSTER_DIMENSION.0,
+    PREFERRED_CLUSTER,
     A::CU_LAUNCH_ATTRIBUTE_PREFERRED_SHARED_MEMORY_CARVEOUT.0,
     A::CU_LAUNCH_ATTRIBUTE_NVLINK_UTIL_CENTRIC_SCHEDULING.0,
 ];
 /// The kernel node attributes that aren't supported.
-const UNSUPPORTED: &[u32] = &[A::CU_LAUNCH_ATTRIBUTE_DEVICE_UPDATABLE_KERNEL_NODE.0];
+const UNSUPPORTED: &[u32] = &[UPDATABLE_NODE];
 
 /// The value of an attribute: a `CUlaunchAttributeValue` as little-endian words.
 pub type Value = [u64; 8];
@@ -76,7 +79,7 @@ fn trimmed(which: u32, value: Value) -> Value {
         WINDOW => [a, b, c, d & 0xffff_ffff, 0, 0, 0, 0],
         DOMAIN_MAP => [a & 0xffff, 0, 0, 0, 0, 0, 0, 0],
         // Dimensions have three numbers.
-        4 | 11 => [a, b & 0xffff_ffff, 0, 0, 0, 0, 0, 0],
+        CLUSTER | PREFERRED_CLUSTER => [a, b & 0xffff_ffff, 0, 0, 0, 0, 0, 0],
         _ => [a & 0xffff_ffff, 0, 0, 0, 0, 0, 0, 0],
     }
 }
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(attributes.set_of_node(POLICY, word(1)), INVALID);
         assert_eq!(attributes.set_of_stream(POLICY, word(0)), INVALID);
         assert_eq!(attributes.set_of_stream(POLICY, word(3)), Ok(()));
-        assert_eq!(attributes.of_node(13), Err(CuError::NOT_SUPPORTED));
+        assert_eq!(attributes.of_node(UPDATABLE_NODE), Err(CuError::NOT_SUPPORTED));
         assert_eq!(attributes.of_stream(DOMAIN_MAP), Ok(word(256)));
     }
 

@@ -1,5 +1,6 @@
 //! The links between a device and the host, and between devices, which support no atomic operations
-//! natively.
+//! natively. Devices send no notifications ([`notifications`](crate::notifications)) either, so both
+//! libraries have the same entry points for these.
 
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
@@ -27,4 +28,54 @@ pub unsafe fn no_atomics(
         return Err(CuError::INVALID_VALUE);
     }
     capabilities.set_all(operations.iter().map(|_| 0))
+}
+
+/// Fails if a device is its own peer.
+pub fn check_peers(device: i32, peer: i32) -> CuResult {
+    if device == peer { Err(CuError::INVALID_DEVICE) } else { Ok(()) }
+}
+
+/// Exports the entry points for atomic operations of links, and for notifications. The arguments are
+/// the library's [`EntryPoint`](crate::entries::EntryPoint), and its function that fails if a device
+/// doesn't exist.
+#[macro_export]
+macro_rules! device_link_entries {
+    ($entry_point:ty, $check_device:path) => {
+        $crate::entries! { $entry_point;
+            fn cuDeviceGetHostAtomicCapabilities(
+                capabilities: $crate::args::Out<u32>,
+                operations: $crate::args::In<$crate::sys::CUatomicOperation>,
+                count: u32, device: i32,
+            ) {
+                $check_device(device)?;
+                // SAFETY: the program passes arrays of `count` elements.
+                unsafe { $crate::device_links::no_atomics(capabilities, operations, count) }
+            }
+            fn cuDeviceGetP2PAtomicCapabilities(
+                capabilities: $crate::args::Out<u32>,
+                operations: $crate::args::In<$crate::sys::CUatomicOperation>,
+                count: u32, device: i32, peer: i32,
+            ) {
+                $check_device(device)?;
+                $check_device(peer)?;
+                $crate::device_links::check_peers(device, peer)?;
+                // SAFETY: the program passes arrays of `count` elements.
+                unsafe { $crate::device_links::no_atomics(capabilities, operations, count) }
+            }
+            fn cuDeviceRegisterAsyncNotification(
+                device: i32, callback: $crate::sys::CUasyncCallback,
+                _data: *mut ::std::ffi::c_void,
+                handle: $crate::args::Out<$crate::sys::CUasyncCallbackHandle>,
+            ) {
+                $check_device(device)?;
+                $crate::notifications::register(device, callback, handle)
+            }
+            fn cuDeviceUnregisterAsyncNotification(
+                device: i32, handle: $crate::sys::CUasyncCallbackHandle,
+            ) {
+                $check_device(device)?;
+                $crate::notifications::unregister(device, handle)
+            }
+        }
+    };
 }

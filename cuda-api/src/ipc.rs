@@ -2,18 +2,33 @@
 //! several times in a context; it gets the same address, and must close it as often.
 
 use std::collections::HashMap;
+use std::ffi::c_char;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::error::{CuError, CuResult};
-use crate::sys::CUipcMemHandle;
+use crate::sys::{CUipcEventHandle, CUipcMemHandle};
 
 /// The bytes of a `CUipcMemHandle` or `CUipcEventHandle`.
 pub type HandleBytes = [u8; 64];
 
-/// Returns the bytes of a handle that a program has passed.
-pub fn bytes(handle: &CUipcMemHandle) -> HandleBytes {
-    handle.reserved.map(|byte| byte as u8)
+/// Converts between a handle's C structure and its bytes.
+macro_rules! conversions {
+    ($($handle:ident),*) => {$(
+        impl From<HandleBytes> for $handle {
+            fn from(bytes: HandleBytes) -> Self {
+                Self { reserved: bytes.map(|byte| byte as c_char) }
+            }
+        }
+
+        impl From<$handle> for HandleBytes {
+            fn from(handle: $handle) -> Self {
+                handle.reserved.map(|byte| byte as u8)
+            }
+        }
+    )*};
 }
+
+conversions!(CUipcMemHandle, CUipcEventHandle);
 
 /// The handle of opened memory, and the context in which it was opened.
 type Key = (HandleBytes, u64);

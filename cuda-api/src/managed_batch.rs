@@ -37,19 +37,28 @@ pub unsafe fn ranges(
     (0..count).map(range).collect()
 }
 
-/// Sets the places to which the ranges of a batch are prefetched. `devices` is the number of
-/// devices. Each place applies from the range with its index on.
+/// The places of a batch of prefetches, as a program passes them. Each place applies from the range
+/// with its index on.
+pub struct Places {
+    pub places: In<CUmemLocation>,
+    pub firsts: In<usize>,
+    pub count: usize,
+}
+
+/// Reads the ranges of a batch of prefetches. `devices` is the number of devices.
 ///
 /// # Safety
 ///
-/// The pointers must be null, or point to arrays of `count` elements.
-pub unsafe fn set_places(
-    ranges: &mut [Range],
-    places: In<CUmemLocation>,
-    firsts: In<usize>,
-    count: usize,
+/// The pointers must be null, or point to arrays of as many elements as the counts say.
+pub unsafe fn prefetches(
+    (addresses, lens, count): (In<CUdeviceptr>, In<usize>, usize),
+    places: Places,
+    flags: u64,
     devices: usize,
-) -> CuResult {
+) -> CuResult<Vec<Range>> {
+    // SAFETY: the caller promises arrays of this length.
+    let mut ranges = unsafe { ranges(addresses, lens, count, flags) }?;
+    let Places { places, firsts, count } = places;
     if count == 0 || count > ranges.len() {
         return Err(CuError::INVALID_VALUE);
     }
@@ -63,7 +72,7 @@ pub unsafe fn set_places(
         let place = Place::of_location(location.type_, location.id, devices)?;
         ranges[first..].iter_mut().for_each(|range| range.place = Some(place));
     }
-    Ok(())
+    Ok(ranges)
 }
 
 #[cfg(test)]
@@ -78,21 +87,23 @@ mod tests {
         unsafe {
             let list = |array: &[u64]| In::from_address(array.as_ptr() as usize);
             let sizes = In::from_address(lens.as_ptr() as usize);
-            let mut batch = ranges(list(&addresses), sizes, 3, 0).unwrap();
             let location = |kind, id| CUmemLocation { type_: kind, id };
             let places = [
                 location(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0),
                 location(CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, 0),
             ];
-            let mut set = |firsts: &[usize]| {
-                let places = In::from_address(places.as_ptr() as usize);
-                let firsts_at = In::from_address(firsts.as_ptr() as usize);
-                set_places(&mut batch, places, firsts_at, firsts.len(), 1)?;
+            let read = |firsts: &[usize]| {
+                let places = Places {
+                    places: In::from_address(places.as_ptr() as usize),
+                    firsts: In::from_address(firsts.as_ptr() as usize),
+                    count: firsts.len(),
+                };
+                let batch = prefetches((list(&addresses), sizes, 3), places, 0, 1)?;
                 Ok(batch.iter().map(|range| range.place.unwrap()).collect::<Vec<_>>())
             };
-            assert_eq!(set(&[0, 2]), Ok(vec![Place::Host, Place::Host, Place::Device(0)]));
+            assert_eq!(read(&[0, 2]), Ok(vec![Place::Host, Place::Host, Place::Device(0)]));
             for wrong in [&[][..], &[1], &[0, 0], &[0, 3], &[0, 1, 2, 3]] {
-                assert_eq!(set(wrong), Err(CuError::INVALID_VALUE), "{wrong:?}");
+                assert_eq!(read(wrong), Err(CuError::INVALID_VALUE), "{wrong:?}");
             }
             assert_eq!(ranges(list(&addresses), sizes, 0, 0), Err(CuError::INVALID_VALUE));
             assert_eq!(ranges(list(&addresses), sizes, 3, 1), Err(CuError::INVALID_VALUE));

@@ -51,6 +51,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::copy2d::ENTRIES,
     entry::coredump::ENTRIES,
     entry::device::ENTRIES,
+    entry::device_links::ENTRIES,
     entry::event::ENTRIES,
     entry::first_versions::ENTRIES,
     entry::function::ENTRIES,

@@ -50,6 +50,14 @@ pub fn set_current(context: Option<Ctx>) {
     CURRENT.set(context);
 }
 
+/// Runs `body` while a context is the current one.
+pub fn within<R>(context: Ctx, body: impl FnOnce() -> R) -> R {
+    let before = CURRENT.replace(Some(context));
+    let result = body();
+    CURRENT.set(before);
+    result
+}
+
 /// Pushes a context, which becomes the current one.
 pub fn push(context: Ctx) {
     let below = CURRENT.replace(Some(context));

@@ -49,6 +49,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::copy::ENTRIES,
     api::coredump::ENTRIES,
     api::device::ENTRIES,
+    api::device_links::ENTRIES,
     api::event::ENTRIES,
     api::first_versions::ENTRIES,
     api::graph::ENTRIES,

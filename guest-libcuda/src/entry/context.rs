@@ -141,15 +141,6 @@ fn pop(out: Out<Handle>) -> CuResult {
     Ok(())
 }
 
-/// Runs `body` while a context is the calling thread's current context.
-fn within<R>(context: &'static Context, body: impl FnOnce() -> R) -> R {
-    let before = thread::current();
-    thread::set_current(Some(context));
-    let result = body();
-    thread::set_current(before);
-    result
-}
-
 fn synchronize(driver: &Driver) -> CuResult {
     GRAPHS.forbid_in_context(current()?.id().0)?;
     let result = driver.session.synchronize(&CuCtxSynchronize {});
@@ -314,7 +305,7 @@ entries! {
 
     fn cuCtxSynchronize_v2(handle: Handle) {
         let driver = driver()?;
-        within(context_of(driver, handle)?, || synchronize(driver))
+        thread::within(context_of(driver, handle)?, || synchronize(driver))
     }
 
     fn cuCtxRecordEvent(handle: Handle, event: Handle) {
@@ -323,7 +314,7 @@ entries! {
         let event: Arc<Event> = driver.handles.get(event)?;
         GRAPHS.forbid_in_context(context.id().0)?;
         GRAPHS.forget_event(event.id.0);
-        within(context, || driver.session.call(&VcudaCtxRecordEvent { event: event.id }))
+        thread::within(context, || driver.session.call(&VcudaCtxRecordEvent { event: event.id }))
     }
 
     fn cuCtxWaitEvent(handle: Handle, event: Handle) {
@@ -333,7 +324,7 @@ entries! {
         GRAPHS.forbid_in_context(context.id().0)?;
         let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
         GRAPHS.forbid_captured_event(event.id.0).map_err(captured)?;
-        within(context, || driver.session.call(&VcudaCtxWaitEvent { event: event.id }))
+        thread::within(context, || driver.session.call(&VcudaCtxWaitEvent { event: event.id }))
     }
 
     /// No device can write to the memory of a guest's GPU, so there is nothing to flush.

@@ -16,15 +16,6 @@ use protocol::calls::{CuEventCreate, CuEventDestroyV2, CuEventRecordWithFlags, C
 use protocol::ids::EventId;
 use std::sync::Arc;
 
-/// Runs `body` while the context of a stream is the calling thread's current context.
-fn within<R>(stream: &Stream, body: impl FnOnce() -> R) -> R {
-    let before = thread::current();
-    thread::set_current(Some(stream.context));
-    let result = body();
-    thread::set_current(before);
-    result
-}
-
 /// Makes later work in each stream wait for the earlier work in all streams.
 fn join(driver: &Driver, streams: &[Arc<Stream>]) -> CuResult {
     if streams.len() < 2 {
@@ -34,7 +25,7 @@ fn join(driver: &Driver, streams: &[Arc<Stream>]) -> CuResult {
     let mut events: Vec<EventId> = Vec::with_capacity(streams.len());
     for stream in streams {
         let (event, h_stream) = (session.mint(), stream.id);
-        within(stream, || {
+        thread::within(stream.context, || {
             session.post(&CuEventCreate { ph_event: event, flags: 0 })?;
             session.post(&CuEventRecordWithFlags { h_event: event, h_stream, flags: 0 })
         })?;
@@ -43,7 +34,7 @@ fn join(driver: &Driver, streams: &[Arc<Stream>]) -> CuResult {
     for stream in streams {
         for &h_event in &events {
             let wait = CuStreamWaitEvent { h_stream: stream.id, h_event, flags: 0 };
-            within(stream, || session.post(&wait))?;
+            thread::within(stream.context, || session.post(&wait))?;
         }
     }
     events.iter().try_for_each(|&h_event| session.post(&CuEventDestroyV2 { h_event }))
@@ -76,7 +67,7 @@ unsafe fn launch_all(launches: &[CUDA_LAUNCH_PARAMS], flags: u32) -> CuResult {
         };
         let (function, target) = (launch.function as Handle, launch.hStream as Handle);
         // SAFETY: the caller promises an address for each of the function's parameters.
-        within(stream, || unsafe {
+        thread::within(stream.context, || unsafe {
             let parameters = In::from_address(launch.kernelParams as usize);
             launch_cooperative(function, shape, (target, LEGACY), parameters)
         })?;

@@ -3,14 +3,11 @@
 
 use crate::driver::driver;
 use crate::error::CuError;
-use cuda_api::args::{In, Out, Text};
+use cuda_api::args::{Out, Text};
+use cuda_api::device_links;
 use cuda_api::devices::PciAddress;
-use cuda_api::sys::{
-    CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUdevice_attribute as A, CUdevprop,
-    CUexecAffinityType,
-};
-use cuda_api::{device_links, notifications};
-use std::ffi::{c_char, c_void};
+use cuda_api::sys::{CUdevice_attribute as A, CUdevprop, CUexecAffinityType};
+use std::ffi::c_char;
 
 entries! {
     fn cuDeviceGetCount(count: Out<i32>) {
@@ -95,9 +92,7 @@ entries! {
         let driver = driver()?;
         driver.device(device)?;
         driver.device(peer)?;
-        if device == peer {
-            return Err(CuError::INVALID_DEVICE);
-        }
+        device_links::check_peers(device, peer)?;
         value.set(0)
     }
 
@@ -107,40 +102,5 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         supported.set(0)
-    }
-
-    fn cuDeviceGetHostAtomicCapabilities(
-        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32, device: i32,
-    ) {
-        driver()?.device(device)?;
-        // SAFETY: the program passes arrays of `count` elements.
-        unsafe { device_links::no_atomics(capabilities, operations, count) }
-    }
-
-    fn cuDeviceGetP2PAtomicCapabilities(
-        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32,
-        device: i32, peer: i32,
-    ) {
-        let driver = driver()?;
-        driver.device(device)?;
-        driver.device(peer)?;
-        if device == peer {
-            return Err(CuError::INVALID_DEVICE);
-        }
-        // SAFETY: the program passes arrays of `count` elements.
-        unsafe { device_links::no_atomics(capabilities, operations, count) }
-    }
-
-    fn cuDeviceRegisterAsyncNotification(
-        device: i32, callback: CUasyncCallback, _data: *mut c_void,
-        handle: Out<CUasyncCallbackHandle>,
-    ) {
-        driver()?.device(device)?;
-        notifications::register(device, callback, handle)
-    }
-
-    fn cuDeviceUnregisterAsyncNotification(device: i32, handle: CUasyncCallbackHandle) {
-        driver()?.device(device)?;
-        notifications::unregister(device, handle)
     }
 }

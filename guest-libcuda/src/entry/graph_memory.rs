@@ -77,9 +77,5 @@ pub fn free(allocation: Shared, wait: bool) -> CuResult {
     if Arc::into_inner(allocation).is_some() || !wait {
         return Ok(());
     }
-    let before = thread::current();
-    thread::set_current(Some(owner));
-    let result = driver.session.synchronize(&CuCtxSynchronize {});
-    thread::set_current(before);
-    result
+    thread::within(owner, || driver.session.synchronize(&CuCtxSynchronize {}))
 }

@@ -14,7 +14,7 @@ use crate::handles::{Handle, Object};
 use crate::memory::Kind;
 use crate::objects::Event;
 use cuda_api::args::Out;
-use cuda_api::ipc::{HandleBytes, Imports, bytes};
+use cuda_api::ipc::{HandleBytes, Imports};
 use cuda_api::sys::{CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 use protocol::calls::{
     VcudaIpcCloseMemHandle, VcudaIpcGetEventHandle, VcudaIpcGetMemHandle, VcudaIpcOpenEventHandle,
@@ -57,7 +57,7 @@ fn open(out: Out<u64>, handle: CUipcMemHandle, flags: u32) -> CuResult {
     if flags != LAZY {
         return Err(CuError::INVALID_VALUE);
     }
-    let handle = bytes(&handle);
+    let handle = HandleBytes::from(handle);
     let [a, b, c, d, offset, size] = decode(MEMORY, &handle).ok_or(CuError::INVALID_VALUE)?;
     let call = VcudaIpcOpenMemHandle { token: [a, b, c, d], offset, size };
     let is_open =
@@ -79,7 +79,7 @@ entries! {
         let answer = driver.session.call(&VcudaIpcGetMemHandle { ptr })?;
         let [a, b, c, d] = answer.token;
         let handle = encode(MEMORY, [a, b, c, d, answer.offset, answer.size]);
-        out.set(CUipcMemHandle { reserved: handle.map(|byte| byte as _) })
+        out.set(handle.into())
     }
 
     fn cuIpcOpenMemHandle(out: Out<u64>, handle: CUipcMemHandle, flags: u32) {
@@ -111,13 +111,13 @@ entries! {
         }
         let [a, b, c, d] = driver.session.call(&VcudaIpcGetEventHandle { event: event.id })?.token;
         let handle = encode(EVENT, [a, b, c, d, 0, 0]);
-        out.set(CUipcEventHandle { reserved: handle.map(|byte| byte as _) })
+        out.set(handle.into())
     }
 
     fn cuIpcOpenEventHandle(out: Out<Handle>, handle: CUipcEventHandle) {
         out.check()?;
         let driver = context::driver()?;
-        let handle = handle.reserved.map(|byte| byte as u8);
+        let handle = HandleBytes::from(handle);
         let [a, b, c, d, ..] = decode(EVENT, &handle).ok_or(CuError::MAP_FAILED)?;
         let event = driver.session.mint();
         driver.session.call(&VcudaIpcOpenEventHandle { event, token: [a, b, c, d] })?;

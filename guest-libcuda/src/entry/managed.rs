@@ -12,7 +12,7 @@ use crate::handles::Handle;
 use crate::memory::{Allocation, Kind};
 use cuda_api::args::{In, Out};
 use cuda_api::managed::{Managed, Place};
-use cuda_api::managed_batch::{self, Range};
+use cuda_api::managed_batch::{self, Places, Range};
 use cuda_api::sys::{
     CUmem_advise, CUmem_range_attribute, CUmemAttach_flags as Attach, CUmemLocation,
 };
@@ -100,6 +100,21 @@ fn range_attribute(
     let out = unsafe { data.cast::<i32>().array(count) };
     let last = values.last().copied().unwrap_or_default();
     out.set_all(values.into_iter().chain(std::iter::repeat(last)))
+}
+
+/// Reads the arguments of a batch of prefetches.
+///
+/// # Safety
+///
+/// The pointers must be null, or point to arrays of as many elements as the counts say.
+unsafe fn prefetches(
+    ranges: (In<u64>, In<usize>, usize),
+    places: Places,
+    flags: u64,
+) -> CuResult<Vec<Range>> {
+    let devices = context::driver()?.devices.len();
+    // SAFETY: the caller promises arrays of these lengths.
+    unsafe { managed_batch::prefetches(ranges, places, flags, devices) }
 }
 
 entries! {
@@ -190,11 +205,9 @@ entries! {
         addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
         firsts: In<usize>, place_count: usize, flags: u64, stream: Handle,
     ) |null| {
-        let devices = context::driver()?.devices.len();
+        let places = Places { places, firsts, count: place_count };
         // SAFETY: the program passes arrays of `count` and of `place_count` elements.
-        let mut ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
-        // SAFETY: as above.
-        unsafe { managed_batch::set_places(&mut ranges, places, firsts, place_count, devices) }?;
+        let ranges = unsafe { prefetches((addresses, lens, count), places, flags) }?;
         batch(&ranges, (stream, null))
     }
 
@@ -211,11 +224,9 @@ entries! {
         addresses: In<u64>, lens: In<usize>, count: usize, places: In<CUmemLocation>,
         firsts: In<usize>, place_count: usize, flags: u64, stream: Handle,
     ) |null| {
-        let devices = context::driver()?.devices.len();
+        let places = Places { places, firsts, count: place_count };
         // SAFETY: the program passes arrays of `count` and of `place_count` elements.
-        let mut ranges = unsafe { managed_batch::ranges(addresses, lens, count, flags) }?;
-        // SAFETY: as above.
-        unsafe { managed_batch::set_places(&mut ranges, places, firsts, place_count, devices) }?;
+        let ranges = unsafe { prefetches((addresses, lens, count), places, flags) }?;
         batch(&ranges, (stream, null))
     }
 }

@@ -16,6 +16,7 @@ pub(crate) mod copy;
 pub mod copy2d;
 pub(crate) mod coredump;
 pub(crate) mod device;
+pub(crate) mod device_links;
 pub(crate) mod event;
 pub(crate) mod first_versions;
 pub(crate) mod function;

@@ -1,15 +1,14 @@
 //! Devices.
 
-use std::ffi::{c_char, c_int, c_uint, c_void};
+use std::ffi::{c_char, c_int, c_uint};
 
-use cuda_api::args::{In, Out, Text};
+use cuda_api::args::{Out, Text};
+use cuda_api::device_links;
 use cuda_api::devices::PciAddress;
 use cuda_api::error::CuError;
 use cuda_api::sys::{
-    CUasyncCallback, CUasyncCallbackHandle, CUatomicOperation, CUdevice_P2PAttribute as P,
-    CUdevice_attribute as A, CUdevprop, CUexecAffinityType, CUuuid,
+    CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUdevprop, CUexecAffinityType, CUuuid,
 };
-use cuda_api::{device_links, notifications};
 
 use super::entry::entries;
 use crate::state::attributes::WINDOW_MAX;
@@ -206,9 +205,7 @@ entries! {
     fn cuDeviceGetP2PAttribute(value: Out<c_int>, which: P, a: c_int, b: c_int) {
         driver()?.device(a)?;
         driver()?.device(b)?;
-        if a == b {
-            return Err(CuError::INVALID_DEVICE);
-        }
+        device_links::check_peers(a, b)?;
         match which {
             P::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
             | P::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => value.set(0),
@@ -241,40 +238,5 @@ entries! {
     fn cuDeviceGetProperties(properties: Out<CUdevprop>, device: c_int) {
         let device = driver()?.device(device)?;
         properties.set(cuda_api::devices::properties(|which| attribute(device, which).unwrap_or(0)))
-    }
-
-    fn cuDeviceGetHostAtomicCapabilities(
-        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32, device: c_int,
-    ) {
-        driver()?.device(device)?;
-        // SAFETY: the program passes arrays of `count` elements.
-        unsafe { device_links::no_atomics(capabilities, operations, count) }
-    }
-
-    fn cuDeviceGetP2PAtomicCapabilities(
-        capabilities: Out<u32>, operations: In<CUatomicOperation>, count: u32,
-        device: c_int, peer: c_int,
-    ) {
-        let driver = driver()?;
-        driver.device(device)?;
-        driver.device(peer)?;
-        if device == peer {
-            return Err(CuError::INVALID_DEVICE);
-        }
-        // SAFETY: the program passes arrays of `count` elements.
-        unsafe { device_links::no_atomics(capabilities, operations, count) }
-    }
-
-    fn cuDeviceRegisterAsyncNotification(
-        device: c_int, callback: CUasyncCallback, _data: *mut c_void,
-        handle: Out<CUasyncCallbackHandle>,
-    ) {
-        driver()?.device(device)?;
-        notifications::register(device, callback, handle)
-    }
-
-    fn cuDeviceUnregisterAsyncNotification(device: c_int, handle: CUasyncCallbackHandle) {
-        driver()?.device(device)?;
-        notifications::unregister(device, handle)
     }
 }

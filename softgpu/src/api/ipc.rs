@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use cuda_api::args::Out;
 use cuda_api::error::CuError;
-use cuda_api::ipc::{Imports, bytes};
+use cuda_api::ipc::{HandleBytes, Imports};
 use cuda_api::sys::{CUdeviceptr, CUevent, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 
 use super::entry::entries;
@@ -31,7 +31,7 @@ fn open(to: Out<CUdeviceptr>, handle: CUipcMemHandle, flags: c_uint) -> cuda_api
     if flags != LAZY {
         return Err(CuError::INVALID_VALUE);
     }
-    let handle = bytes(&handle);
+    let handle = HandleBytes::from(handle);
     let import = || memory::import(&context, &handle);
     to.set(IMPORTS.open(handle, context.id, is_imported, import)?)
 }
@@ -44,7 +44,7 @@ entries! {
         let start = found.ok_or(CuError::INVALID_VALUE)?.start;
         wait_for_kernels();
         let handle = memory::export(start)?;
-        to.set(CUipcMemHandle { reserved: handle.map(|byte| byte as _) })
+        to.set(handle.into())
     }
 
     fn cuIpcOpenMemHandle(to: Out<CUdeviceptr>, handle: CUipcMemHandle, flags: c_uint) {
@@ -71,13 +71,13 @@ entries! {
         let event = event::named(event)?;
         let shared = event.shared.as_ref().filter(|shared| !shared.imported);
         let handle = shared.ok_or(CuError::INVALID_HANDLE)?.handle();
-        to.set(CUipcEventHandle { reserved: handle.map(|byte| byte as _) })
+        to.set(handle.into())
     }
 
     fn cuIpcOpenEventHandle(to: Out<CUevent>, handle: CUipcEventHandle) {
         to.check()?;
         let context = current()?;
-        let opened = SharedEvent::open(&handle.reserved.map(|byte| byte as u8));
+        let opened = SharedEvent::open(&handle.into());
         let shared = opened.map_err(|error| match error {
             CuError::INVALID_VALUE => CuError::MAP_FAILED,
             other => other,

@@ -9,6 +9,7 @@ pub(crate) mod cooperative;
 pub(crate) mod copy;
 pub(crate) mod coredump;
 pub(crate) mod device;
+pub(crate) mod device_links;
 pub(crate) mod entry;
 pub(crate) mod event;
 pub(crate) mod first_versions;

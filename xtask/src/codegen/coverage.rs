@@ -50,7 +50,7 @@ struct Calls {
     failed: u64,
 }
 
-/// What the conformance cases called on a GPU.
+/// The calls that the conformance cases made on a GPU, by symbol.
 pub struct Measured {
     /// The comment at the start of the list, which says where it was made.
     source: String,

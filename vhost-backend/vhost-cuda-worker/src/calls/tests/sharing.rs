@@ -219,7 +219,7 @@ fn a_wait_for_another_sessions_event_does_not_use_the_gpu() {
         assert_eq!(bench.good(&VcudaIpcGetEventHandle { event: ours }).token, token);
         let own = bench.call(&VcudaIpcOpenEventHandle { event, token });
         assert_eq!(own.0, CuError::INVALID_CONTEXT.0);
-        // Another stream stands for the other session, which records the event later.
+        // The other session records the event later. Here, another stream does.
         bench.post(&VcudaHostFunc { h_stream: StreamId(super::gate::BLOCKING), token: 42 });
         let record = CuEventRecordWithFlags {
             h_event: ours,
