@@ -7,6 +7,7 @@
 use crate::objects::Function;
 use cuda_api::attributes::Attributes;
 use cuda_api::graph::Graphs;
+use cuda_api::graph::library::Change;
 use protocol::graph::CopyStep;
 use std::sync::{Arc, LazyLock};
 
@@ -24,7 +25,7 @@ pub type Exec = cuda_api::graph::Exec<Guest>;
 pub static GRAPHS: LazyLock<Graphs<Op>> = LazyLock::new(Graphs::new);
 
 /// The grid and block dimensions of a launch, and its shared memory.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Shape {
     pub grid: [u32; 3],
     pub block: [u32; 3],
@@ -32,7 +33,7 @@ pub struct Shape {
 }
 
 /// A copy. The address of a side in pageable memory is the program's.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, PartialEq)]
 pub struct GraphCopy {
     pub step: CopyStep,
     pub pageable_dst: bool,
@@ -48,4 +49,17 @@ pub struct Kernel {
     pub shape: Shape,
     pub params: Arc<[u8]>,
     pub attributes: Attributes,
+}
+
+impl Kernel {
+    /// Returns what an instantiated graph has to do to launch `new` instead.
+    pub fn change(&self, new: &Self) -> Change {
+        if !Arc::ptr_eq(&self.function, &new.function) || self.attributes != new.attributes {
+            Change::Graph
+        } else if self.shape == new.shape && self.params == new.params {
+            Change::Nothing
+        } else {
+            Change::Step
+        }
+    }
 }

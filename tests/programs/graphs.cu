@@ -214,6 +214,59 @@ static void built() {
                 calls);
 }
 
+static cudaKernelNodeParams addition(void **pointers) {
+    cudaKernelNodeParams params = {};
+    params.func = reinterpret_cast<void *>(add);
+    params.gridDim = 4;
+    params.blockDim = 64;
+    params.kernelParams = pointers;
+    return params;
+}
+
+// Changes kernels before each launch, as a program does whose tensors move: a node, a node of a child
+// graph, and a whole graph.
+static void changed_often() {
+    constexpr int ROUNDS = 50;
+    cudaStream_t stream = new_stream();
+    int *data = zeroes(), value = 0;
+    void *pointers[] = {&data, &value};
+    cudaKernelNodeParams params = addition(pointers);
+    cudaGraph_t graph, child;
+    CHECK(cudaGraphCreate(&child, 0));
+    CHECK(cudaGraphCreate(&graph, 0));
+    cudaGraphNode_t inner[2], node, part;
+    CHECK(cudaGraphAddKernelNode(&inner[0], child, nullptr, 0, &params));
+    CHECK(cudaGraphAddKernelNode(&inner[1], child, &inner[0], 1, &params));
+    CHECK(cudaGraphAddKernelNode(&node, graph, nullptr, 0, &params));
+    CHECK(cudaGraphAddChildGraphNode(&part, graph, &node, 1, child));
+    cudaGraphExec_t exec = instantiate(graph);
+    int sum = 0;
+    for (int i = 1; i <= ROUNDS; ++i) {
+        value = i;
+        CHECK(cudaGraphExecKernelNodeSetParams(exec, node, &params));
+        value = 100 * i;
+        CHECK(cudaGraphKernelNodeSetParams(inner[1], &params));
+        CHECK(cudaGraphExecChildGraphNodeSetParams(exec, part, child));
+        CHECK(cudaGraphLaunch(exec, stream));
+        sum += 101 * i;
+        // The graph has its own copy of the child graph, which still adds nothing.
+        value = 10000;
+        CHECK(cudaGraphKernelNodeSetParams(node, &params));
+        cudaGraphExecUpdateResultInfo info;
+        CHECK(cudaGraphExecUpdate(exec, graph, &info));
+        CHECK(cudaGraphLaunch(exec, stream));
+        sum += 10000;
+    }
+    CHECK(cudaStreamSynchronize(stream));
+    REQUIRE(last(data) == sum, "%d, expected %d", last(data), sum);
+    CHECK(cudaGraphExecDestroy(exec));
+    CHECK(cudaGraphDestroy(graph));
+    CHECK(cudaGraphDestroy(child));
+    CHECK(cudaFree(data));
+    CHECK(cudaStreamDestroy(stream));
+    std::printf("graphs: changed before each of %d launches\n", 2 * ROUNDS);
+}
+
 static void timed() {
     cudaStream_t stream = new_stream();
     cudaEvent_t before = new_event(), after = new_event();
@@ -318,6 +371,7 @@ static void forbidden() {
 int main() {
     captured();
     changed();
+    changed_often();
     built();
     timed();
     forbidden();

@@ -14,7 +14,7 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("constant", 27),
     ("streams", 36),
     ("events", 28),
-    ("graphs", 67),
+    ("graphs", 72),
 ];
 
 #[test]

@@ -17,6 +17,7 @@ use crate::sys::{
     CUstreamBatchMemOpParams,
 };
 use std::marker::PhantomData;
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 /// The functions and types that a libcuda provides to the implementation of graphs and captures.
@@ -151,6 +152,12 @@ pub trait Library: Copy + 'static {
         steps: &[Step<Op<Self>>],
     ) -> CuResult<Result<(), Difference>>;
 
+    /// Returns what an instantiated graph has to do to run `new` instead of `old`, an operation of
+    /// the same kind.
+    fn change(_old: &Op<Self>, _new: &Op<Self>) -> Change {
+        Change::Graph
+    }
+
     /// Replaces the step at index `place` of an instantiated graph with one of the same kind.
     fn set_step(
         loaded: &Self::Loaded,
@@ -171,6 +178,17 @@ pub trait Library: Copy + 'static {
 
     /// Launches the graph in a stream that isn't being captured.
     fn launch(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
+}
+
+/// What an instantiated graph has to do to run another operation.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// Nothing: the operations do the same.
+    Nothing,
+    /// [`Library::set_step`] for this step.
+    Step,
+    /// [`Library::update`].
+    Graph,
 }
 
 /// The parameters of a launch, in the form of `cuGraphKernelNodeGetParams`.
@@ -380,7 +398,7 @@ impl<L: Library> Exec<L> {
         if let Err(difference) = compare(&state.steps, &steps) {
             return Ok(Err(difference));
         }
-        if let Err(difference) = L::update(&self.loaded, &mut state.bound, &steps)? {
+        if let Err(difference) = self.replace(state, &steps, 0..steps.len())? {
             return Ok(Err(difference));
         }
         for (new, old) in steps.iter_mut().zip(state.steps.iter()) {
@@ -394,6 +412,29 @@ impl<L: Library> Exec<L> {
         Ok(Ok(()))
     }
 
+    /// Makes launches run `steps`, in which only operations in a range differ from the present ones.
+    /// Changes single steps if that is enough: programs often update large graphs in which few
+    /// parameters have changed.
+    fn replace(
+        &self,
+        state: &mut ExecState<L>,
+        steps: &[Step<Op<L>>],
+        range: Range<usize>,
+    ) -> CuResult<Result<(), Difference>> {
+        let changes = range.filter_map(|place| {
+            let (old, new) = (state.steps[place].op.as_ref()?, steps[place].op.as_ref()?);
+            Some((place, new, L::change(old, new)))
+        });
+        let changes: Vec<_> = changes.filter(|(.., change)| *change != Change::Nothing).collect();
+        if changes.iter().any(|(.., change)| *change == Change::Graph) {
+            return L::update(&self.loaded, &mut state.bound, steps);
+        }
+        for (place, op, _) in changes {
+            L::set_step(&self.loaded, &mut state.bound, place, op)?;
+        }
+        Ok(Ok(()))
+    }
+
     /// Replaces the work of a child graph with that of another graph. Fails if the graphs differ in
     /// more than their nodes' operations. From then on, the instantiated graph also holds the new
     /// graph's user objects.
@@ -401,8 +442,8 @@ impl<L: Library> Exec<L> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let mut steps = Vec::clone(&state.steps);
-        replace_child(&mut steps, node, child)?;
-        if L::update(&self.loaded, &mut state.bound, &steps)?.is_err() {
+        let replaced = replace_child(&mut steps, node, child)?;
+        if self.replace(state, &steps, replaced)?.is_err() {
             return Err(CuError::INVALID_VALUE);
         }
         state.steps = Arc::new(steps);

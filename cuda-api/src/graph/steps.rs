@@ -5,6 +5,7 @@ use super::edge::Edge;
 use super::ids::{NodeId, Operation};
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphExecUpdateResult, CUgraphNodeType};
+use std::ops::Range;
 use std::sync::Arc;
 
 const KIND_EMPTY: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_EMPTY;
@@ -68,12 +69,12 @@ pub fn compare<Op: Operation>(old: &[Step<Op>], new: &[Step<Op>]) -> Result<(), 
 }
 
 /// Replaces the operations of a child graph's steps with those of another graph, which may differ
-/// only in the operations of its nodes.
+/// only in the operations of its nodes. Returns the indices of the steps.
 pub fn replace_child<Op: Operation>(
     steps: &mut [Step<Op>],
     node: NodeId,
     child: &[Step<Op>],
-) -> CuResult {
+) -> CuResult<Range<usize>> {
     let place = steps.iter().position(|step| step.id == node).ok_or(CuError::INVALID_VALUE)?;
     if steps[place].op.is_some() {
         return Err(CuError::INVALID_VALUE);
@@ -93,7 +94,7 @@ pub fn replace_child<Op: Operation>(
     for (step, new) in within.iter_mut().zip(child) {
         step.op = new.op.clone();
     }
-    Ok(())
+    Ok(first..place)
 }
 
 #[cfg(test)]
@@ -138,7 +139,7 @@ mod tests {
         other[1].op = Some(12);
         assert_eq!(replace_child(&mut steps, first, &other), Err(INVALID));
         assert_eq!(replace_child(&mut steps, child, &other[..1]), Err(INVALID));
-        replace_child(&mut steps, child, &other).unwrap();
+        assert_eq!(replace_child(&mut steps, child, &other), Ok(1..3));
         let ops: Vec<_> = steps.iter().map(|step| step.op).collect();
         assert_eq!(ops, [Some(1), Some(10), Some(12), None]);
         other[1].after.clear();

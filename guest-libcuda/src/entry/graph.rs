@@ -22,7 +22,7 @@ use crate::objects::{Event, Function, Origin};
 use crate::thread;
 use cuda_api::attributes::Attributes;
 use cuda_api::graph::condition::Conditions;
-use cuda_api::graph::library::{Held, KernelParams};
+use cuda_api::graph::library::{Change, Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
 use cuda_api::graph::steps::{Branch, Difference, Step};
 use cuda_api::graph::{Edge, Graphs, Library, capture as captures};
@@ -31,7 +31,7 @@ use parking_lot::Mutex;
 use protocol::calls::{
     CuEventCreate, CuEventDestroyV2, CuEventQuery, CuEventRecordWithFlags, CuEventSynchronize,
     CuGraphExecDestroy, CuGraphLaunch, CuGraphUpload, VcudaGraphExecNodeEnable,
-    VcudaGraphExecNodeSet, VcudaGraphExecUpdate, VcudaGraphInstantiate,
+    VcudaGraphExecNodePost, VcudaGraphExecNodeSet, VcudaGraphExecUpdate, VcudaGraphInstantiate,
     VcudaGraphInstantiateConditional, VcudaGraphValueCreate, VcudaGraphValuesDestroy,
 };
 use protocol::codec::Writer;
@@ -541,6 +541,21 @@ impl Library for Guest {
         }
     }
 
+    fn change(old: &Op, new: &Op) -> Change {
+        match (old, new) {
+            (Op::Kernel(old), Op::Kernel(new)) => old.change(new),
+            (Op::Memset(old), Op::Memset(new)) if old == new => Change::Nothing,
+            // The driver only accepts some changes of a memset in two dimensions.
+            (Op::Memset(old), Op::Memset(new)) if old.height == 1 && new.height == 1 => {
+                Change::Step
+            }
+            (Op::Copy(old, _), Op::Copy(new, _)) if old == new && !old.is_pageable() => {
+                Change::Nothing
+            }
+            _ => Change::Graph,
+        }
+    }
+
     fn set_step(exec: &Loaded, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
         let driver = driver()?;
         let node = exec.only_node(place)?;
@@ -549,8 +564,13 @@ impl Library for Guest {
             return Err(CuError::NOT_SUPPORTED);
         }
         let (set, token) = with_step(driver, Some(op), |step, token| {
-            let call = VcudaGraphExecNodeSet { exec: exec.id, node, step: *step };
-            (driver.session.call(&call), token)
+            let (exec, step) = (exec.id, *step);
+            let set = match op {
+                // As for a launch, this library has checked the parameters.
+                Op::Kernel(_) => driver.session.post(&VcudaGraphExecNodePost { exec, node, step }),
+                _ => driver.session.call(&VcudaGraphExecNodeSet { exec, node, step }),
+            };
+            (set, token)
         });
         if let Some(token) = token {
             let (old, kept): (Vec<_>, Vec<_>) =

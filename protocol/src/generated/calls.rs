@@ -930,6 +930,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Graph,
     },
     Entry {
+        number: 119,
+        name: "vcudaGraphExecNodePost",
+        waited: false,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::Local,
+    },
+    Entry {
         number: 700,
         name: "vcudaMemCreate",
         waited: true,
@@ -5592,6 +5602,48 @@ impl<'a> VcudaGraphInstantiateConditional<'a> {
             flags: <u64>::from_word(reader.word()?)?,
             blob: <BlobId>::from_word(reader.word()?)?,
             graph: reader.bytes()?,
+        })
+    }
+}
+
+/// Call 119, `vcudaGraphExecNodePost`.
+///
+/// The same as vcudaGraphExecNodeSet, for a kernel. Programs change many kernels between launches.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGraphExecNodePost<'a> {
+    /// Id of an executable graph.
+    pub exec: GraphExecId,
+    /// `node`.
+    pub node: u32,
+    /// `step`.
+    pub step: Step<'a>,
+}
+impl<'a> Call<'a> for VcudaGraphExecNodePost<'a> {
+    const OPCODE: u32 = 119;
+    const NAME: &'static str = "vcudaGraphExecNodePost";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.exec.to_word());
+        writer.word(self.node.to_word());
+        writer.nested(|writer| self.step.encode(writer));
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaGraphExecNodePost<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            exec: <GraphExecId>::from_word(reader.word()?)?,
+            node: <u32>::from_word(reader.word()?)?,
+            step: reader.nested(Step::decode)?,
         })
     }
 }

@@ -741,6 +741,12 @@ pub(super) fn dispatch(
             bodies::vcuda_graph_instantiate_conditional(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Graph>::done)
         }),
+        // vcudaGraphExecNodePost
+        119 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGraphExecNodePost>(args)?;
+            bodies::vcuda_graph_exec_node_post(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
+        }),
         // vcudaMemCreate
         700 => {
             pending(deferred, command, reply, |deferred, cx, call: api::VcudaMemCreate, reply| {
