@@ -6,6 +6,7 @@ use super::error::PtxError;
 use super::ir::{Function, Kernel};
 use super::lower::lower;
 use super::source::Source;
+use crate::log;
 
 /// Maximum number of instructions that [`Program::check`] keeps in a module.
 const KEPT: usize = 1 << 17;
@@ -29,16 +30,30 @@ impl Program {
 
     /// Lowers all functions to find errors in them. Only the code of the first ones is kept, so the
     /// memory that this function takes doesn't depend on the module's size.
+    ///
+    /// A library often has kernels for features that a program doesn't use. So a function that
+    /// softgpu doesn't support is only an error if no kernel is left; otherwise, the log names it,
+    /// and it fails when it's used.
     pub fn check(&self) -> Result<(), PtxError> {
-        let mut kept = 0;
+        let (mut kept, mut kernels, mut unsupported) = (0, 0, None);
         for (index, place) in self.functions.iter().enumerate() {
-            let function = lower(&self.source, self.base, index as u32)?;
+            let function = match lower(&self.source, self.base, index as u32) {
+                Ok(function) => function,
+                Err(error @ PtxError::Unsupported { .. }) => {
+                    log::line(&error.to_string());
+                    unsupported = unsupported.or(Some(error));
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            kernels +=
+                usize::from(self.source.function(index as u32).is_some_and(|(f, _)| f.entry));
             kept += function.code.len();
             if kept <= KEPT {
                 let _ = place.set(Some(Box::new(function)));
             }
         }
-        Ok(())
+        unsupported.filter(|_| kernels == 0).map_or(Ok(()), Err)
     }
 
     /// Returns a function's code. The first call for a function lowers it.
