@@ -4,9 +4,10 @@ use super::cases;
 use crate::cuda::{Cuda, Outcome};
 use crate::cuda::{cu, ensure, refused, same};
 use cuda_api::sys::{
-    CUDA_HOST_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS_v2, CUgraph, CUgraphExec,
-    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType,
-    CUhostFn, CUmemorytype, CUuserObject,
+    CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUDA_MEMCPY3D,
+    CUDA_MEMSET_NODE_PARAMS_v2, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUgraphNodeParams,
+    CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType, CUhostFn, CUmemorytype,
+    CUuserObject,
 };
 use std::ffi::{CString, c_void};
 use std::ptr::{null, null_mut};
@@ -66,6 +67,41 @@ pub(super) fn memset(to: u64, value: u32, count: usize) -> CUgraphNodeParams {
     let mut params = Params { reserved1: [0; 29] };
     params.memset = memset;
     node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_MEMSET, params)
+}
+
+/// The parameters of a kernel node that runs one thread.
+pub(super) fn one_thread(
+    function: CUfunction,
+    parameters: &mut [*mut c_void],
+) -> CUDA_KERNEL_NODE_PARAMS {
+    CUDA_KERNEL_NODE_PARAMS {
+        func: function,
+        gridDimX: 1,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: 1,
+        blockDimY: 1,
+        blockDimZ: 1,
+        kernelParams: parameters.as_mut_ptr(),
+        ..Default::default()
+    }
+}
+
+/// A launch of one thread.
+pub(super) fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
+    let mut params = Params { reserved1: [0; 29] };
+    params.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
+        func: function,
+        gridDimX: 1,
+        gridDimY: 1,
+        gridDimZ: 1,
+        blockDimX: 1,
+        blockDimY: 1,
+        blockDimZ: 1,
+        kernelParams: parameters.as_mut_ptr(),
+        ..Default::default()
+    };
+    node(CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL, params)
 }
 
 fn host(function: CUhostFn, data: *mut c_void) -> CUgraphNodeParams {

@@ -1,16 +1,15 @@
 //! Conditional nodes: bodies that run depending on a value that kernels set.
 
 use super::cases;
-use super::graph::{add, graph, instantiate, memset, node, run};
+use super::graph::{add, graph, instantiate, launch, memset, node, run};
 use crate::cuda::{Cuda, Outcome, parameter};
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::CONDITIONAL;
 use cuda_api::sys::{
-    CUDA_CONDITIONAL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUcontext, CUfunction, CUgraph,
-    CUgraphConditionalNodeType as Type, CUgraphNode, CUgraphNodeParams,
-    CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType as Kind, CUstreamCaptureMode,
+    CUDA_CONDITIONAL_NODE_PARAMS, CUcontext, CUgraph, CUgraphConditionalNodeType as Type,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params,
+    CUgraphNodeType as Kind, CUstreamCaptureMode,
 };
-use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 const IF: Type = Type::CU_GRAPH_COND_TYPE_IF;
@@ -47,23 +46,6 @@ fn add_conditional(
         std::slice::from_raw_parts(params.phGraph_out, params.size as usize).to_vec()
     };
     Ok((node, bodies))
-}
-
-/// A launch of one thread.
-fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
-    let mut params = Params { reserved1: [0; 29] };
-    params.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
-        func: function,
-        gridDimX: 1,
-        gridDimY: 1,
-        gridDimZ: 1,
-        blockDimX: 1,
-        blockDimY: 1,
-        blockDimZ: 1,
-        kernelParams: parameters.as_mut_ptr(),
-        ..Default::default()
-    };
-    node(Kind::CU_GRAPH_NODE_TYPE_KERNEL, params)
 }
 
 /// Creates a handle for a graph, with a default value if there is one.

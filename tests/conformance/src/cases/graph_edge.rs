@@ -1,17 +1,15 @@
 //! Edges with data: kernels that start before the previous kernel has finished.
 
 use super::cases;
-use super::graph::{graph, instantiate, memset, node, run};
+use super::graph::{graph, instantiate, launch, memset, one_thread, run};
 use crate::cuda::{Cuda, Outcome, parameter};
 use crate::cuda::{cu, ensure, refused, same};
 use crate::kernels::DEPENDENT;
 use cuda_api::sys::{
-    CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUfunction, CUgraph, CUgraphEdgeData,
-    CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params,
-    CUgraphNodeType as Kind, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchConfig,
-    CUstreamAttrValue, CUstreamCaptureMode, CUstreamCaptureStatus,
+    CUdeviceptr, CUgraph, CUgraphEdgeData, CUgraphNode, CUgraphNodeParams, CUlaunchAttribute,
+    CUlaunchAttributeID, CUlaunchConfig, CUstreamAttrValue, CUstreamCaptureMode,
+    CUstreamCaptureStatus,
 };
-use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 /// Edge data with this outgoing port and type.
@@ -30,23 +28,6 @@ fn shown(data: CUgraphEdgeData) -> Shown {
 const FULL: Shown = (0, 0, 0);
 const PROGRAMMATIC: Shown = (1, 0, 1);
 
-/// A launch of one thread.
-fn launch(function: CUfunction, parameters: &mut [*mut c_void]) -> CUgraphNodeParams {
-    let mut params = Params { reserved1: [0; 29] };
-    params.kernel = CUDA_KERNEL_NODE_PARAMS_v3 {
-        func: function,
-        gridDimX: 1,
-        gridDimY: 1,
-        gridDimZ: 1,
-        blockDimX: 1,
-        blockDimY: 1,
-        blockDimZ: 1,
-        kernelParams: parameters.as_mut_ptr(),
-        ..Default::default()
-    };
-    node(Kind::CU_GRAPH_NODE_TYPE_KERNEL, params)
-}
-
 /// Adds a node that depends on at most one other node, with this data.
 fn add(
     cuda: &Cuda,
@@ -58,6 +39,17 @@ fn add(
     let (from, data) = after.unwrap_or((null_mut(), edge(0, 0)));
     cu!(cuda, cuGraphAddNode_v2(&mut node, graph, &from, &data, count, &mut params))?;
     Ok(node)
+}
+
+/// Creates a graph with two kernels that aren't connected. They change the word at the address that
+/// the function returns.
+fn two_kernels(cuda: &Cuda) -> Outcome<(CUgraph, [CUgraphNode; 2], CUdeviceptr)> {
+    let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
+    let (pointer, graph, value) = (cuda.alloc(64)?, graph(cuda)?, 1u32);
+    let mut parameters = [parameter(&pointer), parameter(&value)];
+    let first = add(cuda, graph, None, launch(function, &mut parameters))?;
+    let second = add(cuda, graph, None, launch(function, &mut parameters))?;
+    Ok((graph, [first, second], pointer))
 }
 
 /// The edges of a graph of at most four edges.
@@ -93,17 +85,7 @@ cases! {
         // Kernels of the instantiated graph are changed and disabled.
         let seven = 7u32;
         let mut parameters = [parameter(&pointer), parameter(&seven)];
-        let params = CUDA_KERNEL_NODE_PARAMS {
-            func: function,
-            gridDimX: 1,
-            gridDimY: 1,
-            gridDimZ: 1,
-            blockDimX: 1,
-            blockDimY: 1,
-            blockDimZ: 1,
-            kernelParams: parameters.as_mut_ptr(),
-            ..Default::default()
-        };
+        let params = one_thread(function, &mut parameters);
         cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, first, &params))?;
         cu!(cuda, cuGraphNodeSetEnabled(exec, second, 0))?;
         cuda.upload(pointer, &[5u32])?;
@@ -149,11 +131,7 @@ cases! {
 
     fn dependencies_are_queried_with_their_data(cuda) {
         cuda.primary()?;
-        let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
-        let (pointer, graph, value) = (cuda.alloc(64)?, graph(cuda)?, 1u32);
-        let mut parameters = [parameter(&pointer), parameter(&value)];
-        let first = add(cuda, graph, None, launch(function, &mut parameters))?;
-        let second = add(cuda, graph, None, launch(function, &mut parameters))?;
+        let (graph, [first, second], _) = two_kernels(cuda)?;
         let order = edge(2, 1);
         cu!(cuda, cuGraphAddDependencies_v2(graph, &first, &second, &order, 1))?;
         let again = cu!(cuda, cuGraphAddDependencies_v2(graph, &first, &second, &order, 1));
@@ -175,11 +153,7 @@ cases! {
 
     fn edge_data_must_fit_the_nodes(cuda) {
         cuda.primary()?;
-        let (_, function) = cuda.kernel(DEPENDENT, c"double_and_add")?;
-        let (pointer, graph, value) = (cuda.alloc(64)?, graph(cuda)?, 1u32);
-        let mut parameters = [parameter(&pointer), parameter(&value)];
-        let kernel = add(cuda, graph, None, launch(function, &mut parameters))?;
-        let other = add(cuda, graph, None, launch(function, &mut parameters))?;
+        let (graph, [kernel, other], pointer) = two_kernels(cuda)?;
         let set = add(cuda, graph, None, memset(pointer, 1, 1))?;
         // These combinations of port and type don't exist.
         let reserved = CUgraphEdgeData { reserved: [0, 0, 0, 0, 1], ..edge(0, 0) };
