@@ -119,6 +119,10 @@ macro_rules! graph_entries {
             ) => structure::add::<L>(to, graph, (after, count), |table, graph, after| {
                 table.add_child(graph, child as GraphId, after)
             });
+            fn cuGraphAddKernelNode(
+                to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
+                params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
+            ) => nodes::add::<L>(to, graph, (after, count), nodes::kernel(params)?);
             fn cuGraphAddKernelNode_v2(
                 to: Out<CUgraphNode>, graph: CUgraph, after: In<CUgraphNode>, count: usize,
                 params: In<CUDA_KERNEL_NODE_PARAMS>,
@@ -171,9 +175,15 @@ macro_rules! graph_entries {
             fn cuGraphMemFreeNodeGetParams(node: CUgraphNode, to: Out<CUdeviceptr>) =>
                 alloc::free_params::<L>(node, to);
 
+            fn cuGraphKernelNodeGetParams(
+                node: CUgraphNode, to: Out<CUDA_KERNEL_NODE_PARAMS_v1>,
+            ) => nodes::kernel_params::<L>(node, to);
             fn cuGraphKernelNodeGetParams_v2(
                 node: CUgraphNode, to: Out<CUDA_KERNEL_NODE_PARAMS>,
             ) => nodes::kernel_params::<L>(node, to);
+            fn cuGraphKernelNodeSetParams(
+                node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
+            ) => nodes::set::<L>(node, nodes::other_kernel(node, params)?);
             fn cuGraphKernelNodeSetParams_v2(
                 node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS>,
             ) => nodes::set::<L>(node, nodes::other_kernel(node, params)?);
@@ -207,6 +217,9 @@ macro_rules! graph_entries {
             fn cuGraphEventWaitNodeSetEvent(node: CUgraphNode, event: CUevent) =>
                 nodes::set::<L>(node, nodes::event(event, false)?);
 
+            fn cuGraphExecKernelNodeSetParams(
+                exec: CUgraphExec, node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS_v1>,
+            ) => exec::set_node::<L>(exec, node, nodes::other_kernel(node, params)?);
             fn cuGraphExecKernelNodeSetParams_v2(
                 exec: CUgraphExec, node: CUgraphNode, params: In<CUDA_KERNEL_NODE_PARAMS>,
             ) => exec::set_node::<L>(exec, node, nodes::other_kernel(node, params)?);
@@ -262,6 +275,11 @@ macro_rules! graph_entries {
                 exec: CUgraphExec, graph: CUgraph, info: Out<CUgraphExecUpdateResultInfo>,
             ) => exec::update::<L>(exec, graph, info);
 
+            fn cuStreamBeginCapture, fn cuStreamBeginCapture_ptsz(stream: CUstream) |per_thread| => {
+                // The first version has one mode.
+                let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+                capturing::begin_new::<L>((stream, per_thread), mode)
+            };
             fn cuStreamBeginCapture_v2, fn cuStreamBeginCapture_v2_ptsz(
                 stream: CUstream, mode: CUstreamCaptureMode,
             ) |per_thread| => capturing::begin_new::<L>((stream, per_thread), mode);

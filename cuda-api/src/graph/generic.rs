@@ -8,10 +8,9 @@ use super::{alloc, conditional, exec, nodes, structure};
 use crate::args::{Arg, In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
-    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS,
-    CUDA_MEM_ALLOC_NODE_PARAMS, CUDA_MEMSET_NODE_PARAMS, CUgraph,
-    CUgraphChildGraphNodeOwnership as Ownership, CUgraphExec, CUgraphNode, CUgraphNodeParams,
-    CUgraphNodeType as Kind,
+    CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_HOST_NODE_PARAMS, CUDA_MEM_ALLOC_NODE_PARAMS,
+    CUDA_MEMSET_NODE_PARAMS, CUgraph, CUgraphChildGraphNodeOwnership as Ownership, CUgraphExec,
+    CUgraphNode, CUgraphNodeParams, CUgraphNodeType as Kind,
 };
 
 const INVALID: CuError = CuError::INVALID_VALUE;
@@ -32,20 +31,7 @@ unsafe fn op<L: Library>(
     unsafe {
         match params.type_ {
             Kind::CU_GRAPH_NODE_TYPE_KERNEL => {
-                let kernel = CUDA_KERNEL_NODE_PARAMS {
-                    func: given.kernel.func,
-                    gridDimX: given.kernel.gridDimX,
-                    gridDimY: given.kernel.gridDimY,
-                    gridDimZ: given.kernel.gridDimZ,
-                    blockDimX: given.kernel.blockDimX,
-                    blockDimY: given.kernel.blockDimY,
-                    blockDimZ: given.kernel.blockDimZ,
-                    sharedMemBytes: given.kernel.sharedMemBytes,
-                    kernelParams: given.kernel.kernelParams,
-                    extra: given.kernel.extra,
-                    kern: given.kernel.kern,
-                    ctx: given.kernel.ctx,
-                };
+                let kernel = given.kernel;
                 match present {
                     Some(node) => nodes::other_kernel(node, In::from_c(&raw const kernel)),
                     None => nodes::kernel(In::from_c(&raw const kernel)),

@@ -21,6 +21,7 @@
 //! | [`lists`] | arguments that are arrays of nodes or edges |
 //! | [`user_objects`] | user objects |
 //! | [`host_call`] | functions of the program |
+//! | [`kernel_params`] | the versions of a kernel node's parameters |
 //! | [`memory_operations`] | batches of stream memory operations |
 //! | [`dot`] | `cuGraphDebugDotPrint` |
 //! | [`structure`], [`nodes`], [`alloc`], [`generic`], [`exec`], [`conditional`], [`users`], [`capturing`] | the entry points, by family |
@@ -43,6 +44,7 @@ pub mod generic;
 pub mod graphs;
 pub mod host_call;
 pub mod ids;
+mod kernel_params;
 pub mod library;
 pub mod lists;
 pub mod memory;

@@ -24,13 +24,15 @@ use std::sync::Arc;
 const INVALID: CuError = CuError::INVALID_VALUE;
 const _: () = assert!(size_of::<Value>() == size_of::<CUstreamAttrValue>());
 
-/// Creates the work of a new kernel node.
+/// Creates the work of a new kernel node from any version of its parameters.
 ///
 /// # Safety
 ///
 /// The pointers in the parameters must be valid as `cuLaunchKernel` requires.
-pub unsafe fn kernel<L: Library>(params: In<CUDA_KERNEL_NODE_PARAMS>) -> CuResult<Op<L>> {
-    let params = params.get()?;
+pub unsafe fn kernel<L: Library>(
+    params: In<impl Copy + Into<CUDA_KERNEL_NODE_PARAMS>>,
+) -> CuResult<Op<L>> {
+    let params = params.get()?.into();
     // SAFETY: the caller promises the same.
     unsafe { L::kernel(&params, None) }.map(Op::Kernel)
 }
@@ -43,10 +45,10 @@ pub unsafe fn kernel<L: Library>(params: In<CUDA_KERNEL_NODE_PARAMS>) -> CuResul
 /// The requirements of [`kernel`] apply.
 pub unsafe fn other_kernel<L: Library>(
     node: CUgraphNode,
-    params: In<CUDA_KERNEL_NODE_PARAMS>,
+    params: In<impl Copy + Into<CUDA_KERNEL_NODE_PARAMS>>,
 ) -> CuResult<Op<L>> {
     let Op::Kernel(present) = work::<L>(node)? else { return Err(INVALID) };
-    let params = params.get()?;
+    let params = params.get()?.into();
     // SAFETY: the caller promises the same.
     unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
 }
@@ -153,15 +155,18 @@ thread_local! {
     static PARAMETERS: RefCell<Option<Parameters>> = const { RefCell::new(None) };
 }
 
-/// `cuGraphKernelNodeGetParams`.
-pub fn kernel_params<L: Library>(node: CUgraphNode, to: Out<CUDA_KERNEL_NODE_PARAMS>) -> CuResult {
+/// `cuGraphKernelNodeGetParams`, for any version of the parameters.
+pub fn kernel_params<L: Library>(
+    node: CUgraphNode,
+    to: Out<impl From<CUDA_KERNEL_NODE_PARAMS>>,
+) -> CuResult {
     let Op::Kernel(kernel) = work::<L>(node)? else { return Err(INVALID) };
     let KernelParams { node, bytes, offsets } = L::kernel_params(&kernel);
     let base = bytes.as_ptr().cast_mut();
     let mut pointers: Vec<*mut c_void> =
         offsets.iter().map(|offset| base.wrapping_add(*offset).cast()).collect();
     let parameters = pointers.as_mut_ptr();
-    to.set(CUDA_KERNEL_NODE_PARAMS { kernelParams: parameters, ..node })?;
+    to.set(CUDA_KERNEL_NODE_PARAMS { kernelParams: parameters, ..node }.into())?;
     let shown = ManuallyDrop::new((bytes, pointers));
     let before = PARAMETERS.with_borrow_mut(|parameters| parameters.replace(shown));
     drop(before.map(ManuallyDrop::into_inner));
