@@ -186,7 +186,7 @@ pub fn set_enabled<L: Library>(exec: CUgraphExec, node: CUgraphNode, enabled: u3
     L::exec(exec)?.set_enabled(node as NodeId, enabled != 0)
 }
 
-/// `cuGraphExecGetFlags`.
+/// `cuGraphExecGetFlags`. The upload was part of the instantiation, so its flag isn't returned.
 pub fn flags<L: Library>(exec: CUgraphExec, to: Out<u64>) -> CuResult {
-    to.set(L::exec(exec)?.flags())
+    to.set(L::exec(exec)?.flags() & !UPLOAD)
 }
