@@ -25,7 +25,12 @@ mod graph_child;
 mod graph_conditional;
 mod graph_copy;
 mod graph_edge;
+mod graph_event;
+mod graph_exec;
+mod graph_kernel;
 mod graph_memory;
+mod graph_nodes;
+mod graph_structure;
 mod host_memory;
 mod invalid_arguments;
 mod ipc;
@@ -126,6 +131,11 @@ const FAMILIES: &[&[Case]] = &[
     graph_copy::CASES,
     graph_edge::CASES,
     graph_memory::CASES,
+    graph_event::CASES,
+    graph_exec::CASES,
+    graph_kernel::CASES,
+    graph_nodes::CASES,
+    graph_structure::CASES,
     context_settings::CASES,
     device_query::CASES,
     function::CASES,

@@ -143,4 +143,29 @@ cases! {
         let _ = cu!(cuda, cuStreamEndCapture(stream, &mut captured));
         Ok(())
     }
+
+    fn the_first_version_captures_in_the_global_mode(cuda) {
+        cuda.primary()?;
+        let (stream, pointer) = (stream(cuda)?, cuda.alloc(64)?);
+        cuda.upload(pointer, &[0u32; 4])?;
+        let (mut captured, mut other) = (null_mut(), 0);
+        cu!(cuda, cuStreamBeginCapture(stream))?;
+        cu!(cuda, cuMemsetD32Async(pointer, 6, 2, stream))?;
+        cu!(cuda, cuStreamEndCapture(stream, &mut captured))?;
+        same!(cuda.download::<u32>(pointer, 3)?, [0, 0, 0]);
+        let exec = instantiate(cuda, captured)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 3)?, [6, 6, 0]);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(captured))?;
+        cu!(cuda, cuStreamBeginCapture(stream))?;
+        // Unlike in the relaxed mode, the thread must not make unsafe calls.
+        refused!(cu!(cuda, cuMemAlloc_v2(&mut other, 64)), STREAM_CAPTURE_UNSUPPORTED);
+        refused!(cu!(cuda, cuStreamEndCapture(stream, &mut captured)), STREAM_CAPTURE_INVALIDATED);
+        cu!(cuda, cuStreamBeginCapture(stream))?;
+        refused!(cu!(cuda, cuStreamBeginCapture(stream)), ILLEGAL_STATE);
+        refused!(cu!(cuda, cuStreamBeginCapture_v2(stream, RELAXED)), ILLEGAL_STATE);
+        let _ = cu!(cuda, cuStreamEndCapture(stream, &mut captured));
+        Ok(())
+    }
 }

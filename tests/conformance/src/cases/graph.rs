@@ -121,6 +121,12 @@ pub(super) fn add(
     Ok(node)
 }
 
+pub(super) fn empty(cuda: &Cuda, graph: CUgraph, after: &[CUgraphNode]) -> Outcome<CUgraphNode> {
+    let mut node = null_mut();
+    cu!(cuda, cuGraphAddEmptyNode(&mut node, graph, after.as_ptr(), after.len()))?;
+    Ok(node)
+}
+
 /// A copy of contiguous bytes of device memory.
 pub(super) fn copy(to: u64, from: u64, bytes: usize) -> CUDA_MEMCPY3D {
     CUDA_MEMCPY3D {
@@ -171,6 +177,7 @@ cases! {
         }
         let object = user_object(cuda, 2)?;
         refused!(cu!(cuda, cuUserObjectRelease(object, 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuUserObjectRetain(object, 0)), INVALID_VALUE);
         cu!(cuda, cuUserObjectRetain(object, 1))?;
         cu!(cuda, cuUserObjectRelease(object, 2))?;
         same!(count(0), 0);
@@ -182,6 +189,7 @@ cases! {
         refused!(cu!(cuda, cuGraphRetainUserObject(first, object, 1, 2)), INVALID_VALUE);
         refused!(cu!(cuda, cuGraphRetainUserObject(first, object, 0, 0)), INVALID_VALUE);
         cu!(cuda, cuGraphRetainUserObject(first, object, 2, 0))?;
+        refused!(cu!(cuda, cuGraphReleaseUserObject(first, object, 0)), INVALID_VALUE);
         cu!(cuda, cuGraphReleaseUserObject(first, object, 1))?;
         cu!(cuda, cuUserObjectRelease(object, 1))?;
         let (mut clone, mut child, outer) = (null_mut(), null_mut(), graph(cuda)?);
@@ -241,6 +249,7 @@ cases! {
         same!(cuda.download::<u32>(pointer, 3)?, [4, 0, 2]);
         let other = host(Some(destroyed), null_mut());
         refused!(cu!(cuda, cuGraphNodeSetParams(first, &mut { other })), INVALID_VALUE);
+        refused!(cu!(cuda, cuGraphExecNodeSetParams(exec, first, &mut { other })), INVALID_VALUE);
         let mut reserved = memset(pointer, 1, 1);
         reserved.reserved2 = 1;
         let mut node = null_mut();

@@ -1,0 +1,134 @@
+//! Kernel nodes: their parameters, in both versions, and their attributes.
+
+use super::cases;
+use super::graph::{add, empty, graph, instantiate, launch, run};
+use crate::cuda::{cu, parameter, refused, same};
+use crate::kernels::FILL;
+use cuda_api::sys::{
+    CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v1, CUaccessPolicyWindow, CUaccessProperty,
+    CUlaunchAttributeID, CUstreamAttrValue,
+};
+use std::ptr::{null, null_mut};
+
+/// The body of a case for one version of the parameters and of the functions that use them.
+macro_rules! parameters_are_changed {
+    ($cuda:ident, $params:ident, $add:ident, $get:ident, $set:ident, $set_in_exec:ident) => {{
+        $cuda.primary()?;
+        let (_, function) = $cuda.kernel(FILL, c"fill")?;
+        let (pointer, graph) = ($cuda.alloc(64)?, graph($cuda)?);
+        let (values, count) = ([3u32, 4, 5], 16u32);
+        let mut first = [parameter(&pointer), parameter(&values[0]), parameter(&count)];
+        let mut second = [parameter(&pointer), parameter(&values[1]), parameter(&count)];
+        let mut third = [parameter(&pointer), parameter(&values[2]), parameter(&count)];
+        let [first, second, third] =
+            [(&mut first, 8), (&mut second, 6), (&mut third, 4)].map(|(parameters, block)| {
+                $params {
+                    func: function,
+                    gridDimX: 1,
+                    gridDimY: 1,
+                    gridDimZ: 1,
+                    blockDimX: block,
+                    blockDimY: 1,
+                    blockDimZ: 1,
+                    kernelParams: parameters.as_mut_ptr(),
+                    ..Default::default()
+                }
+            });
+        let (mut kernel, mut found) = (null_mut(), $params::default());
+        cu!($cuda, $add(&mut kernel, graph, null(), 0, &first))?;
+        let other = empty($cuda, graph, &[kernel])?;
+        let exec = instantiate($cuda, graph)?;
+        $cuda.upload(pointer, &[0u32; 16])?;
+        run($cuda, exec)?;
+        same!($cuda.download::<u32>(pointer, 9)?[5..], [3, 3, 3, 0]);
+        cu!($cuda, $get(kernel, &mut found))?;
+        same!((found.func, found.gridDimX, found.blockDimX), (function, 1, 8));
+        // SAFETY: the kernel has three parameters; the second has 32 bits, and it's aligned.
+        same!(unsafe { **found.kernelParams.add(1).cast::<*const u32>() }, 3);
+
+        // A changed node affects later instantiations, and a changed executable node later launches.
+        cu!($cuda, $set(kernel, &second))?;
+        cu!($cuda, $get(kernel, &mut found))?;
+        same!(found.blockDimX, 6);
+        let later = instantiate($cuda, graph)?;
+        cu!($cuda, $set_in_exec(exec, kernel, &third))?;
+        for (exec, expected) in [(later, [4, 4, 4, 4, 4, 4, 0]), (exec, [5, 5, 5, 5, 0, 0, 0])] {
+            $cuda.upload(pointer, &[0u32; 16])?;
+            run($cuda, exec)?;
+            same!($cuda.download::<u32>(pointer, 7)?, expected);
+        }
+        let mut node = null_mut();
+        refused!(cu!($cuda, $add(&mut node, null_mut(), null(), 0, &first)), INVALID_VALUE);
+        refused!(cu!($cuda, $get(other, &mut found)), INVALID_VALUE);
+        refused!(cu!($cuda, $set(other, &first)), INVALID_VALUE);
+        refused!(cu!($cuda, $set_in_exec(exec, other, &first)), INVALID_VALUE);
+        // This node isn't in the executable graph.
+        cu!($cuda, $add(&mut node, graph, null(), 0, &first))?;
+        refused!(cu!($cuda, $set_in_exec(exec, node, &first)), INVALID_VALUE);
+        for exec in [exec, later] {
+            cu!($cuda, cuGraphExecDestroy(exec))?;
+        }
+        cu!($cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }};
+}
+
+cases! {
+    fn parameters_are_changed(cuda) {
+        parameters_are_changed!(
+            cuda,
+            CUDA_KERNEL_NODE_PARAMS,
+            cuGraphAddKernelNode_v2,
+            cuGraphKernelNodeGetParams_v2,
+            cuGraphKernelNodeSetParams_v2,
+            cuGraphExecKernelNodeSetParams_v2
+        )
+    }
+
+    fn parameters_of_the_first_version_are_changed(cuda) {
+        parameters_are_changed!(
+            cuda,
+            CUDA_KERNEL_NODE_PARAMS_v1,
+            cuGraphAddKernelNode,
+            cuGraphKernelNodeGetParams,
+            cuGraphKernelNodeSetParams,
+            cuGraphExecKernelNodeSetParams
+        )
+    }
+
+    fn attributes_are_copied(cuda) {
+        cuda.primary()?;
+        let (_, function) = cuda.kernel(FILL, c"fill")?;
+        let (pointer, graph, value, count) = (cuda.alloc(4096)?, graph(cuda)?, 7u32, 1u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        let first = add(cuda, graph, &[], launch(function, &mut parameters))?;
+        let second = add(cuda, graph, &[first], launch(function, &mut parameters))?;
+        let which = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW;
+        let mut window = CUstreamAttrValue { pad: [0; 64] };
+        window.accessPolicyWindow = CUaccessPolicyWindow {
+            base_ptr: std::ptr::without_provenance_mut(pointer as usize),
+            num_bytes: 4096,
+            hitRatio: 0.5,
+            hitProp: CUaccessProperty::CU_ACCESS_PROPERTY_PERSISTING,
+            missProp: CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING,
+        };
+        cu!(cuda, cuGraphKernelNodeSetAttribute(first, which, &window))?;
+        cu!(cuda, cuGraphKernelNodeCopyAttributes(second, first))?;
+        let mut found = CUstreamAttrValue { pad: [0; 64] };
+        cu!(cuda, cuGraphKernelNodeGetAttribute(second, which, &mut found))?;
+        // SAFETY: the attribute's value is a window, which consists of numbers.
+        let found = unsafe { found.accessPolicyWindow };
+        same!((found.base_ptr as u64, found.num_bytes, found.hitRatio), (pointer, 4096, 0.5));
+        same!(found.missProp, CUaccessProperty::CU_ACCESS_PROPERTY_STREAMING);
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 1)?, [7]);
+        let (other, mut value) = (empty(cuda, graph, &[])?, window);
+        refused!(cu!(cuda, cuGraphKernelNodeGetAttribute(other, which, &mut value)), INVALID_VALUE);
+        refused!(cu!(cuda, cuGraphKernelNodeCopyAttributes(second, null_mut())), INVALID_VALUE);
+        refused!(cu!(cuda, cuGraphKernelNodeCopyAttributes(null_mut(), first)), INVALID_VALUE);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+}
