@@ -26,7 +26,7 @@ const OUTSIDE: [(&str, &str); 14] = [
 ];
 /// Entry points that fail in every program: the first versions of calls with device pointers of 32
 /// bits, as far as the cases call them, and a function of a profiler that no longer exists.
-const ONLY_FAIL: [&str; 11] = [
+const ONLY_FAIL: [&str; 14] = [
     "cuArrayCreate",
     "cuCtxCreate",
     "cuMemAlloc",
@@ -38,6 +38,9 @@ const ONLY_FAIL: [&str; 11] = [
     "cuMemsetD32",
     "cuModuleGetGlobal",
     "cuProfilerInitialize",
+    "cuTexRefGetAddress",
+    "cuTexRefSetAddress",
+    "cuTexRefSetAddress2D",
 ];
 
 const GRAPHICS: &str =
