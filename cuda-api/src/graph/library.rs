@@ -7,7 +7,7 @@ use super::host_call::HostCall;
 use super::ids::{MemoryUse, Operation};
 use super::memory::{AllocNode, Allocation, Before, Effect, Memories};
 use super::memory_operations::MemoryOperations;
-use super::steps::{Difference, Step, compare, replace_child};
+use super::steps::{Difference, Position, Step, compare, find, find_mut, replace_child};
 use super::user_objects::References;
 use crate::attributes::Attributes;
 use crate::error::{CuError, CuResult};
@@ -158,11 +158,11 @@ pub trait Library: Copy + 'static {
         Change::Graph
     }
 
-    /// Replaces the step at index `place` of an instantiated graph with one of the same kind.
+    /// Replaces a step of an instantiated graph with one of the same kind.
     fn set_step(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
-        place: usize,
+        place: Position,
         op: &Op<Self>,
     ) -> CuResult;
 
@@ -430,7 +430,7 @@ impl<L: Library> Exec<L> {
             return L::update(&self.loaded, &mut state.bound, steps);
         }
         for (place, op, _) in changes {
-            L::set_step(&self.loaded, &mut state.bound, place, op)?;
+            L::set_step(&self.loaded, &mut state.bound, Position::Graph(place), op)?;
         }
         Ok(Ok(()))
     }
@@ -494,22 +494,23 @@ impl<L: Library> Exec<L> {
         Ok(())
     }
 
-    /// Replaces the work of a node with other work of the same kind.
+    /// Replaces the work of a node with other work of the same kind. The node can be in the body of
+    /// a conditional node.
     pub fn set_node(&self, node: usize, op: Op<L>) -> CuResult {
-        let mut state = self.lock();
-        let place = state.steps.iter().position(|step| step.id == node);
-        let place = place.ok_or(CuError::INVALID_VALUE)?;
-        if state.steps[place].op.as_ref().map(Operation::kind) != Some(op.kind()) {
+        let mut guard = self.lock();
+        let state = &mut *guard;
+        let (place, step) = find(&state.steps, node).ok_or(CuError::INVALID_VALUE)?;
+        if step.op.as_ref().map(Operation::kind) != Some(op.kind()) {
             return Err(CuError::INVALID_VALUE);
         }
-        if let (Some(Op::Batch(_, old)), Op::Batch(_, new)) = (&state.steps[place].op, &op)
+        if let (Some(Op::Batch(_, old)), Op::Batch(_, new)) = (&step.op, &op)
             && !new.can_replace(old)
         {
             return Err(CuError::INVALID_VALUE);
         }
-        let state = &mut *state;
         L::set_step(&self.loaded, &mut state.bound, place, &op)?;
-        Arc::make_mut(&mut state.steps)[place].op = Some(op);
+        let steps = Arc::make_mut(&mut state.steps);
+        find_mut(steps, node).ok_or(CuError::INVALID_VALUE)?.op = Some(op);
         Ok(())
     }
 }

@@ -33,7 +33,7 @@ pub struct Step<Op> {
 }
 
 /// A conditional node in the form in which it runs.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub struct Branch<Op> {
     /// The handle of the value on which the node depends.
     pub handle: u64,
@@ -45,6 +45,59 @@ pub struct Branch<Op> {
     pub conditions: Conditions,
     /// The steps of each body.
     pub bodies: Vec<Vec<Step<Op>>>,
+}
+
+/// The position of a step.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Position {
+    /// The index in the list of the graph's steps.
+    Graph(usize),
+    /// The index among all steps in bodies of conditional nodes, in order. The steps in a step's own
+    /// bodies follow it.
+    Body(usize),
+}
+
+/// Finds the step of a node, also in the bodies of conditional nodes.
+pub fn find<Op>(steps: &[Step<Op>], node: NodeId) -> Option<(Position, &Step<Op>)> {
+    if let Some(place) = steps.iter().position(|step| step.id == node) {
+        return Some((Position::Graph(place), &steps[place]));
+    }
+    let mut before = 0;
+    let (place, step) = steps.iter().find_map(|step| find_in_bodies(step, node, &mut before))?;
+    Some((Position::Body(place), step))
+}
+
+/// Finds the step of a node in the bodies of a conditional node. Adds the number of steps that come
+/// first to `before`.
+fn find_in_bodies<'a, Op>(
+    conditional: &'a Step<Op>,
+    node: NodeId,
+    before: &mut usize,
+) -> Option<(usize, &'a Step<Op>)> {
+    for step in conditional.branch.iter().flat_map(|branch| &branch.bodies).flatten() {
+        if step.id == node {
+            return Some((*before, step));
+        }
+        *before += 1;
+        let found = find_in_bodies(step, node, before);
+        if found.is_some() {
+            return found;
+        }
+    }
+    None
+}
+
+/// Like [`find`], to change the step. Launches in progress keep the bodies as they are.
+pub fn find_mut<Op: Clone>(steps: &mut [Step<Op>], node: NodeId) -> Option<&mut Step<Op>> {
+    let contains =
+        |step: &Step<Op>| step.id == node || find_in_bodies(step, node, &mut 0).is_some();
+    let step = steps.iter_mut().find(|step| contains(step))?;
+    if step.id == node {
+        return Some(step);
+    }
+    let branch = Arc::make_mut(step.branch.as_mut()?);
+    let body = branch.bodies.iter_mut().find(|body| body.iter().any(contains))?;
+    find_mut(body, node)
 }
 
 /// The reason why a graph can't replace an executable one, and the node of the new graph that
@@ -144,5 +197,37 @@ mod tests {
         assert_eq!(ops, [Some(1), Some(10), Some(12), None]);
         other[1].after.clear();
         assert_eq!(replace_child(&mut steps, child, &other), Err(INVALID));
+    }
+
+    #[test]
+    fn steps_in_bodies_can_be_found_and_changed() {
+        let step = |id, bodies: Vec<Vec<Step<u32>>>| Step {
+            id,
+            op: bodies.is_empty().then_some(0),
+            after: vec![],
+            enabled: true,
+            child: 0,
+            branch: (!bodies.is_empty()).then(|| {
+                let (kind, conditions) = (Kind::Switch, Arc::new(()));
+                Arc::new(Branch { handle: 0, kind, default: None, conditions, bodies })
+            }),
+        };
+        let leaf = |id| step(id, vec![]);
+        let inner = step(4, vec![vec![leaf(5)], vec![leaf(6)]]);
+        let outer = step(2, vec![vec![leaf(3), inner, leaf(7)], vec![leaf(8)]]);
+        let mut steps = vec![leaf(1), outer, step(9, vec![vec![leaf(10)]])];
+        let place = |node| find(&steps, node).map(|(place, step)| (place, step.id));
+        assert_eq!(place(2), Some((Position::Graph(1), 2)));
+        for (index, node) in [3, 4, 5, 6, 7, 8, 10].into_iter().enumerate() {
+            assert_eq!(place(node), Some((Position::Body(index), node)));
+        }
+        assert_eq!(place(11), None);
+        let before = steps.clone();
+        find_mut(&mut steps, 6).unwrap().op = Some(60);
+        find_mut(&mut steps, 1).unwrap().op = Some(10);
+        assert!(find_mut(&mut steps, 11).is_none());
+        let op = |steps: &[Step<u32>], node| find(steps, node).unwrap().1.op;
+        assert_eq!([op(&steps, 6), op(&steps, 1), op(&steps, 5)], [Some(60), Some(10), Some(0)]);
+        assert_eq!([op(&before, 6), op(&before, 1)], [Some(0); 2]);
     }
 }

@@ -24,7 +24,7 @@ use cuda_api::attributes::Attributes;
 use cuda_api::graph::condition::Conditions;
 use cuda_api::graph::library::{Change, Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
-use cuda_api::graph::steps::{Branch, Difference, Step};
+use cuda_api::graph::steps::{Branch, Difference, Position, Step};
 use cuda_api::graph::{Edge, Graphs, Library, capture as captures};
 use cuda_api::sys::CUgraphExecUpdateResult;
 use parking_lot::Mutex;
@@ -255,6 +255,19 @@ pub struct Loaded {
 }
 
 impl Loaded {
+    /// Returns the number of a step's node in the worker's graph.
+    fn node(&self, place: Position) -> CuResult<u32> {
+        match place {
+            Position::Graph(place) => self.only_node(place),
+            // A step in a body has one node. They follow those of the graph, in the same order.
+            Position::Body(place) => {
+                let first = self.ends.last().map_or(0, |last| last + 1);
+                let place = u32::try_from(place).ok();
+                place.and_then(|place| first.checked_add(place)).ok_or(CuError::INVALID_VALUE)
+            }
+        }
+    }
+
     /// Returns the number of the only node of a step. Fails if the step has more than one.
     fn only_node(&self, place: usize) -> CuResult<u32> {
         let end = *self.ends.get(place).ok_or(CuError::INVALID_VALUE)?;
@@ -556,9 +569,9 @@ impl Library for Guest {
         }
     }
 
-    fn set_step(exec: &Loaded, bound: &mut Tokens, place: usize, op: &Op) -> CuResult {
+    fn set_step(exec: &Loaded, bound: &mut Tokens, place: Position, op: &Op) -> CuResult {
         let driver = driver()?;
-        let node = exec.only_node(place)?;
+        let node = exec.node(place)?;
         if matches!(op, Op::Copy(copy, _) if copy.is_pageable()) {
             log::unsupported("changing a copy of pageable memory in an instantiated graph");
             return Err(CuError::NOT_SUPPORTED);
@@ -572,7 +585,8 @@ impl Library for Guest {
             };
             (set, token)
         });
-        if let Some(token) = token {
+        // Bodies contain no host functions.
+        if let (Some(token), Position::Graph(place)) = (token, place) {
             let (old, kept): (Vec<_>, Vec<_>) =
                 bound.iter().copied().partition(|(at, _)| *at == place && set.is_ok());
             host_func::let_go(&old);

@@ -5419,7 +5419,8 @@ impl VcudaGraphExecUpdateAnswer {
 
 /// Call 115, `vcudaGraphExecNodeSet`.
 ///
-/// step is the node's new action, which takes effect at the next launch. Its kind must not change.
+/// step is the node's new action, which takes effect at the next launch. Its kind must not change. The
+/// numbers of nodes in bodies follow those of the graph's nodes, in the encoded order.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecNodeSet<'a> {
     /// Id of an executable graph.

@@ -9,7 +9,7 @@ use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::condition::{Conditions, Kind};
 use cuda_api::graph::library::{Held, KernelParams};
 use cuda_api::graph::memory::{Allocation, Memories};
-use cuda_api::graph::steps::{Branch, Difference, Step};
+use cuda_api::graph::steps::{Branch, Difference, Position, Step};
 use cuda_api::graph::{Graphs, Library, capture};
 use cuda_api::pool::graphs::pool as pool_of_graphs;
 
@@ -227,7 +227,7 @@ impl Library for Software {
         Ok(Ok(()))
     }
 
-    fn set_step(_exec: &Loaded, (): &mut (), _place: usize, _op: &Op) -> CuResult {
+    fn set_step(_exec: &Loaded, (): &mut (), _place: Position, _op: &Op) -> CuResult {
         Ok(())
     }
 

@@ -1,10 +1,10 @@
 //! Conditional nodes: bodies that run depending on a value that kernels set.
 
 use super::cases;
-use super::graph::{add, graph, instantiate, launch, memset, node, run};
+use super::graph::{add, graph, instantiate, launch, memset, node, one_thread, run};
 use crate::cuda::{Cuda, Outcome, parameter};
 use crate::cuda::{cu, ensure, refused, same};
-use crate::kernels::CONDITIONAL;
+use crate::kernels::{CONDITIONAL, FILL};
 use cuda_api::sys::{
     CUDA_CONDITIONAL_NODE_PARAMS, CUcontext, CUgraph, CUgraphConditionalNodeType as Type,
     CUgraphNode, CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1 as Params,
@@ -147,6 +147,52 @@ cases! {
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer + 4, 2)?, [7, 8]);
         cu!(cuda, cuGraphExecDestroy(exec))?;
+        Ok(())
+    }
+
+    fn nodes_in_bodies_are_changed(cuda) {
+        let (_, context) = cuda.primary()?;
+        let (_, choose) = cuda.kernel(CONDITIONAL, c"choose")?;
+        let (_, fill) = cuda.kernel(FILL, c"fill")?;
+        let (pointer, graph, words, count) = (cuda.alloc(64)?, graph(cuda)?, [5u32, 6], 1u32);
+        let (outer, inner) =
+            (handle(cuda, graph, context, None)?, handle(cuda, graph, context, Some(1))?);
+        let mut parameters = [parameter(&pointer), parameter(&outer)];
+        let first = add(cuda, graph, &[], launch(choose, &mut parameters))?;
+        let (branch, bodies) =
+            add_conditional(cuda, graph, &[first], conditional(outer, SWITCH, 2, context))?;
+        // The first body has a memset, and another conditional node with a kernel. The second one
+        // has a memset.
+        let set = add(cuda, bodies[0], &[], memset(pointer + 4, 1, 1))?;
+        let (_, within) =
+            add_conditional(cuda, bodies[0], &[set], conditional(inner, IF, 1, context))?;
+        let second = pointer + 8;
+        let mut parameters = words.map(|_| [parameter(&second), null_mut(), parameter(&count)]);
+        for (parameters, word) in parameters.iter_mut().zip(&words) {
+            parameters[1] = parameter(word);
+        }
+        let kernel = add(cuda, within[0], &[], launch(fill, &mut parameters[0]))?;
+        let other = add(cuda, bodies[1], &[], memset(pointer + 12, 2, 1))?;
+        let exec = instantiate(cuda, graph)?;
+        let results = |chosen: u32| {
+            cuda.upload(pointer, &[chosen, 0, 0, 0])?;
+            run(cuda, exec)?;
+            cuda.download::<u32>(pointer + 4, 3)
+        };
+        same!((results(0)?, results(1)?), (vec![1, 5, 0], vec![0, 0, 2]));
+        let changed = one_thread(fill, &mut parameters[1]);
+        cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, kernel, &changed))?;
+        same!((results(0)?, results(1)?), (vec![1, 6, 0], vec![0, 0, 2]));
+        cu!(cuda, cuGraphExecNodeSetParams(exec, set, &mut memset(pointer + 4, 3, 1)))?;
+        cu!(cuda, cuGraphExecNodeSetParams(exec, other, &mut memset(pointer + 12, 4, 1)))?;
+        same!((results(0)?, results(1)?), (vec![3, 6, 0], vec![0, 0, 4]));
+        // The kind of a node stays the same.
+        let set = cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, other, &changed));
+        refused!(set, INVALID_VALUE);
+        let set = cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, branch, &changed));
+        refused!(set, INVALID_VALUE);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
         Ok(())
     }
 

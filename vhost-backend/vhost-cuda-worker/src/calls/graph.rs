@@ -19,7 +19,7 @@ use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::graph_conditions::Values;
-use super::graph_exec::{Graph, GraphExec};
+use super::graph_exec::{Graph, GraphExec, Node};
 use super::graph_node::{Before, Builder};
 use super::graph_shape::Shape;
 use super::graph_values::{finish, values};
@@ -51,12 +51,12 @@ struct Build<'a> {
     values: Option<(ValuesId, Arc<Values>)>,
     /// The number of nodes so far.
     size: usize,
+    /// The nodes in bodies so far, in the order in which they begin. A node that isn't complete yet
+    /// is missing.
+    in_bodies: Vec<Option<Node>>,
     /// The largest local memory need of the kernels so far.
     need: u64,
 }
-
-/// A node of a driver graph, and its kind.
-type Node = (DriverHandle<CUgraphNode>, u32);
 
 impl Build<'_> {
     /// Adds the nodes of an encoded graph to a driver graph. Calls `each` for every node.
@@ -81,6 +81,10 @@ impl Build<'_> {
                 return Err(CuError::OUT_OF_MEMORY.into());
             }
             let place = nodes.len() as u32;
+            let in_body = (depth > 0).then(|| {
+                self.in_bodies.push(None);
+                self.in_bodies.len() - 1
+            });
             match &step {
                 Step::Kernel(kernel) => self.need = self.need.max(need_of(self.cx, kernel.f)),
                 Step::Copy(_) | Step::Memset(_) | Step::Empty | Step::Conditional(_) => {}
@@ -93,7 +97,11 @@ impl Build<'_> {
                 }
                 step => builder.add(&before, step, (place, self.stops), self.reservation)?,
             };
-            nodes.push((DriverHandle(node), step.kind()));
+            let node = (DriverHandle(node), step.kind());
+            nodes.push(node);
+            if let Some(index) = in_body {
+                self.in_bodies[index] = Some(node);
+            }
             each(after, &step, place);
             Ok::<_, BuildError>(())
         });
@@ -174,8 +182,15 @@ fn build(
     let owner = values.as_ref().map(|(_, values)| values.clone());
     let (stops, mut nodes) = (GraphStops::default(), Vec::new());
     let (mut shape, mut hosts) = (Shape::default(), Vec::new());
-    let mut build =
-        Build { cx, stops: &stops, reservation: &reservation, values, size: 0, need: 0 };
+    let mut build = Build {
+        cx,
+        stops: &stops,
+        reservation: &reservation,
+        values,
+        size: 0,
+        in_bodies: Vec::new(),
+        need: 0,
+    };
     let each = |after: &[Dependency], step: &Step<'_>, place| {
         // A node that may start before another one has finished isn't ordered after it.
         shape.add(after.iter().filter(|d| **d == Dependency::on(d.node)).map(|d| d.node));
@@ -185,7 +200,8 @@ fn build(
     };
     let built = build.fill(real, bytes, &mut nodes, each, 0);
     let (size, need) = (build.size, build.need);
-    let graph = Graph { real: DriverHandle(real), nodes, size, values: owner, need };
+    let in_bodies = build.in_bodies.into_iter().flatten().collect();
+    let graph = Graph { real: DriverHandle(real), nodes, in_bodies, size, values: owner, need };
     if let Err(error) = built {
         end_graph(cx, &graph);
         return Err(error);
@@ -384,7 +400,7 @@ pub(super) fn vcuda_graph_exec_node_set(
     cx.enter()?;
     let exec = exec(cx, call.exec)?;
     let step = call.step;
-    let node = exec.graph.nodes.get(call.node as usize).ok_or(CuError::INVALID_VALUE)?;
+    let node = exec.graph.node(call.node).ok_or(CuError::INVALID_VALUE)?;
     if node.1 != step.kind() {
         return Err(CuError::INVALID_VALUE);
     }

@@ -14,16 +14,30 @@ const NODES_PER_COMMAND: usize = 32;
 /// This many bytes of pageable memory count as one command queued in the driver; see `Flight`.
 const BYTES_PER_COMMAND: usize = 4096;
 
+/// A node of a driver graph, and its kind.
+pub(super) type Node = (DriverHandle<CUgraphNode>, u32);
+
 /// A graph in the driver, with its nodes in the order of the guest's description.
 pub(super) struct Graph {
     pub real: DriverHandle<CUgraph>,
-    pub nodes: Vec<(DriverHandle<CUgraphNode>, u32)>,
+    pub nodes: Vec<Node>,
+    /// The nodes in bodies of conditional nodes. The nodes in a node's own bodies follow it.
+    pub in_bodies: Vec<Node>,
     /// The number of nodes, including those in bodies of conditional nodes.
     pub size: usize,
     /// The values on which conditional nodes depend, if there are any. They own the graph.
     pub values: Option<Arc<Values>>,
     /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
     pub need: u64,
+}
+
+impl Graph {
+    /// Returns the node with this number. Nodes in bodies follow those of the graph.
+    pub(super) fn node(&self, number: u32) -> Option<Node> {
+        let number = number as usize;
+        let in_bodies = || self.in_bodies.get(number - self.nodes.len());
+        self.nodes.get(number).or_else(in_bodies).copied()
+    }
 }
 
 /// An executable graph in the driver.

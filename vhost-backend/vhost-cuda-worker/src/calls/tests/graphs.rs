@@ -135,7 +135,22 @@ fn conditional_nodes_need_values_of_their_graph() {
         assert_eq!(instantiate(&mut bench, 703, good), INVALID);
         bench.run(702);
         assert_eq!(bench.first_float(a), 1.0);
-        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(702) });
+        // The number of the body's node follows that of the conditional node.
+        let (exec, two) = (GraphExecId(702), set(a, 2.0f32.to_bits()));
+        for (node, step, expected) in [
+            (0, two, INVALID),
+            (2, two, INVALID),
+            (u32::MAX, two, INVALID),
+            (1, copy(a, a, 4), INVALID),
+            (1, set(&raw const bench as u64, 0), INVALID),
+            (1, two, 0),
+        ] {
+            let node_set = VcudaGraphExecNodeSet { exec, node, step };
+            assert_eq!(bench.call(&node_set).0, expected, "{node} {step:?}");
+        }
+        bench.run(702);
+        assert_eq!(bench.first_float(a), 2.0);
+        bench.post(&CuGraphExecDestroy { h_graph_exec: exec });
         bench.good(&CuCtxSynchronize {});
     });
 }
