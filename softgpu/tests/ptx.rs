@@ -6,7 +6,8 @@
 //! // launch: 2 x 64          blocks and threads per block; `shared 128` may follow
 //! // in: 1 2 3 0..5 7*4      32-bit words that the second parameter points to
 //! // out: 10*32              words that the first parameter points to afterwards
-//! // error: ILLEGAL_ADDRESS  the launch's expected error
+//! // error: ILLEGAL_ADDRESS  the expected error of the kernel
+//! // launched: INVALID_PTX   the expected error of the launch
 //! // load: INVALID_PTX       the expected error of loading
 //! // log: words              text that the error log must contain
 //! ```
@@ -150,6 +151,11 @@ fn run(name: &str, text: &str) {
             params.as_ptr(),
             std::ptr::null(),
         );
+        if let Some(error) = field(text, "launched") {
+            assert_eq!(launched, code(&error), "{name}: cuLaunchKernel");
+            check(name, "cuCtxDestroy", cuCtxDestroy_v2(context));
+            return;
+        }
         check(name, "cuLaunchKernel", launched);
         let ended = cuCtxSynchronize();
         match field(text, "error") {

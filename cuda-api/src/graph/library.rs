@@ -158,12 +158,14 @@ pub trait Library: Copy + 'static {
         Change::Graph
     }
 
-    /// Replaces a step of an instantiated graph with one of the same kind.
+    /// Replaces the operation `old` of a step of an instantiated graph by `new`, one of the same
+    /// kind.
     fn set_step(
         loaded: &Self::Loaded,
         bound: &mut Self::Bound,
         place: Position,
-        op: &Op<Self>,
+        old: &Op<Self>,
+        new: &Op<Self>,
     ) -> CuResult;
 
     /// Enables or disables the step at index `place` of an instantiated graph.
@@ -423,14 +425,14 @@ impl<L: Library> Exec<L> {
     ) -> CuResult<Result<(), Difference>> {
         let changes = range.filter_map(|place| {
             let (old, new) = (state.steps[place].op.as_ref()?, steps[place].op.as_ref()?);
-            Some((place, new, L::change(old, new)))
+            Some((place, old, new, L::change(old, new)))
         });
         let changes: Vec<_> = changes.filter(|(.., change)| *change != Change::Nothing).collect();
         if changes.iter().any(|(.., change)| *change == Change::Graph) {
             return L::update(&self.loaded, &mut state.bound, steps);
         }
-        for (place, op, _) in changes {
-            L::set_step(&self.loaded, &mut state.bound, Position::Graph(place), op)?;
+        for (place, old, new, _) in changes {
+            L::set_step(&self.loaded, &mut state.bound, Position::Graph(place), old, new)?;
         }
         Ok(Ok(()))
     }
@@ -500,15 +502,16 @@ impl<L: Library> Exec<L> {
         let mut guard = self.lock();
         let state = &mut *guard;
         let (place, step) = find(&state.steps, node).ok_or(CuError::INVALID_VALUE)?;
-        if step.op.as_ref().map(Operation::kind) != Some(op.kind()) {
-            return Err(CuError::INVALID_VALUE);
-        }
-        if let (Some(Op::Batch(_, old)), Op::Batch(_, new)) = (&step.op, &op)
+        let same_kind = |old: &&Op<L>| old.kind() == op.kind();
+        let old = step.op.as_ref().filter(same_kind).ok_or(CuError::INVALID_VALUE)?;
+        if let (Op::Batch(_, old), Op::Batch(_, new)) = (old, &op)
             && !new.can_replace(old)
         {
             return Err(CuError::INVALID_VALUE);
         }
-        L::set_step(&self.loaded, &mut state.bound, place, &op)?;
+        if L::change(old, &op) != Change::Nothing {
+            L::set_step(&self.loaded, &mut state.bound, place, old, &op)?;
+        }
         let steps = Arc::make_mut(&mut state.steps);
         find_mut(steps, node).ok_or(CuError::INVALID_VALUE)?.op = Some(op);
         Ok(())

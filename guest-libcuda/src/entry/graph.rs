@@ -242,6 +242,22 @@ fn wait_for_launches(
     }
 }
 
+/// Returns whether the driver surely allows replacing `old` by `new`, whose parameters this library
+/// has checked. For other copies and memsets, the driver has more rules.
+fn is_allowed(old: &Op, new: &Op) -> bool {
+    let on_device = |side: &wire::CopySide| Guest::on_device(side.address);
+    let is_flat = |copy: &GraphCopy| {
+        let wire::CopyStep { dst, src, height, depth, .. } = &copy.step;
+        (*height, *depth) == (1, 1) && on_device(dst) && on_device(src)
+    };
+    match (old, new) {
+        (Op::Kernel(_), Op::Kernel(_)) => true,
+        (Op::Memset(old), Op::Memset(new)) => (old.height, new.height) == (1, 1),
+        (Op::Copy(old, _), Op::Copy(new, _)) => is_flat(old) && is_flat(new),
+        _ => false,
+    }
+}
+
 /// The session's data for an instantiated graph.
 pub struct Loaded {
     id: GraphExecId,
@@ -558,30 +574,33 @@ impl Library for Guest {
         match (old, new) {
             (Op::Kernel(old), Op::Kernel(new)) => old.change(new),
             (Op::Memset(old), Op::Memset(new)) if old == new => Change::Nothing,
-            // The driver only accepts some changes of a memset in two dimensions.
-            (Op::Memset(old), Op::Memset(new)) if old.height == 1 && new.height == 1 => {
-                Change::Step
-            }
             (Op::Copy(old, _), Op::Copy(new, _)) if old == new && !old.is_pageable() => {
                 Change::Nothing
             }
+            _ if is_allowed(old, new) => Change::Step,
             _ => Change::Graph,
         }
     }
 
-    fn set_step(exec: &Loaded, bound: &mut Tokens, place: Position, op: &Op) -> CuResult {
+    fn set_step(
+        exec: &Loaded,
+        bound: &mut Tokens,
+        place: Position,
+        old: &Op,
+        new: &Op,
+    ) -> CuResult {
         let driver = driver()?;
         let node = exec.node(place)?;
-        if matches!(op, Op::Copy(copy, _) if copy.is_pageable()) {
+        if matches!(new, Op::Copy(copy, _) if copy.is_pageable()) {
             log::unsupported("changing a copy of pageable memory in an instantiated graph");
             return Err(CuError::NOT_SUPPORTED);
         }
-        let (set, token) = with_step(driver, Some(op), |step, token| {
+        let (set, token) = with_step(driver, Some(new), |step, token| {
             let (exec, step) = (exec.id, *step);
-            let set = match op {
-                // As for a launch, this library has checked the parameters.
-                Op::Kernel(_) => driver.session.post(&VcudaGraphExecNodePost { exec, node, step }),
-                _ => driver.session.call(&VcudaGraphExecNodeSet { exec, node, step }),
+            let set = if is_allowed(old, new) {
+                driver.session.post(&VcudaGraphExecNodePost { exec, node, step })
+            } else {
+                driver.session.call(&VcudaGraphExecNodeSet { exec, node, step })
             };
             (set, token)
         });

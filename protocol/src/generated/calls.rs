@@ -5609,7 +5609,8 @@ impl<'a> VcudaGraphInstantiateConditional<'a> {
 
 /// Call 119, `vcudaGraphExecNodePost`.
 ///
-/// The same as vcudaGraphExecNodeSet, for a kernel. Programs change many kernels between launches.
+/// The same as vcudaGraphExecNodeSet, for a kernel, a copy, or a memset. Programs change many nodes
+/// between launches.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphExecNodePost<'a> {
     /// Id of an executable graph.

@@ -227,7 +227,7 @@ impl Library for Software {
         Ok(Ok(()))
     }
 
-    fn set_step(_exec: &Loaded, (): &mut (), _place: Position, _op: &Op) -> CuResult {
+    fn set_step(_exec: &Loaded, (): &mut (), _place: Position, _: &Op, _: &Op) -> CuResult {
         Ok(())
     }
 

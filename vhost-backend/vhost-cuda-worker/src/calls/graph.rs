@@ -379,14 +379,14 @@ pub(super) fn vcuda_graph_exec_node_enable(
     unsafe { cx.driver().cuGraphNodeSetEnabled(exec.real.0, node.0.0, (call.enabled != 0).into()) }
 }
 
-/// Changes a kernel. The guest doesn't wait for this.
+/// Changes a kernel, a copy, or a memset. The guest doesn't wait for this.
 pub(super) fn vcuda_graph_exec_node_post(
     cx: &Cx<'_>,
     call: api::VcudaGraphExecNodePost<'_>,
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     let api::VcudaGraphExecNodePost { exec, node, step } = call;
-    if !matches!(step, Step::Kernel(_)) {
+    if !matches!(step, Step::Kernel(_) | Step::Copy(_) | Step::Memset(_)) {
         return Err(CuError::INVALID_VALUE);
     }
     vcuda_graph_exec_node_set(cx, api::VcudaGraphExecNodeSet { exec, node, step }, reservation)
