@@ -27,9 +27,8 @@ pub fn unregister(handle: CUlogsCallbackHandle) -> CuResult {
     if logs::unregister(handle) { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }
 
-/// `cuLogsCurrent`.
-pub fn current(iterator: Out<CUlogIterator>, flags: u32) -> CuResult {
-    check_flags(flags)?;
+/// `cuLogsCurrent`. As in NVIDIA's driver, the flags are ignored.
+pub fn current(iterator: Out<CUlogIterator>, _flags: u32) -> CuResult {
     iterator.set(logs::buffer().next())
 }
 

@@ -64,7 +64,7 @@ macro_rules! graph_entries {
             ) => structure::change_edges::<L>(graph, (from, to), data, count, true);
             fn cuGraphRemoveDependencies(
                 graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>, count: usize,
-            ) => structure::change_edges::<L>(graph, (from, to), In::null(), count, false);
+            ) => structure::remove_any_edges::<L>(graph, (from, to), count);
             fn cuGraphRemoveDependencies_v2(
                 graph: CUgraph, from: In<CUgraphNode>, to: In<CUgraphNode>,
                 data: In<CUgraphEdgeData>, count: usize,

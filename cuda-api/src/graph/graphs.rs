@@ -292,7 +292,7 @@ impl<Op: Operation> Graphs<Op> {
             let mut after: Vec<_> = member.after.iter().map(|(id, edge)| (*id, *edge)).collect();
             let graph = captures.captures[&capture].graph;
             for (id, edge) in &mut after {
-                if programmatic && *edge == Edge::Full && table.kind(*id)? == KERNEL {
+                if programmatic && table.kind(*id)? == KERNEL {
                     *edge = Edge::Programmatic;
                 }
             }

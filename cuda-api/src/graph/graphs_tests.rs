@@ -216,3 +216,15 @@ fn the_next_node_gets_the_edges_that_the_program_sets() {
     let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
     assert_eq!(edges[0].2, Edge::LaunchOrder);
 }
+
+#[test]
+fn a_programmatic_launch_replaces_the_edges_that_the_program_sets() {
+    let graphs = begun(3, Mode::Relaxed);
+    graphs.push(&stream(3), 1).unwrap();
+    let (node, _) = graphs.info(&stream(3)).unwrap().unwrap().after[0];
+    graphs.update(&stream(3), &[(node, Edge::LaunchOrder)], true).unwrap();
+    graphs.push_programmatic(&stream(3), 2).unwrap();
+    let graph = graphs.end(&stream(3), 7).unwrap();
+    let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
+    assert_eq!(edges[0].2, Edge::Programmatic);
+}

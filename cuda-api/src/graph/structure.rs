@@ -124,7 +124,28 @@ pub unsafe fn neighbors<L: Library>(
     unsafe { lists::give_neighbors(&found?, to, data, count) }
 }
 
-/// `cuGraphAddDependencies` if `add` is set, otherwise `cuGraphRemoveDependencies`.
+/// `cuGraphRemoveDependencies`, which removes edges whatever their data is.
+///
+/// # Safety
+///
+/// If not null, each array must have `count` elements.
+pub unsafe fn remove_any_edges<L: Library>(
+    graph: CUgraph,
+    (from, to): (In<CUgraphNode>, In<CUgraphNode>),
+    count: usize,
+) -> CuResult {
+    // SAFETY: the arrays have `count` elements, as the caller promises.
+    let mut edges = unsafe { lists::edges((from, to), In::null(), count) }?;
+    L::graphs().with(|table| {
+        for (from, to, edge) in &mut edges {
+            let present = table.node(*to)?.after.get(from);
+            *edge = *present.ok_or(CuError::INVALID_VALUE)?;
+        }
+        table.change_edges(graph as GraphId, &edges, false)
+    })
+}
+
+/// `cuGraphAddDependencies` if `add` is set, otherwise `cuGraphRemoveDependencies_v2`.
 ///
 /// # Safety
 ///

@@ -162,6 +162,7 @@ pub fn default_at<L: Library>(
 /// `cuDeviceGetMemPool`.
 pub fn current<L: Library>(to: Out<CUmemoryPool>, device: i32) -> CuResult {
     to.check()?;
+    check_device_of_current::<L>(device)?;
     to.set(lock::<L>().current_of::<L>(device)? as CUmemoryPool)
 }
 
@@ -174,9 +175,18 @@ pub fn current_at<L: Library>(
     current::<L>(to, device_at(location, kind)?)
 }
 
+/// Fails with the error of the functions for a device's current pool, which differs from that of
+/// the function for the default pool.
+fn check_device_of_current<L: Library>(device: i32) -> CuResult {
+    L::check_device(device).map_err(|error| match error {
+        CuError::INVALID_DEVICE => INVALID,
+        other => other,
+    })
+}
+
 /// `cuDeviceSetMemPool`.
 pub fn set_current<L: Library>(device: i32, handle: CUmemoryPool) -> CuResult {
-    L::check_device(device)?;
+    check_device_of_current::<L>(device)?;
     let mut state = lock::<L>();
     if state.pool(handle as usize)?.device != device {
         return Err(INVALID);

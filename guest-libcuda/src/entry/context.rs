@@ -11,7 +11,8 @@ use crate::objects::{Context, Event};
 use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::sys::{
-    CUctx_flags, CUctxCreateParams, CUexecAffinityParam, CUflushGPUDirectRDMAWritesScope as Scope,
+    CUctx_flags, CUctxCreateParams, CUdevice_attribute, CUexecAffinityParam, CUexecAffinitySmCount,
+    CUexecAffinityType, CUflushGPUDirectRDMAWritesScope as Scope,
     CUflushGPUDirectRDMAWritesTarget as Target,
 };
 use protocol::calls::{
@@ -276,11 +277,20 @@ entries! {
         version.set(3020)
     }
 
-    /// `cuDeviceGetExecAffinitySupport` says that no kind of affinity is supported.
-    fn cuCtxGetExecAffinity(_affinity: *mut CUexecAffinityParam, _kind: u32) {
-        driver()?;
-        current()?;
-        Err(CuError::UNSUPPORTED_EXEC_AFFINITY)
+    /// A context can use all multiprocessors, because its affinity can't be chosen.
+    fn cuCtxGetExecAffinity(affinity: Out<CUexecAffinityParam>, kind: u32) {
+        affinity.check()?;
+        let driver = driver()?;
+        let device = driver.device(current()?.device)?;
+        let type_ = CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT;
+        if kind != type_.0 {
+            return Err(CuError::UNSUPPORTED_EXEC_AFFINITY);
+        }
+        let count = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0;
+        let val = device.attribute(count)? as u32;
+        let mut answer = CUexecAffinityParam { type_, param: Default::default() };
+        answer.param.smCount = CUexecAffinitySmCount { val };
+        affinity.set(answer)
     }
 
     /// `cuDeviceCanAccessPeer` says that no device can access another device's memory.

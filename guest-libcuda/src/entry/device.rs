@@ -6,7 +6,7 @@ use crate::error::CuError;
 use cuda_api::args::{Out, Text};
 use cuda_api::device_links;
 use cuda_api::devices::PciAddress;
-use cuda_api::sys::{CUdevice_attribute as A, CUdevprop, CUexecAffinityType};
+use cuda_api::sys::{CUdevice_attribute as A, CUdevprop};
 use std::ffi::c_char;
 
 entries! {
@@ -96,11 +96,9 @@ entries! {
         value.set(0)
     }
 
-    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, kind: u32, device: i32) {
+    /// As in NVIDIA's driver, an unknown kind isn't an error.
+    fn cuDeviceGetExecAffinitySupport(supported: Out<i32>, _kind: u32, device: i32) {
         driver()?.device(device)?;
-        if kind >= CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_MAX.0 {
-            return Err(CuError::INVALID_VALUE);
-        }
         supported.set(0)
     }
 }

@@ -110,6 +110,11 @@ entries! {
         result
     }
 
-    fn cuEventElapsedTime(ms: Out<f32>, start: Handle, end: Handle) { elapsed(ms, start, end) }
+    /// The first version reports a null `ms` as an invalid handle.
+    fn cuEventElapsedTime(ms: Out<f32>, start: Handle, end: Handle) {
+        ms.check().map_err(|_| CuError::INVALID_HANDLE)?;
+        elapsed(ms, start, end)
+    }
+
     fn cuEventElapsedTime_v2(ms: Out<f32>, start: Handle, end: Handle) { elapsed(ms, start, end) }
 }

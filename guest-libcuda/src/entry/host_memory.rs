@@ -179,7 +179,16 @@ fn host(driver: &Driver, at: usize) -> CuResult<Allocation> {
 
 entries! {
     fn cuMemHostAlloc(out: Out<usize>, bytes: usize, flags: u32) { allocate(out, bytes, flags) }
-    fn cuMemAllocHost_v2(out: Out<usize>, bytes: usize) { allocate(out, bytes, 0) }
+
+    /// Unlike `cuMemHostAlloc`, accepts a size of 0, for which there is no memory.
+    fn cuMemAllocHost_v2(out: Out<usize>, bytes: usize) {
+        if bytes != 0 {
+            return allocate(out, bytes, 0);
+        }
+        context::driver()?;
+        out.set(0)
+    }
+
     fn cuMemFreeHost(at: usize) { free(at) }
     fn cuMemHostRegister(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }
     fn cuMemHostRegister_v2(at: usize, bytes: usize, flags: u32) { register(at, bytes, flags) }

@@ -191,7 +191,7 @@ entries! {
         driver()?.handles.get::<Arc<Library>>(library)?;
         name.get()?;
         out.check()?;
-        Err(CuError::NOT_FOUND)
+        Err(CuError::INVALID_VALUE)
     }
 
     fn cuLibraryGetKernelCount(count: Out<u32>, library: Handle) {

@@ -7,7 +7,8 @@ use std::sync::{Arc, PoisonError};
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
-    CUcontext, CUctx_flags, CUctxCreateParams, CUevent, CUflushGPUDirectRDMAWritesScope as Scope,
+    CUcontext, CUctx_flags, CUctxCreateParams, CUevent, CUexecAffinityParam, CUexecAffinitySmCount,
+    CUexecAffinityType, CUflushGPUDirectRDMAWritesScope as Scope,
     CUflushGPUDirectRDMAWritesTarget as Target, CUfunc_cache, CUlimit, CUsharedconfig,
 };
 
@@ -387,9 +388,17 @@ entries! {
         if by_handle(context as usize)?.detach() { Ok(()) } else { destroy(context) }
     }
 
-    fn cuCtxGetExecAffinity(_affinity: *mut c_void, _kind: c_uint) {
-        current()?;
-        Err(CuError::UNSUPPORTED_EXEC_AFFINITY)
+    /// A context can use all multiprocessors, because its affinity can't be chosen.
+    fn cuCtxGetExecAffinity(affinity: Out<CUexecAffinityParam>, kind: c_uint) {
+        affinity.check()?;
+        let context = current()?;
+        let type_ = CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_SM_COUNT;
+        if kind != type_.0 {
+            return Err(CuError::UNSUPPORTED_EXEC_AFFINITY);
+        }
+        let mut answer = CUexecAffinityParam { type_, param: Default::default() };
+        answer.param.smCount = CUexecAffinitySmCount { val: context.device()?.processors };
+        affinity.set(answer)
     }
 
     /// No other device writes to the memory of softgpu's devices, so there is nothing to flush.

@@ -6,9 +6,7 @@ use cuda_api::args::{Out, Text};
 use cuda_api::device_links;
 use cuda_api::devices::PciAddress;
 use cuda_api::error::CuError;
-use cuda_api::sys::{
-    CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUdevprop, CUexecAffinityType, CUuuid,
-};
+use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUdevprop, CUuuid};
 
 use super::entry::entries;
 use crate::state::attributes::WINDOW_MAX;
@@ -215,11 +213,9 @@ entries! {
         }
     }
 
-    fn cuDeviceGetExecAffinitySupport(value: Out<c_int>, kind: c_uint, device: c_int) {
+    /// As in NVIDIA's driver, an unknown kind isn't an error.
+    fn cuDeviceGetExecAffinitySupport(value: Out<c_int>, _kind: c_uint, device: c_int) {
         driver()?.device(device)?;
-        if kind >= CUexecAffinityType::CU_EXEC_AFFINITY_TYPE_MAX.0 {
-            return Err(CuError::INVALID_VALUE);
-        }
         value.set(0)
     }
 

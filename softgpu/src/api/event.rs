@@ -117,7 +117,9 @@ entries! {
         event.context.healthy()
     }
 
+    /// The first version reports a null `to` as an invalid handle.
     fn cuEventElapsedTime(to: Out<c_float>, start: CUevent, end: CUevent) {
+        to.check().map_err(|_| CuError::INVALID_HANDLE)?;
         elapsed(to, start, end)
     }
 

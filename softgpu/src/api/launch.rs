@@ -420,6 +420,27 @@ unsafe fn potential(
     block.set(best.1)
 }
 
+/// Returns the cluster dimensions of a launch configuration, if it has any.
+///
+/// # Safety
+///
+/// If not null, `config` must have an array of `numAttrs` attributes.
+unsafe fn clusters(config: In<CUlaunchConfig>) -> CuResult<Option<[u32; 3]>> {
+    let config = config.get()?;
+    let count = config.numAttrs as usize;
+    // SAFETY: the caller guarantees an array of `numAttrs` attributes.
+    let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
+    for index in 0..count {
+        let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
+        if id == L::CU_LAUNCH_ATTRIBUTE_CLUSTER_DIMENSION {
+            // SAFETY: this attribute's value consists of integers.
+            let cluster = unsafe { value.clusterDim };
+            return Ok(Some([cluster.x, cluster.y, cluster.z]));
+        }
+    }
+    Ok(None)
+}
+
 entries! {
     fn cuLaunchKernel, fn cuLaunchKernel_ptsz(
         function: CUfunction, grid_x: c_uint, grid_y: c_uint, grid_z: c_uint,
@@ -519,12 +540,20 @@ entries! {
     fn cuOccupancyMaxActiveClusters(
         to: Out<c_int>,
         function: CUfunction,
-        _config: In<CUlaunchConfig>,
+        config: In<CUlaunchConfig>,
     ) {
-        // softgpu supports only clusters of one block, so this counts blocks.
         let function = named(function)?;
-        let processors = function.context().device()?.processors;
-        to.set(occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int)
+        // SAFETY: the program passes a configuration as for a launch.
+        to.set(match unsafe { clusters(config) }? {
+            // As in NVIDIA's driver, a launch without cluster dimensions has no clusters.
+            None => 0,
+            // softgpu supports only clusters of one block, so this counts blocks.
+            Some([1, 1, 1]) => {
+                let processors = function.context().device()?.processors;
+                occupancy(&function, 1024, 0)?.max(1) as c_int * processors as c_int
+            }
+            Some(_) => return Err(CuError::INVALID_CLUSTER_SIZE),
+        })
     }
 
     fn cuOccupancyMaxPotentialClusterSize(

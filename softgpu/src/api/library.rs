@@ -149,7 +149,7 @@ entries! {
         library(handle)?;
         symbol.get()?;
         to.check()?;
-        Err(CuError::NOT_FOUND)
+        Err(CuError::INVALID_VALUE)
     }
 
     fn cuKernelGetFunction(to: Out<CUfunction>, handle: CUkernel) {

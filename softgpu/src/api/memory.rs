@@ -266,8 +266,13 @@ entries! {
         Ok(())
     }
 
+    /// Unlike `cuMemHostAlloc`, accepts a size of 0, for which there is no memory.
     fn cuMemAllocHost_v2(to: Out<*mut c_void>, size: usize) {
-        host_allocate(to, size, 0)
+        if size != 0 {
+            return host_allocate(to, size, 0);
+        }
+        current()?;
+        to.set(std::ptr::null_mut())
     }
 
     fn cuMemHostAlloc(to: Out<*mut c_void>, size: usize, flags: c_uint) {

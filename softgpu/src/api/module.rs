@@ -16,7 +16,7 @@ use super::entry::entries;
 use super::jit::Jit;
 use crate::ptx::source::{Source, link};
 use crate::state::context::{Context, current};
-use crate::state::device::capability;
+use crate::state::device::{capability, driver};
 use crate::state::image::{LoadError, parse, units};
 use crate::state::module::{Function, MODULES, Module, function_of, unload};
 
@@ -183,6 +183,7 @@ entries! {
     }
 
     fn cuModuleGetLoadingMode(to: Out<CUmoduleLoadingMode>) {
+        driver()?;
         to.set(CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING)
     }
 

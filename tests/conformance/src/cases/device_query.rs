@@ -70,11 +70,9 @@ cases! {
         let to = text.as_mut_ptr().cast();
         refused!(cu!(cuda, cuDeviceGetPCIBusId(to, 32, 99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDeviceGetPCIBusId(null_mut(), 32, 0)), INVALID_VALUE);
-        refused!(cu!(cuda, cuDeviceGetMemPool(&mut pool, 99)), INVALID_DEVICE);
-        refused!(cu!(cuda, cuDeviceGetMemPool(null_mut(), 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuDeviceGetMemPool(&mut pool, 99)), INVALID_VALUE);
         cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
-        refused!(cu!(cuda, cuDeviceSetMemPool(99, pool)), INVALID_DEVICE);
-        refused!(cu!(cuda, cuDeviceSetMemPool(0, null_mut())), INVALID_VALUE | INVALID_HANDLE);
+        refused!(cu!(cuda, cuDeviceSetMemPool(99, pool)), INVALID_VALUE | INVALID_DEVICE);
         refused!(cu!(cuda, cuDeviceGraphMemTrim(99)), INVALID_DEVICE);
         let (used, value) = (GraphMemory::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT, (&raw mut bytes).cast());
         refused!(cu!(cuda, cuDeviceGetGraphMemAttribute(99, used, value)), INVALID_DEVICE);

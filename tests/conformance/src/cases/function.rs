@@ -168,7 +168,6 @@ cases! {
         ensure!((32..=64).contains(&block), "the block size is {block}");
         cu!(cuda, cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, fill, 1, 128))?;
         ensure!(bytes >= 32 << 10, "{bytes} bytes are available");
-        let null = null_mut();
         let blocks = &mut large;
         refused!(
             cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fill, 0, 0, 0)),
@@ -178,29 +177,20 @@ cases! {
             cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fill, 128, 0, 99)),
             INVALID_VALUE
         );
-        let none = null_mut();
-        refused!(cu!(cuda, cuOccupancyMaxPotentialBlockSize(none, &mut block, fill, None, 0, 0)), INVALID_VALUE);
         let called =
             cu!(cuda, cuOccupancyMaxPotentialBlockSizeWithFlags(&mut grid, &mut block, fill, None, 0, 0, 99));
         refused!(called, INVALID_VALUE);
-        refused!(cu!(cuda, cuOccupancyAvailableDynamicSMemPerBlock(null, fill, 1, 128)), INVALID_VALUE);
         Ok(())
     }
 
-    fn clusters_need_a_device_with_clusters(cuda) {
+    fn a_launch_without_cluster_dimensions_has_no_clusters(cuda) {
         cuda.primary()?;
         let (_, fill) = cuda.kernel(FILL, c"fill")?;
-        let (mut clusters, mut size, launch) = (0, 0, config([8, 128], null_mut()));
-        match cu!(cuda, cuOccupancyMaxPotentialClusterSize(&mut size, fill, &launch)) {
-            Ok(()) => ensure!(size >= 1, "the cluster size is {size}"),
-            called => refused!(called, INVALID_CLUSTER_SIZE | NOT_SUPPORTED),
-        }
-        match cu!(cuda, cuOccupancyMaxActiveClusters(&mut clusters, fill, &launch)) {
-            Ok(()) => ensure!(clusters >= 1, "{clusters} clusters fit"),
-            called => refused!(called, INVALID_CLUSTER_SIZE | NOT_SUPPORTED | INVALID_VALUE),
-        }
-        refused!(cu!(cuda, cuOccupancyMaxPotentialClusterSize(null_mut(), fill, &launch)), INVALID_VALUE);
-        refused!(cu!(cuda, cuOccupancyMaxActiveClusters(null_mut(), fill, &launch)), INVALID_VALUE);
+        let (mut clusters, mut size, launch) = (7, 0, config([8, 128], null_mut()));
+        cu!(cuda, cuOccupancyMaxPotentialClusterSize(&mut size, fill, &launch))?;
+        ensure!(size >= 1, "the cluster size is {size}");
+        cu!(cuda, cuOccupancyMaxActiveClusters(&mut clusters, fill, &launch))?;
+        same!(clusters, 0);
         Ok(())
     }
 }

@@ -92,7 +92,7 @@ cases! {
         cu!(cuda, cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
         let missing = c"missing".as_ptr();
         refused!(cu!(cuda, cuLibraryGetManaged(&mut pointer, &mut size, library, missing)), NOT_FOUND);
-        refused!(cu!(cuda, cuLibraryGetUnifiedFunction(&mut function, library, missing)), NOT_FOUND);
+        refused!(cu!(cuda, cuLibraryGetUnifiedFunction(&mut function, library, missing)), INVALID_VALUE);
         cu!(cuda, cuLibraryUnload(library))?;
         Ok(())
     }

@@ -123,7 +123,7 @@ cases! {
         cu!(cuda, cuEventElapsedTime(&mut time, events[0], events[1]))?;
         ensure!((0.0..10_000.0).contains(&time), "{time} ms passed");
         let [first, second] = events;
-        refused!(cu!(cuda, cuEventElapsedTime(null_mut(), first, second)), INVALID_VALUE);
+        refused!(cu!(cuda, cuEventElapsedTime(null_mut(), first, second)), INVALID_HANDLE);
         refused!(cu!(cuda, cuEventRecordWithFlags(first, stream, 99)), INVALID_VALUE);
         cu!(cuda, cuEventDestroy(first))?;
         cu!(cuda, cuEventDestroy(second))?;
