@@ -168,6 +168,12 @@ cases! {
         cu!(cuda, cuMemcpy3DPeerAsync(&second, stream))?;
         cu!(cuda, cuStreamSynchronize(stream))?;
         same!(cuda.download::<u32>(to, 5)?, [16, 17, 24, 25, 0]);
+        let unknown = CUDA_MEMCPY3D_PEER { dstMemoryType: Memory(77), ..params };
+        let narrow = CUDA_MEMCPY3D_PEER { dstPitch: 4, ..params };
+        for wrong in [unknown, narrow] {
+            refused!(cu!(cuda, cuMemcpy3DPeer(&wrong)), INVALID_VALUE);
+            refused!(cu!(cuda, cuMemcpy3DPeerAsync(&wrong, stream)), INVALID_VALUE);
+        }
 
         cu!(cuda, cuCtxDestroy_v2(other))?;
         cu!(cuda, cuCtxSetCurrent(primary))?;

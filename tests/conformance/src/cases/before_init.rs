@@ -2,7 +2,10 @@
 
 use super::cases;
 use crate::cuda::{cu, refused, same};
-use cuda_api::sys::{CU_STREAM_LEGACY, CUfunc_cache, CUsharedconfig, CUstreamCaptureMode};
+use cuda_api::sys::{
+    CU_STREAM_LEGACY, CUfunc_cache, CUfunctionLoadingState, CUlaunchConfig, CUmoduleLoadingMode,
+    CUsharedconfig, CUstreamCaptureMode,
+};
 use std::ptr::null_mut;
 
 cases! {
@@ -32,6 +35,54 @@ cases! {
         refused!(cu!(cuda, cuProfilerStop()), NOT_INITIALIZED);
         let mut mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
         refused!(cu!(cuda, cuThreadExchangeStreamCaptureMode(&mut mode)), NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn occupancy_is_unknown(cuda) {
+        let (mut grid, mut block, mut bytes, none) = (0, 0, 0, null_mut());
+        let called =
+            cu!(cuda, cuOccupancyMaxPotentialBlockSize(&mut grid, &mut block, none, None, 0, 0));
+        refused!(called, NOT_INITIALIZED);
+        let called = cu!(cuda, cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, none, 1, 128));
+        refused!(called, NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn sizes_of_clusters_are_unknown(cuda) {
+        let (mut count, none, launch) = (0, null_mut(), CUlaunchConfig::default());
+        let called = cu!(cuda, cuOccupancyMaxPotentialClusterSize(&mut count, none, &launch));
+        refused!(called, NOT_INITIALIZED);
+        let called = cu!(cuda, cuOccupancyMaxActiveClusters(&mut count, none, &launch));
+        refused!(called, NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn notifications_are_unavailable(cuda) {
+        let called = cu!(cuda, cuDeviceUnregisterAsyncNotification(0, null_mut()));
+        refused!(called, NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn attributes_of_streams_are_unavailable(cuda) {
+        let (from, to) = (null_mut(), null_mut());
+        refused!(cu!(cuda, cuStreamCopyAttributes(to, from)), NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn functions_cant_be_loaded(cuda) {
+        refused!(cu!(cuda, cuFuncLoad(null_mut())), NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn functions_have_no_state(cuda) {
+        let mut state = CUfunctionLoadingState(77);
+        refused!(cu!(cuda, cuFuncIsLoaded(&mut state, null_mut())), NOT_INITIALIZED);
+        Ok(())
+    }
+
+    fn modules_have_no_loading_mode(cuda) {
+        let mut mode = CUmoduleLoadingMode(77);
+        refused!(cu!(cuda, cuModuleGetLoadingMode(&mut mode)), NOT_INITIALIZED);
         Ok(())
     }
 

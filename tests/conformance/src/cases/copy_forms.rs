@@ -132,13 +132,12 @@ cases! {
         cu!(cuda, cuStreamSynchronize(stream))?;
         std::hint::black_box(&mut to);
         same!(to, [5, 6, 9, 10, 17, 18, 21, 22]);
+        let unknown = CUDA_MEMCPY3D { dstMemoryType: Memory(77), ..up };
         let narrow = CUDA_MEMCPY3D { srcPitch: 8, ..up };
-        refused!(cu!(cuda, cuMemcpy3DAsync_v2(&narrow, stream)), INVALID_VALUE);
-        refused!(cu!(cuda, cuMemcpy3D_v2(&narrow)), INVALID_VALUE);
-        refused!(cu!(cuda, cuMemcpy3DAsync_v2(null(), stream)), INVALID_VALUE);
-        refused!(cu!(cuda, cuMemcpy3D_v2(null())), INVALID_VALUE);
-        refused!(cu!(cuda, cuMemcpy3DPeer(null())), INVALID_VALUE);
-        refused!(cu!(cuda, cuMemcpy3DPeerAsync(null(), stream)), INVALID_VALUE);
+        for wrong in [unknown, narrow] {
+            refused!(cu!(cuda, cuMemcpy3DAsync_v2(&wrong, stream)), INVALID_VALUE);
+            refused!(cu!(cuda, cuMemcpy3D_v2(&wrong)), INVALID_VALUE);
+        }
         Ok(())
     }
 

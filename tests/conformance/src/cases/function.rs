@@ -1,12 +1,13 @@
 //! Functions: their module, their state, their settings, and other ways to launch them.
 
 use super::cases;
-use crate::cuda::{Cuda, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
-    CUfunc_cache, CUfunction_attribute as Attribute, CUfunctionLoadingState as State,
+    CUfunc_cache, CUfunction, CUfunction_attribute as Attribute, CUfunctionLoadingState as State,
     CUlaunchConfig, CUmoduleLoadingMode as Mode, CUsharedconfig, CUstream,
 };
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 
 /// Describes a launch with one-dimensional blocks.
@@ -26,11 +27,40 @@ fn config([grid, block]: [u32; 2], stream: CUstream) -> CUlaunchConfig {
 }
 
 /// Allocates 16 words with the value 1.
-fn ones(cuda: &Cuda) -> crate::cuda::Outcome<u64> {
+fn ones(cuda: &Cuda) -> Outcome<u64> {
     let pointer = cuda.alloc(64)?;
     cuda.upload(pointer, &[1u32; 16])?;
     cu!(cuda, cuCtxSynchronize())?;
     Ok(pointer)
+}
+
+/// A launch that adds 2 to the first 8 of 16 words with the value 1.
+struct Addition {
+    function: CUfunction,
+    stream: CUstream,
+    pointer: u64,
+    value: u32,
+    count: u32,
+}
+
+impl Addition {
+    fn new(cuda: &Cuda) -> Outcome<Self> {
+        let (_, function) = cuda.kernel(FILL, c"add")?;
+        let mut stream = null_mut();
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        Ok(Self { function, stream, pointer: ones(cuda)?, value: 2, count: 8 })
+    }
+
+    fn parameters(&self) -> [*mut c_void; 3] {
+        [parameter(&self.pointer), parameter(&self.value), parameter(&self.count)]
+    }
+
+    /// Fails unless the kernel has run once.
+    fn check(&self, cuda: &Cuda) -> Outcome {
+        cu!(cuda, cuStreamSynchronize(self.stream))?;
+        same!(cuda.download::<u32>(self.pointer, 16)?, [[3u32; 8], [1; 8]].concat());
+        Ok(())
+    }
 }
 
 cases! {
@@ -59,25 +89,17 @@ cases! {
         cu!(cuda, cuFuncLoad(fill))?;
         cu!(cuda, cuFuncIsLoaded(&mut state, fill))?;
         same!(state, State::CU_FUNCTION_LOADING_STATE_LOADED);
-        let null = null_mut();
-        refused!(cu!(cuda, cuModuleGetLoadingMode(null_mut())), INVALID_VALUE);
-        refused!(cu!(cuda, cuFuncIsLoaded(null_mut(), fill)), INVALID_VALUE);
-        refused!(cu!(cuda, cuFuncIsLoaded(&mut state, null)), INVALID_VALUE | INVALID_HANDLE);
-        refused!(cu!(cuda, cuFuncLoad(null)), INVALID_VALUE | INVALID_HANDLE);
         Ok(())
     }
 
     fn preferences_do_not_change_results(cuda) {
         cuda.primary()?;
-        let (_, add) = cuda.kernel(FILL, c"add")?;
-        let pointer = ones(cuda)?;
-        cu!(cuda, cuFuncSetCacheConfig(add, CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED))?;
+        let add = Addition::new(cuda)?;
+        cu!(cuda, cuFuncSetCacheConfig(add.function, CUfunc_cache::CU_FUNC_CACHE_PREFER_SHARED))?;
         let banks = CUsharedconfig::CU_SHARED_MEM_CONFIG_FOUR_BYTE_BANK_SIZE;
-        cu!(cuda, cuFuncSetSharedMemConfig(add, banks))?;
-        let (value, count) = (2u32, 8u32);
-        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
-        cuda.launch(add, [1, 16], null_mut(), &mut parameters)?;
-        same!(cuda.download::<u32>(pointer, 16)?, [[3u32; 8], [1; 8]].concat());
+        cu!(cuda, cuFuncSetSharedMemConfig(add.function, banks))?;
+        cuda.launch(add.function, [1, 16], add.stream, &mut add.parameters())?;
+        add.check(cuda)?;
         let (cache, null) = (CUfunc_cache::CU_FUNC_CACHE_PREFER_NONE, null_mut());
         refused!(cu!(cuda, cuFuncSetCacheConfig(null, cache)), INVALID_VALUE | INVALID_HANDLE);
         refused!(cu!(cuda, cuFuncSetSharedMemConfig(null, banks)), INVALID_VALUE | INVALID_HANDLE);
@@ -114,38 +136,28 @@ cases! {
 
     fn a_launch_can_be_described_in_a_structure(cuda) {
         cuda.primary()?;
-        let (_, add) = cuda.kernel(FILL, c"add")?;
-        let (pointer, mut stream) = (ones(cuda)?, null_mut());
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-        let (value, count) = (2u32, 8u32);
-        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
-        let launch = config([2, 4], stream);
-        let list = parameters.as_mut_ptr();
-        cu!(cuda, cuLaunchKernelEx(&launch, add, list, null_mut()))?;
-        cu!(cuda, cuStreamSynchronize(stream))?;
-        same!(cuda.download::<u32>(pointer, 16)?, [[3u32; 8], [1; 8]].concat());
+        let add = Addition::new(cuda)?;
+        let (mut parameters, stream) = (add.parameters(), add.stream);
+        let (function, list) = (add.function, parameters.as_mut_ptr());
+        cu!(cuda, cuLaunchKernelEx(&config([2, 4], stream), function, list, null_mut()))?;
+        add.check(cuda)?;
         for wrong in [config([0, 4], stream), config([1, 2048], stream)] {
-            refused!(cu!(cuda, cuLaunchKernelEx(&wrong, add, list, null_mut())), INVALID_VALUE);
+            refused!(cu!(cuda, cuLaunchKernelEx(&wrong, function, list, null_mut())), INVALID_VALUE);
         }
-        refused!(cu!(cuda, cuLaunchKernelEx(null(), add, list, null_mut())), INVALID_VALUE);
-        same!(cuda.download::<u32>(pointer, 16)?, [[3u32; 8], [1; 8]].concat());
-        Ok(())
+        refused!(cu!(cuda, cuLaunchKernelEx(null(), function, list, null_mut())), INVALID_VALUE);
+        add.check(cuda)
     }
 
     fn a_cooperative_launch_must_fit_on_the_device(cuda) {
         cuda.primary()?;
-        let (_, add) = cuda.kernel(FILL, c"add")?;
-        let (pointer, mut stream) = (ones(cuda)?, null_mut());
-        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
-        let (value, count) = (2u32, 8u32);
-        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        let add = Addition::new(cuda)?;
+        let (mut parameters, function, stream) = (add.parameters(), add.function, add.stream);
         let list = parameters.as_mut_ptr();
         let launch = |[grid, block]: [u32; 2]| {
-            cu!(cuda, cuLaunchCooperativeKernel(add, grid, 1, 1, block, 1, 1, 0, stream, list))
+            cu!(cuda, cuLaunchCooperativeKernel(function, grid, 1, 1, block, 1, 1, 0, stream, list))
         };
         launch([2, 4])?;
-        cu!(cuda, cuStreamSynchronize(stream))?;
-        same!(cuda.download::<u32>(pointer, 16)?, [[3u32; 8], [1; 8]].concat());
+        add.check(cuda)?;
         refused!(launch([1 << 20, 1024]), COOPERATIVE_LAUNCH_TOO_LARGE);
         refused!(launch([0, 4]), INVALID_VALUE);
         Ok(())

@@ -52,6 +52,7 @@ cases! {
         same!(cuda.download::<u64>(flag, 2)?, [3, 1 << 40]);
         refused!(cu!(cuda, cuStreamWriteValue32_v2(writing, flag + 2, 0, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamWaitValue64_v2(writing, flag + 4, 0, EQ)), INVALID_VALUE);
+        refused!(cu!(cuda, cuStreamWriteValue64_v2(writing, flag + 4, 0, 0)), INVALID_VALUE);
         refused!(cu!(cuda, cuStreamWaitValue32_v2(writing, 16, 0, EQ)), INVALID_VALUE);
         Ok(())
     }
