@@ -71,16 +71,21 @@ cases! {
 
     fn resetting_the_primary_context_frees_its_memory(cuda) {
         cuda.primary()?;
-        cuda.alloc(256 << 20)?;
-        let (mut during, mut after, mut total) = (0, 0, 0);
-        cu!(cuda, cuMemGetInfo_v2(&mut during, &mut total))?;
-        cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
-        cuda.primary()?;
-        cu!(cuda, cuMemGetInfo_v2(&mut after, &mut total))?;
-        ensure!(after >= during + (200 << 20), "{during} bytes were free before, {after} after");
-        let pointer = cuda.alloc(64)?;
-        cuda.upload(pointer, &[1u32, 2])?;
-        same!(cuda.download::<u32>(pointer, 2)?, [1, 2]);
+        let (mut base, mut size) = (0, 0);
+        for first_version in [false, true] {
+            let old = cuda.alloc(256 << 20)?;
+            cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, old))?;
+            same!((base, size), (old, 256 << 20));
+            match first_version {
+                true => cu!(cuda, cuDevicePrimaryCtxReset(0))?,
+                false => cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?,
+            }
+            cuda.primary()?;
+            refused!(cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut size, old)), NOT_FOUND | INVALID_VALUE);
+            let pointer = cuda.alloc(64)?;
+            cuda.upload(pointer, &[1u32, 2])?;
+            same!(cuda.download::<u32>(pointer, 2)?, [1, 2]);
+        }
         refused!(cu!(cuda, cuDevicePrimaryCtxReset_v2(99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDevicePrimaryCtxReset(99)), INVALID_DEVICE);
         refused!(cu!(cuda, cuDevicePrimaryCtxRelease_v2(99)), INVALID_DEVICE);

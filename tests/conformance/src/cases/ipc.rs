@@ -2,6 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use crate::free_memory::leaves_free_memory;
 use crate::peer::{Channel, Peer, Role};
 use cuda_api::sys::{
     CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle, CUmemAccess_flags,
@@ -216,10 +217,17 @@ fn importer(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     Ok(())
 }
 
-fn free_memory(cuda: &Cuda) -> Outcome<usize> {
-    let (mut free, mut total) = (0, 0);
-    cu!(cuda, cuMemGetInfo_v2(&mut free, &mut total))?;
-    Ok(free)
+/// Exports physical memory that the program has mapped at a new address and filled. Returns the
+/// address, the memory, and the descriptor.
+fn export(cuda: &Cuda) -> Outcome<(u64, u64, OwnedFd)> {
+    let (mut physical, mut file) = (0, -1);
+    cu!(cuda, cuMemCreate(&mut physical, CHUNK, &exportable(FILE), 0))?;
+    let pointer = map(cuda, physical)?;
+    cu!(cuda, cuMemsetD8_v2(pointer, 3, CHUNK))?;
+    cu!(cuda, cuCtxSynchronize())?;
+    cu!(cuda, cuMemExportToShareableHandle((&raw mut file).cast(), physical, FILE, 0))?;
+    // SAFETY: the library has just opened the descriptor for this program.
+    Ok((pointer, physical, unsafe { OwnedFd::from_raw_fd(file) }))
 }
 
 cases! {
@@ -325,7 +333,6 @@ cases! {
         cuda.primary()?;
         let (mut physical, mut plain, mut file) = (0, 0, -1);
         let to = (&raw mut file).cast();
-        let before = free_memory(cuda)?;
         cu!(cuda, cuMemCreate(&mut plain, CHUNK, &exportable(Handles::CU_MEM_HANDLE_TYPE_NONE), 0))?;
         refused!(cu!(cuda, cuMemExportToShareableHandle(to, plain, FILE, 0)), INVALID_VALUE);
         cu!(cuda, cuMemRelease(plain))?;
@@ -333,55 +340,36 @@ cases! {
         refused!(cu!(cuda, cuMemExportToShareableHandle(to, physical, FILE, 1)), INVALID_VALUE);
         let fabric = Handles::CU_MEM_HANDLE_TYPE_FABRIC;
         refused!(cu!(cuda, cuMemExportToShareableHandle(to, physical, fabric, 0)), INVALID_VALUE);
-        let pointer = map(cuda, physical)?;
-        cu!(cuda, cuMemsetD8_v2(pointer, 3, CHUNK))?;
-        cu!(cuda, cuCtxSynchronize())?;
-        cu!(cuda, cuMemExportToShareableHandle(to, physical, FILE, 0))?;
-        // SAFETY: the library has just opened the descriptor for this program.
-        let file = unsafe { OwnedFd::from_raw_fd(file) };
-
-        let mut peer = Peer::start("ipc::importer", Some(file))?;
-        let talk = |channel: &mut Channel| {
-            channel.wait()?;
-            same!(cuda.download::<u8>(pointer, CHUNK)?, vec![4; CHUNK]);
-            cu!(cuda, cuMemUnmap(pointer, CHUNK))?;
-            cu!(cuda, cuMemRelease(physical))?;
-            channel.signal()
-        };
-        let outcome = talk(&mut peer.channel);
-        peer.conclude(outcome)?;
-        // Nothing uses the memory any more.
-        cu!(cuda, cuMemCreate(&mut plain, CHUNK, &exportable(FILE), 0))?;
-        cu!(cuda, cuMemRelease(plain))?;
-        same!(free_memory(cuda)?, before);
-        Ok(())
+        cu!(cuda, cuMemRelease(physical))?;
+        leaves_free_memory(cuda, || {
+            let (pointer, physical, file) = export(cuda)?;
+            let mut peer = Peer::start("ipc::importer", Some(file))?;
+            let talk = |channel: &mut Channel| {
+                channel.wait()?;
+                same!(cuda.download::<u8>(pointer, CHUNK)?, vec![4; CHUNK]);
+                cu!(cuda, cuMemUnmap(pointer, CHUNK))?;
+                cu!(cuda, cuMemRelease(physical))?;
+                channel.signal()
+            };
+            let outcome = talk(&mut peer.channel);
+            peer.conclude(outcome)
+        })
     }
 
     /// The descriptor keeps memory that the program has released.
     fn a_descriptor_keeps_memory(cuda) {
         cuda.primary()?;
-        let (mut physical, mut again, mut file) = (0, 0, -1);
-        let to = (&raw mut file).cast();
-        let before = free_memory(cuda)?;
-        cu!(cuda, cuMemCreate(&mut physical, CHUNK, &exportable(FILE), 0))?;
-        let pointer = map(cuda, physical)?;
-        cu!(cuda, cuMemsetD8_v2(pointer, 3, CHUNK))?;
-        cu!(cuda, cuCtxSynchronize())?;
-        cu!(cuda, cuMemExportToShareableHandle(to, physical, FILE, 0))?;
-        // SAFETY: the library has just opened the descriptor for this program.
-        let file = unsafe { OwnedFd::from_raw_fd(file) };
-        cu!(cuda, cuMemUnmap(pointer, CHUNK))?;
-        cu!(cuda, cuMemRelease(physical))?;
-        let mut peer = Peer::start("ipc::importer", Some(file))?;
-        let talk = |channel: &mut Channel| {
-            channel.wait()?;
-            channel.signal()
-        };
-        let outcome = talk(&mut peer.channel);
-        peer.conclude(outcome)?;
-        cu!(cuda, cuMemCreate(&mut again, CHUNK, &exportable(FILE), 0))?;
-        cu!(cuda, cuMemRelease(again))?;
-        same!(free_memory(cuda)?, before);
-        Ok(())
+        leaves_free_memory(cuda, || {
+            let (pointer, physical, file) = export(cuda)?;
+            cu!(cuda, cuMemUnmap(pointer, CHUNK))?;
+            cu!(cuda, cuMemRelease(physical))?;
+            let mut peer = Peer::start("ipc::importer", Some(file))?;
+            let talk = |channel: &mut Channel| {
+                channel.wait()?;
+                channel.signal()
+            };
+            let outcome = talk(&mut peer.channel);
+            peer.conclude(outcome)
+        })
     }
 }

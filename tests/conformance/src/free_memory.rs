@@ -1,0 +1,51 @@
+//! Comparisons of the amount of free memory, which other processes can change too.
+
+use crate::cuda::{Cuda, Outcome, cu, ensure};
+use std::time::Duration;
+
+/// How often a comparison is repeated if the amounts differ.
+const ROUNDS: usize = 5;
+/// The time without a change after which no other process seems to change the amount. The driver
+/// frees some of a process' memory after the process has exited.
+const QUIET: Duration = Duration::from_millis(100);
+/// The maximum number of these times to wait.
+const PATIENCE: usize = 50;
+
+/// Returns the amount of free memory.
+fn free_memory(cuda: &Cuda) -> Outcome<usize> {
+    let (mut free, mut total) = (0, 0);
+    cu!(cuda, cuMemGetInfo_v2(&mut free, &mut total))?;
+    Ok(free)
+}
+
+/// Returns the amount of free memory once it has stopped changing.
+fn settled(cuda: &Cuda) -> Outcome<usize> {
+    let mut last = free_memory(cuda)?;
+    for _ in 0..PATIENCE {
+        std::thread::sleep(QUIET);
+        let now = free_memory(cuda)?;
+        if now == last {
+            break;
+        }
+        last = now;
+    }
+    Ok(last)
+}
+
+/// Runs `body`, and fails unless there is as much free memory after it as before. If the amounts
+/// differ, repeats that, because another process may have allocated or freed memory meanwhile. A
+/// body that doesn't free its memory fails every time.
+pub fn leaves_free_memory(cuda: &Cuda, mut body: impl FnMut() -> Outcome) -> Outcome {
+    let mut changes = Vec::new();
+    for _ in 0..ROUNDS {
+        let before = settled(cuda)?;
+        body()?;
+        let after = settled(cuda)?;
+        if after == before {
+            return Ok(());
+        }
+        changes.push(after.cast_signed() - before.cast_signed());
+    }
+    ensure!(false, "the free memory changed by {changes:?} bytes");
+    Ok(())
+}
