@@ -120,6 +120,9 @@ pub enum DefaultStream {
     PerThread,
 }
 
+/// Marks the lines in which a process reports its calls.
+pub const CALLS: &str = "\u{1}calls ";
+
 /// How many calls of an entry point succeeded and failed.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Count {

@@ -1,7 +1,7 @@
 //! A second process for cases about several processes. It runs a role, a function of the case's
 //! family, and talks to the case over a Unix socket.
 
-use crate::cuda::{Cuda, DefaultStream, Failure, Outcome};
+use crate::cuda::{CALLS, Cuda, DefaultStream, Failure, Outcome};
 use std::io::{Read, Write};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixStream;
@@ -73,6 +73,8 @@ impl Peer {
         drop(channel);
         let output = child.wait_with_output().map_err(Failure::new)?;
         let text = String::from_utf8_lossy(&output.stderr);
+        // The runner reads the calls of both processes from the output of the case's process.
+        text.lines().filter(|line| line.starts_with(CALLS)).for_each(|line| println!("{line}"));
         match output.status.success() {
             true => Ok(()),
             false => {
@@ -104,7 +106,11 @@ pub fn run(roles: impl Iterator<Item = &'static Role>, name: Option<&str>) -> Ex
         let stream = UnixStream::from(stream);
         stream.set_read_timeout(Some(PATIENCE)).map_err(Failure::new)?;
         let cuda = Cuda::load(DefaultStream::Legacy)?;
-        (role.body)(&cuda, &mut Channel(stream))
+        let outcome = (role.body)(&cuda, &mut Channel(stream));
+        for (name, count) in cuda.counts() {
+            eprintln!("{CALLS}{name} {} {}", count.succeeded, count.failed);
+        }
+        outcome
     };
     match run() {
         Ok(()) => ExitCode::SUCCESS,

@@ -2,7 +2,7 @@
 //! affects one case only.
 
 use crate::cases::{self, Case};
-use crate::cuda::{Cuda, DefaultStream};
+use crate::cuda::{CALLS, Cuda, DefaultStream};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -15,8 +15,6 @@ pub const LEGACY: &str = "--legacy";
 pub const PER_THREAD: &str = "--per-thread";
 /// A case that takes longer than this fails.
 const LIMIT: Duration = Duration::from_secs(120);
-/// Marks the lines in which a case's process reports its calls.
-const CALLS: &str = "\u{1}calls ";
 
 /// The cases to run, and how.
 pub struct Selection {
