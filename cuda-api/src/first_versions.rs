@@ -12,7 +12,10 @@
 #[macro_export]
 macro_rules! first_version_entries {
     ($entry_point:ty, $initialized:path) => {
-        $crate::first_version_entries! { @each $entry_point, $initialized;
+        $crate::first_version_entries! { @list @each $entry_point, $initialized; }
+    };
+    (@list $($arguments:tt)*) => {
+        $crate::first_version_entries! { $($arguments)*
             cuArray3DCreate cuArray3DGetDescriptor cuArrayCreate cuArrayGetDescriptor
             cuMemAlloc cuMemAllocHost cuMemAllocPitch cuMemFree cuMemGetAddressRange cuMemGetInfo
             cuMemHostGetDevicePointer cuMemcpy2D cuMemcpy2DAsync cuMemcpy2DUnaligned cuMemcpy3D
@@ -23,6 +26,7 @@ macro_rules! first_version_entries {
             cuTexRefSetAddress cuTexRefSetAddress2D
         }
     };
+    (@names; $($name:ident)*) => { &[$(stringify!($name)),*] };
     (@each $entry_point:ty, $initialized:path; $($name:ident)*) => {
         $(
             #[allow(non_snake_case)]
@@ -38,3 +42,6 @@ macro_rules! first_version_entries {
         pub(crate) const ENTRIES: &[$crate::exports::Entry] = &[$($crate::entry!($name)),*];
     };
 }
+
+/// The names of the functions.
+pub const NAMES: &[&str] = first_version_entries! { @list @names; };

@@ -21,6 +21,7 @@
 
 mod cases;
 mod cuda;
+mod file;
 mod free_memory;
 mod images;
 mod kernels;

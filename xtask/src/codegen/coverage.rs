@@ -3,6 +3,7 @@
 
 use super::implemented::Implemented;
 use super::model::Entry;
+use cuda_api::first_versions;
 use cuda_api::symbols::{ALL, CUDA_VERSION};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -24,23 +25,31 @@ const OUTSIDE: [(&str, &str); 14] = [
     ("cuDeviceGetNvSciSyncAttributes", GRAPHICS),
     ("cuMulticast", "joins GPUs over NVSwitch, which VMs share"),
 ];
-/// Entry points that fail in every program: the first versions of calls with device pointers of 32
-/// bits, as far as the cases call them, and a function of a profiler that no longer exists.
-const ONLY_FAIL: [&str; 14] = [
-    "cuArrayCreate",
+/// Entry points that fail in every program on the GPU that the cases run on. The first versions of
+/// calls with device pointers of 32 bits do too ([`first_versions`]).
+const ONLY_FAIL: [&str; 16] = [
+    // Contexts of the first version can't be created in processes of 64 bits.
     "cuCtxCreate",
-    "cuMemAlloc",
-    "cuMemAllocHost",
-    "cuMemFree",
-    "cuMemGetInfo",
-    "cuMemcpyDtoH",
-    "cuMemcpyHtoD",
-    "cuMemsetD32",
-    "cuModuleGetGlobal",
+    // Locally unique ids exist on Windows only.
+    "cuDeviceGetLuid",
+    // GPUs before Blackwell have no engine that decompresses.
+    "cuMemBatchDecompressAsync",
+    "cuMemBatchDecompressAsync_ptsz",
+    // The profiler that this function configures no longer exists.
     "cuProfilerInitialize",
-    "cuTexRefGetAddress",
-    "cuTexRefSetAddress",
-    "cuTexRefSetAddress2D",
+    // The first versions of memory operations need a setting of NVIDIA's kernel module.
+    "cuStreamBatchMemOp",
+    "cuStreamBatchMemOp_ptsz",
+    "cuStreamWaitValue32",
+    "cuStreamWaitValue32_ptsz",
+    "cuStreamWaitValue64",
+    "cuStreamWaitValue64_ptsz",
+    "cuStreamWriteValue32",
+    "cuStreamWriteValue32_ptsz",
+    "cuStreamWriteValue64",
+    "cuStreamWriteValue64_ptsz",
+    // Wide maps need compute capability 10.0.
+    "cuTensorMapEncodeIm2colWide",
 ];
 
 const GRAPHICS: &str =
@@ -81,10 +90,11 @@ impl Measured {
     }
 
     /// Returns whether a symbol's effect and one of its errors have been observed. Some entry points
-    /// only fail (those with 32-bit device pointers, for example).
+    /// only fail.
     fn covers(&self, symbol: &str) -> bool {
         let calls = self.calls.get(symbol).copied().unwrap_or_default();
-        calls.failed > 0 && (calls.succeeded > 0 || ONLY_FAIL.contains(&symbol))
+        let only_fails = ONLY_FAIL.contains(&symbol) || first_versions::NAMES.contains(&symbol);
+        calls.failed > 0 && (calls.succeeded > 0 || only_fails)
     }
 }
 

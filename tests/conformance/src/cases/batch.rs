@@ -111,6 +111,15 @@ cases! {
         let legacy = CU_STREAM_LEGACY;
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, legacy)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 1, stream)), INVALID_VALUE);
+        // The first form also says which copy is wrong.
+        cu!(cuda, cuMemsetD32_v2(to, 0, 64))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        let mut failed = 77;
+        cu!(cuda, cuMemcpy3DBatchAsync(1, &mut out, &mut failed, 0, stream))?;
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(cuda.download::<u32>(to, 9)?, [0, 1, 2, 3, 8, 9, 10, 11, 0]);
+        let called = cu!(cuda, cuMemcpy3DBatchAsync(1, &mut out, &mut failed, 0, legacy));
+        refused!(called, INVALID_VALUE);
         let mut empty = op(in_array, pointer(to, 0));
         empty.extent.depth = 0;
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut empty, 0, stream)), INVALID_VALUE);

@@ -28,6 +28,24 @@ cases! {
         Ok(())
     }
 
+    fn the_first_calls_for_the_stack_work(cuda) {
+        let (device, primary) = cuda.primary()?;
+        let (mut own, mut popped, mut current) = (null_mut(), null_mut(), null_mut());
+        cu!(cuda, cuCtxCreate_v2(&mut own, 0, device))?;
+        cu!(cuda, cuCtxPopCurrent(&mut popped))?;
+        same!(popped, own);
+        cu!(cuda, cuCtxPushCurrent(own))?;
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        same!(current, own);
+        cu!(cuda, cuCtxPopCurrent(&mut popped))?;
+        cu!(cuda, cuCtxDestroy(own))?;
+        let mut version = 0;
+        refused!(cu!(cuda, cuCtxGetApiVersion(own, &mut version)), INVALID_CONTEXT);
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        same!(current, primary);
+        Ok(())
+    }
+
     fn calls_without_a_context_are_refused(cuda) {
         let (mut pointer, mut device) = (0, 0);
         cu!(cuda, cuInit(0))?;

@@ -47,6 +47,7 @@ cases! {
         size = 8;
         let enable = Attribute::CU_COREDUMP_ENABLE_ON_EXCEPTION;
         refused!(cu!(cuda, cuCoredumpSetAttribute(enable, to, &mut size)), INVALID_VALUE);
+        refused!(cu!(cuda, cuCoredumpSetAttributeGlobal(enable, to, &mut size)), INVALID_VALUE);
         size = 1;
         value[0] = 1;
         cu!(cuda, cuCoredumpSetAttributeGlobal(enable, value.as_mut_ptr().cast(), &mut size))?;

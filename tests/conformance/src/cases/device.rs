@@ -145,6 +145,9 @@ cases! {
         cu!(cuda, cuFlushGPUDirectRDMAWrites(target, scope))?;
         let mode = cuda_api::sys::CUoutput_mode::CU_OUT_CSV;
         refused!(cu!(cuda, cuProfilerInitialize(c"a".as_ptr(), c"b".as_ptr(), mode)), NOT_SUPPORTED);
+        // Without a profiler, there is no profile to start or stop.
+        cu!(cuda, cuProfilerStart())?;
+        cu!(cuda, cuProfilerStop())?;
         Ok(())
     }
 }

@@ -3,13 +3,14 @@
 use super::cases;
 use crate::cuda::{Cuda, Outcome};
 use crate::cuda::{cu, ensure, refused, same};
+use crate::file::File;
 use cuda_api::sys::{
     CUDA_HOST_NODE_PARAMS_v2, CUDA_KERNEL_NODE_PARAMS, CUDA_KERNEL_NODE_PARAMS_v3, CUDA_MEMCPY3D,
     CUDA_MEMSET_NODE_PARAMS_v2, CUfunction, CUgraph, CUgraphExec, CUgraphNode, CUgraphNodeParams,
     CUgraphNodeParams_st__bindgen_ty_1 as Params, CUgraphNodeType, CUhostFn, CUmemorytype,
     CUuserObject,
 };
-use std::ffi::{CString, c_void};
+use std::ffi::c_void;
 use std::ptr::{null, null_mut};
 use std::sync::atomic::{AtomicU32, Ordering};
 
@@ -291,11 +292,9 @@ cases! {
         let (pointer, graph) = (cuda.alloc(64)?, graph(cuda)?);
         let first = add(cuda, graph, &[], memset(pointer, 7, 4))?;
         add(cuda, graph, &[first], host(Some(destroyed), null_mut()))?;
-        let path = std::env::temp_dir().join(format!("conformance-{}.dot", std::process::id()));
-        let name = CString::new(path.to_string_lossy().into_owned()).unwrap_or_default();
-        cu!(cuda, cuGraphDebugDotPrint(graph, name.as_ptr(), 0))?;
-        let text = std::fs::read_to_string(&path).unwrap_or_default();
-        let _ = std::fs::remove_file(&path);
+        let file = File::absent("graph.dot");
+        cu!(cuda, cuGraphDebugDotPrint(graph, file.name().as_ptr(), 0))?;
+        let text = file.read();
         ensure!(text.starts_with("digraph dot {\nsubgraph cluster_1 {\n"), "the graph is:\n{text}");
         ensure!(text.contains("\"graph_1_node_0\" -> \"graph_1_node_1\";\n"), "no edge:\n{text}");
         refused!(cu!(cuda, cuGraphDebugDotPrint(graph, c"/nonexistent/graph.dot".as_ptr(), 0)), OPERATING_SYSTEM);

@@ -62,7 +62,8 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let mut other = 0;
     refused!(cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(shared), 0)), INVALID_VALUE);
     let pointer = open(cuda, shared)?;
-    same!(open(cuda, shared)?, pointer);
+    cu!(cuda, cuIpcOpenMemHandle(&mut other, handle(shared), LAZY))?;
+    same!(other, pointer);
     let (mut base, mut len) = (0, 0);
     cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut len, pointer + 5))?;
     same!((base, len), (pointer, size));
@@ -83,6 +84,7 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     refused!(cu!(cuda, cuIpcCloseMemHandle(pointer)), INVALID_VALUE);
     let forged = [0x5a; 64];
     refused!(cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(forged), LAZY)), INVALID_VALUE);
+    refused!(cu!(cuda, cuIpcOpenMemHandle(&mut other, handle(forged), LAZY)), INVALID_VALUE);
     Ok(())
 }
 

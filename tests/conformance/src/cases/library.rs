@@ -1,11 +1,11 @@
 //! Libraries and their kernels, which belong to no context.
 
 use super::cases;
-use crate::cuda::{Cuda, Failure, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::file::File;
 use crate::kernels::FILL;
 use cuda_api::sys::{CUfunc_cache, CUfunction_attribute as Attribute, CUkernel, CUlibrary};
-use std::ffi::{CStr, CString};
-use std::path::PathBuf;
+use std::ffi::CStr;
 use std::ptr::{null, null_mut};
 
 /// Loads the library of kernels.
@@ -23,14 +23,6 @@ fn kernel(cuda: &Cuda, library: CUlibrary, name: &CStr) -> Outcome<CUkernel> {
     let mut kernel = null_mut();
     cu!(cuda, cuLibraryGetKernel(&mut kernel, library, name.as_ptr()))?;
     Ok(kernel)
-}
-
-/// Writes the kernels to a file. Returns its path, also as a string for CUDA.
-fn file() -> Outcome<(PathBuf, CString)> {
-    let path = std::env::temp_dir().join(format!("cuda-conformance-{}.ptx", std::process::id()));
-    std::fs::write(&path, FILL.to_bytes()).map_err(Failure::new)?;
-    let name = CString::new(path.to_string_lossy().as_bytes()).unwrap_or_default();
-    Ok((path, name))
 }
 
 cases! {
@@ -130,16 +122,14 @@ cases! {
 
     fn files_can_be_loaded(cuda) {
         cuda.primary()?;
-        let (path, name) = file()?;
+        let file = File::new("fill.ptx", FILL.to_bytes())?;
         let (mut library, mut module, mut count) = (null_mut(), null_mut(), 0);
         let none = (null_mut(), null_mut());
-        let name = name.as_ptr();
-        let loaded =
-            cu!(cuda, cuLibraryLoadFromFile(&mut library, name, none.0, none.1, 0, null_mut(), null_mut(), 0));
-        let second = cu!(cuda, cuModuleLoad(&mut module, name));
-        let _ = std::fs::remove_file(&path);
-        loaded?;
-        second?;
+        let path = file.name();
+        let name = path.as_ptr();
+        cu!(cuda, cuLibraryLoadFromFile(&mut library, name, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
+        cu!(cuda, cuModuleLoad(&mut module, name))?;
+        file.remove();
         cu!(cuda, cuLibraryGetKernelCount(&mut count, library))?;
         same!(count, 2);
         let mut function = null_mut();

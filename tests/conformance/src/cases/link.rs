@@ -1,8 +1,9 @@
 //! The linker, and the options of the JIT compiler.
 
 use super::cases;
-use crate::cuda::{Called, Cuda, Failure, Outcome, parameter};
+use crate::cuda::{Called, Cuda, Outcome, parameter};
 use crate::cuda::{cu, ensure, refused, same};
+use crate::file::File;
 use crate::kernels::FILL;
 use cuda_api::sys::{CUjit_option, CUjitInputType, CUlinkState};
 use std::ffi::{CStr, c_void};
@@ -105,13 +106,10 @@ cases! {
     fn a_file_can_be_linked(cuda) {
         cuda.primary()?;
         let link = create(cuda)?;
-        let file = std::env::temp_dir().join(format!("cuda-conformance-{}.ptx", std::process::id()));
-        std::fs::write(&file, FILL.to_bytes()).map_err(Failure::new)?;
-        let path = std::ffi::CString::new(file.to_string_lossy().as_bytes()).unwrap_or_default();
-        let none = (null_mut(), null_mut());
-        let added = cu!(cuda, cuLinkAddFile_v2(link, PTX, path.as_ptr(), 0, none.0, none.1));
-        let _ = std::fs::remove_file(&file);
-        added?;
+        let file = File::new("fill.ptx", FILL.to_bytes())?;
+        let (path, none) = (file.name(), (null_mut(), null_mut()));
+        cu!(cuda, cuLinkAddFile_v2(link, PTX, path.as_ptr(), 0, none.0, none.1))?;
+        file.remove();
         let gone = cu!(cuda, cuLinkAddFile_v2(link, PTX, path.as_ptr(), 0, none.0, none.1));
         refused!(gone, FILE_NOT_FOUND);
         let (mut image, mut size, mut module, mut function) = (null_mut(), 0, null_mut(), null_mut());

@@ -2,6 +2,7 @@
 
 use super::cases;
 use crate::cuda::{cu, ensure, refused, same};
+use crate::file::File;
 use cuda_api::sys::{CUlimit, CUlogLevel};
 use std::ffi::{c_char, c_void};
 use std::ptr::null_mut;
@@ -61,15 +62,19 @@ cases! {
         Ok(())
     }
 
+    fn a_callback_must_be_a_function(cuda) {
+        cuda.primary()?;
+        let mut handle = null_mut();
+        refused!(cu!(cuda, cuLogsRegisterCallback(None, null_mut(), &mut handle)), INVALID_VALUE);
+        Ok(())
+    }
+
     fn the_log_can_be_written_to_a_file(cuda) {
         cuda.primary()?;
         refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
-        let file = std::env::temp_dir().join(format!("cuda-conformance-{}.log", std::process::id()));
-        let path = std::ffi::CString::new(file.to_string_lossy().as_bytes()).unwrap_or_default();
-        let dumped = cu!(cuda, cuLogsDumpToFile(null_mut(), path.as_ptr(), 0));
-        let text = std::fs::read_to_string(&file).unwrap_or_default();
-        let _ = std::fs::remove_file(&file);
-        dumped?;
+        let file = File::absent("calls.log");
+        cu!(cuda, cuLogsDumpToFile(null_mut(), file.name().as_ptr(), 0))?;
+        let text = file.read();
         ensure!(text.ends_with("from cuMemFree_v2\n"), "the file contains {text:?}");
         let nowhere = c"/nonexistent/x".as_ptr();
         refused!(cu!(cuda, cuLogsDumpToFile(null_mut(), nowhere, 0)), INVALID_VALUE);

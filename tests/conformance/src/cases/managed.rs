@@ -119,6 +119,10 @@ cases! {
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, CU_STREAM_LEGACY)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 0, to, from, 1, 0, stream)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 2, 0, stream)), INVALID_VALUE);
+        refused!(
+            cu!(cuda, cuMemDiscardAndPrefetchBatchAsync(list, lens, 0, to, from, 1, 0, stream)),
+            INVALID_VALUE
+        );
         let mut other = [device];
         let list = other.as_mut_ptr();
         refused!(cu!(cuda, cuMemPrefetchBatchAsync(list, lens, 1, to, from, 1, 0, stream)), INVALID_VALUE);

@@ -3,8 +3,11 @@
 use super::cases;
 use crate::cuda::{cu, ensure, refused, same};
 use crate::free_memory::leaves_free_memory;
-use cuda_api::sys::{CUDA_MEMCPY2D, CUmemorytype, CUpointer_attribute};
-use std::ptr::{null, null_mut};
+use cuda_api::sys::{
+    CUDA_MEMCPY2D, CUdevice_attribute, CUmemDecompressAlgorithm, CUmemDecompressParams,
+    CUmemorytype, CUpointer_attribute,
+};
+use std::ptr::{null, null_mut, without_provenance, without_provenance_mut};
 
 cases! {
     fn allocations_are_distinct_and_freed_once(cuda) {
@@ -98,6 +101,30 @@ cases! {
         refused!(cu!(cuda, cuMemcpy2D_v2(&copy)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy2D_v2(null())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemAllocPitch_v2(&mut pointer, &mut pitch, 100, 8, 3)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn only_some_devices_decompress(cuda) {
+        let (device, _) = cuda.primary()?;
+        let algorithms = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MEM_DECOMPRESS_ALGORITHM_MASK;
+        if cuda.attribute(device, algorithms)? != 0 {
+            println!("this device decompresses");
+            return Ok(());
+        }
+        let (from, to, mut written) = (cuda.alloc(64)?, cuda.alloc(64)?, 0u32);
+        let mut parameters = CUmemDecompressParams {
+            srcNumBytes: 64,
+            dstNumBytes: 64,
+            dstActBytes: &mut written,
+            src: without_provenance(from as usize),
+            dst: without_provenance_mut(to as usize),
+            algo: CUmemDecompressAlgorithm::CU_MEM_DECOMPRESS_ALGORITHM_DEFLATE,
+            padding: [0; 20],
+        };
+        let (mut stream, mut failed) = (null_mut(), 77);
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let called = cu!(cuda, cuMemBatchDecompressAsync(&mut parameters, 1, 0, &mut failed, stream));
+        refused!(called, NOT_SUPPORTED | INVALID_VALUE | INVALID_DEVICE);
         Ok(())
     }
 

@@ -1,10 +1,14 @@
 //! Modules and libraries.
 
 use super::cases;
-use crate::cuda::{cu, ensure, refused, same};
+use crate::cuda::{cu, ensure, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::CUjit_option;
 use std::ptr::{null, null_mut};
+
+/// A fat binary from nvcc with the kernel `twice(float *values, int count)`, which doubles each
+/// value.
+const FAT_BINARY: &[u8] = include_bytes!("../../../../cuda-api/tests/data/plain.fatbin");
 
 cases! {
     fn variables_have_their_initial_values(cuda) {
@@ -39,6 +43,20 @@ cases! {
         ensure!(log[0] != 0, "the log is empty");
         refused!(cu!(cuda, cuModuleLoadData(&mut module, null())), INVALID_VALUE);
         refused!(cu!(cuda, cuModuleLoad(&mut module, c"/nonexistent".as_ptr())), FILE_NOT_FOUND);
+        Ok(())
+    }
+
+    fn a_fat_binary_contains_a_module(cuda) {
+        cuda.primary()?;
+        let (mut module, mut twice) = (null_mut(), null_mut());
+        cu!(cuda, cuModuleLoadFatBinary(&mut module, FAT_BINARY.as_ptr().cast()))?;
+        cu!(cuda, cuModuleGetFunction(&mut twice, module, c"twice".as_ptr()))?;
+        let (values, count) = (cuda.alloc(16)?, 3u32);
+        cuda.upload(values, &[1.0f32, 2.5, -3.0, 4.0])?;
+        cuda.launch(twice, [1, 32], null_mut(), &mut [parameter(&values), parameter(&count)])?;
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(cuda.download::<f32>(values, 4)?, [2.0, 5.0, -6.0, 4.0]);
+        cu!(cuda, cuModuleUnload(module))?;
         Ok(())
     }
 

@@ -4,8 +4,8 @@ use super::cases;
 use crate::cuda::{Called, Cuda};
 use crate::cuda::{cu, ensure, refused};
 use cuda_api::sys::{
-    CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapInterleave,
-    CUtensorMapL2promotion, CUtensorMapSwizzle,
+    CUdevice_attribute, CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill,
+    CUtensorMapIm2ColWideMode, CUtensorMapInterleave, CUtensorMapL2promotion, CUtensorMapSwizzle,
 };
 use std::ffi::c_void;
 
@@ -68,6 +68,39 @@ cases! {
         ] {
             refused!(tiled(cuda, &mut map, address, stride, boxes), INVALID_VALUE);
         }
+        Ok(())
+    }
+
+    fn wide_im2col_maps_need_a_newer_device(cuda) {
+        let (device, _) = cuda.primary()?;
+        let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
+        if cuda.attribute(device, major)? >= 10 {
+            println!("this device has wide maps");
+            return Ok(());
+        }
+        let mut map = CUtensorMap::default();
+        let called = cu!(
+            cuda,
+            cuTensorMapEncodeIm2colWide(
+                &mut map,
+                CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                4,
+                4096 as *mut c_void,
+                [64u64, 32, 32, 8].as_ptr(),
+                [128u64, 4096, 131072].as_ptr(),
+                -1,
+                -1,
+                32,
+                64,
+                [1u32, 1, 1, 1].as_ptr(),
+                CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                CUtensorMapIm2ColWideMode::CU_TENSOR_MAP_IM2COL_WIDE_MODE_W,
+                CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+                CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+            )
+        );
+        refused!(called, NOT_SUPPORTED | INVALID_VALUE | INVALID_DEVICE);
         Ok(())
     }
 
