@@ -1,7 +1,8 @@
-//! File descriptors that stand for exported memory.
+//! File descriptors that stand for exported memory and for memory pools.
 //!
-//! The descriptor that a program gets is one end of a socket pair, in which a message with the
-//! worker's name for the export waits. Importers read it without removing it. This library keeps the
+//! The descriptor that a program gets is one end of a socket pair, in which a message waits: the
+//! worker's name for the export, or the name and device of the pool. Importers read it without
+//! removing it. This library keeps the
 //! other end: it hangs up when all copies of the program's end have been closed, in all processes.
 
 use std::io;
@@ -16,11 +17,15 @@ use protocol::calls::VcudaMemWithdraw;
 /// The worker's name for an export.
 type Token = [u64; 4];
 
-const MAGIC: &[u8; 16] = b"virtio-cuda fd 1";
-const MESSAGE: usize = MAGIC.len() + size_of::<Token>();
+/// The first bytes of a message about memory.
+const MEMORY: &[u8; 16] = b"virtio-cuda fd 1";
+/// The first bytes of a message about a pool.
+const POOL: &[u8; 16] = b"virtio-cuda pool";
+const MESSAGE: usize = MEMORY.len() + size_of::<Token>();
 
 struct Export {
-    token: Token,
+    /// The name, if the worker exports memory. The worker doesn't know which pools are exported.
+    token: Option<Token>,
     /// This library's end of the socket pair.
     socket: OwnedFd,
 }
@@ -39,25 +44,51 @@ fn socket_pair() -> io::Result<[OwnedFd; 2]> {
     Ok(fds.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) }))
 }
 
+/// Sends a message into a socket. Returns whether it was sent.
+fn send(socket: &OwnedFd, kind: &[u8; 16], words: [u64; 4]) -> bool {
+    let mut message = kind.to_vec();
+    message.extend(words.iter().flat_map(|word| word.to_le_bytes()));
+    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
+    // SAFETY: the message is readable for its length.
+    let sent =
+        unsafe { libc::send(socket.as_raw_fd(), message.as_ptr().cast(), message.len(), flags) };
+    sent == MESSAGE as isize
+}
+
 /// Exports memory with `export`, and returns a descriptor for it.
 pub fn export(export: impl FnOnce() -> CuResult<Token>) -> CuResult<OwnedFd> {
     let [socket, descriptor] = socket_pair().map_err(|_| CuError::OPERATING_SYSTEM)?;
     // The lock is held during the call, so that no other thread ends the same export meanwhile.
     let mut exports = EXPORTS.lock();
     let token = export()?;
-    let mut message = MAGIC.to_vec();
-    message.extend(token.iter().flat_map(|word| word.to_le_bytes()));
-    let flags = libc::MSG_NOSIGNAL | libc::MSG_DONTWAIT;
-    // SAFETY: the message is readable for its length.
-    let sent =
-        unsafe { libc::send(socket.as_raw_fd(), message.as_ptr().cast(), message.len(), flags) };
+    let sent = send(&socket, MEMORY, token);
     // If nothing was sent, the next `reap` ends the export.
-    exports.push(Export { token, socket });
-    if sent == MESSAGE as isize { Ok(descriptor) } else { Err(CuError::OPERATING_SYSTEM) }
+    exports.push(Export { token: Some(token), socket });
+    if sent { Ok(descriptor) } else { Err(CuError::OPERATING_SYSTEM) }
+}
+
+/// Returns a descriptor for a pool. `words` describe the pool to the processes that import it.
+pub fn export_pool(words: [u64; 4]) -> CuResult<OwnedFd> {
+    let [socket, descriptor] = socket_pair().map_err(|_| CuError::OPERATING_SYSTEM)?;
+    if !send(&socket, POOL, words) {
+        return Err(CuError::OPERATING_SYSTEM);
+    }
+    EXPORTS.lock().push(Export { token: None, socket });
+    Ok(descriptor)
 }
 
 /// Returns the name of the export for which a descriptor stands.
 pub fn token_of(descriptor: RawFd) -> CuResult<Token> {
+    message_of(descriptor, MEMORY)
+}
+
+/// Returns the words that describe the pool for which a descriptor stands. Another program can have
+/// made them up.
+pub fn pool_of(descriptor: RawFd) -> CuResult<[u64; 4]> {
+    message_of(descriptor, POOL)
+}
+
+fn message_of(descriptor: RawFd, kind: &[u8; 16]) -> CuResult<[u64; 4]> {
     let mut message = [0u8; MESSAGE];
     let flags = libc::MSG_PEEK | libc::MSG_DONTWAIT | libc::MSG_TRUNC;
     // SAFETY: the buffer is writable for its length. With MSG_TRUNC, the result may be larger, but
@@ -66,8 +97,8 @@ pub fn token_of(descriptor: RawFd) -> CuResult<Token> {
     if len < 0 && io::Error::last_os_error().raw_os_error() == Some(libc::EBADF) {
         return Err(CuError::UNKNOWN);
     }
-    let (magic, words) = message.split_at(MAGIC.len());
-    if len != MESSAGE as isize || magic != MAGIC {
+    let (magic, words) = message.split_at(kind.len());
+    if len != MESSAGE as isize || magic != kind {
         return Err(CuError::INVALID_VALUE);
     }
     let word = |index: usize| {
@@ -86,9 +117,9 @@ pub fn reap(driver: &Driver) -> bool {
     let (closed, open): (Vec<_>, Vec<_>) =
         std::mem::take(&mut *exports).into_iter().partition(|export| is_closed(&export.socket));
     *exports = open;
-    let mut ended: Vec<Token> = closed.into_iter().map(|export| export.token).collect();
+    let mut ended: Vec<Token> = closed.into_iter().filter_map(|export| export.token).collect();
     // Several descriptors can stand for the same memory.
-    ended.retain(|token| !exports.iter().any(|export| export.token == *token));
+    ended.retain(|token| !exports.iter().any(|export| export.token == Some(*token)));
     ended.sort_unstable();
     ended.dedup();
     for token in &ended {
@@ -128,6 +159,9 @@ mod tests {
     fn other_descriptors_are_refused() {
         let file = std::fs::File::open("/dev/null").unwrap();
         assert_eq!(token_of(file.as_raw_fd()), Err(CuError::INVALID_VALUE));
+        let pool = export_pool([1, 2, 3, 4]).unwrap();
+        assert_eq!(token_of(pool.as_raw_fd()), Err(CuError::INVALID_VALUE), "a pool");
+        assert_eq!(pool_of(pool.as_raw_fd()), Ok([1, 2, 3, 4]));
         let [one, other] = socket_pair().unwrap();
         assert_eq!(token_of(one.as_raw_fd()), Err(CuError::INVALID_VALUE), "no message");
         for message in [&b"short"[..], &[0; MESSAGE], &[7; MESSAGE + 1]] {

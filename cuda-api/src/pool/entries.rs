@@ -8,7 +8,7 @@ macro_rules! pool_entries {
     ($library:ty, $entry_point:ty, $is_per_thread:path) => {
         use std::ffi::c_void as Void;
         use $crate::args::{In, Out};
-        use $crate::pool::{graphs, pools as shared};
+        use $crate::pool::{graphs, pools as shared, shared as sharing};
         use $crate::sys::*;
 
         $crate::entries! { $entry_point;
@@ -75,21 +75,23 @@ macro_rules! pool_entries {
             fn cuMemPoolExportToShareableHandle(
                 to: Out<Void>, pool: CUmemoryPool, kind: CUmemAllocationHandleType, flags: u64,
             ) {
-                shared::export::<$library>(to, pool, kind, flags)
+                sharing::export::<$library>(to, pool, kind, flags)
             }
             fn cuMemPoolImportFromShareableHandle(
                 to: Out<CUmemoryPool>, handle: *mut Void, kind: CUmemAllocationHandleType,
                 flags: u64,
             ) {
-                shared::import::<$library>(to, handle, kind, flags)
+                sharing::import::<$library>(to, handle, kind, flags)
             }
             fn cuMemPoolExportPointer(to: Out<CUmemPoolPtrExportData>, address: u64) {
-                shared::export_pointer::<$library>(to, address)
+                sharing::export_pointer::<$library>(to, address)
             }
             fn cuMemPoolImportPointer(
                 to: Out<CUdeviceptr>, pool: CUmemoryPool, data: *mut CUmemPoolPtrExportData,
             ) {
-                shared::import_pointer::<$library>(to, pool, data)
+                // SAFETY: the program passes a pointer to the data.
+                let data = unsafe { In::from_address(data as usize) };
+                sharing::import_pointer::<$library>(to, pool, data)
             }
             fn cuDeviceGraphMemTrim(device: i32) {
                 graphs::trim::<$library>(device)

@@ -4,7 +4,7 @@
 use std::ffi::c_void;
 use std::sync::PoisonError;
 
-use super::pools::Library;
+use super::pools::{Library, PoolKind};
 use crate::args::Out;
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUgraphMem_attribute as A, CUmemPool_attribute as OfPool};
@@ -25,7 +25,7 @@ pub fn pool<L: Library>(device: i32) -> CuResult<u64> {
     if let Some(id) = pools.get(&device) {
         return Ok(*id);
     }
-    let id = L::create(device, false, 0)?;
+    let id = L::create(device, PoolKind::Private, 0)?;
     if let Err(error) = L::set(id, OfPool::CU_MEMPOOL_ATTR_RELEASE_THRESHOLD, u64::MAX) {
         // The first error is the one to report.
         let _ = L::destroy(id);

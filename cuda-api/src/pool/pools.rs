@@ -1,15 +1,17 @@
 //! The memory pools of a process by handle, and the entry points for pools.
 
 use std::collections::HashMap;
-use std::ffi::c_void;
+use std::ffi::{c_int, c_void};
+use std::os::fd::OwnedFd;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
+use super::sharing::{SharedPool, Sharing, WORDS, new_name};
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
 use crate::sys::{
     CUdeviceptr, CUmemAccess_flags as Access, CUmemAccessDesc, CUmemAllocationHandleType,
     CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPool_attribute as A,
-    CUmemPoolProps, CUmemPoolPtrExportData, CUmemoryPool, CUstream,
+    CUmemPoolProps, CUmemoryPool, CUstream,
 };
 
 /// Handles start above all addresses that a Linux process on x86-64 can map, and above the handles
@@ -19,7 +21,10 @@ const STEP: usize = 16;
 const INVALID: CuError = CuError::INVALID_VALUE;
 const DEVICE: CUmemLocationType = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
 const PINNED: CUmemAllocationType = CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED;
-const NO_HANDLES: CUmemAllocationHandleType = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
+pub(super) const NO_HANDLES: CUmemAllocationHandleType =
+    CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE;
+pub(super) const FILE: CUmemAllocationHandleType =
+    CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
 /// The number of attributes that only say how the pool may reuse memory.
 const REUSE_FLAGS: usize = 3;
 
@@ -28,12 +33,14 @@ const REUSE_FLAGS: usize = 3;
 pub struct PoolInfo {
     /// The handle that the program uses.
     pub handle: usize,
-    /// The library's id for the pool.
+    /// The library's id for the pool. An imported pool has none.
     pub id: u64,
     /// The ordinal of the device on which the pool allocates.
     pub device: i32,
     /// Whether this is the device's default pool.
     pub default: bool,
+    /// How the pool is shared with other processes.
+    pub sharing: Sharing,
     /// The attributes that say how the pool may reuse memory. They have no effect: memory is reused
     /// in another stream only after the GPU has reached its free.
     reuse: [u32; REUSE_FLAGS],
@@ -47,6 +54,17 @@ struct State {
     defaults: HashMap<i32, usize>,
     /// Each device's current pool, if that isn't the default one.
     current: HashMap<i32, usize>,
+}
+
+/// The purpose of a new pool.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PoolKind {
+    /// A device's default pool.
+    Default,
+    /// A pool whose memory this process alone uses.
+    Private,
+    /// A pool that other processes can import.
+    Shareable,
 }
 
 /// All memory pools of a process.
@@ -67,7 +85,7 @@ pub trait Library: 'static {
 
     /// Creates a pool with at most `max_size` bytes, or without a maximum if that is 0. Returns an
     /// id, with which the functions below identify the pool.
-    fn create(device: i32, default: bool, max_size: usize) -> CuResult<u64>;
+    fn create(device: i32, kind: PoolKind, max_size: usize) -> CuResult<u64>;
 
     /// Destroys a pool. Its allocations stay valid.
     fn destroy(id: u64) -> CuResult;
@@ -92,6 +110,22 @@ pub trait Library: 'static {
         stream: CUstream,
         per_thread: bool,
     ) -> CuResult<CUdeviceptr>;
+
+    /// Returns a descriptor that stands for a pool.
+    fn export(pool: SharedPool) -> CuResult<OwnedFd>;
+
+    /// Returns the pool for which a descriptor of the program stands.
+    fn import(descriptor: c_int) -> CuResult<SharedPool>;
+
+    /// Returns the handle of the pool from which the allocation at this address was made.
+    fn pool_of(address: CUdeviceptr) -> Option<usize>;
+
+    /// Exports an allocation of a pool, and returns its description.
+    fn export_pointer(address: CUdeviceptr) -> CuResult<[u64; WORDS]>;
+
+    /// Maps another process's allocation, as memory of an imported pool. The description may be
+    /// false.
+    fn import_pointer(pool: &PoolInfo, allocation: [u64; WORDS]) -> CuResult<CUdeviceptr>;
 }
 
 impl State {
@@ -99,10 +133,10 @@ impl State {
         self.pools.get(&handle).ok_or(INVALID)
     }
 
-    fn add(&mut self, id: u64, device: i32, default: bool) -> usize {
+    fn add(&mut self, id: u64, device: i32, default: bool, sharing: Sharing) -> usize {
         self.last += 1;
         let handle = FIRST_HANDLE + self.last * STEP;
-        let pool = PoolInfo { handle, id, device, default, reuse: [1; REUSE_FLAGS] };
+        let pool = PoolInfo { handle, id, device, default, sharing, reuse: [1; REUSE_FLAGS] };
         self.pools.insert(handle, pool);
         handle
     }
@@ -112,8 +146,8 @@ impl State {
         if let Some(handle) = self.defaults.get(&device) {
             return Ok(*handle);
         }
-        let id = L::create(device, true, 0)?;
-        let handle = self.add(id, device, true);
+        let id = L::create(device, PoolKind::Default, 0)?;
+        let handle = self.add(id, device, true, Sharing::None);
         self.defaults.insert(device, handle);
         Ok(handle)
     }
@@ -131,8 +165,26 @@ fn lock<L: Library>() -> MutexGuard<'static, State> {
     L::pools().state.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn pool<L: Library>(handle: CUmemoryPool) -> CuResult<PoolInfo> {
+/// Returns a pool by handle.
+pub(super) fn pool<L: Library>(handle: CUmemoryPool) -> CuResult<PoolInfo> {
     lock::<L>().pool(handle as usize).copied()
+}
+
+/// Adds a pool of another process, and returns its handle.
+pub(super) fn add_imported<L: Library>(SharedPool { name, device }: SharedPool) -> CUmemoryPool {
+    lock::<L>().add(0, device, false, Sharing::Imported(name)) as CUmemoryPool
+}
+
+impl PoolInfo {
+    fn is_imported(&self) -> bool {
+        matches!(self.sharing, Sharing::Imported(_))
+    }
+
+    /// Returns the library's id for the pool. The amounts and settings of another process's pool are
+    /// unknown.
+    fn own_id(&self) -> CuResult<u64> {
+        if self.is_imported() { Err(CuError::NOT_SUPPORTED) } else { Ok(self.id) }
+    }
 }
 
 /// Returns the device that a location means, for calls that select a device's pool.
@@ -188,7 +240,8 @@ fn check_device_of_current<L: Library>(device: i32) -> CuResult {
 pub fn set_current<L: Library>(device: i32, handle: CUmemoryPool) -> CuResult {
     check_device_of_current::<L>(device)?;
     let mut state = lock::<L>();
-    if state.pool(handle as usize)?.device != device {
+    let pool = state.pool(handle as usize)?;
+    if pool.device != device || pool.is_imported() {
         return Err(INVALID);
     }
     state.current.insert(device, handle as usize);
@@ -217,17 +270,22 @@ pub fn create<L: Library>(to: Out<CUmemoryPool>, properties: In<CUmemPoolProps>)
     if place == CUmemLocationType::CU_MEM_LOCATION_TYPE_INVALID {
         return Err(INVALID);
     }
-    if properties.handleTypes != NO_HANDLES || place != DEVICE || properties.usage != 0 {
+    let (kind, sharing) = match properties.handleTypes {
+        NO_HANDLES => (PoolKind::Private, Sharing::None),
+        FILE => (PoolKind::Shareable, Sharing::Exportable(new_name()?)),
+        _ => return Err(CuError::NOT_SUPPORTED),
+    };
+    if place != DEVICE || properties.usage != 0 {
         return Err(CuError::NOT_SUPPORTED);
     }
     L::check_device(device)?;
-    let id = L::create(device, false, properties.maxSize)?;
-    to.set(lock::<L>().add(id, device, false) as CUmemoryPool)
+    let id = L::create(device, kind, properties.maxSize)?;
+    to.set(lock::<L>().add(id, device, false, sharing) as CUmemoryPool)
 }
 
-/// `cuMemPoolDestroy`.
+/// `cuMemPoolDestroy`. Allocations that were imported with the pool stay valid, too.
 pub fn destroy<L: Library>(handle: CUmemoryPool) -> CuResult {
-    let id = {
+    let pool = {
         let mut state = lock::<L>();
         let pool = *state.pool(handle as usize)?;
         if pool.default {
@@ -236,14 +294,15 @@ pub fn destroy<L: Library>(handle: CUmemoryPool) -> CuResult {
         state.pools.remove(&pool.handle);
         // The default pool becomes the current one again.
         state.current.retain(|_, current| *current != pool.handle);
-        pool.id
+        pool
     };
-    L::destroy(id)
+    if pool.is_imported() { Ok(()) } else { L::destroy(pool.id) }
 }
 
-/// `cuMemPoolTrimTo`.
+/// `cuMemPoolTrimTo`. An imported pool has no memory that isn't in use.
 pub fn trim<L: Library>(handle: CUmemoryPool, keep: usize) -> CuResult {
-    L::trim(pool::<L>(handle)?.id, keep)
+    let pool = pool::<L>(handle)?;
+    if pool.is_imported() { Ok(()) } else { L::trim(pool.id, keep) }
 }
 
 /// Returns the index of an attribute that says how the pool may reuse memory.
@@ -278,7 +337,7 @@ pub fn set_attribute<L: Library>(
         A::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH | A::CU_MEMPOOL_ATTR_USED_MEM_HIGH if value == 0 => {}
         _ => return Err(INVALID),
     }
-    L::set(found.id, attribute, value)
+    L::set(found.own_id()?, attribute, value)
 }
 
 /// `cuMemPoolGetAttribute`.
@@ -296,7 +355,7 @@ pub fn attribute<L: Library>(handle: CUmemoryPool, attribute: A, value: Out<c_vo
         | A::CU_MEMPOOL_ATTR_USED_MEM_CURRENT
         | A::CU_MEMPOOL_ATTR_USED_MEM_HIGH => {
             // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
-            unsafe { value.cast::<u64>() }.set(L::get(found.id, attribute)?)
+            unsafe { value.cast::<u64>() }.set(L::get(found.own_id()?, attribute)?)
         }
         _ => Err(INVALID),
     }
@@ -344,48 +403,6 @@ pub fn access<L: Library>(
     })
 }
 
-/// `cuMemPoolExportToShareableHandle`. No pool has a type of handle that can be shared.
-pub fn export<L: Library>(
-    to: Out<c_void>,
-    handle: CUmemoryPool,
-    _kind: CUmemAllocationHandleType,
-    _flags: u64,
-) -> CuResult {
-    to.check()?;
-    pool::<L>(handle)?;
-    Err(INVALID)
-}
-
-/// `cuMemPoolImportFromShareableHandle`.
-pub fn import<L: Library>(
-    to: Out<CUmemoryPool>,
-    _handle: *mut c_void,
-    kind: CUmemAllocationHandleType,
-    _flags: u64,
-) -> CuResult {
-    L::check_device(0)?;
-    to.check()?;
-    Err(if kind == NO_HANDLES { INVALID } else { CuError::NOT_SUPPORTED })
-}
-
-/// `cuMemPoolExportPointer`. No pool can be shared, so neither can its memory.
-pub fn export_pointer<L: Library>(to: Out<CUmemPoolPtrExportData>, _address: u64) -> CuResult {
-    L::check_device(0)?;
-    to.check()?;
-    Err(INVALID)
-}
-
-/// `cuMemPoolImportPointer`. No pool was imported.
-pub fn import_pointer<L: Library>(
-    to: Out<CUdeviceptr>,
-    handle: CUmemoryPool,
-    _data: *mut CUmemPoolPtrExportData,
-) -> CuResult {
-    to.check()?;
-    pool::<L>(handle)?;
-    Err(INVALID)
-}
-
 /// `cuMemAllocFromPoolAsync`, or `cuMemAllocAsync` if `from` is `None`.
 pub fn allocate<L: Library>(
     to: Out<CUdeviceptr>,
@@ -404,6 +421,9 @@ pub fn allocate<L: Library>(
         };
         *state.pool(handle)?
     };
+    if pool.is_imported() {
+        return Err(INVALID);
+    }
     if bytes == 0 {
         return to.set(0);
     }
@@ -428,8 +448,8 @@ mod tests {
         fn check_device(device: i32) -> CuResult {
             if (0..2).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
         }
-        fn create(device: i32, default: bool, _: usize) -> CuResult<u64> {
-            Ok(if default { device as u64 } else { 100 })
+        fn create(device: i32, kind: PoolKind, _: usize) -> CuResult<u64> {
+            Ok(if kind == PoolKind::Default { device as u64 } else { 100 })
         }
         fn destroy(_: u64) -> CuResult {
             Ok(())
@@ -448,6 +468,21 @@ mod tests {
         }
         fn allocate(pool: &PoolInfo, _: usize, _: CUstream, _: bool) -> CuResult<CUdeviceptr> {
             Ok(pool.id)
+        }
+        fn export(_: SharedPool) -> CuResult<OwnedFd> {
+            Err(INVALID)
+        }
+        fn import(_: c_int) -> CuResult<SharedPool> {
+            Err(INVALID)
+        }
+        fn pool_of(_: CUdeviceptr) -> Option<usize> {
+            None
+        }
+        fn export_pointer(_: CUdeviceptr) -> CuResult<[u64; WORDS]> {
+            Err(INVALID)
+        }
+        fn import_pointer(_: &PoolInfo, _: [u64; WORDS]) -> CuResult<CUdeviceptr> {
+            Err(INVALID)
         }
     }
 

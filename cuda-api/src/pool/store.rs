@@ -120,6 +120,12 @@ impl<M> Store<M> {
         (addr - base < slab.len).then_some(*base)
     }
 
+    /// Returns the mapping of the slab that contains an address.
+    pub fn mapping_at(&mut self, addr: u64) -> Option<&mut M> {
+        let base = self.base_of(addr)?;
+        self.slabs.get_mut(&base).map(|slab| &mut slab.mapping)
+    }
+
     fn remove(&mut self, base: u64) -> Option<M> {
         let slab = self.slabs.remove(&base)?;
         self.roomy.remove(&base);

@@ -7,18 +7,22 @@ use super::stream::{is_per_thread, null_of, stream_id};
 use crate::capture;
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
-use crate::error::CuResult;
+use crate::error::{CuError, CuResult};
 use crate::graph::Guest;
 use crate::handles::Handle;
 use crate::memory::Kind;
 use crate::objects::Stream;
+use crate::shareable::{export_pool, pool_of, reap};
 use cuda_api::graph::alloc::captured_alloc;
-use cuda_api::pool::{Library, PoolInfo, Pools};
+use cuda_api::pool::{Library, PoolInfo, PoolKind, Pools, SharedPool};
 use protocol::calls::{
     CuMemAllocAsync, CuMemAllocFromPoolAsync, CuMemPoolDestroy, CuMemPoolTrimTo,
-    VcudaMemPoolCreate, VcudaMemPoolGet, VcudaMemPoolSet,
+    VcudaIpcGetMemHandle, VcudaIpcOpenMemHandle, VcudaMemPoolCreate, VcudaMemPoolGet,
+    VcudaMemPoolSet,
 };
 use protocol::ids::{PoolId, StreamId};
+use std::ffi::c_int;
+use std::os::fd::OwnedFd;
 use std::sync::{Arc, LazyLock};
 
 cuda_api::pool_entries!(Guest, EntryPoint, is_per_thread);
@@ -39,10 +43,10 @@ impl Library for Guest {
         driver()?.device(device).map(drop)
     }
 
-    fn create(device: i32, default: bool, max_size: usize) -> CuResult<u64> {
+    fn create(device: i32, kind: PoolKind, max_size: usize) -> CuResult<u64> {
         let driver = driver()?;
         let dev = number(driver, device)?;
-        if default {
+        if kind == PoolKind::Default {
             return Ok(PoolId::default_of(dev).0);
         }
         let pool: PoolId = driver.session.mint();
@@ -97,6 +101,44 @@ impl Library for Guest {
             driver.session.call(&call)?.dptr
         };
         note_on(driver, address, bytes, (Kind::Pool(pool.handle), pool.device))?;
+        Ok(address)
+    }
+
+    fn export(pool: SharedPool) -> CuResult<OwnedFd> {
+        let driver = driver()?;
+        reap(driver);
+        let [first, second] = pool.name;
+        export_pool([first, second, number(driver, pool.device)? as u64, 0])
+    }
+
+    fn import(descriptor: c_int) -> CuResult<SharedPool> {
+        let [first, second, number, _] = pool_of(descriptor)?;
+        let is_meant = |found: i32| u64::try_from(found).is_ok_and(|found| found == number);
+        let device = driver()?.devices.iter().position(|device| is_meant(device.number));
+        let device = device.ok_or(CuError::INVALID_DEVICE)? as i32;
+        Ok(SharedPool { name: [first, second], device })
+    }
+
+    fn pool_of(address: CUdeviceptr) -> Option<usize> {
+        let found = driver().ok()?.memory.find(address).filter(|found| found.base == address)?;
+        match found.kind {
+            Kind::Pool(handle) => Some(handle),
+            _ => None,
+        }
+    }
+
+    fn export_pointer(address: CUdeviceptr) -> CuResult<[u64; 6]> {
+        let answer = driver()?.session.call(&VcudaIpcGetMemHandle { ptr: address })?;
+        let [a, b, c, d] = answer.token;
+        Ok([a, b, c, d, answer.offset, answer.size])
+    }
+
+    fn import_pointer(pool: &PoolInfo, allocation: [u64; 6]) -> CuResult<CUdeviceptr> {
+        let driver = context::driver()?;
+        let [a, b, c, d, offset, size] = allocation;
+        let call = VcudaIpcOpenMemHandle { token: [a, b, c, d], offset, size };
+        let address = driver.session.call(&call)?.ptr;
+        note_on(driver, address, size as usize, (Kind::Pool(pool.handle), pool.device))?;
         Ok(address)
     }
 }

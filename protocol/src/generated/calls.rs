@@ -6662,7 +6662,8 @@ impl VcudaGraphExecNodeEnable {
 /// the token can import the memory or event. The memory stays charged to the VM, once, until all
 /// processes have freed it.
 ///
-/// Exports the allocation that contains ptr. It is the size bytes from offset on in the exported memory.
+/// Exports the allocation that contains ptr, which may be from a memory pool. It is the size bytes from
+/// offset on in the exported memory.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaIpcGetMemHandle {
     /// `ptr`.
@@ -6728,7 +6729,8 @@ impl VcudaIpcGetMemHandleAnswer {
 
 /// Call 781, `vcudaIpcOpenMemHandle`.
 ///
-/// Maps size bytes of exported memory.
+/// Maps size bytes of exported memory. vcudaIpcCloseMemHandle, cuMemFree_v2, and cuMemFreeAsync unmap
+/// them.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaIpcOpenMemHandle {
     /// `token`.

@@ -43,7 +43,7 @@ fn free(address: CUdeviceptr) -> CuResult {
     }
     let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
     match found.memory {
-        Memory::Device | Memory::Pool { .. } => {}
+        Memory::Device | Memory::Pool { .. } | Memory::ImportedPool { .. } => {}
         Memory::Managed => super::managed::forget(address),
         _ => return Err(CuError::INVALID_VALUE),
     }
@@ -160,7 +160,9 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
         P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
         | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
         P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match found.memory {
-            Memory::Pool { handle, .. } => Value::Long(handle),
+            Memory::Pool { handle, .. } | Memory::ImportedPool { handle, .. } => {
+                Value::Long(handle)
+            }
             _ => Value::Long(0),
         },
         P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
@@ -212,8 +214,9 @@ entries! {
             return Ok(());
         }
         let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
-        if !matches!(found.memory, Memory::Device | Memory::Pool { .. }) {
-            return Err(CuError::INVALID_VALUE);
+        match found.memory {
+            Memory::Device | Memory::Pool { .. } | Memory::ImportedPool { .. } => {}
+            _ => return Err(CuError::INVALID_VALUE),
         }
         stream.now_or_submit(move |_| {
             memory::forget(address);

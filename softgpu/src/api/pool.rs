@@ -4,15 +4,20 @@
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::alloc::captured_alloc;
-use cuda_api::pool::{Library, PoolInfo, Pools};
+use cuda_api::pool::{Library, PoolInfo, PoolKind, Pools, SharedPool};
+use std::ffi::c_int;
+use std::os::fd::OwnedFd;
 use std::sync::LazyLock;
 
 use super::capture;
 use super::entry::EntryPoint;
+use crate::state::context::current;
 use crate::state::device::driver;
 use crate::state::graph::Software;
-use crate::state::memory;
+use crate::state::memory::{self, Memory};
 use crate::state::pool::{POOLS, Pool, destroy};
+use crate::state::pool_file;
+use crate::state::shared_file::{Contents, handle_of, words_of};
 use crate::state::stream::lookup;
 
 cuda_api::pool_entries!(Software, EntryPoint, std::convert::identity);
@@ -28,8 +33,8 @@ impl Library for Software {
         driver()?.device(device).map(drop)
     }
 
-    fn create(device: i32, _default: bool, max_size: usize) -> CuResult<u64> {
-        Ok(POOLS.insert(Pool::new(device, max_size as u64)) as u64)
+    fn create(device: i32, kind: PoolKind, max_size: usize) -> CuResult<u64> {
+        Ok(POOLS.insert(Pool::new(device, kind, max_size as u64)) as u64)
     }
 
     fn destroy(id: u64) -> CuResult {
@@ -79,5 +84,41 @@ impl Library for Software {
         }
         let (id, handle) = (pool.id as usize, pool.handle as u64);
         memory::allocate_from(&stream.context, bytes as u64, id, handle)
+    }
+
+    fn export(pool: SharedPool) -> CuResult<OwnedFd> {
+        pool_file::create(pool)
+    }
+
+    fn import(descriptor: c_int) -> CuResult<SharedPool> {
+        pool_file::open(descriptor)
+    }
+
+    fn pool_of(address: CUdeviceptr) -> Option<usize> {
+        match memory::at(address)?.memory {
+            Memory::Pool { handle, .. } | Memory::ImportedPool { handle, .. } => {
+                Some(handle as usize)
+            }
+            _ => None,
+        }
+    }
+
+    fn export_pointer(address: CUdeviceptr) -> CuResult<[u64; 6]> {
+        let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
+        let Memory::Pool { id, .. } = found.memory else { return Err(CuError::INVALID_VALUE) };
+        let pool = POOLS.get(id).ok_or(CuError::INVALID_VALUE)?;
+        let (slab, offset) = pool.export(address)?;
+        let [process, number, size] = words_of(&slab);
+        Ok([process, number, size, offset, found.size, 0])
+    }
+
+    fn import_pointer(pool: &PoolInfo, allocation: [u64; 6]) -> CuResult<CUdeviceptr> {
+        let context = current()?;
+        if context.ordinal != pool.device {
+            return Err(CuError::PEER_ACCESS_UNSUPPORTED);
+        }
+        let [process, number, size, offset, bytes, _] = allocation;
+        let slab = handle_of(Contents::Memory, [process, number, size]);
+        memory::import_pooled(&context, &slab, (offset, bytes), pool.handle as u64)
     }
 }

@@ -31,6 +31,13 @@ pub(crate) enum Memory {
         /// The pool's handle in the program.
         handle: u64,
     },
+    /// Allocated from another process's memory pool.
+    ImportedPool {
+        /// The start of the mapping.
+        base: u64,
+        /// The handle of the imported pool.
+        handle: u64,
+    },
     /// Allocated by `cuMemHostAlloc` with these flags.
     Host(u32),
     /// Allocated by `cuMemAllocManaged`.
@@ -180,15 +187,27 @@ pub(crate) fn export(start: u64) -> CuResult<HandleBytes> {
 pub(crate) fn import(context: &Context, handle: &HandleBytes) -> CuResult<u64> {
     let file = SharedFile::open(Contents::Memory, handle)?;
     let len = file.len()?;
-    let start = map(len)?;
-    // SAFETY: the addresses have just been mapped for this.
-    if let Err(error) = unsafe { file.map(start, len) } {
-        // SAFETY: as above; nothing uses them yet.
-        unsafe { unmap(start, len) };
-        return Err(error);
-    }
+    let start = file.map_new(len)?;
     add(context, start, file.size, len, Memory::Imported);
     Ok(start)
+}
+
+/// Maps the memory of another process's pool, for use in a context. The program gets `size` bytes
+/// from `offset` on. `pool` is the handle of the imported pool.
+pub(crate) fn import_pooled(
+    context: &Context,
+    slab: &HandleBytes,
+    (offset, size): (u64, u64),
+    pool: u64,
+) -> CuResult<u64> {
+    let file = SharedFile::open(Contents::Memory, slab)?;
+    let len = file.len()?;
+    if size == 0 || offset.checked_add(size).is_none_or(|end| end > len) {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let base = file.map_new(len)?;
+    add(context, base + offset, size, len, Memory::ImportedPool { base, handle: pool });
+    Ok(base + offset)
 }
 
 /// Allocates memory of the given kind, and charges it to the device unless it is host memory.
@@ -254,6 +273,8 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         Memory::Host(_) | Memory::Managed | Memory::Imported => unsafe {
             unmap(allocation.start, allocation.mapped);
         },
+        // SAFETY: `import_pooled` mapped the memory, and it was removed from all tables.
+        Memory::ImportedPool { base, .. } => unsafe { unmap(base, allocation.mapped) },
         Memory::Registered(_) | Memory::Mapped => {}
     }
     Some(allocation)

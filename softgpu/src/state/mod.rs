@@ -15,6 +15,7 @@ pub(crate) mod mapping;
 pub(crate) mod memory;
 pub(crate) mod module;
 pub(crate) mod pool;
+pub(crate) mod pool_file;
 pub(crate) mod primary;
 pub(crate) mod queue;
 pub(crate) mod shared_event;

@@ -3,11 +3,13 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::pool::Store;
+use cuda_api::ipc::HandleBytes;
+use cuda_api::pool::{PoolKind, Store};
 
 use super::device::driver;
 use super::handles::{Kind, Table};
 use super::mapping::{map, unmap};
+use super::shared_file::{Contents, SharedFile};
 
 /// The size of a pool's slabs is a multiple of this many bytes.
 const GRANULE: u64 = 2 << 20;
@@ -20,11 +22,25 @@ pub(crate) static POOLS: Table<Pool> = Table::new(Kind::Pool);
 struct Slab {
     start: u64,
     len: u64,
+    /// The file that is mapped, if other processes can map it, too.
+    file: Option<SharedFile>,
+}
+
+impl Slab {
+    /// Maps memory. Other processes can map it, too, if it is `shareable`.
+    fn new(len: u64, shareable: bool) -> CuResult<Self> {
+        if !shareable {
+            return Ok(Self { start: map(len)?, len, file: None });
+        }
+        let file = SharedFile::create(Contents::Memory, len, len)?;
+        Ok(Self { start: file.map_new(len)?, len, file: Some(file) })
+    }
 }
 
 /// A memory pool.
 pub(crate) struct Pool {
     ordinal: i32,
+    shareable: bool,
     store: Mutex<Store<Slab>>,
 }
 
@@ -37,8 +53,9 @@ pub(crate) struct Numbers {
 
 impl Pool {
     /// Creates a pool with at most `limit` bytes, or without a limit if that is 0.
-    pub(crate) fn new(ordinal: i32, limit: u64) -> Self {
-        Self { ordinal, store: Mutex::new(Store::new(GRANULE, limit)) }
+    pub(crate) fn new(ordinal: i32, kind: PoolKind, limit: u64) -> Self {
+        let shareable = kind == PoolKind::Shareable;
+        Self { ordinal, shareable, store: Mutex::new(Store::new(GRANULE, limit)) }
     }
 
     fn lock(&self) -> MutexGuard<'_, Store<Slab>> {
@@ -46,7 +63,9 @@ impl Pool {
     }
 
     fn release(&self, slabs: impl IntoIterator<Item = Slab>) {
-        for Slab { start, len } in slabs {
+        for Slab { start, len, file } in slabs {
+            // Processes that have mapped the file keep the memory.
+            drop(file);
             // SAFETY: `take` mapped the slab, and the pool no longer has it.
             unsafe { unmap(start, len) };
             if let Ok(device) = driver().and_then(|driver| driver.device(self.ordinal)) {
@@ -78,9 +97,18 @@ impl Pool {
                 return Err(CuError::OUT_OF_MEMORY);
             }
         }
-        let start = map(len).inspect_err(|_| device.uncharge(len))?;
-        store.add(start, len, Slab { start, len });
+        let slab = Slab::new(len, self.shareable).inspect_err(|_| device.uncharge(len))?;
+        store.add(slab.start, len, slab);
         store.take(size).ok_or(CuError::OUT_OF_MEMORY)
+    }
+
+    /// Returns the handle of the file that contains an allocation of this pool, and the place of the
+    /// allocation in it.
+    pub(crate) fn export(&self, start: u64) -> CuResult<(HandleBytes, u64)> {
+        let mut store = self.lock();
+        let slab = store.mapping_at(start).ok_or(CuError::INVALID_VALUE)?;
+        let file = slab.file.as_ref().ok_or(CuError::INVALID_VALUE)?;
+        Ok((file.handle(), start - slab.start))
     }
 
     /// Releases memory that no allocation uses until the pool has at most `keep` bytes.

@@ -11,6 +11,8 @@ use std::sync::Once;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::ipc::HandleBytes;
 
+use super::mapping::{map, unmap};
+
 const DIRECTORY: &str = "/dev/shm";
 const PREFIX: &str = "softgpu-";
 
@@ -41,6 +43,25 @@ impl Name {
     fn path(self) -> PathBuf {
         format!("{DIRECTORY}/{PREFIX}{}-{:016x}", self.process, self.number).into()
     }
+}
+
+/// Returns the handle of a file, which consists of its creator's process ID, its number, and its
+/// size.
+pub(crate) fn handle_of(contents: Contents, words: [u64; 3]) -> HandleBytes {
+    let mut handle = [0; 64];
+    handle[..16].copy_from_slice(contents.magic());
+    for (index, word) in words.into_iter().enumerate() {
+        handle[16 + 8 * index..][..8].copy_from_slice(&word.to_le_bytes());
+    }
+    handle
+}
+
+/// Returns the creator's process ID, the number, and the size that are in a handle.
+pub(crate) fn words_of(handle: &HandleBytes) -> [u64; 3] {
+    std::array::from_fn(|index| {
+        let bytes = &handle[16 + 8 * index..][..8];
+        bytes.iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
+    })
 }
 
 /// A file that several processes map.
@@ -89,11 +110,9 @@ impl SharedFile {
         if handle[..16] != contents.magic()[..] {
             return Err(CuError::INVALID_VALUE);
         }
-        let word = |at: usize| {
-            handle[at..at + 8].iter().rev().fold(0, |word, byte| word << 8 | u64::from(*byte))
-        };
-        let process = u32::try_from(word(16)).map_err(|_| CuError::INVALID_VALUE)?;
-        let (name, size) = (Name { process, number: word(24) }, word(32));
+        let [process, number, size] = words_of(handle);
+        let process = u32::try_from(process).map_err(|_| CuError::INVALID_VALUE)?;
+        let name = Name { process, number };
         let mut options = OpenOptions::new();
         let file = options.read(true).write(true).custom_flags(libc::O_NOFOLLOW).open(name.path());
         let file = file.map_err(|_| CuError::INVALID_VALUE)?;
@@ -111,18 +130,22 @@ impl SharedFile {
 
     /// Returns the bytes with which another process can open the file.
     pub(crate) fn handle(&self) -> HandleBytes {
-        let mut handle = [0; 64];
-        handle[..16].copy_from_slice(self.contents.magic());
-        for (at, word) in [(16, self.name.process.into()), (24, self.name.number), (32, self.size)]
-        {
-            handle[at..at + 8].copy_from_slice(&u64::to_le_bytes(word));
-        }
-        handle
+        handle_of(self.contents, [self.name.process.into(), self.name.number, self.size])
     }
 
     /// Returns the length of the file.
     pub(crate) fn len(&self) -> CuResult<u64> {
         self.file.metadata().map(|found| found.len()).map_err(|_| CuError::OPERATING_SYSTEM)
+    }
+
+    /// Maps the whole file at an address for device memory.
+    pub(crate) fn map_new(&self, len: u64) -> CuResult<u64> {
+        let start = map(len)?;
+        // SAFETY: the addresses have just been mapped for this.
+        unsafe { self.map(start, len) }.inspect_err(|_| {
+            // SAFETY: as above; nothing uses them yet.
+            unsafe { unmap(start, len) };
+        })
     }
 
     /// Maps the whole file at an address, in place of the memory there. If the address is 0, Linux

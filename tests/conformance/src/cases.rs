@@ -43,6 +43,7 @@ mod managed_location;
 mod memory;
 mod module;
 mod pool;
+mod pool_sharing;
 mod stream;
 mod stream_memory;
 mod stream_query;
@@ -110,6 +111,7 @@ const FAMILIES: &[&[Case]] = &[
     memory::CASES,
     managed::CASES,
     pool::CASES,
+    pool_sharing::CASES,
     module::CASES,
     kernel::CASES,
     link::CASES,
@@ -158,5 +160,5 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
 
 /// Returns all roles of second processes.
 pub fn roles() -> impl Iterator<Item = &'static crate::peer::Role> {
-    ipc::ROLES.iter()
+    ipc::ROLES.iter().chain(pool_sharing::ROLES)
 }

@@ -197,7 +197,8 @@ impl Plan {
         let mapping = match &mut live.place {
             Place::Own(mapping) => mapping,
             Place::Piece { slab, .. } => &mut self.slabs.get_mut(slab)?.mapping,
-            Place::Imported(_) | Place::Pooled(_) => return None,
+            Place::Pooled(pool) => self.pools.get(*pool)?.store.mapping_at(start)?,
+            Place::Imported(_) => return None,
         };
         Some((start, *len, mapping))
     }

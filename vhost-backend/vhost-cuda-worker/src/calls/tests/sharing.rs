@@ -76,6 +76,54 @@ fn exported_memory_stays_charged_until_it_is_freed() {
 }
 
 #[test]
+fn exported_memory_of_a_pool_stays_charged_until_the_pool_releases_it() {
+    let test = "sharing::exported_memory_of_a_pool_stays_charged_until_the_pool_releases_it";
+    alone(test, |mut bench| {
+        let (pool, stream) = (PoolId(600), StreamId(500));
+        bench.post(&CuStreamCreateWithPriority { ph_stream: stream, flags: 1, priority: 0 });
+        bench.good(&VcudaMemPoolCreate { pool, dev: 0, max_size: 0 });
+        let threshold = 4;
+        bench.good(&VcudaMemPoolSet { pool, attribute: threshold, value: u64::MAX });
+        let mut allocate = |bytesize| {
+            bench.good(&CuMemAllocFromPoolAsync { bytesize, pool, h_stream: stream }).dptr
+        };
+        let (large, small) = (allocate(SIZE - 512), allocate(512));
+        assert_eq!(small, large + SIZE as u64 - 512, "both are in one piece of memory");
+        let (first, second) = (bench.export(large), bench.export(small));
+        assert_eq!((first.offset, first.size), (0, SIZE as u64 - 512));
+        assert_eq!((second.offset, second.size), (SIZE as u64 - 512, 512));
+        assert_eq!((first.token, bench.exported()), (second.token, 1));
+        assert_eq!((bench.used(), bench.charged("memory")), (SIZE as u64, 0));
+        for dptr in [large, small] {
+            bench.post(&CuMemFreeAsync { dptr, h_stream: stream });
+        }
+        bench.good(&CuStreamSynchronize { h_stream: stream });
+        // The pool keeps the memory, but the guest can't export it.
+        assert_eq!(bench.call(&VcudaIpcGetMemHandle { ptr: large }).0, INVALID);
+        assert_eq!((bench.used(), bench.exported()), (SIZE as u64, 1));
+        bench.good(&CuMemPoolDestroy { pool });
+        assert_eq!((bench.used(), bench.exported()), (0, 0));
+    });
+}
+
+#[test]
+fn imported_memory_can_be_freed_in_a_stream() {
+    alone("sharing::imported_memory_can_be_freed_in_a_stream", |mut bench| {
+        let stream = StreamId(500);
+        bench.post(&CuStreamCreateWithPriority { ph_stream: stream, flags: 1, priority: 0 });
+        bench.theirs(SIZE as u64, SIZE as u64);
+        let (result, dptr) = bench.open(THEIRS, 0, SIZE as u64);
+        assert_eq!((result, bench.holds(SHARE)), (0, 2));
+        bench.post(&CuMemFreeAsync { dptr, h_stream: stream });
+        bench.good(&CuStreamSynchronize { h_stream: stream });
+        bench.good(&CuMemGetInfoV2 {});
+        assert_eq!(bench.holds(SHARE), 1);
+        bench.post(&CuMemFreeAsync { dptr, h_stream: stream });
+        assert_eq!(bench.posted_error(), INVALID, "freed twice");
+    });
+}
+
+#[test]
 fn memory_that_can_not_be_exported_is_freed_as_usual() {
     alone("sharing::memory_that_can_not_be_exported_is_freed_as_usual", |mut bench| {
         let large = bench.alloc(SIZE);
