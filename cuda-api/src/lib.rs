@@ -20,6 +20,7 @@
 //! * [`fatbin`] parses the images that programs pass to the module loaders.
 //! * [`first_versions`] has functions that CUDA 3.2 replaced.
 //! * [`graph`] has graphs, and streams that are being captured.
+//! * [`green`] has green contexts.
 //! * [`ipc`] counts how often a program has opened another process's memory.
 //! * [`legacy_launch`] has CUDA's first launch interface.
 //! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
@@ -58,6 +59,8 @@ pub mod export_tables;
 pub mod fatbin;
 #[cfg(feature = "runtime")]
 pub mod graph;
+#[cfg(feature = "runtime")]
+pub mod green;
 #[cfg(feature = "runtime")]
 pub mod ipc;
 #[cfg(feature = "runtime")]

@@ -27,12 +27,18 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
         let (key, ctx) = (key(&stream), stream.context.id().0);
         return Ok(capture::Stream { key, ctx, blocking, legacy: false });
     }
-    let ctx = current()?.id().0;
+    let context = current()?;
+    let ctx = context.id().0;
     let legacy = named != PER_THREAD;
     // `of` is never 0 here, but always 0 in the key of a created stream, so the two keys can't be
     // equal.
     let of = if legacy { 1 } else { 2 + u64::from(thread::origin().0) };
-    Ok(capture::Stream { key: Key { id: ctx, of }, ctx, blocking: true, legacy })
+    Ok(capture::Stream {
+        key: Key { id: if context.green.is_some() { context.unique } else { ctx }, of },
+        ctx,
+        blocking: true,
+        legacy,
+    })
 }
 
 /// Returns the key of a stream that the program created.

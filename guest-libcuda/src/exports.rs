@@ -57,6 +57,8 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::function::ENTRIES,
     entry::generated::ENTRIES,
     entry::graph::ENTRIES,
+    entry::green::ENTRIES,
+    entry::green_context::ENTRIES,
     entry::host_func::ENTRIES,
     entry::host_memory::ENTRIES,
     entry::managed::ENTRIES,

@@ -5,7 +5,9 @@
 
 use crate::error::{CuError, CuResult};
 use crate::graph::Exec;
-use crate::objects::{Array, Context, Event, Function, Library, Link, Mipmap, Module, Stream};
+use crate::objects::{
+    Array, Context, Event, Function, GreenHandle, Library, Link, Mipmap, Module, Stream,
+};
 use parking_lot::{Mutex, RwLock};
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -36,6 +38,7 @@ pub enum Object {
     Array(Arc<Array>),
     Mipmap(Arc<Mipmap>),
     Link(Arc<Link>),
+    Green(GreenHandle),
 }
 
 /// A type of object that can be looked up by handle.
@@ -59,7 +62,7 @@ macro_rules! named {
 named! {
     Context: &'static Context, Stream: Arc<Stream>, Event: Arc<Event>, Module: Arc<Module>,
     Library: Arc<Library>, Function: Arc<Function>, GraphExec: Arc<Exec>, Array: Arc<Array>,
-    Mipmap: Arc<Mipmap>, Link: Arc<Link>
+    Mipmap: Arc<Mipmap>, Link: Arc<Link>, Green: GreenHandle
 }
 
 #[derive(Default)]

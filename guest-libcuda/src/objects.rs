@@ -9,7 +9,7 @@ use cuda_api::coredump::Settings;
 use cuda_api::sys::{CUDA_ARRAY3D_DESCRIPTOR, CUevent_flags};
 use parking_lot::Mutex;
 use protocol::ids::{
-    ArrayId, ContextId, EventId, FuncId, LibraryId, LinkId, MipmapId, ModuleId, StreamId,
+    ArrayId, ContextId, EventId, FuncId, GreenId, LibraryId, LinkId, MipmapId, ModuleId, StreamId,
 };
 use protocol::limits::PARAMETER_BYTES_MAX;
 use protocol::structs::ParameterPlace;
@@ -17,6 +17,23 @@ use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
+
+/// What a green context has that others don't.
+pub struct Green {
+    pub id: GreenId,
+    /// The primary context, to which the memory and the modules belong.
+    pub home: &'static Context,
+    /// The primary context's id when the green context was created.
+    pub home_id: ContextId,
+    /// The stream that stands for the default streams, in which the SMs of the green context work.
+    pub default_stream: StreamId,
+    /// The handle of the green context, as opposed to that of the context.
+    pub handle: OnceLock<usize>,
+}
+
+/// A green context, as the program names it before it is converted to a context.
+#[derive(Clone)]
+pub struct GreenHandle(pub &'static Context);
 
 /// A context. Threads keep references to contexts, and a program creates few of them, so their
 /// memory is never freed.
@@ -30,6 +47,8 @@ pub struct Context {
     pub device: i32,
     /// Whether this is the primary context of the device.
     pub primary: bool,
+    /// Not `None` if the context was converted from a green context.
+    pub green: Option<Green>,
     flags: AtomicU32,
     handle: AtomicUsize,
     alive: AtomicBool,
@@ -42,11 +61,28 @@ pub struct Context {
 impl Context {
     /// Creates a context. Its handle is set later.
     pub fn new(id: ContextId, device: i32, primary: bool, flags: u32) -> &'static Self {
+        Self::leak((id, id.0), device, primary, flags, None)
+    }
+
+    /// Creates a green context. Its handles are set later.
+    pub fn new_green(green: Green) -> &'static Self {
+        let (device, flags) = (green.home.device, green.home.flags());
+        Self::leak((green.home_id, green.id.0), device, false, flags, Some(green))
+    }
+
+    fn leak(
+        (id, unique): (ContextId, u64),
+        device: i32,
+        primary: bool,
+        flags: u32,
+        green: Option<Green>,
+    ) -> &'static Self {
         Box::leak(Box::new(Self {
             id: AtomicU64::new(id.0),
-            unique: id.0,
+            unique,
             device,
             primary,
+            green,
             flags: AtomicU32::new(flags),
             handle: AtomicUsize::new(0),
             alive: AtomicBool::new(true),
@@ -66,7 +102,7 @@ impl Context {
         self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    /// Returns the context's id in the session.
+    /// Returns the context's id in the session. A green context has its primary context's.
     #[inline]
     pub fn id(&self) -> ContextId {
         ContextId(self.id.load(Ordering::Relaxed))
@@ -92,9 +128,21 @@ impl Context {
         self.flags.store(flags, Ordering::Relaxed);
     }
 
-    /// Returns whether the context currently exists in the worker.
+    /// Returns whether the context currently exists in the worker. A green context ends with its
+    /// primary context.
     pub fn is_alive(&self) -> bool {
-        self.alive.load(Ordering::Relaxed)
+        let has_home = |green: &Green| green.home.is_alive() && green.home.id() == green.home_id;
+        self.alive.load(Ordering::Relaxed) && self.green.as_ref().is_none_or(has_home)
+    }
+
+    /// Returns the context that owns memory allocated in this context.
+    pub fn owner(&self) -> &Self {
+        self.green.as_ref().map_or(self, |green| green.home)
+    }
+
+    /// Returns the handle of the green context that was converted to this context, or 0.
+    pub fn green_handle(&self) -> usize {
+        self.green.as_ref().and_then(|green| green.handle.get()).copied().unwrap_or(0)
     }
 
     /// Marks the context as destroyed.

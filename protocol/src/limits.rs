@@ -50,6 +50,9 @@ pub const KERNEL_NAME_BYTES_MAX: usize = 2 << 20;
 /// Maximum number of texture processing clusters of a GPU, for `vcudaTpcTables`.
 pub const TPCS_MAX: usize = 1024;
 
+/// Maximum number of groups into which the multiprocessors of a GPU can be split.
+pub const SM_GROUPS_MAX: usize = 1024;
+
 /// Maximum number of nodes of one graph.
 pub const GRAPH_NODES_MAX: usize = 1 << 20;
 

@@ -53,6 +53,8 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     api::event::ENTRIES,
     api::first_versions::ENTRIES,
     api::graph::ENTRIES,
+    api::green::ENTRIES,
+    api::green_context::ENTRIES,
     api::init::ENTRIES,
     api::ipc::ENTRIES,
     api::launch::ENTRIES,

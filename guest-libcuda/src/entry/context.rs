@@ -17,7 +17,8 @@ use cuda_api::sys::{
 };
 use protocol::calls::{
     CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxRecordEvent, VcudaCtxWaitEvent,
-    VcudaPrimaryCtxRelease, VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
+    VcudaGreenCtxRecordEvent, VcudaGreenCtxWaitEvent, VcudaPrimaryCtxRelease,
+    VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
 };
 use std::sync::Arc;
 
@@ -74,7 +75,8 @@ fn reset_primary(number: i32) -> CuResult {
     begin_primary(driver, device)
 }
 
-fn release_primary(number: i32) -> CuResult {
+/// Releases a device's primary context once.
+pub fn release_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
     let mut primary = device.primary.lock();
@@ -83,6 +85,18 @@ fn release_primary(number: i32) -> CuResult {
         return Ok(());
     }
     end_primary(driver, device)
+}
+
+/// Retains a device's primary context.
+pub fn retain_primary(number: i32) -> CuResult<&'static Context> {
+    let driver = driver()?;
+    let device = driver.device(number)?;
+    let mut primary = device.primary.lock();
+    if primary.count == 0 {
+        begin_primary(driver, device)?;
+    }
+    primary.count += 1;
+    Ok(device.primary_context)
 }
 
 fn set_primary_flags(number: i32, flags: u32) -> CuResult {
@@ -115,7 +129,7 @@ fn create(out: Out<Handle>, flags: u32, number: i32) -> CuResult {
 fn destroy(handle: Handle) -> CuResult {
     let driver = driver()?;
     let context: &Context = driver.handles.get(handle).map_err(|_| CuError::INVALID_CONTEXT)?;
-    if context.primary {
+    if context.primary || context.green.is_some() {
         return Err(CuError::INVALID_CONTEXT);
     }
     driver.handles.remove::<&Context>(handle)?;
@@ -142,6 +156,31 @@ fn pop(out: Out<Handle>) -> CuResult {
     Ok(())
 }
 
+/// Records an event after all work in a context.
+pub fn record_in(driver: &Driver, context: &'static Context, event: Handle) -> CuResult {
+    let event: Arc<Event> = driver.handles.get(event)?;
+    GRAPHS.forbid_in_context(context.id().0)?;
+    GRAPHS.forget_event(event.id.0);
+    let event = event.id;
+    thread::within(context, || match &context.green {
+        None => driver.session.call(&VcudaCtxRecordEvent { event }),
+        Some(green) => driver.session.call(&VcudaGreenCtxRecordEvent { green: green.id, event }),
+    })
+}
+
+/// Makes all later work in a context wait for an event.
+pub fn wait_in(driver: &Driver, context: &'static Context, event: Handle) -> CuResult {
+    let event: Arc<Event> = driver.handles.get(event)?;
+    GRAPHS.forbid_in_context(context.id().0)?;
+    let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
+    GRAPHS.forbid_captured_event(event.id.0).map_err(captured)?;
+    let event = event.id;
+    thread::within(context, || match &context.green {
+        None => driver.session.call(&VcudaCtxWaitEvent { event }),
+        Some(green) => driver.session.call(&VcudaGreenCtxWaitEvent { green: green.id, event }),
+    })
+}
+
 fn synchronize(driver: &Driver) -> CuResult {
     GRAPHS.forbid_in_context(current()?.id().0)?;
     let result = driver.session.synchronize(&CuCtxSynchronize {});
@@ -152,14 +191,7 @@ fn synchronize(driver: &Driver) -> CuResult {
 entries! {
     fn cuDevicePrimaryCtxRetain(out: Out<Handle>, number: i32) {
         out.check()?;
-        let driver = driver()?;
-        let device = driver.device(number)?;
-        let mut primary = device.primary.lock();
-        if primary.count == 0 {
-            begin_primary(driver, device)?;
-        }
-        primary.count += 1;
-        out.set(device.primary_context.handle())
+        out.set(retain_primary(number)?.handle())
     }
 
     fn cuDevicePrimaryCtxRelease(number: i32) { release_primary(number) }
@@ -320,21 +352,12 @@ entries! {
 
     fn cuCtxRecordEvent(handle: Handle, event: Handle) {
         let driver = driver()?;
-        let context = context_of(driver, handle)?;
-        let event: Arc<Event> = driver.handles.get(event)?;
-        GRAPHS.forbid_in_context(context.id().0)?;
-        GRAPHS.forget_event(event.id.0);
-        thread::within(context, || driver.session.call(&VcudaCtxRecordEvent { event: event.id }))
+        record_in(driver, context_of(driver, handle)?, event)
     }
 
     fn cuCtxWaitEvent(handle: Handle, event: Handle) {
         let driver = driver()?;
-        let context = context_of(driver, handle)?;
-        let event: Arc<Event> = driver.handles.get(event)?;
-        GRAPHS.forbid_in_context(context.id().0)?;
-        let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
-        GRAPHS.forbid_captured_event(event.id.0).map_err(captured)?;
-        thread::within(context, || driver.session.call(&VcudaCtxWaitEvent { event: event.id }))
+        wait_in(driver, context_of(driver, handle)?, event)
     }
 
     /// No device can write to the memory of a guest's GPU, so there is nothing to flush.

@@ -24,6 +24,8 @@ pub(crate) mod generated;
 pub(crate) mod graph;
 mod graph_copy;
 pub(crate) mod graph_memory;
+pub(crate) mod green;
+pub(crate) mod green_context;
 pub mod host_func;
 pub(crate) mod host_memory;
 mod image;

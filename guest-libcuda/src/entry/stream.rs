@@ -7,7 +7,8 @@ use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
-use crate::objects::{Event, Stream};
+use crate::objects::{Context, Event, Stream};
+use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::attributes::{Attributes, Value};
 use cuda_api::sys::{CUevent_wait_flags, CUlaunchAttributeID, CUstream_flags};
@@ -15,7 +16,7 @@ use parking_lot::Mutex;
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2,
     CuStreamGetAttribute, CuStreamQuery, CuStreamSetAttribute, CuStreamSynchronize,
-    CuStreamWaitEvent,
+    CuStreamWaitEvent, VcudaGreenCtxStreamCreate,
 };
 use protocol::ids::StreamId;
 use protocol::options::STREAM_ATTRIBUTES;
@@ -26,13 +27,33 @@ const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const PRIORITY: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY.0;
 const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
+/// Returns the id of one of CUDA's own streams in the current context. A green context has one stream
+/// that stands for all of them.
+#[inline]
+pub fn default_stream(id: StreamId) -> StreamId {
+    let green = thread::current().and_then(|context| context.green.as_ref());
+    green.map_or(id, |green| green.default_stream)
+}
+
 /// Returns the id of a stream. `null` says which default stream a null handle means.
 #[inline]
 pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
     match StreamId(handle as u64) {
-        StreamId::DEFAULT => Ok(StreamId(null as u64)),
-        id @ (StreamId::LEGACY | StreamId::PER_THREAD) => Ok(id),
-        _ => Ok(driver.handles.get::<Arc<Stream>>(handle)?.id),
+        StreamId::DEFAULT => Ok(default_stream(StreamId(null as u64))),
+        id @ (StreamId::LEGACY | StreamId::PER_THREAD) => Ok(default_stream(id)),
+        _ => {
+            let stream: Arc<Stream> = driver.handles.get(handle)?;
+            check_green(&stream)?;
+            Ok(stream.id)
+        }
+    }
+}
+
+/// Fails if the stream belongs to a green context that has been destroyed.
+fn check_green(stream: &Stream) -> CuResult {
+    match stream.context.green.is_none() || stream.context.is_alive() {
+        true => Ok(()),
+        false => Err(CuError::CONTEXT_IS_DESTROYED),
     }
 }
 
@@ -73,6 +94,22 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
     if flags & !NON_BLOCKING != 0 {
         return Err(CuError::INVALID_VALUE);
     }
+    context::driver()?;
+    let context = current()?;
+    if context.green.is_some() && flags != NON_BLOCKING {
+        crate::log::unsupported("a blocking stream in a green context");
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    create_in(out, context, flags, priority)
+}
+
+/// Creates a stream in a context, which must be the current one or its home.
+pub fn create_in(
+    out: Out<Handle>,
+    context: &'static Context,
+    flags: u32,
+    priority: i32,
+) -> CuResult {
     let driver = context::driver()?;
     let priority = match priority {
         0 => 0,
@@ -84,18 +121,27 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
         }
     };
     let id = driver.session.mint();
-    driver.session.post(&CuStreamCreateWithPriority { ph_stream: id, flags, priority })?;
+    match &context.green {
+        None => {
+            driver.session.post(&CuStreamCreateWithPriority { ph_stream: id, flags, priority })?;
+        }
+        Some(green) => {
+            let call = VcudaGreenCtxStreamCreate { stream: id, green: green.id, priority };
+            driver.session.call(&call)?;
+        }
+    }
     let mut attributes = Attributes::default();
     if priority != 0 {
         attributes.insert(PRIORITY, [u64::from(priority as u32), 0, 0, 0, 0, 0, 0, 0]);
     }
     let (priority, attributes) = (AtomicI32::new(priority), Mutex::new(attributes));
-    let stream = Stream { id, flags, priority, attributes, context: current()? };
+    let stream = Stream { id, flags, priority, attributes, context };
     out.set(driver.handles.insert(Object::Stream(Arc::new(stream)))?)
 }
 
 fn destroy(handle: Handle) -> CuResult {
     let driver = crate::driver::driver()?;
+    check_green(&*driver.handles.get::<Arc<Stream>>(handle)?)?;
     let stream: Arc<Stream> = driver.handles.remove(handle)?;
     GRAPHS.forget_stream(capture::key(&stream));
     driver.session.post(&CuStreamDestroyV2 { h_stream: stream.id })
@@ -122,12 +168,14 @@ fn set_attribute(
     Ok(())
 }
 
-fn context_handle(stream: Handle) -> CuResult<Handle> {
+/// Returns the context of a stream.
+fn context_of(stream: Handle) -> CuResult<&'static Context> {
     let driver = context::driver()?;
-    match own_stream(driver, stream)? {
-        Some(stream) => Ok(stream.context.handle()),
-        None => Ok(current()?.handle()),
-    }
+    own_stream(driver, stream)?.map_or_else(current, |stream| Ok(stream.context))
+}
+
+fn context_handle(stream: Handle) -> CuResult<Handle> {
+    context_of(stream).map(Context::handle)
 }
 
 entries! {
@@ -238,13 +286,13 @@ entries! {
     fn cuStreamGetCtx_v2, fn cuStreamGetCtx_v2_ptsz(
         stream: Handle, out: Out<Handle>, green: Out<Handle>,
     ) |_null| {
-        green.set_if_wanted(0);
+        green.set_if_wanted(context_of(stream)?.green_handle());
         out.set(context_handle(stream)?)
     }
 
     fn cuStreamGetGreenCtx(stream: Handle, out: Out<Handle>) {
         stream_id(context::driver()?, stream, LEGACY)?;
-        out.set(0)
+        out.set(context_of(stream)?.green_handle())
     }
 
     fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(stream: Handle, device: Out<i32>) |_null| {

@@ -1420,6 +1420,76 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 860,
+        name: "vcudaSmResource",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 861,
+        name: "vcudaSmSplit",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 862,
+        name: "vcudaGreenCtxCreate",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Context,
+    },
+    Entry {
+        number: 863,
+        name: "vcudaGreenCtxDestroy",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 864,
+        name: "vcudaGreenCtxStreamCreate",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Stream,
+    },
+    Entry {
+        number: 865,
+        name: "vcudaGreenCtxRecordEvent",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 866,
+        name: "vcudaGreenCtxWaitEvent",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
         number: 900,
         name: "vcudaLinkCreate",
         waited: true,
@@ -8088,6 +8158,356 @@ impl VcudaSurfRefBind {
         Ok(Self {
             surfref: <SurfRefId>::from_word(reader.word()?)?,
             array: <ArrayId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 860, `vcudaSmResource`.
+///
+/// A green context has a part of a GPU's multiprocessors (SMs). Its streams, memory, and modules belong
+/// to the primary context. `source` is the green context whose SMs are split, or 0 for all SMs of the
+/// GPU. SMs are described by the three numbers of a CUdevSmResource.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaSmResource {
+    /// `dev`.
+    pub dev: i32,
+    /// Id of a green context.
+    pub source: GreenId,
+}
+impl<'a> Call<'a> for VcudaSmResource {
+    const OPCODE: u32 = 860;
+    const NAME: &'static str = "vcudaSmResource";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaSmResourceAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.source.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaSmResource {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            source: <GreenId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaSmResource`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaSmResourceAnswer {
+    /// `sms`.
+    pub sms: [u32; 3],
+}
+impl Answer for VcudaSmResourceAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.packed(&self.sms);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaSmResourceAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { sms: reader.packed()? })
+    }
+}
+
+/// Call 861, `vcudaSmSplit`.
+///
+/// Splits SMs as cuDevSmResourceSplitByCount does. With groups = 0, counts the groups that could be made.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaSmSplit {
+    /// `dev`.
+    pub dev: i32,
+    /// Id of a green context.
+    pub source: GreenId,
+    /// `groups`.
+    pub groups: u32,
+    /// `flags`.
+    pub flags: u32,
+    /// `minCount`.
+    pub min_count: u32,
+}
+impl<'a> Call<'a> for VcudaSmSplit {
+    const OPCODE: u32 = 861;
+    const NAME: &'static str = "vcudaSmSplit";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaSmSplitAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.source.to_word());
+        writer.word(self.groups.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.min_count.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaSmSplit {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            source: <GreenId>::from_word(reader.word()?)?,
+            groups: <u32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            min_count: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaSmSplit`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaSmSplitAnswer {
+    /// `made`.
+    pub made: u32,
+    /// `group`.
+    pub group: [u32; 3],
+    /// `rest`.
+    pub rest: [u32; 3],
+}
+impl Answer for VcudaSmSplitAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.made.to_word());
+        writer.packed(&self.group);
+        writer.packed(&self.rest);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaSmSplitAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            made: <u32>::from_word(reader.word()?)?,
+            group: reader.packed()?,
+            rest: reader.packed()?,
+        })
+    }
+}
+
+/// Call 862, `vcudaGreenCtxCreate`.
+///
+/// Creates a green context from parts of a split, in the current context, which must be a primary one.
+/// A part is the index of a group, 0xffff_fffe for the SMs that are in no group, or 0xffff_ffff for all
+/// SMs without a split.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGreenCtxCreate<'a> {
+    /// Id of the new green context.
+    pub green: GreenId,
+    /// Id of a green context.
+    pub source: GreenId,
+    /// `groups`.
+    pub groups: u32,
+    /// `flags`.
+    pub flags: u32,
+    /// `minCount`.
+    pub min_count: u32,
+    /// `parts`.
+    pub parts: Array<'a, u32>,
+}
+impl<'a> Call<'a> for VcudaGreenCtxCreate<'a> {
+    const OPCODE: u32 = 862;
+    const NAME: &'static str = "vcudaGreenCtxCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.green.to_word());
+        writer.word(self.source.to_word());
+        writer.word(self.groups.to_word());
+        writer.word(self.flags.to_word());
+        writer.word(self.min_count.to_word());
+        writer.array(self.parts);
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaGreenCtxCreate<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            green: <GreenId>::from_word(reader.word()?)?,
+            source: <GreenId>::from_word(reader.word()?)?,
+            groups: <u32>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
+            min_count: <u32>::from_word(reader.word()?)?,
+            parts: reader.array(crate::limits::SM_GROUPS_MAX)?,
+        })
+    }
+}
+
+/// Call 863, `vcudaGreenCtxDestroy`.
+///
+/// Destroys a green context and its streams.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGreenCtxDestroy {
+    /// The green context that the call destroys.
+    pub green: GreenId,
+}
+impl<'a> Call<'a> for VcudaGreenCtxDestroy {
+    const OPCODE: u32 = 863;
+    const NAME: &'static str = "vcudaGreenCtxDestroy";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.green.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGreenCtxDestroy {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { green: <GreenId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 864, `vcudaGreenCtxStreamCreate`.
+///
+/// This call and the next two are made in the primary context of the green context.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGreenCtxStreamCreate {
+    /// Id of the new stream.
+    pub stream: StreamId,
+    /// Id of a green context.
+    pub green: GreenId,
+    /// `priority`.
+    pub priority: i32,
+}
+impl<'a> Call<'a> for VcudaGreenCtxStreamCreate {
+    const OPCODE: u32 = 864;
+    const NAME: &'static str = "vcudaGreenCtxStreamCreate";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.stream.to_word());
+        writer.word(self.green.to_word());
+        writer.word(self.priority.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGreenCtxStreamCreate {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            stream: <StreamId>::from_word(reader.word()?)?,
+            green: <GreenId>::from_word(reader.word()?)?,
+            priority: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 865, `vcudaGreenCtxRecordEvent`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGreenCtxRecordEvent {
+    /// Id of a green context.
+    pub green: GreenId,
+    /// Id of an event.
+    pub event: EventId,
+}
+impl<'a> Call<'a> for VcudaGreenCtxRecordEvent {
+    const OPCODE: u32 = 865;
+    const NAME: &'static str = "vcudaGreenCtxRecordEvent";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.green.to_word());
+        writer.word(self.event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGreenCtxRecordEvent {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            green: <GreenId>::from_word(reader.word()?)?,
+            event: <EventId>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// Call 866, `vcudaGreenCtxWaitEvent`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaGreenCtxWaitEvent {
+    /// Id of a green context.
+    pub green: GreenId,
+    /// Id of an event.
+    pub event: EventId,
+}
+impl<'a> Call<'a> for VcudaGreenCtxWaitEvent {
+    const OPCODE: u32 = 866;
+    const NAME: &'static str = "vcudaGreenCtxWaitEvent";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.green.to_word());
+        writer.word(self.event.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaGreenCtxWaitEvent {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            green: <GreenId>::from_word(reader.word()?)?,
+            event: <EventId>::from_word(reader.word()?)?,
         })
     }
 }

@@ -65,6 +65,8 @@ PoolId
 ArrayId
 /// Id of a mipmapped array.
 MipmapId
+/// Id of a green context.
+GreenId
 /// Id of a texture reference.
 TexRefId
 /// Id of a surface reference.

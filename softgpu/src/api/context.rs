@@ -45,6 +45,32 @@ fn named(context: CUcontext) -> CuResult<Arc<Context>> {
     if context.is_null() { current() } else { by_handle(context as usize) }
 }
 
+/// Records an event after all work in a context.
+pub(super) fn record(context: &Context, event: CUevent) -> CuResult {
+    let named = super::event::named(event)?;
+    if named.context.id != context.id {
+        return Err(CuError::INVALID_HANDLE);
+    }
+    GRAPHS.forbid_in_context(context.id)?;
+    GRAPHS.forget_event(event as u64);
+    named.record_context(context);
+    Ok(())
+}
+
+/// Makes all later work in a context wait for an event.
+pub(super) fn wait(context: &Context, event: CUevent) -> CuResult {
+    let named = super::event::named(event)?;
+    GRAPHS.forbid_in_context(context.id)?;
+    let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
+    GRAPHS.forbid_captured_event(event as u64).map_err(captured)?;
+    match named.pending() {
+        Some(Awaited::Mark(mark)) => context.wait_for(vec![mark], Box::new(|_| {})),
+        Some(shared) => context.wait_for(Vec::new(), Box::new(move |_| shared.wait())),
+        None => {}
+    }
+    Ok(())
+}
+
 fn set_flags(context: &Context, flags: c_uint) -> CuResult {
     if flags & !FLAGS != 0 || flags & SCHEDULING > BLOCKING_SYNC {
         return Err(CuError::INVALID_VALUE);
@@ -63,7 +89,17 @@ fn reset(device: c_int) -> CuResult {
     Ok(())
 }
 
-fn release(device: c_int) -> CuResult {
+/// Retains a device's primary context.
+pub(super) fn retain(device: c_int) -> CuResult<Arc<Context>> {
+    let primary = primary::of(device)?;
+    let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    *retained += 1;
+    primary.context.active.store(true, Ordering::Release);
+    Ok(primary.context.clone())
+}
+
+/// Releases a device's primary context once.
+pub(super) fn release(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
     let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
     *retained = retained.checked_sub(1).ok_or(CuError::INVALID_CONTEXT)?;
@@ -90,7 +126,7 @@ fn pop(to: Out<CUcontext>) -> CuResult {
 fn destroy(context: CUcontext) -> CuResult {
     driver()?;
     let context = by_handle(context as usize)?;
-    if context.primary {
+    if context.primary || context.green.is_some() {
         return Err(CuError::INVALID_CONTEXT);
     }
     CONTEXTS.remove(context.handle);
@@ -106,11 +142,7 @@ fn destroy(context: CUcontext) -> CuResult {
 
 entries! {
     fn cuDevicePrimaryCtxRetain(to: Out<CUcontext>, device: c_int) {
-        let primary = primary::of(device)?;
-        let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
-        *retained += 1;
-        primary.context.active.store(true, Ordering::Release);
-        to.set(handle(&primary.context))
+        to.set(handle(&retain(device)?))
     }
 
     fn cuDevicePrimaryCtxRelease(device: c_int) {
@@ -252,7 +284,7 @@ entries! {
 
     fn cuCtxGetId(context: CUcontext, id: Out<u64>) {
         driver()?;
-        id.set(named(context)?.id)
+        id.set(named(context)?.unique)
     }
 
     fn cuCtxGetApiVersion(context: CUcontext, version: Out<c_uint>) {
@@ -349,28 +381,12 @@ entries! {
 
     fn cuCtxRecordEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        let (context, named) = (named(context)?, super::event::named(event)?);
-        if named.context.id != context.id {
-            return Err(CuError::INVALID_HANDLE);
-        }
-        GRAPHS.forbid_in_context(context.id)?;
-        GRAPHS.forget_event(event as u64);
-        named.record_context();
-        Ok(())
+        record(&*named(context)?, event)
     }
 
     fn cuCtxWaitEvent(context: CUcontext, event: CUevent) {
         driver()?;
-        let (context, named) = (named(context)?, super::event::named(event)?);
-        GRAPHS.forbid_in_context(context.id)?;
-        let captured = |_| CuError::STREAM_CAPTURE_UNSUPPORTED;
-        GRAPHS.forbid_captured_event(event as u64).map_err(captured)?;
-        match named.pending() {
-            Some(Awaited::Mark(mark)) => context.wait_for(vec![mark], Box::new(|_| {})),
-            Some(shared) => context.wait_for(Vec::new(), Box::new(move |_| shared.wait())),
-            None => {}
-        }
-        Ok(())
+        wait(&*named(context)?, event)
     }
 
     fn cuCtxAttach(to: Out<CUcontext>, flags: c_uint) {

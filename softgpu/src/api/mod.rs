@@ -14,6 +14,8 @@ pub(crate) mod entry;
 pub(crate) mod event;
 pub(crate) mod first_versions;
 pub(crate) mod graph;
+pub(crate) mod green;
+pub(crate) mod green_context;
 pub(crate) mod init;
 pub(crate) mod ipc;
 mod jit;

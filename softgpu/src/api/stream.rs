@@ -45,6 +45,11 @@ fn destroy(handle: CUstream) -> CuResult {
     Ok(())
 }
 
+/// Returns the handle of the green context to which a stream belongs, or null.
+fn green_of(stream: &Stream) -> *mut c_void {
+    stream.context.green.as_ref().map_or(0, |green| green.handle) as *mut c_void
+}
+
 /// Waits for a stream, prints buffered `printf` output, and fails if the context has a sticky
 /// error.
 pub(crate) fn synchronize(stream: &Stream) -> CuResult {
@@ -103,13 +108,12 @@ entries! {
         stream: CUstream, to: Out<CUcontext>, green: Out<*mut c_void>,
     ) |per_thread| {
         let stream = lookup(stream, per_thread)?;
-        green.set_if_wanted(std::ptr::null_mut());
+        green.set_if_wanted(green_of(&stream));
         to.set(stream.context.handle as CUcontext)
     }
 
     fn cuStreamGetGreenCtx(stream: CUstream, green: Out<*mut c_void>) {
-        lookup(stream, false)?;
-        green.set(std::ptr::null_mut())
+        green.set(green_of(&*lookup(stream, false)?))
     }
 
     fn cuStreamGetDevice, fn cuStreamGetDevice_ptsz(stream: CUstream, to: Out<c_int>) |per_thread| {

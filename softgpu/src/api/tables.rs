@@ -28,7 +28,7 @@ impl Driver for Tables {
     }
 
     fn context_id(&self, context: CUcontext) -> Result<u64, CUresult> {
-        Ok(by_handle(context as usize)?.id)
+        Ok(by_handle(context as usize)?.unique)
     }
 
     fn driver_version(&self) -> i32 {

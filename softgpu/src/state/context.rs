@@ -4,7 +4,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::mem::ManuallyDrop;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, Weak};
 
 use super::device::{Device, driver};
 use super::errors::Errors;
@@ -14,6 +14,7 @@ use crate::exec::heap::Heap;
 use crate::exec::printf::Printf;
 use cuda_api::coredump::Settings;
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::green::Sms;
 use cuda_api::sys::CUlimit;
 
 /// All contexts, by handle.
@@ -22,10 +23,27 @@ pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 /// The initial value of each limit, indexed by CUlimit.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
+/// What a green context has that others don't.
+pub(crate) struct Green {
+    /// The primary context, to which the memory and the modules belong.
+    pub(crate) home: Arc<Context>,
+    /// The SMs that the green context may use. softgpu executes its work on all processors.
+    pub(crate) sms: Sms,
+    /// The handle of the green context, as opposed to that of the context.
+    pub(crate) handle: usize,
+}
+
 /// A CUDA context: its streams, limits, heap and sticky error.
 pub(crate) struct Context {
     pub(crate) handle: usize,
+    /// Identifies the owner of memory, modules, and events. A green context has its home's.
     pub(crate) id: u64,
+    /// The result of `cuCtxGetId`.
+    pub(crate) unique: u64,
+    /// Not `None` if the context was converted from a green context.
+    pub(crate) green: Option<Green>,
+    /// The green contexts whose home this context is.
+    greens: RwLock<Vec<Weak<Context>>>,
     pub(crate) ordinal: i32,
     pub(crate) primary: bool,
     pub(crate) flags: AtomicU32,
@@ -44,7 +62,7 @@ pub(crate) struct Context {
     records: Arc<Queue>,
     /// The queue of work that all later work in the context waits for.
     barrier: Arc<Queue>,
-    pub(crate) limits: [AtomicU64; 7],
+    pub(crate) limits: Arc<[AtomicU64; 7]>,
     pub(crate) printf: Arc<Printf>,
     pub(crate) coredump: Settings,
     heap: Mutex<Option<Arc<Heap>>>,
@@ -58,9 +76,13 @@ pub(crate) struct Context {
 impl Context {
     /// Creates a context.
     pub(crate) fn new(ordinal: i32, flags: u32, primary: bool) -> Arc<Self> {
+        let unique = unique_id();
         let (_, context) = CONTEXTS.insert_with(|handle| Self {
             handle,
-            id: unique_id(),
+            id: unique,
+            unique,
+            green: None,
+            greens: RwLock::default(),
             ordinal,
             primary,
             flags: AtomicU32::new(flags),
@@ -71,7 +93,7 @@ impl Context {
             others: RwLock::new(Vec::new()),
             records: Queue::new(),
             barrier: Queue::new(),
-            limits: LIMITS.map(AtomicU64::new),
+            limits: Arc::new(LIMITS.map(AtomicU64::new)),
             printf: Arc::new(Printf::new(
                 LIMITS[CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE.0 as usize] as usize,
             )),
@@ -82,6 +104,57 @@ impl Context {
             peers: Mutex::default(),
         });
         context
+    }
+
+    /// Creates a green context, which has streams of its own and shares everything else with its
+    /// home.
+    pub(crate) fn new_green(home: &Arc<Self>, sms: Sms, green: usize) -> Arc<Self> {
+        let (_, context) = CONTEXTS.insert_with(|handle| Self {
+            handle,
+            id: home.id,
+            unique: unique_id(),
+            green: Some(Green { home: home.clone(), sms, handle: green }),
+            greens: RwLock::default(),
+            ordinal: home.ordinal,
+            primary: false,
+            flags: AtomicU32::new(home.flags.load(Ordering::Relaxed)),
+            active: AtomicBool::new(true),
+            errors: home.errors.clone(),
+            legacy: Queue::new(),
+            blocking: RwLock::default(),
+            others: RwLock::default(),
+            records: Queue::new(),
+            barrier: Queue::new(),
+            limits: home.limits.clone(),
+            printf: home.printf.clone(),
+            coredump: Settings::default(),
+            heap: Mutex::new(None),
+            launches: AtomicU64::new(1),
+            attached: AtomicU32::new(0),
+            peers: Mutex::default(),
+        });
+        let mut greens = home.greens.write().unwrap_or_else(PoisonError::into_inner);
+        greens.retain(|green| green.strong_count() > 0);
+        greens.push(Arc::downgrade(&context));
+        context
+    }
+
+    /// Returns the handle of the context that owns memory allocated in this context.
+    pub(crate) fn owner(&self) -> usize {
+        self.green.as_ref().map_or(self.handle, |green| green.home.handle)
+    }
+
+    /// Returns the green contexts whose home this context is.
+    pub(crate) fn greens(&self) -> Vec<Arc<Self>> {
+        let greens = self.greens.read().unwrap_or_else(PoisonError::into_inner);
+        greens.iter().filter_map(Weak::upgrade).collect()
+    }
+
+    /// Ends the threads of a green context's default streams, after its work is done.
+    pub(crate) fn close(&self) {
+        for queue in [&self.legacy, &self.records, &self.barrier] {
+            queue.close();
+        }
     }
 
     /// Counts a `cuCtxAttach`.
@@ -140,13 +213,14 @@ impl Context {
         list.push(queue.clone());
     }
 
-    /// Returns the positions after all work in the context.
+    /// Returns the positions after all work in the context and its green contexts.
     fn marks(&self) -> Vec<Mark> {
         let mut marks = vec![self.legacy.mark()];
         for list in self.lists() {
             let list = list.read().unwrap_or_else(PoisonError::into_inner);
             marks.extend(list.iter().map(|queue| queue.mark()));
         }
+        marks.extend(self.greens().iter().flat_map(|green| green.marks()));
         marks
     }
 
@@ -165,6 +239,9 @@ impl Context {
         wait(&self.legacy);
         for list in self.lists() {
             list.read().unwrap_or_else(PoisonError::into_inner).iter().for_each(wait);
+        }
+        for green in self.greens() {
+            green.wait_for(vec![barrier.clone()], Box::new(|_| {}));
         }
     }
 
@@ -190,6 +267,9 @@ impl Context {
     /// Returns the heap for device-side `malloc`. The first call creates the heap, and gets its
     /// memory from `allocate`.
     pub(crate) fn heap(&self, allocate: impl FnOnce(u64) -> CuResult<u64>) -> CuResult<Arc<Heap>> {
+        if let Some(green) = &self.green {
+            return green.home.heap(allocate);
+        }
         let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(heap) = &*heap {
             return Ok(heap.clone());

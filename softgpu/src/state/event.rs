@@ -109,11 +109,11 @@ impl Event {
         self.set(mark, recording);
     }
 
-    /// Records the event after all work that its context has.
-    pub(crate) fn record_context(&self) {
+    /// Records the event after all work that a context has.
+    pub(crate) fn record_context(&self, context: &Context) {
         let recording = self.begin();
         let reached = recording.clone();
-        let mark = self.context.after_all(Box::new(move |_: &Errors| reached.reach()));
+        let mark = context.after_all(Box::new(move |_: &Errors| reached.reach()));
         self.set(mark, recording);
     }
 

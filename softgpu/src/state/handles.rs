@@ -29,6 +29,7 @@ pub(crate) enum Kind {
     Link = 0xb0,
     Texture = 0xc0,
     Surface = 0xf0,
+    Green = 0x18,
 }
 
 struct Slot<T> {

@@ -143,7 +143,7 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
         mapped,
         memory,
         context: context.id,
-        context_handle: context.handle,
+        context_handle: context.owner(),
         ordinal: context.ordinal,
         id: unique_id(),
         sync_memops: memory == Memory::Managed,

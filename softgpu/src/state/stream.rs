@@ -5,6 +5,7 @@ use std::collections::HashMap;
 use std::mem::ManuallyDrop;
 use std::ops::Deref;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::CUstream;
@@ -19,7 +20,7 @@ use super::queue::{Mark, Queue};
 /// All streams that the program has created.
 pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// A thread's default streams: the id and queue of each, by context id.
+/// A thread's default streams: the id and queue of each, by the context's unique id.
 type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
 
 // Never dropped, so that CUDA calls from the program's own destructors still work.
@@ -56,7 +57,7 @@ impl Stream {
     pub(crate) fn of_thread(context: &Arc<Context>) -> Self {
         let (id, queue) = THREAD_STREAMS.with(|streams| {
             let mut streams = streams.borrow_mut();
-            let (id, queue) = streams.entry(context.id).or_insert_with(|| {
+            let (id, queue) = streams.entry(context.unique).or_insert_with(|| {
                 let queue = Queue::new();
                 context.add_queue(&queue, false);
                 (unique_id(), queue)
@@ -192,6 +193,9 @@ pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> CuResult<Target> {
         (handle, _) => {
             driver()?;
             let stream = STREAMS.get(handle).ok_or(CuError::INVALID_HANDLE)?;
+            if !stream.context.active.load(Ordering::Acquire) {
+                return Err(CuError::CONTEXT_IS_DESTROYED);
+            }
             stream.context.healthy()?;
             Ok(Target::Created(stream))
         }

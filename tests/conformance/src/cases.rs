@@ -31,6 +31,7 @@ mod graph_kernel;
 mod graph_memory;
 mod graph_nodes;
 mod graph_structure;
+mod green;
 mod host_memory;
 mod invalid_arguments;
 mod ipc;
@@ -105,6 +106,7 @@ const FAMILIES: &[&[Case]] = &[
     device::CASES,
     context::CASES,
     context_event::CASES,
+    green::CASES,
     first_versions::CASES,
     coredump::CASES,
     logs::CASES,

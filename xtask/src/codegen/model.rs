@@ -79,6 +79,7 @@ pub const HANDLES: &[Handle] = &[
     handle("pool", "PoolId", "CUmemoryPool", "a memory pool"),
     handle("array", "ArrayId", "CUarray", "an array"),
     handle("mipmap", "MipmapId", "CUmipmappedArray", "a mipmapped array"),
+    handle("green", "GreenId", "CUgreenCtx", "a green context"),
     handle("texref", "TexRefId", "CUtexref", "a texture reference"),
     handle("surfref", "SurfRefId", "CUsurfref", "a surface reference"),
 ];

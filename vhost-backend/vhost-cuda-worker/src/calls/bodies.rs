@@ -9,6 +9,7 @@ pub(super) use super::copy::*;
 pub(super) use super::facts::*;
 pub(super) use super::graph::*;
 pub(super) use super::graph_values::*;
+pub(super) use super::green::*;
 pub(super) use super::host::*;
 pub(super) use super::interprocess::*;
 pub(super) use super::launch::*;

@@ -8,15 +8,17 @@ use std::sync::{Arc, Mutex};
 
 use cuda_api::sys::{CUsurfref, CUtexref};
 use protocol::ids::{
-    ArrayId, ContextId, EventId, FuncId, GraphExecId, LibraryId, LinkId, MipmapId, ModuleId,
-    StreamId, SurfRefId, TexRefId, ValuesId,
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, GreenId, LibraryId, LinkId, MipmapId,
+    ModuleId, StreamId, SurfRefId, TexRefId, ValuesId,
 };
 
 use super::array::{Array, Mipmap};
 use super::cx::Cx;
 use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
-use super::handles::{Context, Event, Function, Library, Module, OfModule, Stream, Table, Tables};
+use super::handles::{
+    Context, Event, Function, Green, Library, Module, OfModule, Stream, Table, Tables,
+};
 use super::id_map::Id;
 use super::link_state::Link;
 use super::lock;
@@ -26,6 +28,7 @@ use crate::driver::CuResult;
 pub(super) type Which<K, T> = fn(&mut Tables) -> &mut Table<K, T>;
 
 pub(super) const CONTEXTS: Which<ContextId, Context> = |tables| &mut tables.contexts;
+pub(super) const GREENS: Which<GreenId, Green> = |tables| &mut tables.greens;
 pub(super) const STREAMS: Which<StreamId, Stream> = |tables| &mut tables.streams;
 pub(super) const EVENTS: Which<EventId, Event> = |tables| &mut tables.events;
 pub(super) const MODULES: Which<ModuleId, Module> = |tables| &mut tables.modules;

@@ -13,6 +13,7 @@ use super::claims::{CONTEXTS, claim};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::green::{destroy_all_of, destroy_streams};
 use super::handles::Context;
 use super::link::end_links_of;
 use super::memory::{free_all_of, give_back};
@@ -130,6 +131,8 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     let mut primaries = lock(&cx.shared.primaries);
     let context = lock(&cx.shared.tables).forget_context(id)?;
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
+    // The driver keeps a primary context as long as it has green contexts.
+    let greens_ended = destroy_all_of(cx, id);
     let ended = if context.primary {
         primaries[context.device as usize] = None;
         // SAFETY: the worker has retained this primary context once.
@@ -139,6 +142,7 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
         // SAFETY: the context was live, and was removed from the tables.
         unsafe { cx.driver().cuCtxDestroy(context.real.0) }
     };
+    let ended = greens_ended.and(ended);
     free_all_of(cx, id);
     cx.shared.memory.forget_globals_of_context(id);
     // If the driver has failed to destroy the context, the context stays charged until the worker
@@ -191,13 +195,17 @@ fn end(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
     id: ContextId,
-    is_meant: impl FnOnce(&Context) -> bool,
+    is_meant: impl Fn(&Context) -> bool,
     reply: ReplyTo,
 ) {
     cx.shared.ending.fetch_add(1, Ordering::AcqRel);
+    let is_there = |context: &Context| !context.ending && is_meant(context);
+    if lock(&cx.shared.tables).contexts.get(id).is_ok_and(is_there) {
+        destroy_streams(cx, |stream| stream.ctx == id);
+    }
     {
         let mut tables = lock(&cx.shared.tables);
-        let found = tables.contexts.get(id).is_ok_and(|c| !c.ending && is_meant(c));
+        let found = tables.contexts.get(id).is_ok_and(is_there);
         if !found || tables.begin_end_of_context(id).is_err() {
             drop(tables);
             cx.shared.ending.fetch_sub(1, Ordering::AcqRel);

@@ -82,6 +82,7 @@ impl Engine for Warm {
             memory: self.memory,
             generation: AtomicU64::new(0),
             primaries: Mutex::new(primaries),
+            green_descriptors: Mutex::default(),
             blobs: Mutex::default(),
             output: Mutex::new(self.output),
             host_funcs: Arc::default(),

@@ -9,14 +9,14 @@ use std::hash::Hash;
 use std::sync::Arc;
 
 use cuda_api::sys::{
-    CUcontext, CUdevice, CUevent, CUfunction, CUkernel, CUlibrary, CUmodule, CUstream, CUsurfref,
-    CUtexref,
+    CUcontext, CUdevice, CUevent, CUfunction, CUgreenCtx, CUkernel, CUlibrary, CUmodule, CUstream,
+    CUsurfref, CUtexref,
 };
 
 use host_ipc::messages::Token;
 use protocol::ids::{
-    ArrayId, ContextId, EventId, FuncId, GraphExecId, KernelId, LibraryId, LinkId, MipmapId,
-    ModuleId, StreamId, SurfRefId, TexRefId, ValuesId,
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, GreenId, KernelId, LibraryId, LinkId,
+    MipmapId, ModuleId, StreamId, SurfRefId, TexRefId, ValuesId,
 };
 use protocol::limits::HANDLES_MAX;
 
@@ -143,10 +143,23 @@ pub(super) struct Context {
     pub ending: bool,
 }
 
+/// A green context, which is destroyed together with its primary context.
+#[derive(Clone, Copy)]
+pub(super) struct Green {
+    pub real: DriverHandle<CUgreenCtx>,
+    /// The primary context.
+    pub ctx: ContextId,
+    pub device: CUdevice,
+    /// Whether the green context is being destroyed, so that calls must not use it.
+    pub ending: bool,
+}
+
 #[derive(Clone)]
 pub(super) struct Stream {
     pub real: DriverHandle<CUstream>,
     pub ctx: ContextId,
+    /// The green context to which the stream belongs, or 0.
+    pub green: GreenId,
     /// Whether work may have been queued in the stream since the worker last found it empty.
     pub used: bool,
     /// Whether the stream is a blocking one, which synchronizes with the legacy stream.
@@ -238,6 +251,7 @@ pub(super) struct ThreadStream {
 #[derive(Default)]
 pub(super) struct Tables {
     pub contexts: Table<ContextId, Context>,
+    pub greens: Table<GreenId, Green>,
     pub streams: Table<StreamId, Stream>,
     pub events: Table<EventId, Event>,
     pub modules: Table<ModuleId, Module>,
@@ -292,6 +306,8 @@ impl Tables {
     pub(super) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
+        let of_context = |green: &&mut Green| green.ctx == ctx;
+        self.greens.values_mut().filter(of_context).for_each(|green| green.ending = true);
         self.streams.remove_where(|stream| stream.ctx == ctx);
         self.events.remove_where(|event| event.ctx == ctx);
         self.graphs.remove_where(|exec| exec.ctx == ctx);
@@ -386,7 +402,13 @@ mod tests {
             let real = DriverHandle(std::ptr::null_mut());
             tables.streams.list(
                 StreamId(10 + ctx),
-                Stream { real, ctx: ContextId(ctx), used: false, blocking: true },
+                Stream {
+                    real,
+                    ctx: ContextId(ctx),
+                    green: GreenId::default(),
+                    used: false,
+                    blocking: true,
+                },
             );
         }
         assert!(tables.forget_context(ContextId(1)).is_ok());

@@ -12,7 +12,7 @@
 //! | `handles`, `claims` | tables from the guest's ids to the driver's handles; reserving an id |
 //! | `charges` | memory that is charged in addition to allocations |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `uses` | contexts; counting the calls in progress in each |
+//! | `context`, `green`, `uses` | contexts and green contexts; counting the calls in progress in each |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `interprocess`, `token` | events that several sessions use; names of exported things |
 //! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
@@ -54,6 +54,7 @@ mod graph_exec;
 mod graph_node;
 mod graph_shape;
 mod graph_values;
+mod green;
 mod handles;
 mod host;
 mod hostfunc;

@@ -28,6 +28,9 @@ pub(super) struct Shared {
     /// The primary context of each device, if the worker has retained it. To the guest, it is
     /// active only after the guest has retained it, too.
     pub(super) primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
+    /// The number of descriptors of green contexts that the session has made. The lock is held
+    /// while a green context is being created or destroyed.
+    pub(super) green_descriptors: Mutex<usize>,
     pub(super) blobs: Mutex<blob::Blobs>,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,

@@ -2,6 +2,7 @@
 
 use cuda_api::sys::{CUcontext, CUevent_flags, CUstream_flags};
 use protocol::calls as api;
+use protocol::ids::GreenId;
 use protocol::options::STREAM_ATTRIBUTES;
 
 use super::charges::{Reservation, Settled, forget_stream, kind, reserve_stream};
@@ -32,7 +33,8 @@ pub(super) fn cu_stream_create_with_priority(
         cx.driver().cuStreamCreateWithPriority(&mut stream, call.flags, call.priority)?;
     }
     let blocking = call.flags & CUstream_flags::CU_STREAM_NON_BLOCKING.0 == 0;
-    id.list(Stream { real: DriverHandle(stream), ctx: cx.ctx, used: false, blocking });
+    let (real, green) = (DriverHandle(stream), GreenId::default());
+    id.list(Stream { real, ctx: cx.ctx, green, used: false, blocking });
     Ok(reserved.settle())
 }
 

@@ -10,6 +10,7 @@ mod charges;
 mod claims;
 mod gate;
 mod graphs;
+mod greens;
 mod pools;
 mod session;
 mod sharing;

@@ -34,8 +34,11 @@ struct Addresses {
     cuCtxSetSharedMemConfig: AtomicPtr<c_void>,
     cuCtxSynchronize: AtomicPtr<c_void>,
     cuCtxWaitEvent: AtomicPtr<c_void>,
+    cuDevResourceGenerateDesc: AtomicPtr<c_void>,
+    cuDevSmResourceSplitByCount: AtomicPtr<c_void>,
     cuDeviceGetAttribute: AtomicPtr<c_void>,
     cuDeviceGetCount: AtomicPtr<c_void>,
+    cuDeviceGetDevResource: AtomicPtr<c_void>,
     cuDeviceGetLuid: AtomicPtr<c_void>,
     cuDeviceGetName: AtomicPtr<c_void>,
     cuDeviceGetPCIBusId: AtomicPtr<c_void>,
@@ -88,6 +91,12 @@ struct Addresses {
     cuGraphLaunch: AtomicPtr<c_void>,
     cuGraphNodeSetEnabled: AtomicPtr<c_void>,
     cuGraphUpload: AtomicPtr<c_void>,
+    cuGreenCtxCreate: AtomicPtr<c_void>,
+    cuGreenCtxDestroy: AtomicPtr<c_void>,
+    cuGreenCtxGetDevResource: AtomicPtr<c_void>,
+    cuGreenCtxRecordEvent: AtomicPtr<c_void>,
+    cuGreenCtxStreamCreate: AtomicPtr<c_void>,
+    cuGreenCtxWaitEvent: AtomicPtr<c_void>,
     cuInit: AtomicPtr<c_void>,
     cuIpcGetEventHandle: AtomicPtr<c_void>,
     cuIpcOpenEventHandle: AtomicPtr<c_void>,
@@ -476,6 +485,56 @@ impl Driver {
         CuError::check(unsafe { function(h_ctx, h_event) })
     }
 
+    /// Calls `cuDevResourceGenerateDesc`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDevResourceGenerateDesc(
+        &self,
+        ph_desc: *mut CUdevResourceDesc,
+        resources: *mut CUdevResource,
+        nb_resources: u32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuDevResourceGenerateDesc, &[c"cuDevResourceGenerateDesc"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuDevResourceGenerateDesc>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(ph_desc, resources, nb_resources) })
+    }
+
+    /// Calls `cuDevSmResourceSplitByCount`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDevSmResourceSplitByCount(
+        &self,
+        result: *mut CUdevResource,
+        nb_groups: *mut u32,
+        input: *const CUdevResource,
+        remaining: *mut CUdevResource,
+        use_flags: u32,
+        min_count: u32,
+    ) -> CuResult {
+        let at = self.library.address(
+            &self.addresses.cuDevSmResourceSplitByCount,
+            &[c"cuDevSmResourceSplitByCount"],
+        )?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function = unsafe {
+            std::mem::transmute::<*mut c_void, prototypes::cuDevSmResourceSplitByCount>(at)
+        };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe {
+            function(result, nb_groups, input, remaining, use_flags, min_count)
+        })
+    }
+
     /// Calls `cuDeviceGetAttribute`.
     ///
     /// # Safety
@@ -509,6 +568,27 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetCount>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(count) })
+    }
+
+    /// Calls `cuDeviceGetDevResource`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDeviceGetDevResource(
+        &self,
+        dev: CUdevice,
+        result: *mut CUdevResource,
+        type_: CUdevResourceType,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuDeviceGetDevResource, &[c"cuDeviceGetDevResource"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetDevResource>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(dev, result, type_) })
     }
 
     /// Calls `cuDeviceGetLuid`.
@@ -1541,6 +1621,115 @@ impl Driver {
         let function = unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGraphUpload>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_graph, h_stream) })
+    }
+
+    /// Calls `cuGreenCtxCreate`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGreenCtxCreate(
+        &self,
+        ph_ctx: *mut CUgreenCtx,
+        desc: CUdevResourceDesc,
+        dev: CUdevice,
+        flags: u32,
+    ) -> CuResult {
+        let at = self.library.address(&self.addresses.cuGreenCtxCreate, &[c"cuGreenCtxCreate"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGreenCtxCreate>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(ph_ctx, desc, dev, flags) })
+    }
+
+    /// Calls `cuGreenCtxDestroy`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGreenCtxDestroy(&self, h_ctx: CUgreenCtx) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuGreenCtxDestroy, &[c"cuGreenCtxDestroy"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGreenCtxDestroy>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_ctx) })
+    }
+
+    /// Calls `cuGreenCtxGetDevResource`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGreenCtxGetDevResource(
+        &self,
+        h_ctx: CUgreenCtx,
+        result: *mut CUdevResource,
+        type_: CUdevResourceType,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuGreenCtxGetDevResource, &[c"cuGreenCtxGetDevResource"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGreenCtxGetDevResource>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_ctx, result, type_) })
+    }
+
+    /// Calls `cuGreenCtxRecordEvent`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGreenCtxRecordEvent(&self, h_ctx: CUgreenCtx, h_event: CUevent) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuGreenCtxRecordEvent, &[c"cuGreenCtxRecordEvent"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGreenCtxRecordEvent>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_ctx, h_event) })
+    }
+
+    /// Calls `cuGreenCtxStreamCreate`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGreenCtxStreamCreate(
+        &self,
+        ph_stream: *mut CUstream,
+        green_ctx: CUgreenCtx,
+        flags: u32,
+        priority: i32,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuGreenCtxStreamCreate, &[c"cuGreenCtxStreamCreate"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGreenCtxStreamCreate>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(ph_stream, green_ctx, flags, priority) })
+    }
+
+    /// Calls `cuGreenCtxWaitEvent`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuGreenCtxWaitEvent(&self, h_ctx: CUgreenCtx, h_event: CUevent) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuGreenCtxWaitEvent, &[c"cuGreenCtxWaitEvent"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuGreenCtxWaitEvent>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(h_ctx, h_event) })
     }
 
     /// Calls `cuInit`.

@@ -1041,6 +1041,49 @@ pub(super) fn dispatch(
             let call = decode::<api::VcudaSurfRefBind>(args)?;
             bodies::vcuda_surf_ref_bind(cx, call)
         }),
+        // vcudaSmResource
+        860 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaSmResource>(args)?;
+            bodies::vcuda_sm_resource(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaSmSplit
+        861 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaSmSplit>(args)?;
+            bodies::vcuda_sm_split(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaGreenCtxCreate
+        862 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGreenCtxCreate>(args)?;
+            bodies::vcuda_green_ctx_create(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Context>::done)
+        }),
+        // vcudaGreenCtxDestroy
+        863 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaGreenCtxDestroy, reply| {
+                bodies::vcuda_green_ctx_destroy(deferred, cx, call, reply)
+            },
+        ),
+        // vcudaGreenCtxStreamCreate
+        864 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGreenCtxStreamCreate>(args)?;
+            bodies::vcuda_green_ctx_stream_create(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Stream>::done)
+        }),
+        // vcudaGreenCtxRecordEvent
+        865 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGreenCtxRecordEvent>(args)?;
+            bodies::vcuda_green_ctx_record_event(cx, call)
+        }),
+        // vcudaGreenCtxWaitEvent
+        866 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaGreenCtxWaitEvent>(args)?;
+            bodies::vcuda_green_ctx_wait_event(cx, call)
+        }),
         // vcudaLinkCreate
         900 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLinkCreate>(args)?;
@@ -1270,6 +1313,16 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         837 => {
             let call = decode::<api::VcudaCopyBoxOutStaged>(args)?;
             names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaGreenCtxRecordEvent
+        865 => {
+            let call = decode::<api::VcudaGreenCtxRecordEvent>(args)?;
+            names.events.add(call.event.0, false);
+        }
+        // vcudaGreenCtxWaitEvent
+        866 => {
+            let call = decode::<api::VcudaGreenCtxWaitEvent>(args)?;
+            names.events.add(call.event.0, false);
         }
         _ => {}
     }

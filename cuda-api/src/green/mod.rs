@@ -1,0 +1,17 @@
+//! Green contexts: parts of a device's multiprocessors (SMs).
+//!
+//! | module | contents |
+//! |---|---|
+//! | [`resource`] | sets of SMs, and the `CUdevResource` that stands for one |
+//! | [`provision`] | descriptors of sets of SMs, and the entry points that split SMs |
+//! | [`entries`] | the exports |
+//!
+//! A set of SMs is described by the split that makes it. Whoever creates a green context repeats the
+//! split, so programs can't name SMs directly.
+
+pub mod entries;
+pub mod provision;
+pub mod resource;
+
+pub use provision::{Descriptors, Library, Provision};
+pub use resource::{Part, Parts, Resource, Sms, Split};
