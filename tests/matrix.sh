@@ -43,6 +43,13 @@ cleanup() {
 }
 trap cleanup EXIT
 
+# In a guest with the package, programs also find the device under NVIDIA's name.
+guest_script='[ /dev/nvidiactl -ef /dev/virtio-cuda0 ] || {
+    echo "matrix.sh: /dev/nvidiactl is not the device" >&2
+    exit 1
+}
+exec /bin/bash /root/programs/run.sh "$@"'
+
 run_path() {
     local path=$1
     local args=(--keep "$work/$path")
@@ -54,7 +61,7 @@ run_path() {
                 --mem 2G --cpus 2 --timeout 1800 --log "$work/qemu.log" \
                 --file "$OUT:/root/programs" --file "$work/${paths[0]}:/root/reference" \
                 --env OUT=/root/programs --env TIMEOUT=300 -- \
-                /bin/bash /root/programs/run.sh --compare /root/reference "${programs[@]}"
+                /bin/bash -c "$guest_script" run.sh --compare /root/reference "${programs[@]}"
             ;;
         *) run_on "$path" "$dist" "$work" "$OUT/run.sh" "${args[@]}" "${programs[@]}" ;;
     esac
