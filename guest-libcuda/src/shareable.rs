@@ -2,8 +2,8 @@
 //!
 //! The descriptor that a program gets is one end of a socket pair, in which a message waits: the
 //! worker's name for the export, or the name and device of the pool. Importers read it without
-//! removing it. This library keeps the
-//! other end: it hangs up when all copies of the program's end have been closed, in all processes.
+//! removing it. This library keeps the other end: it hangs up when all copies of the program's end
+//! have been closed, in all processes.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
