@@ -108,3 +108,22 @@ fn a_handle_is_worth_nothing_in_another_vm() {
     assert_eq!(same.end(), (true, String::new()));
     assert_eq!(exporter.end(), (true, String::new()));
 }
+
+/// Covers what the other tests here don't: pools, descriptors, and events.
+#[test]
+fn the_cases_of_sharing_pass_in_a_vm_and_leave_nothing_charged() {
+    let (vm, _) = roomy(A);
+    let host = Host::start(&[vm]);
+    let (free, _) = host.settled_memory(vm);
+    let output = Command::new(dist().join("tests/cuda-conformance"))
+        .args(["ipc::", "pool_sharing::"])
+        .env("LD_LIBRARY_PATH", dist().join("guest"))
+        .env("VIRTIO_CUDA_SOCKET", host.socket(vm))
+        .output()
+        .unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success(), "{text}\n{}", host.log());
+    assert!(text.contains("pool_sharing::"), "no case ran: {text}");
+    let settled = eventually(Duration::from_secs(20), || host.memory(vm).0 == free);
+    assert!(settled, "{} MiB are free, not {free}", host.memory(vm).0);
+}
