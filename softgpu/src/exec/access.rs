@@ -7,6 +7,7 @@ use super::atomics;
 use super::block_state::BlockState;
 use super::lanes::each_lane;
 use super::memory::Fault;
+use super::private::{self, Division};
 use super::warp::{Group, Warp};
 use crate::ptx::ir::{Access, Address, Atomic, Lanes, Space, WARP, WINDOW_SHIFT};
 
@@ -152,19 +153,49 @@ impl Warp {
             }
             return Ok(());
         }
+        if space == Space::Generic {
+            return self.load_mixed(block, group, access, &addresses, mask);
+        }
+        let (memory, division) = match space {
+            Space::Local => (self.local.as_slice(), Division::PerLane(self.stride as usize)),
+            Space::Shared => common(block.shared_bytes()),
+            _ => common(block.launch.params.as_slice()),
+        };
+        let mut indices = division.indices(&addresses, mask, bytes)?;
+        for slot in &access.regs {
+            if let Some(slot) = slot {
+                let register = &mut self.regs[group.base + *slot as usize];
+                private::load(register, memory, &indices, mask, (size, signed));
+            }
+            indices.iter_mut().for_each(|index| *index += usize::from(size));
+        }
+        Ok(())
+    }
+
+    /// Loads from generic addresses that aren't all in the same space.
+    fn load_mixed(
+        &mut self,
+        block: &mut BlockState<'_>,
+        group: &Group,
+        access: &Access,
+        addresses: &Lanes,
+        mask: u32,
+    ) -> Result<(), Fault> {
+        let bytes = u64::from(access.size) * access.regs.len() as u64;
         for (n, slot) in access.regs.iter().enumerate() {
             let Some(slot) = slot else { continue };
-            let skip = n as u64 * u64::from(size);
+            let skip = n as u64 * u64::from(access.size);
             let mut rest = mask;
             while rest != 0 {
                 let i = rest.trailing_zeros() as usize;
                 rest &= rest - 1;
-                let address = addresses[i];
-                if address & (bytes - 1) != 0 {
+                if addresses[i] & (bytes - 1) != 0 {
                     return Err(Fault::Misaligned);
                 }
-                let value = self.read(block, space, address + skip, size, i)?;
-                self.regs[group.base + *slot as usize][i] = extended(value, size, signed);
+                let value =
+                    self.read(block, Space::Generic, addresses[i] + skip, access.size, i)?;
+                self.regs[group.base + *slot as usize][i] =
+                    extended(value, access.size, access.signed);
             }
         }
         Ok(())
@@ -180,20 +211,54 @@ impl Warp {
         let (addresses, space) = self.addresses(group, &access.at, mask)?;
         let size = access.size;
         let bytes = u64::from(size) * access.regs.len() as u64;
-        if space == Space::Global {
-            Self::check(block, &addresses, mask, bytes, true)?;
+        let (memory, division) = match space {
+            Space::Global => {
+                Self::check(block, &addresses, mask, bytes, true)?;
+                for (n, slot) in access.regs.iter().enumerate() {
+                    let Some(slot) = slot else { continue };
+                    let skip = n as u64 * u64::from(size);
+                    let values = &self.regs[group.base + *slot as usize];
+                    each_lane!(mask, i, {
+                        // SAFETY: the code above checked that the access is allowed and aligned.
+                        unsafe { write_global(addresses[i] + skip, size, values[i]) };
+                    });
+                }
+                return Ok(());
+            }
+            Space::Generic => return self.store_mixed(block, group, access, &addresses, mask),
+            Space::Param => return Err(Fault::IllegalAddress),
+            Space::Local => (self.local.as_mut_slice(), Division::PerLane(self.stride as usize)),
+            Space::Shared => {
+                let memory = block.shared_bytes();
+                let len = memory.len();
+                (memory, Division::Common(len))
+            }
+        };
+        let mut indices = division.indices(&addresses, mask, bytes)?;
+        for slot in &access.regs {
+            if let Some(slot) = slot {
+                let values = &self.regs[group.base + *slot as usize];
+                private::store(memory, values, &indices, mask, size);
+            }
+            indices.iter_mut().for_each(|index| *index += usize::from(size));
         }
+        Ok(())
+    }
+
+    /// Stores to generic addresses that aren't all in the same space.
+    fn store_mixed(
+        &mut self,
+        block: &mut BlockState<'_>,
+        group: &Group,
+        access: &Access,
+        addresses: &Lanes,
+        mask: u32,
+    ) -> Result<(), Fault> {
+        let bytes = u64::from(access.size) * access.regs.len() as u64;
         for (n, slot) in access.regs.iter().enumerate() {
             let Some(slot) = slot else { continue };
-            let skip = n as u64 * u64::from(size);
+            let skip = n as u64 * u64::from(access.size);
             let values = self.regs[group.base + *slot as usize];
-            if space == Space::Global {
-                each_lane!(mask, i, {
-                    // SAFETY: the code above checked that the access is allowed and aligned.
-                    unsafe { write_global(addresses[i] + skip, size, values[i]) };
-                });
-                continue;
-            }
             let mut rest = mask;
             while rest != 0 {
                 let i = rest.trailing_zeros() as usize;
@@ -202,7 +267,7 @@ impl Warp {
                 if address & (bytes - 1) != 0 {
                     return Err(Fault::Misaligned);
                 }
-                self.write(block, space, address + skip, size, i, values[i])?;
+                self.write(block, Space::Generic, address + skip, access.size, i, values[i])?;
             }
         }
         Ok(())
@@ -364,6 +429,10 @@ impl Warp {
         }
         Ok(())
     }
+}
+
+fn common(memory: &[u8]) -> (&[u8], Division) {
+    (memory, Division::Common(memory.len()))
 }
 
 fn part(bytes: &mut [u8], at: u64, len: usize) -> Result<&mut [u8], Fault> {

@@ -20,6 +20,7 @@ pub mod lanes;
 pub mod launch;
 pub mod memory;
 pub mod printf;
+pub(crate) mod private;
 pub mod round;
 pub mod texture;
 pub mod warp;
