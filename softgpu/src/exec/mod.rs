@@ -13,6 +13,7 @@ pub mod collective;
 pub mod compare;
 pub mod cvt;
 pub mod float;
+pub mod fp8;
 pub(crate) mod fused;
 pub mod grid;
 pub mod heap;

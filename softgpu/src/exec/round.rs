@@ -201,12 +201,19 @@ pub fn integral(mode: Mode, a: f64) -> f64 {
 pub struct Small {
     mantissa: u32,
     exponent: u32,
+    /// Whether the format has infinities. Otherwise, its largest exponent also encodes finite
+    /// values, except for the largest mantissa, which is the only NaN.
+    infinite: bool,
 }
 
 /// IEEE half precision.
-pub const F16: Small = Small { mantissa: 10, exponent: 5 };
+pub const F16: Small = Small { mantissa: 10, exponent: 5, infinite: true };
 /// bfloat16.
-pub const BF16: Small = Small { mantissa: 7, exponent: 8 };
+pub const BF16: Small = Small { mantissa: 7, exponent: 8, infinite: true };
+/// The 8-bit format with 4 bits of exponent and 3 bits of mantissa.
+pub const E4M3: Small = Small { mantissa: 3, exponent: 4, infinite: false };
+/// The 8-bit format with 5 bits of exponent and 2 bits of mantissa.
+pub const E5M2: Small = Small { mantissa: 2, exponent: 5, infinite: true };
 
 impl Small {
     /// Decodes the value exactly.
@@ -215,8 +222,11 @@ impl Small {
         let negative = bits >> (self.mantissa + self.exponent) & 1 == 1;
         let exponent = i32::from(bits >> self.mantissa) & ((1 << self.exponent) - 1);
         let mantissa = i32::from(bits) & ((1 << self.mantissa) - 1);
-        let magnitude = if exponent == (1 << self.exponent) - 1 {
+        let special = exponent == (1 << self.exponent) - 1;
+        let magnitude = if special && self.infinite {
             if mantissa == 0 { f64::INFINITY } else { f64::NAN }
+        } else if special && mantissa == (1 << self.mantissa) - 1 {
+            f64::NAN
         } else if exponent == 0 {
             f64::from(mantissa) * 2f64.powi(1 - bias - self.mantissa as i32)
         } else {
@@ -226,42 +236,65 @@ impl Small {
         if negative { -magnitude } else { magnitude }
     }
 
-    /// Rounds a value and encodes it. NaN becomes 0x7fff, as in hardware.
+    /// Rounds a value and encodes it. NaN becomes 0x7fff, as in hardware. The format must have 16
+    /// bits.
     pub fn encode(self, mode: Mode, value: f64) -> u16 {
         if value.is_nan() {
             return 0x7fff;
         }
-        let sign = u16::from(value.is_sign_negative()) << (self.mantissa + self.exponent);
-        let negative = sign != 0;
-        let bias = (1i32 << (self.exponent - 1)) - 1;
-        let infinity = ((1u16 << self.exponent) - 1) << self.mantissa;
-        if value.is_infinite() {
-            return sign | infinity;
+        let negative = value.is_sign_negative();
+        let sign = self.sign(negative);
+        let infinity = self.top_exponent();
+        let bits = if value.is_infinite() { infinity.into() } else { self.round(mode, value) };
+        if bits < u32::from(infinity) {
+            return sign | bits as u16;
         }
-        let magnitude = value.abs();
-        if magnitude == 0.0 {
-            return sign;
-        }
-        // Compute the unit in the last place, which must not be smaller than that of subnormals. It
-        // is a power of two, so dividing by it is exact.
-        let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
-        let ulp = 2f64.powi(raw - self.mantissa as i32);
-        let signed = if negative { -(magnitude / ulp) } else { magnitude / ulp };
-        let steps = integral(mode, signed).abs() as u32;
-        // A carry out of the mantissa increments the exponent.
-        let base = ((raw + bias - 1) as u32) << self.mantissa;
-        let bits = base + steps;
-        if bits >= u32::from(infinity) {
-            let largest = infinity - 1;
-            let to_infinity = match mode {
+        let to_infinity = value.is_infinite()
+            || match mode {
                 Mode::Nearest => true,
                 Mode::Zero => false,
                 Mode::Down => negative,
                 Mode::Up => !negative,
             };
-            return sign | if to_infinity { infinity } else { largest };
+        sign | if to_infinity { infinity } else { infinity - 1 }
+    }
+
+    /// Rounds a value to the nearest finite one and encodes it. NaN becomes 0x7f, as in hardware.
+    /// The format must have 8 bits.
+    pub fn encode_finite(self, value: f64) -> u8 {
+        if value.is_nan() {
+            return 0x7f;
         }
-        sign | bits as u16
+        let largest = if self.infinite { self.top_exponent() - 1 } else { 0x7e };
+        let bits =
+            if value.is_infinite() { largest.into() } else { self.round(Mode::Nearest, value) };
+        (self.sign(value.is_sign_negative()) | (bits as u16).min(largest)) as u8
+    }
+
+    fn sign(self, negative: bool) -> u16 {
+        u16::from(negative) << (self.mantissa + self.exponent)
+    }
+
+    /// The bits of the largest exponent.
+    fn top_exponent(self) -> u16 {
+        ((1 << self.exponent) - 1) << self.mantissa
+    }
+
+    /// Rounds a finite value as if exponents were unlimited. Returns the bits without the sign,
+    /// which may be too large for the format.
+    fn round(self, mode: Mode, value: f64) -> u32 {
+        let bias = (1i32 << (self.exponent - 1)) - 1;
+        let magnitude = value.abs();
+        if magnitude == 0.0 {
+            return 0;
+        }
+        // Compute the unit in the last place, which must not be smaller than that of subnormals. It
+        // is a power of two, so dividing by it is exact.
+        let raw = ((magnitude.to_bits() >> 52) as i32 - 1023).max(1 - bias);
+        let ulp = 2f64.powi(raw - self.mantissa as i32);
+        let steps = integral(mode, (magnitude / ulp).copysign(value)).abs() as u32;
+        // A carry out of the mantissa increments the exponent.
+        (((raw + bias - 1) as u32) << self.mantissa) + steps
     }
 }
 
@@ -292,6 +325,27 @@ mod tests {
         assert_eq!(F16.encode(Mode::Zero, 65520.0), 0x7bff);
         assert_eq!(F16.encode(Mode::Nearest, 2f64.powi(-25)), 0);
         assert_eq!(F16.encode(Mode::Up, 2f64.powi(-25)), 1);
+    }
+
+    #[test]
+    fn test_8_bit_formats_round_trip_and_saturate() {
+        for bits in 0..0x7fu8 {
+            assert_eq!(E4M3.encode_finite(E4M3.decode(bits.into())), bits);
+        }
+        for bits in 0..0x7cu8 {
+            assert_eq!(E5M2.encode_finite(E5M2.decode(bits.into())), bits);
+        }
+        assert!(E4M3.decode(0xff).is_nan() && E5M2.decode(0x7d).is_nan());
+        assert_eq!((E4M3.decode(0x7e), E5M2.decode(0x7b)), (448.0, 57344.0));
+        assert_eq!(E5M2.decode(0xfc), f64::NEG_INFINITY);
+        for value in [-449.0, -1e300, f64::NEG_INFINITY] {
+            assert_eq!(E4M3.encode_finite(value), 0xfe);
+        }
+        assert_eq!(E5M2.encode_finite(f64::INFINITY), 0x7b);
+        assert_eq!((E4M3.encode_finite(f64::NAN), E5M2.encode_finite(-f64::NAN)), (0x7f, 0x7f));
+        // Ties go to the even neighbor.
+        assert_eq!((E4M3.encode_finite(17.0), E4M3.encode_finite(19.0)), (0x58, 0x5a));
+        assert_eq!(E4M3.encode_finite(-2f64.powi(-10)), 0x80);
     }
 
     #[test]

@@ -6,6 +6,7 @@ use crate::exec::alu::{self, Part};
 use crate::exec::bits;
 use crate::exec::compare;
 use crate::exec::float::{self, Float};
+use crate::exec::fp8::Pair;
 use crate::exec::round::Mode;
 use crate::ptx::ir::{
     BinFn, BoolOp, Carry, Cvt, Op, Pred, PredArg, SetReg, Setp, Slot, TernFn, UnFn,
@@ -381,6 +382,9 @@ impl Lower<'_> {
         if inst.has("pack") {
             return None;
         }
+        if inst.mods.iter().any(|m| Pair::parse(m).is_some()) {
+            return self.cvt_pair(f, inst);
+        }
         let types: Vec<Ty> = inst.mods.iter().filter_map(|m| Ty::parse(m)).collect();
         let known = inst.mods.iter().all(|m| {
             Ty::parse(m).is_some()
@@ -428,6 +432,23 @@ impl Lower<'_> {
             None => self.emit(f, Op::Cvt { cvt: Box::new(cvt), d, a }),
         }
         Some(())
+    }
+
+    /// A conversion from or to a pair of 8-bit floats.
+    fn cvt_pair(&mut self, f: &mut FunctionState, inst: &RawInst<'_>) -> Option<()> {
+        let relu = inst.has("relu");
+        let mods: Vec<&str> = inst.mods.iter().copied().filter(|m| *m != "relu").collect();
+        match mods.as_slice() {
+            ["rn", "satfinite", pair, "f32"] => {
+                let function = Pair::parse(pair)?.pack_singles(relu);
+                self.bin(f, inst, [Ty::F32, Ty::F32], function)
+            }
+            ["rn", "satfinite", pair, "f16x2"] => {
+                self.un(f, inst, Ty::F16x2, Pair::parse(pair)?.pack_halves(relu))
+            }
+            ["rn", "f16x2", pair] => self.un(f, inst, Ty::B16, Pair::parse(pair)?.unpack(relu)),
+            _ => None,
+        }
     }
 
     fn setp(&mut self, f: &mut FunctionState, inst: &RawInst<'_>, t: Ty) -> Option<()> {
