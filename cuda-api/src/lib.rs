@@ -9,6 +9,7 @@
 //!   [`signature`] compares each function with its prototype, at compile time.
 //! * [`arrays`] computes the sizes of arrays.
 //! * [`attributes`] has the attributes of streams and kernels.
+//! * [`callback`] marks the threads that run functions of the program for a stream.
 //! * [`coredump`] keeps the attributes of GPU core dumps.
 //! * [`cooperative`] checks cooperative launches on several devices.
 //! * [`copies`] has batches of copies, and copies between contexts.
@@ -34,6 +35,7 @@
 
 pub mod args;
 pub mod arrays;
+pub mod callback;
 pub mod cooperative;
 pub mod coredump;
 pub mod description;

@@ -7,6 +7,7 @@ use crate::log::say;
 use crate::memory::Memory;
 use crate::session::Session;
 use crate::{output, stats, windows};
+use cuda_api::callback;
 use parking_lot::Mutex;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -31,12 +32,14 @@ static FORKED: AtomicBool = AtomicBool::new(false);
 /// File descriptors that a forked child must close.
 static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
-/// Returns the driver, if `cuInit` has succeeded in this process.
+/// Returns the driver, if `cuInit` has succeeded in this process. Fails in a function that a stream
+/// calls.
 #[inline]
 pub fn driver() -> CuResult<&'static Driver> {
     if FORKED.load(Ordering::Relaxed) {
         return Err(CuError::NOT_INITIALIZED);
     }
+    callback::not_running()?;
     DRIVER.get().ok_or(CuError::NOT_INITIALIZED)
 }
 

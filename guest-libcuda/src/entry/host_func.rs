@@ -12,6 +12,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::Op;
 use crate::handles::Handle;
 use crate::log::say;
+use cuda_api::callback;
 use cuda_api::graph::HostCall;
 use parking_lot::Mutex;
 use protocol::calls::VcudaHostFunc;
@@ -145,10 +146,10 @@ pub fn with_signals_blocked(
 fn run() {
     let Ok(driver) = driver() else { return };
     driver.session.serve_host_funcs(|token| match take(token) {
-        Some(Callback::Function(call)) => call.run(),
-        Some(Callback::OfStream(callback, stream, data)) => {
+        Some(Callback::Function(call)) => callback::run(|| call.run()),
+        Some(Callback::OfStream(function, stream, data)) => {
             // SAFETY: the program passed the function to be called with this argument.
-            unsafe { callback(stream, 0, data) }
+            callback::run(|| unsafe { function(stream, 0, data) });
         }
         Some(Callback::Copy(copy)) => {
             // SAFETY: the program promised that its memory is valid whenever the node runs. The

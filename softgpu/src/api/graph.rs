@@ -4,6 +4,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use cuda_api::attributes::Attributes;
+use cuda_api::callback;
 use cuda_api::entries::EntryPoint as _;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::condition::{Conditions, Kind};
@@ -344,7 +345,7 @@ fn run(op: &Op, errors: &Errors) {
         },
         Op::Copy(copy, _) => copy.run(),
         Op::Memset(fill) => fill.run(),
-        Op::Host(call) => call.run(),
+        Op::Host(call) => callback::run(|| call.run()),
         Op::Batch(operations, _) => operations.iter().for_each(|each| each.run(errors)),
         Op::Wait(..) | Op::Record(..) | Op::Alloc(_) | Op::Free(_) => {}
     }

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_uint, c_void};
 
 use cuda_api::args::{In, Out};
 use cuda_api::attributes::Value;
+use cuda_api::callback;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::HostCall;
 use cuda_api::sys::{
@@ -185,7 +186,7 @@ entries! {
         }
         stream.submit(move |errors| {
             if !errors.failed() {
-                host.run();
+                callback::run(|| host.run());
             }
         });
         Ok(())
@@ -200,12 +201,13 @@ entries! {
         }
         capture::GRAPHS.forbid_on(&(&*stream).into())?;
         let handle = stream.handle;
-        let callback = Callback(function.ok_or(CuError::INVALID_VALUE)?, data);
+        let call = Callback(function.ok_or(CuError::INVALID_VALUE)?, data);
         stream.submit(move |errors: &Errors| {
-            let callback = callback;
+            // Move the whole value, which is Send.
+            let Callback(function, data) = { call };
             let status = errors.healthy().err().map_or(CUresult::CUDA_SUCCESS, CUresult::from);
             // SAFETY: the program passes this function to be called with these arguments.
-            unsafe { (callback.0)(handle as CUstream, status, callback.1) };
+            callback::run(|| unsafe { function(handle as CUstream, status, data) });
         });
         Ok(())
     }

@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicU8, AtomicU64, Ordering};
 use std::sync::{LazyLock, OnceLock};
 
+use cuda_api::callback;
 use cuda_api::devices::visible;
 use cuda_api::error::{CuError, CuResult};
 
@@ -85,8 +86,10 @@ extern "C" fn forked() {
     PHASE.store(2, Ordering::Relaxed);
 }
 
-/// Returns the driver state. Fails before `cuInit` has succeeded, and in a forked child.
+/// Returns the driver state. Fails before `cuInit` has succeeded, in a forked child, and in a
+/// function that a stream calls.
 pub(crate) fn driver() -> CuResult<&'static Driver> {
+    callback::not_running()?;
     if PHASE.load(Ordering::Acquire) == 1
         && let Some(driver) = DRIVER.get()
     {

@@ -42,6 +42,7 @@ mod logs;
 mod managed;
 mod managed_location;
 mod memory;
+mod misuse;
 mod module;
 mod pool;
 mod pool_sharing;
@@ -144,6 +145,7 @@ const FAMILIES: &[&[Case]] = &[
     device_query::CASES,
     function::CASES,
     before_init::CASES,
+    misuse::CASES,
     capture::CASES,
     copy_forms::CASES,
     entry_point::CASES,

@@ -1,6 +1,10 @@
-//! The kernels that the cases launch, as PTX for every GPU since Volta.
+//! The kernels that the cases launch, for every GPU since Volta.
 
 use std::ffi::CStr;
+
+/// A fat binary from nvcc with the kernel `twice(float *values, int count)`, which doubles each
+/// value.
+pub const FAT_BINARY: &[u8] = include_bytes!("../../../cuda-api/tests/data/plain.fatbin");
 
 /// `fill(pointer, value, count)`: stores a 32-bit value in each element. `add(pointer, value,
 /// count)` adds to each element. `step` is a 32-bit variable that starts as 5.

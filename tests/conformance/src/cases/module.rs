@@ -2,13 +2,9 @@
 
 use super::cases;
 use crate::cuda::{cu, ensure, parameter, refused, same};
-use crate::kernels::FILL;
+use crate::kernels::{FAT_BINARY, FILL};
 use cuda_api::sys::CUjit_option;
 use std::ptr::{null, null_mut};
-
-/// A fat binary from nvcc with the kernel `twice(float *values, int count)`, which doubles each
-/// value.
-const FAT_BINARY: &[u8] = include_bytes!("../../../../cuda-api/tests/data/plain.fatbin");
 
 cases! {
     fn variables_have_their_initial_values(cuda) {
