@@ -178,6 +178,24 @@ impl Host {
         command
     }
 
+    /// Returns a command that runs a program in a user-mode Linux guest of the VM. Add options of
+    /// `vcuda-run`, `--`, and the program.
+    pub fn uml(&self, vm: Vm) -> Command {
+        let dist = dist();
+        let mut command = Command::new(dist.join("bin/vcuda-run"));
+        command
+            .args(["--vmm", "uml", "--mem", "1G", "--socket"])
+            .arg(self.socket(vm))
+            .arg("--uml-kernel")
+            .arg(dist.join("uml/linux"))
+            .arg("--module")
+            .arg(dist.join("guest/virtio_cuda.ko"))
+            .arg("--env")
+            .arg(format!("LD_LIBRARY_PATH={}", dist.join("guest").display()))
+            .stdin(Stdio::null());
+        command
+    }
+
     /// Runs a program as in `command` until it exits.
     pub fn run(&self, vm: Vm, program: &str, args: &[&str]) -> Output {
         self.command(vm, program, args).output().unwrap()

@@ -3,25 +3,20 @@
 
 use std::path::Path;
 use std::process::Command;
-use virtio_cuda_tests::{A, Host, dist};
+use virtio_cuda_tests::{A, Host};
 
 fn selftest(args: &[&str]) {
-    let out = std::env::temp_dir().join(format!("vcuda-selftest-{}", std::process::id()));
+    let name = format!("vcuda-selftest-{}{}", args.concat(), std::process::id());
+    let out = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&out).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest-driver/selftest");
     let built =
         Command::new("make").arg("-C").arg(folder).arg(format!("OUT={}", out.display())).output();
     assert!(built.as_ref().is_ok_and(|make| make.status.success()), "{built:?}");
     let host = Host::start(&[A]);
-    let dist = dist();
-    let output = Command::new(dist.join("bin/vcuda-run"))
-        .args(["--vmm", "uml", "--mem", "1G", "--timeout", "120", "--socket"])
-        .arg(host.socket(A))
-        .arg("--uml-kernel")
-        .arg(dist.join("uml/linux"))
-        .arg("--module")
-        .arg(dist.join("guest/virtio_cuda.ko"))
-        .arg("--")
+    let output = host
+        .uml(A)
+        .args(["--timeout", "120", "--"])
         .arg(out.join("selftest"))
         .args(args)
         .output()

@@ -2,7 +2,6 @@
 //! usage as used memory, as CUDA does. It doesn't need a worker, and returns "not supported" for
 //! values that it doesn't have.
 
-use std::process::Command;
 use std::time::Duration;
 
 use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
@@ -72,22 +71,10 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
 #[test]
 fn nvml_reports_the_same_through_the_kernel_driver() {
     let host = Host::start(&[A]);
-    let dist = dist();
+    let program = dist().join("programs/static/memoryseen");
     for args in [&[][..], &["list"]] {
-        let output = Command::new(dist.join("bin/vcuda-run"))
-            .args(["--vmm", "uml", "--mem", "1G", "--timeout", "120", "--socket"])
-            .arg(host.socket(A))
-            .arg("--uml-kernel")
-            .arg(dist.join("uml/linux"))
-            .arg("--module")
-            .arg(dist.join("guest/virtio_cuda.ko"))
-            .arg("--env")
-            .arg(format!("LD_LIBRARY_PATH={}", dist.join("guest").display()))
-            .arg("--")
-            .arg(dist.join("programs/static/memoryseen"))
-            .args(args)
-            .output()
-            .unwrap();
+        let output =
+            host.uml(A).args(["--timeout", "120", "--"]).arg(&program).args(args).output().unwrap();
         let text = String::from_utf8_lossy(&output.stdout);
         assert!(output.status.success(), "{output:?}\n{}", host.log());
         assert!(text.contains("memoryseen: PASS"), "{output:?}");

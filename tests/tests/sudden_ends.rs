@@ -1,7 +1,8 @@
 //! After a kill -9 of a guest process, a worker, or a VM, other sessions continue, and the memory
 //! is freed within a second.
 
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::Child;
 use std::time::{Duration, Instant};
 use virtio_cuda_tests::{A, B, Host, dist, eventually, kill_9, roomy};
 
@@ -98,24 +99,11 @@ fn kill_9_of_a_worker_ends_its_session_alone() {
 fn kill_9_of_a_vm_frees_its_processes_memory() {
     let host = host();
     let idle = idle_memory(&host);
-    let dist = dist();
     let ready = std::env::temp_dir().join(format!("vcuda-ready-{}", std::process::id()));
     let _ = std::fs::remove_file(&ready);
-    let spin = dist.join("programs/static/spin");
+    let spin = dist().join("programs/static/spin");
     let script = format!("exec {} hold=512 loop > {}", spin.display(), ready.display());
-    let vm = Command::new(dist.join("bin/vcuda-run"))
-        .args(["--vmm", "uml", "--mem", "1G", "--socket"])
-        .arg(host.socket(A))
-        .arg("--uml-kernel")
-        .arg(dist.join("uml/linux"))
-        .arg("--module")
-        .arg(dist.join("guest/virtio_cuda.ko"))
-        .arg("--env")
-        .arg(format!("LD_LIBRARY_PATH={}", dist.join("guest").display()))
-        .args(["--", "/bin/sh", "-c", &script])
-        .stdin(Stdio::null())
-        .spawn()
-        .unwrap();
+    let vm = host.uml(A).args(["--", "/bin/sh", "-c", &script]).spawn().unwrap();
     let runs = eventually(Duration::from_secs(60), || {
         std::fs::read_to_string(&ready).is_ok_and(|text| text.contains("ready"))
     });
@@ -139,4 +127,42 @@ fn kill_9_of_a_vm_frees_its_processes_memory() {
     assert_eq!(idle_memory(&host), idle);
     end(vm);
     let _ = std::fs::remove_file(&ready);
+}
+
+#[test]
+fn ctrl_c_ends_a_program_with_an_endless_kernel() {
+    let host = host();
+    let idle = idle_memory(&host);
+    let (mut program, _) = host.spawn(A, "spin", &["hold=512", "forever"]);
+    // SAFETY: kill takes no pointers, and this test started the process.
+    assert_eq!(unsafe { libc::kill(program.id() as i32, libc::SIGINT) }, 0);
+    let mut status = None;
+    let ended = eventually(Duration::from_secs(20), || {
+        status = program.try_wait().unwrap();
+        status.is_some()
+    });
+    assert!(ended, "the program is still running");
+    assert_eq!(status.and_then(|status| status.signal()), Some(libc::SIGINT));
+    freed_within_a_second(&host, idle.0);
+}
+
+/// Here, the program waits in the guest driver.
+#[test]
+fn ctrl_c_ends_a_program_with_an_endless_kernel_in_a_vm() {
+    let host = host();
+    let idle = idle_memory(&host);
+    let spin = dist().join("programs/static/spin");
+    let output = host
+        .uml(A)
+        .args(["--timeout", "120"])
+        // If the program ignored SIGINT, the second signal would end it, with exit status 137.
+        .args(["--", "timeout", "--preserve-status", "--signal=INT", "--kill-after=20", "3"])
+        .arg(spin)
+        .args(["hold=512", "forever"])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(128 + libc::SIGINT), "{output:?}\n{}", host.log());
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(text.contains("spin: ready"), "{text}");
+    freed_within_a_second(&host, idle.0);
 }
