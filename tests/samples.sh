@@ -58,10 +58,10 @@ out=$(cd "$out" && pwd)
 
 # The libraries to link with. The samples need no others.
 "$nvcc" --version >/dev/null || exit 2
-libraries=(-L"$work" -lcuda -ldl -lpthread -lrt)
+with=(-L"$work" -lcuda -ldl -lpthread -lrt)
 ln -s "$dist/guest/libcuda.so.1" "$work/libcuda.so"
 if echo | "$nvcc" -x cu -E -include cublas_v2.h - >/dev/null 2>&1; then
-    libraries+=(-lcublas -lcublasLt -lcufft -lcurand -lcusolver -lcusparse -lnvrtc -lnvjpeg -lnvJitLink
+    with+=(-lcublas -lcublasLt -lcufft -lcurand -lcusolver -lcusparse -lnvrtc -lnvjpeg -lnvJitLink
         -lnppc -lnppial -lnppicc -lnppidei -lnppif -lnppig -lnppim -lnppist -lnppisu -lnppitc)
 fi
 # Device code in several files is linked when it's built, so it can't be PTX.
@@ -69,7 +69,7 @@ case $arch in
     compute_*) separate= ;;
     *) separate=-rdc=true ;;
 esac
-libraries=${libraries[*]}
+libraries=${with[*]}
 
 # Builds the sample in a directory of Samples/, with the images that it loads at run time.
 build() {
