@@ -75,7 +75,7 @@ entries! {
         let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) };
         // SAFETY: the program passes the address of an image.
         let source = unsafe { image(at) };
-        to.set(jit.report(source.and_then(Library::load))? as CUlibrary)
+        to.set(jit.report(Library::load(source))? as CUlibrary)
     }
 
     fn cuLibraryLoadFromFile(
@@ -92,7 +92,7 @@ entries! {
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
         let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) };
         let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
-        to.set(jit.report(parse(&bytes).and_then(Library::load))? as CUlibrary)
+        to.set(jit.report(Library::load(parse(&bytes)))? as CUlibrary)
     }
 
     fn cuLibraryUnload(handle: CUlibrary) {
@@ -101,8 +101,7 @@ entries! {
     }
 
     fn cuLibraryGetKernel(to: Out<CUkernel>, handle: CUlibrary, name: Text) {
-        let found = library(handle)?.kernel(name.name()?);
-        to.set(found.ok_or(CuError::NOT_FOUND)? as CUkernel)
+        to.set(library(handle)?.kernel(name.name()?)? as CUkernel)
     }
 
     fn cuLibraryGetKernelCount(to: Out<c_uint>, handle: CUlibrary) {
@@ -114,8 +113,7 @@ entries! {
         // SAFETY: the program passes an array of `count` elements.
         let to = unsafe { to.array(count as usize) };
         for (index, name) in library.kernel_names().iter().take(count as usize).enumerate() {
-            let found = library.kernel(name).ok_or(CuError::NOT_FOUND)?;
-            to.set(index, found as CUkernel)?;
+            to.set(index, library.kernel(name)? as CUkernel)?;
         }
         Ok(())
     }

@@ -173,7 +173,8 @@ pub(crate) fn unload(handle: usize) -> Option<()> {
 /// A library, whose module is loaded into each context that uses it.
 pub(crate) struct Library {
     pub(crate) handle: usize,
-    source: Arc<Source>,
+    /// `None` if the image has no code that the device can run.
+    source: Option<Arc<Source>>,
     modules: Mutex<HashMap<u64, usize>>,
     pub(crate) kernels: Mutex<Vec<(String, usize)>>,
     names: Vec<String>,
@@ -186,11 +187,20 @@ pub(crate) struct LibraryKernel {
 }
 
 impl Library {
-    pub(crate) fn load(source: Source) -> Result<usize, LoadError> {
-        // Lower the code with a placeholder address to report errors when the library is loaded.
-        let source = Arc::new(source);
-        Program::new(source.clone(), 0).check()?;
-        let names = source.kernels().map(|(name, _)| name.to_owned()).collect();
+    /// Loads a library from a parsed image. As in NVIDIA's driver, an image without code for the
+    /// device is loaded as a library whose kernels and variables can't be used.
+    pub(crate) fn load(parsed: Result<Source, LoadError>) -> Result<usize, LoadError> {
+        let source = match parsed {
+            Ok(source) => Some(Arc::new(source)),
+            Err(error) if error.code == CuError::NO_BINARY_FOR_GPU => None,
+            Err(error) => return Err(error),
+        };
+        let mut names = Vec::new();
+        if let Some(source) = &source {
+            // Lower the code with a placeholder address to report errors when the library is loaded.
+            Program::new(source.clone(), 0).check()?;
+            names.extend(source.kernels().map(|(name, _)| name.to_owned()));
+        }
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
             handle,
             source,
@@ -207,21 +217,27 @@ impl Library {
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
             return Ok(module);
         }
-        let module = Module::new(context, &self.source, |_| Ok(())).map_err(|e| e.code)?;
+        let module = Module::new(context, self.source()?, |_| Ok(())).map_err(|e| e.code)?;
         modules.insert(context.id, module.handle);
         Ok(module)
     }
 
+    /// Returns the library's code, if it has any that the device can run.
+    fn source(&self) -> CuResult<&Arc<Source>> {
+        self.source.as_ref().ok_or(CuError::NO_BINARY_FOR_GPU)
+    }
+
     /// Returns the handle of the kernel with this name.
-    pub(crate) fn kernel(&self, name: &str) -> Option<usize> {
+    pub(crate) fn kernel(&self, name: &str) -> CuResult<usize> {
+        self.source()?;
         let mut kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some((_, handle)) = kernels.iter().find(|(n, _)| n == name) {
-            return Some(*handle);
+            return Ok(*handle);
         }
-        self.names.iter().find(|n| *n == name)?;
+        self.names.iter().find(|n| *n == name).ok_or(CuError::NOT_FOUND)?;
         let handle = KERNELS.insert(LibraryKernel { name: name.to_owned(), library: self.handle });
         kernels.push((name.to_owned(), handle));
-        Some(handle)
+        Ok(handle)
     }
 
     pub(crate) fn kernel_names(&self) -> &[String] {
