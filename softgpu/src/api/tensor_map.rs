@@ -8,8 +8,8 @@ use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
     CUtensorMap, CUtensorMapDataType as T, CUtensorMapFloatOOBfill as Fill,
-    CUtensorMapInterleave as Interleave, CUtensorMapL2promotion as Promotion,
-    CUtensorMapSwizzle as Swizzle,
+    CUtensorMapIm2ColWideMode as Wide, CUtensorMapInterleave as Interleave,
+    CUtensorMapL2promotion as Promotion, CUtensorMapSwizzle as Swizzle,
 };
 
 use super::entry::entries;
@@ -44,8 +44,23 @@ struct Tensor {
 
 /// The part of a tensor that one instruction copies.
 enum Part {
-    Tiled { box_dims: [u32; MAX_RANK] },
-    Im2col { lower: [i32; 3], upper: [i32; 3], channels: u32, pixels: u32 },
+    Tiled {
+        box_dims: [u32; MAX_RANK],
+    },
+    Im2col {
+        lower: [i32; 3],
+        upper: [i32; 3],
+        channels: u32,
+        pixels: u32,
+    },
+    /// The corners have only one coordinate, that of the width.
+    Wide {
+        lower: i32,
+        upper: i32,
+        channels: u32,
+        pixels: u32,
+        mode: Wide,
+    },
 }
 
 fn require(valid: bool) -> CuResult {
@@ -182,11 +197,21 @@ impl Tensor {
                 };
                 let corners = lower[..self.rank - 2].iter().chain(&upper[..self.rank - 2]);
                 require(corners.copied().all(|corner| (-limit..limit).contains(&corner)))?;
-                require((1..=MAX_CHANNELS).contains(channels))?;
-                require((1..=MAX_PIXELS).contains(pixels))?;
-                self.check_inner(*channels)
+                self.check_columns(*channels, *pixels)
+            }
+            Part::Wide { lower, upper, channels, pixels, mode } => {
+                require(self.rank >= 3)?;
+                require(mode.0 <= Wide::CU_TENSOR_MAP_IM2COL_WIDE_MODE_W128.0)?;
+                require([lower, upper].into_iter().all(|corner| i16::try_from(*corner).is_ok()))?;
+                self.check_columns(*channels, *pixels)
             }
         }
+    }
+
+    fn check_columns(&self, channels: u32, pixels: u32) -> CuResult {
+        require((1..=MAX_CHANNELS).contains(&channels))?;
+        require((1..=MAX_PIXELS).contains(&pixels))?;
+        self.check_inner(channels)
     }
 
     fn encode(&self, part: &Part) -> CUtensorMap {
@@ -204,7 +229,11 @@ impl Tensor {
             self.swizzle.0 as u8,
             self.promotion.0 as u8,
             self.fill.0 as u8,
-            u8::from(matches!(part, Part::Im2col { .. })),
+            match part {
+                Part::Tiled { .. } => 0,
+                Part::Im2col { .. } => 1,
+                Part::Wide { .. } => 2,
+            },
             0,
         ]);
         self.strides[..MAX_RANK - 1].iter().for_each(|stride| put(&stride.to_le_bytes()));
@@ -219,6 +248,12 @@ impl Tensor {
                 lower.iter().chain(upper).for_each(|corner| put(&(*corner as i16).to_le_bytes()));
                 put(&(*channels as u16).to_le_bytes());
                 put(&(*pixels as u16).to_le_bytes());
+            }
+            Part::Wide { lower, upper, channels, pixels, mode } => {
+                [lower, upper].iter().for_each(|corner| put(&(**corner as i16).to_le_bytes()));
+                put(&(*channels as u16).to_le_bytes());
+                put(&(*pixels as u16).to_le_bytes());
+                put(&[mode.0 as u8]);
             }
         }
         let words = bytes.as_chunks().0;
@@ -298,15 +333,25 @@ entries! {
     }
 
     fn cuTensorMapEncodeIm2colWide(
-        map: Out<CUtensorMap>, _data_type: c_uint, _rank: c_uint, _address: *mut c_void,
-        _dims: In<u64>, _strides: In<u64>, _lower: c_int, _upper: c_int, _channels: c_uint,
-        _pixels: c_uint, _element_strides: In<u32>, _interleave: c_uint, _mode: c_uint,
-        _swizzle: c_uint, _promotion: c_uint, _fill: c_uint,
+        map: Out<CUtensorMap>, data_type: c_uint, rank: c_uint, address: *mut c_void,
+        dims: In<u64>, strides: In<u64>, lower: c_int, upper: c_int, channels: c_uint,
+        pixels: c_uint, element_strides: In<u32>, interleave: c_uint, mode: c_uint,
+        swizzle: c_uint, promotion: c_uint, fill: c_uint,
     ) {
         current()?;
         map.check()?;
-        // The mode needs compute capability 10.0.
-        Err(CuError::NOT_SUPPORTED)
+        // SAFETY: the program passes arrays of the lengths that the rank implies.
+        let tensor = unsafe { Tensor::read(rank, dims, strides, element_strides) }?;
+        let tensor = Tensor {
+            data_type: T(data_type),
+            address: address as u64,
+            interleave: Interleave(interleave),
+            swizzle: Swizzle(swizzle),
+            promotion: Promotion(promotion),
+            fill: Fill(fill),
+            ..tensor
+        };
+        encode(map, tensor, Part::Wide { lower, upper, channels, pixels, mode: Wide(mode) })
     }
 
     fn cuTensorMapReplaceAddress(map: Out<CUtensorMap>, address: *mut c_void) {

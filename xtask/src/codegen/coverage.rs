@@ -27,7 +27,7 @@ const OUTSIDE: [(&str, &str); 14] = [
 ];
 /// Entry points that fail in every program on the GPU that the cases run on, and why. The first
 /// versions of calls with device pointers of 32 bits do too ([`first_versions`]).
-const ONLY_FAIL: [(&[&str], &str); 6] = [
+const ONLY_FAIL: [(&[&str], &str); 5] = [
     (&["cuCtxCreate"], "a 64-bit process can't create a context of the first version"),
     (&["cuDeviceGetLuid"], "only Windows has locally unique IDs"),
     (
@@ -50,7 +50,6 @@ const ONLY_FAIL: [(&[&str], &str); 6] = [
         ],
         "the first versions of stream memory operations need a setting of NVIDIA's kernel module",
     ),
-    (&["cuTensorMapEncodeIm2colWide"], "requires compute capability 10.0"),
 ];
 
 /// Returns whether an entry point fails in every program on the GPU that the cases run on.

@@ -4,8 +4,8 @@ use super::cases;
 use crate::cuda::{Called, Cuda};
 use crate::cuda::{cu, ensure, refused};
 use cuda_api::sys::{
-    CUdevice_attribute, CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill,
-    CUtensorMapIm2ColWideMode, CUtensorMapInterleave, CUtensorMapL2promotion, CUtensorMapSwizzle,
+    CUtensorMap, CUtensorMapDataType, CUtensorMapFloatOOBfill, CUtensorMapIm2ColWideMode,
+    CUtensorMapInterleave, CUtensorMapL2promotion, CUtensorMapSwizzle,
 };
 use std::ffi::c_void;
 
@@ -71,36 +71,46 @@ cases! {
         Ok(())
     }
 
-    fn wide_im2col_maps_need_a_newer_device(cuda) {
-        let (device, _) = cuda.primary()?;
-        let major = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR;
-        if cuda.attribute(device, major)? >= 10 {
-            println!("this device has wide maps");
-            return Ok(());
-        }
+    /// Maps can be encoded on devices that have no instructions for them.
+    fn a_wide_im2col_map_needs_three_dimensions(cuda) {
+        cuda.primary()?;
         let mut map = CUtensorMap::default();
-        let called = cu!(
-            cuda,
-            cuTensorMapEncodeIm2colWide(
-                &mut map,
-                CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
-                4,
-                4096 as *mut c_void,
-                [64u64, 32, 32, 8].as_ptr(),
-                [128u64, 4096, 131072].as_ptr(),
-                -1,
-                -1,
-                32,
-                64,
-                [1u32, 1, 1, 1].as_ptr(),
-                CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
-                CUtensorMapIm2ColWideMode::CU_TENSOR_MAP_IM2COL_WIDE_MODE_W,
-                CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
-                CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
-                CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
-            )
-        );
-        refused!(called, NOT_SUPPORTED | INVALID_VALUE | INVALID_DEVICE);
+        let (narrow, too_narrow) = (-1, -(1 << 15) - 1);
+        for (rank, mode, corner, succeeds) in [
+            (2, 0, narrow, false),
+            (3, 0, narrow, true),
+            (4, 1, narrow, true),
+            (4, 2, narrow, false),
+            (4, 0, too_narrow, false),
+            (6, 0, narrow, false),
+        ] {
+            let called = cu!(
+                cuda,
+                cuTensorMapEncodeIm2colWide(
+                    &mut map,
+                    CUtensorMapDataType::CU_TENSOR_MAP_DATA_TYPE_FLOAT16,
+                    rank,
+                    4096 as *mut c_void,
+                    [64u64, 32, 32, 8, 1, 1].as_ptr(),
+                    [128u64, 4096, 131072, 1 << 20, 1 << 20].as_ptr(),
+                    corner,
+                    -1,
+                    32,
+                    64,
+                    [1u32, 1, 1, 1, 1, 1].as_ptr(),
+                    CUtensorMapInterleave::CU_TENSOR_MAP_INTERLEAVE_NONE,
+                    CUtensorMapIm2ColWideMode(mode),
+                    CUtensorMapSwizzle::CU_TENSOR_MAP_SWIZZLE_64B,
+                    CUtensorMapL2promotion::CU_TENSOR_MAP_L2_PROMOTION_L2_128B,
+                    CUtensorMapFloatOOBfill::CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE,
+                )
+            );
+            match succeeds {
+                true => called?,
+                false => refused!(called, INVALID_VALUE),
+            }
+        }
+        ensure!(map.opaque != CUtensorMap::default().opaque, "the map is empty");
         Ok(())
     }
 
