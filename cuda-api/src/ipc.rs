@@ -38,6 +38,14 @@ struct Opened {
     times: u32,
 }
 
+/// The version of `cuIpcOpenMemHandle`.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub enum Version {
+    /// Doesn't open memory again that is already open in the context.
+    First,
+    Second,
+}
+
 /// The memory of other processes that this process has opened.
 #[derive(Default)]
 pub struct Imports {
@@ -50,10 +58,11 @@ impl Imports {
     }
 
     /// Opens memory in a context, and returns its address. `open` maps the memory if it isn't mapped
-    /// in the context. `is_open` returns whether the memory at an address is still mapped; it isn't
-    /// if its context has been destroyed.
+    /// in the context; otherwise, only `version` 2 of the call succeeds. `is_open` returns whether
+    /// the memory at an address is still mapped; it isn't if its context has been destroyed.
     pub fn open(
         &self,
+        version: Version,
         handle: HandleBytes,
         context: u64,
         is_open: impl Fn(u64) -> bool,
@@ -63,6 +72,9 @@ impl Imports {
         let mut all = self.lock();
         all.retain(|_, opened| is_open(opened.address));
         if let Some(opened) = all.get_mut(&(handle, context)) {
+            if version == Version::First {
+                return Err(CuError::ALREADY_MAPPED);
+            }
             opened.times += 1;
             return Ok(opened.address);
         }
@@ -96,10 +108,12 @@ mod tests {
         let imports = Imports::default();
         let (a, b) = ([1; 64], [2; 64]);
         let open = |handle, context, address| {
-            imports.open(handle, context, |_| true, || Ok(address)).unwrap()
+            imports.open(Version::Second, handle, context, |_| true, || Ok(address)).unwrap()
         };
         assert_eq!(open(a, 1, 0x1000), 0x1000);
         assert_eq!(open(a, 1, 0x2000), 0x1000);
+        let first = imports.open(Version::First, a, 1, |_| true, || panic!("is open"));
+        assert_eq!(first, Err(CuError::ALREADY_MAPPED));
         assert_eq!(open(a, 2, 0x3000), 0x3000);
         assert_eq!(open(b, 1, 0x4000), 0x4000);
         assert_eq!(imports.close(0x5000, || Ok(())), Err(CuError::INVALID_VALUE));
@@ -108,7 +122,7 @@ mod tests {
         assert_eq!(imports.close(0x1000, || Ok(())), Err(CuError::INVALID_VALUE));
         assert_eq!(open(a, 1, 0x6000), 0x6000);
         // The contexts have been destroyed.
-        assert_eq!(imports.open(a, 2, |_| false, || Ok(0x7000)), Ok(0x7000));
+        assert_eq!(imports.open(Version::First, a, 2, |_| false, || Ok(0x7000)), Ok(0x7000));
         assert_eq!(imports.close(0x6000, || Ok(())), Err(CuError::INVALID_VALUE));
     }
 }

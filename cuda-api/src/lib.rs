@@ -10,6 +10,7 @@
 //! * [`arrays`] computes the sizes of arrays.
 //! * [`attributes`] has the attributes of streams and kernels.
 //! * [`callback`] marks the threads that run functions of the program for a stream.
+//! * [`clusters`] checks questions about clusters.
 //! * [`coredump`] keeps the attributes of GPU core dumps.
 //! * [`cooperative`] checks cooperative launches on several devices.
 //! * [`copies`] has batches of copies, and copies between contexts.
@@ -36,6 +37,7 @@
 pub mod args;
 pub mod arrays;
 pub mod callback;
+pub mod clusters;
 pub mod cooperative;
 pub mod coredump;
 pub mod description;

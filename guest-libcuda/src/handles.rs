@@ -170,6 +170,22 @@ mod tests {
     }
 
     #[test]
+    fn one_of_two_threads_removes_an_object() {
+        let (handles, barrier) = (Handles::default(), std::sync::Barrier::new(2));
+        for _ in 0..100 {
+            let handle = handles.insert(event(1)).unwrap();
+            let remove = || {
+                barrier.wait();
+                handles.remove::<Arc<Event>>(handle).is_ok()
+            };
+            let removed = std::thread::scope(|scope| {
+                [scope.spawn(remove), scope.spawn(remove)].map(|thread| thread.join().unwrap())
+            });
+            assert_eq!(removed.iter().filter(|removed| **removed).count(), 1);
+        }
+    }
+
+    #[test]
     fn stale_and_forged_handles_are_refused() {
         let handles = Handles::default();
         let first = handles.insert(event(1)).unwrap();

@@ -276,8 +276,8 @@ macro_rules! graph_entries {
             ) => exec::update::<L>(exec, graph, info);
 
             fn cuStreamBeginCapture, fn cuStreamBeginCapture_ptsz(stream: CUstream) |per_thread| => {
-                // The first version has one mode.
-                let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+                // With NVIDIA's driver, the first version has this mode.
+                let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
                 capturing::begin_new::<L>((stream, per_thread), mode)
             };
             fn cuStreamBeginCapture_v2, fn cuStreamBeginCapture_v2_ptsz(

@@ -23,8 +23,8 @@ pub const WITHIN_DEVICE: Sides = Sides { dst_on_device: true, src_on_device: tru
 pub unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize) -> CuResult {
     let driver = context::driver()?;
     capture::forbid_on(driver, 0, null)?;
-    let copy =
-        Copy { dst, src, len, stream: default_stream(StreamId(null as u64)), blocking: true };
+    let stream = default_stream(StreamId(null as u64))?;
+    let copy = Copy { dst, src, len, stream, blocking: true };
     // SAFETY: pageable memory is valid, as the caller promises.
     unsafe { transfer::copy_between(driver, copy, sides) }
 }

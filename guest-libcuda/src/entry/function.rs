@@ -155,6 +155,9 @@ entries! {
     }
 
     fn cuFuncLoad(function: Handle) {
+        if function == 0 {
+            return Err(CuError::INVALID_HANDLE);
+        }
         let driver = context::driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
         driver.session.call(&CuFuncLoad { hfunc: function.id })
@@ -162,6 +165,9 @@ entries! {
 
     fn cuFuncIsLoaded(state: Out<u32>, function: Handle) {
         state.check()?;
+        if function == 0 {
+            return Err(CuError::INVALID_HANDLE);
+        }
         let driver = context::driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
         state.set(driver.session.call(&CuFuncIsLoaded { hfunc: function.id })?.state)

@@ -14,7 +14,7 @@ use crate::handles::{Handle, Object};
 use crate::memory::Kind;
 use crate::objects::Event;
 use cuda_api::args::Out;
-use cuda_api::ipc::{HandleBytes, Imports};
+use cuda_api::ipc::{HandleBytes, Imports, Version};
 use cuda_api::sys::{CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 use protocol::calls::{
     VcudaIpcCloseMemHandle, VcudaIpcGetEventHandle, VcudaIpcGetMemHandle, VcudaIpcOpenEventHandle,
@@ -51,7 +51,7 @@ fn decode(kind: &[u8; 16], handle: &HandleBytes) -> Option<[u64; 6]> {
     (handle[..16] == kind[..]).then(|| std::array::from_fn(word))
 }
 
-fn open(out: Out<u64>, handle: CUipcMemHandle, flags: u32) -> CuResult {
+fn open(version: Version, out: Out<u64>, handle: CUipcMemHandle, flags: u32) -> CuResult {
     out.check()?;
     let driver = context::driver()?;
     if flags != LAZY {
@@ -67,7 +67,7 @@ fn open(out: Out<u64>, handle: CUipcMemHandle, flags: u32) -> CuResult {
         note(driver, ptr, size as usize, Kind::Imported)?;
         Ok(ptr)
     };
-    out.set(IMPORTS.open(handle, current()?.unique, is_open, map)?)
+    out.set(IMPORTS.open(version, handle, current()?.unique, is_open, map)?)
 }
 
 entries! {
@@ -83,10 +83,10 @@ entries! {
     }
 
     fn cuIpcOpenMemHandle(out: Out<u64>, handle: CUipcMemHandle, flags: u32) {
-        open(out, handle, flags)
+        open(Version::First, out, handle, flags)
     }
     fn cuIpcOpenMemHandle_v2(out: Out<u64>, handle: CUipcMemHandle, flags: u32) {
-        open(out, handle, flags)
+        open(Version::Second, out, handle, flags)
     }
 
     fn cuIpcCloseMemHandle(address: u64) {

@@ -16,6 +16,7 @@ use crate::objects::Function;
 use crate::program::{bytes_at, copy_from};
 use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::Attributes;
+use cuda_api::clusters;
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUdevice_attribute, CUfunction_attribute, CUlaunchAttribute,
@@ -356,13 +357,14 @@ unsafe fn launch_ex(
 /// # Safety
 ///
 /// As for [`read_config`].
-unsafe fn clusters(
+unsafe fn count_clusters(
     question: u32,
     out: Out<i32>,
     function: Handle,
     config: In<CUlaunchConfig>,
 ) -> CuResult {
     out.check()?;
+    clusters::check(function, config)?;
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(function)?;
     // SAFETY: the caller promises what this requires.
@@ -416,14 +418,14 @@ entries! {
         out: Out<i32>, function: Handle, config: In<CUlaunchConfig>,
     ) {
         // SAFETY: the program passes a configuration as for a launch.
-        unsafe { clusters(question::MAX_ACTIVE, out, function, config) }
+        unsafe { count_clusters(question::MAX_ACTIVE, out, function, config) }
     }
 
     fn cuOccupancyMaxPotentialClusterSize(
         out: Out<i32>, function: Handle, config: In<CUlaunchConfig>,
     ) {
         // SAFETY: the program passes a configuration as for a launch.
-        unsafe { clusters(question::MAX_POTENTIAL_SIZE, out, function, config) }
+        unsafe { count_clusters(question::MAX_POTENTIAL_SIZE, out, function, config) }
     }
 }
 

@@ -27,20 +27,23 @@ const NON_BLOCKING: u32 = CUstream_flags::CU_STREAM_NON_BLOCKING.0;
 const PRIORITY: u32 = CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_PRIORITY.0;
 const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
-/// Returns the id of one of CUDA's own streams in the current context. A green context has one stream
-/// that stands for all of them.
+/// Returns the id of one of CUDA's own streams in the current context. A green context has no
+/// per-thread default streams, and one stream that stands for the legacy default stream.
 #[inline]
-pub fn default_stream(id: StreamId) -> StreamId {
-    let green = thread::current().and_then(|context| context.green.as_ref());
-    green.map_or(id, |green| green.default_stream)
+pub fn default_stream(id: StreamId) -> CuResult<StreamId> {
+    match thread::current().and_then(|context| context.green.as_ref()) {
+        None => Ok(id),
+        Some(_) if id == StreamId::PER_THREAD => Err(CuError::INVALID_HANDLE),
+        Some(green) => Ok(green.default_stream),
+    }
 }
 
 /// Returns the id of a stream. `null` says which default stream a null handle means.
 #[inline]
 pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<StreamId> {
     match StreamId(handle as u64) {
-        StreamId::DEFAULT => Ok(default_stream(StreamId(null as u64))),
-        id @ (StreamId::LEGACY | StreamId::PER_THREAD) => Ok(default_stream(id)),
+        StreamId::DEFAULT => default_stream(StreamId(null as u64)),
+        id @ (StreamId::LEGACY | StreamId::PER_THREAD) => default_stream(id),
         _ => {
             let stream: Arc<Stream> = driver.handles.get(handle)?;
             check_green(&stream)?;

@@ -5,7 +5,7 @@ use std::sync::LazyLock;
 
 use cuda_api::args::Out;
 use cuda_api::error::CuError;
-use cuda_api::ipc::{HandleBytes, Imports};
+use cuda_api::ipc::{HandleBytes, Imports, Version};
 use cuda_api::sys::{CUdeviceptr, CUevent, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle};
 
 use super::entry::entries;
@@ -25,7 +25,12 @@ fn is_imported(address: u64) -> bool {
     memory::at(address).is_some_and(|found| found.memory == Memory::Imported)
 }
 
-fn open(to: Out<CUdeviceptr>, handle: CUipcMemHandle, flags: c_uint) -> cuda_api::error::CuResult {
+fn open(
+    version: Version,
+    to: Out<CUdeviceptr>,
+    handle: CUipcMemHandle,
+    flags: c_uint,
+) -> cuda_api::error::CuResult {
     to.check()?;
     let context = current()?;
     if flags != LAZY {
@@ -33,7 +38,7 @@ fn open(to: Out<CUdeviceptr>, handle: CUipcMemHandle, flags: c_uint) -> cuda_api
     }
     let handle = HandleBytes::from(handle);
     let import = || memory::import(&context, &handle);
-    to.set(IMPORTS.open(handle, context.id, is_imported, import)?)
+    to.set(IMPORTS.open(version, handle, context.id, is_imported, import)?)
 }
 
 entries! {
@@ -48,11 +53,11 @@ entries! {
     }
 
     fn cuIpcOpenMemHandle(to: Out<CUdeviceptr>, handle: CUipcMemHandle, flags: c_uint) {
-        open(to, handle, flags)
+        open(Version::First, to, handle, flags)
     }
 
     fn cuIpcOpenMemHandle_v2(to: Out<CUdeviceptr>, handle: CUipcMemHandle, flags: c_uint) {
-        open(to, handle, flags)
+        open(Version::Second, to, handle, flags)
     }
 
     fn cuIpcCloseMemHandle(address: CUdeviceptr) {

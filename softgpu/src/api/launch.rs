@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::{Attributes, OF_NODES, Value};
+use cuda_api::clusters::check as check_clusters;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
@@ -542,6 +543,8 @@ entries! {
         function: CUfunction,
         config: In<CUlaunchConfig>,
     ) {
+        to.check()?;
+        check_clusters(function as usize, config)?;
         let function = named(function)?;
         // SAFETY: the program passes a configuration as for a launch.
         to.set(match unsafe { clusters(config) }? {
@@ -559,8 +562,10 @@ entries! {
     fn cuOccupancyMaxPotentialClusterSize(
         to: Out<c_int>,
         function: CUfunction,
-        _config: In<CUlaunchConfig>,
+        config: In<CUlaunchConfig>,
     ) {
+        to.check()?;
+        check_clusters(function as usize, config)?;
         named(function)?;
         to.set(1)
     }

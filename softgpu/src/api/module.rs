@@ -74,6 +74,15 @@ pub(crate) fn function(handle: *mut c_void) -> CuResult<Arc<Function>> {
     function_of(handle as usize, current)
 }
 
+/// Checks that a function exists; softgpu loads all functions with their modules. As in NVIDIA's
+/// driver, a null handle is invalid even before initialization.
+fn loaded(handle: CUfunction) -> CuResult {
+    match handle.is_null() {
+        true => Err(CuError::INVALID_HANDLE),
+        false => function(handle.cast()).map(drop),
+    }
+}
+
 /// Returns an attribute of a function or kernel.
 pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     let is = |attribute: F| attribute == which;
@@ -253,11 +262,12 @@ entries! {
     }
 
     fn cuFuncIsLoaded(to: Out<c_uint>, handle: CUfunction) {
-        function(handle.cast())?;
+        to.check()?;
+        loaded(handle)?;
         to.set(1)
     }
 
     fn cuFuncLoad(handle: CUfunction) {
-        function(handle.cast()).map(drop)
+        loaded(handle)
     }
 }

@@ -189,7 +189,14 @@ pub(crate) fn default_stream(per_thread: bool) -> CuResult<Target> {
 pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> CuResult<Target> {
     match (handle as usize, per_thread) {
         (0, false) | (1, _) => Ok(Target::Default(Stream::legacy(&current()?))),
-        (0, true) | (2, _) => Ok(Target::Default(Stream::of_thread(&current()?))),
+        (0, true) | (2, _) => {
+            let context = current()?;
+            match context.green {
+                // As in NVIDIA's driver, green contexts have no per-thread default streams.
+                Some(_) => Err(CuError::INVALID_HANDLE),
+                None => Ok(Target::Default(Stream::of_thread(&context))),
+            }
+        }
         (handle, _) => {
             driver()?;
             let stream = STREAMS.get(handle).ok_or(CuError::INVALID_HANDLE)?;

@@ -48,12 +48,13 @@ cases! {
         Ok(())
     }
 
+    /// Other arguments are checked first.
     fn sizes_of_clusters_are_unknown(cuda) {
         let (mut count, none, launch) = (0, null_mut(), CUlaunchConfig::default());
         let called = cu!(cuda, cuOccupancyMaxPotentialClusterSize(&mut count, none, &launch));
-        refused!(called, NOT_INITIALIZED);
+        refused!(called, INVALID_VALUE);
         let called = cu!(cuda, cuOccupancyMaxActiveClusters(&mut count, none, &launch));
-        refused!(called, NOT_INITIALIZED);
+        refused!(called, INVALID_VALUE);
         Ok(())
     }
 
@@ -70,13 +71,13 @@ cases! {
     }
 
     fn functions_cant_be_loaded(cuda) {
-        refused!(cu!(cuda, cuFuncLoad(null_mut())), NOT_INITIALIZED);
+        refused!(cu!(cuda, cuFuncLoad(null_mut())), INVALID_HANDLE);
         Ok(())
     }
 
     fn functions_have_no_state(cuda) {
         let mut state = CUfunctionLoadingState(77);
-        refused!(cu!(cuda, cuFuncIsLoaded(&mut state, null_mut())), NOT_INITIALIZED);
+        refused!(cu!(cuda, cuFuncIsLoaded(&mut state, null_mut())), INVALID_HANDLE);
         Ok(())
     }
 

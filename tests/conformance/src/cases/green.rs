@@ -1,7 +1,7 @@
 //! Green contexts: parts of a device's SMs.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
+use crate::cuda::{Cuda, DefaultStream, Outcome, cu, ensure, parameter, refused, same};
 use crate::kernels::FILL;
 use cuda_api::sys::{
     CUcontext, CUdevResource, CUdevResource_st__bindgen_ty_1 as Union, CUdevResourceType,
@@ -210,6 +210,17 @@ cases! {
         cu!(cuda, cuStreamGetGreenCtx(stream, &mut of_stream))?;
         same!(of_stream, green);
         let pointer = cuda.alloc(BYTES)?;
+        if cuda.default_stream() == DefaultStream::PerThread {
+            // A green context has no default stream for each thread.
+            let filled = cu!(cuda, cuMemsetD8Async(pointer, 3, BYTES, null_mut()));
+            refused!(filled, INVALID_HANDLE);
+            refused!(cu!(cuda, cuMemsetD8_v2(pointer, 3, BYTES)), INVALID_HANDLE);
+            cu!(cuda, cuMemsetD8Async(pointer, 4, BYTES, stream))?;
+            cu!(cuda, cuCtxSynchronize())?;
+            cu!(cuda, cuCtxSetCurrent(context))?;
+            same!(cuda.download::<u8>(pointer, BYTES)?, vec![4; BYTES]);
+            return Ok(());
+        }
         // The default stream, a created stream, and a copy that waits.
         cu!(cuda, cuMemsetD8Async(pointer, 3, BYTES, null_mut()))?;
         same!(cuda.download::<u8>(pointer, BYTES)?, vec![3; BYTES]);

@@ -62,8 +62,10 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let mut other = 0;
     refused!(cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(shared), 0)), INVALID_VALUE);
     let pointer = open(cuda, shared)?;
-    cu!(cuda, cuIpcOpenMemHandle(&mut other, handle(shared), LAZY))?;
+    cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(shared), LAZY))?;
     same!(other, pointer);
+    // The first version doesn't open memory again.
+    refused!(cu!(cuda, cuIpcOpenMemHandle(&mut other, handle(shared), LAZY)), ALREADY_MAPPED);
     let (mut base, mut len) = (0, 0);
     cu!(cuda, cuMemGetAddressRange_v2(&mut base, &mut len, pointer + 5))?;
     same!((base, len), (pointer, size));
@@ -92,7 +94,8 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
 fn holder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     let shared = channel.receive::<64>()?;
     cuda.primary()?;
-    let pointer = open(cuda, shared)?;
+    let mut pointer = 0;
+    cu!(cuda, cuIpcOpenMemHandle(&mut pointer, handle(shared), LAZY))?;
     same!(cuda.download::<u8>(pointer, 1)?, [7]);
     channel.signal()?;
     channel.wait()?;

@@ -14,8 +14,8 @@ use std::ptr::null_mut;
 
 const FLOAT: CUarray_format = CUarray_format::CU_AD_FORMAT_FLOAT;
 
-/// `filtered(to, x)`, `texel(to, x)`, `texel_2d(to, x, y)`, and `level(to, level)` store what `image`
-/// returns. `store(x, value)` writes to `plane`.
+/// `filtered(to, x)` and `texel(to, x)` store what `image` returns. `store(x, value)` writes to
+/// `plane`.
 const KERNELS: &CStr = c"
 .version 7.0
 .target sm_70
@@ -41,6 +41,22 @@ const KERNELS: &CStr = c"
     st.global.f32 [%rd1], %f1;
     ret;
 }
+.visible .entry store(.param .u32 x, .param .f32 value) {
+    .reg .b32 %r<3>;
+    ld.param.u32 %r1, [x];
+    ld.param.b32 %r2, [value];
+    sust.b.1d.b32.trap [plane, {%r1}], %r2;
+    ret;
+}
+";
+
+/// `texel_2d(to, x, y)` stores what `image` returns. NVIDIA's driver crashes if this kernel and those
+/// above are in one module.
+const ROWS: &CStr = c"
+.version 7.0
+.target sm_70
+.address_size 64
+.global .texref image;
 .visible .entry texel_2d(.param .u64 to, .param .u32 x, .param .u32 y) {
     .reg .b64 %rd<2>;
     .reg .b32 %r<3>;
@@ -52,6 +68,14 @@ const KERNELS: &CStr = c"
     st.global.f32 [%rd1], %f1;
     ret;
 }
+";
+
+/// `level(to, level)` stores what `image` returns.
+const LEVELS: &CStr = c"
+.version 7.0
+.target sm_70
+.address_size 64
+.global .texref image;
 .visible .entry level(.param .u64 to, .param .f32 level) {
     .reg .b64 %rd<2>;
     .reg .f32 %f<7>;
@@ -60,13 +84,6 @@ const KERNELS: &CStr = c"
     mov.f32 %f6, 0f3F000000;
     tex.level.2d.v4.f32.f32 {%f1, %f2, %f3, %f4}, [image, {%f6, %f6}], %f5;
     st.global.f32 [%rd1], %f1;
-    ret;
-}
-.visible .entry store(.param .u32 x, .param .f32 value) {
-    .reg .b32 %r<3>;
-    ld.param.u32 %r1, [x];
-    ld.param.b32 %r2, [value];
-    sust.b.1d.b32.trap [plane, {%r1}], %r2;
     ret;
 }
 ";
@@ -193,7 +210,7 @@ cases! {
 
     fn a_kernel_reads_rows_of_memory_through_a_texture_reference(cuda) {
         cuda.primary()?;
-        let (module, texel) = cuda.kernel(KERNELS, c"texel_2d")?;
+        let (module, texel) = cuda.kernel(ROWS, c"texel_2d")?;
         let (to, memory, pitch) = (cuda.alloc(4)?, cuda.alloc(1024)?, 64);
         // Rows of 8 texels, and as many words between them.
         cuda.upload(memory, &ramp(256))?;
@@ -245,7 +262,7 @@ cases! {
 
     fn a_kernel_reads_a_mipmapped_array_through_a_texture_reference(cuda) {
         cuda.primary()?;
-        let (module, kernel) = cuda.kernel(KERNELS, c"level")?;
+        let (module, kernel) = cuda.kernel(LEVELS, c"level")?;
         let (to, mut mipmap, mut level, mut image) =
             (cuda.alloc(4)?, null_mut(), null_mut(), null_mut());
         cu!(cuda, cuMipmappedArrayCreate(&mut mipmap, &floats([8, 8, 0], 0), 3))?;
