@@ -47,6 +47,12 @@ pub const KERNEL_NAMES_MAX: usize = 1 << 16;
 /// Maximum total length in bytes of the kernel names that `vcudaLibraryKernelNames` returns.
 pub const KERNEL_NAME_BYTES_MAX: usize = 2 << 20;
 
+/// Maximum number of kernels that one `vcudaLibraryGetKernels` gets in addition to the named one.
+pub const MORE_KERNELS_MAX: usize = 64;
+
+/// Maximum total length in bytes of the names of these additional kernels.
+pub const MORE_KERNEL_NAME_BYTES_MAX: usize = 64 << 10;
+
 /// Maximum number of texture processing clusters of a GPU, for `vcudaTpcTables`.
 pub const TPCS_MAX: usize = 1024;
 

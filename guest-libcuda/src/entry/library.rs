@@ -15,14 +15,22 @@ use cuda_api::args::{In, Out, Text};
 use cuda_api::texture_refs::registry;
 use protocol::calls::{
     CuLibraryGetKernelCount, CuLibraryGetModule, CuLibraryUnload, VcudaLibraryGetGlobal,
-    VcudaLibraryGetKernel, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
+    VcudaLibraryGetKernels, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
 };
 use protocol::codec::Answer;
 use protocol::ids::KernelId;
-use protocol::limits::KERNEL_NAME_BYTES_MAX;
+use protocol::limits::{KERNEL_NAME_BYTES_MAX, MORE_KERNEL_NAME_BYTES_MAX, MORE_KERNELS_MAX};
+use protocol::structs::ParameterPlace;
 use std::ffi::c_void;
 use std::sync::Arc;
 use std::time::Instant;
+
+/// The number of kernels that the first lookup in a library gets in addition to the one that the
+/// program asks for. Many programs use only a few kernels of a library.
+const MORE_AT_FIRST: usize = 8;
+/// The maximum length in bytes of a reply with several kernels.
+const KERNELS_ROOM: usize =
+    2 * LAYOUT_ROOM + MORE_KERNEL_NAME_BYTES_MAX + 4 * MORE_KERNELS_MAX + 32;
 
 fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     let driver = driver()?;
@@ -58,19 +66,36 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
 
-/// Returns the handle of the kernel with this name in a library.
+/// Returns the handle of the kernel with this name in a library. If this asks the worker, it also
+/// gets kernels that the program may look up next.
 fn kernel(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let mut known = library.kernels.lock();
     if let Some(&kernel) = known.get(name.as_bytes()) {
         return Ok(kernel);
     }
-    let p_kernel: KernelId = driver.session.mint();
-    let call = VcudaLibraryGetKernel { p_kernel, library: library.id, name };
-    let layout = driver.session.call_with_room(&call, LAYOUT_ROOM)?.layout;
-    let function = Function::new(p_kernel.into(), name, Origin::Library(handle), &layout)?;
-    let kernel = driver.handles.insert(Object::Function(Arc::new(function)))?;
+    // A program that looks up a second kernel will probably look up many.
+    let more = if known.is_empty() { MORE_AT_FIRST } else { MORE_KERNELS_MAX };
+    let p_kernel: KernelId = driver.session.mint_several(1 + more as u64);
+    let call = VcudaLibraryGetKernels { p_kernel, library: library.id, name, more: more as u32 };
+    let answer = driver.session.call_with_room(&call, KERNELS_ROOM)?;
+    let keep = |id: KernelId, name: &str, layout: &[ParameterPlace]| {
+        let function = Function::new(id.into(), name, Origin::Library(handle), layout)?;
+        driver.handles.insert(Object::Function(Arc::new(function)))
+    };
+    let kernel = keep(p_kernel, name, &answer.layout)?;
     known.insert(name.into(), kernel);
+    let mut layouts = answer.layouts.as_slice();
+    for ((name, &count), number) in answer.names.iter().zip(&answer.counts).zip(1..) {
+        let Some((layout, rest)) = layouts.split_at_checked(count as usize) else { break };
+        layouts = rest;
+        // The program hasn't asked for this kernel, so it needn't know of an error.
+        if !known.contains_key(name.as_bytes())
+            && let Ok(kernel) = keep(KernelId(p_kernel.0 + number), name, layout)
+        {
+            known.insert(name.into(), kernel);
+        }
+    }
     Ok(kernel)
 }
 

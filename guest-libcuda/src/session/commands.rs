@@ -118,6 +118,11 @@ impl Session {
         self.next_id.fetch_add(1, Ordering::Relaxed).into()
     }
 
+    /// Returns the first of `count` new, unused ids, which follow one another.
+    pub fn mint_several<I: From<u64>>(&self, count: u64) -> I {
+        self.next_id.fetch_add(count, Ordering::Relaxed).into()
+    }
+
     /// Sends a call without waiting for it. If the call fails, a later reply reports the error.
     #[inline]
     pub fn post<'a, C: Call<'a>>(&self, call: &C) -> CuResult {

@@ -610,16 +610,6 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
-        number: 77,
-        name: "vcudaLibraryGetKernel",
-        waited: true,
-        blocking: true,
-        pending: false,
-        gated: false,
-        order: Order::None,
-        charges: Charges::None,
-    },
-    Entry {
         number: 78,
         name: "cuLibraryGetModule",
         waited: true,
@@ -802,6 +792,16 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         number: 96,
         name: "vcudaModuleFunctionNames",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 97,
+        name: "vcudaLibraryGetKernels",
         waited: true,
         blocking: true,
         pending: false,
@@ -4029,70 +4029,6 @@ impl CuLibraryUnload {
     }
 }
 
-/// Call 77, `vcudaLibraryGetKernel`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VcudaLibraryGetKernel<'a> {
-    /// Id of the new kernel.
-    pub p_kernel: KernelId,
-    /// Id of a library.
-    pub library: LibraryId,
-    /// `name`.
-    pub name: &'a str,
-}
-impl<'a> Call<'a> for VcudaLibraryGetKernel<'a> {
-    const OPCODE: u32 = 77;
-    const NAME: &'static str = "vcudaLibraryGetKernel";
-    const WAITED: bool = true;
-    const BLOCKING: bool = true;
-    type Answer = VcudaLibraryGetKernelAnswer;
-
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.p_kernel.to_word());
-        writer.word(self.library.to_word());
-        writer.bytes(self.name.as_bytes());
-    }
-    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let call = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(call)
-    }
-}
-
-impl<'a> VcudaLibraryGetKernel<'a> {
-    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            p_kernel: <KernelId>::from_word(reader.word()?)?,
-            library: <LibraryId>::from_word(reader.word()?)?,
-            name: reader.text()?,
-        })
-    }
-}
-
-/// The reply to `vcudaLibraryGetKernel`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VcudaLibraryGetKernelAnswer {
-    /// `layout`.
-    pub layout: Vec<ParameterPlace>,
-}
-impl Answer for VcudaLibraryGetKernelAnswer {
-    fn encode(&self, writer: &mut Writer) {
-        writer.array(&self.layout);
-    }
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let answer = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(answer)
-    }
-}
-
-impl VcudaLibraryGetKernelAnswer {
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self { layout: reader.vec(crate::limits::PARAMETERS_MAX)? })
-    }
-}
-
 /// Call 78, `cuLibraryGetModule`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuLibraryGetModule {
@@ -5081,6 +5017,95 @@ impl Answer for VcudaModuleFunctionNamesAnswer {
 impl VcudaModuleFunctionNamesAnswer {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { names: Names::from_bytes(reader.bytes()?)? })
+    }
+}
+
+/// Call 97, `vcudaLibraryGetKernels`.
+///
+/// Gets a kernel by its name. Also gets up to `more` kernels that follow it in the driver's order and
+/// that the guest hasn't got yet, because it will probably ask for them next. The kernel's ID is
+/// pKernel, and the others have the IDs after it. layout describes the kernel's parameters. For the
+/// other kernels, names contains their names, counts the number of parameters of each, and layouts
+/// these parameters, one kernel after the other. Kernels that the driver can't describe are left out.
+/// (Number 77 was a call that got a single kernel.)
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLibraryGetKernels<'a> {
+    /// Id of the new kernel.
+    pub p_kernel: KernelId,
+    /// Id of a library.
+    pub library: LibraryId,
+    /// `name`.
+    pub name: &'a str,
+    /// `more`.
+    pub more: u32,
+}
+impl<'a> Call<'a> for VcudaLibraryGetKernels<'a> {
+    const OPCODE: u32 = 97;
+    const NAME: &'static str = "vcudaLibraryGetKernels";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaLibraryGetKernelsAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.p_kernel.to_word());
+        writer.word(self.library.to_word());
+        writer.bytes(self.name.as_bytes());
+        writer.word(self.more.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLibraryGetKernels<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            p_kernel: <KernelId>::from_word(reader.word()?)?,
+            library: <LibraryId>::from_word(reader.word()?)?,
+            name: reader.text()?,
+            more: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaLibraryGetKernels`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLibraryGetKernelsAnswer {
+    /// `layout`.
+    pub layout: Vec<ParameterPlace>,
+    /// `names`.
+    pub names: Names,
+    /// `counts`.
+    pub counts: Vec<u32>,
+    /// `layouts`.
+    pub layouts: Vec<ParameterPlace>,
+}
+impl Answer for VcudaLibraryGetKernelsAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.array(&self.layout);
+        writer.bytes(self.names.as_bytes());
+        writer.array(&self.counts);
+        writer.array(&self.layouts);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaLibraryGetKernelsAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            layout: reader.vec(crate::limits::PARAMETERS_MAX)?,
+            names: Names::from_bytes(reader.bytes()?)?,
+            counts: reader.vec(crate::limits::MORE_KERNELS_MAX)?,
+            layouts: reader.vec(crate::limits::PARAMETERS_MAX)?,
+        })
     }
 }
 

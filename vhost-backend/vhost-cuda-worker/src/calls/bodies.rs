@@ -12,6 +12,7 @@ pub(super) use super::graph_values::*;
 pub(super) use super::green::*;
 pub(super) use super::host::*;
 pub(super) use super::interprocess::*;
+pub(super) use super::kernel::*;
 pub(super) use super::launch::*;
 pub(super) use super::link::*;
 pub(super) use super::memory::*;

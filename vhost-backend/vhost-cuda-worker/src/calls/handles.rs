@@ -6,7 +6,7 @@
 
 use std::collections::HashMap;
 use std::hash::Hash;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, OnceLock};
 
 use cuda_api::sys::{
     CUcontext, CUdevice, CUevent, CUfunction, CUgreenCtx, CUkernel, CUlibrary, CUmodule, CUstream,
@@ -26,6 +26,7 @@ use super::driver_handle::DriverHandle;
 use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
+use super::library_kernels::LibraryKernels;
 use super::link_state::Link;
 use crate::driver::{CuError, CuResult};
 
@@ -202,6 +203,8 @@ pub(super) struct Library {
     pub real: DriverHandle<CUlibrary>,
     /// The description under which the library's memory is charged.
     pub load: Load,
+    /// The library's kernels. Empty until the guest gets several at once.
+    pub kernels: Arc<OnceLock<Mutex<LibraryKernels>>>,
 }
 
 /// The module or library to which a function belongs.

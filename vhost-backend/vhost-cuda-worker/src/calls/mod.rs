@@ -16,8 +16,8 @@
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `interprocess`, `token` | events that several sessions use; names of exported things |
 //! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
-//! | `image`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
-//! | `image`, `jit`, `blob`, `module`, `launch` | code images, modules, libraries and kernel launches |
+//! | `image`, `jit`, `blob`, `module` | code images, modules and libraries |
+//! | `kernel`, `layout`, `library_kernels`, `launch` | functions, kernels, and their launches |
 //! | `link`, `link_state` | the linker |
 //! | `graph`, `graph_exec`, `graph_node`, `graph_shape` | graphs |
 //! | `array`, `array_calls`, `array_copy` | arrays and mipmapped arrays; copies from and to them |
@@ -62,7 +62,10 @@ mod id_map;
 mod image;
 mod interprocess;
 mod jit;
+mod kernel;
 mod launch;
+mod layout;
+mod library_kernels;
 mod link;
 mod link_state;
 mod lock;

@@ -11,6 +11,7 @@ mod claims;
 mod gate;
 mod graphs;
 mod greens;
+mod kernels;
 mod pools;
 mod session;
 mod sharing;

@@ -468,12 +468,6 @@ pub(super) fn dispatch(
             let call = decode::<api::CuLibraryUnload>(args)?;
             bodies::cu_library_unload(cx, call)
         }),
-        // vcudaLibraryGetKernel
-        77 => blocking(deferred, command, reply, |cx, args, out| {
-            let call = decode::<api::VcudaLibraryGetKernel>(args)?;
-            bodies::vcuda_library_get_kernel(cx, call)?.encode(out);
-            Ok(())
-        }),
         // cuLibraryGetModule
         78 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryGetModule>(args)?;
@@ -669,6 +663,12 @@ pub(super) fn dispatch(
         96 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleFunctionNames>(args)?;
             bodies::vcuda_module_function_names(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaLibraryGetKernels
+        97 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaLibraryGetKernels>(args)?;
+            bodies::vcuda_library_get_kernels(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaLaunch

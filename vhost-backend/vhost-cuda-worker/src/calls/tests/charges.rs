@@ -147,10 +147,11 @@ fn a_library_is_charged_in_the_context_of_its_first_use() {
             log_max: 0,
         };
         bench.good(&load);
-        bench.good(&VcudaLibraryGetKernel {
+        bench.good(&VcudaLibraryGetKernels {
             p_kernel: KernelId(10),
             library: LibraryId(9),
             name: "empty",
+            more: 0,
         });
         assert_eq!(bench.used(), 0);
         assert_eq!(bench.launch_empty(10), OUT_OF_MEMORY);
@@ -185,10 +186,11 @@ where
     let charges = protocol::table::entry(C::OPCODE).unwrap().charges;
     assert_ne!(charges, protocol::table::Charges::None, "{}", C::NAME);
     bench.good(&library(9, LARGE));
-    bench.good(&VcudaLibraryGetKernel {
+    bench.good(&VcudaLibraryGetKernels {
         p_kernel: KernelId(10),
         library: LibraryId(9),
         name: "empty",
+        more: 0,
     });
     bench.set_quota(90 * MIB);
     assert_eq!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
@@ -258,10 +260,11 @@ fn calls_that_need_a_kernels_function_charge_its_library_first() {
 fn a_library_is_charged_in_the_context_of_the_launch() {
     alone("a_library_is_charged_in_the_context_of_the_launch", |mut bench| {
         bench.good(&library(9, LARGE));
-        bench.good(&VcudaLibraryGetKernel {
+        bench.good(&VcudaLibraryGetKernels {
             p_kernel: KernelId(10),
             library: LibraryId(9),
             name: "empty",
+            more: 0,
         });
         bench.set_quota(250 * MIB);
         let first = bench.ctx;

@@ -110,10 +110,11 @@ fn kernel_output_is_reported_and_fetched() {
         bench.good(&load);
         // cudart makes this call before it creates a context.
         let ctx = std::mem::take(&mut bench.ctx);
-        bench.good(&VcudaLibraryGetKernel {
+        bench.good(&VcudaLibraryGetKernels {
             p_kernel: KernelId(901),
             library: LibraryId(900),
             name: "say",
+            more: 0,
         });
         bench.ctx = ctx;
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
