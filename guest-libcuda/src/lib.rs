@@ -6,6 +6,7 @@
 //! * [`driver`] is the library's state: the session, the devices, [`handles`], and the map of the
 //!   program's [`memory`].
 //! * [`graph`] and [`capture`] keep graphs and the state of captured streams in the guest.
+//! * [`remembered`] keeps answers of the worker, so that it isn't asked again.
 //! * [`shareable`] has the file descriptors that stand for exported memory.
 //! * [`stats`] counts calls, if the user wants to know.
 //! * [`entry`] has the functions that programs call. All other symbols are exported too, and return
@@ -26,6 +27,7 @@ mod memory;
 mod objects;
 mod output;
 mod program;
+mod remembered;
 mod session;
 mod shareable;
 mod stats;

@@ -4,6 +4,7 @@
 use crate::error::{CuError, CuResult};
 use crate::jit::JitOptions;
 use crate::log::say;
+use crate::remembered::Remembered;
 use cuda_api::attributes::Attributes;
 use cuda_api::coredump::Settings;
 use cuda_api::sys::{CUDA_ARRAY3D_DESCRIPTOR, CUevent_flags};
@@ -257,6 +258,15 @@ pub struct Parameter {
     pub size: usize,
 }
 
+/// The place to which a function's attributes apply.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum Place {
+    /// A context, for queries of functions.
+    Context(ContextId),
+    /// A device, for queries of kernels. The number is the device's ordinal in the worker.
+    Device(i32),
+}
+
 /// A function of a module, or a kernel of a library.
 pub struct Function {
     pub id: FuncId,
@@ -265,12 +275,12 @@ pub struct Function {
     pub parameters: Vec<Parameter>,
     /// Size of the parameter buffer in bytes.
     pub parameter_bytes: usize,
-    /// Cached attributes by number; setting an attribute clears them.
-    pub attributes: Mutex<HashMap<u32, i32>>,
+    /// Attributes by their number and by the context or device for which they were queried.
+    pub attributes: Remembered<(Place, u32), i32>,
     /// CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, queried at the first launch.
     pub max_threads: OnceLock<u32>,
-    /// Cached occupancy by block size, shared memory and flags.
-    pub occupancy: Mutex<HashMap<(i32, usize, u32), i32>>,
+    /// Results of occupancy queries, by context and by the encoded query.
+    pub occupancy: Remembered<(ContextId, Vec<u8>), u64>,
 }
 
 impl Function {
@@ -295,6 +305,12 @@ impl Function {
             max_threads: OnceLock::new(),
             occupancy: Default::default(),
         })
+    }
+
+    /// Forgets the answers that depend on the function's attributes and settings.
+    pub fn forget_answers(&self) {
+        self.attributes.forget();
+        self.occupancy.forget();
     }
 
     /// Checks the worker's description of a kernel's parameters. Returns the parameters and the

@@ -53,6 +53,9 @@ pub const MORE_KERNELS_MAX: usize = 64;
 /// Maximum total length in bytes of the names of these additional kernels.
 pub const MORE_KERNEL_NAME_BYTES_MAX: usize = 64 << 10;
 
+/// Maximum number of attributes that `vcudaFuncAttributes` and `vcudaKernelAttributes` return.
+pub const FUNCTION_ATTRIBUTES_MAX: usize = 32;
+
 /// Maximum number of texture processing clusters of a GPU, for `vcudaTpcTables`.
 pub const TPCS_MAX: usize = 1024;
 

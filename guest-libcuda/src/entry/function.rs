@@ -7,57 +7,107 @@ use crate::context;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
-use crate::objects::{Function, Origin};
+use crate::objects::{ByName, Function, Library, Module, Origin, Place};
+use crate::thread;
 use cuda_api::args::Out;
 use cuda_api::sys::{CUfunction_attribute, CUsharedconfig};
 use protocol::calls::{
-    CuFuncGetAttribute, CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig,
-    CuKernelGetAttribute, CuKernelSetAttribute, CuKernelSetCacheConfig,
+    CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig, CuKernelSetAttribute,
+    CuKernelSetCacheConfig, VcudaFuncAttributes, VcudaKernelAttributes,
 };
+use protocol::limits::FUNCTION_ATTRIBUTES_MAX;
+use protocol::structs::FunctionAttribute;
 use std::ffi::c_char;
 use std::sync::Arc;
 
 const LARGEST_BANKS: u32 = CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0;
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
+/// The maximum length in bytes of a reply with all attributes of a function.
+const ATTRIBUTES_ROOM: usize = FUNCTION_ATTRIBUTES_MAX * 16 + 8;
 
-/// Returns an attribute of a function. The value is cached until an attribute is set.
-pub fn attribute(driver: &Driver, function: &Function, attribute: u32) -> CuResult<i32> {
-    if attribute >= ATTRIBUTES {
+/// Returns an attribute of a function. The worker sends all attributes at once, which stay known
+/// until the program sets one.
+fn attribute_in(
+    function: &Function,
+    place: Place,
+    number: u32,
+    query: impl FnOnce() -> CuResult<Vec<FunctionAttribute>>,
+) -> CuResult<i32> {
+    if number >= ATTRIBUTES {
         return Err(CuError::INVALID_VALUE);
     }
-    if let Some(&value) = function.attributes.lock().get(&attribute) {
+    if let Some(value) = function.attributes.get(&(place, number)) {
         return Ok(value);
     }
-    let call = CuFuncGetAttribute { attrib: attribute, hfunc: function.id };
-    let value = driver.session.call(&call)?.pi;
-    function.attributes.lock().insert(attribute, value);
-    Ok(value)
+    let version = function.attributes.version();
+    let all = query()?;
+    let known = all.iter().zip(0..).filter(|(attribute, _)| attribute.result == 0);
+    let answers = known.map(|(attribute, number)| ((place, number), attribute.value));
+    function.attributes.keep(version, answers);
+    match all.get(number as usize) {
+        Some(attribute) if attribute.result == 0 => Ok(attribute.value),
+        Some(attribute) => Err(CuError(attribute.result)),
+        // The worker's version of CUDA doesn't have this attribute.
+        None => Err(CuError::INVALID_VALUE),
+    }
+}
+
+/// Returns an attribute of a function in the current context.
+pub fn attribute(driver: &Driver, function: &Function, number: u32) -> CuResult<i32> {
+    let (_, context) = thread::origin();
+    attribute_in(function, Place::Context(context), number, || {
+        let call = VcudaFuncAttributes { hfunc: function.id };
+        Ok(driver.session.call_with_room(&call, ATTRIBUTES_ROOM)?.attributes)
+    })
 }
 
 fn kernel_attribute(
     driver: &Driver,
     function: &Function,
-    attribute: u32,
+    number: u32,
     device: i32,
 ) -> CuResult<i32> {
-    if attribute >= ATTRIBUTES {
-        return Err(CuError::INVALID_VALUE);
-    }
-    // A kernel's attribute may differ between devices, so the key includes the device.
-    let key = attribute | (device as u32) << 8;
-    if let Some(&value) = function.attributes.lock().get(&key) {
-        return Ok(value);
-    }
     let dev = driver.device(device)?.number;
-    let call = CuKernelGetAttribute { attrib: attribute, kernel: function.id.as_kernel(), dev };
-    let value = driver.session.call(&call)?.pi;
-    function.attributes.lock().insert(key, value);
-    Ok(value)
+    attribute_in(function, Place::Device(dev), number, || {
+        let call = VcudaKernelAttributes { kernel: function.id.as_kernel(), dev };
+        Ok(driver.session.call_with_room(&call, ATTRIBUTES_ROOM)?.attributes)
+    })
 }
 
-fn forget_answers(function: &Function) {
-    function.attributes.lock().clear();
-    function.occupancy.lock().clear();
+/// Makes a call that changes a function's attributes or settings, and forgets what was known about
+/// them. The change also affects the other handle under which a program knows a kernel of a
+/// library: that of the function in the library's module.
+fn change(driver: &Driver, function: &Function, call: impl FnOnce() -> CuResult) -> CuResult {
+    let result = call();
+    function.forget_answers();
+    for other in namesakes(driver, function) {
+        other.forget_answers();
+    }
+    result
+}
+
+/// Returns the functions of a library's modules that belong to a kernel of the library, or the kernel
+/// that belongs to such a function.
+fn namesakes(driver: &Driver, function: &Function) -> Vec<Arc<Function>> {
+    let named = |functions: &ByName| {
+        let handle = functions.lock().get(function.name.as_bytes()).copied()?;
+        driver.handles.get::<Arc<Function>>(handle).ok()
+    };
+    match function.origin {
+        Origin::Module(module) => {
+            let module = driver.handles.get::<Arc<Module>>(module).ok();
+            let library = module.and_then(|module| module.library);
+            let library =
+                library.and_then(|handle| driver.handles.get::<Arc<Library>>(handle).ok());
+            library.and_then(|library| named(&library.kernels)).into_iter().collect()
+        }
+        Origin::Library(library) => {
+            let Ok(library) = driver.handles.get::<Arc<Library>>(library) else { return vec![] };
+            let modules: Vec<Handle> = library.modules.lock().values().copied().collect();
+            let modules = modules.into_iter().filter_map(|module| driver.handles.get(module).ok());
+            modules.filter_map(|module: Arc<Module>| named(&module.functions)).collect()
+        }
+    }
 }
 
 fn parameter(function: Handle, index: usize, offset: Out<usize>, size: Out<usize>) -> CuResult {
@@ -115,8 +165,8 @@ entries! {
     fn cuFuncSetAttribute(function: Handle, attrib: u32, value: i32) {
         let driver = driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
-        forget_answers(&function);
-        driver.session.call(&CuFuncSetAttribute { hfunc: function.id, attrib, value })
+        let call = CuFuncSetAttribute { hfunc: function.id, attrib, value };
+        change(driver, &function, || driver.session.call(&call))
     }
 
     fn cuKernelGetAttribute(out: Out<i32>, number: u32, kernel: Handle, device: i32) {
@@ -130,22 +180,23 @@ entries! {
         let driver = driver()?;
         let dev = driver.device(device)?.number;
         let function: Arc<Function> = driver.handles.get(kernel)?;
-        forget_answers(&function);
         let call = CuKernelSetAttribute { attrib, val: value, kernel: function.id.as_kernel(), dev };
-        driver.session.call(&call)
+        change(driver, &function, || driver.session.call(&call))
     }
 
     fn cuFuncSetCacheConfig(function: Handle, config: u32) {
         let driver = driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
-        driver.session.call(&CuFuncSetCacheConfig { hfunc: function.id, config })
+        let call = CuFuncSetCacheConfig { hfunc: function.id, config };
+        change(driver, &function, || driver.session.call(&call))
     }
 
     fn cuKernelSetCacheConfig(kernel: Handle, config: u32, device: i32) {
         let driver = driver()?;
         let dev = driver.device(device)?.number;
         let function: Arc<Function> = driver.handles.get(kernel)?;
-        driver.session.call(&CuKernelSetCacheConfig { kernel: function.id.as_kernel(), config, dev })
+        let call = CuKernelSetCacheConfig { kernel: function.id.as_kernel(), config, dev };
+        change(driver, &function, || driver.session.call(&call))
     }
 
     /// Does nothing, because this setting has no effect on current GPUs.

@@ -3,7 +3,7 @@
 //! large, are returned immediately here too.
 
 use super::function::attribute;
-use super::occupancy::blocks;
+use super::occupancy::{ask, blocks};
 use super::stream::{own_stream, stream_id};
 use crate::capture;
 use crate::context::{self, current};
@@ -369,7 +369,7 @@ unsafe fn count_clusters(
     let function: Arc<Function> = driver.handles.get(function)?;
     // SAFETY: the caller promises what this requires.
     let (shape, _, attributes) = unsafe { read_config(config) }?;
-    let answer = driver.session.call(&VcudaOccupancyClusters {
+    let call = VcudaOccupancyClusters {
         question,
         f: function.id,
         grid_x: shape.grid[0],
@@ -380,8 +380,8 @@ unsafe fn count_clusters(
         block_z: shape.block[2],
         shared_mem_bytes: shape.shared,
         attributes: (&attributes).into(),
-    })?;
-    out.set(answer.clusters)
+    };
+    out.set(ask(driver, &function, &call, |answer| answer.clusters as u64)? as i32)
 }
 
 entries! {

@@ -1,4 +1,4 @@
-//! Entry points for occupancy. The worker is queried only once for each combination of arguments.
+//! Entry points for occupancy.
 
 use super::function::attribute;
 use crate::context::{self, current};
@@ -6,11 +6,13 @@ use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::objects::Function;
+use crate::thread;
 use cuda_api::args::Out;
 use cuda_api::sys::{CUdevice_attribute, CUfunction_attribute, CUoccupancy_flags};
 use protocol::calls::{
     CuOccupancyAvailableDynamicSMemPerBlock, CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags,
 };
+use protocol::codec::{Call, Writer};
 use std::sync::Arc;
 
 const MAX_THREADS_PER_BLOCK: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK.0;
@@ -22,6 +24,27 @@ const FLAGS: u32 = CUoccupancy_flags::CU_OCCUPANCY_DISABLE_CACHING_OVERRIDE.0;
 /// size needs.
 type SharedOfBlock = Option<unsafe extern "C" fn(i32) -> usize>;
 
+/// Returns the result of an occupancy query. The worker is asked only once, until the program
+/// changes the function's attributes.
+pub fn ask<'a, C: Call<'a>>(
+    driver: &Driver,
+    function: &Function,
+    call: &C,
+    result: impl FnOnce(C::Answer) -> u64,
+) -> CuResult<u64> {
+    let mut writer = Writer::new();
+    writer.word(C::OPCODE.into());
+    call.encode(&mut writer);
+    let question = (thread::origin().1, writer.as_bytes().to_vec());
+    if let Some(known) = function.occupancy.get(&question) {
+        return Ok(known);
+    }
+    let version = function.occupancy.version();
+    let result = result(driver.session.call(call)?);
+    function.occupancy.keep(version, [(question, result)]);
+    Ok(result)
+}
+
 pub fn blocks(
     driver: &Driver,
     function: &Function,
@@ -29,19 +52,13 @@ pub fn blocks(
     shared: usize,
     flags: u32,
 ) -> CuResult<i32> {
-    let key = (block_size, shared, flags);
-    if let Some(&known) = function.occupancy.lock().get(&key) {
-        return Ok(known);
-    }
     let call = CuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags {
         func: function.id,
         block_size,
         dynamic_s_mem_size: shared,
         flags,
     };
-    let blocks = driver.session.call(&call)?.num_blocks;
-    function.occupancy.lock().insert(key, blocks);
-    Ok(blocks)
+    Ok(ask(driver, function, &call, |answer| answer.num_blocks as u64)? as i32)
 }
 
 /// Finds the block size that gives the most resident threads. If several do, chooses the largest.
@@ -144,6 +161,7 @@ entries! {
             num_blocks,
             block_size,
         };
-        out.set(driver.session.call(&call)?.dynamic_smem_size)
+        let bytes = ask(driver, &function, &call, |answer| answer.dynamic_smem_size as u64)?;
+        out.set(bytes as usize)
     }
 }

@@ -640,16 +640,6 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Module,
     },
     Entry {
-        number: 81,
-        name: "cuFuncGetAttribute",
-        waited: true,
-        blocking: true,
-        pending: false,
-        gated: false,
-        order: Order::None,
-        charges: Charges::Module,
-    },
-    Entry {
         number: 82,
         name: "cuFuncSetAttribute",
         waited: true,
@@ -658,16 +648,6 @@ pub const ENTRIES: &[Entry] = &[
         gated: false,
         order: Order::Function,
         charges: Charges::Module,
-    },
-    Entry {
-        number: 83,
-        name: "cuKernelGetAttribute",
-        waited: true,
-        blocking: true,
-        pending: false,
-        gated: false,
-        order: Order::None,
-        charges: Charges::None,
     },
     Entry {
         number: 84,
@@ -802,6 +782,26 @@ pub const ENTRIES: &[Entry] = &[
     Entry {
         number: 97,
         name: "vcudaLibraryGetKernels",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 98,
+        name: "vcudaFuncAttributes",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Module,
+    },
+    Entry {
+        number: 99,
+        name: "vcudaKernelAttributes",
         waited: true,
         blocking: true,
         pending: false,
@@ -4164,66 +4164,6 @@ impl CuKernelGetFunction {
     }
 }
 
-/// Call 81, `cuFuncGetAttribute`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CuFuncGetAttribute {
-    /// `attrib`.
-    pub attrib: u32,
-    /// Id of a function or a kernel.
-    pub hfunc: FuncId,
-}
-impl<'a> Call<'a> for CuFuncGetAttribute {
-    const OPCODE: u32 = 81;
-    const NAME: &'static str = "cuFuncGetAttribute";
-    const WAITED: bool = true;
-    const BLOCKING: bool = true;
-    type Answer = CuFuncGetAttributeAnswer;
-
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.attrib.to_word());
-        writer.word(self.hfunc.to_word());
-    }
-    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let call = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(call)
-    }
-}
-
-impl CuFuncGetAttribute {
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            attrib: <u32>::from_word(reader.word()?)?,
-            hfunc: <FuncId>::from_word(reader.word()?)?,
-        })
-    }
-}
-
-/// The reply to `cuFuncGetAttribute`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CuFuncGetAttributeAnswer {
-    /// `pi`.
-    pub pi: i32,
-}
-impl Answer for CuFuncGetAttributeAnswer {
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.pi.to_word());
-    }
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let answer = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(answer)
-    }
-}
-
-impl CuFuncGetAttributeAnswer {
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self { pi: <i32>::from_word(reader.word()?)? })
-    }
-}
-
 /// Call 82, `cuFuncSetAttribute`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuFuncSetAttribute {
@@ -4261,70 +4201,6 @@ impl CuFuncSetAttribute {
             attrib: <u32>::from_word(reader.word()?)?,
             value: <i32>::from_word(reader.word()?)?,
         })
-    }
-}
-
-/// Call 83, `cuKernelGetAttribute`.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct CuKernelGetAttribute {
-    /// `attrib`.
-    pub attrib: u32,
-    /// Id of a kernel.
-    pub kernel: KernelId,
-    /// `dev`.
-    pub dev: i32,
-}
-impl<'a> Call<'a> for CuKernelGetAttribute {
-    const OPCODE: u32 = 83;
-    const NAME: &'static str = "cuKernelGetAttribute";
-    const WAITED: bool = true;
-    const BLOCKING: bool = true;
-    type Answer = CuKernelGetAttributeAnswer;
-
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.attrib.to_word());
-        writer.word(self.kernel.to_word());
-        writer.word(self.dev.to_word());
-    }
-    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let call = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(call)
-    }
-}
-
-impl CuKernelGetAttribute {
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            attrib: <u32>::from_word(reader.word()?)?,
-            kernel: <KernelId>::from_word(reader.word()?)?,
-            dev: <i32>::from_word(reader.word()?)?,
-        })
-    }
-}
-
-/// The reply to `cuKernelGetAttribute`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct CuKernelGetAttributeAnswer {
-    /// `pi`.
-    pub pi: i32,
-}
-impl Answer for CuKernelGetAttributeAnswer {
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.pi.to_word());
-    }
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let answer = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(answer)
-    }
-}
-
-impl CuKernelGetAttributeAnswer {
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self { pi: <i32>::from_word(reader.word()?)? })
     }
 }
 
@@ -5106,6 +4982,124 @@ impl VcudaLibraryGetKernelsAnswer {
             counts: reader.vec(crate::limits::MORE_KERNELS_MAX)?,
             layouts: reader.vec(crate::limits::PARAMETERS_MAX)?,
         })
+    }
+}
+
+/// Call 98, `vcudaFuncAttributes`.
+///
+/// This call and the next one return all attributes of a function in the current context, and of a
+/// kernel on a device. The index is the CUfunction_attribute. (Numbers 81 and 83 were calls that
+/// returned a single attribute.)
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaFuncAttributes {
+    /// Id of a function or a kernel.
+    pub hfunc: FuncId,
+}
+impl<'a> Call<'a> for VcudaFuncAttributes {
+    const OPCODE: u32 = 98;
+    const NAME: &'static str = "vcudaFuncAttributes";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaFuncAttributesAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hfunc.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaFuncAttributes {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { hfunc: <FuncId>::from_word(reader.word()?)? })
+    }
+}
+
+/// The reply to `vcudaFuncAttributes`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaFuncAttributesAnswer {
+    /// `attributes`.
+    pub attributes: Vec<FunctionAttribute>,
+}
+impl Answer for VcudaFuncAttributesAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.array(&self.attributes);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaFuncAttributesAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { attributes: reader.vec(crate::limits::FUNCTION_ATTRIBUTES_MAX)? })
+    }
+}
+
+/// Call 99, `vcudaKernelAttributes`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaKernelAttributes {
+    /// Id of a kernel.
+    pub kernel: KernelId,
+    /// `dev`.
+    pub dev: i32,
+}
+impl<'a> Call<'a> for VcudaKernelAttributes {
+    const OPCODE: u32 = 99;
+    const NAME: &'static str = "vcudaKernelAttributes";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaKernelAttributesAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.kernel.to_word());
+        writer.word(self.dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaKernelAttributes {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            kernel: <KernelId>::from_word(reader.word()?)?,
+            dev: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `vcudaKernelAttributes`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaKernelAttributesAnswer {
+    /// `attributes`.
+    pub attributes: Vec<FunctionAttribute>,
+}
+impl Answer for VcudaKernelAttributesAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.array(&self.attributes);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaKernelAttributesAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { attributes: reader.vec(crate::limits::FUNCTION_ATTRIBUTES_MAX)? })
     }
 }
 

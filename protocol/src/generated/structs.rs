@@ -268,6 +268,45 @@ impl Element for ParameterPlace {
     }
 }
 
+/// The result of the query of a function's attribute (a CUresult), and the value if it succeeded.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct FunctionAttribute {
+    /// `result`.
+    pub result: u32,
+    /// `value`.
+    pub value: i32,
+}
+
+impl FunctionAttribute {
+    /// Appends the structure.
+    pub fn encode(&self, writer: &mut Writer) {
+        writer.word(self.result.to_word());
+        writer.word(self.value.to_word());
+    }
+
+    /// Decodes the structure.
+    pub fn decode(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            result: <u32>::from_word(reader.word()?)?,
+            value: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+impl Element for FunctionAttribute {
+    const BYTES: usize = 16;
+    const ZERO: Self = Self { result: 0, value: 0 };
+    fn put(&self, writer: &mut Writer) {
+        self.encode(writer);
+    }
+    fn get(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let value = Self::decode(&mut reader)?;
+        reader.finish()?;
+        Ok(value)
+    }
+}
+
 /// The source or destination of a copy: the address of the first byte, the bytes per row (pitch),
 /// and the rows per slice (height).
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -81,6 +81,55 @@ cases! {
         Ok(())
     }
 
+    fn a_kernels_function_has_one_set_of_attributes_in_a_context(cuda) {
+        cuda.primary()?;
+        let library = load(cuda)?;
+        let fill = kernel(cuda, library, c"fill")?;
+        let (mut module, mut function, mut of_kernel) = (null_mut(), null_mut(), null_mut());
+        cu!(cuda, cuLibraryGetModule(&mut module, library))?;
+        cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
+        cu!(cuda, cuKernelGetFunction(&mut of_kernel, fill))?;
+        let dynamic = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        let limit = |function| -> Outcome<i32> {
+            let mut value = 0;
+            cu!(cuda, cuFuncGetAttribute(&mut value, dynamic, function))?;
+            Ok(value)
+        };
+        same!(limit(function)?, limit(of_kernel)?);
+        cu!(cuda, cuFuncSetAttribute(function, dynamic, 8192))?;
+        same!((limit(function)?, limit(of_kernel)?), (8192, 8192));
+        cu!(cuda, cuFuncSetAttribute(of_kernel, dynamic, 4096))?;
+        same!((limit(function)?, limit(of_kernel)?), (4096, 4096));
+        refused!(cu!(cuda, cuFuncSetAttribute(function, dynamic, -2)), INVALID_VALUE);
+        same!(limit(of_kernel)?, 4096);
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
+
+    fn the_kernels_of_two_libraries_are_apart(cuda) {
+        cuda.primary()?;
+        let (first, second) = (load(cuda)?, load(cuda)?);
+        let (fill, add) = (kernel(cuda, first, c"fill")?, kernel(cuda, first, c"add")?);
+        let others = [kernel(cuda, second, c"add")?, kernel(cuda, second, c"fill")?];
+        ensure!(!others.contains(&fill) && !others.contains(&add), "the handles are the same");
+        same!(kernel(cuda, first, c"add")?, add);
+        let mut missing = null_mut();
+        let name = c"missing".as_ptr();
+        refused!(cu!(cuda, cuLibraryGetKernel(&mut missing, first, name)), NOT_FOUND);
+        cu!(cuda, cuLibraryUnload(first))?;
+        let mut owner = null_mut();
+        cu!(cuda, cuKernelGetLibrary(&mut owner, others[1]))?;
+        same!(owner, second);
+        let pointer = cuda.alloc(64)?;
+        let (value, count) = (2u32, 16u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        cuda.launch(others[1].cast(), [1, 16], null_mut(), &mut parameters)?;
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(cuda.download::<u32>(pointer, 16)?, [2u32; 16]);
+        cu!(cuda, cuLibraryUnload(second))?;
+        Ok(())
+    }
+
     fn parameters_of_kernels_have_offsets(cuda) {
         cuda.primary()?;
         let library = load(cuda)?;

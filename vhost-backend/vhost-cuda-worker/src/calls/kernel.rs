@@ -8,8 +8,10 @@ use protocol::calls as api;
 use protocol::codec::Names;
 use protocol::ids::{ContextId, FuncId};
 use protocol::limits::{
-    KERNEL_NAMES_MAX, MORE_KERNEL_NAME_BYTES_MAX, MORE_KERNELS_MAX, PARAMETERS_MAX,
+    FUNCTION_ATTRIBUTES_MAX, KERNEL_NAMES_MAX, MORE_KERNEL_NAME_BYTES_MAX, MORE_KERNELS_MAX,
+    PARAMETERS_MAX,
 };
+use protocol::structs::FunctionAttribute;
 
 use super::charges::{Reservation, Settled, UNKNOWN_NEED, func, function_of, kind, reserve_kernel};
 use super::claims::{Claim, FUNCTIONS, claim};
@@ -215,6 +217,50 @@ pub(super) fn cu_kernel_get_function(
     let (real, need) = (DriverHandle(function), UNKNOWN_NEED);
     id.list(Function { real, is_kernel: false, owner, need, ..kernel });
     Ok(settled)
+}
+
+const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
+const _: () = assert!(ATTRIBUTES as usize <= FUNCTION_ATTRIBUTES_MAX);
+
+/// Queries all attributes that this version of CUDA has.
+fn attributes(
+    query: impl Fn(&mut i32, CUfunction_attribute) -> CuResult,
+) -> Vec<FunctionAttribute> {
+    let attribute = |number| {
+        let mut value = 0;
+        match query(&mut value, CUfunction_attribute(number)) {
+            Ok(()) => FunctionAttribute { result: 0, value },
+            Err(error) => FunctionAttribute { result: error.0, value: 0 },
+        }
+    };
+    (0..ATTRIBUTES).map(attribute).collect()
+}
+
+pub(super) fn vcuda_func_attributes(
+    cx: &Cx<'_>,
+    call: api::VcudaFuncAttributes,
+    reservation: Reservation<kind::Module>,
+) -> CuResult<(api::VcudaFuncAttributesAnswer, Settled<kind::Module>)> {
+    cx.enter_any()?;
+    let (function, settled) = func(cx, reservation, call.hfunc)?;
+    let attributes = attributes(|value, attribute| {
+        // SAFETY: the function is live, and the pointer is to a local variable.
+        unsafe { cx.driver().cuFuncGetAttribute(value, attribute, function) }
+    });
+    Ok((api::VcudaFuncAttributesAnswer { attributes }, settled))
+}
+
+pub(super) fn vcuda_kernel_attributes(
+    cx: &Cx<'_>,
+    call: api::VcudaKernelAttributes,
+) -> CuResult<api::VcudaKernelAttributesAnswer> {
+    cx.enter_any()?;
+    let kernel = cx.kernel(call.kernel)?;
+    let attributes = attributes(|value, attribute| {
+        // SAFETY: the kernel is live, and the pointer is to a local variable.
+        unsafe { cx.driver().cuKernelGetAttribute(value, attribute, kernel, call.dev) }
+    });
+    Ok(api::VcudaKernelAttributesAnswer { attributes })
 }
 
 pub(super) fn cu_func_set_attribute(

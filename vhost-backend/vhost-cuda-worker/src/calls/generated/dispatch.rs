@@ -488,46 +488,11 @@ pub(super) fn dispatch(
             bodies::cu_kernel_get_function(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
-        // cuFuncGetAttribute
-        81 => blocking(deferred, command, reply, |cx, args, out| {
-            let call = decode::<api::CuFuncGetAttribute>(args)?;
-            cx.enter_any()?;
-            let mut pi = i32::default();
-            let (hfunc, settled) = bodies::func(cx, Reservation::of_call(), call.hfunc)?;
-            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
-            unsafe {
-                cx.driver().cuFuncGetAttribute(
-                    &mut pi,
-                    sys::CUfunction_attribute(call.attrib),
-                    hfunc,
-                )?;
-            }
-            api::CuFuncGetAttributeAnswer { pi }.encode(out);
-            Settled::<kind::Module>::done(settled)
-        }),
         // cuFuncSetAttribute
         82 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetAttribute>(args)?;
             bodies::cu_func_set_attribute(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
-        }),
-        // cuKernelGetAttribute
-        83 => blocking(deferred, command, reply, |cx, args, out| {
-            let call = decode::<api::CuKernelGetAttribute>(args)?;
-            cx.enter_any()?;
-            let mut pi = i32::default();
-            let kernel = cx.kernel(call.kernel)?;
-            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
-            unsafe {
-                cx.driver().cuKernelGetAttribute(
-                    &mut pi,
-                    sys::CUfunction_attribute(call.attrib),
-                    kernel,
-                    call.dev,
-                )?;
-            }
-            api::CuKernelGetAttributeAnswer { pi }.encode(out);
-            Ok(())
         }),
         // cuKernelSetAttribute
         84 => blocking(deferred, command, reply, |cx, args, _| {
@@ -669,6 +634,20 @@ pub(super) fn dispatch(
         97 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetKernels>(args)?;
             bodies::vcuda_library_get_kernels(cx, call)?.encode(out);
+            Ok(())
+        }),
+        // vcudaFuncAttributes
+        98 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaFuncAttributes>(args)?;
+            let (answer, settled) =
+                bodies::vcuda_func_attributes(cx, call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
+        }),
+        // vcudaKernelAttributes
+        99 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaKernelAttributes>(args)?;
+            bodies::vcuda_kernel_attributes(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaLaunch

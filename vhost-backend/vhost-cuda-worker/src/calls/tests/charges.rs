@@ -211,7 +211,7 @@ fn calls_that_need_a_kernels_function_charge_its_library_first() {
     alone("calls_that_need_a_kernels_function_charge_its_library_first", |mut bench| {
         let [hfunc, func, function, kernel, f] = [10; 5];
         let bench = &mut bench;
-        loads_a_library(bench, &CuFuncGetAttribute { attrib: 0, hfunc: FuncId(hfunc) });
+        loads_a_library(bench, &VcudaFuncAttributes { hfunc: FuncId(hfunc) });
         loads_a_library(bench, &CuFuncSetAttribute { hfunc: FuncId(hfunc), attrib: 8, value: 0 });
         loads_a_library(bench, &CuFuncSetCacheConfig { hfunc: FuncId(hfunc), config: 0 });
         loads_a_library(bench, &CuFuncLoad { hfunc: FuncId(function) });

@@ -115,3 +115,29 @@ fn hostile_ids_and_counts_get_no_more_than_the_limits() {
         assert_eq!(bench.call(&unknown).0, CuError::INVALID_HANDLE.0);
     });
 }
+
+#[test]
+fn all_attributes_come_in_one_reply() {
+    alone("all_attributes_come_in_one_reply", |mut bench| {
+        bench.good(&library(9, &text()));
+        bench.good(&get(1000, "k0", 0));
+        let of_kernel = VcudaKernelAttributes { kernel: KernelId(1000), dev: 0 };
+        let of_function = VcudaFuncAttributes { hfunc: FuncId(1000) };
+        let (most_threads, dynamic) = (0, 8);
+        let set = CuKernelSetAttribute { attrib: 8, val: 4096, kernel: KernelId(1000), dev: 0 };
+        for limit in [48 << 10, 4096] {
+            let all = [bench.good(&of_kernel).attributes, bench.good(&of_function).attributes];
+            for attributes in all {
+                assert!(attributes.iter().all(|attribute| attribute.result == 0));
+                assert_eq!(attributes[most_threads].value, 1024);
+                assert_eq!(attributes[dynamic].value, limit);
+            }
+            bench.good(&set);
+        }
+        let refused = bench.good(&VcudaKernelAttributes { dev: 7, ..of_kernel }).attributes;
+        let invalid = CuError::INVALID_DEVICE.0;
+        assert!(refused.iter().all(|attribute| attribute.result == invalid));
+        let function = VcudaKernelAttributes { kernel: KernelId(1), dev: 0 };
+        assert_eq!(bench.call(&function).0, CuError::INVALID_HANDLE.0);
+    });
+}

@@ -246,7 +246,7 @@ fn forged_handles_are_refused() {
             assert_eq!(bench.call(&CuEventQuery { h_event: EventId(id) }).0, invalid);
             assert_eq!(bench.call(&CuModuleUnload { hmod: ModuleId(id) }).0, invalid);
             assert_eq!(bench.call(&CuLibraryUnload { library: LibraryId(id) }).0, invalid);
-            assert_eq!(bench.call(&CuFuncGetAttribute { attrib: 0, hfunc: FuncId(id) }).0, invalid);
+            assert_eq!(bench.call(&VcudaFuncAttributes { hfunc: FuncId(id) }).0, invalid);
             bench.post(&CuStreamDestroyV2 { h_stream: StreamId(id) });
             assert_eq!(bench.posted_error(), invalid);
             bench.launch(id, 0, 0, 0, 1, 0);

@@ -1,0 +1,90 @@
+//! Answers of the worker that stay right until a call of the program changes them.
+
+use parking_lot::Mutex;
+use std::collections::HashMap;
+use std::hash::Hash;
+
+/// The maximum number of answers about one object. Programs ask only a few different questions.
+const MOST: usize = 1024;
+
+/// Answers by question.
+pub struct Remembered<K, V> {
+    state: Mutex<State<K, V>>,
+}
+
+struct State<K, V> {
+    answers: HashMap<K, V>,
+    /// The number of times that the answers were forgotten.
+    version: u64,
+}
+
+/// Identifies the answers' version; see [`Remembered::version`].
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub struct Version(u64);
+
+impl<K, V> Default for Remembered<K, V> {
+    fn default() -> Self {
+        Self { state: Mutex::new(State { answers: HashMap::new(), version: 0 }) }
+    }
+}
+
+impl<K: Eq + Hash, V: Copy> Remembered<K, V> {
+    /// Returns the answer to a question, if it is known.
+    pub fn get(&self, question: &K) -> Option<V> {
+        self.state.lock().answers.get(question).copied()
+    }
+
+    /// Returns the current version. Call this before asking the worker, and pass the result to
+    /// [`keep`](Self::keep).
+    pub fn version(&self) -> Version {
+        Version(self.state.lock().version)
+    }
+
+    /// Remembers answers, unless they may be outdated because [`forget`](Self::forget) was called
+    /// after `version` was current.
+    pub fn keep(&self, version: Version, answers: impl IntoIterator<Item = (K, V)>) {
+        let mut state = self.state.lock();
+        if state.version != version.0 {
+            return;
+        }
+        if state.answers.len() >= MOST {
+            state.answers.clear();
+        }
+        state.answers.extend(answers);
+    }
+
+    /// Forgets all answers. Call this after the worker has made the change.
+    pub fn forget(&self) {
+        let mut state = self.state.lock();
+        state.answers.clear();
+        state.version += 1;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_answer_from_before_a_change_is_not_kept() {
+        let remembered = Remembered::default();
+        let before = remembered.version();
+        remembered.keep(before, [("a", 1), ("b", 2)]);
+        assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (Some(1), Some(2)));
+        remembered.forget();
+        assert_eq!(remembered.get(&"a"), None);
+        remembered.keep(before, [("a", 1)]);
+        assert_eq!(remembered.get(&"a"), None);
+        remembered.keep(remembered.version(), [("a", 3)]);
+        assert_eq!(remembered.get(&"a"), Some(3));
+    }
+
+    #[test]
+    fn the_number_of_answers_is_limited() {
+        let remembered = Remembered::default();
+        for question in 0..10 * MOST {
+            remembered.keep(remembered.version(), [(question, ())]);
+        }
+        assert!(remembered.state.lock().answers.len() <= MOST);
+    }
+}
