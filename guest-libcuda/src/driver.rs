@@ -20,6 +20,8 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
+    /// The result of `cuModuleGetLoadingMode`.
+    pub loading_mode: OnceLock<u32>,
 }
 
 /// Address ranges in which the program must not map memory.
@@ -88,7 +90,7 @@ fn start() -> CuResult<Driver> {
             let context = device.primary_context;
             context.set_handle(handles.insert(Object::Context(context))?);
         }
-        Ok(Driver { session, devices, handles, memory })
+        Ok(Driver { session, devices, handles, memory, loading_mode: OnceLock::new() })
     });
     if driver.is_err() {
         WINDOWS.into_iter().for_each(windows::release);

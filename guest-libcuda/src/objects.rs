@@ -219,6 +219,9 @@ pub struct Link {
 /// Function handles by name, so that looking up the same name twice returns the same handle.
 pub type ByName = Mutex<HashMap<Vec<u8>, usize>>;
 
+/// The addresses and sizes of variables, by name and by the context in which they were queried.
+pub type Globals = Mutex<HashMap<(ContextId, Vec<u8>), (u64, usize)>>;
+
 /// A module.
 pub struct Module {
     pub id: ModuleId,
@@ -226,9 +229,10 @@ pub struct Module {
     /// Handle of the library that the module belongs to, if any. The program can't unload the
     /// module of a library.
     pub library: Option<usize>,
-    /// Addresses of the globals that the program has queried. They are removed from the map of the
-    /// program's memory when the module is unloaded.
-    pub globals: Mutex<Vec<u64>>,
+    /// The variables that the program has queried. They are removed from the map of the program's
+    /// memory when the module is unloaded.
+    pub globals: Globals,
+    pub function_count: OnceLock<u32>,
 }
 
 /// A library.
@@ -237,9 +241,10 @@ pub struct Library {
     pub kernels: ByName,
     /// Handles of the library's modules, by context id.
     pub modules: Mutex<HashMap<ContextId, usize>>,
-    /// Addresses of the globals that the program has queried. They are removed from the map of the
-    /// program's memory when the library is unloaded.
-    pub globals: Mutex<Vec<u64>>,
+    /// The variables that the program has queried. They are removed from the map of the program's
+    /// memory when the library is unloaded.
+    pub globals: Globals,
+    pub kernel_count: OnceLock<u32>,
 }
 
 /// The object that a function belongs to.

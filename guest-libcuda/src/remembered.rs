@@ -1,8 +1,18 @@
 //! Answers of the worker that stay right until a call of the program changes them.
 
+use crate::error::CuResult;
 use parking_lot::Mutex;
 use std::collections::HashMap;
 use std::hash::Hash;
+use std::sync::OnceLock;
+
+/// Returns an answer that never changes. Asks the worker unless an earlier call did so with success.
+pub fn once(known: &OnceLock<u32>, ask: impl FnOnce() -> CuResult<u32>) -> CuResult<u32> {
+    match known.get() {
+        Some(&answer) => Ok(answer),
+        None => ask().map(|answer| *known.get_or_init(|| answer)),
+    }
+}
 
 /// The maximum number of answers about one object. Programs ask only a few different questions.
 const MOST: usize = 1024;

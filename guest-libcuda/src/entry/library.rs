@@ -1,16 +1,15 @@
 //! Entry points for libraries and their kernels.
 
 use super::image::{bytes_of, in_file, read_file, send};
-use super::memory::note;
-use super::module::{LAYOUT_ROOM, forget};
+use super::module::{LAYOUT_ROOM, forget, global};
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
 use crate::jit::JitOptions;
 use crate::log::say;
-use crate::memory::Kind;
 use crate::objects::{Function, Library, Module, Origin};
+use crate::remembered::once;
 use cuda_api::args::{In, Out, Text};
 use cuda_api::texture_refs::registry;
 use protocol::calls::{
@@ -62,6 +61,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         kernels: Default::default(),
         modules: Default::default(),
         globals: Default::default(),
+        kernel_count: Default::default(),
     };
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
@@ -114,6 +114,7 @@ pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
         functions: Default::default(),
         library: Some(handle),
         globals: Default::default(),
+        function_count: Default::default(),
     };
     let module = driver.handles.insert(Object::Module(Arc::new(module)))?;
     modules.insert(context.id(), module);
@@ -122,7 +123,8 @@ pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
 
 fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
     let library: Arc<Library> = driver.handles.get(handle)?;
-    Ok(driver.session.call(&CuLibraryGetKernelCount { lib: library.id })?.count)
+    let call = CuLibraryGetKernelCount { lib: library.id };
+    once(&library.kernel_count, || Ok(driver.session.call(&call)?.count))
 }
 
 /// Returns the handles of the first `count` kernels of a library.
@@ -170,10 +172,10 @@ entries! {
         for (_, module) in library.modules.lock().drain() {
             registry::forget_module(module);
             if let Ok(module) = driver.handles.remove::<Arc<Module>>(module) {
-                forget(driver, &module.functions, &module.globals.lock());
+                forget(driver, &module.functions, &module.globals);
             }
         }
-        forget(driver, &library.kernels, &library.globals.lock());
+        forget(driver, &library.kernels, &library.globals);
         driver.session.call(&CuLibraryUnload { library: library.id })
     }
 
@@ -192,12 +194,14 @@ entries! {
     ) {
         let driver = context::driver()?;
         let library: Arc<Library> = driver.handles.get(library)?;
-        let call = VcudaLibraryGetGlobal { library: library.id, name: name.name()? };
-        let global = driver.session.call(&call)?;
-        note(driver, global.dptr, global.bytes, Kind::Global)?;
-        library.globals.lock().push(global.dptr);
-        address.set_if_wanted(global.dptr);
-        bytes.set_if_wanted(global.bytes);
+        let name = name.name()?;
+        let (at, len) = global(driver, &library.globals, name, || {
+            let call = VcudaLibraryGetGlobal { library: library.id, name };
+            let found = driver.session.call(&call)?;
+            Ok((found.dptr, found.bytes))
+        })?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(len);
         Ok(())
     }
 

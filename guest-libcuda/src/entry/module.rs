@@ -9,7 +9,9 @@ use crate::handles::{Handle, Object};
 use crate::jit::JitOptions;
 use crate::log::say;
 use crate::memory::Kind;
-use crate::objects::{Function, Module, Origin};
+use crate::objects::{ByName, Function, Globals, Module, Origin};
+use crate::remembered::once;
+use crate::thread;
 use cuda_api::args::{In, Out, Text};
 use cuda_api::texture_refs::registry;
 use protocol::calls::{
@@ -48,8 +50,13 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         jit.store_logs(&answer.info, &answer.error);
     }
     replied.result()?;
-    let module =
-        Module { id, functions: Default::default(), library: None, globals: Default::default() };
+    let module = Module {
+        id,
+        functions: Default::default(),
+        library: None,
+        globals: Default::default(),
+        function_count: Default::default(),
+    };
     out.set(driver.handles.insert(Object::Module(Arc::new(module)))?)
 }
 
@@ -91,13 +98,30 @@ pub fn functions(driver: &Driver, handle: Handle, count: usize) -> CuResult<Vec<
     names.iter().take(count).map(|name| function(driver, handle, name)).collect()
 }
 
+/// Returns the address and size of a variable in the current context. The worker is asked only once.
+pub fn global(
+    driver: &Driver,
+    globals: &Globals,
+    name: &str,
+    query: impl FnOnce() -> CuResult<(u64, usize)>,
+) -> CuResult<(u64, usize)> {
+    let question = (thread::origin().1, name.as_bytes().to_vec());
+    if let Some(&known) = globals.lock().get(&question) {
+        return Ok(known);
+    }
+    let (address, bytes) = query()?;
+    note(driver, address, bytes, Kind::Global)?;
+    globals.lock().insert(question, (address, bytes));
+    Ok((address, bytes))
+}
+
 /// Removes this library's records of the functions and globals of a module or library.
-pub fn forget(driver: &Driver, functions: &crate::objects::ByName, globals: &[u64]) {
+pub fn forget(driver: &Driver, functions: &ByName, globals: &Globals) {
     for (_, function) in functions.lock().drain() {
         let _ = driver.handles.remove::<Arc<Function>>(function);
     }
-    for &global in globals {
-        driver.memory.remove(global, |found| found.kind == Kind::Global);
+    for (_, (address, _)) in globals.lock().drain() {
+        driver.memory.remove(address, |found| found.kind == Kind::Global);
     }
 }
 
@@ -136,7 +160,7 @@ entries! {
         }
         driver.handles.remove::<Arc<Module>>(handle)?;
         registry::forget_module(handle);
-        forget(driver, &module.functions, &module.globals.lock());
+        forget(driver, &module.functions, &module.globals);
         driver.session.call(&CuModuleUnload { hmod: module.id })
     }
 
@@ -149,7 +173,8 @@ entries! {
         count.check()?;
         let driver = driver()?;
         let module: Arc<Module> = driver.handles.get(module)?;
-        count.set(driver.session.call(&CuModuleGetFunctionCount { hmod: module.id })?.count)
+        let call = CuModuleGetFunctionCount { hmod: module.id };
+        count.set(once(&module.function_count, || Ok(driver.session.call(&call)?.count))?)
     }
 
     fn cuModuleEnumerateFunctions(out: Out<Handle>, count: u32, module: Handle) {
@@ -164,17 +189,20 @@ entries! {
     ) {
         let driver = driver()?;
         let module: Arc<Module> = driver.handles.get(module)?;
-        let call = VcudaModuleGetGlobal { hmod: module.id, name: name.name()? };
-        let global = driver.session.call(&call)?;
-        note(driver, global.dptr, global.bytes, Kind::Global)?;
-        module.globals.lock().push(global.dptr);
-        address.set_if_wanted(global.dptr);
-        bytes.set_if_wanted(global.bytes);
+        let name = name.name()?;
+        let (at, len) = global(driver, &module.globals, name, || {
+            let found = driver.session.call(&VcudaModuleGetGlobal { hmod: module.id, name })?;
+            Ok((found.dptr, found.bytes))
+        })?;
+        address.set_if_wanted(at);
+        bytes.set_if_wanted(len);
         Ok(())
     }
 
     fn cuModuleGetLoadingMode(mode: Out<u32>) {
         mode.check()?;
-        mode.set(driver()?.session.call(&CuModuleGetLoadingMode {})?.mode)
+        let driver = driver()?;
+        let call = CuModuleGetLoadingMode {};
+        mode.set(once(&driver.loading_mode, || Ok(driver.session.call(&call)?.mode))?)
     }
 }

@@ -1,7 +1,7 @@
 //! Modules and libraries.
 
 use super::cases;
-use crate::cuda::{cu, ensure, parameter, refused, same};
+use crate::cuda::{Outcome, cu, ensure, parameter, refused, same};
 use crate::kernels::{FAT_BINARY, FILL};
 use cuda_api::sys::CUjit_option;
 use std::ptr::{null, null_mut};
@@ -94,6 +94,33 @@ cases! {
         let missing = c"missing".as_ptr();
         refused!(cu!(cuda, cuLibraryGetKernel(&mut kernel, library, missing)), NOT_FOUND);
         refused!(cu!(cuda, cuLibraryGetGlobal(&mut pointer, &mut size, library, missing)), NOT_FOUND);
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
+
+    fn a_library_has_variables_of_its_own_in_each_context(cuda) {
+        let (device, first) = cuda.primary()?;
+        let mut library = null_mut();
+        let (image, none) = (FILL.as_ptr().cast(), (null_mut(), null_mut()));
+        cu!(cuda, cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
+        let step = || -> Outcome<u64> {
+            let (mut pointer, mut size) = (0, 0);
+            cu!(cuda, cuLibraryGetGlobal(&mut pointer, &mut size, library, c"step".as_ptr()))?;
+            same!(size, 4);
+            Ok(pointer)
+        };
+        cuda.upload(step()?, &[7u32])?;
+        // The second context is created twice, the second time perhaps at the same addresses.
+        for _ in 0..2 {
+            let mut second = null_mut();
+            cu!(cuda, cuCtxCreate_v2(&mut second, 0, device))?;
+            same!(cuda.download::<u32>(step()?, 1)?, [5]);
+            cuda.upload(step()?, &[9u32])?;
+            same!(cuda.download::<u32>(step()?, 1)?, [9]);
+            cu!(cuda, cuCtxSetCurrent(first))?;
+            same!(cuda.download::<u32>(step()?, 1)?, [7]);
+            cu!(cuda, cuCtxDestroy_v2(second))?;
+        }
         cu!(cuda, cuLibraryUnload(library))?;
         Ok(())
     }
