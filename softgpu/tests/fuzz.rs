@@ -4,11 +4,11 @@ use proptest::prelude::*;
 use std::sync::Arc;
 
 use softgpu::ptx::program::Program;
-use softgpu::ptx::source;
+use softgpu::ptx::source::{self, Bases};
 
 fn load(text: &str) {
     if let Ok(parsed) = source::parse(text) {
-        let _ = Program::new(Arc::new(parsed), 0x1000).check();
+        let _ = Program::new(Arc::new(parsed), Bases { device: 0x1000, managed: 0x2000 }).check();
     }
 }
 

@@ -17,7 +17,7 @@ use crate::state::context::{Context, current};
 use crate::state::device::driver;
 use crate::state::image::parse;
 use crate::state::module::{
-    KERNELS, LIBRARIES, Library, LibraryKernel, function_of, unload_library,
+    KERNELS, LIBRARIES, Library, LibraryKernel, Place, function_of, unload_library,
 };
 use crate::state::primary;
 
@@ -50,13 +50,17 @@ fn kept_name(name: &str) -> CuResult<*const c_char> {
     Ok(name.as_ptr())
 }
 
+fn store(to: Out<CUdeviceptr>, size: Out<usize>, found: Option<Place>) -> CuResult {
+    let place = found.ok_or(CuError::NOT_FOUND)?;
+    to.set_if_wanted(place.address);
+    size.set_if_wanted(place.size as usize);
+    Ok(())
+}
+
 fn variable(to: Out<CUdeviceptr>, size: Out<usize>, handle: CUlibrary, name: Text) -> CuResult {
     let context = current()?;
     let found = library(handle)?.module(&context)?.variable(name.name()?);
-    let (address, bytes) = found.ok_or(CuError::NOT_FOUND)?;
-    to.set_if_wanted(address);
-    size.set_if_wanted(bytes as usize);
-    Ok(())
+    store(to, size, found)
 }
 
 entries! {
@@ -133,13 +137,12 @@ entries! {
         handle: CUlibrary,
         name: Text,
     ) {
-        // Modules with managed variables can't be loaded, so there are none to find.
-        library(handle)?;
-        name.get()?;
+        let library = library(handle)?;
+        let name = name.name()?;
         if !to.is_wanted() && !size.is_wanted() {
             return Err(CuError::INVALID_VALUE);
         }
-        Err(CuError::NOT_FOUND)
+        store(to, size, library.managed(name))
     }
 
     /// No device has unified function pointers.

@@ -1,9 +1,7 @@
 //! Managed memory. Kernels run in the program's process, so it is ordinary memory. Hints about its
 //! location are recorded and have no effect.
 
-use std::collections::BTreeMap;
 use std::ffi::{c_int, c_uint, c_void};
-use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
@@ -18,20 +16,9 @@ use super::capture;
 use super::entry::entries;
 use crate::state::context::current;
 use crate::state::device::driver;
-use crate::state::memory::{self, Memory};
+use crate::state::hints;
+use crate::state::memory::{self, Allocation, Memory};
 use crate::state::stream::lookup;
-
-/// The hints of each managed allocation, by its address.
-static HINTS: Mutex<BTreeMap<u64, Managed>> = Mutex::new(BTreeMap::new());
-
-fn hints() -> MutexGuard<'static, BTreeMap<u64, Managed>> {
-    HINTS.lock().unwrap_or_else(PoisonError::into_inner)
-}
-
-/// Forgets the hints of an allocation that is being freed.
-pub(crate) fn forget(start: u64) {
-    hints().remove(&start);
-}
 
 /// Runs `then` on the hints of the managed allocation that contains all of a range, with the
 /// range's offset in it.
@@ -40,13 +27,13 @@ fn with_hints<T>(
     len: usize,
     then: impl FnOnce(&mut Managed, u64) -> CuResult<T>,
 ) -> CuResult<T> {
-    let found = memory::find(address).filter(|found| found.memory == Memory::Managed);
+    let found = memory::find(address).filter(Allocation::managed);
     let found = found.ok_or(CuError::INVALID_VALUE)?;
     let offset = address - found.start;
     if len == 0 || len as u64 > found.size - offset {
         return Err(CuError::INVALID_VALUE);
     }
-    then(hints().get_mut(&found.start).ok_or(CuError::INVALID_VALUE)?, offset)
+    hints::with(found.start, |managed| then(managed, offset))
 }
 
 fn devices() -> CuResult<usize> {
@@ -124,9 +111,7 @@ entries! {
         }
         let context = current()?;
         capture::forbid_unsafe()?;
-        let start = memory::allocate_as(&context, size as u64, Memory::Managed)?;
-        hints().insert(start, Managed::new(size as u64));
-        to.set(start)
+        to.set(memory::allocate_as(&context, size as u64, Memory::Managed)?)
     }
 
     fn cuMemAdvise(address: CUdeviceptr, len: usize, advice: CUmem_advise, device: c_int) {
@@ -195,7 +180,7 @@ entries! {
         }
         // Attaching only limits who may access the memory, so there's nothing to do.
         let found = memory::at(address).filter(|found| {
-            found.memory == Memory::Managed && (len == 0 || len as u64 == found.size)
+            found.managed() && (len == 0 || len as u64 == found.size)
         });
         found.map(drop).ok_or(CuError::INVALID_VALUE)
     }

@@ -43,8 +43,8 @@ fn free(address: CUdeviceptr) -> CuResult {
     }
     let found = memory::at(address).ok_or(CuError::INVALID_VALUE)?;
     match found.memory {
-        Memory::Device | Memory::Pool { .. } | Memory::ImportedPool { .. } => {}
-        Memory::Managed => super::managed::forget(address),
+        Memory::Device | Memory::Managed => {}
+        Memory::Pool { .. } | Memory::ImportedPool { .. } => {}
         _ => return Err(CuError::INVALID_VALUE),
     }
     // Wait for running kernels, which may still use the memory.
@@ -128,9 +128,7 @@ impl Value {
 fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
     Ok(match attribute {
         P::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(found.context_handle as u64),
-        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-            if found.on_host() && found.memory != Memory::Managed =>
-        {
+        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE if found.on_host() && !found.managed() => {
             Value::Int(CUmemorytype::CU_MEMORYTYPE_HOST.0)
         }
         P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Int(CUmemorytype::CU_MEMORYTYPE_DEVICE.0),
@@ -151,9 +149,7 @@ fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
         P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
         // These attributes are booleans, but cudart reads four bytes.
         P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Int(u32::from(found.sync_memops)),
-        P::CU_POINTER_ATTRIBUTE_IS_MANAGED => {
-            Value::Int(u32::from(found.memory == Memory::Managed))
-        }
+        P::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(u32::from(found.managed())),
         P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
             Value::Byte(u8::from(found.memory == Memory::Device))
         }
@@ -318,7 +314,7 @@ entries! {
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let pinned = |found: &Allocation| found.on_host() && found.memory != Memory::Managed;
+        let pinned = |found: &Allocation| found.on_host() && !found.managed();
         let found = memory::find(address as u64).filter(pinned);
         found.ok_or(CuError::INVALID_VALUE)?;
         to.set(address as u64)

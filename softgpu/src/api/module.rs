@@ -14,7 +14,7 @@ use cuda_api::sys::{
 
 use super::entry::entries;
 use super::jit::Jit;
-use crate::ptx::source::{Source, link};
+use crate::ptx::source::{Bases, Source, link};
 use crate::state::context::{Context, current};
 use crate::state::device::{capability, driver};
 use crate::state::image::{LoadError, parse, units};
@@ -94,7 +94,7 @@ pub(crate) fn attribute(function: &Function, which: F) -> CuResult<c_int> {
     } else if is(F::CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES) {
         kernel.local as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_CONST_SIZE_BYTES) {
-        let variables = function.loaded.program.source.variables();
+        let variables = function.loaded.program.source.variables(Bases::default());
         let sizes = variables.filter(|(v, _)| v.constant).map(|(v, _)| v.size);
         sizes.sum::<usize>() as c_int
     } else if is(F::CU_FUNC_ATTRIBUTE_NUM_REGS) {
@@ -226,9 +226,9 @@ entries! {
     ) {
         current()?;
         let found = module(handle)?.variable(name.name()?);
-        let (address, bytes) = found.ok_or(CuError::NOT_FOUND)?;
-        to.set_if_wanted(address);
-        size.set_if_wanted(bytes as usize);
+        let place = found.ok_or(CuError::NOT_FOUND)?;
+        to.set_if_wanted(place.address);
+        size.set_if_wanted(place.size as usize);
         Ok(())
     }
 

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use super::error::PtxError;
 use super::ir::{Function, Kernel};
 use super::lower::lower;
-use super::source::Source;
+use super::source::{Bases, Source};
 use crate::log;
 
 /// Maximum number of instructions that [`Program::check`] keeps in a module.
@@ -16,16 +16,16 @@ const KEPT: usize = 1 << 17;
 pub struct Program {
     /// The module.
     pub source: Arc<Source>,
-    /// Address of the module's variables.
-    base: u64,
+    /// Addresses of the module's variables.
+    bases: Bases,
     functions: Vec<OnceLock<Option<Box<Function>>>>,
 }
 
 impl Program {
-    /// Creates the code of a module whose variables start at `base`.
-    pub fn new(source: Arc<Source>, base: u64) -> Self {
+    /// Creates the code of a module whose variables start at these addresses.
+    pub fn new(source: Arc<Source>, bases: Bases) -> Self {
         let functions = (0..source.function_count()).map(|_| OnceLock::new()).collect();
-        Self { source, base, functions }
+        Self { source, bases, functions }
     }
 
     /// Lowers all functions to find errors in them. Only the code of the first ones is kept, so the
@@ -37,7 +37,7 @@ impl Program {
     pub fn check(&self) -> Result<(), PtxError> {
         let (mut kept, mut kernels, mut unsupported) = (0, 0, None);
         for (index, place) in self.functions.iter().enumerate() {
-            let function = match lower(&self.source, self.base, index as u32) {
+            let function = match lower(&self.source, self.bases, index as u32) {
                 Ok(function) => function,
                 Err(error @ PtxError::Unsupported { .. }) => {
                     log::line(&error.to_string());
@@ -58,7 +58,7 @@ impl Program {
 
     /// Returns a function's code. The first call for a function lowers it.
     pub fn function(&self, index: u32) -> Option<&Function> {
-        let lowered = || lower(&self.source, self.base, index).ok().map(Box::new);
+        let lowered = || lower(&self.source, self.bases, index).ok().map(Box::new);
         self.functions.get(index as usize)?.get_or_init(lowered).as_deref()
     }
 

@@ -35,15 +35,67 @@ struct Place {
     index: u32,
 }
 
+/// The addresses at which a module's variables begin.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Bases {
+    /// Of the variables in global and constant memory.
+    pub device: u64,
+    /// Of those in managed memory.
+    pub managed: u64,
+}
+
+/// A part of a variable that contains an address.
+#[derive(Debug, Clone, Copy)]
+pub struct Word {
+    /// The address of the part.
+    pub at: u64,
+    /// Its size in bytes.
+    pub size: usize,
+    /// The address that it contains initially.
+    pub value: u64,
+    /// Whether the variable is in managed memory.
+    pub managed: bool,
+}
+
+impl Word {
+    /// Stores the value.
+    ///
+    /// # Safety
+    ///
+    /// `at` must be valid for writing `size` bytes.
+    pub unsafe fn store(&self) {
+        let bytes = self.value.to_le_bytes();
+        let len = self.size.min(bytes.len());
+        // SAFETY: the caller promises that the destination is valid.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), self.at as *mut u8, len) };
+    }
+}
+
+/// The offset of a variable.
+#[derive(Debug, Clone, Copy)]
+struct Offset {
+    managed: bool,
+    bytes: usize,
+}
+
+impl Bases {
+    fn address(self, offset: Offset) -> u64 {
+        let base = if offset.managed { self.managed } else { self.device };
+        base.wrapping_add(offset.bytes as u64)
+    }
+}
+
 /// A module: linked texts.
 #[derive(Debug)]
 pub struct Source {
     /// The texts.
     pub units: Vec<Unit>,
     /// The variables, with their offsets in the module's memory.
-    variables: Vec<(Place, usize)>,
+    variables: Vec<(Place, Offset)>,
     /// Total size of the variables in global and constant memory, in bytes.
     pub size: usize,
+    /// Total size of the variables in managed memory, in bytes.
+    pub managed_size: usize,
     functions: Vec<Place>,
     /// The symbols that each text can refer to.
     scopes: Vec<HashMap<String, Symbol>>,
@@ -82,6 +134,7 @@ fn link_with(mut units: Vec<Unit>, partial: bool) -> Result<Source, PtxError> {
     let mut source = Source {
         variables: Vec::new(),
         size: 0,
+        managed_size: 0,
         functions: Vec::new(),
         scopes: vec![HashMap::new(); units.len()],
         common_shared: HashMap::new(),
@@ -149,21 +202,21 @@ impl Source {
         Some((&self.unit(place).functions[place.index as usize], place.unit))
     }
 
-    /// Returns the variables and their offsets in the module's memory.
-    pub fn variables(&self) -> impl Iterator<Item = (&Variable, usize)> {
-        let of = |(place, offset): &(Place, usize)| {
-            (&self.unit(*place).variables[place.index as usize], *offset)
+    /// Returns the variables and their addresses.
+    pub fn variables(&self, bases: Bases) -> impl Iterator<Item = (&Variable, u64)> {
+        let of = move |(place, offset): &(Place, Offset)| {
+            (&self.unit(*place).variables[place.index as usize], bases.address(*offset))
         };
         self.variables.iter().map(of)
     }
 
-    /// Returns the variables that the driver can find by name, with their names and offsets.
-    pub fn named_variables(&self) -> impl Iterator<Item = (&str, usize, &Variable)> {
-        self.scopes.iter().flatten().filter_map(|(name, symbol)| {
+    /// Returns the variables that the driver can find by name, with their names and addresses.
+    pub fn named_variables(&self, bases: Bases) -> impl Iterator<Item = (&str, u64, &Variable)> {
+        self.scopes.iter().flatten().filter_map(move |(name, symbol)| {
             let Symbol::Variable(index) = symbol else { return None };
             let (place, offset) = self.variables.get(*index as usize)?;
             let variable = &self.unit(*place).variables[place.index as usize];
-            Some((name.as_str(), *offset, variable))
+            Some((name.as_str(), bases.address(*offset), variable))
         })
     }
 
@@ -192,12 +245,12 @@ impl Source {
         self.scopes.get(unit as usize)?.get(name).copied()
     }
 
-    /// Returns a symbol's address in a module whose variables start at `base`.
-    pub fn address(&self, symbol: Symbol, base: u64) -> Option<u64> {
+    /// Returns a symbol's address.
+    pub fn address(&self, symbol: Symbol, bases: Bases) -> Option<u64> {
         match symbol {
             Symbol::Variable(index) => {
                 let (_, offset) = self.variables.get(index as usize)?;
-                Some(base.wrapping_add(*offset as u64))
+                Some(bases.address(*offset))
             }
             Symbol::Function(index) => Some(code_address(index)),
             Symbol::Builtin(_) => None,
@@ -205,15 +258,15 @@ impl Source {
         }
     }
 
-    /// Returns the parts of variables that contain addresses, in a module whose variables start at
-    /// `base`: each part's offset from `base`, its size in bytes, and its value.
-    pub fn words(&self, base: u64) -> impl Iterator<Item = (usize, usize, u64)> {
+    /// Returns the parts of variables that contain addresses.
+    pub fn words(&self, bases: Bases) -> impl Iterator<Item = Word> {
         self.variables.iter().flat_map(move |(place, start)| {
             let variable = &self.unit(*place).variables[place.index as usize];
             variable.relocations.iter().filter_map(move |r| {
                 let symbol = self.symbol(place.unit, &r.symbol)?;
-                let address = self.address(symbol, base)?.wrapping_add(r.add as u64);
-                Some((start + r.offset, r.size, address >> r.shift))
+                let value = self.address(symbol, bases)?.wrapping_add(r.add as u64) >> r.shift;
+                let at = bases.address(*start).wrapping_add(r.offset as u64);
+                Some(Word { at, size: r.size, value, managed: variable.managed })
             })
         })
     }
@@ -331,7 +384,8 @@ impl Source {
         }
         self.scopes = scopes;
         self.functions = functions;
-        self.variables = variables.into_iter().map(|place| (place, 0)).collect();
+        let nowhere = Offset { managed: false, bytes: 0 };
+        self.variables = variables.into_iter().map(|place| (place, nowhere)).collect();
         Ok(())
     }
 
@@ -344,18 +398,19 @@ impl Source {
                 *size = variable.size.max(*size);
             }
         }
-        let mut end = 0usize;
+        let (mut device_end, mut managed_end) = (0usize, 0usize);
         let mut offsets = Vec::new();
         for (place, _) in &self.variables {
             let variable = &self.unit(*place).variables[place.index as usize];
-            let offset = end.next_multiple_of(variable.align.max(8));
+            let end = if variable.managed { &mut managed_end } else { &mut device_end };
+            let bytes = end.next_multiple_of(variable.align.max(8));
             let size = match variable.linkage {
                 Linkage::Common => common[variable.name.as_str()],
                 _ => variable.size,
             };
-            offsets.push(offset);
-            end = offset + size;
-            if end as u64 > MAX_VARIABLE {
+            offsets.push(Offset { managed: variable.managed, bytes });
+            *end = bytes + size;
+            if *end as u64 > MAX_VARIABLE {
                 let what = "the variables are too large".into();
                 return Err(PtxError::Invalid { line: 0, what });
             }
@@ -363,7 +418,7 @@ impl Source {
         for ((_, at), offset) in self.variables.iter_mut().zip(offsets) {
             *at = offset;
         }
-        self.size = end;
+        (self.size, self.managed_size) = (device_end, managed_end);
         Ok(())
     }
 

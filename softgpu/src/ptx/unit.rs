@@ -46,6 +46,8 @@ pub struct Variable {
     pub linkage: Linkage,
     /// Whether the variable is in constant memory.
     pub constant: bool,
+    /// Whether the variable is in managed memory.
+    pub managed: bool,
     /// The kind of reference that the variable is, if it's one.
     pub reference: Option<Reference>,
     /// Size in bytes.
@@ -317,8 +319,8 @@ impl<'a> Parser<'a> {
     fn variables(&mut self, linkage: Linkage, constant: bool) -> Result<(), PtxError> {
         let start = self.scan.position();
         let kind = declaration::kind(&mut self.scan, self.text)?;
-        if kind.managed {
-            return Err(unsupported(self.text, start, "managed memory"));
+        if kind.managed && constant {
+            return Err(self.invalid(start, "constant memory can't be managed"));
         }
         if kind.ty == Ty::Pred {
             return Err(self.invalid(start, "a variable can't have the type '.pred'"));
@@ -380,6 +382,7 @@ impl<'a> Parser<'a> {
             at,
             linkage,
             constant: false,
+            managed: declared.kind.managed,
             reference: None,
             size,
             align,

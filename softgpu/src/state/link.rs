@@ -9,7 +9,7 @@ use super::device::capability;
 use super::elf;
 use super::image::{self, LoadError};
 use crate::ptx::program::Program;
-use crate::ptx::source;
+use crate::ptx::source::{self, Bases};
 use crate::ptx::unit::Unit;
 
 /// Maximum total size of the inputs of a link, in bytes.
@@ -53,7 +53,7 @@ impl Link {
         for unit in units {
             // Find errors in the code now, except for symbols that other inputs define.
             let source = Arc::new(source::alone(unit)?);
-            Program::new(source.clone(), 0).check()?;
+            Program::new(source.clone(), Bases::default()).check()?;
             state.units.extend(Arc::into_inner(source).into_iter().flat_map(|s| s.units));
         }
         state.bytes += more;
@@ -67,7 +67,7 @@ impl Link {
             return Ok(image.clone());
         }
         let source = Arc::new(source::link(std::mem::take(&mut state.units))?);
-        Program::new(source.clone(), 0).check()?;
+        Program::new(source.clone(), Bases::default()).check()?;
         let image = Arc::new(elf::image(&source, capability()));
         state.image = Some(image.clone());
         Ok(image)

@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use super::context::Context;
 use super::device::{RANGES, driver};
 use super::handles::unique_id;
+use super::hints;
 use super::mapping::{map, unmap};
 use super::pool::{self, POOLS};
 use super::shared_file::{Contents, SharedFile};
@@ -42,6 +43,8 @@ pub(crate) enum Memory {
     Host(u32),
     /// Allocated by `cuMemAllocManaged`.
     Managed,
+    /// Holds the managed variables of a module or a library.
+    ManagedVariables,
     /// Registered by `cuMemHostRegister` with these flags.
     Registered(u32),
     /// Mapped by `cuMemMap`.
@@ -83,7 +86,11 @@ impl Allocation {
     }
 
     pub(crate) fn on_host(&self) -> bool {
-        matches!(self.memory, Memory::Host(_) | Memory::Managed | Memory::Registered(_))
+        self.managed() || matches!(self.memory, Memory::Host(_) | Memory::Registered(_))
+    }
+
+    pub(crate) fn managed(&self) -> bool {
+        matches!(self.memory, Memory::Managed | Memory::ManagedVariables)
     }
 }
 
@@ -148,6 +155,9 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
         id: unique_id(),
         sync_memops: memory == Memory::Managed,
     };
+    if allocation.managed() {
+        hints::begin(start, size);
+    }
     lock().insert(start, allocation);
     RANGES.insert(Range { start, end: allocation.reach(), writable: true });
 }
@@ -215,6 +225,27 @@ pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuRes
     take(context, size, memory)
 }
 
+/// Allocates memory for managed variables. It doesn't belong to a context.
+pub(crate) fn allocate_managed_variables(size: u64) -> CuResult<u64> {
+    let mapped = size.checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
+    let start = map(mapped)?;
+    let allocation = Allocation {
+        start,
+        size,
+        mapped,
+        memory: Memory::ManagedVariables,
+        context: 0,
+        context_handle: 0,
+        ordinal: 0,
+        id: unique_id(),
+        sync_memops: true,
+    };
+    hints::begin(start, size);
+    lock().insert(start, allocation);
+    RANGES.insert(Range { start, end: allocation.reach(), writable: true });
+    Ok(start)
+}
+
 /// Allocates memory from a pool, for use in a context.
 pub(crate) fn allocate_from(context: &Context, size: u64, id: usize, handle: u64) -> CuResult<u64> {
     let pool = POOLS.get(id).ok_or(CuError::INVALID_VALUE)?;
@@ -256,6 +287,9 @@ pub(crate) fn overlaps(start: u64, size: u64) -> bool {
 pub(crate) fn forget(start: u64) -> Option<Allocation> {
     let allocation = lock().remove(&start)?;
     RANGES.remove(allocation.start, allocation.reach());
+    if allocation.managed() {
+        hints::forget(start);
+    }
     if allocation.memory == Memory::Device {
         // Processes that have opened the memory keep it.
         EXPORTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
@@ -270,7 +304,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         }
         Memory::Pool { id, .. } => pool::give(id, allocation.start, allocation.size),
         // SAFETY: as above.
-        Memory::Host(_) | Memory::Managed | Memory::Imported => unsafe {
+        Memory::Host(_) | Memory::Managed | Memory::ManagedVariables | Memory::Imported => unsafe {
             unmap(allocation.start, allocation.mapped);
         },
         // SAFETY: `import_pooled` mapped the memory, and it was removed from all tables.

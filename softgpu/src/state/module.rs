@@ -11,6 +11,7 @@ use cuda_api::texture_refs::registry;
 use super::context::Context;
 use super::handles::{Kind, Table};
 use super::image::LoadError;
+use super::managed_variables::ManagedVariables;
 use super::memory::{self, Memory};
 use super::texture;
 use crate::exec::heap::Heap;
@@ -18,7 +19,7 @@ use crate::ptx::declaration::Reference;
 use crate::ptx::error::PtxError;
 use crate::ptx::ir::{Kernel, KernelParam};
 use crate::ptx::program::Program;
-use crate::ptx::source::Source;
+use crate::ptx::source::{Bases, Source};
 
 pub(crate) static MODULES: Table<Module> = Table::new(Kind::Module);
 pub(crate) static FUNCTIONS: Table<Function> = Table::new(Kind::Function);
@@ -55,9 +56,22 @@ pub(crate) struct Loaded {
     pub(crate) program: Arc<Program>,
     pub(crate) heap: Arc<Heap>,
     base: u64,
-    variables: HashMap<String, (u64, u64)>,
+    /// The managed variables, which live at least as long as the module.
+    managed: Option<Arc<ManagedVariables>>,
+    variables: HashMap<String, Place>,
     /// The addresses of texture references and surface references.
     references: HashMap<String, (u64, Reference)>,
+}
+
+/// The memory of a variable.
+#[derive(Clone, Copy)]
+pub(crate) struct Place {
+    pub(crate) address: u64,
+    pub(crate) size: u64,
+}
+
+fn no_memory(code: CuError) -> LoadError {
+    LoadError::new(code, "not enough memory for the module's variables")
 }
 
 impl Drop for Loaded {
@@ -82,46 +96,53 @@ impl Module {
         context: &Arc<Context>,
         source: &Arc<Source>,
     ) -> Result<Arc<Self>, LoadError> {
-        Self::new(context, source, Program::check)
+        let managed = ManagedVariables::new(source).map_err(no_memory)?;
+        Self::new(context, source, managed.map(Arc::new), Program::check)
     }
 
     fn new(
         context: &Arc<Context>,
         source: &Arc<Source>,
+        managed: Option<Arc<ManagedVariables>>,
         check: impl FnOnce(&Program) -> Result<(), PtxError>,
     ) -> Result<Arc<Self>, LoadError> {
-        let failed = |code| LoadError::new(code, "not enough memory for the module's variables");
         let base = match source.size {
             0 => 0,
-            size => memory::allocate_as(context, size as u64, Memory::Module).map_err(failed)?,
+            size => memory::allocate_as(context, size as u64, Memory::Module).map_err(no_memory)?,
         };
-        let program = Arc::new(Program::new(source.clone(), base));
+        let bases = Bases { device: base, managed: managed.as_ref().map_or(0, |m| m.base()) };
+        let program = Arc::new(Program::new(source.clone(), bases));
         let (mut variables, mut references) = (HashMap::new(), HashMap::new());
-        for (name, offset, variable) in source.named_variables() {
-            let (name, address) = (name.to_owned(), base + offset as u64);
+        for (name, address, variable) in source.named_variables(bases) {
+            let (name, size) = (name.to_owned(), variable.size as u64);
+            let place = Place { address, size };
             match variable.reference {
                 Some(kind) => drop(references.insert(name, (address, kind))),
-                None => drop(variables.insert(name, (address, variable.size as u64))),
+                None => drop(variables.insert(name, place)),
             }
         }
         let (context, heap) = (context.clone(), Arc::default());
         // If loading fails, dropping this value frees the memory.
-        let mut loaded = Loaded { context, program, heap, base, variables, references };
+        let mut loaded = Loaded { context, program, heap, base, managed, variables, references };
         check(&loaded.program)?;
-        for (variable, offset) in source.variables() {
-            let at = (base + offset as u64) as *mut u8;
+        for (variable, at) in source.variables(bases).filter(|(v, _)| !v.managed) {
             let initial = &variable.initial;
             // SAFETY: the variables are within the memory just allocated for them.
-            unsafe { std::ptr::copy_nonoverlapping(initial.as_ptr(), at, initial.len()) };
+            unsafe {
+                std::ptr::copy_nonoverlapping(initial.as_ptr(), at as *mut u8, initial.len());
+            }
         }
-        for (offset, size, value) in source.words(base) {
-            let (bytes, at) = (value.to_le_bytes(), (base + offset as u64) as *mut u8);
-            // SAFETY: the words lie within the variables' memory and have at most 8 bytes.
-            unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), at, size.min(8)) };
+        for word in source.words(bases).filter(|word| !word.managed) {
+            // SAFETY: the word lies within the variables' memory.
+            unsafe { word.store() };
+        }
+        if let Some(managed) = &loaded.managed {
+            managed.link(source, bases);
         }
         if source.allocates() {
             let context = &loaded.context;
-            loaded.heap = context.heap(|size| memory::allocate(context, size)).map_err(failed)?;
+            loaded.heap =
+                context.heap(|size| memory::allocate(context, size)).map_err(no_memory)?;
         }
         let (_, module) = MODULES.insert_with(|handle| Module {
             handle,
@@ -150,8 +171,8 @@ impl Module {
         Some(handle)
     }
 
-    /// Returns the address and size of a variable.
-    pub(crate) fn variable(&self, name: &str) -> Option<(u64, u64)> {
+    /// Returns the memory of a variable.
+    pub(crate) fn variable(&self, name: &str) -> Option<Place> {
         self.loaded.variables.get(name).copied()
     }
 
@@ -176,6 +197,7 @@ pub(crate) struct Library {
     /// `None` if the image has no code that the device can run.
     source: Option<Arc<Source>>,
     modules: Mutex<HashMap<u64, usize>>,
+    managed: Option<Arc<ManagedVariables>>,
     pub(crate) kernels: Mutex<Vec<(String, usize)>>,
     names: Vec<String>,
 }
@@ -195,16 +217,18 @@ impl Library {
             Err(error) if error.code == CuError::NO_BINARY_FOR_GPU => None,
             Err(error) => return Err(error),
         };
-        let mut names = Vec::new();
+        let (mut names, mut managed) = (Vec::new(), None);
         if let Some(source) = &source {
             // Lower the code with a placeholder address to report errors when the library is loaded.
-            Program::new(source.clone(), 0).check()?;
+            Program::new(source.clone(), Bases::default()).check()?;
+            managed = ManagedVariables::new(source).map_err(no_memory)?.map(Arc::new);
             names.extend(source.kernels().map(|(name, _)| name.to_owned()));
         }
         let (handle, _) = LIBRARIES.insert_with(|handle| Library {
             handle,
             source,
             modules: Mutex::new(HashMap::new()),
+            managed,
             kernels: Mutex::new(Vec::new()),
             names,
         });
@@ -217,7 +241,8 @@ impl Library {
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
             return Ok(module);
         }
-        let module = Module::new(context, self.source()?, |_| Ok(())).map_err(|e| e.code)?;
+        let module = Module::new(context, self.source()?, self.managed.clone(), |_| Ok(()));
+        let module = module.map_err(|e| e.code)?;
         modules.insert(context.id, module.handle);
         Ok(module)
     }
@@ -225,6 +250,14 @@ impl Library {
     /// Returns the library's code, if it has any that the device can run.
     fn source(&self) -> CuResult<&Arc<Source>> {
         self.source.as_ref().ok_or(CuError::NO_BINARY_FOR_GPU)
+    }
+
+    /// Returns the memory of a managed variable.
+    pub(crate) fn managed(&self, name: &str) -> Option<Place> {
+        let bases = Bases { device: 0, managed: self.managed.as_ref()?.base() };
+        let mut variables = self.source.as_ref()?.named_variables(bases);
+        let (_, address, variable) = variables.find(|(n, _, v)| *n == name && v.managed)?;
+        Some(Place { address, size: variable.size as u64 })
     }
 
     /// Returns the handle of the kernel with this name.

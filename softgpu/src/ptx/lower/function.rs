@@ -562,7 +562,7 @@ impl Lower<'_> {
             return f.constant(u64::from(at).wrapping_add(offset as u64));
         }
         let symbol = self.source.symbol(self.unit, name);
-        if let Some(address) = symbol.and_then(|s| self.source.address(s, self.base)) {
+        if let Some(address) = symbol.and_then(|s| self.source.address(s, self.bases)) {
             return f.constant(address.wrapping_add(offset as u64));
         }
         if matches!(symbol, Some(Symbol::Builtin(_))) {

@@ -2,7 +2,7 @@
 
 use crate::ptx::error::{PtxError, unsupported};
 use crate::ptx::ir::Inst;
-use crate::ptx::source::Source;
+use crate::ptx::source::{Bases, Source};
 
 /// A function that is being lowered.
 pub(crate) struct Lower<'s> {
@@ -11,8 +11,8 @@ pub(crate) struct Lower<'s> {
     pub(super) unit: u32,
     /// That text.
     pub(super) text: &'s str,
-    /// Address of the module's variables.
-    pub(super) base: u64,
+    /// Addresses of the module's variables.
+    pub(super) bases: Bases,
     pub(super) code: Vec<Inst>,
 }
 

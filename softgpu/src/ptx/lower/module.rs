@@ -5,15 +5,15 @@ use super::lowering::Lower;
 use crate::ptx::error::PtxError;
 use crate::ptx::ir::{Function, Guard, Inst, Op, Passed};
 use crate::ptx::scan::Scanner;
-use crate::ptx::source::Source;
+use crate::ptx::source::{Bases, Source};
 use crate::ptx::unit::{self, Parameter};
 
-/// Lowers the function with an index, in a module whose variables start at `base`.
-pub fn lower(source: &Source, base: u64, index: u32) -> Result<Function, PtxError> {
+/// Lowers the function with an index, in a module whose variables start at `bases`.
+pub fn lower(source: &Source, bases: Bases, index: u32) -> Result<Function, PtxError> {
     let missing = || PtxError::Unresolved(format!("function {index}"));
     let (declared, unit) = source.function(index).ok_or_else(missing)?;
     let text = source.units[unit as usize].text.as_str();
-    let lower = Lower { source, unit, text, base, code: Vec::new() };
+    let lower = Lower { source, unit, text, bases, code: Vec::new() };
     lower.function(declared).map_err(|error| error.within(&declared.name))
 }
 
