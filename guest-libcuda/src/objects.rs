@@ -245,6 +245,10 @@ pub struct Library {
     /// memory when the library is unloaded.
     pub globals: Globals,
     pub kernel_count: OnceLock<u32>,
+    /// The addresses of the managed variables of which the program has a copy.
+    pub managed: Mutex<Vec<u64>>,
+    /// Whether the library retains the primary context of device 0, for its managed variables.
+    pub holds_primary: AtomicBool,
 }
 
 /// The object that a function belongs to.

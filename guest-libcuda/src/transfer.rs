@@ -102,6 +102,21 @@ pub unsafe fn copy_between(driver: &Driver, copy: Copy, sides: Sides) -> CuResul
     if copy.len == 0 {
         return Ok(());
     }
+    // SAFETY: pageable memory is valid, as the caller promises.
+    unsafe { copy_visible(driver, copy, sides) }?;
+    // The copy may have changed a managed variable, which the program reads next.
+    if copy.blocking && driver.session.mirrors.any() {
+        synchronize(driver, copy.stream)?;
+    }
+    Ok(())
+}
+
+/// Like [`copy_between`], without the wait for copies of managed variables.
+///
+/// # Safety
+///
+/// The requirements of [`copy`] apply.
+unsafe fn copy_visible(driver: &Driver, copy: Copy, sides: Sides) -> CuResult {
     match sides.places(driver, copy.dst, copy.src, copy.len)? {
         (
             Place::Visible { address: dst, host: dst_host },

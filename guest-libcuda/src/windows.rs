@@ -77,6 +77,24 @@ pub fn keep(base: u64, len: usize) -> io::Result<()> {
     Ok(())
 }
 
+/// Gives the program zero-filled memory at the addresses of GPU memory that lies outside the windows,
+/// for its copy of that memory. Fails if the program has memory there that isn't such a copy.
+pub fn provide(base: u64, len: usize) -> io::Result<()> {
+    let start = base as usize & !(PAGE - 1);
+    let end = (base as usize).saturating_add(len).next_multiple_of(PAGE);
+    if [DEVICE, PINNED].iter().any(|window| start < window.end && window.start < end) {
+        return Err(io::Error::from_raw_os_error(libc::EEXIST));
+    }
+    keep(base, len)?;
+    // SAFETY: all pages are reservations of this module, or were provided for another variable in
+    // the same page, whose contents don't change.
+    let result = unsafe {
+        let access = libc::PROT_READ | libc::PROT_WRITE;
+        libc::mprotect(start as *mut libc::c_void, end - start, access)
+    };
+    if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
+}
+
 /// Returns the parts of a range that don't overlap any of the taken ranges.
 fn gaps(taken: &BTreeMap<usize, usize>, range: Range<usize>) -> Vec<Range<usize>> {
     let mut gaps = Vec::new();
@@ -109,6 +127,22 @@ mod tests {
         assert_eq!(gaps(15..35), [(20, 30)]);
         assert_eq!(gaps(20..30), [(20, 30)]);
         assert_eq!(gaps(40..41), [(40, 41)]);
+    }
+
+    #[test]
+    fn the_program_gets_memory_at_the_addresses_of_a_variable() {
+        let base = 0x3900_0000_0100_u64;
+        provide(base, 2 * PAGE).unwrap();
+        // SAFETY: the pages were provided for this range.
+        unsafe { (base as *mut u64).write(7) };
+        // Another variable in the same page, whose contents stay.
+        provide(base + 64, 8).unwrap();
+        // SAFETY: as above.
+        assert_eq!(unsafe { (base as *const u64).read() }, 7);
+        let own = Box::new([0u8; 16]);
+        assert!(provide(own.as_ptr() as u64, 16).is_err());
+        assert!(provide(DEVICE.end as u64 - 8, 16).is_err());
+        assert!(provide(0xffff_8000_0000_0000, 8).is_err());
     }
 
     #[test]

@@ -40,6 +40,7 @@ pub fn named(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
 /// Marks a context as destroyed, and removes its memory and errors from this library's records.
 fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
+    driver.session.mirrors.forget_context(context.id());
     driver.memory.forget_context(context.handle());
     driver.session.forget_errors();
     driver.flush_output();

@@ -1,6 +1,8 @@
 //! Entry points for libraries and their kernels.
 
+use super::context::{release_primary, retain_primary};
 use super::image::{bytes_of, in_file, read_file, send};
+use super::memory::note;
 use super::module::{LAYOUT_ROOM, forget, global};
 use crate::context::{self, current};
 use crate::driver::{Driver, driver};
@@ -8,13 +10,18 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{Handle, Object};
 use crate::jit::JitOptions;
 use crate::log::say;
+use crate::memory::Kind;
 use crate::objects::{Function, Library, Module, Origin};
 use crate::remembered::once;
+use crate::thread;
+use crate::windows;
 use cuda_api::args::{In, Out, Text};
+use cuda_api::managed::Managed;
 use cuda_api::texture_refs::registry;
 use protocol::calls::{
     CuLibraryGetKernelCount, CuLibraryGetModule, CuLibraryUnload, VcudaLibraryGetGlobal,
-    VcudaLibraryGetKernels, VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
+    VcudaLibraryGetKernels, VcudaLibraryGetManaged, VcudaLibraryGetManagedAnswer,
+    VcudaLibraryKernelNames, VcudaLibraryLoad, VcudaLibraryLoadAnswer,
 };
 use protocol::codec::Answer;
 use protocol::ids::KernelId;
@@ -22,6 +29,7 @@ use protocol::limits::{KERNEL_NAME_BYTES_MAX, MORE_KERNEL_NAME_BYTES_MAX, MORE_K
 use protocol::structs::ParameterPlace;
 use std::ffi::c_void;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Instant;
 
 /// The number of kernels that the first lookup in a library gets in addition to the one that the
@@ -62,6 +70,8 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         modules: Default::default(),
         globals: Default::default(),
         kernel_count: Default::default(),
+        managed: Default::default(),
+        holds_primary: Default::default(),
     };
     out.set(driver.handles.insert(Object::Library(Arc::new(library)))?)
 }
@@ -121,6 +131,48 @@ pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     Ok(module)
 }
 
+/// Returns the place of a managed variable, and gives the program a copy of it there.
+fn managed(
+    driver: &Driver,
+    library: &Library,
+    name: &str,
+) -> CuResult<VcudaLibraryGetManagedAnswer> {
+    if current().is_ok() {
+        return managed_in_context(driver, library, name);
+    }
+    // cudart asks for managed variables before it creates a context. The worker needs one to read
+    // them, so the library keeps a primary context until it's unloaded.
+    let context = retain_primary(0)?;
+    if library.holds_primary.swap(true, Ordering::Relaxed) {
+        release_primary(0)?;
+    }
+    thread::within(context, || managed_in_context(driver, library, name))
+}
+
+/// Like [`managed`], when there is a current context.
+fn managed_in_context(
+    driver: &Driver,
+    library: &Library,
+    name: &str,
+) -> CuResult<VcudaLibraryGetManagedAnswer> {
+    let found = driver.session.call(&VcudaLibraryGetManaged { library: library.id, name })?;
+    // One thread at a time adds the variable.
+    let mut variables = library.managed.lock();
+    if driver.session.mirrors.contains(found.dptr) {
+        return Ok(found);
+    }
+    windows::provide(found.dptr, found.bytes).map_err(|error| {
+        say!(Error, "can't map the managed variable {name} at {:#x}: {error}", found.dptr);
+        CuError::OUT_OF_MEMORY
+    })?;
+    // SAFETY: the pages were mapped for the variable, and stay mapped.
+    unsafe { driver.session.mirrors.add(&driver.session, found.dptr, found.bytes, library.id) }?;
+    note(driver, found.dptr, found.bytes, Kind::ManagedVariable)?;
+    driver.memory.managed.lock().insert(found.dptr, Managed::new(found.bytes as u64));
+    variables.push(found.dptr);
+    Ok(found)
+}
+
 fn kernel_count(driver: &Driver, handle: Handle) -> CuResult<u32> {
     let library: Arc<Library> = driver.handles.get(handle)?;
     let call = CuLibraryGetKernelCount { lib: library.id };
@@ -175,8 +227,17 @@ entries! {
                 forget(driver, &module.functions, &module.globals);
             }
         }
+        driver.session.mirrors.forget_library(library.id);
         forget(driver, &library.kernels, &library.globals);
-        driver.session.call(&CuLibraryUnload { library: library.id })
+        for variable in library.managed.lock().drain(..) {
+            driver.memory.remove(variable, |found| found.kind == Kind::ManagedVariable);
+            driver.memory.managed.lock().remove(&variable);
+        }
+        driver.session.call(&CuLibraryUnload { library: library.id })?;
+        match library.holds_primary.load(Ordering::Relaxed) {
+            true => release_primary(0),
+            false => Ok(()),
+        }
     }
 
     fn cuLibraryGetKernel(out: Out<Handle>, library: Handle, name: Text) {
@@ -205,14 +266,16 @@ entries! {
         Ok(())
     }
 
-    /// Libraries have no managed variables, because managed memory is memory of the guest.
     fn cuLibraryGetManaged(address: Out<u64>, bytes: Out<usize>, library: Handle, name: Text) {
-        driver()?.handles.get::<Arc<Library>>(library)?;
-        name.get()?;
+        let library: Arc<Library> = driver()?.handles.get(library)?;
+        let name = name.name()?;
         if !address.is_wanted() && !bytes.is_wanted() {
             return Err(CuError::INVALID_VALUE);
         }
-        Err(CuError::NOT_FOUND)
+        let found = managed(driver()?, &library, name)?;
+        address.set_if_wanted(found.dptr);
+        bytes.set_if_wanted(found.bytes);
+        Ok(())
     }
 
     /// No device has unified function pointers.

@@ -35,8 +35,7 @@ fn with_hints<T>(
 ) -> CuResult<T> {
     let found = driver.memory.find(address).ok_or(CuError::INVALID_VALUE)?;
     let offset = address - found.base;
-    let managed = matches!(found.kind, Kind::Managed { .. });
-    if !managed || len == 0 || len as u64 > found.len - offset {
+    if !found.kind.is_managed() || len == 0 || len as u64 > found.len - offset {
         return Err(CuError::INVALID_VALUE);
     }
     let mut all = driver.memory.managed.lock();
@@ -196,7 +195,7 @@ entries! {
         // Attaching only limits who may access the memory, so there's nothing to do.
         let found = driver.memory.find(address).filter(|found| {
             let whole = len == 0 || len as u64 == found.len;
-            matches!(found.kind, Kind::Managed { .. }) && found.base == address && whole
+            found.kind.is_managed() && found.base == address && whole
         });
         found.map(drop).ok_or(CuError::INVALID_VALUE)
     }

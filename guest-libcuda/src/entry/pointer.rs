@@ -39,8 +39,8 @@ impl Value {
 
 /// Returns an attribute of an address in the allocation `found`.
 fn value(attribute: u32, address: u64, found: &Allocation) -> CuResult<Value> {
-    let managed = matches!(found.kind, Kind::Managed { .. });
-    let device = found.kind.is_device();
+    let managed = found.kind.is_managed();
+    let device = found.kind.is_device() && !managed;
     let offset = match found.base <= address && address - found.base < found.len.max(1) {
         true => address - found.base,
         false => address - found.device_address,
@@ -147,7 +147,11 @@ entries! {
             let host_pointer = A(attribute) == A::CU_POINTER_ATTRIBUTE_HOST_POINTER;
             let value = match &found {
                 // A device pointer has no host pointer, so 0 is stored instead of an error.
-                Some(found) if host_pointer && found.kind.is_device() => Value::Long(0),
+                Some(found)
+                    if host_pointer && found.kind.is_device() && !found.kind.is_managed() =>
+                {
+                    Value::Long(0)
+                }
                 Some(found) => value(attribute, address, found)?,
                 None => value_of_unknown(attribute)?,
             };

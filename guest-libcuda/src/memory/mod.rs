@@ -30,6 +30,8 @@ pub enum Kind {
     Pinned { region: u32 },
     /// Memory from `cuMemAllocManaged`.
     Managed { region: u32 },
+    /// A managed variable, of which the program has a copy.
+    ManagedVariable,
     /// Memory that was registered with `cuMemHostRegister`. `page` is the address of the first
     /// page, and `pages` is the length of all its pages in bytes.
     Registered { region: u32, page: usize, pages: usize },
@@ -40,9 +42,14 @@ impl Kind {
     pub fn is_device(self) -> bool {
         match self {
             Kind::Device | Kind::Imported | Kind::Pool(_) | Kind::Graph => true,
-            Kind::Global | Kind::Mapped => true,
+            Kind::Global | Kind::ManagedVariable | Kind::Mapped => true,
             Kind::Pinned { .. } | Kind::Managed { .. } | Kind::Registered { .. } => false,
         }
+    }
+
+    /// Returns whether this kind is managed memory.
+    pub fn is_managed(self) -> bool {
+        matches!(self, Kind::Managed { .. } | Kind::ManagedVariable)
     }
 
     /// Returns whether this is device memory that the program allocated and can free.

@@ -4,6 +4,7 @@ use super::arena::{self, Arena, Part};
 use super::clock::{Calibration, SpinBudget};
 use super::config::Config;
 use super::errors::Errors;
+use super::mirrors::{Exchange, Mirrors};
 use super::reply::{Pending, Replied};
 use super::uploads::Uploads;
 use crate::error::{CuError, CuResult};
@@ -14,7 +15,7 @@ use crate::transport::{Mapping, Transport, TransportError};
 use parking_lot::Mutex;
 use protocol::codec::{Answer, Call, Writer};
 use protocol::host_func::Callee;
-use protocol::ids::FIRST_ID;
+use protocol::ids::{FIRST_ID, StreamId};
 use protocol::plain::Plain;
 use protocol::ring::{GuestRing, Shared};
 use protocol::uapi::{CMD_WAITED, Cmd, REPLY_OUTPUT, RING_HEADER_BYTES, Reply};
@@ -53,6 +54,8 @@ pub struct Session {
     output: AtomicBool,
     next_id: AtomicU64,
     uploads: Uploads,
+    /// The program's copies of managed variables.
+    pub mirrors: Mirrors,
 }
 
 impl Session {
@@ -96,6 +99,7 @@ impl Session {
             output: AtomicBool::new(false),
             next_id: AtomicU64::new(FIRST_ID),
             uploads: Uploads::default(),
+            mirrors: Mirrors::default(),
         })
     }
 
@@ -130,6 +134,9 @@ impl Session {
         if self.config.sync || self.config.plain {
             let pending = self.begin(call, 0)?;
             return self.finish(pending)?.result();
+        }
+        if self.mirrors.any() {
+            self.mirrors.before(self, C::OPCODE)?;
         }
         stats::count_command(false);
         self.write(call, None)
@@ -166,12 +173,20 @@ impl Session {
 
     /// Sends a call whose reply has at most `room` bytes. [`finish`](Self::finish) waits for it.
     pub fn begin<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
+        if self.mirrors.any() {
+            self.mirrors.before(self, C::OPCODE)?;
+        }
+        self.begin_unmirrored(call, room)
+    }
+
+    /// Like [`begin`](Self::begin), but doesn't copy managed variables.
+    fn begin_unmirrored<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         stats::count_command(true);
         let len = size_of::<Reply>() + room.next_multiple_of(8);
         if self.config.plain {
             return self
                 .submit_plain(call, len)
-                .map(|replied| Pending::Answered(Box::new(replied)));
+                .map(|replied| Pending::Answered(Box::new(replied), C::NAME));
         }
         if len > self.arena.largest() {
             return Err(CuError::INVALID_VALUE);
@@ -198,14 +213,26 @@ impl Session {
     pub fn is_answered(&self, pending: &Pending) -> bool {
         match pending {
             Pending::InArena(part, _) => self.reply_state(*part).is_some(),
-            Pending::Answered(_) => true,
+            Pending::Answered(..) => true,
         }
     }
 
     /// Waits for a reply and frees its part of the arena.
     pub fn finish(&self, pending: Pending) -> CuResult<Replied> {
+        let name = match &pending {
+            Pending::InArena(_, name) | Pending::Answered(_, name) => *name,
+        };
+        let replied = self.finish_unmirrored(pending)?;
+        if self.mirrors.any() && replied.result().is_ok() {
+            self.mirrors.after(self, name);
+        }
+        Ok(replied)
+    }
+
+    /// Like [`finish`](Self::finish), but doesn't copy managed variables.
+    fn finish_unmirrored(&self, pending: Pending) -> CuResult<Replied> {
         let (part, name) = match pending {
-            Pending::Answered(replied) => return Ok(*replied),
+            Pending::Answered(replied, _) => return Ok(*replied),
             Pending::InArena(part, name) => (part, name),
         };
         // If the session has ended, don't free the part: the worker may still write to it.
@@ -267,7 +294,7 @@ impl Session {
         self.uploads.reap(wait, is_answered, |part, pending| {
             // Ignore the error here: synchronizing the stream also reports an asynchronous copy's
             // error.
-            if self.finish(pending).is_ok() {
+            if self.finish_unmirrored(pending).is_ok() {
                 self.arena.give(part);
             }
         })
@@ -406,5 +433,16 @@ impl Session {
             }
             Err(error) => Err(self.end(&error)),
         }
+    }
+}
+
+impl Exchange for Session {
+    fn new_stream(&self) -> StreamId {
+        self.mint()
+    }
+
+    fn exchange<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Replied> {
+        let pending = self.begin_unmirrored(call, room)?;
+        self.finish_unmirrored(pending)
     }
 }

@@ -13,8 +13,9 @@ const SHORT: usize = SLOT - HEAD;
 pub enum Pending {
     /// The reply will be written to this part of the arena. The string is the call's name.
     InArena(Part, &'static str),
-    /// The call was sent as a descriptor chain, and this is the reply.
-    Answered(Box<Replied>),
+    /// The call was sent as a descriptor chain, and this is the reply. The string is the call's
+    /// name.
+    Answered(Box<Replied>, &'static str),
 }
 
 /// The bytes of a reply after its header.

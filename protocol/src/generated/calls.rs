@@ -940,6 +940,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::Local,
     },
     Entry {
+        number: 120,
+        name: "vcudaLibraryGetManaged",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Module,
+    },
+    Entry {
         number: 700,
         name: "vcudaMemCreate",
         waited: true,
@@ -5735,6 +5745,71 @@ impl<'a> VcudaGraphExecNodePost<'a> {
             exec: <GraphExecId>::from_word(reader.word()?)?,
             node: <u32>::from_word(reader.word()?)?,
             step: reader.nested(Step::decode)?,
+        })
+    }
+}
+
+/// Call 120, `vcudaLibraryGetManaged`.
+///
+/// dptr is the variable's address on the GPU and in the worker.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLibraryGetManaged<'a> {
+    /// Id of a library.
+    pub library: LibraryId,
+    /// `name`.
+    pub name: &'a str,
+}
+impl<'a> Call<'a> for VcudaLibraryGetManaged<'a> {
+    const OPCODE: u32 = 120;
+    const NAME: &'static str = "vcudaLibraryGetManaged";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = VcudaLibraryGetManagedAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.library.to_word());
+        writer.bytes(self.name.as_bytes());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLibraryGetManaged<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self { library: <LibraryId>::from_word(reader.word()?)?, name: reader.text()? })
+    }
+}
+
+/// The reply to `vcudaLibraryGetManaged`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaLibraryGetManagedAnswer {
+    /// `dptr`.
+    pub dptr: u64,
+    /// `bytes`.
+    pub bytes: usize,
+}
+impl Answer for VcudaLibraryGetManagedAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dptr.to_word());
+        writer.word(self.bytes.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaLibraryGetManagedAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dptr: <u64>::from_word(reader.word()?)?,
+            bytes: <usize>::from_word(reader.word()?)?,
         })
     }
 }

@@ -41,6 +41,7 @@ mod link;
 mod logs;
 mod managed;
 mod managed_location;
+mod managed_variable;
 mod memory;
 mod misuse;
 mod module;
@@ -154,6 +155,7 @@ const FAMILIES: &[&[Case]] = &[
     invalid_arguments::CASES,
     library::CASES,
     managed_location::CASES,
+    managed_variable::CASES,
     stream_query::CASES,
 ];
 

@@ -1,14 +1,15 @@
 //! Tests of a session against a minimal worker in a thread.
 
 use super::*;
+use crate::objects::Context;
 use crate::transport::Started;
 use parking_lot::Condvar;
 use protocol::calls::{
-    CuMemAllocV2, CuMemAllocV2Answer, CuMemFreeV2, CuStreamSynchronize, VcudaCopyIn, VcudaNop,
-    VcudaPing,
+    CuMemAllocV2, CuMemAllocV2Answer, CuMemFreeV2, CuStreamSynchronize, VcudaCopy, VcudaCopyIn,
+    VcudaCopyOut, VcudaCopyOutAnswer, VcudaNop, VcudaPing,
 };
 use protocol::host_func::Caller;
-use protocol::ids::StreamId;
+use protocol::ids::{ContextId, LibraryId};
 use protocol::ring::HostRing;
 use protocol::uapi::Config as DeviceConfig;
 use std::fs::File;
@@ -325,5 +326,59 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
         // The thread exits when the session ends.
         fixture.link.ended.store(true, Ordering::Relaxed);
         fixture.link.woken.notify_all();
+    });
+}
+
+#[test]
+fn managed_variables_are_copied_before_and_after_work_of_the_gpu() {
+    // The GPU's copy of a variable, whose address is that of the program's copy in `own`.
+    let mut own = Box::new([0u8; 8]);
+    let base = own.as_mut_ptr() as u64;
+    let gpu = Arc::new(Mutex::new(*b"abcdefgh"));
+    let far = gpu.clone();
+    let serve = Box::new(move |opcode, args: &[u8]| {
+        let mut gpu = far.lock();
+        match opcode {
+            VcudaCopyIn::OPCODE => {
+                let call = VcudaCopyIn::decode(args).unwrap();
+                let at = (call.dst - base) as usize;
+                gpu[at..at + call.data.len()].copy_from_slice(call.data);
+            }
+            VcudaCopyOut::OPCODE => {
+                let call = VcudaCopyOut::decode(args).unwrap();
+                let at = (call.src - base) as usize;
+                let mut writer = Writer::new();
+                VcudaCopyOutAnswer { data: gpu[at..at + call.len].to_vec() }.encode(&mut writer);
+                return (0, writer.as_bytes().to_vec(), 0);
+            }
+            // The GPU's work writes one byte.
+            VcudaCopy::OPCODE => gpu[7] = b'!',
+            _ => {}
+        }
+        (0, Vec::new(), 0)
+    });
+    let fixture = Fixture::new(Duration::ZERO, serve);
+    let session = &fixture.session;
+    let context = Context::new(ContextId(5), 0, false, 0);
+    thread::within(context, || {
+        // SAFETY: the copy stays allocated until the end of the test.
+        unsafe { session.mirrors.add(&**session, base, 8, LibraryId(9)) }.unwrap();
+        // SAFETY: as above. The session's thread only accesses it during calls.
+        let own = || unsafe { std::slice::from_raw_parts_mut(base as *mut u8, 8) };
+        assert_eq!(own(), b"abcdefgh");
+        own()[1] = b'X';
+        // A call that doesn't make the GPU work copies nothing.
+        session.call(&VcudaPing {}).unwrap();
+        assert_eq!(*gpu.lock(), *b"abcdefgh");
+        session.post(&VcudaCopy { dst: 1, src: 2, len: 3, h_stream: StreamId::DEFAULT }).unwrap();
+        session.call(&VcudaPing {}).unwrap();
+        assert_eq!(own(), b"aXcdefgh");
+        assert_eq!(*gpu.lock(), *b"aXcdefg!");
+        // The program's later write and the GPU's write stay.
+        own()[0] = b'Y';
+        session.synchronize(&CuStreamSynchronize { h_stream: StreamId::DEFAULT }).unwrap();
+        assert_eq!(own(), b"YXcdefg!");
+        session.mirrors.forget_library(LibraryId(9));
+        assert!(!session.mirrors.any());
     });
 }

@@ -199,3 +199,23 @@ pub(super) fn vcuda_library_get_global(
     list_global(cx, dptr, bytes, None, Some(call.library))?;
     Ok((api::VcudaLibraryGetGlobalAnswer { dptr, bytes }, settled))
 }
+
+pub(super) fn vcuda_library_get_managed(
+    cx: &Cx<'_>,
+    call: api::VcudaLibraryGetManaged<'_>,
+    reservation: Reservation<kind::Module>,
+) -> CuResult<(api::VcudaLibraryGetManagedAnswer, Settled<kind::Module>)> {
+    cx.enter()?;
+    let name = c_name(call.name)?;
+    let (library, load) = library_and_load(cx, call.library)?;
+    let settled = reserve_load(cx, reservation, &load)?;
+    let (mut module, mut dptr, mut bytes) = (std::ptr::null_mut(), 0, 0);
+    // SAFETY: the library is live, and the pointers are to local variables. The driver finds managed
+    // variables only if the library is loaded into a context.
+    unsafe {
+        cx.driver().cuLibraryGetModule(&mut module, library)?;
+        cx.driver().cuLibraryGetManaged(&mut dptr, &mut bytes, library, name.as_ptr())?;
+    }
+    list_global(cx, dptr, bytes, None, Some(call.library))?;
+    Ok((api::VcudaLibraryGetManagedAnswer { dptr, bytes }, settled))
+}

@@ -12,6 +12,7 @@ mod gate;
 mod graphs;
 mod greens;
 mod kernels;
+mod managed_variables;
 mod pools;
 mod session;
 mod sharing;

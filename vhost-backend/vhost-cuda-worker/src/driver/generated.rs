@@ -114,6 +114,7 @@ struct Addresses {
     cuLibraryGetGlobal: AtomicPtr<c_void>,
     cuLibraryGetKernel: AtomicPtr<c_void>,
     cuLibraryGetKernelCount: AtomicPtr<c_void>,
+    cuLibraryGetManaged: AtomicPtr<c_void>,
     cuLibraryGetModule: AtomicPtr<c_void>,
     cuLibraryLoadData: AtomicPtr<c_void>,
     cuLibraryUnload: AtomicPtr<c_void>,
@@ -2106,6 +2107,27 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLibraryGetKernelCount>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(count, lib) })
+    }
+
+    /// Calls `cuLibraryGetManaged`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuLibraryGetManaged(
+        &self,
+        dptr: *mut CUdeviceptr,
+        bytes: *mut usize,
+        library: CUlibrary,
+        name: *const c_char,
+    ) -> CuResult {
+        let at =
+            self.library.address(&self.addresses.cuLibraryGetManaged, &[c"cuLibraryGetManaged"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuLibraryGetManaged>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(dptr, bytes, library, name) })
     }
 
     /// Calls `cuLibraryGetModule`.

@@ -240,6 +240,7 @@ mod tests {
             8 + 7 + 8 + 7,
         );
         takes(".global .u64 f[2] = {a+8, b};", 16);
+        takes(".visible .global .attribute(.managed) .align 4 .b8 m[100];", 103);
     }
 
     #[test]

@@ -726,6 +726,14 @@ pub(super) fn dispatch(
             bodies::vcuda_graph_exec_node_post(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Local>::done)
         }),
+        // vcudaLibraryGetManaged
+        120 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaLibraryGetManaged>(args)?;
+            let (answer, settled) =
+                bodies::vcuda_library_get_managed(cx, call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
+        }),
         // vcudaMemCreate
         700 => {
             pending(deferred, command, reply, |deferred, cx, call: api::VcudaMemCreate, reply| {
