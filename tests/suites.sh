@@ -3,16 +3,20 @@
 #
 #   tests/suites.sh [OPTION]... SUITE PATH...
 #
-# SUITE is numba (numba-cuda's tests, from PyPI), or a directory of tests that pytest can run, such as
-# PyTorch's test or cuda-python's cuda_core/tests. PATH is softgpu, native, vhost-user, or uml; see
+# SUITE is numba (numba-cuda's tests, from PyPI), cuda-bindings or cuda-core (both from a checkout of
+# https://github.com/NVIDIA/cuda-python at the tag cuda-core-v0.5.1), or a directory of tests that
+# pytest can run, such as PyTorch's test. PATH is softgpu, native, vhost-user, or uml; see
 # tests/matrix.sh. The first path is the reference: a test that passes there must pass on the others.
 #
+#   --tests DIR         the checkout of cuda-python
+#   --except LIST       a file that lists tests that may pass on the first path only, one a line
 #   --dist DIR          the staged files (default: target/dist)
 #   --driver LIBRARY    the device's driver library: auto, softgpu (default), or a path
 #   --memory-max SIZE   the device's memory quota (default: 8G)
 #   --python PROGRAM    a Python that has pytest with pytest-xdist and pytest-timeout, and what the
 #                       suite needs (default: one with the packages in tests/suites/requirements.txt,
-#                       from PyPI, kept in ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda})
+#                       or cuda-python/requirements.txt, from PyPI, kept in
+#                       ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda})
 #   --files LIST        a file that lists the test files to run, relative to the suite
 #   --shards N          run about one of N tests, always the same ones
 #   --floor N           the number of tests that must pass on each path
@@ -22,13 +26,15 @@ set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
-dist=$here/../target/dist driver=softgpu memory=8G python= files= shards=1 floor=0 jobs=$(nproc) results=
+dist=$here/../target/dist driver=softgpu memory=8G python= tests= except= files= shards=1 floor=0 jobs=$(nproc) results=
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         --memory-max) memory=${2:?--memory-max needs a size}; shift 2 ;;
         --python) python=${2:?--python needs a program}; shift 2 ;;
+        --tests) tests=$(realpath "${2:?--tests needs a directory}"); shift 2 ;;
+        --except) except=$(realpath "${2:?--except needs a file}"); shift 2 ;;
         --files) files=$(realpath "${2:?--files needs a file}"); shift 2 ;;
         --shards) shards=${2:?--shards needs a number}; shift 2 ;;
         --floor) floor=${2:?--floor needs a number}; shift 2 ;;
@@ -42,16 +48,22 @@ done
 suite=$1
 shift
 dist=$(cd "$dist" && pwd)
-requirements=$here/suites/requirements.txt
+case $suite in
+    cuda-bindings | cuda-core)
+        [ -d "$tests/${suite/-/_}/tests" ] || { echo "suites.sh: $suite needs --tests with a checkout of cuda-python" >&2; exit 2; }
+        requirements=suites/cuda-python/requirements.txt
+        ;;
+    *) requirements=suites/requirements.txt ;;
+esac
 cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
 # The directory's name depends on the pinned versions and on Python's.
-name=$({ cat "$requirements"; python3 --version; } | sha256sum | cut -c1-12)
+name=$({ cat "$here/$requirements"; python3 --version; } | sha256sum | cut -c1-12)
 
 install() {
-    echo "suites.sh: installing the Python packages of tests/suites/requirements.txt (300 MB, once)" >&2
+    echo "suites.sh: installing the Python packages of tests/$requirements (300 MB, once)" >&2
     rm -rf "$cache/suites-$name"
     python3 -m venv "$cache/suites-$name"
-    "$cache/suites-$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$requirements" >&2
+    "$cache/suites-$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$here/$requirements" >&2
     touch "$cache/suites-$name/complete"
 }
 if [ -z "$python" ]; then
@@ -72,6 +84,14 @@ case $suite in
         options+=(-p numba_fixtures -o consider_namespace_packages=true)
         suite=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/numba_cuda/numba/cuda/tests
         label=numba
+        ;;
+    cuda-bindings | cuda-core)
+        plugins=$plugins:$here/suites/cuda-python:$tests/cuda_python_test_helpers
+        # The headers that the tests' kernels include.
+        CUDA_PATH=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13
+        export CUDA_PATH
+        label=$suite
+        suite=$tests/${suite/-/_}/tests
         ;;
     *)
         suite=$(cd "$suite" && pwd)
@@ -119,6 +139,7 @@ for path; do
     passed() { sed -n 's/^passed //p' "$1" | sort; }
     if [ "$path" != "$first" ]; then
         worse=$(comm -23 <(passed "$work/$label-$first.txt") <(passed "$work/$label-$path.txt"))
+        [ -z "$except" ] || worse=$(grep -vxFf <(sed -e '/^#/d' -e '/^$/d' "$except") <<<"$worse" || true)
         [ -z "$worse" ] || { echo "suites.sh: these tests pass on $first, but not on $path:"; echo "$worse"; failed=1; }
     fi
     if [ "$(count passed)" -lt "$floor" ]; then
