@@ -100,6 +100,19 @@ pub fn retain_primary(number: i32) -> CuResult<&'static Context> {
     Ok(device.primary_context)
 }
 
+/// Returns a device's primary context, for a call without a current context. If the program hasn't
+/// retained the primary context, the library retains it.
+pub fn ensure_primary(number: i32) -> CuResult<&'static Context> {
+    let driver = driver()?;
+    let device = driver.device(number)?;
+    let mut primary = device.primary.lock();
+    if primary.count == 0 {
+        begin_primary(driver, device)?;
+        primary.count = 1;
+    }
+    Ok(device.primary_context)
+}
+
 fn set_primary_flags(number: i32, flags: u32) -> CuResult {
     if flags & !FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);

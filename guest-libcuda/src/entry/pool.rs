@@ -1,6 +1,7 @@
 //! Memory pools and stream-ordered allocation. cuda-api has the entry points; this module implements
 //! the guest library's part.
 
+use super::context::ensure_primary;
 use super::macros::EntryPoint;
 use super::memory::note_on;
 use super::stream::{is_per_thread, null_of, stream_id};
@@ -13,6 +14,7 @@ use crate::handles::Handle;
 use crate::memory::Kind;
 use crate::objects::Stream;
 use crate::shareable::{export_pool, pool_of, reap};
+use crate::thread;
 use cuda_api::graph::alloc::captured_alloc;
 use cuda_api::pool::{Library, PoolInfo, PoolKind, Pools, SharedPool};
 use protocol::calls::{
@@ -134,11 +136,17 @@ impl Library for Guest {
     }
 
     fn import_pointer(pool: &PoolInfo, allocation: [u64; 6]) -> CuResult<CUdeviceptr> {
-        let driver = context::driver()?;
+        let context = match current() {
+            Err(CuError::INVALID_CONTEXT) => ensure_primary(pool.device)?,
+            found => found?,
+        };
+        let driver = driver()?;
         let [a, b, c, d, offset, size] = allocation;
         let call = VcudaIpcOpenMemHandle { token: [a, b, c, d], offset, size };
-        let address = driver.session.call(&call)?.ptr;
-        note_on(driver, address, size as usize, (Kind::Pool(pool.handle), pool.device))?;
-        Ok(address)
+        thread::within(context, || {
+            let address = driver.session.call(&call)?.ptr;
+            note_on(driver, address, size as usize, (Kind::Pool(pool.handle), pool.device))?;
+            Ok(address)
+        })
     }
 }

@@ -98,6 +98,17 @@ pub(super) fn retain(device: c_int) -> CuResult<Arc<Context>> {
     Ok(primary.context.clone())
 }
 
+/// Returns a device's primary context, for a call without a current context. If the program hasn't
+/// retained the primary context, softgpu retains it.
+pub(super) fn ensure_primary(device: c_int) -> CuResult<Arc<Context>> {
+    let primary = primary::of(device)?;
+    let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    *retained = (*retained).max(1);
+    primary.context.active.store(true, Ordering::Release);
+    primary.context.healthy()?;
+    Ok(primary.context.clone())
+}
+
 /// Releases a device's primary context once.
 pub(super) fn release(device: c_int) -> CuResult {
     let primary = primary::of(device)?;

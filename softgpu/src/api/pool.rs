@@ -10,6 +10,7 @@ use std::os::fd::OwnedFd;
 use std::sync::LazyLock;
 
 use super::capture;
+use super::context::ensure_primary;
 use super::entry::EntryPoint;
 use crate::state::context::current;
 use crate::state::device::driver;
@@ -113,7 +114,10 @@ impl Library for Software {
     }
 
     fn import_pointer(pool: &PoolInfo, allocation: [u64; 6]) -> CuResult<CUdeviceptr> {
-        let context = current()?;
+        let context = match current() {
+            Err(CuError::INVALID_CONTEXT) => ensure_primary(pool.device)?,
+            found => found?,
+        };
         if context.ordinal != pool.device {
             return Err(CuError::PEER_ACCESS_UNSUPPORTED);
         }

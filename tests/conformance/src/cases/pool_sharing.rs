@@ -22,7 +22,10 @@ const SMALL: usize = 512;
 /// The descriptor that a peer inherits.
 const INHERITED: i32 = 1;
 
-pub(super) const ROLES: &[Role] = &[Role { name: "pool_sharing::importer", body: importer }];
+pub(super) const ROLES: &[Role] = &[
+    Role { name: "pool_sharing::importer", body: importer },
+    Role { name: "pool_sharing::importer_without_context", body: importer_without_context },
+];
 
 fn pool(cuda: &Cuda, kind: Handles) -> Outcome<CUmemoryPool> {
     let properties = CUmemPoolProps {
@@ -115,6 +118,19 @@ fn importer(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     channel.signal()
 }
 
+/// Imports a pool and an allocation before a context is current.
+fn importer_without_context(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    cu!(cuda, cuInit(0))?;
+    let shared = imported(cuda, INHERITED)?;
+    let pointer = import(cuda, shared, channel.receive()?)?;
+    cuda.primary()?;
+    same!(cuda.download::<u8>(pointer, SMALL)?, [9; SMALL]);
+    cu!(cuda, cuMemFreeAsync(pointer, null_mut()))?;
+    cu!(cuda, cuCtxSynchronize())?;
+    cu!(cuda, cuMemPoolDestroy(shared))?;
+    channel.signal()
+}
+
 cases! {
     fn a_process_imports_anothers_pool(cuda) {
         let (device, _) = cuda.primary()?;
@@ -148,6 +164,24 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         cu!(cuda, cuMemPoolDestroy(shareable))?;
         cu!(cuda, cuMemPoolDestroy(private))?;
+        Ok(())
+    }
+
+    fn a_process_imports_an_allocation_without_a_context(cuda) {
+        cuda.primary()?;
+        let pool = pool(cuda, FILE)?;
+        let pointer = filled(cuda, pool, SMALL, 9)?;
+        let file = exported(cuda, pool)?;
+        let mut peer = Peer::start("pool_sharing::importer_without_context", Some(file))?;
+        let talk = |channel: &mut Channel| {
+            channel.send(&data_of(cuda, pointer)?)?;
+            channel.wait()
+        };
+        let outcome = talk(&mut peer.channel);
+        peer.conclude(outcome)?;
+        cu!(cuda, cuMemFreeAsync(pointer, null_mut()))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        cu!(cuda, cuMemPoolDestroy(pool))?;
         Ok(())
     }
 }
