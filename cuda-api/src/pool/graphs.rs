@@ -40,14 +40,17 @@ pub fn trim<L: Library>(device: i32) -> CuResult {
     existing::<L>(device)?.map_or(Ok(()), |id| L::trim(id, 0))
 }
 
-/// `cuDeviceGetGraphMemAttribute`.
+/// `cuDeviceGetGraphMemAttribute`. As with NVIDIA's driver, the memory in use is all that the pool
+/// has: it consists of whole slabs, and it includes freed memory until the program trims the pool.
 pub fn attribute<L: Library>(device: i32, attribute: A, value: Out<c_void>) -> CuResult {
     value.check()?;
     let attribute = match attribute {
-        A::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT => OfPool::CU_MEMPOOL_ATTR_USED_MEM_CURRENT,
-        A::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => OfPool::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
-        A::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => OfPool::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT,
-        A::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => OfPool::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
+        A::CU_GRAPH_MEM_ATTR_USED_MEM_CURRENT | A::CU_GRAPH_MEM_ATTR_RESERVED_MEM_CURRENT => {
+            OfPool::CU_MEMPOOL_ATTR_RESERVED_MEM_CURRENT
+        }
+        A::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH | A::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => {
+            OfPool::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH
+        }
         _ => return Err(INVALID),
     };
     let amount = existing::<L>(device)?.map_or(Ok(0), |id| L::get(id, attribute))?;
@@ -55,17 +58,15 @@ pub fn attribute<L: Library>(device: i32, attribute: A, value: Out<c_void>) -> C
     unsafe { value.cast::<u64>() }.set(amount)
 }
 
-/// `cuDeviceSetGraphMemAttribute`, which can only reset a high-water mark.
+/// `cuDeviceSetGraphMemAttribute`, which can only reset a high-water mark. Both attributes name the
+/// same mark.
 pub fn set_attribute<L: Library>(device: i32, attribute: A, value: Out<c_void>) -> CuResult {
     // SAFETY: the program passes a pointer to the attribute's type, a cuuint64_t.
     let value = unsafe { value.cast::<u64>() }.read()?;
-    let attribute = match attribute {
-        A::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH => OfPool::CU_MEMPOOL_ATTR_USED_MEM_HIGH,
-        A::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH => OfPool::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH,
-        _ => return Err(INVALID),
-    };
-    if value != 0 {
+    let marks = [A::CU_GRAPH_MEM_ATTR_USED_MEM_HIGH, A::CU_GRAPH_MEM_ATTR_RESERVED_MEM_HIGH];
+    if !marks.contains(&attribute) || value != 0 {
         return Err(INVALID);
     }
-    existing::<L>(device)?.map_or(Ok(()), |id| L::set(id, attribute, 0))
+    let mark = OfPool::CU_MEMPOOL_ATTR_RESERVED_MEM_HIGH;
+    existing::<L>(device)?.map_or(Ok(()), |id| L::set(id, mark, 0))
 }

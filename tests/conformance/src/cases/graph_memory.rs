@@ -287,6 +287,7 @@ cases! {
         cu!(cuda, cuGraphExecDestroy(exec))?;
         cu!(cuda, cuGraphDestroy(graph))?;
         cu!(cuda, cuCtxSynchronize())?;
+        ensure!(amount(cuda, used)? > 0, "freed memory must be in use until it is trimmed");
         cu!(cuda, cuDeviceGraphMemTrim(0))?;
         same!((amount(cuda, used)?, amount(cuda, reserved)?), (0, 0));
         ensure!(amount(cuda, used_high)? >= BYTES as u64, "the largest amount in use is too small");
