@@ -1,5 +1,6 @@
 //! The sizes of arrays, of their elements, and of the levels of mipmapped arrays.
 
+use crate::error::CuError;
 use crate::sys::{
     CUDA_ARRAY3D_CUBEMAP, CUDA_ARRAY3D_DESCRIPTOR, CUDA_ARRAY3D_LAYERED, CUarray_format as F,
 };
@@ -14,6 +15,15 @@ pub fn element_size(format: F, channels: u32) -> Option<u64> {
         _ => return None,
     };
     matches!(channels, 1 | 2 | 4).then_some(channel * u64::from(channels))
+}
+
+/// Returns the error for a format without an [`element_size`].
+pub fn format_error(format: F) -> CuError {
+    match format.0 {
+        // The formats that CUDA has for block compression, normalized values, and several planes.
+        80 | 145..=169 | 176..=181 | 192..=203 => CuError::NOT_SUPPORTED,
+        _ => CuError::INVALID_VALUE,
+    }
 }
 
 /// The size of an array: its width in bytes, its height in rows, and its depth in slices or layers.

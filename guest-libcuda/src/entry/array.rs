@@ -9,7 +9,7 @@ use crate::handles::{Handle, Object};
 use crate::log;
 use crate::objects::{Array, Mipmap};
 use cuda_api::args::{In, Out};
-use cuda_api::arrays::{element_size, level, most_levels};
+use cuda_api::arrays::{element_size, format_error, level, most_levels};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES,
     CUDA_ARRAY3D_COLOR_ATTACHMENT, CUDA_ARRAY3D_DEFERRED_MAPPING, CUDA_ARRAY3D_DEPTH_TEXTURE,
@@ -42,11 +42,11 @@ fn wire(array: &CUDA_ARRAY3D_DESCRIPTOR) -> CuResult<ArrayDescriptor> {
         return Err(CuError::NOT_SUPPORTED);
     }
     if element_size(array.Format, array.NumChannels).is_none() {
-        let known = element_size(array.Format, 1).is_some();
-        if !known {
+        let error = format_error(array.Format);
+        if error == CuError::NOT_SUPPORTED {
             log::unsupported("an array with this format");
         }
-        return Err(if known { CuError::INVALID_VALUE } else { CuError::NOT_SUPPORTED });
+        return Err(error);
     }
     Ok(ArrayDescriptor {
         width: array.Width as u64,

@@ -3,7 +3,7 @@
 use std::ffi::{c_int, c_uint};
 
 use cuda_api::args::{In, Out};
-use cuda_api::arrays::{Extent, element_size, level, most_levels};
+use cuda_api::arrays::{Extent, element_size, format_error, level, most_levels};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::{
     CUDA_ARRAY_DESCRIPTOR, CUDA_ARRAY_MEMORY_REQUIREMENTS, CUDA_ARRAY_SPARSE_PROPERTIES,
@@ -38,8 +38,11 @@ fn check(array: &CUDA_ARRAY3D_DESCRIPTOR) -> CuResult<bool> {
         | CUDA_ARRAY3D_TEXTURE_GATHER
         | CUDA_ARRAY3D_DEFERRED_MAPPING;
     require(!is(CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT))?;
-    if array.Flags & !SUPPORTED != 0 || element_size(array.Format, 1).is_none() {
+    if array.Flags & !SUPPORTED != 0 {
         return Err(CuError::NOT_SUPPORTED);
+    }
+    if element_size(array.Format, 1).is_none() {
+        return Err(format_error(array.Format));
     }
     require(element_size(array.Format, array.NumChannels).is_some())?;
     require(w > 0)?;

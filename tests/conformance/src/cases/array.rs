@@ -103,6 +103,8 @@ cases! {
         }
         let three = CUDA_ARRAY3D_DESCRIPTOR { NumChannels: 3, ..descriptor([4, 4, 0], 0) };
         refused!(cu!(cuda, cuArray3DCreate_v2(&mut made, &three)), INVALID_VALUE);
+        let unknown = CUDA_ARRAY_DESCRIPTOR::default();
+        refused!(cu!(cuda, cuArrayCreate_v2(&mut made, &unknown)), INVALID_VALUE);
         Ok(())
     }
 
