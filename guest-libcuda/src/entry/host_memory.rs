@@ -162,8 +162,13 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
 fn unregister(at: usize) -> CuResult {
     crate::capture::forbid_unsafe()?;
     let driver = driver()?;
-    let found = driver.memory.remove(at as u64, |a| matches!(a.kind, Kind::Registered { .. }));
-    let found = found.ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
+    let is_registered = |found: &Allocation| matches!(found.kind, Kind::Registered { .. });
+    let found = driver.memory.remove(at as u64, is_registered);
+    let found = found.ok_or_else(|| match driver.memory.find(at as u64).filter(is_registered) {
+        // The address is inside a registered range.
+        Some(_) => CuError::INVALID_VALUE,
+        None => CuError::HOST_MEMORY_NOT_REGISTERED,
+    })?;
     let Kind::Registered { region, page, pages } = found.kind else {
         return Err(CuError::HOST_MEMORY_NOT_REGISTERED);
     };

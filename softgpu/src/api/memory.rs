@@ -301,9 +301,12 @@ entries! {
     fn cuMemHostUnregister(address: *mut c_void) {
         capture::forbid_unsafe()?;
         let context = current()?;
-        let found = memory::at(address as u64)
+        let found = memory::find(address as u64)
             .filter(|a| matches!(a.memory, Memory::Registered(_)))
             .ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
+        if found.start != address as u64 {
+            return Err(CuError::INVALID_VALUE);
+        }
         context.synchronize();
         memory::forget(found.start);
         Ok(())

@@ -52,6 +52,7 @@ cases! {
         cu!(cuda, cuPointerGetAttribute((&raw mut kind).cast(), which, device))?;
         same!(kind, CUmemorytype::CU_MEMORYTYPE_HOST.0);
         refused!(cu!(cuda, cuMemHostRegister_v2(at, 4096, 0)), HOST_MEMORY_ALREADY_REGISTERED);
+        refused!(cu!(cuda, cuMemHostUnregister(at.wrapping_byte_add(8))), INVALID_VALUE);
         cu!(cuda, cuMemHostUnregister(at))?;
         refused!(cu!(cuda, cuMemHostUnregister(at)), HOST_MEMORY_NOT_REGISTERED);
         refused!(cu!(cuda, cuMemHostUnregister(null_mut())), INVALID_VALUE | HOST_MEMORY_NOT_REGISTERED);
