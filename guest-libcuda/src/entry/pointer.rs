@@ -129,7 +129,9 @@ entries! {
         }
         // SAFETY: the program passes a pointer to an unsigned integer.
         let value: u32 = unsafe { value.cast() }.get()?;
-        let found = find(driver, address).filter(|found| found.kind.is_device());
+        let may_be_marked =
+            |kind: Kind| kind.is_device() || matches!(kind, Kind::Managed { .. });
+        let found = find(driver, address).filter(|found| may_be_marked(found.kind));
         driver.memory.set_sync_memops(found.ok_or(CuError::INVALID_VALUE)?.base, value != 0);
         Ok(())
     }

@@ -372,7 +372,8 @@ entries! {
         }
         // SAFETY: the program passes a pointer to an unsigned integer.
         let value: c_uint = unsafe { value.cast() }.get()?;
-        let found = memory::find(address).filter(|found| !found.on_host());
+        let may_be_marked = |a: &Allocation| !a.on_host() || a.memory == Memory::Managed;
+        let found = memory::find(address).filter(may_be_marked);
         memory::set_sync_memops(found.ok_or(CuError::INVALID_VALUE)?.start, value != 0);
         Ok(())
     }

@@ -187,15 +187,17 @@ cases! {
 
     fn memory_can_be_marked_for_synchronous_operations(cuda) {
         cuda.primary()?;
-        let pointer = cuda.alloc(64)?;
+        let (pointer, mut managed) = (cuda.alloc(64)?, 0);
+        cu!(cuda, cuMemAllocManaged(&mut managed, 64, 1))?;
         let which = CUpointer_attribute::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS;
-        for value in [1u32, 0] {
+        for (value, pointer) in [(1u32, pointer), (0, pointer), (1, managed), (0, managed)] {
             cu!(cuda, cuPointerSetAttribute((&raw const value).cast(), which, pointer))?;
             let mut found = 9u32;
             cu!(cuda, cuPointerGetAttribute((&raw mut found).cast(), which, pointer))?;
             // The attribute is a boolean, of which NVIDIA's library may write one byte.
             same!(found & 0xff, value);
         }
+        cu!(cuda, cuMemFree_v2(managed))?;
         let on = 1u32;
         let on = (&raw const on).cast();
         refused!(cu!(cuda, cuPointerSetAttribute(on, which, 4096)), INVALID_VALUE);
