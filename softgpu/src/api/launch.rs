@@ -535,7 +535,9 @@ entries! {
         }
         let each = (228usize << 10) / blocks as usize;
         let used = 1024 + function.kernel()?.shared as usize;
-        to.set(each.saturating_sub(used).min(227 << 10))
+        // A launch may use more than 48 KiB only if the program has set the function's maximum.
+        let limit = function.dynamic_limit()? as usize;
+        to.set(each.saturating_sub(used).min(227 << 10).min(limit))
     }
 
     fn cuOccupancyMaxActiveClusters(

@@ -179,7 +179,11 @@ cases! {
         cu!(cuda, cuOccupancyMaxPotentialBlockSizeWithFlags(&mut grid, &mut block, fill, None, 0, 64, 0))?;
         ensure!((32..=64).contains(&block), "the block size is {block}");
         cu!(cuda, cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, fill, 1, 128))?;
-        ensure!(bytes >= 32 << 10, "{bytes} bytes are available");
+        ensure!((32 << 10..=48 << 10).contains(&bytes), "{bytes} bytes are available");
+        let most = Attribute::CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+        cu!(cuda, cuFuncSetAttribute(fill, most, 64 << 10))?;
+        cu!(cuda, cuOccupancyAvailableDynamicSMemPerBlock(&mut bytes, fill, 1, 128))?;
+        ensure!((48 << 10..=64 << 10).contains(&bytes), "{bytes} bytes are available");
         let blocks = &mut large;
         refused!(
             cu!(cuda, cuOccupancyMaxActiveBlocksPerMultiprocessorWithFlags(blocks, fill, 0, 0, 0)),
