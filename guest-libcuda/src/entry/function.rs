@@ -120,7 +120,11 @@ fn parameter(function: Handle, index: usize, offset: Out<usize>, size: Out<usize
 }
 
 fn name(out: Out<*const c_char>, function: Handle) -> CuResult {
-    let function: Arc<Function> = driver()?.handles.get(function)?;
+    let driver = driver()?;
+    if function == 0 {
+        return Err(CuError::INVALID_VALUE);
+    }
+    let function: Arc<Function> = driver.handles.get(function)?;
     out.set(function.name.as_ptr())
 }
 
@@ -152,6 +156,11 @@ entries! {
     fn cuKernelGetParamInfo(
         kernel: Handle, index: usize, offset: Out<usize>, size: Out<usize>,
     ) {
+        // The answer is the same in all contexts, but NVIDIA's driver loads the kernel into the
+        // current one.
+        let driver = driver()?;
+        let _: Arc<Function> = driver.handles.get(kernel)?;
+        context::current()?;
         parameter(kernel, index, offset, size)
     }
 

@@ -169,6 +169,9 @@ entries! {
     }
 
     fn cuKernelGetName(to: Out<*const c_char>, handle: CUkernel) {
+        if handle.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
         to.set(kept_name(&kernel(handle)?.name)?)
     }
 
@@ -194,9 +197,7 @@ entries! {
 
     fn cuKernelGetParamInfo(handle: CUkernel, n: usize, to: Out<usize>, size: Out<usize>) {
         kernel(handle)?;
-        // The parameter layout is the same in every context, so the code can be loaded into any
-        // context.
-        let function = function_of(handle as usize, || current().or_else(|_| primary(0)))?;
+        let function = function_of(handle as usize, current)?;
         parameter(&function, n, to, size)
     }
 }

@@ -253,6 +253,9 @@ entries! {
     }
 
     fn cuFuncGetName(to: Out<*const c_char>, handle: CUfunction) {
+        if handle.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
         // The name is valid until the function's module is unloaded.
         to.set(function(handle.cast())?.name.as_ptr())
     }

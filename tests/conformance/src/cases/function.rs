@@ -74,7 +74,7 @@ cases! {
         refused!(cu!(cuda, cuFuncGetModule(null_mut(), fill)), INVALID_VALUE);
         refused!(cu!(cuda, cuFuncGetModule(&mut found, null_mut())), INVALID_VALUE | INVALID_HANDLE);
         refused!(cu!(cuda, cuFuncGetName(null_mut(), fill)), INVALID_VALUE);
-        refused!(cu!(cuda, cuFuncGetName(&mut name, null_mut())), INVALID_VALUE | INVALID_HANDLE);
+        refused!(cu!(cuda, cuFuncGetName(&mut name, null_mut())), INVALID_VALUE);
         cu!(cuda, cuModuleUnload(module))?;
         refused!(cu!(cuda, cuModuleUnload(null_mut())), INVALID_VALUE | INVALID_HANDLE);
         Ok(())

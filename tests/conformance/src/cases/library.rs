@@ -44,7 +44,7 @@ cases! {
         ensure!(kernels.contains(&kernel(cuda, library, c"add")?), "the handle differs");
         let (mut name, mut count) = (null(), 0);
         refused!(cu!(cuda, cuKernelGetName(null_mut(), kernels[0])), INVALID_VALUE);
-        refused!(cu!(cuda, cuKernelGetName(&mut name, null_mut())), INVALID_VALUE | INVALID_HANDLE);
+        refused!(cu!(cuda, cuKernelGetName(&mut name, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuKernelGetLibrary(null_mut(), kernels[0])), INVALID_VALUE);
         refused!(cu!(cuda, cuLibraryEnumerateKernels(null_mut(), 2, library)), INVALID_VALUE);
         refused!(cu!(cuda, cuLibraryGetKernelCount(null_mut(), library)), INVALID_VALUE);
@@ -141,6 +141,10 @@ cases! {
         same!(offset, 8);
         refused!(cu!(cuda, cuKernelGetParamInfo(add, 3, &mut offset, &mut size)), INVALID_VALUE);
         refused!(cu!(cuda, cuKernelGetParamInfo(add, 0, null_mut(), &mut size)), INVALID_VALUE);
+        let mut context = null_mut();
+        cu!(cuda, cuCtxPopCurrent_v2(&mut context))?;
+        refused!(cu!(cuda, cuKernelGetParamInfo(add, 0, &mut offset, &mut size)), INVALID_CONTEXT);
+        cu!(cuda, cuCtxPushCurrent_v2(context))?;
         cu!(cuda, cuLibraryUnload(library))?;
         Ok(())
     }
