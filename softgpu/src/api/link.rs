@@ -1,6 +1,6 @@
 //! The linker.
 
-use std::ffi::{c_char, c_uint, c_void};
+use std::ffi::{c_uint, c_void};
 use std::sync::Arc;
 
 use cuda_api::args::{In, Out, Text};
@@ -51,6 +51,7 @@ unsafe fn add_data(
     kind: CUjitInputType,
     data: *const c_void,
     size: usize,
+    name: Text,
 ) -> CuResult {
     let link = link(handle)?;
     if data.is_null() || size == 0 || isize::try_from(size).is_err() {
@@ -59,14 +60,14 @@ unsafe fn add_data(
     // SAFETY: the caller promises that there are `size` bytes.
     let bytes = unsafe { std::slice::from_raw_parts(data.cast::<u8>(), size) };
     let (link, jit) = &*link;
-    jit.report(link.add(kind, bytes))
+    jit.report(link.add(kind, bytes, name.name().unwrap_or_default()))
 }
 
 fn add_file(handle: CUlinkState, kind: CUjitInputType, path: Text) -> CuResult {
     let link = link(handle)?;
     let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
     let (link, jit) = &*link;
-    jit.report(link.add(kind, &bytes))
+    jit.report(link.add(kind, &bytes, path.name()?))
 }
 
 entries! {
@@ -83,18 +84,18 @@ entries! {
 
     fn cuLinkAddData(
         handle: CUlinkState, kind: CUjitInputType, data: *const c_void, size: usize,
-        _name: *const c_char, _count: c_uint, _options: In<J>, _values: In<usize>,
+        name: Text, _count: c_uint, _options: In<J>, _values: In<usize>,
     ) {
-        // SAFETY: the program passes the address and size of the data.
-        unsafe { add_data(handle, kind, data, size) }
+        // SAFETY: the program passes the address and size of the data, and a C string.
+        unsafe { add_data(handle, kind, data, size, name) }
     }
 
     fn cuLinkAddData_v2(
         handle: CUlinkState, kind: CUjitInputType, data: *const c_void, size: usize,
-        _name: *const c_char, _count: c_uint, _options: In<J>, _values: In<usize>,
+        name: Text, _count: c_uint, _options: In<J>, _values: In<usize>,
     ) {
         // SAFETY: as above.
-        unsafe { add_data(handle, kind, data, size) }
+        unsafe { add_data(handle, kind, data, size, name) }
     }
 
     fn cuLinkAddFile(

@@ -22,6 +22,14 @@ pub enum PtxError {
     /// The text requires a newer version of PTX or a newer GPU.
     #[error("{0}")]
     TooNew(String),
+    /// A text refers to a symbol that no text defines.
+    #[error("undefined reference to '{symbol}' in text {unit}")]
+    Undefined {
+        /// The symbol.
+        symbol: String,
+        /// The number of the text, starting at 0.
+        unit: u32,
+    },
     /// A symbol is declared but not defined.
     #[error("unresolved symbol '{0}'")]
     Unresolved(String),

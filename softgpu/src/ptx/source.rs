@@ -343,7 +343,7 @@ impl Source {
             locals.push(local);
         }
         let mut scopes = Vec::new();
-        for (unit, local) in self.units.iter().zip(&locals) {
+        for (number, (unit, local)) in (0u32..).zip(self.units.iter().zip(&locals)) {
             let mut scope = HashMap::new();
             for (name, (linkage, symbol)) in local {
                 let winner = match linkage {
@@ -357,7 +357,10 @@ impl Source {
                     let symbol = match global.get(variable.name.as_str()) {
                         Some((_, symbol)) => *symbol,
                         None if partial => Symbol::Undefined,
-                        None => return Err(PtxError::Unresolved(variable.name.clone())),
+                        None => {
+                            let symbol = variable.name.clone();
+                            return Err(PtxError::Undefined { symbol, unit: number });
+                        }
                     };
                     scope.insert(variable.name.clone(), symbol);
                 }
@@ -525,7 +528,9 @@ mod tests {
         let twice = [".visible .func f() { ret; }", ".visible .func f() { ret; }"];
         assert!(matches!(link(units(&twice)), Err(PtxError::Duplicate(name)) if name == "f"));
         let missing = [".extern .global .u32 x;", ".global .u32 x;"];
-        assert!(matches!(link(units(&missing)), Err(PtxError::Unresolved(name)) if name == "x"));
+        assert!(
+            matches!(link(units(&missing)), Err(PtxError::Undefined { symbol, unit: 0 }) if symbol == "x")
+        );
         let address = [".global .u64 p = q;"];
         assert!(matches!(link(units(&address)), Err(PtxError::Unresolved(name)) if name == "q"));
     }

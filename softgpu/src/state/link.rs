@@ -8,6 +8,7 @@ use cuda_api::sys::CUjitInputType as Input;
 use super::device::capability;
 use super::elf;
 use super::image::{self, LoadError};
+use crate::ptx::error::PtxError;
 use crate::ptx::program::Program;
 use crate::ptx::source::{self, Bases};
 use crate::ptx::unit::Unit;
@@ -18,6 +19,8 @@ const MAX_INPUT: usize = 512 << 20;
 #[derive(Default)]
 struct State {
     units: Vec<Unit>,
+    /// The name of the input that each unit comes from.
+    names: Vec<String>,
     /// Total size of the inputs' texts, in bytes.
     bytes: usize,
     /// The linked image, which exists until the link is destroyed.
@@ -29,8 +32,8 @@ struct State {
 pub(crate) struct Link(Mutex<State>);
 
 impl Link {
-    /// Adds an input.
-    pub(crate) fn add(&self, kind: Input, bytes: &[u8]) -> Result<(), LoadError> {
+    /// Adds an input. Errors refer to it by its name.
+    pub(crate) fn add(&self, kind: Input, bytes: &[u8], name: &str) -> Result<(), LoadError> {
         let mut state = self.0.lock().unwrap_or_else(PoisonError::into_inner);
         if state.image.is_some() {
             return Err(LoadError::new(CuError::INVALID_VALUE, "the link is complete"));
@@ -55,6 +58,8 @@ impl Link {
             let source = Arc::new(source::alone(unit)?);
             Program::new(source.clone(), Bases::default()).check()?;
             state.units.extend(Arc::into_inner(source).into_iter().flat_map(|s| s.units));
+            let count = state.units.len();
+            state.names.resize(count, name.to_owned());
         }
         state.bytes += more;
         Ok(())
@@ -66,8 +71,23 @@ impl Link {
         if let Some(image) = &state.image {
             return Ok(image.clone());
         }
-        let source = Arc::new(source::link(std::mem::take(&mut state.units))?);
-        Program::new(source.clone(), Bases::default()).check()?;
+        let units = std::mem::take(&mut state.units);
+        let linked = source::link(units).and_then(|source| {
+            let source = Arc::new(source);
+            Program::new(source.clone(), Bases::default()).check()?;
+            Ok(source)
+        });
+        let source = linked.map_err(|error| match &error {
+            // The message is that of NVIDIA's linker, which some programs read.
+            PtxError::Undefined { symbol, unit } => match state.names.get(*unit as usize) {
+                Some(name) => LoadError::new(
+                    CuError::INVALID_PTX,
+                    format!("error   : Undefined reference to '{symbol}' in '{name}'"),
+                ),
+                None => error.into(),
+            },
+            _ => error.into(),
+        })?;
         let image = Arc::new(elf::image(&source, capability()));
         state.image = Some(image.clone());
         Ok(image)

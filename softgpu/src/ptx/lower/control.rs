@@ -99,7 +99,11 @@ impl Lower<'_> {
                 Some(Symbol::Function(index)) => CallTarget::Direct(index),
                 Some(Symbol::Builtin(builtin)) => CallTarget::Builtin(builtin),
                 Some(Symbol::Undefined) => CallTarget::Direct(u32::MAX),
-                _ => return f.fail(format!("unresolved function '{callee}'")),
+                Some(Symbol::Variable(_)) => return f.fail(format!("'{callee}' is a variable")),
+                None => {
+                    f.undefined = Some((*callee).to_owned());
+                    return None;
+                }
             }
         };
         self.emit(f, Op::Call(Box::new(Call { target, args: passed, results })));

@@ -78,6 +78,8 @@ pub(crate) struct FunctionState {
     pub(crate) guard: Guard,
     /// Description of the first operand that couldn't be lowered, if any.
     pub(crate) problem: Option<String>,
+    /// A function that the instruction calls and no text defines.
+    pub(crate) undefined: Option<String>,
 }
 
 impl FunctionState {
@@ -98,6 +100,7 @@ impl FunctionState {
             at: 0,
             guard: Guard::Always,
             problem: None,
+            undefined: None,
         }
     }
 
@@ -453,6 +456,9 @@ impl Lower<'_> {
         {
             let what = format!("unknown modifier '.{unknown}', in: {}", short(scan, start));
             return Err(self.invalid(start, what));
+        }
+        if let Some(symbol) = f.undefined.take() {
+            return Err(PtxError::Undefined { symbol, unit: self.unit });
         }
         match lowered {
             Some(()) => Ok(()),
