@@ -10,12 +10,14 @@ use std::mem::offset_of;
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU64, Ordering, fence};
 
 /// Maximum number of GPUs per worker.
 pub const MAX_GPUS: usize = 16;
 /// Value of `until` for a window without an end.
 pub const NO_END: u64 = u64::MAX;
+/// How often [`GpuGate::memory`] tries to read values that don't change meanwhile.
+const MEMORY_READS: u32 = 100;
 
 /// The kinds of work that a worker may submit to a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -98,8 +100,8 @@ pub struct WorkerWords {
     pub beating: AtomicU64,
 }
 
-/// Words about one GPU. The scheduler writes the first cache line, and the worker writes the
-/// others.
+/// Words about one GPU. The broker writes the first cache line: its scheduler thread writes the words
+/// about work, and its main thread those about memory. The worker writes the other lines.
 #[repr(C, align(64))]
 pub struct GpuGate {
     /// The current [`Grant`], encoded.
@@ -111,7 +113,10 @@ pub struct GpuGate {
     /// Maximum time of the copies between host and device that may be in flight per stream while
     /// the gate is closed, in ns. 0 allows no copies.
     pub copies: AtomicU64,
-    _scheduler: [u64; 4],
+    memory_version: AtomicU64,
+    memory_used: AtomicU64,
+    memory_max: AtomicU64,
+    _broker: u64,
     /// 1 if work may be in flight, apart from copies for which `copying` is set. The worker sets it
     /// (SeqCst) before it reads `grant` to submit work, and clears it only when nothing is in
     /// flight.
@@ -140,6 +145,15 @@ pub struct GpuGate {
     /// Total time from each submission to an idle GPU until the worker's next check, in ns. The GPU
     /// works during most of that time, which isn't included in `busy_ns`.
     pub begun_ns: AtomicU64,
+}
+
+/// The state of a VM's account of a GPU's memory, as a session's guest process sees it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct MemoryUsage {
+    /// Bytes out of `max` that aren't available to the session.
+    pub used: u64,
+    /// The lower of the limits for the VM and for the session, in bytes.
+    pub max: u64,
 }
 
 /// The gate page.
@@ -260,6 +274,42 @@ impl GpuGate {
         self.grant.store(grant.word(), Ordering::SeqCst);
     }
 
+    /// Publishes the state of the VM's account. Only the broker's main thread calls this.
+    ///
+    /// The two values belong together, so the version is odd while they change. A worker that
+    /// changes the version only makes its own reads fail.
+    pub fn publish_memory(&self, usage: MemoryUsage) {
+        let changing = self.memory_version.load(Ordering::Relaxed) | 1;
+        self.memory_version.store(changing, Ordering::Relaxed);
+        // The odd version must become visible before the values.
+        fence(Ordering::Release);
+        self.memory_used.store(usage.used, Ordering::Relaxed);
+        self.memory_max.store(usage.max, Ordering::Relaxed);
+        self.memory_version.store(changing.wrapping_add(1), Ordering::Release);
+    }
+
+    /// Returns the last published state of the VM's account. Returns `None` if there is none yet, or
+    /// if it kept changing while it was being read.
+    pub fn memory(&self) -> Option<MemoryUsage> {
+        for _ in 0..MEMORY_READS {
+            let version = self.memory_version.load(Ordering::Acquire);
+            if version == 0 {
+                return None;
+            }
+            let usage = MemoryUsage {
+                used: self.memory_used.load(Ordering::Relaxed),
+                max: self.memory_max.load(Ordering::Relaxed),
+            };
+            // The values must be read before the version is read again.
+            fence(Ordering::Acquire);
+            if version & 1 == 0 && self.memory_version.load(Ordering::Relaxed) == version {
+                return Some(usage);
+            }
+            std::hint::spin_loop();
+        }
+        None
+    }
+
     /// Returns true if the worker has work in flight on this GPU, or is holding back calls for it.
     pub fn is_in_use(&self) -> bool {
         [&self.active, &self.held, &self.copying]
@@ -308,6 +358,41 @@ mod tests {
         }
         let grant = Grant { epoch: 1 << 40, mode: Mode::Shared };
         assert_eq!(Grant::from_word(grant.word()), grant);
+    }
+
+    #[test]
+    fn the_published_memory_is_never_a_mix_of_two_states() {
+        let file = GatePage::create().unwrap();
+        let (broker, worker) = (GateMap::map(&file).unwrap(), GateMap::map(&file).unwrap());
+        assert_eq!(worker.gpus[1].memory(), None);
+        let first = MemoryUsage { used: 0, max: 1 };
+        broker.gpus[1].publish_memory(first);
+        assert_eq!((worker.gpus[1].memory(), worker.gpus[0].memory()), (Some(first), None));
+        std::thread::scope(|scope| {
+            let writer = scope.spawn(|| {
+                for used in 0..1_000_000 {
+                    broker.gpus[1].publish_memory(MemoryUsage { used, max: used + 1 });
+                }
+            });
+            while !writer.is_finished() {
+                if let Some(MemoryUsage { used, max }) = worker.gpus[1].memory() {
+                    assert_eq!(max, used + 1);
+                }
+            }
+        });
+        let last = MemoryUsage { used: 999_999, max: 1_000_000 };
+        assert_eq!(worker.gpus[1].memory(), Some(last));
+    }
+
+    #[test]
+    fn a_reader_doesnt_wait_for_the_end_of_a_change() {
+        let page = GateMap::private().unwrap();
+        let usage = MemoryUsage { used: 3, max: 4 };
+        page.gpus[0].publish_memory(usage);
+        page.gpus[0].memory_version.fetch_add(1, Ordering::Relaxed);
+        assert_eq!(page.gpus[0].memory(), None);
+        page.gpus[0].publish_memory(usage);
+        assert_eq!(page.gpus[0].memory(), Some(usage));
     }
 
     #[test]

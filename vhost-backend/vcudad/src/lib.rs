@@ -10,6 +10,7 @@
 //! | `start` | new VMs, at the broker's start and at run time |
 //! | `vms`, `device`, `socket`, `cgroup` | the VMs, and each one's device process, socket and cgroup |
 //! | `sessions` | all sessions, from their start to the end of their worker |
+//! | `accounts` | the ledger, and the pages on which workers see its state |
 //! | `session`, `worker` | a session and the start queue; workers and the warm pool |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
@@ -20,6 +21,7 @@
 //! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
 //! | `event`, `rate` | events for operators; rate limits |
 
+mod accounts;
 mod activity;
 mod audit;
 mod cgroup;

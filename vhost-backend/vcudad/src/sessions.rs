@@ -8,6 +8,7 @@ use std::os::fd::RawFd;
 
 use control_api::{Activity, EventKind};
 
+use super::accounts::Accounts;
 use super::compute::ComputeEvent;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
@@ -51,7 +52,7 @@ pub(crate) struct Sessions {
     workers: Workers,
     /// Dropped after the workers, because the workers are clients of the daemons.
     mps: MpsDaemons,
-    ledger: Ledger,
+    accounts: Accounts,
     scheduler: Scheduler,
     launcher: Launcher,
     effects: Vec<SessionEffect>,
@@ -65,7 +66,7 @@ impl Sessions {
             start_queue: StartQueue::default(),
             workers: Workers::new(warm_workers),
             mps: MpsDaemons::of_this_process(),
-            ledger: Ledger::default(),
+            accounts: Accounts::default(),
             scheduler,
             launcher,
             effects: Vec::new(),
@@ -77,7 +78,7 @@ impl Sessions {
     }
 
     pub(crate) fn ledger(&self) -> &Ledger {
-        &self.ledger
+        self.accounts.ledger()
     }
 
     pub(crate) fn scheduler(&self) -> &Scheduler {
@@ -110,10 +111,8 @@ impl Sessions {
     /// Sets a VM's limits on GPU memory and GPU time.
     pub(crate) fn set_quotas(&mut self, id: VmId, state: &VmState) {
         let memory = &state.vm.spec.memory;
-        for gpu in &state.gpus {
-            let quota = Quota { max: memory.max, session_max: memory.session_max };
-            self.ledger.set(id, *gpu, quota);
-        }
+        let quota = Quota { max: memory.max, session_max: memory.session_max };
+        self.accounts.set(id, &state.gpus, quota);
         self.scheduler.set_vm(id, &state.gpus, &state.vm);
     }
 
@@ -125,7 +124,7 @@ impl Sessions {
 
     /// Removes the accounts of a VM whose last worker has been reaped.
     pub(crate) fn remove_vm(&mut self, id: VmId) {
-        self.ledger.remove(id);
+        self.accounts.remove(id);
         self.scheduler.remove_vm(id);
     }
 
@@ -142,7 +141,7 @@ impl Sessions {
             pid: session.pid,
         });
         let utilization = |gpu| self.scheduler.utilization(id, gpu);
-        guest_facts::collect(driver, &self.ledger, id, gpus, sessions, utilization)
+        guest_facts::collect(driver, self.accounts.ledger(), id, gpus, sessions, utilization)
     }
 }
 
@@ -255,13 +254,13 @@ impl Sessions {
         let Some(state) = vms.get(session.vm) else { return Ok(()) };
         state.take_process(worker.pid())?;
         let vm = session.vm;
-        self.ledger.open(id, vm, &state.gpus);
+        self.accounts.open(id, vm, &state.gpus);
         let contexts: Vec<u64> = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
         // A warm worker already has a context on its first GPU. If the quota has no room for that
         // context, the worker destroys it, and the guest gets an error when it tries to create a
         // context.
         let first = contexts.first().copied().unwrap_or(0);
-        let charged = first == 0 || self.ledger.reserve(id, 0, first, Charge::Context).is_ok();
+        let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
         let (uid, gid) = self.launcher.ids(&state.vm);
         let assignment = Assignment {
             label: format!("{}/{}", state.vm.name, session.number()),
@@ -274,6 +273,9 @@ impl Sessions {
             context_charged: charged,
         };
         let ends = worker.assign(assignment).map_err(|error| error.to_string())?;
+        if let Some(page) = worker.gate() {
+            self.accounts.show(id, page.clone());
+        }
         self.scheduler.add_worker(id, vm, &state.gpus, ends);
         Ok(())
     }
@@ -362,7 +364,7 @@ impl Sessions {
     pub(crate) fn handle_worker_message(&mut self, id: WorkerId, vms: &mut Vms, gpus: &Gpus) {
         let Some(worker) = self.workers.get_mut(id) else { return };
         let fd = worker.socket_fd();
-        match worker.handle_message(id, &mut self.ledger) {
+        match worker.handle_message(id, &mut self.accounts) {
             WorkerEffect::None => {}
             WorkerEffect::Ready => {
                 let has_session = worker.session().is_some();
@@ -424,7 +426,7 @@ impl Sessions {
         let Some(mut worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
         // Only now is the worker's GPU memory free, so release it in the ledger.
-        let bytes = self.ledger.close(id);
+        let bytes = self.accounts.close(id);
         let how = worker.take_failure(status);
         match worker.session() {
             Some(session) => {

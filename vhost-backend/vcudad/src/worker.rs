@@ -5,9 +5,11 @@ use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::process::ExitStatus;
+use std::sync::Arc;
 
 use control_api::Activity;
 
+use super::accounts::Accounts;
 use super::activity::activity_of;
 use super::process::ChildProcess;
 use super::rate::printable;
@@ -19,7 +21,7 @@ use host_ipc::eventfd::eventfd;
 use host_ipc::gate::{GateMap, GatePage};
 use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
 use host_ipc::seqpacket;
-use memory_ledger::{GpuId, Ledger, LedgerError, VmId};
+use memory_ledger::{GpuId, LedgerError, VmId};
 
 /// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
@@ -98,7 +100,7 @@ pub(crate) struct Worker {
     /// Why the worker exited, if a better reason is known than its exit status.
     failure: Option<String>,
     /// The page that the worker shares with the scheduler. `None` until the worker is assigned.
-    gate: Option<GateMap>,
+    gate: Option<Arc<GateMap>>,
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
 }
@@ -166,6 +168,11 @@ impl Worker {
         self.gate.as_ref().map(|gate| activity_of(&gate.worker)).unwrap_or_default()
     }
 
+    /// Returns the page that the worker shares with the broker, once the worker is assigned.
+    pub(crate) fn gate(&self) -> Option<&Arc<GateMap>> {
+        self.gate.as_ref()
+    }
+
     /// Records the reason why the worker will exit, unless a reason is already recorded.
     pub(crate) fn set_failure(&mut self, reason: impl Into<String>) {
         self.failure.get_or_insert_with(|| reason.into());
@@ -194,7 +201,7 @@ impl Worker {
 
     /// Reads one message, updates the worker's state and its account, and replies. The coordinator
     /// must handle the returned effect.
-    pub(crate) fn handle_message(&mut self, id: WorkerId, ledger: &mut Ledger) -> WorkerEffect {
+    pub(crate) fn handle_message(&mut self, id: WorkerId, accounts: &mut Accounts) -> WorkerEffect {
         let message = match self.process.receive() {
             Ok(Some(message)) => message,
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => return WorkerEffect::None,
@@ -216,7 +223,7 @@ impl Worker {
             }
             ToBroker::Began if self.phase == Phase::Assigned => return WorkerEffect::Announce,
             ToBroker::Reserve { device, bytes, kind } if has_account => {
-                match ledger.reserve(id, device, bytes, kind) {
+                match accounts.reserve(id, device, bytes, kind) {
                     Ok(()) => ToWorker::Granted,
                     Err(error) if error.is_full() => {
                         let reason = error.to_string();
@@ -226,20 +233,20 @@ impl Worker {
                 }
             }
             ToBroker::Release { device, bytes, kind } if has_account => {
-                match ledger.release(id, device, bytes, kind) {
+                match accounts.release(id, device, bytes, kind) {
                     Ok(()) => ToWorker::Granted,
                     Err(error) => return misbehaved(error),
                 }
             }
             ToBroker::Share { device, bytes } if has_account => {
-                match ledger.share(id, device, bytes) {
+                match accounts.share(id, device, bytes) {
                     Ok(share) => ToWorker::Shared { share },
                     Err(LedgerError::TooManyShares) => ToWorker::Refused,
                     Err(error) => return misbehaved(error),
                 }
             }
             ToBroker::Join { device, share } if has_account => {
-                match ledger.join(id, device, share) {
+                match accounts.join(id, device, share) {
                     Ok(bytes) => ToWorker::Joined { bytes },
                     // The memory may have been released since another worker exported it.
                     Err(LedgerError::NoShare { .. }) => ToWorker::NoShare,
@@ -251,12 +258,12 @@ impl Worker {
                 }
             }
             ToBroker::Leave { device, share } if has_account => {
-                match ledger.leave(id, device, share) {
+                match accounts.leave(id, device, share) {
                     Ok(()) => ToWorker::Granted,
                     Err(error) => return misbehaved(error),
                 }
             }
-            ToBroker::Query { device } if has_account => match ledger.usage_of(id, device) {
+            ToBroker::Query { device } if has_account => match accounts.usage_of(id, device) {
                 Ok(usage) => ToWorker::Usage { used: usage.used, max: usage.max },
                 Err(error) => return misbehaved(error),
             },
@@ -288,7 +295,7 @@ impl Worker {
         let (button, chime) = doorbell()?;
         let (wake, bell) = (eventfd()?, eventfd()?);
         let page = GatePage::create()?;
-        let gate = GateMap::map(&page)?;
+        let gate = Arc::new(GateMap::map(&page)?);
         let scheduled = GateMap::map(&page)?;
         let ring = button.try_clone()?;
         // The worker gets only the listening end of the doorbell, so it can't ring it.

@@ -3,6 +3,7 @@
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex};
 
+use host_ipc::gate::{GateMap, GpuGate, MemoryUsage};
 use host_ipc::messages::{Charge, ShareId, ToBroker, ToWorker};
 use host_ipc::seqpacket;
 
@@ -25,15 +26,6 @@ pub enum JoinError {
     Gone,
 }
 
-/// The state of a VM's account for one GPU, as the guest sees it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Usage {
-    /// Bytes in use, at most `max`.
-    pub used: u64,
-    /// The smaller of memory.max and memory.session_max, in bytes.
-    pub max: u64,
-}
-
 /// The VM's accounts of device memory, one per GPU. GPUs are identified by the worker's device
 /// ordinals.
 ///
@@ -45,11 +37,13 @@ pub struct Ledger {
     /// The socket to the broker. It stays locked until the reply has arrived, so that requests and
     /// replies can't be mixed up.
     socket: Arc<Mutex<OwnedFd>>,
+    /// The page in which the broker publishes the state of the accounts.
+    page: Arc<GateMap>,
 }
 
 impl Ledger {
-    pub(super) fn new(socket: Arc<Mutex<OwnedFd>>) -> Self {
-        Self { socket }
+    pub(super) fn new(socket: Arc<Mutex<OwnedFd>>, page: Arc<GateMap>) -> Self {
+        Self { socket, page }
     }
 
     /// Reserves `bytes` on a device, or fails and reserves nothing. Takes about 10 us.
@@ -92,10 +86,17 @@ impl Ledger {
 
     /// Returns the current state of the VM's account for a device. The guest sees it in the results
     /// of cuMemGetInfo and cuDeviceTotalMem.
-    pub fn usage(&self, device: i32) -> Usage {
+    ///
+    /// Normally reads the state that the broker has published, because programs call cuMemGetInfo
+    /// often.
+    pub fn usage(&self, device: i32) -> MemoryUsage {
+        let gpu = usize::try_from(device).ok().and_then(|device| self.page.gpus.get(device));
+        if let Some(usage) = gpu.and_then(GpuGate::memory) {
+            return usage;
+        }
         match self.ask(&ToBroker::Query { device: device as u32 }) {
-            ToWorker::Usage { used, max } => Usage { used, max },
-            _ => Usage { used: 0, max: 0 },
+            ToWorker::Usage { used, max } => MemoryUsage { used, max },
+            _ => MemoryUsage { used: 0, max: 0 },
         }
     }
 

@@ -51,7 +51,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
         label,
         pid,
         env,
-        ledger: ledger::Ledger::new(broker.clone()),
+        ledger: ledger::Ledger::new(broker.clone(), gate.page.clone()),
         exchange: exchange.clone(),
         context_bytes: context_bytes.into(),
         context_charged,

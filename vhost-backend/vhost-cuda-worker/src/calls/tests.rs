@@ -45,6 +45,7 @@ use crate::reply::{PostedError, ReplyTo, RingRegion};
 use crate::waker::Waker;
 use host_ipc::eventfd::eventfd;
 use host_ipc::frames::Incoming;
+use host_ipc::gate::GateMap;
 use host_ipc::messages::{Exported, ToBroker, ToWorker, Token, WorkerToDevice};
 use host_ipc::seqpacket;
 
@@ -213,7 +214,8 @@ fn exchange() -> (Exchange, Arc<Mutex<Exports>>) {
 }
 
 /// Starts a thread that keeps an account as the broker does, with `context` bytes already reserved.
-fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
+/// It publishes the account on the gate page only if a test does.
+fn ledger(context: u64, page: &Arc<GateMap>) -> (Ledger, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let kinds = [("context", context)].into();
     let account =
@@ -265,7 +267,7 @@ fn ledger(context: u64) -> (Ledger, Arc<Mutex<Account>>) {
             seqpacket::send(&theirs, &answer, &[]).unwrap();
         }
     });
-    (Ledger::new(Arc::new(Mutex::new(ours))), account)
+    (Ledger::new(Arc::new(Mutex::new(ours)), page.clone()), account)
 }
 
 fn memory(len: usize) -> OwnedFd {
@@ -308,7 +310,8 @@ impl Bench {
     fn new(context: u64) -> Self {
         crate::region::reserve_pinned_window().unwrap();
         let engine = super::open(&library()).unwrap();
-        let (ledger, account) = ledger(context);
+        let gate = gate_end();
+        let (ledger, account) = ledger(context, &gate.page);
         let (exchange, exports) = exchange();
         let session = Session {
             label: "test".into(),
@@ -321,7 +324,7 @@ impl Bench {
             regions: Regions::default(),
             mirrors: Mirrors::default(),
             waker: Waker::new(eventfd().unwrap()).unwrap(),
-            gate: gate_end(),
+            gate,
         };
         let mut executor = engine.begin(session.clone()).unwrap();
         let file = memory(REGION_BYTES);

@@ -303,6 +303,24 @@ fn the_quota_holds_and_freed_memory_can_be_allocated_again() {
 }
 
 #[test]
+fn free_memory_is_the_published_one() {
+    alone("free_memory_is_the_published_one", |mut bench| {
+        bench.alloc(4 << 20);
+        let asked = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((asked.free as u64, asked.total as u64), (QUOTA - 4 * MIB, QUOTA));
+        let publish = |bench: &Bench, used, max| {
+            let usage = host_ipc::gate::MemoryUsage { used, max };
+            bench.session.gate.page.gpus[0].publish_memory(usage);
+        };
+        publish(&bench, 7 * MIB, 10 * MIB);
+        let read = bench.good(&CuMemGetInfoV2 {});
+        assert_eq!((read.free as u64, read.total as u64), (3 * MIB, 10 * MIB));
+        publish(&bench, 11 * MIB, 10 * MIB);
+        assert_eq!(bench.good(&CuMemGetInfoV2 {}).free, 0);
+    });
+}
+
+#[test]
 fn stream_ordered_memory_is_freed_when_its_stream_reaches_the_free() {
     alone("stream_ordered_memory_is_freed_when_its_stream_reaches_the_free", |mut bench| {
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });

@@ -1,0 +1,219 @@
+//! The accounts of device memory, with the pages on which workers see them.
+//!
+//! Programs call cuMemGetInfo often, and in loops, so workers don't ask the broker for its result.
+//! Instead, the broker publishes the state of an account on the gate pages of all workers that it
+//! concerns, before it replies to the request that has changed the account. So a program that has
+//! allocated memory finds that any other session of the VM already sees the new state.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use host_ipc::gate::{GateMap, MemoryUsage};
+use host_ipc::messages::{Charge, WorkerId};
+use memory_ledger::{GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
+
+/// The ledger, and the pages on which its state is published.
+#[derive(Default)]
+pub(crate) struct Accounts {
+    ledger: Ledger,
+    /// The gate pages of each VM's workers.
+    pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
+    vms: HashMap<WorkerId, VmId>,
+}
+
+impl Accounts {
+    /// Returns the ledger for reports.
+    pub(crate) fn ledger(&self) -> &Ledger {
+        &self.ledger
+    }
+
+    /// Opens a VM's accounts on these GPUs, or changes their limits.
+    pub(crate) fn set(&mut self, vm: VmId, gpus: &[GpuId], quota: Quota) {
+        gpus.iter().for_each(|gpu| self.ledger.set(vm, *gpu, quota));
+        self.publish(vm);
+    }
+
+    /// Closes a VM's accounts. All its workers must have been reaped.
+    pub(crate) fn remove(&mut self, vm: VmId) {
+        self.ledger.remove(vm);
+        self.pages.remove(&vm);
+    }
+
+    /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
+    pub(crate) fn open(&mut self, worker: WorkerId, vm: VmId, gpus: &[GpuId]) {
+        self.ledger.open(worker, vm, gpus);
+        self.vms.insert(worker, vm);
+    }
+
+    /// Publishes the state of a worker's accounts on this page from now on.
+    pub(crate) fn show(&mut self, worker: WorkerId, page: Arc<GateMap>) {
+        let Some(&vm) = self.vms.get(&worker) else { return };
+        self.pages.entry(vm).or_default().insert(worker, page);
+        self.publish(vm);
+    }
+
+    /// Closes a reaped worker's accounts. Returns the number of released bytes.
+    pub(crate) fn close(&mut self, worker: WorkerId) -> u64 {
+        let bytes = self.ledger.close(worker);
+        if let Some(vm) = self.vms.remove(&worker) {
+            self.pages.entry(vm).or_default().remove(&worker);
+            self.publish(vm);
+        }
+        bytes
+    }
+
+    /// Like [`Ledger::reserve`].
+    pub(crate) fn reserve(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
+        self.change(worker, |ledger| ledger.reserve(worker, device, bytes, kind))
+    }
+
+    /// Like [`Ledger::release`].
+    pub(crate) fn release(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+        kind: Charge,
+    ) -> Result<(), LedgerError> {
+        self.change(worker, |ledger| ledger.release(worker, device, bytes, kind))
+    }
+
+    /// Like [`Ledger::share`], which doesn't change the usage of anyone.
+    pub(crate) fn share(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        bytes: u64,
+    ) -> Result<ShareId, LedgerError> {
+        self.ledger.share(worker, device, bytes)
+    }
+
+    /// Like [`Ledger::join`].
+    pub(crate) fn join(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        share: ShareId,
+    ) -> Result<u64, LedgerError> {
+        self.change(worker, |ledger| ledger.join(worker, device, share))
+    }
+
+    /// Like [`Ledger::leave`].
+    pub(crate) fn leave(
+        &mut self,
+        worker: WorkerId,
+        device: u32,
+        share: ShareId,
+    ) -> Result<(), LedgerError> {
+        self.change(worker, |ledger| ledger.leave(worker, device, share))
+    }
+
+    /// Like [`Ledger::usage_of`].
+    pub(crate) fn usage_of(&mut self, worker: WorkerId, device: u32) -> Result<Usage, LedgerError> {
+        self.ledger.usage_of(worker, device)
+    }
+
+    /// Changes the accounts of a worker and of its VM, and publishes them.
+    fn change<T>(
+        &mut self,
+        worker: WorkerId,
+        change: impl FnOnce(&mut Ledger) -> Result<T, LedgerError>,
+    ) -> Result<T, LedgerError> {
+        let changed = change(&mut self.ledger)?;
+        if let Some(&vm) = self.vms.get(&worker) {
+            self.publish(vm);
+        }
+        Ok(changed)
+    }
+
+    /// Publishes the state of a VM's accounts on the pages of all its workers.
+    fn publish(&mut self, vm: VmId) {
+        let Some(pages) = self.pages.get(&vm) else { return };
+        for (&worker, page) in pages {
+            for (device, gpu) in (0..).zip(&page.gpus) {
+                let Ok(Usage { used, max }) = self.ledger.usage_of(worker, device) else { break };
+                gpu.publish_memory(MemoryUsage { used, max });
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_ipc::gate::GatePage;
+
+    const VM: VmId = VmId(3);
+    const GPUS: [GpuId; 2] = [GpuId(1), GpuId(0)];
+
+    fn quota(max: u64, session_max: Option<u64>) -> Quota {
+        Quota { max, session_max }
+    }
+
+    /// Opens an account for a worker. Returns the worker's mapping of its page.
+    fn open(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
+        let file = GatePage::create().unwrap();
+        accounts.open(worker, VM, &GPUS);
+        accounts.show(worker, Arc::new(GateMap::map(&file).unwrap()));
+        GateMap::map(&file).unwrap()
+    }
+
+    fn seen(page: &GateMap, device: usize) -> (u64, u64) {
+        let MemoryUsage { used, max } = page.gpus[device].memory().unwrap();
+        (used, max)
+    }
+
+    #[test]
+    fn every_worker_of_a_vm_sees_each_change() {
+        let mut accounts = Accounts::default();
+        accounts.set(VM, &GPUS, quota(100, None));
+        let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
+        assert_eq!((seen(&first, 0), seen(&second, 1)), ((0, 100), (0, 100)));
+        assert_eq!(first.gpus[2].memory(), None);
+        accounts.reserve(1, 0, 30, Charge::Memory).unwrap();
+        assert_eq!((seen(&first, 0), seen(&second, 0)), ((30, 100), (30, 100)));
+        assert_eq!(seen(&second, 1), (0, 100));
+        assert!(accounts.reserve(2, 0, 71, Charge::Memory).is_err());
+        assert_eq!(seen(&second, 0), (30, 100));
+        accounts.release(1, 0, 10, Charge::Memory).unwrap();
+        assert_eq!(seen(&second, 0), (20, 100));
+        accounts.set(VM, &GPUS, quota(50, None));
+        assert_eq!((seen(&first, 0), seen(&second, 1)), ((20, 50), (0, 50)));
+        assert_eq!(accounts.close(1), 20);
+        assert_eq!(seen(&second, 0), (0, 50));
+    }
+
+    #[test]
+    fn a_worker_sees_the_limit_of_its_own_session() {
+        let mut accounts = Accounts::default();
+        accounts.set(VM, &GPUS, quota(100, Some(60)));
+        let (first, second) = (open(&mut accounts, 1), open(&mut accounts, 2));
+        accounts.reserve(1, 0, 50, Charge::Memory).unwrap();
+        assert_eq!((seen(&first, 0), seen(&second, 0)), ((50, 60), (10, 60)));
+        let share = accounts.share(1, 0, 50).unwrap();
+        accounts.join(2, 0, share).unwrap();
+        assert_eq!((seen(&first, 0), seen(&second, 0)), ((50, 60), (50, 60)));
+        accounts.leave(1, 0, share).unwrap();
+        assert_eq!((seen(&first, 0), seen(&second, 0)), ((10, 60), (50, 60)));
+    }
+
+    #[test]
+    fn other_vms_see_nothing() {
+        let mut accounts = Accounts::default();
+        accounts.set(VM, &GPUS, quota(100, None));
+        accounts.set(VmId(4), &GPUS, quota(100, None));
+        let page = open(&mut accounts, 1);
+        accounts.open(9, VmId(4), &GPUS);
+        accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
+        assert_eq!(seen(&page, 0), (0, 100));
+        accounts.close(1);
+        accounts.remove(VM);
+        accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
+    }
+}
