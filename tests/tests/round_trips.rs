@@ -8,13 +8,14 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("vectoradd", 14),
     ("saxpy", 12),
     ("matmul", 14),
-    ("reduction", 15),
-    ("scan", 17),
+    ("reduction", 14),
+    ("scan", 16),
     ("transpose", 12),
-    ("constant", 27),
-    ("streams", 36),
-    ("events", 28),
-    ("graphs", 72),
+    ("constant", 16),
+    ("streams", 35),
+    ("events", 26),
+    ("graphs", 70),
+    ("manykernels", 59),
 ];
 
 #[test]
