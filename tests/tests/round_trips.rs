@@ -15,7 +15,7 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("streams", 35),
     ("events", 26),
     ("graphs", 70),
-    ("manykernels", 59),
+    ("manykernels", 58),
 ];
 
 #[test]
