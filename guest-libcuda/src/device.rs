@@ -10,6 +10,7 @@ use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use protocol::limits::DEVICES_MAX;
+use std::sync::OnceLock;
 
 /// The values of attributes for features that this library does not support, whatever the GPU
 /// supports. docs/differences.md explains them.
@@ -58,6 +59,10 @@ pub struct Device {
     /// The device's primary context. The object and its handle stay the same as long as the process
     /// runs.
     pub primary_context: &'static Context,
+    /// The least and the greatest priority of streams.
+    pub priorities: OnceLock<(i32, i32)>,
+    /// The granularities of `cuMemCreate`, by `CUmemAllocationGranularity_flags`.
+    pub granularities: [OnceLock<usize>; 2],
 }
 
 /// The maximum grid and block dimensions of a launch.
@@ -151,6 +156,8 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
                 facts,
                 primary: Mutex::new(Primary { count: 0 }),
                 primary_context: context,
+                priorities: OnceLock::new(),
+                granularities: Default::default(),
             }
         })
         .collect();

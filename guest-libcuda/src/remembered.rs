@@ -7,7 +7,7 @@ use std::hash::Hash;
 use std::sync::OnceLock;
 
 /// Returns an answer that never changes. Asks the worker unless an earlier call did so with success.
-pub fn once(known: &OnceLock<u32>, ask: impl FnOnce() -> CuResult<u32>) -> CuResult<u32> {
+pub fn once<T: Copy>(known: &OnceLock<T>, ask: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
     match known.get() {
         Some(&answer) => Ok(answer),
         None => ask().map(|answer| *known.get_or_init(|| answer)),

@@ -4,9 +4,9 @@ use crate::context;
 use crate::driver;
 use cuda_api::args::Out;
 use protocol::calls::{
-    CuCtxGetCacheConfig, CuCtxGetLimit, CuCtxGetSharedMemConfig, CuCtxGetStreamPriorityRange,
-    CuCtxResetPersistingL2Cache, CuCtxSetCacheConfig, CuCtxSetLimit, CuCtxSetSharedMemConfig,
-    CuDeviceGetLuid, CuDeviceGetTexture1DLinearMaxWidth, CuProfilerStart, CuProfilerStop,
+    CuCtxGetCacheConfig, CuCtxGetLimit, CuCtxGetSharedMemConfig, CuCtxResetPersistingL2Cache,
+    CuCtxSetCacheConfig, CuCtxSetLimit, CuCtxSetSharedMemConfig, CuDeviceGetLuid,
+    CuDeviceGetTexture1DLinearMaxWidth, CuProfilerStart, CuProfilerStop,
 };
 
 entries! {
@@ -41,14 +41,6 @@ entries! {
     fn cuCtxSetLimit(limit: u32, value: usize) {
         let driver = context::driver()?;
         driver.session.call(&CuCtxSetLimit { limit, value })
-    }
-
-    fn cuCtxGetStreamPriorityRange(least_priority: Out<i32>, greatest_priority: Out<i32>) {
-        let driver = context::driver()?;
-        let answer = driver.session.call(&CuCtxGetStreamPriorityRange {})?;
-        least_priority.set_if_wanted(answer.least_priority);
-        greatest_priority.set_if_wanted(answer.greatest_priority);
-        Ok(())
     }
 
     fn cuCtxGetCacheConfig(pconfig: Out<u32>) {

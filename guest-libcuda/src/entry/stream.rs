@@ -8,6 +8,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Op};
 use crate::handles::{Handle, Object};
 use crate::objects::{Context, Event, Stream};
+use crate::remembered::once;
 use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::attributes::{Attributes, Value};
@@ -106,6 +107,15 @@ fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {
     create_in(out, context, flags, priority)
 }
 
+/// Returns the least and the greatest priority of streams on the current context's device.
+fn priorities(driver: &Driver) -> CuResult<(i32, i32)> {
+    let device = driver.device(current()?.device)?;
+    once(&device.priorities, || {
+        let range = driver.session.call(&CuCtxGetStreamPriorityRange {})?;
+        Ok((range.least_priority, range.greatest_priority))
+    })
+}
+
 /// Creates a stream in a context, which must be the current one or its home.
 pub fn create_in(
     out: Out<Handle>,
@@ -117,9 +127,8 @@ pub fn create_in(
     let priority = match priority {
         0 => 0,
         _ => {
-            let range = driver.session.call(&CuCtxGetStreamPriorityRange {})?;
             // A lower number is a higher priority.
-            let (low, high) = (range.greatest_priority, range.least_priority);
+            let (high, low) = priorities(driver)?;
             priority.clamp(low.min(high), high.max(low))
         }
     };
@@ -231,6 +240,13 @@ entries! {
             // When this call returns, another process may record the event again.
             true => driver.session.call(&wait),
         }
+    }
+
+    fn cuCtxGetStreamPriorityRange(least: Out<i32>, greatest: Out<i32>) {
+        let range = priorities(context::driver()?)?;
+        least.set_if_wanted(range.0);
+        greatest.set_if_wanted(range.1);
+        Ok(())
     }
 
     fn cuStreamGetPriority, fn cuStreamGetPriority_ptsz(

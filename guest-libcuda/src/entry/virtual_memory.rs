@@ -6,6 +6,7 @@ use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::memory::{Allocation, Kind};
+use crate::remembered::once;
 use crate::shareable::reap;
 use cuda_api::args::{In, Out};
 use cuda_api::sys::{
@@ -61,9 +62,10 @@ entries! {
     ) {
         let driver = driver()?;
         granularity.check()?;
-        let device = device_for(driver, &prop.get()?)?.number;
-        let answer = driver.session.call(&VcudaMemGranularity { device, option })?;
-        granularity.set(answer.granularity)
+        let device = device_for(driver, &prop.get()?)?;
+        let known = device.granularities.get(option as usize).ok_or(CuError::INVALID_VALUE)?;
+        let call = VcudaMemGranularity { device: device.number, option };
+        granularity.set(once(known, || Ok(driver.session.call(&call)?.granularity))?)
     }
 
     fn cuMemAddressReserve(
