@@ -45,6 +45,7 @@ mod managed_variable;
 mod memory;
 mod misuse;
 mod module;
+mod peer;
 mod pool;
 mod pool_sharing;
 mod stream;
@@ -54,6 +55,7 @@ mod surface;
 mod tensor_map;
 mod texture;
 mod texture_ref;
+mod unsupported;
 mod virtual_memory;
 
 use crate::cuda::{Cuda, Outcome};
@@ -153,10 +155,12 @@ const FAMILIES: &[&[Case]] = &[
     fill_forms::CASES,
     host_memory::CASES,
     invalid_arguments::CASES,
+    peer::CASES,
     library::CASES,
     managed_location::CASES,
     managed_variable::CASES,
     stream_query::CASES,
+    unsupported::CASES,
 ];
 
 /// Returns all cases.
