@@ -4,7 +4,7 @@
 
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};
-use crate::sys::CUatomicOperation;
+use crate::sys::{CUatomicOperation, CUdevice_P2PAttribute as Attribute};
 
 /// Returns the capabilities of a link for each operation: none.
 ///
@@ -28,6 +28,18 @@ pub unsafe fn no_atomics(
         return Err(CuError::INVALID_VALUE);
     }
     capabilities.set_all(operations.iter().map(|_| 0))
+}
+
+/// Fails if a link between two different devices doesn't have this attribute.
+pub fn check_attribute(attribute: Attribute) -> CuResult {
+    match attribute {
+        Attribute::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
+        | Attribute::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED
+        | Attribute::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED
+        | Attribute::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED
+        | Attribute::CU_DEVICE_P2P_ATTRIBUTE_ONLY_PARTIAL_NATIVE_ATOMIC_SUPPORTED => Ok(()),
+        _ => Err(CuError::INVALID_VALUE),
+    }
 }
 
 /// Fails if a device is its own peer.

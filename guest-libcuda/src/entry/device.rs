@@ -6,7 +6,7 @@ use crate::error::CuError;
 use cuda_api::args::{Out, Text};
 use cuda_api::device_links;
 use cuda_api::devices::PciAddress;
-use cuda_api::sys::{CUdevice_attribute as A, CUdevprop};
+use cuda_api::sys::{CUdevice_P2PAttribute, CUdevice_attribute as A, CUdevprop};
 use std::ffi::c_char;
 
 entries! {
@@ -88,11 +88,14 @@ entries! {
         can.set(0)
     }
 
-    fn cuDeviceGetP2PAttribute(value: Out<i32>, _attribute: u32, device: i32, peer: i32) {
+    fn cuDeviceGetP2PAttribute(
+        value: Out<i32>, attribute: CUdevice_P2PAttribute, device: i32, peer: i32,
+    ) {
         let driver = driver()?;
         driver.device(device)?;
         driver.device(peer)?;
         device_links::check_peers(device, peer)?;
+        device_links::check_attribute(attribute)?;
         value.set(0)
     }
 

@@ -205,13 +205,12 @@ entries! {
         driver()?.device(a)?;
         driver()?.device(b)?;
         device_links::check_peers(a, b)?;
-        match which {
-            P::CU_DEVICE_P2P_ATTRIBUTE_PERFORMANCE_RANK
-            | P::CU_DEVICE_P2P_ATTRIBUTE_CUDA_ARRAY_ACCESS_SUPPORTED => value.set(0),
+        device_links::check_attribute(which)?;
+        value.set(match which {
             P::CU_DEVICE_P2P_ATTRIBUTE_ACCESS_SUPPORTED
-            | P::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => value.set(1),
-            _ => Err(CuError::INVALID_VALUE),
-        }
+            | P::CU_DEVICE_P2P_ATTRIBUTE_NATIVE_ATOMIC_SUPPORTED => 1,
+            _ => 0,
+        })
     }
 
     /// As in NVIDIA's driver, an unknown kind isn't an error.
