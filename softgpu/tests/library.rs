@@ -1,0 +1,61 @@
+//! Tests a library without code for the device.
+
+use std::ffi::{c_char, c_int, c_uint, c_void};
+
+// Link the library, so that the tests call its real exports.
+use softgpu as _;
+
+const NO_BINARY_FOR_GPU: c_uint = 209;
+
+unsafe extern "C" {
+    fn cuInit(flags: c_uint) -> c_uint;
+    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
+    fn cuCtxSetCurrent(context: usize) -> c_uint;
+    fn cuLibraryLoadData(
+        to: *mut usize,
+        image: *const c_void,
+        jit_options: usize,
+        jit_values: usize,
+        jit_count: c_uint,
+        options: usize,
+        values: usize,
+        count: c_uint,
+    ) -> c_uint;
+    fn cuLibraryUnload(library: usize) -> c_uint;
+    fn cuLibraryGetKernel(to: *mut usize, library: usize, name: *const c_char) -> c_uint;
+    fn cuLibraryGetKernelCount(to: *mut c_uint, library: usize) -> c_uint;
+    fn cuLibraryGetGlobal(
+        to: *mut u64,
+        size: *mut usize,
+        library: usize,
+        name: *const c_char,
+    ) -> c_uint;
+    fn cuModuleLoadData(to: *mut usize, image: *const c_void) -> c_uint;
+}
+
+/// A fat binary without images: magic, version, length of the header, and length of the rest.
+const EMPTY: [u32; 4] = [0xba55_ed50, 1 | 16 << 16, 0, 0];
+
+#[test]
+fn a_library_without_code_for_the_device_fails_when_it_is_used() {
+    let (mut library, mut context, mut found, mut size) = (0, 0, 0, 0);
+    let (mut address, mut count) = (0, 7);
+    let (image, name) = (EMPTY.as_ptr().cast(), c"increment".as_ptr());
+    // SAFETY: the pointers are to local variables, a C string, and a complete fat binary.
+    unsafe {
+        assert_eq!(cuInit(0), 0);
+        assert_eq!(cuDevicePrimaryCtxRetain(&mut context, 0), 0);
+        assert_eq!(cuCtxSetCurrent(context), 0);
+        assert_eq!(cuLibraryLoadData(&mut library, image, 0, 0, 0, 0, 0, 0), 0);
+        for _ in 0..2 {
+            assert_eq!(cuLibraryGetKernel(&mut found, library, name), NO_BINARY_FOR_GPU);
+        }
+        assert_eq!(cuLibraryGetKernelCount(&mut count, library), 0);
+        assert_eq!(count, 0);
+        let called = cuLibraryGetGlobal(&mut address, &mut size, library, name);
+        assert_eq!(called, NO_BINARY_FOR_GPU);
+        assert_eq!(cuLibraryUnload(library), 0);
+        // A module is loaded at once.
+        assert_eq!(cuModuleLoadData(&mut found, image), NO_BINARY_FOR_GPU);
+    }
+}
