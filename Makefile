@@ -95,6 +95,7 @@ matrix: build
 conformance: build
 	$(SAY) 'conformance cases on softgpu alone, vhost-user, user-mode Linux'
 	@tests/conformance.sh --dist $(DIST) softgpu vhost-user uml
+	@tests/conformance.sh --dist $(DIST) --gpus 2 --case peer softgpu vhost-user uml
 
 proofs: build
 	$(SAY) 'killed processes, isolation, quotas, hostile guests'

@@ -1,21 +1,27 @@
 #!/usr/bin/env bash
 # Runs the conformance cases (tests/conformance) on several paths and compares their output.
 #
-#   tests/conformance.sh [--dist DIR] [--driver LIBRARY] [--logs DIR] PATH...
+#   tests/conformance.sh [--dist DIR] [--driver LIBRARY] [--gpus N] [--logs DIR] PATH...
 #
 # PATH is softgpu, native, vhost-user, or uml; see tests/matrix.sh. --driver selects the device's
-# driver library (auto, softgpu or a path; default softgpu). --logs keeps each path's output and the
-# logs of the device and the VM in a directory. With --case PREFIX, only the cases whose names begin
-# with PREFIX run. The exit status is 0 if all cases passed and printed the same on all paths.
+# driver library (auto, softgpu or a path; default softgpu). --gpus sets the number of softgpu's
+# devices, all of which the VM gets (default 1). --logs keeps each path's output and the logs of the
+# device and the VM in a directory. With --case PREFIX, only the cases whose names begin with PREFIX
+# run. The exit status is 0 if all cases passed and printed the same on all paths.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
-dist=$here/../target/dist driver=softgpu logs= paths=() cases=()
+dist=$here/../target/dist driver=softgpu gpus=any logs= paths=() cases=()
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
+        --gpus)
+            export SOFTGPU_DEVICES=${2:?--gpus needs a number}
+            gpus=$(seq -s , 0 $((SOFTGPU_DEVICES - 1)))
+            shift 2
+            ;;
         --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
         --case) cases+=("${2:?--case needs a prefix}"); shift 2 ;;
         softgpu | native | vhost-user | uml) paths+=("$1"); shift ;;
@@ -38,7 +44,7 @@ for path in "${paths[@]}"; do
     case $path in
         vhost-user | uml)
             start_device "$dist" "$work/socket" "$work/device.log" --driver-library "$driver" \
-                --memory-max 4G
+                --gpus "$gpus" --memory-max 4G
             ;;
     esac
     run_on "$path" "$dist" "$work" "$dist/tests/cuda-conformance" ${cases[@]+"${cases[@]}"} \

@@ -69,6 +69,13 @@ cases! {
         Ok(())
     }
 
+    fn null_is_neither_an_iterator_nor_a_callback(cuda) {
+        cuda.primary()?;
+        refused!(cu!(cuda, cuLogsCurrent(null_mut(), 0)), INVALID_VALUE);
+        refused!(cu!(cuda, cuLogsUnregisterCallback(null_mut())), INVALID_VALUE);
+        Ok(())
+    }
+
     fn the_log_can_be_written_to_a_file(cuda) {
         cuda.primary()?;
         refused!(cu!(cuda, cuMemFree_v2(0x1234567)), INVALID_VALUE);
