@@ -285,8 +285,12 @@ pub struct Gpu {
     pub pci_device: u32,
     /// PCI subsystem ids in the same form, or 0 if unknown.
     pub pci_subsystem: u32,
+    /// The fastest possible PCIe link: generation << 16 | lanes, or 0 if unknown.
+    pub pcie_link_max: u32,
+    /// The current PCIe link in the same form, or 0 if unknown.
+    pub pcie_link: u32,
     /// Must be 0.
-    pub reserved: [u32; 6],
+    pub reserved: [u32; 4],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Gpu {}

@@ -53,7 +53,8 @@ fn expectations() -> Vec<(String, u64)> {
             compute_major "compute_major" compute_minor "compute_minor"
             multiprocessors "multiprocessors" clock_khz "clock_khz"
             memory_clock_khz "memory_clock_khz" memory_bus_bits "memory_bus_bits"
-            pci_device "pci_device" pci_subsystem "pci_subsystem" reserved "reserved" }
+            pci_device "pci_device" pci_subsystem "pci_subsystem"
+            pcie_link_max "pcie_link_max" pcie_link "pcie_link" reserved "reserved" }
         Process "process" { pid "pid" session "session" gpu "gpu" reserved "reserved"
             memory_used "memory_used" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }

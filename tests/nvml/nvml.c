@@ -4,6 +4,8 @@
 // STAND_IN_NVML names a file, which every call reads again. The file has these lines:
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
 //   process GPU PID BYTES    a process with a context on the GPU, and its memory
+//   link GPU GENERATION LANES MAX_GENERATION MAX_LANES
+//                            the GPU's current PCIe link, and its fastest one
 //   xid GPU NUMBER           an Xid event; events are reported once, in the order of the file
 //   ecc GPU                  an uncorrectable memory error, also an event
 //   lost GPU                 the GPU no longer responds
@@ -17,6 +19,7 @@
 enum {
     SUCCESS = 0,
     INVALID_ARGUMENT = 2,
+    NOT_SUPPORTED = 3,
     NOT_FOUND = 6,
     INSUFFICIENT_SIZE = 7,
     TIMEOUT = 10,
@@ -45,6 +48,8 @@ struct gpu {
     char uuid[UUID_SIZE];
     unsigned long long bytes;
     int lost;
+    // Generation and lanes of the current PCIe link, then of the fastest one. 0 if unknown.
+    unsigned link[4];
     unsigned count;
     struct process processes[MAX_PROCESSES];
 };
@@ -68,7 +73,7 @@ static void load(struct state *state, unsigned wanted) {
     }
     char line[256], uuid[UUID_SIZE];
     while (fgets(line, sizeof line, file)) {
-        unsigned gpu, pid;
+        unsigned gpu, pid, link[4];
         unsigned long long number = 0;
         if (sscanf(line, "gpu %95s %llu", uuid, &number) == 2 && state->count < MAX_GPUS) {
             struct gpu *added = &state->gpus[state->count++];
@@ -78,6 +83,10 @@ static void load(struct state *state, unsigned wanted) {
                    state->gpus[gpu].count < MAX_PROCESSES) {
             struct gpu *of = &state->gpus[gpu];
             of->processes[of->count++] = (struct process){pid, number, ~0u, ~0u};
+        } else if (sscanf(line, "link %u %u %u %u %u", &gpu, &link[0], &link[1], &link[2],
+                          &link[3]) == 5 &&
+                   gpu < MAX_GPUS) {
+            memcpy(state->gpus[gpu].link, link, sizeof link);
         } else if (sscanf(line, "lost %u", &gpu) == 1 && gpu < MAX_GPUS) {
             state->gpus[gpu].lost = 1;
         } else if (sscanf(line, "xid %u %llu", &gpu, &number) == 2 ||
@@ -178,6 +187,32 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
         memcpy(processes, gpu->processes, gpu->count * sizeof *processes);
     }
     return SUCCESS;
+}
+
+static int link_value(void *device, int index, unsigned *value) {
+    struct state state;
+    struct gpu *gpu;
+    const int result = find(&state, device, &gpu);
+    if (result == SUCCESS) {
+        *value = gpu->link[index];
+    }
+    return result == SUCCESS && *value == 0 ? NOT_SUPPORTED : result;
+}
+
+int nvmlDeviceGetCurrPcieLinkGeneration(void *device, unsigned *generation) {
+    return link_value(device, 0, generation);
+}
+
+int nvmlDeviceGetCurrPcieLinkWidth(void *device, unsigned *lanes) {
+    return link_value(device, 1, lanes);
+}
+
+int nvmlDeviceGetMaxPcieLinkGeneration(void *device, unsigned *generation) {
+    return link_value(device, 2, generation);
+}
+
+int nvmlDeviceGetMaxPcieLinkWidth(void *device, unsigned *lanes) {
+    return link_value(device, 3, lanes);
 }
 
 int nvmlDeviceGetSupportedEventTypes(void *device, unsigned long long *types) {

@@ -31,6 +31,7 @@ struct Utilization {
     unsigned int gpu, memory;
 };
 using Device = struct OpaqueDevice *;
+constexpr int NOT_SUPPORTED = 3;
 constexpr int INSUFFICIENT_SIZE = 7;
 
 // Calls an NVML function.
@@ -128,6 +129,17 @@ static void list() {
                 "GPU %u's utilization is known", i);
         std::printf("gpu %u: %s, %s, used %llu of %llu, busy %u %%\n", i, name, uuid, memory.used,
                     memory.total, rates.gpu);
+        const char *links[] = {"nvmlDeviceGetMaxPcieLinkGeneration", "nvmlDeviceGetMaxPcieLinkWidth",
+                               "nvmlDeviceGetCurrPcieLinkGeneration",
+                               "nvmlDeviceGetCurrPcieLinkWidth"};
+        for (const char *link : links) {
+            unsigned int value;
+            const int result = nvml<Device, unsigned int *>(link)(device, &value);
+            REQUIRE(result == 0 || result == NOT_SUPPORTED, "%s returned %d", link, result);
+            if (result == 0) {
+                std::printf("%s on gpu %u: %u\n", link, i, value);
+            }
+        }
         const auto running = nvml<Device, unsigned int *, Process *>(
             "nvmlDeviceGetComputeRunningProcesses_v3");
         unsigned int count = 0;

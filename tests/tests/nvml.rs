@@ -4,6 +4,7 @@
 
 use std::time::Duration;
 
+use virtio_cuda_tests::nvml::Nvml;
 use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually};
 
 /// Returns the output of `memoryseen list`, which makes no CUDA calls.
@@ -66,6 +67,28 @@ fn nvml_shows_how_busy_the_vm_keeps_the_gpu_and_not_how_busy_others_do() {
     program.wait().unwrap();
     let idle = eventually(Duration::from_secs(30), || busy(A) == 0);
     assert!(idle, "{}\n{}", list(&host, A), host.log());
+}
+
+#[test]
+fn nvml_shows_the_pcie_link_that_the_host_reports() {
+    let mut host = Host::start(&[A]);
+    // Without NVML on the host, the link is unknown.
+    assert!(!list(&host, A).contains("Pcie"));
+    let mut nvml = Nvml::install(&mut host, &[A]);
+    let shows = |host: &Host, values: [u64; 4]| {
+        let names = ["MaxPcieLinkGeneration", "MaxPcieLinkWidth"];
+        let current = ["CurrPcieLinkGeneration", "CurrPcieLinkWidth"];
+        let lines = [names, current].concat().into_iter().zip(values);
+        let lines: Vec<String> =
+            lines.map(|(name, value)| format!("nvmlDeviceGet{name} on gpu 0: {value}\n")).collect();
+        let shown = || lines.iter().all(|line| list(host, A).contains(line));
+        assert!(eventually(Duration::from_secs(30), shown), "{}\n{}", list(host, A), host.log());
+    };
+    nvml.say("link 0 1 8 5 16");
+    shows(&host, [5, 16, 1, 8]);
+    // The GPU speeds up its link.
+    nvml.say("link 0 5 16 5 16");
+    shows(&host, [5, 16, 5, 16]);
 }
 
 #[test]

@@ -88,6 +88,14 @@ fn highest_clock(gpu: &Gpu, kind: nvmlClockType_t) -> NvmlResult<u32> {
     if khz == 0 { Err(NvmlError::NOT_SUPPORTED) } else { Ok(khz / 1000) }
 }
 
+/// Returns the generation and the number of lanes of a PCIe link, if the host reports it.
+fn pcie_link(link: u32) -> NvmlResult<(u32, u32)> {
+    match (link >> 16, link & 0xffff) {
+        (0, _) | (_, 0) => Err(NvmlError::NOT_SUPPORTED),
+        known => Ok(known),
+    }
+}
+
 entries! {
     fn nvmlDeviceGetName(device: Handle, name: Buffer, length: u32) {
         // SAFETY: `name` has `length` bytes.
@@ -155,6 +163,18 @@ entries! {
     fn nvmlDeviceGetMemoryBusWidth(device: Handle, width: Out<u32>) {
         width.set(state::gpu(device)?.memory_bus_bits)
     }
+    fn nvmlDeviceGetMaxPcieLinkGeneration(device: Handle, generation: Out<u32>) {
+        generation.set(pcie_link(state::gpu(device)?.pcie_link_max)?.0)
+    }
+    fn nvmlDeviceGetMaxPcieLinkWidth(device: Handle, width: Out<u32>) {
+        width.set(pcie_link(state::gpu(device)?.pcie_link_max)?.1)
+    }
+    fn nvmlDeviceGetCurrPcieLinkGeneration(device: Handle, generation: Out<u32>) {
+        generation.set(pcie_link(state::gpu(device)?.pcie_link)?.0)
+    }
+    fn nvmlDeviceGetCurrPcieLinkWidth(device: Handle, width: Out<u32>) {
+        width.set(pcie_link(state::gpu(device)?.pcie_link)?.1)
+    }
     fn nvmlDeviceGetMultiGpuBoard(device: Handle, is_multi: Out<u32>) {
         state::gpu(device)?;
         is_multi.set(0)
@@ -207,6 +227,14 @@ mod tests {
         assert_eq!(of(99, 0), u32::MAX);
         assert_eq!([brand("NVIDIA H200").0, brand("NVIDIA GeForce RTX 5090").0], [14, 15]);
         assert_eq!(brand("softgpu").0, 0);
+    }
+
+    #[test]
+    fn a_link_has_a_generation_and_lanes_if_both_are_known() {
+        assert_eq!(pcie_link(5 << 16 | 16), Ok((5, 16)));
+        for unknown in [0, 16, 5 << 16] {
+            assert_eq!(pcie_link(unknown), Err(NvmlError::NOT_SUPPORTED));
+        }
     }
 
     #[test]

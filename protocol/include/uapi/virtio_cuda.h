@@ -177,7 +177,9 @@ struct virtio_cuda_gpu {
 	__le32 memory_bus_bits;
 	__le32 pci_device; /* device << 16 | vendor; this and the next are 0 if unknown */
 	__le32 pci_subsystem;
-	__le32 reserved[6];
+	__le32 pcie_link_max; /* generation << 16 | lanes; this and the next are 0 if unknown */
+	__le32 pcie_link;
+	__le32 reserved[4];
 };
 
 struct virtio_cuda_process {

@@ -48,6 +48,24 @@ pub struct GpuFacts {
     pub pci_subsystem: u32,
 }
 
+/// A PCIe link of a GPU. The values are 0 if they are unknown.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieLink {
+    /// PCIe generation.
+    pub generation: u16,
+    /// Number of lanes.
+    pub lanes: u16,
+}
+
+/// The PCIe links of a GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PcieLinks {
+    /// The fastest link that the GPU and the host support together.
+    pub max: PcieLink,
+    /// The current link. A GPU may slow down its link while it is idle.
+    pub current: PcieLink,
+}
+
 impl GpuFacts {
     /// Returns the UUID in the format that NVIDIA's tools use.
     pub fn uuid_text(&self) -> String {

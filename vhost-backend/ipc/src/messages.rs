@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gpu::GpuFacts;
+use crate::gpu::{GpuFacts, PcieLinks};
 
 pub use memory_ledger::{Charge, ShareId, WorkerId};
 
@@ -217,6 +217,8 @@ pub struct VmGpu {
     /// Fraction of the GPU's time that the VM has used in the last second, in units of 0.01%.
     /// `None` if unknown.
     pub utilization: Option<u32>,
+    /// The GPU's PCIe links.
+    pub links: PcieLinks,
 }
 
 /// A session's memory on a GPU.

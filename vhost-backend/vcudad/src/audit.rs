@@ -134,6 +134,12 @@ impl Audit {
     ) -> Vec<AuditEffect> {
         match event {
             NvmlEvent::Fault(fault) => handle_fault(fault, gpus),
+            NvmlEvent::Links(uuid, links) => {
+                if let Some(gpu) = gpus.by_uuid(uuid) {
+                    gpus.set_links(gpu, *links);
+                }
+                Vec::new()
+            }
             NvmlEvent::Sample(uuid, sample) => match gpus.by_uuid(uuid) {
                 Some(gpu) => self.handle_sample(gpu, sample, gpus, sessions, vms, policy),
                 None => Vec::new(),

@@ -7,7 +7,7 @@ use control_api::{GpuRequest, GpuState};
 use super::faults::{Verdict, judge};
 use super::nvml::Fault;
 use super::rate::RateLimited;
-use host_ipc::gpu::{GpuFacts, Probed};
+use host_ipc::gpu::{GpuFacts, PcieLinks, Probed};
 use memory_ledger::GpuId;
 
 /// The assumed size of a CUDA context until NVML has reported the size of a warm worker's context:
@@ -25,6 +25,8 @@ pub(crate) struct Gpu {
     uuid: String,
     /// Size of a CUDA context on this GPU, in bytes.
     context_bytes: u64,
+    /// The PCIe links that NVML reported last.
+    links: PcieLinks,
     /// How often a worker was found to use more memory than its account plus the slack.
     excesses: u64,
     /// Number of faults since the broker started, not counting those caused by programs.
@@ -42,6 +44,7 @@ impl Gpu {
             facts,
             uuid,
             context_bytes: CONTEXT,
+            links: PcieLinks::default(),
             excesses: 0,
             faults: 0,
             lost: false,
@@ -128,6 +131,18 @@ impl Gpus {
     pub(crate) fn set_context_bytes(&mut self, id: GpuId, bytes: u64) -> bool {
         let found = self.0.get_mut(id.0 as usize).filter(|gpu| gpu.context_bytes != bytes);
         found.map(|gpu| gpu.context_bytes = bytes).is_some()
+    }
+
+    /// Returns the GPU's PCIe links.
+    pub(crate) fn links(&self, id: GpuId) -> PcieLinks {
+        self.get(id).map_or(PcieLinks::default(), |gpu| gpu.links)
+    }
+
+    /// Sets the GPU's PCIe links.
+    pub(crate) fn set_links(&mut self, id: GpuId, links: PcieLinks) {
+        if let Some(gpu) = self.0.get_mut(id.0 as usize) {
+            gpu.links = links;
+        }
     }
 
     /// Counts a worker that was found to use more memory than its account plus the slack.

@@ -1,7 +1,7 @@
 //! Collects the facts about a VM's GPUs that its guest may query. They come from the ledger and
 //! from probing the driver library.
 
-use host_ipc::gpu::Probed;
+use host_ipc::gpu::{PcieLinks, Probed};
 use host_ipc::messages::{
     MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmProcess, WorkerId,
 };
@@ -16,7 +16,7 @@ pub(crate) struct Serving {
 
 /// Collects the facts for one VM. `gpus` is in the order of the device ordinals in the VM's
 /// sessions. `utilization` returns the VM's share of a GPU's time over the last second, in units of
-/// 0.01%.
+/// 0.01%, and `links` the GPU's PCIe links.
 pub(crate) fn collect(
     driver: &Probed,
     ledger: &Ledger,
@@ -24,6 +24,7 @@ pub(crate) fn collect(
     gpus: &[GpuId],
     sessions: impl Iterator<Item = Serving>,
     utilization: impl Fn(GpuId) -> Option<u32>,
+    links: impl Fn(GpuId) -> PcieLinks,
 ) -> VmFacts {
     let known = gpus.iter().filter_map(|gpu| Some((*gpu, driver.gpus.get(gpu.0 as usize)?)));
     let gpus: Vec<VmGpu> = known
@@ -33,7 +34,8 @@ pub(crate) fn collect(
                 ledger.account(vm, gpu).map_or((0, 0), |account| (account.quota.max, account.used));
             // This is the total that cuDeviceTotalMem reports in the guest.
             let total = max.min(facts.memory);
-            VmGpu { facts: facts.clone(), total, used, utilization: utilization(gpu) }
+            let (utilization, links) = (utilization(gpu), links(gpu));
+            VmGpu { facts: facts.clone(), total, used, utilization, links }
         })
         .collect();
     let mut processes: Vec<VmProcess> = sessions
@@ -56,7 +58,7 @@ pub(crate) fn collect(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_ipc::gpu::GpuFacts;
+    use host_ipc::gpu::{GpuFacts, PcieLink};
     use host_ipc::messages::Charge;
     use memory_ledger::Quota;
 
@@ -84,8 +86,13 @@ mod tests {
         }
         let sessions =
             [(7, 1, 70), (8, 2, 80)].map(|(worker, session, pid)| Serving { worker, session, pid });
-        let facts =
-            collect(&driver(&[40, 500]), &ledger, VmId(1), &gpus, sessions.into_iter(), |_| None);
+        let link = |gpu: GpuId| {
+            let max = PcieLink { generation: 5, lanes: 16 + gpu.0 as u16 };
+            PcieLinks { max, ..PcieLinks::default() }
+        };
+        let (driver, sessions) = (driver(&[40, 500]), sessions.into_iter());
+        let facts = collect(&driver, &ledger, VmId(1), &gpus, sessions, |_| None, link);
+        assert_eq!(facts.gpus[0].links, link(GpuId(1)));
         let sums: Vec<_> = facts.gpus.iter().map(|gpu| (gpu.total, gpu.used)).collect();
         assert_eq!(sums, [(100, 15), (40, 0)]);
         let process = |pid, session, bytes| VmProcess { pid, session, gpu: 0, bytes };
@@ -102,7 +109,10 @@ mod tests {
             pci_device: u32::MAX,
             ..GpuFacts::default()
         };
-        let gpu = VmGpu { facts: gpu, total: u64::MAX, used: u64::MAX, utilization: Some(10000) };
+        let link = PcieLink { generation: u16::MAX, lanes: u16::MAX };
+        let links = PcieLinks { max: link, current: link };
+        let (max, utilization) = (u64::MAX, Some(10000));
+        let gpu = VmGpu { facts: gpu, total: max, used: max, utilization, links };
         let process =
             VmProcess { pid: u32::MAX, session: u32::MAX, gpu: u32::MAX, bytes: u64::MAX };
         let facts = VmFacts {

@@ -134,14 +134,28 @@ impl Sessions {
     }
 
     /// Returns the facts about a VM's GPUs and processes that its guest may know.
-    pub(crate) fn guest_facts(&self, driver: &Probed, id: VmId, gpus: &[GpuId]) -> VmFacts {
+    pub(crate) fn guest_facts(
+        &self,
+        driver: &Probed,
+        all: &Gpus,
+        id: VmId,
+        gpus: &[GpuId],
+    ) -> VmFacts {
         let sessions = self.workers.sessions_of(id).map(|(worker, session)| Serving {
             worker,
             session: session.id,
             pid: session.pid,
         });
         let utilization = |gpu| self.scheduler.utilization(id, gpu);
-        guest_facts::collect(driver, self.accounts.ledger(), id, gpus, sessions, utilization)
+        guest_facts::collect(
+            driver,
+            self.accounts.ledger(),
+            id,
+            gpus,
+            sessions,
+            utilization,
+            |gpu| all.links(gpu),
+        )
     }
 }
 

@@ -7,6 +7,7 @@ use std::time::{Duration, Instant};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Facts, Gpu, Process};
 
+use host_ipc::gpu::PcieLink;
 use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu};
 
 /// Token bucket for queries to the broker: its size, and the time in which one token is added. If
@@ -122,11 +123,17 @@ fn encode_gpu(gpu: &VmGpu) -> Gpu {
         memory_bus_bits: facts.memory_bus_bits,
         pci_device: facts.pci_device,
         pci_subsystem: facts.pci_subsystem,
+        pcie_link_max: encode_link(gpu.links.max),
+        pcie_link: encode_link(gpu.links.current),
         ..Gpu::zeroed()
     };
     text(&mut out.name, &facts.name);
     text(&mut out.pci_bus_id, &facts.pci_bus_id);
     out
+}
+
+fn encode_link(link: PcieLink) -> u32 {
+    u32::from(link.generation) << 16 | u32::from(link.lanes)
 }
 
 /// Copies a string, truncated so that it ends with a zero byte.
@@ -138,7 +145,7 @@ fn text(to: &mut [u8], from: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_ipc::gpu::GpuFacts;
+    use host_ipc::gpu::{GpuFacts, PcieLinks};
     use host_ipc::messages::VmProcess;
 
     #[test]
@@ -178,6 +185,10 @@ mod tests {
             total: 2,
             used: 1,
             utilization: None,
+            links: PcieLinks {
+                max: PcieLink { generation: 5, lanes: 16 },
+                current: PcieLink { generation: 1, lanes: 8 },
+            },
         };
         let process = VmProcess { pid: 1, session: 2, gpu: 0, bytes: 3 };
         let facts = VmFacts {
@@ -194,5 +205,6 @@ mod tests {
         let gpu = Gpu::from_bytes(&bytes[size_of::<Facts>()..]).unwrap();
         assert_eq!((gpu.name[95], gpu.pci_bus_id[31]), (0, 0));
         assert_eq!(gpu.utilization, uapi::UTILIZATION_NONE);
+        assert_eq!((gpu.pcie_link_max, gpu.pcie_link), (5 << 16 | 16, 1 << 16 | 8));
     }
 }

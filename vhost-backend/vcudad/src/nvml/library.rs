@@ -10,6 +10,8 @@ use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError as LibraryError;
 use nvml_wrapper::event::EventSet;
 
+use host_ipc::gpu::{PcieLink, PcieLinks};
+
 use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory};
 
 /// Maximum time that one wait for faults takes, in milliseconds.
@@ -79,6 +81,18 @@ impl Nvml for Library {
             }
         }
         Ok(MemorySample { used, processes })
+    }
+
+    fn links(&self, uuid: &str) -> PcieLinks {
+        let Ok(device) = self.nvml.device_by_uuid(uuid) else { return PcieLinks::default() };
+        let link = |generation: Result<u32, LibraryError>, lanes: Result<u32, LibraryError>| {
+            let number = |value: Result<u32, _>| value.unwrap_or(0).try_into().unwrap_or(0);
+            PcieLink { generation: number(generation), lanes: number(lanes) }
+        };
+        PcieLinks {
+            max: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
+            current: link(device.current_pcie_link_gen(), device.current_pcie_link_width()),
+        }
     }
 
     fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError> {

@@ -11,6 +11,7 @@ use std::time::Duration;
 
 use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError};
 use host_ipc::eventfd::{drain, eventfd, notify};
+use host_ipc::gpu::PcieLinks;
 
 /// How often each GPU's memory is sampled.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -22,6 +23,8 @@ const MAX_WAITING: usize = 256;
 pub(crate) enum NvmlEvent {
     /// A sample of the memory in use on the GPU with this UUID.
     Sample(String, MemorySample),
+    /// The PCIe links of the GPU with this UUID have changed or were read for the first time.
+    Links(String, PcieLinks),
     /// A GPU fault.
     Fault(Fault),
 }
@@ -52,10 +55,11 @@ impl NvmlMonitor {
         }
         let samples = queue.clone();
         std::thread::Builder::new().name("gpu-memory".into()).spawn(move || {
-            let mut lost = vec![false; uuids.len()];
+            let mut last = vec![(false, PcieLinks::default()); uuids.len()];
             loop {
-                for (uuid, lost) in uuids.iter().zip(&mut lost) {
+                for (uuid, (lost, links)) in uuids.iter().zip(&mut last) {
                     samples.push_sample(nvml.as_ref(), uuid, lost);
+                    samples.push_links(nvml.as_ref(), uuid, links);
                 }
                 std::thread::sleep(interval);
             }
@@ -115,6 +119,15 @@ impl EventQueue {
         }
     }
 
+    /// Reads a GPU's PCIe links, and queues them if they differ from `last`.
+    fn push_links(&self, nvml: &dyn Nvml, uuid: &str, last: &mut PcieLinks) {
+        let links = nvml.links(uuid);
+        if links != *last {
+            *last = links;
+            self.push(NvmlEvent::Links(uuid.to_owned(), links));
+        }
+    }
+
     /// Waits for a fault and queues it. Returns true if the caller should wait for another one.
     fn wait_for_fault(&self, faults: &mut dyn FaultSource) -> bool {
         match faults.next() {
@@ -133,6 +146,7 @@ impl EventQueue {
 mod tests {
     use super::super::types::ProcessMemory;
     use super::*;
+    use host_ipc::gpu::PcieLink;
 
     struct FakeNvml;
 
@@ -145,6 +159,10 @@ mod tests {
                 return Err(NvmlError::Lost(uuid.into()));
             }
             Ok(MemorySample { used: 5, processes: vec![ProcessMemory { pid: 1, bytes: 5 }] })
+        }
+        fn links(&self, _: &str) -> PcieLinks {
+            let max = PcieLink { generation: 5, lanes: 16 };
+            PcieLinks { max, current: PcieLink { generation: 1, ..max } }
         }
         fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError> {
             Ok(Box::new(FakeFaults(2)))
@@ -166,7 +184,7 @@ mod tests {
         let uuids = vec!["GPU-a".to_owned(), "GPU-gone".to_owned()];
         let monitor =
             NvmlMonitor::start(Arc::new(FakeNvml), uuids, Duration::from_millis(1)).unwrap();
-        let (mut samples, mut faults) = (0, vec![]);
+        let (mut samples, mut faults, mut links) = (0, vec![], vec![]);
         while samples < 20 || faults.len() < 3 {
             let mut poll = libc::pollfd { fd: monitor.bell(), events: libc::POLLIN, revents: 0 };
             // SAFETY: `poll` is a single pollfd, which matches the count of 1.
@@ -177,10 +195,16 @@ mod tests {
                         assert_eq!((uuid.as_str(), sample.process_bytes(1)), ("GPU-a", Some(5)));
                         samples += 1;
                     }
+                    NvmlEvent::Links(uuid, found) => {
+                        assert_eq!((found.max.lanes, found.current.generation), (16, 1));
+                        links.push(uuid);
+                    }
                     NvmlEvent::Fault(fault) => faults.push(fault.kind),
                 }
             }
         }
+        // Links are reported only when they change.
+        assert_eq!(links, ["GPU-a", "GPU-gone"]);
         faults.sort_by_key(|kind| kind.to_string());
         assert_eq!(faults, [FaultKind::Xid(78), FaultKind::Xid(79), FaultKind::Lost]);
     }

@@ -1,5 +1,7 @@
 //! The part of NVML that the broker uses, as traits and data types.
 
+use host_ipc::gpu::PcieLinks;
+
 /// The device memory that one process uses on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ProcessMemory {
@@ -82,6 +84,9 @@ pub(crate) trait Nvml: Send + Sync {
 
     /// Returns the memory in use on a GPU or MIG slice. This may take a few milliseconds.
     fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError>;
+
+    /// Returns a GPU's PCIe links. Values that NVML doesn't report are 0.
+    fn links(&self, uuid: &str) -> PcieLinks;
 
     /// Subscribes to future faults of all GPUs.
     fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError>;
