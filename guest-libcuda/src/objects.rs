@@ -272,8 +272,8 @@ pub struct Parameter {
 pub enum Place {
     /// A context, for queries of functions.
     Context(ContextId),
-    /// A device, for queries of kernels. The number is the device's ordinal in the worker.
-    Device(i32),
+    /// A device, for queries of kernels, while its primary context has this id.
+    Device(ContextId),
 }
 
 /// A function of a module, or a kernel of a library.
@@ -286,6 +286,8 @@ pub struct Function {
     pub parameter_bytes: usize,
     /// Attributes by their number and by the context or device for which they were queried.
     pub attributes: Remembered<(Place, u32), i32>,
+    /// The values to which the program has set attributes, if nothing has changed them since.
+    pub set: Remembered<(Place, u32), i32>,
     /// CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, queried at the first launch.
     pub max_threads: OnceLock<u32>,
     /// Results of occupancy queries, by context and by the encoded query.
@@ -311,6 +313,7 @@ impl Function {
             parameters,
             parameter_bytes,
             attributes: Default::default(),
+            set: Default::default(),
             max_threads: OnceLock::new(),
             occupancy: Default::default(),
         })
@@ -319,6 +322,7 @@ impl Function {
     /// Forgets the answers that depend on the function's attributes and settings.
     pub fn forget_answers(&self) {
         self.attributes.forget();
+        self.set.forget();
         self.occupancy.forget();
     }
 

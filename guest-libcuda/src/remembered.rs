@@ -65,8 +65,28 @@ impl<K: Eq + Hash, V: Copy> Remembered<K, V> {
 
     /// Forgets all answers. Call this after the worker has made the change.
     pub fn forget(&self) {
+        self.forget_where(|_| true);
+    }
+
+    /// Forgets the answers to these questions. Call this after the worker has made the change.
+    pub fn forget_where(&self, is_outdated: impl Fn(&K) -> bool) {
+        let version = self.version();
+        self.replace(version, is_outdated, None);
+    }
+
+    /// Forgets the answers to these questions and remembers another one, unless another change was
+    /// made after `version` was current. Call this after the worker has made the change.
+    pub fn replace(
+        &self,
+        version: Version,
+        is_outdated: impl Fn(&K) -> bool,
+        answer: Option<(K, V)>,
+    ) {
         let mut state = self.state.lock();
-        state.answers.clear();
+        state.answers.retain(|question, _| !is_outdated(question));
+        if state.version == version.0 && state.answers.len() < MOST {
+            state.answers.extend(answer);
+        }
         state.version += 1;
     }
 }
@@ -87,6 +107,18 @@ mod tests {
         assert_eq!(remembered.get(&"a"), None);
         remembered.keep(remembered.version(), [("a", 3)]);
         assert_eq!(remembered.get(&"a"), Some(3));
+    }
+
+    #[test]
+    fn only_the_last_of_several_changes_at_once_counts() {
+        let remembered = Remembered::default();
+        remembered.keep(remembered.version(), [("a", 1), ("b", 2)]);
+        let before = remembered.version();
+        remembered.replace(before, |question| *question == "a", Some(("a", 3)));
+        assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (Some(3), Some(2)));
+        // The worker may have made this change before the other one.
+        remembered.replace(before, |question| *question == "a", Some(("a", 4)));
+        assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (None, Some(2)));
     }
 
     #[test]

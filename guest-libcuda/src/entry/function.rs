@@ -4,6 +4,7 @@
 
 use super::library::module_of;
 use crate::context;
+use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
@@ -61,22 +62,54 @@ pub fn attribute(driver: &Driver, function: &Function, number: u32) -> CuResult<
     })
 }
 
+/// Returns the place of a kernel's attributes on a device.
+fn place_of(device: &Device) -> Place {
+    Place::Device(device.primary_context.id())
+}
+
 fn kernel_attribute(
     driver: &Driver,
     function: &Function,
     number: u32,
     device: i32,
 ) -> CuResult<i32> {
-    let dev = driver.device(device)?.number;
-    attribute_in(function, Place::Device(dev), number, || {
+    let device = driver.device(device)?;
+    let dev = device.number;
+    attribute_in(function, place_of(device), number, || {
         let call = VcudaKernelAttributes { kernel: function.id.as_kernel(), dev };
         Ok(driver.session.call_with_room(&call, ATTRIBUTES_ROOM)?.attributes)
     })
 }
 
-/// Makes a call that changes a function's attributes or settings, and forgets what was known about
-/// them. The change also affects the other handle under which a program knows a kernel of a
-/// library: that of the function in the library's module.
+/// Sets an attribute of a function to a value. Libraries do this before each launch, so nothing is
+/// sent if the same call has just done it and nothing has changed the attribute since.
+fn set_attribute(
+    driver: &Driver,
+    function: &Function,
+    what: (Place, u32),
+    value: i32,
+    call: impl FnOnce() -> CuResult,
+) -> CuResult {
+    if function.set.get(&what) == Some(value) {
+        return driver.session.check_sticky();
+    }
+    let version = function.set.version();
+    let result = call();
+    let is_it = |(_, number): &(Place, u32)| *number == what.1;
+    for other in namesakes(driver, function) {
+        other.set.forget_where(is_it);
+        other.attributes.forget_where(is_it);
+        other.occupancy.forget();
+    }
+    function.attributes.forget_where(is_it);
+    function.occupancy.forget();
+    function.set.replace(version, is_it, result.is_ok().then_some((what, value)));
+    result
+}
+
+/// Makes a call that changes a function's settings, and forgets what was known about the function.
+/// The change also affects the other handle under which a program knows a kernel of a library: that
+/// of the function in the library's module.
 fn change(driver: &Driver, function: &Function, call: impl FnOnce() -> CuResult) -> CuResult {
     let result = call();
     function.forget_answers();
@@ -174,8 +207,10 @@ entries! {
     fn cuFuncSetAttribute(function: Handle, attrib: u32, value: i32) {
         let driver = driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
+        let (_, context) = thread::origin();
         let call = CuFuncSetAttribute { hfunc: function.id, attrib, value };
-        change(driver, &function, || driver.session.call(&call))
+        let call = || driver.session.call(&call);
+        set_attribute(driver, &function, (Place::Context(context), attrib), value, call)
     }
 
     fn cuKernelGetAttribute(out: Out<i32>, number: u32, kernel: Handle, device: i32) {
@@ -187,10 +222,12 @@ entries! {
 
     fn cuKernelSetAttribute(attrib: u32, value: i32, kernel: Handle, device: i32) {
         let driver = driver()?;
-        let dev = driver.device(device)?.number;
+        let device = driver.device(device)?;
         let function: Arc<Function> = driver.handles.get(kernel)?;
-        let call = CuKernelSetAttribute { attrib, val: value, kernel: function.id.as_kernel(), dev };
-        change(driver, &function, || driver.session.call(&call))
+        let (kernel, dev) = (function.id.as_kernel(), device.number);
+        let call = CuKernelSetAttribute { attrib, val: value, kernel, dev };
+        let call = || driver.session.call(&call);
+        set_attribute(driver, &function, (place_of(device), attrib), value, call)
     }
 
     fn cuFuncSetCacheConfig(function: Handle, config: u32) {

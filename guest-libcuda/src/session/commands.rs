@@ -266,6 +266,12 @@ impl Session {
         say!(Trace, "{name} -> {}", head.result);
     }
 
+    /// Returns the error of a context that has failed. Until the context is destroyed, most calls
+    /// return it.
+    pub fn check_sticky(&self) -> CuResult {
+        self.errors.check_sticky()
+    }
+
     /// Returns the first error of posted calls since this method last returned one.
     pub fn report_posted_error(&self) -> CuResult {
         self.errors.take_posted()

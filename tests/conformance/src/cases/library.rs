@@ -66,9 +66,11 @@ cases! {
         let mut value = 0;
         cu!(cuda, cuKernelGetAttribute(&mut value, most, fill, device))?;
         same!(value, 1024);
-        cu!(cuda, cuKernelSetAttribute(dynamic, 8192, fill, device))?;
-        cu!(cuda, cuKernelGetAttribute(&mut value, dynamic, fill, device))?;
-        same!(value, 8192);
+        for limit in [8192, 4096, 4096, 8192] {
+            cu!(cuda, cuKernelSetAttribute(dynamic, limit, fill, device))?;
+            cu!(cuda, cuKernelGetAttribute(&mut value, dynamic, fill, device))?;
+            same!(value, limit);
+        }
         cu!(cuda, cuKernelSetCacheConfig(fill, CUfunc_cache::CU_FUNC_CACHE_PREFER_L1, device))?;
         refused!(cu!(cuda, cuKernelGetAttribute(null_mut(), most, fill, device)), INVALID_VALUE);
         refused!(cu!(cuda, cuKernelGetAttribute(&mut value, Attribute(999), fill, device)), INVALID_VALUE);
@@ -102,6 +104,11 @@ cases! {
         same!((limit(function)?, limit(of_kernel)?), (4096, 4096));
         refused!(cu!(cuda, cuFuncSetAttribute(function, dynamic, -2)), INVALID_VALUE);
         same!(limit(of_kernel)?, 4096);
+        // The same call has an effect again after another one has changed the attribute.
+        for _ in 0..2 {
+            cu!(cuda, cuFuncSetAttribute(function, dynamic, 8192))?;
+        }
+        same!((limit(function)?, limit(of_kernel)?), (8192, 8192));
         cu!(cuda, cuLibraryUnload(library))?;
         Ok(())
     }
