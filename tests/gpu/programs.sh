@@ -101,7 +101,7 @@ for path in $paths; do
     table+=" $path |"
     rule+="---|"
 done
-table+=" vhost-user / native |"$'\n'"$rule---|"
+table+=" native / vhost-user |"$'\n'"$rule---|"
 while read -r name script program variable; do
     [ ${#names[@]} -eq 0 ] || [[ " ${names[*]} " == *" $name "* ]] || continue
     line="| $name |"
