@@ -10,6 +10,7 @@
 #
 #   --tests DIR         the checkout of cuda-python
 #   --except LIST       a file that lists tests that may pass on the first path only, one a line
+#                       (default for cuda-python's suites: tests/suites/cuda-python/exceptions.txt)
 #   --dist DIR          the staged files (default: target/dist)
 #   --driver LIBRARY    the device's driver library: auto, softgpu (default), or a path
 #   --memory-max SIZE   the device's memory quota (default: 8G)
@@ -90,6 +91,7 @@ case $suite in
         # The headers that the tests' kernels include.
         CUDA_PATH=$("$python" -c 'import sysconfig; print(sysconfig.get_path("purelib"))')/nvidia/cu13
         export CUDA_PATH
+        except=${except:-$here/suites/cuda-python/exceptions.txt}
         label=$suite
         suite=$tests/${suite/-/_}/tests
         ;;
