@@ -5,10 +5,12 @@ use std::time::Duration;
 
 /// How often a comparison is repeated if the amounts differ.
 const ROUNDS: usize = 5;
-/// The time without a change after which no other process seems to change the amount. The driver
-/// frees some of a process' memory after the process has exited.
-const QUIET: Duration = Duration::from_millis(100);
-/// The maximum number of these times to wait.
+/// How long to wait between two looks at the amount.
+const PAUSE: Duration = Duration::from_millis(100);
+/// The number of looks without a change after which no other process seems to change the amount. The
+/// driver takes a while to free a process's memory after the process has exited.
+const QUIET: usize = 5;
+/// The maximum number of looks.
 const PATIENCE: usize = 50;
 
 /// Returns the amount of free memory.
@@ -20,14 +22,15 @@ fn free_memory(cuda: &Cuda) -> Outcome<usize> {
 
 /// Returns the amount of free memory once it has stopped changing.
 fn settled(cuda: &Cuda) -> Outcome<usize> {
-    let mut last = free_memory(cuda)?;
+    let (mut last, mut unchanged) = (free_memory(cuda)?, 0);
     for _ in 0..PATIENCE {
-        std::thread::sleep(QUIET);
+        std::thread::sleep(PAUSE);
         let now = free_memory(cuda)?;
-        if now == last {
+        unchanged = if now == last { unchanged + 1 } else { 0 };
+        last = now;
+        if unchanged == QUIET {
             break;
         }
-        last = now;
     }
     Ok(last)
 }
