@@ -1,4 +1,4 @@
-//! Runs the guest driver's selftest in user-mode Linux. It covers invalid ioctls, forked children,
+//! Tests of the guest driver in user-mode Linux. Its selftest covers invalid ioctls, forked children,
 //! other sessions' regions, limits, and unbinding while sessions are live.
 
 use std::path::Path;
@@ -31,6 +31,15 @@ fn selftest(args: &[&str]) {
 #[test]
 fn the_drivers_selftest_passes() {
     selftest(&[]);
+}
+
+/// JAX doesn't look for GPUs without this name.
+#[test]
+fn the_device_has_the_name_of_nvidias_control_device() {
+    let host = Host::start(&[A]);
+    let test = ["/bin/sh", "-c", "[ /dev/nvidiactl -ef /dev/virtio-cuda0 ]"];
+    let output = host.uml(A).args(["--timeout", "120", "--"]).args(test).output().unwrap();
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
 #[test]

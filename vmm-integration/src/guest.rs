@@ -18,6 +18,8 @@ use crate::job::Job;
 
 /// How long a driver may take to create the device node.
 const DEVICE_WAIT: Duration = Duration::from_secs(10);
+/// Another name for the device, without which JAX doesn't look for GPUs.
+const NVIDIACTL: &str = "/dev/nvidiactl";
 /// After the command has exited, how long to wait for output from children that it left running.
 const DRAIN_WAIT: Duration = Duration::from_secs(2);
 
@@ -188,7 +190,13 @@ fn prepare(job: &Job) -> Result<(), String> {
             device.display(),
             DEVICE_WAIT.as_secs()
         )),
-        _ => Ok(()),
+        Some(device) => {
+            // In a guest without udev, the name that the guest package's udev rule adds. If it's
+            // there already, this fails.
+            let _ = std::os::unix::fs::symlink(device, NVIDIACTL);
+            Ok(())
+        }
+        None => Ok(()),
     }
 }
 
