@@ -4,7 +4,7 @@
 use crate::error::{CuError, CuResult};
 use crate::jit::JitOptions;
 use crate::log::say;
-use crate::remembered::Remembered;
+use crate::remembered::{Remembered, Version};
 use cuda_api::attributes::Attributes;
 use cuda_api::coredump::Settings;
 use cuda_api::sys::{CUDA_ARRAY3D_DESCRIPTOR, CUevent_flags};
@@ -12,8 +12,8 @@ use parking_lot::Mutex;
 use protocol::ids::{
     ArrayId, ContextId, EventId, FuncId, GreenId, LibraryId, LinkId, MipmapId, ModuleId, StreamId,
 };
-use protocol::limits::PARAMETER_BYTES_MAX;
-use protocol::structs::ParameterPlace;
+use protocol::limits::{FUNCTION_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
+use protocol::structs::{FunctionAttribute, ParameterPlace};
 use std::collections::HashMap;
 use std::ffi::CString;
 use std::sync::OnceLock;
@@ -267,6 +267,9 @@ pub struct Parameter {
     pub size: usize,
 }
 
+/// The maximum length in bytes of a list of all attributes of a function in a reply.
+pub const ATTRIBUTES_ROOM: usize = FUNCTION_ATTRIBUTES_MAX * 16 + 8;
+
 /// The place to which a function's attributes apply.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 pub enum Place {
@@ -317,6 +320,19 @@ impl Function {
             max_threads: OnceLock::new(),
             occupancy: Default::default(),
         })
+    }
+
+    /// Remembers the attributes in a reply from the worker, unless they may be outdated because an
+    /// attribute was set after `version` was current.
+    pub fn keep_attributes(
+        &self,
+        version: Version,
+        place: Place,
+        attributes: &[FunctionAttribute],
+    ) {
+        let known = attributes.iter().zip(0..).filter(|(attribute, _)| attribute.result == 0);
+        let answers = known.map(|(attribute, number)| ((place, number), attribute.value));
+        self.attributes.keep(version, answers);
     }
 
     /// Forgets the answers that depend on the function's attributes and settings.

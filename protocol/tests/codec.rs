@@ -67,7 +67,8 @@ proptest! {
     ) {
         let place = |(offset, size)| ParameterPlace { offset, size };
         let layout = places.into_iter().map(place).collect();
-        answer_comes_back(VcudaModuleGetFunctionAnswer { layout });
+        let attributes = vec![];
+        answer_comes_back(VcudaModuleGetFunctionAnswer { layout, attributes });
         let devices = vec![DeviceFacts { known, total_memory: 5, ..DeviceFacts::ZERO }; 2];
         answer_comes_back(VcudaFactsAnswer { driver_version: 13000, devices });
         answer_comes_back(VcudaModuleLoadAnswer { error: logs.0, info: logs.1 });

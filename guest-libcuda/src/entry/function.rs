@@ -8,7 +8,7 @@ use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
-use crate::objects::{ByName, Function, Library, Module, Origin, Place};
+use crate::objects::{ATTRIBUTES_ROOM, ByName, Function, Library, Module, Origin, Place};
 use crate::thread;
 use cuda_api::args::Out;
 use cuda_api::sys::{CUfunction_attribute, CUsharedconfig};
@@ -16,15 +16,12 @@ use protocol::calls::{
     CuFuncIsLoaded, CuFuncLoad, CuFuncSetAttribute, CuFuncSetCacheConfig, CuKernelSetAttribute,
     CuKernelSetCacheConfig, VcudaFuncAttributes, VcudaKernelAttributes,
 };
-use protocol::limits::FUNCTION_ATTRIBUTES_MAX;
 use protocol::structs::FunctionAttribute;
 use std::ffi::c_char;
 use std::sync::Arc;
 
 const LARGEST_BANKS: u32 = CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0;
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
-/// The maximum length in bytes of a reply with all attributes of a function.
-const ATTRIBUTES_ROOM: usize = FUNCTION_ATTRIBUTES_MAX * 16 + 8;
 
 /// Returns an attribute of a function. The worker sends all attributes at once, which stay known
 /// until the program sets one.
@@ -42,9 +39,7 @@ fn attribute_in(
     }
     let version = function.attributes.version();
     let all = query()?;
-    let known = all.iter().zip(0..).filter(|(attribute, _)| attribute.result == 0);
-    let answers = known.map(|(attribute, number)| ((place, number), attribute.value));
-    function.attributes.keep(version, answers);
+    function.keep_attributes(version, place, &all);
     match all.get(number as usize) {
         Some(attribute) if attribute.result == 0 => Ok(attribute.value),
         Some(attribute) => Err(CuError(attribute.result)),

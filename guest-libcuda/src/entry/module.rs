@@ -9,7 +9,7 @@ use crate::handles::{Handle, Object};
 use crate::jit::JitOptions;
 use crate::log::say;
 use crate::memory::Kind;
-use crate::objects::{ByName, Function, Globals, Module, Origin};
+use crate::objects::{ATTRIBUTES_ROOM, ByName, Function, Globals, Module, Origin, Place};
 use crate::remembered::once;
 use crate::thread;
 use cuda_api::args::{In, Out, Text};
@@ -83,8 +83,11 @@ fn function(driver: &Driver, handle: Handle, name: &str) -> CuResult<Handle> {
     }
     let hfunc: FunctionId = driver.session.mint();
     let call = VcudaModuleGetFunction { hfunc, hmod: module.id, name };
-    let layout = driver.session.call_with_room(&call, LAYOUT_ROOM)?.layout;
-    let function = Function::new(hfunc.into(), name, Origin::Module(handle), &layout)?;
+    let room = LAYOUT_ROOM + ATTRIBUTES_ROOM;
+    let answer = driver.session.call_with_room(&call, room)?;
+    let function = Function::new(hfunc.into(), name, Origin::Module(handle), &answer.layout)?;
+    let (version, (_, context)) = (function.attributes.version(), thread::origin());
+    function.keep_attributes(version, Place::Context(context), &answer.attributes);
     let function = driver.handles.insert(Object::Function(Arc::new(function)))?;
     known.insert(name.into(), function);
     Ok(function)

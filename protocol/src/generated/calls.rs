@@ -540,6 +540,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 69,
+        name: "vcudaModuleGetFunction",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::Module,
+    },
+    Entry {
         number: 70,
         name: "vcudaBlobPut",
         waited: true,
@@ -568,16 +578,6 @@ pub const ENTRIES: &[Entry] = &[
         gated: false,
         order: Order::Session,
         charges: Charges::None,
-    },
-    Entry {
-        number: 73,
-        name: "vcudaModuleGetFunction",
-        waited: true,
-        blocking: true,
-        pending: false,
-        gated: false,
-        order: Order::None,
-        charges: Charges::Module,
     },
     Entry {
         number: 74,
@@ -3646,6 +3646,79 @@ impl CuEventElapsedTimeV2Answer {
     }
 }
 
+/// Call 69, `vcudaModuleGetFunction`.
+///
+/// layout describes the kernel's parameters, in order. attributes are those in the current context, as
+/// in vcudaFuncAttributes. (Number 73 was a call without them.)
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaModuleGetFunction<'a> {
+    /// Id of the new function.
+    pub hfunc: FunctionId,
+    /// Id of a module.
+    pub hmod: ModuleId,
+    /// `name`.
+    pub name: &'a str,
+}
+impl<'a> Call<'a> for VcudaModuleGetFunction<'a> {
+    const OPCODE: u32 = 69;
+    const NAME: &'static str = "vcudaModuleGetFunction";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = VcudaModuleGetFunctionAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.hfunc.to_word());
+        writer.word(self.hmod.to_word());
+        writer.bytes(self.name.as_bytes());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaModuleGetFunction<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            hfunc: <FunctionId>::from_word(reader.word()?)?,
+            hmod: <ModuleId>::from_word(reader.word()?)?,
+            name: reader.text()?,
+        })
+    }
+}
+
+/// The reply to `vcudaModuleGetFunction`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct VcudaModuleGetFunctionAnswer {
+    /// `layout`.
+    pub layout: Vec<ParameterPlace>,
+    /// `attributes`.
+    pub attributes: Vec<FunctionAttribute>,
+}
+impl Answer for VcudaModuleGetFunctionAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.array(&self.layout);
+        writer.array(&self.attributes);
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl VcudaModuleGetFunctionAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            layout: reader.vec(crate::limits::PARAMETERS_MAX)?,
+            attributes: reader.vec(crate::limits::FUNCTION_ATTRIBUTES_MAX)?,
+        })
+    }
+}
+
 /// Call 70, `vcudaBlobPut`.
 ///
 /// The guest sends an image that is longer than INLINE_IMAGE_MAX in advance, as a blob with an ID
@@ -3798,72 +3871,6 @@ impl<'a> Call<'a> for CuModuleUnload {
 impl CuModuleUnload {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { hmod: <ModuleId>::from_word(reader.word()?)? })
-    }
-}
-
-/// Call 73, `vcudaModuleGetFunction`.
-///
-/// layout describes the kernel's parameters, in order.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct VcudaModuleGetFunction<'a> {
-    /// Id of the new function.
-    pub hfunc: FunctionId,
-    /// Id of a module.
-    pub hmod: ModuleId,
-    /// `name`.
-    pub name: &'a str,
-}
-impl<'a> Call<'a> for VcudaModuleGetFunction<'a> {
-    const OPCODE: u32 = 73;
-    const NAME: &'static str = "vcudaModuleGetFunction";
-    const WAITED: bool = true;
-    const BLOCKING: bool = true;
-    type Answer = VcudaModuleGetFunctionAnswer;
-
-    fn encode(&self, writer: &mut Writer) {
-        writer.word(self.hfunc.to_word());
-        writer.word(self.hmod.to_word());
-        writer.bytes(self.name.as_bytes());
-    }
-    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let call = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(call)
-    }
-}
-
-impl<'a> VcudaModuleGetFunction<'a> {
-    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
-        Ok(Self {
-            hfunc: <FunctionId>::from_word(reader.word()?)?,
-            hmod: <ModuleId>::from_word(reader.word()?)?,
-            name: reader.text()?,
-        })
-    }
-}
-
-/// The reply to `vcudaModuleGetFunction`.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct VcudaModuleGetFunctionAnswer {
-    /// `layout`.
-    pub layout: Vec<ParameterPlace>,
-}
-impl Answer for VcudaModuleGetFunctionAnswer {
-    fn encode(&self, writer: &mut Writer) {
-        writer.array(&self.layout);
-    }
-    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
-        let mut reader = Reader::new(bytes);
-        let answer = Self::take(&mut reader)?;
-        reader.finish()?;
-        Ok(answer)
-    }
-}
-
-impl VcudaModuleGetFunctionAnswer {
-    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
-        Ok(Self { layout: reader.vec(crate::limits::PARAMETERS_MAX)? })
     }
 }
 

@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString};
 use std::sync::Mutex;
 
-use cuda_api::sys::{CUfunc_cache, CUfunction_attribute, CUkernel, CUlibrary};
+use cuda_api::sys::{CUfunc_cache, CUfunction, CUfunction_attribute, CUkernel, CUlibrary};
 use protocol::calls as api;
 use protocol::codec::Names;
 use protocol::ids::{ContextId, FuncId};
@@ -48,7 +48,10 @@ pub(super) fn vcuda_module_get_function(
         cx.driver().cuModuleGetFunction(&mut function, module.real.0, name.as_ptr())?;
     }
     let layout = function_layout(cx, function)?;
-    let bytes = places(&layout);
+    let answer = api::VcudaModuleGetFunctionAnswer {
+        layout: places(&layout),
+        attributes: function_attributes(cx, function),
+    };
     let owner = match module.library {
         Some(id) => Owner::Library { id, ctx: module.ctx },
         None => Owner::Module { id: call.hmod, ctx: module.ctx },
@@ -56,7 +59,7 @@ pub(super) fn vcuda_module_get_function(
     let load = module.load;
     let (real, need) = (DriverHandle(function), UNKNOWN_NEED);
     id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
-    Ok((api::VcudaModuleGetFunctionAnswer { layout: bytes }, settled))
+    Ok((answer, settled))
 }
 
 /// Returns a library's kernels in the driver's order.
@@ -236,6 +239,13 @@ fn attributes(
     (0..ATTRIBUTES).map(attribute).collect()
 }
 
+fn function_attributes(cx: &Cx<'_>, function: CUfunction) -> Vec<FunctionAttribute> {
+    attributes(|value, attribute| {
+        // SAFETY: the function is live, and the pointer is to a local variable.
+        unsafe { cx.driver().cuFuncGetAttribute(value, attribute, function) }
+    })
+}
+
 pub(super) fn vcuda_func_attributes(
     cx: &Cx<'_>,
     call: api::VcudaFuncAttributes,
@@ -243,10 +253,7 @@ pub(super) fn vcuda_func_attributes(
 ) -> CuResult<(api::VcudaFuncAttributesAnswer, Settled<kind::Module>)> {
     cx.enter_any()?;
     let (function, settled) = func(cx, reservation, call.hfunc)?;
-    let attributes = attributes(|value, attribute| {
-        // SAFETY: the function is live, and the pointer is to a local variable.
-        unsafe { cx.driver().cuFuncGetAttribute(value, attribute, function) }
-    });
+    let attributes = function_attributes(cx, function);
     Ok((api::VcudaFuncAttributesAnswer { attributes }, settled))
 }
 

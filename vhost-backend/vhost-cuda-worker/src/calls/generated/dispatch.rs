@@ -425,6 +425,14 @@ pub(super) fn dispatch(
             bodies::cu_event_elapsed_time_v2(cx, call)?.encode(out);
             Ok(())
         }),
+        // vcudaModuleGetFunction
+        69 => blocking(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::VcudaModuleGetFunction>(args)?;
+            let (answer, settled) =
+                bodies::vcuda_module_get_function(cx, call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
+        }),
         // vcudaBlobPut
         70 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaBlobPut>(args)?;
@@ -441,14 +449,6 @@ pub(super) fn dispatch(
         72 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuModuleUnload>(args)?;
             bodies::cu_module_unload(cx, call)
-        }),
-        // vcudaModuleGetFunction
-        73 => blocking(deferred, command, reply, |cx, args, out| {
-            let call = decode::<api::VcudaModuleGetFunction>(args)?;
-            let (answer, settled) =
-                bodies::vcuda_module_get_function(cx, call, Reservation::of_call())?;
-            answer.encode(out);
-            Settled::<kind::Module>::done(settled)
         }),
         // vcudaModuleGetGlobal
         74 => inline(deferred, command, reply, |cx, args, out| {

@@ -2,7 +2,7 @@
 
 use std::collections::HashSet;
 
-use super::claims::library;
+use super::claims::{library, module};
 use super::*;
 use protocol::ids::{KernelId, LibraryId};
 use protocol::limits::{MORE_KERNELS_MAX, PARAMETERS_MAX};
@@ -139,5 +139,17 @@ fn all_attributes_come_in_one_reply() {
         assert!(refused.iter().all(|attribute| attribute.result == invalid));
         let function = VcudaKernelAttributes { kernel: KernelId(1), dev: 0 };
         assert_eq!(bench.call(&function).0, CuError::INVALID_HANDLE.0);
+    });
+}
+
+#[test]
+fn a_function_of_a_module_comes_with_its_attributes() {
+    alone("a_function_of_a_module_comes_with_its_attributes", |mut bench| {
+        bench.good(&module(7, &text()));
+        let (hfunc, hmod) = (FunctionId(1000), ModuleId(7));
+        let function = bench.good(&VcudaModuleGetFunction { hfunc, hmod, name: "k0" });
+        assert_eq!(function.layout, parameters(0));
+        let all = bench.good(&VcudaFuncAttributes { hfunc: hfunc.into() }).attributes;
+        assert_eq!((function.attributes[0].value, function.attributes), (1024, all));
     });
 }
