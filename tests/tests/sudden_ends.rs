@@ -131,6 +131,9 @@ fn kill_9_of_a_vm_frees_its_processes_memory() {
 
 #[test]
 fn ctrl_c_ends_a_program_with_an_endless_kernel() {
+    // Shells start commands in the background with SIGINT ignored, which their children inherit.
+    // SAFETY: the default action isn't a function.
+    unsafe { libc::signal(libc::SIGINT, libc::SIG_DFL) };
     let host = host();
     let idle = idle_memory(&host);
     let (mut program, _) = host.spawn(A, "spin", &["hold=512", "forever"]);
