@@ -177,6 +177,21 @@ impl Tensor {
         require(swizzle_span(self.swizzle)?.is_none_or(|span| bytes <= span))
     }
 
+    /// Sets the properties that aren't arrays. `modes` are interleaving, swizzling, promotion to the
+    /// L2 cache, and the fill of elements outside.
+    fn with(self, data_type: u32, address: *mut c_void, modes: [u32; 4]) -> Self {
+        let [interleave, swizzle, promotion, fill] = modes;
+        Self {
+            data_type: T(data_type),
+            address: address as u64,
+            interleave: Interleave(interleave),
+            swizzle: Swizzle(swizzle),
+            promotion: Promotion(promotion),
+            fill: Fill(fill),
+            ..self
+        }
+    }
+
     fn check_part(&self, part: &Part) -> CuResult {
         match part {
             Part::Tiled { box_dims } => {
@@ -294,15 +309,7 @@ entries! {
         let (tensor, box_dims) = unsafe {
             (Tensor::read(rank, dims, strides, element_strides)?, read(box_dims, rank as usize)?)
         };
-        let tensor = Tensor {
-            data_type: T(data_type),
-            address: address as u64,
-            interleave: Interleave(interleave),
-            swizzle: Swizzle(swizzle),
-            promotion: Promotion(promotion),
-            fill: Fill(fill),
-            ..tensor
-        };
+        let tensor = tensor.with(data_type, address, [interleave, swizzle, promotion, fill]);
         encode(map, tensor, Part::Tiled { box_dims })
     }
 
@@ -320,15 +327,7 @@ entries! {
             let tensor = Tensor::read(rank, dims, strides, element_strides)?;
             (tensor, read(lower, corners)?, read(upper, corners)?)
         };
-        let tensor = Tensor {
-            data_type: T(data_type),
-            address: address as u64,
-            interleave: Interleave(interleave),
-            swizzle: Swizzle(swizzle),
-            promotion: Promotion(promotion),
-            fill: Fill(fill),
-            ..tensor
-        };
+        let tensor = tensor.with(data_type, address, [interleave, swizzle, promotion, fill]);
         encode(map, tensor, Part::Im2col { lower, upper, channels, pixels })
     }
 
@@ -342,15 +341,7 @@ entries! {
         map.check()?;
         // SAFETY: the program passes arrays of the lengths that the rank implies.
         let tensor = unsafe { Tensor::read(rank, dims, strides, element_strides) }?;
-        let tensor = Tensor {
-            data_type: T(data_type),
-            address: address as u64,
-            interleave: Interleave(interleave),
-            swizzle: Swizzle(swizzle),
-            promotion: Promotion(promotion),
-            fill: Fill(fill),
-            ..tensor
-        };
+        let tensor = tensor.with(data_type, address, [interleave, swizzle, promotion, fill]);
         encode(map, tensor, Part::Wide { lower, upper, channels, pixels, mode: Wide(mode) })
     }
 

@@ -8,7 +8,7 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::{Mutex, PoisonError};
 
-/// What a function that a stream calls uses, and what its calls returned.
+/// The data of a function that a stream calls, and the results of the calls that it made.
 struct Inside<'a> {
     cuda: &'a Cuda,
     memory: u64,
