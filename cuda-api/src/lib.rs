@@ -11,6 +11,7 @@
 //! * [`attributes`] has the attributes of streams and kernels.
 //! * [`callback`] marks the threads that run functions of the program for a stream.
 //! * [`clusters`] checks questions about clusters.
+//! * [`compute_cache`] keeps code that NVIDIA's compilers have generated.
 //! * [`coredump`] keeps the attributes of GPU core dumps.
 //! * [`cooperative`] checks cooperative launches on several devices.
 //! * [`copies`] has batches of copies, and copies between contexts.
@@ -38,6 +39,7 @@ pub mod args;
 pub mod arrays;
 pub mod callback;
 pub mod clusters;
+pub mod compute_cache;
 pub mod cooperative;
 pub mod coredump;
 pub mod description;

@@ -7,13 +7,14 @@
 //! contain a function that calls [`Driver::unsupported`] with its name and returns the result.
 //!
 //! Requests for other tables must fail with CUDA_ERROR_INVALID_VALUE, which the libraries handle.
-//! They don't handle a table that lacks the functions they need: an empty table for
-//! DA9151D3-3AE6-CC41-A5C0-4F26D533E328 broke NVRTC and nvJitLink.
+//! They don't handle a table that lacks the functions they need.
 
+mod compiler_cache;
 pub mod context_storage;
 mod driver;
 mod integrity;
 mod md2;
+mod memory;
 mod names;
 mod slots;
 mod tables;

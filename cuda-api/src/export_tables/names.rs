@@ -9,9 +9,10 @@ pub const CONTEXT_CHECKS: usize = 5;
 pub const TOOLS_CONTEXT: usize = 6;
 pub const TOOLS_MODULE: usize = 7;
 pub const TPC_TABLES: usize = 8;
+pub const COMPILER_CACHE: usize = 9;
 
 /// The name of each table in messages, indexed by the constants above.
-pub const NAMES: [&str; 9] = [
+pub const NAMES: [&str; 10] = [
     "CUDART_INTERFACE",
     "TOOLS_RUNTIME_CALLBACK_HOOKS",
     "TOOLS_TLS",
@@ -21,4 +22,5 @@ pub const NAMES: [&str; 9] = [
     "ToolsContext",
     "ToolsModule",
     "1734DC26",
+    "DA9151D3",
 ];

@@ -2,12 +2,13 @@
 //! function.
 
 use super::driver::{DeviceIdentity, driver};
+use super::memory::copied;
 use super::names::{
-    CONTEXT_CHECKS, CONTEXT_LOCAL_STORAGE, CUDART_INTERFACE, INTEGRITY_CHECK, TOOLS_CONTEXT,
-    TOOLS_MODULE, TOOLS_RUNTIME_CALLBACK_HOOKS, TOOLS_TLS, TPC_TABLES,
+    COMPILER_CACHE, CONTEXT_CHECKS, CONTEXT_LOCAL_STORAGE, CUDART_INTERFACE, INTEGRITY_CHECK,
+    TOOLS_CONTEXT, TOOLS_MODULE, TOOLS_RUNTIME_CALLBACK_HOOKS, TOOLS_TLS, TPC_TABLES,
 };
 use super::slots::Table;
-use super::{context_storage, integrity};
+use super::{compiler_cache, context_storage, integrity};
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
 use core::cell::UnsafeCell;
 use core::ffi::{c_char, c_void};
@@ -64,6 +65,15 @@ static TPCS: Table<17> = Table::sized::<TPC_TABLES>(&[
     (13, free_tpc_arrays as *const c_void),
 ]);
 
+/// NVRTC and nvJitLink request this table, and compile without a cache if they don't get it.
+static CACHE: Table<7> = Table::sized::<COMPILER_CACHE>(&[
+    (1, compiler_cache::create_key as *const c_void),
+    (2, compiler_cache::destroy_key as *const c_void),
+    (3, compiler_cache::look_up as *const c_void),
+    (4, compiler_cache::add as *const c_void),
+    (6, compiler_cache::free_data as *const c_void),
+]);
+
 /// Returns the bytes of a UUID. `written` has the UUID's hexadecimal digits in their usual order.
 pub const fn uuid(written: u128) -> [u8; 16] {
     written.to_be_bytes()
@@ -84,6 +94,7 @@ pub fn find(wanted: &[u8; 16]) -> Option<*const c_void> {
         (uuid(0x21318C60_9714_3248_8CA6_41FF7324C8F2), CONTEXT.address()),
         (uuid(0x6E163FBE_B958_444D_835C_E182AFF1991E), MODULE.address()),
         (uuid(TPC_TABLES_UUID), TPCS.address()),
+        (uuid(0xDA9151D3_3AE6_CC41_A5C0_4F26D533E328), CACHE.address()),
     ];
     tables.iter().find(|(uuid, _)| uuid == wanted).map(|&(_, table)| table)
 }
@@ -324,17 +335,6 @@ unsafe extern "C" fn tpc_arrays(first: *mut *mut u8, second: *mut *mut u8) -> CU
         }
         Err(error) => error,
     }
-}
-
-/// Returns a copy of some bytes in memory from `malloc`, or null if there is no memory.
-fn copied(bytes: &[u8]) -> *mut u8 {
-    // SAFETY: malloc has no preconditions.
-    let copy = unsafe { libc::malloc(bytes.len().max(1)) }.cast::<u8>();
-    if !copy.is_null() {
-        // SAFETY: the new memory has room for the bytes.
-        unsafe { copy.copy_from_nonoverlapping(bytes.as_ptr(), bytes.len()) };
-    }
-    copy
 }
 
 /// 1734DC26[13]: frees the arrays that 1734DC26[4] returned.

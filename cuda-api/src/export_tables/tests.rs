@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::sys::{CUcontext, CUdevice, CUfunction, CUmodule, CUresult, CUstream};
-use core::ffi::c_char;
+use core::ffi::{c_char, c_void};
 use std::sync::Mutex;
 
 struct Fake {
@@ -84,6 +84,7 @@ const STORAGE: u128 = 0xC693336E_1121_DF11_A8C3_68F355D89593;
 const INTEGRITY: u128 = 0xD4082055_BDE6_704B_8D34_BA123C66E1F2;
 const CHECKS: u128 = 0x263E8860_7CD2_6143_92F6_BBD5006DFA7E;
 const CONTEXT: u128 = 0x21318C60_9714_3248_8CA6_41FF7324C8F2;
+const CACHE: u128 = 0xDA9151D3_3AE6_CC41_A5C0_4F26D533E328;
 const MODULE: u128 = 0x6E163FBE_B958_444D_835C_E182AFF1991E;
 
 #[test]
@@ -97,6 +98,7 @@ fn sizes_are_those_of_nvidias_driver_and_no_slot_is_null() {
         (CONTEXT, 744),
         (MODULE, 792),
         (TPC_TABLES_UUID, 136),
+        (CACHE, 56),
     ] {
         let table = table(uuid);
         assert_eq!(word(table, 0), bytes);
@@ -109,7 +111,6 @@ fn sizes_are_those_of_nvidias_driver_and_no_slot_is_null() {
 #[test]
 fn unknown_tables_are_refused() {
     assert_eq!(get(&[0; 16], &FAKE), None);
-    assert_eq!(get(&0xDA9151D3_3AE6_CC41_A5C0_4F26D533E328_u128.to_be_bytes(), &FAKE), None);
 }
 
 #[test]
@@ -262,4 +263,91 @@ fn cublas_gets_its_arrays_and_frees_them() {
         unsafe { [core::slice::from_raw_parts(first, 3), core::slice::from_raw_parts(second, 3)] };
     assert_eq!(arrays, [[1, 2, 3], [4, 5, 6]]);
     assert_eq!(call!(table, 13, (*mut u8, *mut u8) -> CUresult, first, second).0, 0);
+}
+
+type Key = *mut c_void;
+
+/// Creates a key as NVRTC does.
+fn create_key(code: &[u8], options: &core::ffi::CStr) -> (CUresult, Key) {
+    let mut key: Key = core::ptr::null_mut();
+    let result = call!(
+        table(CACHE), 1,
+        (*mut Key, u32, *const u8, usize, *const c_char, *const c_char, *const c_char, u32, u32)
+            -> CUresult,
+        &mut key, 2, code.as_ptr(), code.len(), options.as_ptr(), c"HOST64".as_ptr(),
+        c"build".as_ptr(), 90, 0
+    );
+    (result, key)
+}
+
+/// Looks up a key, and frees what it found.
+fn look_up(key: Key) -> Result<Vec<u8>, CUresult> {
+    let (mut data, mut bytes) = (core::ptr::null_mut::<u8>(), 0u32);
+    let result = call!(
+        table(CACHE), 3, (Key, usize, *mut *mut u8, *mut u32) -> CUresult,
+        key, 0, &mut data, &mut bytes
+    );
+    if result != CUresult::CUDA_SUCCESS {
+        return Err(result);
+    }
+    // SAFETY: the function has returned this many bytes.
+    let found = unsafe { core::slice::from_raw_parts(data, bytes as usize) }.to_vec();
+    assert_eq!(call!(table(CACHE), 6, (*mut u8) -> CUresult, data), CUresult::CUDA_SUCCESS);
+    Ok(found)
+}
+
+fn add(key: Key, data: &[u8]) -> CUresult {
+    call!(
+        table(CACHE), 4, (Key, usize, *const u8, usize) -> CUresult,
+        key, 0, data.as_ptr(), data.len()
+    )
+}
+
+fn destroy_key(key: Key) -> CUresult {
+    call!(table(CACHE), 2, (Key) -> CUresult, key)
+}
+
+/// Runs a step of the next test in another process, with its own environment.
+fn run_step(step: &str, variables: &[(&str, &std::ffi::OsStr)]) {
+    let mut command = std::process::Command::new(std::env::current_exe().unwrap());
+    command.args(["--exact", "export_tables::tests::compilers_find_what_they_compiled_before"]);
+    command.env_remove("CUDA_CACHE_DISABLE").env("TEST_STEP", step).envs(variables.iter().copied());
+    let output = command.output().unwrap();
+    assert!(output.status.success(), "{step}: {}", String::from_utf8_lossy(&output.stdout));
+}
+
+#[test]
+fn compilers_find_what_they_compiled_before() {
+    const NOT_FOUND: Result<Vec<u8>, CUresult> = Err(CUresult::CUDA_ERROR_NOT_FOUND);
+    match std::env::var("TEST_STEP").as_deref() {
+        Ok("compile") => {
+            let (result, key) = create_key(b"code", c"-arch=sm_90");
+            assert_eq!((result, look_up(key)), (CUresult::CUDA_SUCCESS, NOT_FOUND));
+            assert_eq!(add(key, b"compiled"), CUresult::CUDA_SUCCESS);
+            assert_eq!(look_up(key).unwrap(), b"compiled");
+            assert_eq!(destroy_key(key), CUresult::CUDA_SUCCESS);
+            assert_eq!(destroy_key(key), CUresult::CUDA_ERROR_INVALID_VALUE);
+            assert_eq!(look_up(key), Err(CUresult::CUDA_ERROR_INVALID_VALUE));
+            assert_eq!(add(key, b"compiled"), CUresult::CUDA_ERROR_INVALID_VALUE);
+        }
+        Ok("compile again") => {
+            assert_eq!(look_up(create_key(b"code", c"-arch=sm_90").1).unwrap(), b"compiled");
+            assert_eq!(look_up(create_key(b"code", c"-arch=sm_90a").1), NOT_FOUND);
+            assert_eq!(look_up(create_key(b"cod", c"e-arch=sm_90").1), NOT_FOUND);
+        }
+        Ok("compile without a cache") => {
+            assert_eq!(create_key(b"code", c"").0, CUresult::CUDA_ERROR_NOT_INITIALIZED);
+        }
+        _ => {
+            let path = std::env::temp_dir().join(format!("compiler-cache.{}", std::process::id()));
+            let path_variable = ("CUDA_CACHE_PATH", path.as_os_str());
+            run_step("compile", &[path_variable]);
+            run_step("compile again", &[path_variable]);
+            run_step(
+                "compile without a cache",
+                &[path_variable, ("CUDA_CACHE_DISABLE", "1".as_ref())],
+            );
+            std::fs::remove_dir_all(path).unwrap();
+        }
+    }
 }

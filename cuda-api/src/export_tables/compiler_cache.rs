@@ -1,0 +1,158 @@
+//! The table through which NVRTC and nvJitLink use the driver's cache for compiled code. The
+//! functions and their arguments were observed with both libraries, version 13.0, on driver 580,
+//! which NVRTC's option `--enable-cache-trace` makes easy: a compiler creates a key from the code
+//! that it's about to compile, looks up the key, and, if there is no such entry, compiles the code
+//! and adds the result. Then it destroys the key.
+
+use super::memory::copied;
+use crate::compute_cache::files::ComputeCache;
+use crate::compute_cache::settings::Settings;
+use crate::sys::CUresult;
+use core::ffi::{CStr, c_char, c_void};
+use std::collections::BTreeMap;
+use std::sync::{Arc, LazyLock, Mutex, MutexGuard, PoisonError};
+
+/// The cache, or `None` if it's disabled.
+static CACHE: LazyLock<Option<ComputeCache>> =
+    LazyLock::new(|| Settings::read(|name| std::env::var_os(name)).map(ComputeCache::new));
+
+/// The keys that libraries have created. A key's number is the pointer that the library gets, so
+/// that a pointer that isn't a key can be refused.
+static KEYS: Mutex<Keys> = Mutex::new(Keys { last: 0, keys: BTreeMap::new() });
+
+struct Keys {
+    last: usize,
+    keys: BTreeMap<usize, Arc<[u8]>>,
+}
+
+/// A pointer that stands for a key.
+type KeyHandle = *mut c_void;
+
+fn keys() -> MutexGuard<'static, Keys> {
+    KEYS.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+fn key(handle: KeyHandle) -> Result<Arc<[u8]>, CUresult> {
+    keys().keys.get(&handle.addr()).cloned().ok_or(CUresult::CUDA_ERROR_INVALID_VALUE)
+}
+
+fn status(result: Result<(), CUresult>) -> CUresult {
+    result.err().unwrap_or(CUresult::CUDA_SUCCESS)
+}
+
+/// Appends a part of a key, with its length, so that different parts always make different keys.
+fn append(key: &mut Vec<u8>, part: &[u8]) {
+    key.extend_from_slice(&(part.len() as u64).to_le_bytes());
+    key.extend_from_slice(part);
+}
+
+/// Appends a string to a key. Null is the same as an empty string.
+///
+/// # Safety
+/// The string must be null or end with a null byte.
+unsafe fn append_string(key: &mut Vec<u8>, string: *const c_char) {
+    // SAFETY: the pointer is not null, and the caller promises the rest.
+    let bytes = if string.is_null() { &[] } else { unsafe { CStr::from_ptr(string) }.to_bytes() };
+    append(key, bytes);
+}
+
+/// DA9151D3[1]: creates a key. `kind` is 1 for compiling to a cubin and 2 for compiling to PTX.
+/// `architecture` is the compute capability, such as 90, and `variant` is 1 for one like sm_90a.
+/// If the cache is disabled, NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
+pub unsafe extern "C" fn create_key(
+    out: *mut KeyHandle,
+    kind: u32,
+    code: *const u8,
+    code_bytes: usize,
+    options: *const c_char,
+    host: *const c_char,
+    compiler_build: *const c_char,
+    architecture: u32,
+    variant: u32,
+) -> CUresult {
+    if CACHE.is_none() {
+        return CUresult::CUDA_ERROR_NOT_INITIALIZED;
+    }
+    if out.is_null() || code.is_null() || code_bytes > isize::MAX as usize {
+        return CUresult::CUDA_ERROR_INVALID_VALUE;
+    }
+    let mut key = Vec::new();
+    for number in [kind, architecture, variant] {
+        key.extend_from_slice(&number.to_le_bytes());
+    }
+    // SAFETY: a library passes strings, and code that has this many bytes; the pointer to the code
+    // is not null, and a slice can have this length.
+    unsafe {
+        append_string(&mut key, compiler_build);
+        append_string(&mut key, host);
+        append_string(&mut key, options);
+        append(&mut key, core::slice::from_raw_parts(code, code_bytes));
+    }
+    let mut keys = keys();
+    keys.last += 1;
+    let number = keys.last;
+    keys.keys.insert(number, key.into());
+    // SAFETY: the pointer is not null, so the library may be given the key there.
+    unsafe { out.write(core::ptr::without_provenance_mut(number)) };
+    CUresult::CUDA_SUCCESS
+}
+
+/// DA9151D3[2]: destroys a key.
+pub extern "C" fn destroy_key(handle: KeyHandle) -> CUresult {
+    let removed = keys().keys.remove(&handle.addr());
+    status(removed.map(drop).ok_or(CUresult::CUDA_ERROR_INVALID_VALUE))
+}
+
+/// DA9151D3[3]: returns a copy of a key's entry, or CUDA_ERROR_NOT_FOUND. NVRTC returns the copy to
+/// [`free_data`]; nvJitLink frees it itself.
+pub unsafe extern "C" fn look_up(
+    handle: KeyHandle,
+    _flags: usize,
+    data: *mut *mut u8,
+    data_bytes: *mut u32,
+) -> CUresult {
+    if data.is_null() || data_bytes.is_null() {
+        return CUresult::CUDA_ERROR_INVALID_VALUE;
+    }
+    let find = || {
+        let cache = CACHE.as_ref().ok_or(CUresult::CUDA_ERROR_NOT_INITIALIZED)?;
+        let found = cache.get(&key(handle)?).ok_or(CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let bytes = u32::try_from(found.len()).map_err(|_| CUresult::CUDA_ERROR_NOT_FOUND)?;
+        let copy = copied(&found);
+        if copy.is_null() { Err(CUresult::CUDA_ERROR_OUT_OF_MEMORY) } else { Ok((copy, bytes)) }
+    };
+    status(find().map(|(copy, bytes)| {
+        // SAFETY: the pointers are not null, so the library may be given the entry there.
+        unsafe {
+            data.write(copy);
+            data_bytes.write(bytes);
+        }
+    }))
+}
+
+/// DA9151D3[4]: adds an entry. If it can't be kept, the compiler continues without it.
+pub unsafe extern "C" fn add(
+    handle: KeyHandle,
+    _flags: usize,
+    data: *const u8,
+    data_bytes: usize,
+) -> CUresult {
+    if data.is_null() || data_bytes > u32::MAX as usize {
+        return CUresult::CUDA_ERROR_INVALID_VALUE;
+    }
+    // SAFETY: the pointer is not null, and the library passes data that has this many bytes.
+    let data = unsafe { core::slice::from_raw_parts(data, data_bytes) };
+    let keep = || {
+        let cache = CACHE.as_ref().ok_or(CUresult::CUDA_ERROR_NOT_INITIALIZED)?;
+        cache.add(&key(handle)?, data).map_err(|_| CUresult::CUDA_ERROR_OPERATING_SYSTEM)
+    };
+    status(keep())
+}
+
+/// DA9151D3[6]: frees the copy that [`look_up`] returned.
+pub unsafe extern "C" fn free_data(data: *mut c_void) -> CUresult {
+    // SAFETY: the library passes each copy that it got from `look_up` once. It was allocated with
+    // malloc.
+    unsafe { libc::free(data) };
+    CUresult::CUDA_SUCCESS
+}
