@@ -1,6 +1,7 @@
 """What every program reports: values that must be the same on every path, and its run time."""
 
 import hashlib
+import statistics
 import time
 
 
@@ -17,15 +18,22 @@ def digest(array):
 
 
 def timed(count, step, finish):
-    """Runs `step` twice to warm up and then `count` times, and prints the time of the latter."""
+    """Runs `step` twice to warm up and then `count` times, and prints the time of the latter. The
+    steps run in up to five rounds, and every round counts as long as the median one, so that a
+    disturbance of the machine doesn't change the result."""
     for _ in range(2):
         step()
     finish()
-    start = time.perf_counter()
-    for _ in range(count):
-        step()
-    finish()
-    print(f"seconds: {time.perf_counter() - start:.3f}", flush=True)
+    rounds = min(5, count)
+    times = []
+    for number in range(rounds):
+        steps = count // rounds + (number < count % rounds)
+        start = time.perf_counter()
+        for _ in range(steps):
+            step()
+        finish()
+        times.append((time.perf_counter() - start) / steps)
+    print(f"seconds: {statistics.median(times) * count:.3f}", flush=True)
 
 
 def main(programs, argv):
