@@ -271,8 +271,9 @@ pub struct Regions {
 #[derive(Default)]
 struct Table {
     by_id: BTreeMap<u32, Arc<Region>>,
-    /// The PINNED and USER regions by their address in the guest process.
-    by_vaddr: BTreeMap<u64, Arc<Region>>,
+    /// The PINNED and USER regions by their address in the guest process. Several USER regions can
+    /// begin at the same address, in the order in which they were attached.
+    by_vaddr: BTreeMap<u64, Vec<Arc<Region>>>,
     /// The parts of the window that are mapped, as start and end addresses. A part stays in this
     /// map until its pages are unmapped, even after its region was removed from the maps above.
     window: Arc<Mutex<BTreeMap<u64, u64>>>,
@@ -280,11 +281,13 @@ struct Table {
 
 impl Regions {
     /// Returns the PINNED or USER region that contains all of the `len` bytes at the guest's
-    /// address `vaddr`.
+    /// address `vaddr`. Of the regions that begin at the same address, it returns the shortest one,
+    /// and the latest of those with the same length (docs/device.md, "Regions").
     pub fn find(&self, vaddr: u64, len: usize) -> Option<Arc<Region>> {
         let table = self.table.read().unwrap_or_else(|error| error.into_inner());
-        let (_, region) = table.by_vaddr.range(..=vaddr).next_back()?;
-        region.at(vaddr, len).is_some().then(|| region.clone())
+        let (_, regions) = table.by_vaddr.range(..=vaddr).next_back()?;
+        let containing = regions.iter().rev().filter(|region| region.at(vaddr, len).is_some());
+        containing.min_by_key(|region| region.len).cloned()
     }
 
     /// Returns the attached region with this id, if there is one.
@@ -329,7 +332,7 @@ impl Regions {
         }
         table.by_id.insert(id, region.clone());
         if kind != RegionKind::Ring {
-            table.by_vaddr.insert(vaddr, region.clone());
+            table.by_vaddr.entry(vaddr).or_default().push(region.clone());
         }
         Ok(region)
     }
@@ -342,8 +345,11 @@ impl Regions {
     ) -> Option<Arc<Region>> {
         let mut table = self.table.write().unwrap_or_else(|error| error.into_inner());
         let region = table.by_id.remove(&id)?;
-        if table.by_vaddr.get(&region.vaddr).is_some_and(|listed| listed.id == id) {
-            table.by_vaddr.remove(&region.vaddr);
+        if let Some(regions) = table.by_vaddr.get_mut(&region.vaddr) {
+            regions.retain(|listed| listed.id != id);
+            if regions.is_empty() {
+                table.by_vaddr.remove(&region.vaddr);
+            }
         }
         let (window, pinned, vaddr) =
             (table.window.clone(), region.kind == RegionKind::Pinned, region.vaddr);

@@ -354,9 +354,13 @@ impl Bench {
     }
 
     fn attach_pinned(&mut self, id: u32, vaddr: u64, len: u64) {
-        let file = memory(len as usize);
-        let piece = Piece { file: std::os::fd::AsFd::as_fd(&file), offset: 0, len };
-        self.session.regions.attach(id, RegionKind::Pinned, vaddr, &[piece]).unwrap();
+        self.attach(&memory(len as usize), id, RegionKind::Pinned, vaddr, len);
+    }
+
+    /// Attaches a region that consists of the beginning of a file.
+    fn attach(&mut self, file: &OwnedFd, id: u32, kind: RegionKind, vaddr: u64, len: u64) {
+        let piece = Piece { file: std::os::fd::AsFd::as_fd(file), offset: 0, len };
+        self.session.regions.attach(id, kind, vaddr, &[piece]).unwrap();
     }
 
     fn send(&mut self, opcode: u32, args: &[u8], flags: u32) {

@@ -81,6 +81,53 @@ fn copies_go_through_the_arena_and_between_registered_memory() {
     });
 }
 
+#[test]
+fn registered_memory_of_several_regions_can_lie_in_one_page() {
+    alone("registered_memory_of_several_regions_can_lie_in_one_page", |mut bench| {
+        let page = 0x1234_5600_0000;
+        let file = memory(3 << 12);
+        bench.attach(&file, 2, RegionKind::User, page, 1 << 12);
+        bench.attach(&file, 3, RegionKind::User, page, 3 << 12);
+        let call = |(vaddr, len)| VcudaHostRegister { vaddr, len, flags: 0 };
+        let [first, second, third] = [(page + 64, 100), (page + 164, 8), (page + 4000, 8192)];
+        let [a, b, c] = [first, second, third].map(|range| bench.good(&call(range)).dptr);
+        assert_eq!(b, a + 100, "both are in the region that ends with the page");
+        for overlapping in [(page + 163, 2), (page + 64, 1)] {
+            let refused = bench.call(&call(overlapping)).0;
+            assert_eq!(refused, CuError::HOST_MEMORY_ALREADY_REGISTERED.0, "{overlapping:x?}");
+        }
+
+        let memset = |dst, value| VcudaMemset {
+            dst,
+            pitch: 0,
+            element_size: 1,
+            value,
+            width: 8,
+            height: 1,
+            h_stream: StreamId(0),
+        };
+        bench.post(&memset(a, 1));
+        bench.post(&memset(c, 3));
+        // Memory in the other region stays registered.
+        bench.good(&VcudaHostUnregister { vaddr: third.0 });
+        let (told, unmapped) = std::sync::mpsc::channel();
+        let region = bench.session.regions.detach(3, move || told.send(()).unwrap()).unwrap();
+        bench.executor.region_detaching(region);
+        unmapped.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
+        bench.good(&VcudaHostUnregister { vaddr: first.0 });
+        bench.post(&memset(b, 2));
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(0) });
+        let mut seen = [0; 3 << 12];
+        std::os::unix::fs::FileExt::read_exact_at(&std::fs::File::from(file), &mut seen, 0)
+            .unwrap();
+        assert_eq!([64, 164, 172, 4000, 4008].map(|at| seen[at]), [1, 2, 0, 3, 0]);
+        for gone in [a, c] {
+            bench.post(&memset(gone, 4));
+            assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);
+        }
+    });
+}
+
 /// Keeps the mirrors of these guest threads busy until the returned sender is dropped.
 fn keep_busy(bench: &Bench, threads: std::ops::Range<u32>) -> std::sync::mpsc::Sender<()> {
     let (go, until) = std::sync::mpsc::channel();
