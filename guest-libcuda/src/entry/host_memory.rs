@@ -122,34 +122,40 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
         return Err(CuError::NOT_SUPPORTED);
     }
     let driver = context::driver()?;
-    if driver.memory.overlaps_host(at as u64, bytes as u64) {
-        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
-    }
+    let context = current()?;
     let page = at & !(PAGE - 1);
     let end = at.checked_add(bytes).and_then(|end| end.checked_next_multiple_of(PAGE));
     let pages = end.ok_or(CuError::INVALID_VALUE)? - page;
-    let transport = driver.session.transport();
-    let region = transport.pin_user(page, pages).map_err(refused)?;
-    let call = VcudaHostRegister { vaddr: page as u64, len: pages, flags };
-    let device_page = match driver.session.call(&call) {
+    let mut registering = driver.memory.registering.lock();
+    // Other registered memory can lie in the same pages, but not in the same bytes.
+    if driver.memory.overlaps_host(at as u64, bytes as u64) {
+        return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    let pin = || driver.session.transport().pin_user(page, pages).map_err(refused);
+    let region = if pages == PAGE { registering.join(page, pin)? } else { pin()? };
+    let call = VcudaHostRegister { vaddr: at as u64, len: bytes, flags };
+    let device_address = match driver.session.call(&call) {
         Ok(answer) => answer.dptr,
         Err(error) => {
-            transport.release(region, page, pages).map_err(refused)?;
+            let unused = pages != PAGE || registering.leave(page);
+            drop(registering);
+            if unused {
+                driver.session.transport().release(region, page, pages).map_err(refused)?;
+            }
             return Err(error);
         }
     };
-    let context = current()?;
-    if device_page != page as u64 {
+    if device_address != at as u64 {
         // The memory has a different address in the worker. Reserve that address here, so that the
         // program can't map other memory there. This fails if it already has; copies still work
         // then, with the program's own address.
-        let _ = windows::keep(device_page, pages);
+        let _ = windows::keep(device_address, bytes);
     }
     driver.memory.insert(Allocation {
         base: at as u64,
         len: bytes as u64,
         kind: Kind::Registered { region, page, pages },
-        device_address: device_page + (at - page) as u64,
+        device_address,
         flags: flags | CU_MEMHOSTREGISTER_DEVICEMAP,
         context: context.owner().handle(),
         device: context.device,
@@ -172,8 +178,13 @@ fn unregister(at: usize) -> CuResult {
     let Kind::Registered { region, page, pages } = found.kind else {
         return Err(CuError::HOST_MEMORY_NOT_REGISTERED);
     };
-    let result = driver.session.call_always(&VcudaHostUnregister { vaddr: page as u64 }, 0);
-    driver.session.transport().release(region, page, pages).map_err(refused)?;
+    // This waits for copies that still use the memory, so other threads must be able to register
+    // memory meanwhile.
+    let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
+    let unused = pages != PAGE || driver.memory.registering.lock().leave(page);
+    if unused {
+        driver.session.transport().release(region, page, pages).map_err(refused)?;
+    }
     result
 }
 

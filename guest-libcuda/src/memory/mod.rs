@@ -1,6 +1,7 @@
 //! The map of the program's CUDA memory, which determines the kind of memory at an address.
 
 mod pinned;
+mod single_pages;
 
 pub use pinned::PinnedAddresses;
 
@@ -8,6 +9,7 @@ use crate::error::{CuError, CuResult};
 use crate::windows;
 use cuda_api::managed::Managed;
 use parking_lot::{Mutex, RwLock};
+use single_pages::SinglePages;
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 
@@ -96,6 +98,9 @@ pub struct Memory {
     /// Whether any memory has ever had different addresses for the GPU and for the program.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
+    /// Locked while memory is being registered, so that no two threads register the same memory,
+    /// and each region is used before another thread attaches one at the same address.
+    pub registering: Mutex<SinglePages>,
     /// The hints of each managed allocation, by its address.
     pub managed: Mutex<BTreeMap<u64, Managed>>,
 }

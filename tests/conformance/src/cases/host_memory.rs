@@ -1,7 +1,9 @@
 //! Host memory that the driver allocates, and host memory that the program registers.
 
 use super::cases;
+use crate::cuda::parameter;
 use crate::cuda::{cu, ensure, refused, same};
+use crate::kernels::FILL;
 use cuda_api::sys::{CUmemorytype, CUpointer_attribute as Attribute};
 use std::ptr::null_mut;
 
@@ -71,6 +73,83 @@ cases! {
         cu!(cuda, cuMemHostRegister(at, 4096, 0))?;
         cu!(cuda, cuMemHostUnregister(at))?;
         refused!(cu!(cuda, cuMemHostRegister(at, 0, 0)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn registered_buffers_can_lie_in_one_page(cuda) {
+        cuda.primary()?;
+        let (_, add) = cuda.kernel(FILL, c"add")?;
+        let mut area = Box::new([Page([1; 4096]), Page([1; 4096]), Page([1; 4096])]);
+        let host = area.as_mut_ptr().cast::<u8>();
+        let at = |offset: usize| host.wrapping_add(offset).cast();
+        // The third buffer begins in the page of the other two. The fourth one is in its last page.
+        let buffers = [(64, 936), (1000, 3000), (4000, 6000), (10_000, 100)];
+        let mut devices = [0; 4];
+        for (index, (offset, len)) in buffers.into_iter().enumerate() {
+            cu!(cuda, cuMemHostRegister_v2(at(offset), len, MAPPED))?;
+            cu!(cuda, cuMemHostGetDevicePointer_v2(&mut devices[index], at(offset), 0))?;
+        }
+        for (offset, len) in [(64, 936), (0, 65), (999, 1), (1100, 8), (3999, 2), (0, 3 * 4096)] {
+            let registered = cu!(cuda, cuMemHostRegister_v2(at(offset), len, MAPPED));
+            refused!(registered, HOST_MEMORY_ALREADY_REGISTERED);
+        }
+        for ((offset, len), device) in buffers.into_iter().zip(devices) {
+            let (mut start, mut size) = (0u64, 0usize);
+            let which = Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR;
+            cu!(cuda, cuPointerGetAttribute((&raw mut start).cast(), which, device + 8))?;
+            let which = Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE;
+            cu!(cuda, cuPointerGetAttribute((&raw mut size).cast(), which, device + 8))?;
+            same!((start, size), (at(offset) as u64, len));
+        }
+
+        // A copy from the device, a memset, and a kernel reach the last bytes of each buffer.
+        let pointer = cuda.alloc(4096)?;
+        cu!(cuda, cuMemsetD8_v2(pointer, 2, 4096))?;
+        let stream = null_mut();
+        for ((offset, len), device) in buffers.into_iter().zip(devices) {
+            let last = len - 12;
+            cu!(cuda, cuMemcpyDtoHAsync_v2(at(offset + last), pointer, 4, stream))?;
+            cu!(cuda, cuMemsetD8Async(device + last as u64 + 4, 3, 4, stream))?;
+            let (target, value, count) = (device + last as u64 + 8, 0x0404_0404u32, 1u32);
+            let mut parameters = [parameter(&target), parameter(&value), parameter(&count)];
+            cuda.launch(add, [1, 1], stream, &mut parameters)?;
+        }
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        let mut expected = vec![1u8; 3 * 4096];
+        for (offset, len) in buffers {
+            expected[offset + len - 12..][..12].copy_from_slice(&[2, 2, 2, 2, 3, 3, 3, 3, 5, 5, 5, 5]);
+        }
+        let seen = || {
+            // SAFETY: the area has 3 pages, and nothing writes them now.
+            unsafe { std::slice::from_raw_parts(host, 3 * 4096) }.to_vec()
+        };
+        ensure!(seen() == expected, "a buffer doesn't contain what was written to it");
+
+        // Each buffer works after the others were unregistered.
+        for index in [2, 0, 3, 1] {
+            let ((offset, len), device) = (buffers[index], devices[index]);
+            cu!(cuda, cuMemsetD8Async(device, 6 + index as u8, len, stream))?;
+            cu!(cuda, cuMemcpyHtoDAsync_v2(pointer, at(offset), len.min(4096), stream))?;
+            cu!(cuda, cuStreamSynchronize(stream))?;
+            let copied = cuda.download::<u8>(pointer, len.min(4096))?;
+            ensure!(copied.iter().all(|byte| *byte == 6 + index as u8), "buffer {index} differs");
+            expected[offset..][..len].fill(6 + index as u8);
+            cu!(cuda, cuMemHostUnregister(at(offset)))?;
+            refused!(cu!(cuda, cuMemHostUnregister(at(offset))), HOST_MEMORY_NOT_REGISTERED);
+        }
+        ensure!(seen() == expected, "the buffers differ after they were unregistered");
+
+        // A page can contain many registered buffers.
+        for offset in (0..4096).step_by(64) {
+            cu!(cuda, cuMemHostRegister_v2(at(offset), 64, 0))?;
+        }
+        cu!(cuda, cuMemcpyHtoDAsync_v2(pointer, at(4032), 64, stream))?;
+        for offset in (0..4096).step_by(64) {
+            cu!(cuda, cuMemHostUnregister(at(offset)))?;
+        }
+        same!(cuda.download::<u8>(pointer, 64)?, expected[4032..4096]);
+        cu!(cuda, cuMemHostRegister_v2(at(0), 3 * 4096, 0))?;
+        cu!(cuda, cuMemHostUnregister(at(0)))?;
         Ok(())
     }
 
