@@ -22,7 +22,6 @@ const TAIL: usize = 64;
 pub(super) struct Image {
     words: Vec<u64>,
     len: usize,
-    may_print: bool,
 }
 
 impl Image {
@@ -36,12 +35,7 @@ impl Image {
         unsafe {
             std::ptr::copy_nonoverlapping(bytes.as_ptr(), words.as_mut_ptr().cast(), bytes.len());
         }
-        Ok(Self { words, len: bytes.len(), may_print: may_print(bytes) })
-    }
-
-    /// Returns whether the image's kernels may print.
-    pub(super) fn may_print(&self) -> bool {
-        self.may_print
+        Ok(Self { words, len: bytes.len() })
     }
 
     /// Returns the image without the zeros after it.
@@ -68,29 +62,6 @@ pub(super) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image>
 /// Converts a name from the guest to a C string.
 pub(super) fn c_name(name: &str) -> CuResult<CString> {
     CString::new(name).map_err(|_| CuError::INVALID_VALUE)
-}
-
-/// Images up to this size in bytes are searched for printf, after decompression if necessary.
-const MAX_SEARCHED: usize = 4 << 20;
-/// The maximum number of bytes that this search decompresses.
-const MAX_DECOMPRESSED: usize = 32 << 20;
-
-/// Returns whether the kernels in an image may print. Images larger than [`MAX_SEARCHED`] aren't
-/// searched, so the output of their kernels is noticed a little later.
-fn may_print(bytes: &[u8]) -> bool {
-    let calls_printf = |bytes: &[u8]| bytes.windows(7).any(|name| name == b"vprintf");
-    if bytes.len() > MAX_SEARCHED {
-        return false;
-    }
-    match cuda_api::fatbin::images(bytes, MAX_DECOMPRESSED) {
-        Ok(images) => images.iter().any(|(_, image)| match image {
-            cuda_api::fatbin::Image::Ptx(text) => calls_printf(text.as_bytes()),
-            cuda_api::fatbin::Image::Cubin(elf) => calls_printf(elf),
-        }),
-        // Assume that the kernels may print: the driver may be able to load an image that this
-        // parser can't read.
-        Err(_) => true,
-    }
 }
 
 /// Returns whether an image is at least as long as its header says. PTX text has no header, so any

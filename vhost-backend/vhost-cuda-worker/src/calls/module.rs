@@ -57,7 +57,7 @@ pub(super) fn vcuda_module_load(
         (answer.error, answer.info) = jit.logs();
         loaded?;
         let settled = reserved.settle();
-        cx.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
+        cx.shared.prints.fetch_or(load.may_print(), Ordering::Relaxed);
         id.list(Module { real: DriverHandle(module), ctx: cx.ctx, library: None, load });
         Ok(settled)
     });
@@ -145,7 +145,7 @@ pub(super) fn vcuda_library_load(
         };
         (answer.error, answer.info) = jit.logs();
         loaded?;
-        cx.shared.prints.fetch_or(image.may_print(), Ordering::Relaxed);
+        cx.shared.prints.fetch_or(load.may_print(), Ordering::Relaxed);
         id.list(Library { real: DriverHandle(library), load, kernels: Default::default() });
         Ok(())
     });

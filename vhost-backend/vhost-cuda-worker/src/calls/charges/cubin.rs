@@ -1,5 +1,6 @@
 //! Computes the device memory that a cubin takes when it is loaded, from its section table.
 
+use memchr::memmem;
 use object::elf::{FileHeader64, SHF_ALLOC, SHF_EXECINSTR};
 use object::endian::LittleEndian;
 use object::read::elf::{FileHeader, SectionHeader};
@@ -16,6 +17,8 @@ const OF_LAUNCHES: [&[u8]; 3] = [b".nv.shared", b".nv.local", b".nv.constant0."]
 
 /// An entry in the string table of each cubin whose kernels call malloc.
 const MALLOC: &[u8] = b"\0malloc\0";
+/// Part of an entry in the string table of each cubin whose kernels call printf.
+const VPRINTF: &[u8] = b"vprintf";
 
 /// Computes the device memory that a cubin takes. Returns `None` if its headers are damaged.
 pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
@@ -52,7 +55,8 @@ pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
         }
     }
     found.kernels.sort_unstable();
-    found.uses_heap = bytes.windows(MALLOC.len()).any(|at| at == MALLOC);
+    found.uses_heap = memmem::find(bytes, MALLOC).is_some();
+    found.may_print = memmem::find(bytes, VPRINTF).is_some();
     Some(found)
 }
 
@@ -124,6 +128,12 @@ pub(super) mod tests {
     #[test]
     fn a_cubin_that_links_malloc_uses_the_heap() {
         assert!(footprint(&cubin(&[("malloc", 0, 0)])).unwrap().uses_heap);
+    }
+
+    #[test]
+    fn a_cubin_that_links_vprintf_may_print() {
+        let may_print = |name| footprint(&cubin(&[(name, 0, 0)])).unwrap().may_print;
+        assert!(may_print("vprintf") && may_print(".rel.text.vprintf") && !may_print("printf"));
     }
 
     #[test]

@@ -1,8 +1,9 @@
-//! Computes an upper bound for the device memory that an image takes, before the image is loaded.
+//! Computes an upper bound for the device memory that an image takes, before the image is loaded,
+//! and finds out which functions of CUDA's its kernels may call.
 //!
 //! An image is a cubin, PTX text, or a fatbin that contains several of either. From a fatbin, the
 //! driver picks one entry that suits the device. The worker can't know which one, so it uses the
-//! largest suitable entry.
+//! largest suitable entry. Entries for other devices aren't decompressed.
 
 use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
 
@@ -14,8 +15,8 @@ use super::taken::Footprint;
 const MAX_IMAGE: usize = 512 << 20;
 
 /// Returns an upper bound for the memory that an image takes on devices with these compute
-/// capabilities (90 for 9.0). If an image can't be parsed, the bound is its file size: the driver
-/// most likely can't load it either.
+/// capabilities (90 for 9.0). If an image can't be parsed, the bound is its file size, and its kernels
+/// may print: the driver most likely can't load it either.
 ///
 /// # Errors
 ///
@@ -24,11 +25,10 @@ pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint,
     if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         return if bytes.starts_with(&ELF_MAGIC) { Ok(of_cubin(bytes)) } else { of_ptx(bytes) };
     }
-    let unreadable = || Footprint { data: bytes.len() as u64, ..Footprint::default() };
-    let Ok(fatbin) = Fatbin::parse(bytes) else { return Ok(unreadable()) };
+    let Ok(fatbin) = Fatbin::parse(bytes) else { return Ok(unreadable(bytes)) };
     let mut largest = Footprint::default();
     for entry in fatbin.entries() {
-        let Ok(entry) = entry else { return Ok(unreadable()) };
+        let Ok(entry) = entry else { return Ok(unreadable(bytes)) };
         let suits = |capability: &u32| match entry.kind {
             Kind::Cubin => entry.arch / 10 == capability / 10 && entry.arch % 10 <= capability % 10,
             Kind::Ptx => entry.arch <= *capability,
@@ -41,28 +41,32 @@ pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint,
             Ok(Some(Image::Cubin(elf))) => of_cubin(&elf),
             Ok(Some(Image::Ptx(text))) => of_ptx(text.as_bytes())?,
             Ok(None) => continue,
-            Err(_) => unreadable(),
+            Err(_) => unreadable(bytes),
         };
         let uses_heap = largest.uses_heap || found.uses_heap;
+        let may_print = largest.may_print || found.may_print;
         if found.total() > largest.total() {
             largest = found;
         }
-        largest.uses_heap = uses_heap;
+        (largest.uses_heap, largest.may_print) = (uses_heap, may_print);
     }
     Ok(largest)
 }
 
+fn unreadable(bytes: &[u8]) -> Footprint {
+    Footprint { data: bytes.len() as u64, may_print: true, ..Footprint::default() }
+}
+
 fn of_cubin(elf: &[u8]) -> Footprint {
-    let unreadable = || Footprint { data: elf.len() as u64, ..Footprint::default() };
-    cubin::footprint(elf).unwrap_or_else(unreadable)
+    cubin::footprint(elf).unwrap_or_else(|| unreadable(elf))
 }
 
 /// Returns an upper bound for the device memory that PTX text takes. The size of the compiled code
 /// isn't known yet, so the length of the text is used for it: compilers generate PTX text that is
 /// longer than the resulting code.
 fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
-    let ptx::Variables { bytes: data, uses_heap } = ptx::variables(text)?;
-    Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap })
+    let ptx::Variables { bytes: data, uses_heap, may_print } = ptx::variables(text)?;
+    Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap, may_print })
 }
 
 #[cfg(test)]
@@ -112,6 +116,17 @@ mod tests {
         assert_eq!(data(&[90]), 3 << 20);
         assert_eq!(data(&[70]), 0);
         assert_eq!(data(&[70, 100]), 9 << 20);
+    }
+
+    #[test]
+    fn any_suitable_entry_may_make_the_image_print() {
+        let prints = || super::super::cubin::tests::cubin(&[("vprintf", 0, 0)]);
+        let image = fatbin(&[(2, 80, prints()), (2, 90, machine_code(9 << 20))]);
+        let may_print = |capability| footprint(&image, &[capability]).unwrap().may_print;
+        assert!(may_print(80) && !may_print(90));
+        let both = fatbin(&[(2, 90, prints()), (2, 90, machine_code(9 << 20))]);
+        let found = footprint(&both, &[90]).unwrap();
+        assert_eq!((found.data, found.may_print), (9 << 20, true));
     }
 
     #[test]

@@ -41,6 +41,11 @@ impl Load {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
     }
 
+    /// Returns whether the kernels may print.
+    pub(in super::super) fn may_print(&self) -> bool {
+        self.takes.may_print
+    }
+
     /// Returns whether both values describe the same loaded module or library.
     pub(in super::super) fn is(&self, other: &Self) -> bool {
         self.number == other.number

@@ -17,9 +17,11 @@ pub(super) struct Variables {
     pub bytes: u64,
     /// Whether the text contains the word `malloc`, so that kernels may allocate from the heap.
     pub uses_heap: bool,
+    /// Whether the text contains the word `vprintf`, so that kernels may print.
+    pub may_print: bool,
 }
 
-/// Finds the variables that PTX text defines, and whether it mentions `malloc`.
+/// Finds the variables that PTX text defines, and whether it mentions `malloc` or `vprintf`.
 pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
     let mut tokens = Tokens { text, at: 0 };
     let mut found = Variables::default();
@@ -38,6 +40,7 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
                 external = false;
             }
             b"malloc" => found.uses_heap = true,
+            b"vprintf" => found.may_print = true,
             _ => {}
         }
         last = token;
@@ -261,6 +264,13 @@ mod tests {
         let uses = |text: &str| variables(text.as_bytes()).unwrap().uses_heap;
         assert!(uses(".extern .func (.param .b64 r) malloc (.param .b64 n);"));
         assert!(!uses("// malloc\n.global .b8 mallocs[3];"));
+    }
+
+    #[test]
+    fn a_text_that_names_vprintf_may_print() {
+        let prints = |text: &str| variables(text.as_bytes()).unwrap().may_print;
+        assert!(prints("{ call.uni (r), vprintf, (format, values); }"));
+        assert!(!prints("// vprintf\n.global .b8 printf[3];"));
     }
 
     #[test]

@@ -13,6 +13,8 @@ pub(super) struct Footprint {
     pub kernels: Vec<(u64, u64)>,
     /// Whether the kernels may call malloc.
     pub uses_heap: bool,
+    /// Whether the kernels may call printf.
+    pub may_print: bool,
 }
 
 impl Footprint {
