@@ -7,8 +7,8 @@ use protocol::calls as api;
 use protocol::ids::{LibraryId, ModuleId};
 
 use super::charges::{
-    Load, Reservation, Settled, give_back_library, give_back_module, kind, new_load, reserve_load,
-    reserve_module,
+    Load, Reservation, Settled, give_back_library, give_back_module, kind, new_load,
+    new_load_during, reserve_load, reserve_module,
 };
 use super::claims::{LIBRARIES, MODULES, claim, claim_listed};
 use super::cx::Cx;
@@ -127,24 +127,31 @@ pub(super) fn vcuda_library_load(
         let image = image(cx, call.blob, call.image)?;
         let mut jit = Jit::new(call.options, call.log_max)?;
         let id = claim(cx, LIBRARIES, call.library)?;
-        let load = new_load(cx, image.bytes())?;
-        let mut library = std::ptr::null_mut();
         let (count, options, values) = jit.parts();
-        // SAFETY: as in `vcuda_module_load`; no library options are passed.
-        let loaded = unsafe {
-            cx.driver().cuLibraryLoadData(
-                &mut library,
-                image.as_ptr(),
-                options,
-                values,
-                count,
-                std::ptr::null_mut(),
-                std::ptr::null_mut(),
-                0,
-            )
+        let load = || {
+            let mut library = std::ptr::null_mut();
+            // SAFETY: as in `vcuda_module_load`; no library options are passed.
+            let loaded = unsafe {
+                cx.driver().cuLibraryLoadData(
+                    &mut library,
+                    image.as_ptr(),
+                    options,
+                    values,
+                    count,
+                    std::ptr::null_mut(),
+                    std::ptr::null_mut(),
+                    0,
+                )
+            };
+            loaded.map(|()| library)
         };
+        let unload = |library| {
+            // SAFETY: the library was just loaded, and nothing else knows it.
+            let _ = unsafe { cx.driver().cuLibraryUnload(library) };
+        };
+        let loaded = new_load_during(cx, image.bytes(), load, unload);
         (answer.error, answer.info) = jit.logs();
-        loaded?;
+        let (load, library) = loaded?;
         cx.shared.prints.fetch_or(load.may_print(), Ordering::Relaxed);
         id.list(Library { real: DriverHandle(library), load, kernels: Default::default() });
         Ok(())

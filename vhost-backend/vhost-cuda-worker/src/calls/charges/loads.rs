@@ -7,6 +7,7 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use cuda_api::fatbin::FATBIN_MAGIC;
 use cuda_api::sys::CUmoduleLoadingMode;
 use protocol::ids::ContextId;
 
@@ -20,13 +21,13 @@ use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// Computes an upper bound for the device memory that an image takes, before the driver gets the
-/// image.
-fn bound(cx: &Cx<'_>, image: &[u8]) -> CuResult<Footprint> {
-    let charges = &cx.shared.charges;
-    let devices = charges.devices(cx.driver(), cx.shared.devices);
-    let capabilities: Vec<u32> = devices.iter().map(|device| device.capability).collect();
-    let mut footprint = footprint::footprint(image, &capabilities).map_err(|error| {
+/// Fatbins of at least this size in bytes take longer to decompress than a thread takes to start.
+const SLOW: usize = 64 << 10;
+
+/// Computes an upper bound for the device memory that an image takes on devices with these compute
+/// capabilities.
+fn bound(cx: &Cx<'_>, image: &[u8], capabilities: &[u32]) -> CuResult<Footprint> {
+    let mut footprint = footprint::footprint(image, capabilities).map_err(|error| {
         tracing::warn!(session = cx.shared.session.label, "refusing to load an image: {error}");
         CuError::NOT_SUPPORTED
     })?;
@@ -35,6 +36,12 @@ fn bound(cx: &Cx<'_>, image: &[u8]) -> CuResult<Footprint> {
         footprint.kernels = vec![];
     }
     Ok(footprint)
+}
+
+/// Returns the compute capabilities of the session's devices.
+fn capabilities(cx: &Cx<'_>) -> Vec<u32> {
+    let devices = cx.shared.charges.devices(cx.driver(), cx.shared.devices);
+    devices.iter().map(|device| device.capability).collect()
 }
 
 fn loads_lazily(cx: &Cx<'_>) -> bool {
@@ -49,9 +56,64 @@ fn loads_lazily(cx: &Cx<'_>) -> bool {
 /// Describes an image that is about to be loaded, so that it can be charged. Nothing is charged
 /// yet.
 pub(in crate::calls) fn new_load(cx: &Cx<'_>, image: &[u8]) -> CuResult<Load> {
-    let takes = Arc::new(bound(cx, image)?);
+    Ok(described(cx, bound(cx, image, &capabilities(cx))?))
+}
+
+fn described(cx: &Cx<'_>, takes: Footprint) -> Load {
     let number = cx.shared.charges.loads.last.fetch_add(1, Ordering::Relaxed) + 1;
-    Ok(Load { number, takes })
+    Load { number, takes: Arc::new(takes) }
+}
+
+/// Like [`new_load`], but for a library, which `load` passes to the driver. With lazy loading, a
+/// library takes no device memory before it is used in a context. Both the driver and the
+/// description have to decompress a fatbin, which takes milliseconds, so they do this at the same
+/// time. If the image is refused after all, `unload` is called with the loaded library.
+pub(in crate::calls) fn new_load_during<T>(
+    cx: &Cx<'_>,
+    image: &[u8],
+    load: impl FnOnce() -> CuResult<T>,
+    unload: impl FnOnce(T),
+) -> CuResult<(Load, T)> {
+    let capabilities = capabilities(cx);
+    let is_slow = image.len() >= SLOW && image.starts_with(&FATBIN_MAGIC.to_le_bytes());
+    let at_once = is_slow && loads_lazily(cx);
+    let (takes, loaded) = bound_and_load(at_once, || bound(cx, image, &capabilities), load);
+    match (takes, loaded) {
+        (Ok(takes), Some(loaded)) => loaded.map(|library| (described(cx, takes), library)),
+        (Err(error), Some(Ok(library))) => {
+            unload(library);
+            Err(error)
+        }
+        (Err(error), _) => Err(error),
+        (Ok(_), None) => Err(CuError::UNKNOWN),
+    }
+}
+
+/// Calls `bound` and then, unless that fails, `load`. With `at_once`, calls both at the same time,
+/// `bound` on another thread.
+fn bound_and_load<T>(
+    at_once: bool,
+    bound: impl Fn() -> CuResult<Footprint> + Sync,
+    load: impl FnOnce() -> T,
+) -> (CuResult<Footprint>, Option<T>) {
+    std::thread::scope(|scope| {
+        // If there can't be another thread, for example because of `pids.max`, this thread does
+        // both.
+        let start = || {
+            std::thread::Builder::new().name("footprint".into()).spawn_scoped(scope, &bound).ok()
+        };
+        match if at_once { start() } else { None } {
+            Some(other) => {
+                let loaded = load();
+                (other.join().unwrap_or(Err(CuError::UNKNOWN)), Some(loaded))
+            }
+            None => {
+                let takes = bound();
+                let loaded = takes.is_ok().then(load);
+                (takes, loaded)
+            }
+        }
+    })
 }
 
 /// Charges the current context for a module, before the driver loads it.
@@ -116,5 +178,33 @@ pub(in crate::calls) fn give_back_library(cx: &Cx<'_>, load: &Load) {
     let all: Vec<ContextId> = lock(&cx.shared.charges.contexts).keys().copied().collect();
     for ctx in all {
         give_back_module(cx, ctx, load);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_driver_loads_an_image_while_its_memory_is_computed() {
+        let here = std::thread::current().id();
+        let (start, started) = std::sync::mpsc::channel();
+        let started = std::sync::Mutex::new(started);
+        let bound = || {
+            lock(&started).recv().unwrap();
+            assert_ne!(std::thread::current().id(), here);
+            Ok(Footprint { data: 7, ..Footprint::default() })
+        };
+        let (takes, loaded) = bound_and_load(true, bound, || start.send(()));
+        assert_eq!((takes.unwrap().data, loaded), (7, Some(Ok(()))));
+    }
+
+    #[test]
+    fn a_refused_image_is_not_loaded_unless_both_happen_at_once() {
+        let refuse = || Err(CuError::NOT_SUPPORTED);
+        let (takes, loaded) = bound_and_load(false, refuse, || ());
+        assert_eq!((takes, loaded), (Err(CuError::NOT_SUPPORTED), None));
+        let (takes, loaded) = bound_and_load(true, refuse, || ());
+        assert_eq!((takes, loaded), (Err(CuError::NOT_SUPPORTED), Some(())));
     }
 }
