@@ -5,10 +5,12 @@ use crate::error::{CuError, CuResult};
 use crate::handles::{self, Handles, Object};
 use crate::log::say;
 use crate::memory::Memory;
+use crate::remembered::Remembered;
 use crate::session::Session;
 use crate::{output, stats, windows};
 use cuda_api::callback;
 use parking_lot::Mutex;
+use protocol::ids::ContextId;
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -22,6 +24,8 @@ pub struct Driver {
     pub memory: Memory,
     /// The result of `cuModuleGetLoadingMode`.
     pub loading_mode: OnceLock<u32>,
+    /// The limits of contexts that the program has queried, by context and number.
+    pub limits: Remembered<(ContextId, u32), usize>,
 }
 
 /// Address ranges in which the program must not map memory.
@@ -90,7 +94,14 @@ fn start() -> CuResult<Driver> {
             let context = device.primary_context;
             context.set_handle(handles.insert(Object::Context(context))?);
         }
-        Ok(Driver { session, devices, handles, memory, loading_mode: OnceLock::new() })
+        Ok(Driver {
+            session,
+            devices,
+            handles,
+            memory,
+            loading_mode: OnceLock::new(),
+            limits: Remembered::default(),
+        })
     });
     if driver.is_err() {
         WINDOWS.into_iter().for_each(windows::release);

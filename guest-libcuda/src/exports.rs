@@ -67,6 +67,7 @@ const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::launch::ENTRIES,
     entry::legacy_launch::ENTRIES,
     entry::library::ENTRIES,
+    entry::limits::ENTRIES,
     entry::link::ENTRIES,
     entry::logs::ENTRIES,
     entry::memory::ENTRIES,

@@ -4,9 +4,9 @@ use crate::context;
 use crate::driver;
 use cuda_api::args::Out;
 use protocol::calls::{
-    CuCtxGetCacheConfig, CuCtxGetLimit, CuCtxGetSharedMemConfig, CuCtxResetPersistingL2Cache,
-    CuCtxSetCacheConfig, CuCtxSetLimit, CuCtxSetSharedMemConfig, CuDeviceGetLuid,
-    CuDeviceGetTexture1DLinearMaxWidth, CuProfilerStart, CuProfilerStop,
+    CuCtxGetCacheConfig, CuCtxGetSharedMemConfig, CuCtxResetPersistingL2Cache, CuCtxSetCacheConfig,
+    CuCtxSetSharedMemConfig, CuDeviceGetLuid, CuDeviceGetTexture1DLinearMaxWidth, CuProfilerStart,
+    CuProfilerStop,
 };
 
 entries! {
@@ -28,19 +28,6 @@ entries! {
         let answer = driver.session.call(&CuDeviceGetTexture1DLinearMaxWidth { format, num_channels, dev })?;
         max_width_in_elements.set(answer.max_width_in_elements)?;
         Ok(())
-    }
-
-    fn cuCtxGetLimit(pvalue: Out<usize>, limit: u32) {
-        let driver = context::driver()?;
-        pvalue.check()?;
-        let answer = driver.session.call(&CuCtxGetLimit { limit })?;
-        pvalue.set(answer.pvalue)?;
-        Ok(())
-    }
-
-    fn cuCtxSetLimit(limit: u32, value: usize) {
-        let driver = context::driver()?;
-        driver.session.call(&CuCtxSetLimit { limit, value })
     }
 
     fn cuCtxGetCacheConfig(pconfig: Out<u32>) {

@@ -34,6 +34,7 @@ pub(crate) mod ipc;
 pub mod launch;
 pub(crate) mod legacy_launch;
 pub(crate) mod library;
+pub(crate) mod limits;
 pub(crate) mod link;
 pub(crate) mod logs;
 pub(crate) mod managed;

@@ -89,6 +89,27 @@ cases! {
         Ok(())
     }
 
+    fn a_limit_that_was_queried_before_can_be_changed(cuda) {
+        cuda.primary()?;
+        let heap = CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE;
+        let limit = || {
+            let mut value = 0;
+            cu!(cuda, cuCtxGetLimit(&mut value, heap)).map(|()| value)
+        };
+        let first = limit()?;
+        same!(limit()?, first);
+        cu!(cuda, cuCtxSetLimit(heap, 64 << 20))?;
+        same!(limit()?, 64 << 20);
+        // Another context has limits of its own.
+        let mut other = null_mut();
+        cu!(cuda, cuCtxCreate_v2(&mut other, 0, 0))?;
+        same!(limit()?, first);
+        cu!(cuda, cuCtxSetLimit(heap, 32 << 20))?;
+        cu!(cuda, cuCtxDestroy_v2(other))?;
+        same!(limit()?, 64 << 20);
+        Ok(())
+    }
+
     fn a_context_knows_its_device_and_version(cuda) {
         let (device, context) = cuda.primary()?;
         let (mut found, mut version, mut id) = (9, 0, 0);

@@ -1,0 +1,38 @@
+//! Entry points for the limits of contexts, such as the stack size.
+
+use crate::context;
+use crate::thread;
+use cuda_api::args::Out;
+use cuda_api::sys::CUlimit;
+use protocol::calls::{CuCtxGetLimit, CuCtxSetLimit};
+
+/// The driver increases this limit when a kernel that needs a larger stack is launched, so it isn't
+/// remembered.
+const STACK_SIZE: u32 = CUlimit::CU_LIMIT_STACK_SIZE.0;
+
+entries! {
+    /// Some libraries query the same limit thousands of times.
+    fn cuCtxGetLimit(out: Out<usize>, limit: u32) {
+        let driver = context::driver()?;
+        out.check()?;
+        let question = (thread::origin().1, limit);
+        if let Some(known) = driver.limits.get(&question) {
+            driver.session.check_sticky()?;
+            return out.set(known);
+        }
+        let version = driver.limits.version();
+        let value = driver.session.call(&CuCtxGetLimit { limit })?.pvalue;
+        if limit != STACK_SIZE {
+            driver.limits.keep(version, [(question, value)]);
+        }
+        out.set(value)
+    }
+
+    fn cuCtxSetLimit(limit: u32, value: usize) {
+        let driver = context::driver()?;
+        let result = driver.session.call(&CuCtxSetLimit { limit, value });
+        // The driver rounds values up, and some limits apply to the whole device.
+        driver.limits.forget();
+        result
+    }
+}
