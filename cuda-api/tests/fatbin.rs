@@ -1,6 +1,6 @@
 //! Tests with intact and damaged fatbins that nvcc created (`data/make.sh`).
 
-use cuda_api::fatbin::{self, Fatbin, FatbinError, Image, Kind, SpanKind};
+use cuda_api::fatbin::{self, Decompressor, Entry, Fatbin, FatbinError, Image, Kind, SpanKind};
 use proptest::prelude::*;
 
 const LIMIT: usize = 1 << 20;
@@ -9,7 +9,12 @@ const LZ4: &[u8] = include_bytes!("data/lz4.fatbin");
 const ZSTD: &[u8] = include_bytes!("data/zstd.fatbin");
 
 fn images(bytes: &[u8]) -> Vec<(u32, Image)> {
-    fatbin::images(bytes, LIMIT).expect("nvcc made it")
+    let entries = Fatbin::parse(bytes).expect("nvcc made it").entries();
+    let image = |entry: Result<Entry<'_>, FatbinError>| {
+        let entry = entry.expect("nvcc made it");
+        Some((entry.arch, entry.image(LIMIT).expect("nvcc made it")?))
+    };
+    entries.filter_map(image).collect()
 }
 
 #[test]
@@ -61,13 +66,27 @@ fn decompression_stops_at_the_limit() {
 }
 
 #[test]
-fn other_images_are_told_apart() {
-    let ptx = b".version 8.0\n.target sm_75\n\0";
-    assert_eq!(images(ptx), [(0, Image::Ptx(".version 8.0\n.target sm_75\n".to_owned()))]);
-    assert_eq!(images(b"\x7fELF..."), [(0, Image::Cubin(b"\x7fELF...".to_vec()))]);
-    for rubbish in [&b""[..], b"\0", b"\x80abc", b"\xb1\x43\x62\x46"] {
-        assert_eq!(fatbin::images(rubbish, LIMIT), Err(FatbinError::UnknownFormat));
+fn a_decompressor_can_be_used_again() {
+    let mut decompressor = Decompressor::default();
+    fn all(bytes: &[u8]) -> impl Iterator<Item = Entry<'_>> {
+        Fatbin::parse(bytes).unwrap().entries().map(Result::unwrap)
     }
+    for _ in 0..2 {
+        for entry in [ZSTD, LZ4, PLAIN].into_iter().flat_map(all) {
+            let payload = entry.payload(LIMIT).unwrap();
+            assert_eq!(entry.payload_with(&mut decompressor, LIMIT), Ok(&payload[..]));
+            // A payload that ends too early doesn't affect the next one.
+            let _ = entry.payload_with(&mut decompressor, payload.len() / 2);
+        }
+        let mut damaged = ZSTD.to_vec();
+        damaged[200..300].fill(0x55);
+        for entry in all(&damaged) {
+            let alone = entry.payload(LIMIT);
+            assert_eq!(entry.payload_with(&mut decompressor, LIMIT).map(<[u8]>::to_vec), alone);
+        }
+    }
+    let longest = all(ZSTD).map(|entry| entry.payload(LIMIT).unwrap().len()).max();
+    assert!(Some(decompressor.longest()) >= longest);
 }
 
 /// A wrapper in nvcc's layout.
@@ -132,7 +151,6 @@ fn spans_reach_as_far_as_the_image() {
 
 /// Reads everything that can be read. This only checks that reading always terminates.
 fn read_all(bytes: &[u8]) {
-    let _ = fatbin::images(bytes, LIMIT);
     if let Ok(fatbin) = Fatbin::parse(bytes) {
         for entry in fatbin.entries().flatten() {
             if let Ok(payload) = entry.payload(LIMIT) {
@@ -145,15 +163,6 @@ fn read_all(bytes: &[u8]) {
 proptest! {
     #[test]
     fn rubbish_is_refused(rubbish in prop::collection::vec(any::<u8>(), 0..300)) {
-        let found = fatbin::images(&rubbish, LIMIT);
-        let is_text = |byte: &u8| byte.is_ascii_graphic() || byte.is_ascii_whitespace();
-        if rubbish.first().is_some_and(is_text) {
-            // This parser can't rule out that the bytes are PTX.
-            let is_ptx = matches!(found.as_deref(), Ok([(0, Image::Ptx(_))]));
-            prop_assert!(is_ptx || found == Err(FatbinError::NotText { at: 0 }), "{:?}", found);
-        } else {
-            prop_assert_eq!(found, Err(FatbinError::UnknownFormat));
-        }
         prop_assert!(Fatbin::parse(&rubbish).is_err());
         let mut headed = 0xba55_ed50u32.to_le_bytes().to_vec();
         headed.extend([1, 0, 16, 0]);
@@ -162,7 +171,8 @@ proptest! {
         read_all(&headed);
         // Zeros are padding, not entries.
         let has_entry = rubbish.iter().any(|&byte| byte != 0);
-        prop_assert_eq!(fatbin::images(&headed, LIMIT).is_err(), has_entry);
+        let entries = Fatbin::parse(&headed).map(|fatbin| fatbin.entries().collect::<Vec<_>>());
+        prop_assert_eq!(entries.unwrap().iter().any(Result::is_err), has_entry);
     }
 
     #[test]

@@ -11,6 +11,7 @@ mod elf;
 mod error;
 mod span;
 
+pub use decompress::Decompressor;
 pub use error::FatbinError;
 pub use span::{Span, SpanKind, prefix, span};
 
@@ -166,14 +167,26 @@ impl<'a> Entry<'a> {
 
     /// Returns the payload, decompressed if necessary. Fails if it is longer than `limit` bytes.
     pub fn payload(&self, limit: usize) -> Result<Vec<u8>, FatbinError> {
+        self.payload_with(&mut Decompressor::default(), limit).map(<[u8]>::to_vec)
+    }
+
+    /// Like [`payload`](Self::payload), with a decompressor that the caller uses again.
+    pub fn payload_with<'b>(
+        &self,
+        decompressor: &'b mut Decompressor,
+        limit: usize,
+    ) -> Result<&'b [u8], FatbinError>
+    where
+        'a: 'b,
+    {
         let payload = if self.flags & FLAG_ZSTD != 0 {
-            decompress::zstd(self.payload, self.decompressed_len, limit)
+            decompressor.zstd(self.payload, self.decompressed_len, limit)
         } else if self.flags & FLAG_LZ4 != 0 {
-            decompress::lz4(self.payload, self.decompressed_len, limit)
+            decompressor.lz4(self.payload, self.decompressed_len, limit)
         } else if self.payload.len() > limit {
             Err(decompress::Error::TooLarge)
         } else {
-            Ok(self.payload.to_vec())
+            Ok(self.payload)
         };
         payload.map_err(|error| error.at(self.payload_at, limit))
     }
@@ -185,30 +198,6 @@ impl<'a> Entry<'a> {
             Kind::Cubin => Some(Image::Cubin(self.payload(limit)?)),
             Kind::Other(_) => None,
         })
-    }
-}
-
-/// Returns the images in a fatbin, an ELF file or PTX text, each with its architecture (0 if only
-/// the image itself contains it). Fails if an image is longer than `limit` bytes. Skips entries of
-/// other kinds.
-pub fn images(bytes: &[u8], limit: usize) -> Result<Vec<(u32, Image)>, FatbinError> {
-    if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
-        let mut images = Vec::new();
-        for entry in Fatbin::parse(bytes)?.entries() {
-            let entry = entry?;
-            images.extend(entry.image(limit)?.map(|image| (entry.arch, image)));
-        }
-        return Ok(images);
-    }
-    if bytes.len() > limit {
-        return Err(FatbinError::TooLarge { at: 0, limit });
-    }
-    if bytes.starts_with(&ELF_MAGIC) {
-        Ok(vec![(0, Image::Cubin(bytes.to_vec()))])
-    } else if looks_like_text(bytes) {
-        Ok(vec![(0, Image::Ptx(text(bytes.to_vec(), 0)?))])
-    } else {
-        Err(FatbinError::UnknownFormat)
     }
 }
 

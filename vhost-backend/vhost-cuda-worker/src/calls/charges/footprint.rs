@@ -5,7 +5,7 @@
 //! driver picks one entry that suits the device. The worker can't know which one, so it uses the
 //! largest suitable entry. Entries for other devices aren't decompressed.
 
-use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC, Fatbin, Image, Kind};
+use cuda_api::fatbin::{Decompressor, ELF_MAGIC, FATBIN_MAGIC, Fatbin, Kind};
 
 use super::cubin;
 use super::ptx;
@@ -21,7 +21,11 @@ const MAX_IMAGE: usize = 512 << 20;
 /// # Errors
 ///
 /// Fails if the size of a variable in PTX text can't be determined.
-pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
+pub(super) fn footprint(
+    bytes: &[u8],
+    capabilities: &[u32],
+    decompressor: &mut Decompressor,
+) -> Result<Footprint, ptx::SizeUnknown> {
     if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
         return if bytes.starts_with(&ELF_MAGIC) { Ok(of_cubin(bytes)) } else { of_ptx(bytes) };
     }
@@ -37,11 +41,11 @@ pub(super) fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint,
         if !capabilities.iter().any(suits) {
             continue;
         }
-        let found = match entry.image(MAX_IMAGE) {
-            Ok(Some(Image::Cubin(elf))) => of_cubin(&elf),
-            Ok(Some(Image::Ptx(text))) => of_ptx(text.as_bytes())?,
-            Ok(None) => continue,
-            Err(_) => unreadable(bytes),
+        let found = match (entry.kind, entry.payload_with(decompressor, MAX_IMAGE)) {
+            (Kind::Other(_), _) => continue,
+            (Kind::Cubin, Ok(elf)) => of_cubin(elf),
+            (Kind::Ptx, Ok(text)) => of_ptx(text)?,
+            (_, Err(_)) => unreadable(bytes),
         };
         let uses_heap = largest.uses_heap || found.uses_heap;
         let may_print = largest.may_print || found.may_print;
@@ -65,6 +69,8 @@ fn of_cubin(elf: &[u8]) -> Footprint {
 /// isn't known yet, so the length of the text is used for it: compilers generate PTX text that is
 /// longer than the resulting code.
 fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
+    // The driver stops reading at the first zero byte.
+    let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
     let ptx::Variables { bytes: data, uses_heap, may_print } = ptx::variables(text)?;
     Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap, may_print })
 }
@@ -72,6 +78,10 @@ fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
+        super::footprint(bytes, capabilities, &mut Decompressor::default())
+    }
 
     /// Builds an uncompressed fatbin for tests. Each entry has a kind (1 for PTX, 2 for a cubin),
     /// an architecture such as 90, and its contents.

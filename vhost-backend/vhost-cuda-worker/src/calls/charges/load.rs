@@ -1,7 +1,9 @@
 //! Types that describe loaded modules and libraries, for charging their memory.
 
 use std::sync::atomic::AtomicU64;
-use std::sync::{Arc, OnceLock};
+use std::sync::{Arc, Mutex, OnceLock};
+
+use cuda_api::fatbin::Decompressor;
 
 use super::taken::{Footprint, name_hash};
 
@@ -73,6 +75,8 @@ pub(super) struct Loads {
     /// The number assigned to the latest load.
     pub(super) last: AtomicU64,
     pub(super) lazy: OnceLock<bool>,
+    /// The decompressor that the latest load used, unless a load uses it now.
+    pub(super) decompressor: Mutex<Option<Decompressor>>,
 }
 
 /// Converts the local memory per thread that a kernel uses, in bytes, to its *need*: the value that

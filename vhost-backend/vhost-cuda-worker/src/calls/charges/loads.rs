@@ -24,10 +24,19 @@ use host_ipc::messages::Charge;
 /// Fatbins of at least this size in bytes take longer to decompress than a thread takes to start.
 const SLOW: usize = 64 << 10;
 
+/// A decompressor is kept for the next image unless it has decompressed an image of more bytes.
+const KEPT: usize = 16 << 20;
+
 /// Computes an upper bound for the device memory that an image takes on devices with these compute
 /// capabilities.
 fn bound(cx: &Cx<'_>, image: &[u8], capabilities: &[u32]) -> CuResult<Footprint> {
-    let mut footprint = footprint::footprint(image, capabilities).map_err(|error| {
+    let kept = &cx.shared.charges.loads.decompressor;
+    let mut decompressor = lock(kept).take().unwrap_or_default();
+    let footprint = footprint::footprint(image, capabilities, &mut decompressor);
+    if decompressor.longest() <= KEPT {
+        *lock(kept) = Some(decompressor);
+    }
+    let mut footprint = footprint.map_err(|error| {
         tracing::warn!(session = cx.shared.session.label, "refusing to load an image: {error}");
         CuError::NOT_SUPPORTED
     })?;
