@@ -9,6 +9,7 @@ use super::ReplyTo;
 use super::array::{Alive, Array};
 use super::cx::Cx;
 use super::deferred::Deferred;
+use super::extent::span;
 use super::gate::pass::Pass;
 use super::lock;
 use super::queue::queue;
@@ -41,17 +42,6 @@ struct Params {
     height: usize,
 }
 
-/// Returns the number of bytes from the first byte of a box in memory to its last byte.
-fn span(pitch: u64, height: u64, size: &BoxSize) -> CuResult<u64> {
-    if pitch < size.width || height < size.height {
-        return Err(CuError::INVALID_VALUE);
-    }
-    let slices = (size.depth - 1).checked_mul(pitch).and_then(|n| n.checked_mul(height));
-    let rows = (size.height - 1).checked_mul(pitch);
-    let bytes = slices.zip(rows).and_then(|(slices, rows)| slices.checked_add(rows));
-    bytes.and_then(|bytes| bytes.checked_add(size.width)).ok_or(CuError::INVALID_VALUE)
-}
-
 fn checked_size(size: &BoxSize) -> CuResult {
     match size.width == 0 || size.height == 0 || size.depth == 0 {
         true => Err(CuError::INVALID_VALUE),
@@ -63,7 +53,7 @@ fn checked_size(size: &BoxSize) -> CuResult {
 fn side(cx: &Cx<'_>, side: &BoxSide, size: &BoxSize) -> CuResult<Side> {
     if side.array == ArrayId::default() {
         let (address, pitch, height) = (side.address, side.pitch, side.height);
-        cx.check(address, span(pitch, height, size)?)?;
+        cx.check(address, span(pitch, height, [size.width, size.height, size.depth])?)?;
         return Ok(Side::Memory { address, pitch, height });
     }
     let array = lock(&cx.shared.tables).arrays.get(side.array)?.clone();
@@ -182,7 +172,7 @@ fn staged(
     if !matches!(side, Side::Array { .. }) {
         return Err(CuError::INVALID_VALUE);
     }
-    let bytes = span(size.width, size.height, size)?;
+    let bytes = span(size.width, size.height, [size.width, size.height, size.depth])?;
     let len = usize::try_from(bytes).map_err(|_| CuError::INVALID_VALUE)?;
     let arena = Side::Arena(deferred.staging(arena, len)?);
     Ok((arena, side, bytes, queue(cx, stream, 0)?))
@@ -235,25 +225,4 @@ pub(super) fn vcuda_copy_box_out_staged(
         },
     );
     answer(deferred, cx, queued, reply);
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_span_of_a_box_ends_with_its_last_row() {
-        let size = |width, height, depth| BoxSize { width, height, depth };
-        assert_eq!(span(16, 4, &size(10, 1, 1)), Ok(10));
-        assert_eq!(span(16, 4, &size(10, 3, 2)), Ok(64 + 32 + 10));
-        for (pitch, height, size) in [
-            (8, 4, size(10, 1, 1)),
-            (16, 2, size(10, 3, 1)),
-            (u64::MAX, 4, size(10, 2, 1)),
-            (1 << 40, 1 << 40, size(10, 1, 2)),
-            (u64::MAX, u64::MAX, size(u64::MAX, 1, 2)),
-        ] {
-            assert_eq!(span(pitch, height, &size), Err(CuError::INVALID_VALUE));
-        }
-    }
 }

@@ -10,22 +10,13 @@ use super::ReplyTo;
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::extent::span;
 use super::gate::pass::Pass;
 use super::memory::WINDOW;
 use super::queue::queue;
 use super::result::number;
 use super::waits::Completion;
 use crate::driver::{CuError, CuResult};
-
-/// Returns the number of bytes from the first byte of the first row to the last byte of the last
-/// row. Rows are `width` bytes long and begin every `pitch` bytes.
-fn extent(width: usize, pitch: usize, height: usize) -> CuResult<u64> {
-    if width == 0 || height == 0 {
-        return Ok(0);
-    }
-    let rows = pitch.checked_mul(height - 1).and_then(|rows| rows.checked_add(width));
-    rows.map(|bytes| bytes as u64).ok_or(CuError::INVALID_VALUE)
-}
 
 /// Counts the bytes of a copy in the session's counters, which operators can read. Variables of
 /// modules count as host memory.
@@ -76,8 +67,9 @@ pub(super) fn vcuda_copy(cx: &Cx<'_>, call: api::VcudaCopy, pass: &Pass) -> CuRe
 
 pub(super) fn vcuda_copy_2d(cx: &Cx<'_>, call: api::VcudaCopy2D, pass: &Pass) -> CuResult {
     cx.enter()?;
-    cx.check(call.dst, extent(call.width, call.dst_pitch, call.height)?)?;
-    cx.check(call.src, extent(call.width, call.src_pitch, call.height)?)?;
+    let size = [call.width as u64, call.height as u64, 1];
+    cx.check(call.dst, span(call.dst_pitch as u64, 0, size)?)?;
+    cx.check(call.src, span(call.src_pitch as u64, 0, size)?)?;
     let (stream, _) = queue(cx, call.h_stream, 0)?;
     if call.width == 0 || call.height == 0 {
         return Ok(());
@@ -102,7 +94,7 @@ pub(super) fn vcuda_copy_2d(cx: &Cx<'_>, call: api::VcudaCopy2D, pass: &Pass) ->
         WidthInBytes: call.width,
         Height: call.height,
     };
-    // SAFETY: both extents were checked. The driver refuses a pitch below the width.
+    // SAFETY: all rows of both sides were checked.
     unsafe { cx.driver().cuMemcpy2DAsync(pass, &copy, stream) }
 }
 
@@ -113,14 +105,14 @@ pub(super) fn vcuda_memset(cx: &Cx<'_>, call: api::VcudaMemset, pass: &Pass) -> 
         return Err(CuError::INVALID_VALUE);
     }
     let width = call.width.checked_mul(size).ok_or(CuError::INVALID_VALUE)?;
-    cx.check(call.dst, extent(width, call.pitch, call.height)?)?;
+    cx.check(call.dst, span(call.pitch as u64, 0, [width as u64, call.height as u64, 1])?)?;
     let (stream, _) = queue(cx, call.h_stream, 0)?;
     if call.width == 0 || call.height == 0 {
         return Ok(());
     }
     let (driver, dst, pitch) = (cx.driver(), call.dst, call.pitch);
     let (value, width, height) = (call.value, call.width, call.height);
-    // SAFETY: the extent was checked.
+    // SAFETY: all rows were checked.
     unsafe {
         match (size, height) {
             (1, 1) => driver.cuMemsetD8Async(pass, dst, value as u8, width, stream),
@@ -278,18 +270,4 @@ fn copy_out_plain(
             Err(error) => reply.finish(number(Err(error)), &[]),
         }
     });
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_extent_of_rows_ends_with_the_last_one() {
-        assert_eq!(extent(10, 16, 3), Ok(42));
-        assert_eq!(extent(10, 0, 1), Ok(10));
-        assert_eq!(extent(0, 16, 3), Ok(0));
-        assert_eq!(extent(10, usize::MAX, 3), Err(CuError::INVALID_VALUE));
-        assert_eq!(extent(usize::MAX, 1, 2), Err(CuError::INVALID_VALUE));
-    }
 }

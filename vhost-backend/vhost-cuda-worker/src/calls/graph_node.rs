@@ -11,13 +11,14 @@ use cuda_api::sys::{
     CUstreamBatchMemOpType as Operation,
 };
 use protocol::graph::{
-    ConditionalStep, CopySide, CopyStep, Dependency, KernelStep, MemoryOperation,
-    MemoryOperationsStep, MemsetStep, Step,
+    ConditionalStep, CopyStep, Dependency, KernelStep, MemoryOperation, MemoryOperationsStep,
+    MemsetStep, Step,
 };
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
 use super::charges::{Reservation, Settled, func, kind};
 use super::cx::Cx;
+use super::extent::span;
 use super::hostfunc::GraphStops;
 use super::launch::{attributes, with_parameters};
 use super::lock;
@@ -51,20 +52,6 @@ pub(super) struct Builder<'a> {
     graph: CUgraph,
     /// The driver's context in which the graph's copies and memsets run.
     context: CUcontext,
-}
-
-/// Returns the number of bytes from the first byte of the first row to the last byte of the last
-/// row, for one side of a copy.
-fn span(side: &CopySide, copy: &CopyStep) -> CuResult<u64> {
-    let last = |count: u64, step: u64| (count - 1).checked_mul(step);
-    let slice = side.pitch.checked_mul(side.height);
-    let rows = last(copy.height, side.pitch).and_then(|rows| rows.checked_add(copy.width));
-    let slices = match copy.depth {
-        1 => Some(0),
-        depth => slice.and_then(|slice| last(depth, slice)),
-    };
-    let span = slices.zip(rows).and_then(|(slices, rows)| slices.checked_add(rows));
-    span.ok_or(CuError::INVALID_VALUE)
 }
 
 fn size(value: u64) -> CuResult<usize> {
@@ -293,7 +280,8 @@ impl<'a> Builder<'a> {
             return Err(CuError::INVALID_VALUE);
         }
         for side in [&copy.dst, &copy.src] {
-            self.cx.check(side.address, span(side, copy)?)?;
+            let size = [copy.width, copy.height, copy.depth];
+            self.cx.check(side.address, span(side.pitch, side.height, size)?)?;
         }
         Ok(CUDA_MEMCPY3D {
             srcXInBytes: 0,
@@ -357,10 +345,8 @@ impl<'a> Builder<'a> {
         if !matches!(element, 1 | 2 | 4) || set.width == 0 || set.height == 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let bytes = set.width.checked_mul(element);
-        let rows = (set.height - 1).checked_mul(set.pitch);
-        let span = bytes.zip(rows).and_then(|(bytes, rows)| rows.checked_add(bytes));
-        self.cx.check(set.dst, span.ok_or(CuError::INVALID_VALUE)?)?;
+        let bytes = set.width.checked_mul(element).ok_or(CuError::INVALID_VALUE)?;
+        self.cx.check(set.dst, span(set.pitch, 0, [bytes, set.height, 1])?)?;
         Ok(CUDA_MEMSET_NODE_PARAMS {
             dst: set.dst,
             pitch: size(set.pitch)?,
@@ -369,23 +355,5 @@ impl<'a> Builder<'a> {
             width: size(set.width)?,
             height: size(set.height)?,
         })
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_span_of_a_box_ends_with_its_last_row() {
-        let side = CopySide { address: 0, pitch: 16, height: 4 };
-        let copy = |width, height, depth| CopyStep { dst: side, src: side, width, height, depth };
-        assert_eq!(span(&side, &copy(10, 1, 1)), Ok(10));
-        assert_eq!(span(&side, &copy(10, 3, 1)), Ok(42));
-        assert_eq!(span(&side, &copy(10, 3, 2)), Ok(42 + 64));
-        assert_eq!(span(&side, &copy(10, u64::MAX, 1)), Err(CuError::INVALID_VALUE));
-        let far = CopySide { address: 0, pitch: u64::MAX, height: 2 };
-        assert_eq!(span(&far, &copy(10, 1, 2)), Err(CuError::INVALID_VALUE));
-        assert_eq!(span(&far, &copy(10, 1, 1)), Ok(10));
     }
 }

@@ -44,6 +44,7 @@ mod dispatch;
 mod driver_handle;
 mod engine;
 mod events;
+mod extent;
 mod facts;
 pub(crate) mod gate;
 #[path = "generated/dispatch.rs"]

@@ -312,21 +312,26 @@ fn a_graph_with_foreign_addresses_or_handles_is_refused() {
         let far = CopySide { address: a, pitch: u64::MAX, height: u64::MAX };
         let (width, height, depth) = (16, 2, 2);
         let boxed = Step::Copy(graph::CopyStep { dst: far, src: far, width, height, depth });
-        let wide = Step::Memset(MemsetStep {
-            dst: a,
-            pitch: 0,
-            element_size: 4,
-            value: 0,
-            width: u64::MAX,
-            height: 1,
-        });
+        // The driver takes a pitch or a height of 0 for that of the box.
+        let packed = |pitch, height, size: [u64; 3]| {
+            let side = CopySide { address: a, pitch, height };
+            let [width, height, depth] = size;
+            Step::Copy(graph::CopyStep { dst: side, src: side, width, height, depth })
+        };
+        let memset = |pitch, width, height| {
+            Step::Memset(MemsetStep { dst: a, pitch, element_size: 4, value: 0, width, height })
+        };
         for (step, expected) in [
             (set(own, 1), INVALID),
             (set(a + (1 << 40), 1), INVALID),
             (copy(a, own, 16), INVALID),
             (copy(own, a, 16), INVALID),
             (boxed, INVALID),
-            (wide, INVALID),
+            (packed(0, 0, [16, 1 << 20, 1]), INVALID),
+            (packed(0, 1, [16, 1, 1 << 20]), INVALID),
+            (packed(16, 0, [16, 1, 1 << 20]), INVALID),
+            (memset(0, 4, 1 << 20), INVALID),
+            (memset(0, u64::MAX, 1), INVALID),
             (add(999, &bytes), handle),
             (add(f, &short), INVALID),
             (record, handle),

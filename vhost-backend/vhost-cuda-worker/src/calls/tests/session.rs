@@ -283,6 +283,43 @@ fn addresses_outside_the_session_are_refused() {
     });
 }
 
+/// The driver takes a pitch of 0 for rows without gaps, so the rows would reach beyond the memory
+/// that was checked.
+#[test]
+fn rows_that_overlap_are_refused() {
+    alone("rows_that_overlap_are_refused", |mut bench| {
+        let invalid = CuError::INVALID_VALUE.0;
+        let [from, to, next] = [(); 3].map(|()| bench.alloc(4096));
+        let rows = |dst_pitch, src_pitch| VcudaCopy2D {
+            dst: to,
+            dst_pitch,
+            src: from,
+            src_pitch,
+            width: 4096,
+            height: (next - to) as usize / 4096 + 1,
+            h_stream: StreamId(0),
+        };
+        for (dst_pitch, src_pitch) in [(0, 0), (0, 4096), (4096, 0), (1, 1), (4095, 4095)] {
+            bench.post(&rows(dst_pitch, src_pitch));
+            assert_eq!(bench.posted_error(), invalid, "{dst_pitch} {src_pitch}");
+        }
+        for (element_size, pitch) in [(1, 0), (1, 4095), (2, 0), (4, 0), (4, 16)] {
+            bench.post(&VcudaMemset {
+                dst: to,
+                pitch,
+                element_size,
+                value: 0x5a5a_5a5a,
+                width: 4096 / element_size as usize,
+                height: rows(0, 0).height,
+                h_stream: StreamId(0),
+            });
+            assert_eq!(bench.posted_error(), invalid, "{element_size} {pitch}");
+        }
+        let after = bench.good(&VcudaCopyOut { src: next, len: 4096, h_stream: StreamId(0) });
+        assert!(after.data.iter().all(|byte| *byte == 0), "other memory has changed");
+    });
+}
+
 #[test]
 fn forged_handles_are_refused() {
     alone("forged_handles_are_refused", |mut bench| {
