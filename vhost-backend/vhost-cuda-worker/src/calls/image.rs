@@ -1,11 +1,13 @@
 //! Code images.
 //!
-//! An image's header contains its length. Before the driver gets the image, the worker checks that
-//! the guest has sent at least that many bytes. If the driver still reads past the end, it reads
-//! zeros.
+//! The driver gets only images in formats that contain no addresses. Other formats that it accepts
+//! do: a wrapper, which nvcc puts into programs, points to a fatbin, and from a guest such a pointer
+//! could lead anywhere in the worker. The format and the length in an image's header are checked
+//! before the driver gets the image. If the driver still reads past the end, it reads zeros.
 
 use std::ffi::{CString, c_void};
 
+use cuda_api::sys::CUjitInputType;
 use protocol::ids::BlobId;
 
 use super::cx::Cx;
@@ -13,7 +15,10 @@ use super::lock;
 use crate::driver::{CuError, CuResult};
 
 const FATBIN_MAGIC: u32 = 0xba55_ed50;
-const ELF_MAGIC: u32 = 0x464c_457f;
+const ELF_MAGIC: &[u8] = b"\x7fELF";
+/// The class of 64-bit ELF files.
+const CLASS_64: u64 = 2;
+const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 /// The number of zero bytes after the copy of an image. They terminate PTX text, and leave room for
 /// a parser that reads ahead.
 const TAIL: usize = 64;
@@ -25,9 +30,9 @@ pub(super) struct Image {
 }
 
 impl Image {
-    /// Copies an image, after checking that it is as long as its header says.
-    pub(super) fn new(bytes: &[u8]) -> CuResult<Self> {
-        if bytes.is_empty() || !tells_its_length(bytes) {
+    /// Copies an image, after checking that it has one of these formats.
+    pub(super) fn new(bytes: &[u8], accepted: &[Format]) -> CuResult<Self> {
+        if !Format::of(bytes).is_some_and(|format| accepted.contains(&format)) {
             return Err(CuError::INVALID_IMAGE);
         }
         let mut words = vec![0u64; (bytes.len() + TAIL).div_ceil(8)];
@@ -49,46 +54,93 @@ impl Image {
     }
 }
 
-/// Returns the image to load: the bytes in the call itself or, if the call names a blob, those in
-/// the blob.
-pub(super) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
+/// The format of an image.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Format {
+    Fatbin,
+    /// A 64-bit ELF file: a cubin or a host object.
+    Elf,
+    Ptx,
+    /// A library of objects. Only the linker accepts it.
+    Archive,
+}
+
+/// The formats that contain a program's kernels.
+const PROGRAMS: &[Format] = &[Format::Fatbin, Format::Elf, Format::Ptx];
+
+impl Format {
+    /// Returns the format of an image, if it has one that contains no addresses and is complete.
+    fn of(bytes: &[u8]) -> Option<Self> {
+        let field = |at: usize, len: usize| {
+            let mut value = [0; 8];
+            value[..len].copy_from_slice(bytes.get(at..at + len)?);
+            Some(u64::from_le_bytes(value))
+        };
+        let len = bytes.len() as u64;
+        let (format, complete) = if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
+            let (head, body) = (field(6, 2)?, field(8, 8)?);
+            (Self::Fatbin, head >= 16 && head.checked_add(body) == Some(len))
+        } else if bytes.starts_with(ELF_MAGIC) {
+            // The file's tables of program headers and of sections must not go past its end.
+            let table = |offset, size, count| {
+                let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
+                offset.checked_add(size * count)
+            };
+            let ends = [table(0x20, 0x36, 0x38)?, table(0x28, 0x3a, 0x3c)?];
+            (Self::Elf, field(4, 1)? == CLASS_64 && ends.iter().all(|end| *end <= len))
+        } else if bytes.starts_with(ARCHIVE_MAGIC) {
+            (Self::Archive, true)
+        } else {
+            (Self::Ptx, is_text(bytes))
+        };
+        complete.then_some(format)
+    }
+}
+
+/// Returns whether an image is text, with or without a zero at its end. Bytes of characters that
+/// aren't ASCII can occur in PTX, in the names of source files. No other format that the driver
+/// knows is text: they begin with other bytes, or contain zeros.
+fn is_text(bytes: &[u8]) -> bool {
+    let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
+    let starts = text.first().is_some_and(|byte| byte.is_ascii());
+    starts && !text.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
+}
+
+/// Returns the bytes in the call itself or, if the call names a blob, those in the blob, if they
+/// have one of these formats.
+fn sent(cx: &Cx<'_>, blob: BlobId, inline: &[u8], accepted: &[Format]) -> CuResult<Image> {
     if blob == BlobId::INLINE {
-        return Image::new(inline);
+        return Image::new(inline, accepted);
     }
     let bytes = lock(&cx.shared.blobs).take(blob)?;
-    Image::new(&bytes)
+    Image::new(&bytes, accepted)
+}
+
+/// Returns the image to load.
+pub(super) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
+    sent(cx, blob, inline, PROGRAMS)
+}
+
+/// Returns an input for the linker.
+pub(super) fn link_input(
+    cx: &Cx<'_>,
+    kind: CUjitInputType,
+    blob: BlobId,
+    inline: &[u8],
+) -> CuResult<Image> {
+    let accepted: &[Format] = match kind {
+        CUjitInputType::CU_JIT_INPUT_CUBIN | CUjitInputType::CU_JIT_INPUT_OBJECT => &[Format::Elf],
+        CUjitInputType::CU_JIT_INPUT_PTX => &[Format::Ptx],
+        CUjitInputType::CU_JIT_INPUT_FATBINARY => &[Format::Fatbin],
+        CUjitInputType::CU_JIT_INPUT_LIBRARY => &[Format::Archive],
+        _ => &[],
+    };
+    sent(cx, blob, inline, accepted)
 }
 
 /// Converts a name from the guest to a C string.
 pub(super) fn c_name(name: &str) -> CuResult<CString> {
     CString::new(name).map_err(|_| CuError::INVALID_VALUE)
-}
-
-/// Returns whether an image is at least as long as its header says. PTX text has no header, so any
-/// length is right.
-fn tells_its_length(bytes: &[u8]) -> bool {
-    let field = |at: usize, len: usize| {
-        let mut value = [0; 8];
-        value[..len].copy_from_slice(bytes.get(at..at + len)?);
-        Some(u64::from_le_bytes(value))
-    };
-    let ends = |end: Option<u64>| end.is_some_and(|end| end <= bytes.len() as u64);
-    match field(0, 4).map(|magic| magic as u32) {
-        Some(FATBIN_MAGIC) => {
-            let (Some(head), Some(body)) = (field(6, 2), field(8, 8)) else { return false };
-            head >= 16 && ends(head.checked_add(body))
-        }
-        Some(ELF_MAGIC) => {
-            let table = |offset, size, count| {
-                let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
-                offset.checked_add(size * count)
-            };
-            // The file's tables of program headers and of sections must not go past its end. Only
-            // 64-bit ELF files are accepted.
-            field(4, 1) == Some(2) && ends(table(0x20, 0x36, 0x38)) && ends(table(0x28, 0x3a, 0x3c))
-        }
-        _ => true,
-    }
 }
 
 #[cfg(test)]
@@ -104,28 +156,72 @@ mod tests {
     }
 
     #[test]
-    fn a_fatbin_may_not_claim_more_than_it_has() {
-        assert!(Image::new(&fatbin(16, 48, 64)).is_ok());
-        assert!(Image::new(&fatbin(16, 49, 64)).is_err());
-        assert!(Image::new(&fatbin(16, u64::MAX, 64)).is_err());
-        assert!(Image::new(&fatbin(8, 8, 64)).is_err());
-        assert!(Image::new(&fatbin(16, 0, 64)[..15]).is_err());
+    fn a_fatbin_has_the_length_that_its_header_claims() {
+        assert_eq!(Format::of(&fatbin(16, 48, 64)), Some(Format::Fatbin));
+        for wrong in [
+            fatbin(16, 49, 64),
+            fatbin(16, 47, 64),
+            fatbin(16, u64::MAX, 64),
+            fatbin(8, 56, 64),
+            fatbin(16, 0, 64)[..15].to_vec(),
+        ] {
+            assert_eq!(Format::of(&wrong), None, "{wrong:?}");
+        }
     }
 
     #[test]
     fn an_elf_may_not_claim_tables_past_its_end() {
         let mut elf = vec![0; 128];
         elf[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2]);
-        assert!(Image::new(&elf).is_ok());
+        assert_eq!(Format::of(&elf), Some(Format::Elf));
+        assert_eq!(Format::of(&elf[..40]), None);
         elf[0x28] = 100;
         elf[0x3a] = 64;
         elf[0x3c] = 1;
-        assert!(Image::new(&elf).is_err());
+        assert_eq!(Format::of(&elf), None);
+        elf[0x28] = 0;
+        elf[4] = 1;
+        assert_eq!(Format::of(&elf), None, "a 32-bit file");
+    }
+
+    #[test]
+    fn only_text_is_ptx() {
+        for text in [&b".version 8.0\n\t// \xc3\xa9\r\n"[..], b"//\n.version 8.0\0", b" "] {
+            assert_eq!(Format::of(text), Some(Format::Ptx), "{text:?}");
+        }
+        for other in [
+            &b""[..],
+            b"\0",
+            b".version\x008.0",
+            b".version\x01",
+            b"\xb1CbF",
+            b"BC\xc0\xde\x35\x14\0\0",
+            b"\xed\x43\x4e\x7f",
+        ] {
+            assert_eq!(Format::of(other), None, "{other:?}");
+        }
+    }
+
+    #[test]
+    fn a_wrapper_is_not_an_image() {
+        let target = fatbin(16, 48, 64);
+        let mut wrapper = 0x466243b1u32.to_le_bytes().to_vec();
+        wrapper.extend_from_slice(&1u32.to_le_bytes());
+        wrapper.extend_from_slice(&(target.as_ptr() as u64).to_le_bytes());
+        wrapper.extend_from_slice(&[0; 8]);
+        assert_eq!(Image::new(&wrapper, PROGRAMS).err(), Some(CuError::INVALID_IMAGE));
+    }
+
+    #[test]
+    fn archives_are_for_the_linker_alone() {
+        let archive = b"!<arch>\n".as_slice();
+        assert!(Image::new(archive, PROGRAMS).is_err());
+        assert!(Image::new(archive, &[Format::Archive]).is_ok());
     }
 
     #[test]
     fn zeros_follow_a_text() {
-        let image = Image::new(b".version 8.0").unwrap();
+        let image = Image::new(b".version 8.0", PROGRAMS).unwrap();
         // SAFETY: the image is followed by zeros.
         let text = unsafe { std::ffi::CStr::from_ptr(image.as_ptr().cast()) };
         assert_eq!(text.to_bytes(), b".version 8.0");

@@ -12,7 +12,7 @@ use protocol::limits::{LINK_BYTES_MAX, LINK_PIECE_MAX, LINKS_MAX};
 
 use super::claims::{LINKS, claim, claim_listed};
 use super::cx::Cx;
-use super::image::{c_name, image};
+use super::image::{c_name, link_input};
 use super::jit::Jit;
 use super::link_state::{Link, State};
 use super::lock;
@@ -69,12 +69,12 @@ pub(super) fn vcuda_link_add(
     let mut answer = api::VcudaLinkAddAnswer::default();
     let result = cx.enter_any().and_then(|()| {
         // Take the data even if the call fails, so that the blob doesn't stay.
-        let data = image(cx, call.blob, call.data);
+        let data = link_input(cx, CUjitInputType(call.kind), call.blob, call.data);
         let state = state_of(cx, call.link)?;
-        let data = data?;
         if call.kind > LAST_KIND {
             return Err(CuError::INVALID_VALUE);
         }
+        let data = data?;
         let name = c_name(call.name)?;
         let mut options = Jit::new(call.options, 0)?;
         count_input(cx, call.link, data.bytes().len() as u64)?;

@@ -320,6 +320,74 @@ fn rows_that_overlap_are_refused() {
     });
 }
 
+/// Returns a fatbin that contains PTX.
+fn fatbin(ptx: &[u8]) -> Vec<u8> {
+    const HEADER: usize = 16;
+    const ENTRY: usize = 64;
+    let mut bytes = vec![0; HEADER + ENTRY];
+    let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
+    put(0, &0xba55_ed50_u32.to_le_bytes());
+    put(4, &1u16.to_le_bytes());
+    put(6, &(HEADER as u16).to_le_bytes());
+    put(8, &((ENTRY + ptx.len()) as u64).to_le_bytes());
+    put(HEADER, &1u16.to_le_bytes());
+    put(HEADER + 2, &0x101u16.to_le_bytes());
+    put(HEADER + 4, &(ENTRY as u32).to_le_bytes());
+    put(HEADER + 8, &(ptx.len() as u64).to_le_bytes());
+    put(HEADER + 28, &75u32.to_le_bytes());
+    bytes.extend_from_slice(ptx);
+    bytes
+}
+
+/// The driver follows the pointer in a wrapper, which a guest could direct to anything in the
+/// worker's memory.
+#[test]
+fn a_wrapper_of_a_fatbin_is_refused() {
+    alone("a_wrapper_of_a_fatbin_is_refused", |mut bench| {
+        let target = fatbin(VECTOR_ADD);
+        let load = |id, image| VcudaModuleLoad {
+            module: ModuleId(id),
+            blob: BlobId(0),
+            image,
+            options: Default::default(),
+            log_max: 0,
+        };
+        bench.good(&load(1, &target));
+        let mut wrapper = 0x4662_43b1_u32.to_le_bytes().to_vec();
+        wrapper.extend_from_slice(&1u32.to_le_bytes());
+        wrapper.extend_from_slice(&(target.as_ptr() as u64).to_le_bytes());
+        wrapper.extend_from_slice(&[0; 8]);
+        let invalid = CuError::INVALID_IMAGE.0;
+        assert_eq!(bench.call(&load(2, &wrapper)).0, invalid);
+        let library = VcudaLibraryLoad {
+            library: LibraryId(3),
+            blob: BlobId(0),
+            image: &wrapper,
+            options: Default::default(),
+            library_options: Default::default(),
+            log_max: 0,
+        };
+        assert_eq!(bench.call(&library).0, invalid);
+        let create = VcudaLinkCreate {
+            link: protocol::ids::LinkId(4),
+            options: Default::default(),
+            log_max: 0,
+        };
+        bench.good(&create);
+        for kind in 0..=4 {
+            let add = VcudaLinkAdd {
+                link: protocol::ids::LinkId(4),
+                kind,
+                blob: BlobId(0),
+                data: &wrapper,
+                name: "wrapper",
+                options: Default::default(),
+            };
+            assert_eq!(bench.call(&add).0, invalid, "{kind}");
+        }
+    });
+}
+
 #[test]
 fn forged_handles_are_refused() {
     alone("forged_handles_are_refused", |mut bench| {
