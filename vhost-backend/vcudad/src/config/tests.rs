@@ -49,6 +49,27 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     assert_eq!(beta.env_allow, ["CUDA_LAUNCH_BLOCKING"]);
 }
 
+/// systemd gives the IDs of its ranges to services and containers, which would share a VM's files and
+/// could be sent its signals.
+#[test]
+fn chosen_user_ids_are_in_no_range_that_others_use() {
+    let mut vms = check_vms(&Config::parse(GOOD).unwrap().vms).unwrap();
+    choose_uids(&mut vms, []).unwrap();
+    let uid = vms[0].uid.unwrap();
+    let used = [
+        ("accounts of the host", 0..=60_577),
+        ("systemd's dynamic users", 61_184..=65_519),
+        ("subordinate IDs of users", 100_000..=600_100_000),
+        ("systemd's containers", 524_288..=1_879_048_191),
+        ("SSSD's ID mapping", 200_000..=2_000_200_000),
+        ("systemd's foreign IDs", 2_147_352_576..=2_147_418_111),
+        ("negative numbers", 1 << 31..=u32::MAX),
+    ];
+    for (whose, range) in used {
+        assert!(!range.contains(&uid), "{uid}: {whose}");
+    }
+}
+
 #[test]
 fn errors_name_the_key_on_one_line() {
     let vm = "[[vm]]\nname = \"a\"\nsocket = \"/run/a\"\nmemory.max = \"1G\"\n";

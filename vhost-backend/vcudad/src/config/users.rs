@@ -5,9 +5,10 @@ use std::collections::HashSet;
 use super::error::ConfigError;
 use super::vm::Vm;
 
-/// The range from which user IDs are chosen. It is the range of systemd's dynamic users.
-pub(super) const FIRST_UID: u32 = 61_184;
-const LAST_UID: u32 = 65_519;
+/// The range from which user IDs are chosen. Neither systemd (which has ranges for dynamic users and
+/// for containers) nor the usual ranges for subordinate IDs and for directory services include it.
+pub(super) const FIRST_UID: u32 = 0x7e00_0000;
+const LAST_UID: u32 = FIRST_UID + 0xffff;
 
 /// Chooses a user ID for each VM that has none. The ID is one that no other VM uses and that isn't
 /// in `taken`. A VM without a group ID gets its user ID as the group ID.
