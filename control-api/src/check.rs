@@ -13,6 +13,21 @@ const MAX_TIMEOUT: Timespan = Timespan::from_nanos(24 * 3_600 * 1_000_000_000);
 /// Minimum kernel_timeout: one millisecond.
 const MIN_TIMEOUT: Timespan = Timespan::from_nanos(1_000_000);
 
+/// The environment variables that `env.allow` can contain. They are variables of the CUDA driver, and
+/// affect only the worker that gets them. Variables of the dynamic linker and those that name files
+/// must not be added, because a guest chooses their values.
+const PERMITTED_ENV: [&str; 9] = [
+    "CUDA_AUTO_BOOST",
+    "CUDA_DEVICE_MAX_CONNECTIONS",
+    "CUDA_DISABLE_JIT",
+    "CUDA_DISABLE_PTX_JIT",
+    "CUDA_FORCE_JIT",
+    "CUDA_FORCE_PTX_JIT",
+    "CUDA_LAUNCH_BLOCKING",
+    "CUDA_MODULE_DATA_LOADING",
+    "CUDA_MODULE_LOADING",
+];
+
 type Checked = Result<(), ApiError>;
 
 fn range<T: PartialOrd + std::fmt::Display>(field: &str, value: T, low: T, high: T) -> Checked {
@@ -140,13 +155,12 @@ impl VmSpec {
     }
 
     fn check_env(&self) -> Checked {
-        let names = self.env.allow.iter().flatten();
-        let letter = |byte: u8| byte.is_ascii_alphanumeric() || byte == b'_';
-        for name in names {
-            if name.is_empty() || name.len() > 128 || !name.bytes().all(letter) {
+        for name in self.env.allow.iter().flatten() {
+            if !PERMITTED_ENV.contains(&name.as_str()) {
                 let message = format!(
-                    "'{}' is not a variable name: use 1 to 128 letters, digits and '_'",
-                    name.escape_debug()
+                    "'{}' can't be passed to a worker: use names from {}",
+                    name.escape_debug(),
+                    PERMITTED_ENV.join(", ")
                 );
                 return Err(ApiError::invalid("env.allow", message));
             }
@@ -234,6 +248,8 @@ mod tests {
             (r#""cpu": {"max": "999 100000"}"#, "cpu.max", "QUOTA from 1000"),
             (r#""cpu": {"max": "17592186044416"}"#, "cpu.max", "17592186044415"),
             (r#""env": {"allow": ["A=B"]}"#, "env.allow", "A=B"),
+            (r#""env": {"allow": ["CUDA_FORCE_JIT", "LD_PRELOAD"]}"#, "env.allow", "LD_PRELOAD"),
+            (r#""env": {"allow": ["CUDA_CACHE_PATH"]}"#, "env.allow", "use names from CUDA_AUTO"),
         ] {
             let (named, message) = refused(more);
             assert_eq!(named, field, "{more}");

@@ -32,7 +32,7 @@ pub fn expected(field: &str) -> Option<&'static str> {
              17592186044415, or max, and PERIOD from 1000 to 1000000"
         }
         "pids.max" => "a whole number from 1 to 4194304",
-        "env.allow" => "a list of variable names",
+        "env.allow" => "a list of names of CUDA environment variables",
         "uid" | "gid" => "a whole number from 1 to 4294967294",
         "spin_us" => "a whole number from 0 to 1000000",
         _ => return None,

@@ -294,7 +294,7 @@ mod tests {
         ] {
             assert_eq!(refused_spec(text).await.code, ErrorCode::BadRequest, "{text}");
         }
-        let lists = r#"{"name": "a", "memory": {"max": 5}, "gpus": [0], "env": {"allow": ["A"]}}"#;
+        let lists = r#"{"name": "a", "memory": {"max": 5}, "gpus": [0], "env": {"allow": ["CUDA_LAUNCH_BLOCKING"]}}"#;
         spec(Body::from(lists)).await.unwrap();
     }
 
