@@ -17,9 +17,10 @@ const FORWARDED: &[&str] = &[
     "CUDA_AUTO_BOOST",
 ];
 
-/// Default spinning time of a waiting thread, in microseconds: longer than a wakeup takes, but
-/// short enough to waste little time.
-const SPIN_US: u64 = 50;
+/// Default spinning time of a waiting thread, in microseconds. Waking a thread takes tens of
+/// microseconds, which matters to programs that wait for the GPU every millisecond, such as those
+/// that generate text. With NVIDIA's library, a waiting thread spins the whole time.
+const SPIN_US: u64 = 1000;
 
 /// The session's settings.
 #[derive(Clone, Debug)]
