@@ -91,6 +91,9 @@ pub trait GuestPages {
     /// Returns the slot, offset and length of each piece of the segments, or `None` if any part of
     /// a segment isn't guest memory.
     fn pieces(&self, segments: &[uapi::Segment]) -> Option<Vec<(u32, u64, u64)>>;
+
+    /// Returns the size of all guest memory in bytes.
+    fn bytes(&self) -> u64;
 }
 
 #[derive(Debug, PartialEq, Eq)]
@@ -311,7 +314,7 @@ impl Machine {
         let refusal = if second_ring || session.regions.contains_key(&region.id) {
             Some(uapi::ERR_EXISTS)
         } else if session.regions.len() >= limits.max_regions as usize
-            || bytes.saturating_add(region.len) > limits.pinned_max
+            || bytes.saturating_add(region.len) > limits.pinned_max.min(pages.bytes())
         {
             Some(uapi::ERR_LIMIT)
         } else {

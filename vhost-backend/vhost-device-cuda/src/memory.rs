@@ -93,6 +93,10 @@ impl GuestPages for Slots {
         }
         Some(pieces)
     }
+
+    fn bytes(&self) -> u64 {
+        self.regions.iter().map(|region| region.len).sum()
+    }
 }
 
 /// Returns true if the front end could shrink its memory while the device is using it, because a

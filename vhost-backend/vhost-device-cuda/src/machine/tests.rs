@@ -22,6 +22,10 @@ impl GuestPages for FirstMiB {
     fn pieces(&self, segments: &[Segment]) -> Option<Vec<(u32, u64, u64)>> {
         segments.iter().map(|s| (s.addr + s.len <= 1 << 20).then_some((1, s.addr, s.len))).collect()
     }
+
+    fn bytes(&self) -> u64 {
+        1 << 20
+    }
 }
 
 fn machine() -> Machine {
@@ -57,16 +61,23 @@ fn destroy(session: u32) -> Vec<u8> {
 }
 
 fn attach(session: u32, region: u32, addr: u64) -> Vec<u8> {
+    attach_segments(session, region, &[Segment { addr, len: 4096 }])
+}
+
+fn attach_segments(session: u32, region: u32, segments: &[Segment]) -> Vec<u8> {
     let attach = RegionAttach {
         hdr: hdr(uapi::CTRL_REGION_ATTACH, session),
         region,
         kind: uapi::REGION_USER,
         vaddr: 0x10000,
-        len: 4096,
+        len: segments.iter().map(|segment| segment.len).sum(),
         ring_bytes: 0,
-        nr_segments: 1,
+        nr_segments: segments.len() as u32,
     };
-    [attach.as_bytes(), Segment { addr, len: 4096 }.as_bytes()].concat()
+    segments.iter().fold(attach.as_bytes().to_vec(), |mut bytes, segment| {
+        bytes.extend_from_slice(segment.as_bytes());
+        bytes
+    })
 }
 
 fn detach(session: u32, region: u32) -> Vec<u8> {
@@ -267,6 +278,27 @@ fn regions_are_attached_once_and_only_from_guest_memory() {
     ask(&mut machine, 6, &attach(5, 2, 0));
     assert_eq!(ask(&mut machine, 7, &attach(5, 3, 0)), [answer(7, uapi::ERR_LIMIT)]);
     assert_eq!(ask(&mut machine, 8, &detach(5, 9)), [answer(8, uapi::ERR_INVALID)]);
+}
+
+/// Otherwise, a guest could attach its pages again and again, and each time they take page tables.
+#[test]
+fn a_session_cannot_attach_more_than_the_guest_has() {
+    let mut machine = with_session();
+    machine.limits.pinned_max = 1 << 40;
+    let half = Segment { addr: 0, len: 1 << 19 };
+    for segments in [[half; 3].as_slice(), &[Segment { addr: 0, len: 1 << 20 }, half]] {
+        let refused = ask(&mut machine, 3, &attach_segments(5, 1, segments));
+        assert_eq!(refused, [answer(3, uapi::ERR_LIMIT)]);
+    }
+    let accepted = ask(&mut machine, 4, &attach_segments(5, 1, &[half]));
+    assert!(matches!(accepted.as_slice(), [Effect::Send { .. }]), "{accepted:?}");
+    let whole = Segment { addr: 0, len: 1 << 20 };
+    assert_eq!(
+        ask(&mut machine, 5, &attach_segments(5, 2, &[whole])),
+        [answer(5, uapi::ERR_LIMIT)]
+    );
+    let accepted = ask(&mut machine, 6, &attach_segments(5, 2, &[half]));
+    assert!(matches!(accepted.as_slice(), [Effect::Send { .. }]), "{accepted:?}");
 }
 
 #[test]
