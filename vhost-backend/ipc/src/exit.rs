@@ -5,6 +5,9 @@ use std::fmt::Display;
 use std::process::ExitCode;
 
 use tracing_subscriber::EnvFilter;
+use tracing_subscriber::prelude::*;
+
+use crate::log_limit::LogLimit;
 
 /// Exit status if an argument or a configuration file is invalid, or refers to something that
 /// doesn't exist.
@@ -50,12 +53,12 @@ pub fn parse_from<T: clap::Parser>(
 /// The device process itself logs the important errors.
 const GUESTS_CAN_FILL: &str = "virtio_queue=off";
 
-/// Sends logs to stderr, filtered by `RUST_LOG`.
+/// Sends logs to stderr, filtered by `RUST_LOG`. Of many similar lines, only some are logged.
 pub fn start_logging() {
-    let _ = tracing_subscriber::fmt()
-        .with_env_filter(filter(std::env::var("RUST_LOG").ok().as_deref()))
-        .with_writer(std::io::stderr)
-        .with_ansi(false)
+    let lines = tracing_subscriber::fmt::layer().with_writer(std::io::stderr).with_ansi(false);
+    let _ = tracing_subscriber::registry()
+        .with(filter(std::env::var("RUST_LOG").ok().as_deref()))
+        .with(lines.with_filter(LogLimit::new(std::io::stderr)))
         .try_init();
 }
 

@@ -13,6 +13,7 @@
 //! | `gpu` | facts about the host's GPUs, from the probe |
 //! | `listener` | listening sockets |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes and logs |
+//! | `log_limit` | a limit on similar lines in the logs |
 
 pub mod apart;
 pub mod doorbell;
@@ -22,6 +23,7 @@ pub mod frames;
 pub mod gate;
 pub mod gpu;
 pub mod listener;
+mod log_limit;
 pub mod messages;
 pub mod process;
 pub mod program;

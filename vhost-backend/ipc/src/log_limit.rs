@@ -1,0 +1,218 @@
+//! Limits how many lines the log gets. A guest can cause many of them, for example by starting one
+//! session after the other.
+
+use std::collections::HashMap;
+use std::fmt::Debug;
+use std::hash::Hash;
+use std::io::Write;
+use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use tracing::callsite::Identifier;
+use tracing::field::{Field, Visit};
+use tracing::{Event, Level, Metadata, Subscriber};
+use tracing_subscriber::layer::{Context, Filter};
+
+/// The number of similar lines that can be logged at once.
+const BURST: u32 = 50;
+/// After this time, one more similar line can be logged.
+const REFILL: Duration = Duration::from_millis(500);
+/// The maximum number of kinds of lines that are remembered. It is larger than the number of VMs
+/// times that of the lines that one VM can cause.
+const KINDS_MAX: usize = 1 << 16;
+
+/// Lines are similar if the same place in the program logs them for the same VM.
+type Kind = (Identifier, Option<String>);
+
+/// The lines of one kind.
+struct Lines {
+    /// The number of lines that can be logged, as of `since`.
+    left: u32,
+    since: Instant,
+    /// The number of lines that weren't logged after the last one that was.
+    omitted: u64,
+}
+
+impl Lines {
+    fn new(now: Instant) -> Self {
+        Self { left: BURST, since: now, omitted: 0 }
+    }
+
+    /// Adds the lines that can be logged because of the time that has passed.
+    fn refill(&mut self, now: Instant) {
+        let passed = now.saturating_duration_since(self.since);
+        let more = u32::try_from(passed.as_millis() / REFILL.as_millis()).unwrap_or(u32::MAX);
+        self.left = self.left.saturating_add(more);
+        if self.left >= BURST {
+            (self.left, self.since) = (BURST, now);
+        } else {
+            self.since += REFILL * more;
+        }
+    }
+}
+
+/// The lines of each kind.
+struct Limits<K>(HashMap<K, Lines>);
+
+impl<K: Eq + Hash> Limits<K> {
+    /// Counts a line. Returns whether it may be logged, and how many lines of its kind were omitted
+    /// before it.
+    fn admit(&mut self, kind: K, now: Instant) -> (bool, u64) {
+        if self.0.len() >= KINDS_MAX && !self.0.contains_key(&kind) {
+            self.0.retain(|_, lines| {
+                lines.refill(now);
+                lines.left < BURST
+            });
+        }
+        let lines = self.0.entry(kind).or_insert_with(|| Lines::new(now));
+        lines.refill(now);
+        match lines.left.checked_sub(1) {
+            Some(left) => {
+                lines.left = left;
+                (true, std::mem::take(&mut lines.omitted))
+            }
+            None => {
+                lines.omitted += 1;
+                (false, 0)
+            }
+        }
+    }
+}
+
+/// A filter that lets only some of the similar lines pass, except lines of the levels `debug` and
+/// `trace`, which an operator has asked for.
+pub(super) struct LogLimit<W> {
+    limits: Mutex<Limits<Kind>>,
+    /// Where to report lines that were omitted.
+    report: fn() -> W,
+}
+
+impl<W: Write> LogLimit<W> {
+    pub(super) fn new(report: fn() -> W) -> Self {
+        Self { limits: Mutex::new(Limits(HashMap::new())), report }
+    }
+}
+
+/// Finds the VM that a line is about.
+struct FindVm(Option<String>);
+
+impl Visit for FindVm {
+    fn record_str(&mut self, field: &Field, value: &str) {
+        if field.name() == "vm" {
+            self.0 = Some(value.to_owned());
+        }
+    }
+
+    fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
+        if field.name() == "vm" {
+            self.0 = Some(format!("{value:?}"));
+        }
+    }
+}
+
+impl<S: Subscriber, W: Write + 'static> Filter<S> for LogLimit<W> {
+    fn enabled(&self, _metadata: &Metadata<'_>, _context: &Context<'_, S>) -> bool {
+        true
+    }
+
+    fn event_enabled(&self, event: &Event<'_>, _context: &Context<'_, S>) -> bool {
+        let metadata = event.metadata();
+        if *metadata.level() > Level::INFO {
+            return true;
+        }
+        let mut vm = FindVm(None);
+        event.record(&mut vm);
+        let kind = (metadata.callsite(), vm.0);
+        let mut limits = self.limits.lock().unwrap_or_else(PoisonError::into_inner);
+        let (admitted, omitted) = limits.admit(kind, Instant::now());
+        drop(limits);
+        if omitted > 0 {
+            // If the log can't be written, there is nobody to tell.
+            let _ = writeln!((self.report)(), "{omitted} lines like the next one were omitted");
+        }
+        admitted
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::sync::Arc;
+    use tracing_subscriber::fmt::MakeWriter;
+    use tracing_subscriber::prelude::*;
+
+    /// Keeps what is logged.
+    #[derive(Clone, Default)]
+    struct Log(Arc<Mutex<Vec<u8>>>);
+
+    impl Write for Log {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.0.lock().unwrap().extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+        fn flush(&mut self) -> std::io::Result<()> {
+            Ok(())
+        }
+    }
+
+    impl<'a> MakeWriter<'a> for Log {
+        type Writer = Self;
+        fn make_writer(&'a self) -> Self {
+            self.clone()
+        }
+    }
+
+    /// Returns what is logged while `log` runs.
+    fn logged(log: impl FnOnce()) -> String {
+        let to = Log::default();
+        let lines = tracing_subscriber::fmt::layer().with_writer(to.clone()).with_ansi(false);
+        let limit = LogLimit::new(std::io::sink);
+        tracing::subscriber::with_default(
+            tracing_subscriber::registry().with(lines.with_filter(limit)),
+            log,
+        );
+        String::from_utf8(to.0.lock().unwrap().clone()).unwrap()
+    }
+
+    #[test]
+    fn one_vm_cannot_fill_the_log_or_keep_other_vms_lines_out() {
+        let text = logged(|| {
+            for number in 0..28_000 {
+                tracing::warn!(vm = "a", "line {number}");
+            }
+            for vm in ["a", "b"] {
+                tracing::error!(vm, "another line");
+            }
+            for vm in ["b", "c"] {
+                tracing::warn!(vm, "line");
+            }
+        });
+        let count = |what: &str| text.lines().filter(|line| line.contains(what)).count();
+        // The loop may take longer than a refill does.
+        assert!((50..200).contains(&count("vm=\"a\"")), "{}", count("vm=\"a\""));
+        assert_eq!((count("another line"), count("vm=\"b\""), count("vm=\"c\"")), (2, 2, 1));
+    }
+
+    #[test]
+    fn the_limit_ends_with_time_and_omitted_lines_are_counted() {
+        let mut limits = Limits(HashMap::new());
+        let start = Instant::now();
+        assert_eq!((0..70).filter(|_| limits.admit("a", start).0).count(), 50);
+        assert_eq!(limits.admit("a", start + REFILL / 2), (false, 0));
+        assert_eq!(limits.admit("a", start + REFILL), (true, 21));
+        assert_eq!(limits.admit("a", start + REFILL), (false, 0));
+        assert_eq!(limits.admit("b", start), (true, 0));
+        let later = start + REFILL * 1000;
+        assert_eq!((0..70).filter(|_| limits.admit("a", later).0).count(), 50);
+    }
+
+    #[test]
+    fn the_number_of_kinds_is_limited() {
+        let mut limits = Limits(HashMap::new());
+        let start = Instant::now();
+        for kind in 0..3 * KINDS_MAX {
+            assert!(limits.admit(kind, start + REFILL * kind as u32).0);
+        }
+        assert!(limits.0.len() <= KINDS_MAX);
+    }
+}
