@@ -336,6 +336,7 @@ void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev);
 long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);
 
 /* virtio_cuda_region.c: pages */
+void vcuda_region_init(void);
 struct vcuda_region *vcuda_region_alloc(struct vcuda_session *s, u32 kind,
 					u64 vaddr, u64 len);
 struct vcuda_region *vcuda_region_pin(struct vcuda_session *s, u64 vaddr,

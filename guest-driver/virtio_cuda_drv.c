@@ -303,6 +303,7 @@ static int __init vcuda_init(void)
 
 	BUILD_BUG_ON(sizeof(struct virtio_cuda_config) != 64);
 	BUILD_BUG_ON(sizeof(struct virtio_cuda_event) != 16);
+	vcuda_region_init();
 	vcuda_workqueue = alloc_workqueue("virtio-cuda", WQ_UNBOUND, 0);
 	if (!vcuda_workqueue)
 		return -ENOMEM;

@@ -7,6 +7,7 @@
  * The session drops its reference only after the device has confirmed that it
  * no longer accesses the pages.
  */
+#include <linux/mm.h>
 #include <linux/module.h>
 #include <linux/overflow.h>
 #include <linux/sched/mm.h>
@@ -15,10 +16,12 @@
 
 #include "virtio_cuda.h"
 
-static ulong pinned_max;
+#define VCUDA_PINNED_DEFAULT ULONG_MAX
+
+static ulong pinned_max = VCUDA_PINNED_DEFAULT;
 module_param(pinned_max, ulong, 0644);
 MODULE_PARM_DESC(pinned_max,
-		 "Maximum MiB that all programs together may share with one device (0 for no limit)");
+		 "Maximum MiB that all programs together may share with one device (0 for no limit; default: 7/8 of the memory)");
 
 /* Number of pages pinned at once: as many as a page can hold pointers to. */
 #define VCUDA_PIN_BATCH (PAGE_SIZE / sizeof(struct page *))
@@ -67,6 +70,18 @@ static void vcuda_uncharge(struct vcuda_region *r)
 	atomic64_sub(r->charged >> PAGE_SHIFT, &s->mm->pinned_vm);
 	atomic64_sub(r->charged, &s->dev->pinned);
 	atomic64_sub(r->charged, &s->pinned);
+}
+
+/*
+ * Unless the administrator has set a limit, keeps programs from pinning all of
+ * the memory, which any program that can open the device could do.
+ */
+void vcuda_region_init(void)
+{
+	ulong mib = totalram_pages() >> (20 - PAGE_SHIFT);
+
+	if (pinned_max == VCUDA_PINNED_DEFAULT)
+		pinned_max = max(mib / 8 * 7, 1UL);
 }
 
 /* ---- Regions ----------------------------------------------------------- */

@@ -19,6 +19,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -666,12 +667,24 @@ static void test_limit(void)
 	};
 	struct virtio_cuda_ioc_alloc a, b;
 	int fd = open_session(NULL, NULL);
+	unsigned long max = 0;
+	struct sysinfo info;
+	char before[32];
 	int tell[2];
+	FILE *file;
 	size_t i;
 	char c;
 
 	if (fd < 0)
 		return;
+	file = fopen(PINNED_MAX, "re");
+	if (!check(file && fscanf(file, "%lu", &max) == 1, "read pinned_max"))
+		return;
+	fclose(file);
+	check(!sysinfo(&info) && max > 0 &&
+	      max < info.totalram * info.mem_unit / MIB,
+	      "by default, pinned_max is less than the memory");
+	snprintf(before, sizeof(before), "%lu", max);
 	if (!check(write_file(PINNED_MAX, "8"), "set pinned_max to 8 MiB"))
 		return;
 	check(alloc(fd, PINNED_WINDOW, 16 * MIB, &a) == -1 && errno == EDQUOT,
@@ -706,7 +719,7 @@ static void test_limit(void)
 		kill(-pid, SIGKILL);
 		waitpid(pid, NULL, 0);
 	}
-	check(write_file(PINNED_MAX, "0"), "reset pinned_max");
+	check(write_file(PINNED_MAX, before), "reset pinned_max");
 	close(fd);
 }
 
