@@ -1,8 +1,10 @@
-//! The table through which NVRTC and nvJitLink use the driver's cache for compiled code. The
-//! functions and their arguments were observed with both libraries, version 13.0, on driver 580,
-//! which NVRTC's option `--enable-cache-trace` makes easy: a compiler creates a key from the code
-//! that it's about to compile, looks up the key, and, if there is no such entry, compiles the code
-//! and adds the result. Then it destroys the key.
+//! The table through which NVRTC and nvJitLink use the driver's cache for compiled code. A compiler
+//! creates a key from the code that it's about to compile and looks it up. If there is no such
+//! entry, it compiles the code and adds the result. Then it destroys the key.
+//!
+//! The functions and their arguments were observed by logging the calls of NVRTC and nvJitLink 13.0
+//! to driver 580. NVRTC 12.9 and 13.5 pass the same arguments; versions before 12.9 don't request
+//! the table. NVRTC's option `--enable-cache-trace` shows whether the cache works.
 
 use super::memory::copied;
 use crate::compute_cache::files::ComputeCache;
