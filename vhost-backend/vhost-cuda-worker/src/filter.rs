@@ -36,19 +36,10 @@ const REFUSED: [libc::c_long; 12] = [
 const X32: libc::c_long = 0x4000_0000;
 
 /// Installs the filter permanently on all threads of this process. The process can still start
-/// threads. If the host doesn't support such filters, this logs a warning, and the worker continues
-/// without the filter.
-pub(super) fn refuse_descendants() {
-    if let Err(error) = install() {
-        tracing::warn!(
-            "cannot install the system call filter; the worker can leave processes behind: {error}"
-        );
-    }
-}
-
-fn install() -> Result<(), Error> {
+/// threads. If this fails, the worker must not serve a session.
+pub(super) fn refuse_descendants() -> Result<(), Error> {
     // Within one filter, all refused calls fail with the same error, so two errors need two
-    // filters. If only one of them can be installed, programs still work.
+    // filters.
     for filter in [refused()?, unknown()?] {
         seccompiler::apply_filter_all_threads(&filter)?;
     }
@@ -155,7 +146,7 @@ mod tests {
             wait.recv().unwrap();
             errno(libc::SYS_fork, [])
         });
-        refuse_descendants();
+        refuse_descendants().unwrap();
         go.send(()).unwrap();
         assert_eq!(before.join().unwrap(), libc::EPERM);
         assert_eq!(std::thread::spawn(|| 7).join().unwrap(), 7);
@@ -185,9 +176,20 @@ mod tests {
     }
 
     #[test]
+    fn a_filter_that_cannot_be_installed_is_an_error() {
+        if let Some(output) = in_its_own_process("a_filter_that_cannot_be_installed_is_an_error") {
+            return assert!(output.status.success(), "{output:?}");
+        }
+        // As in a container that doesn't allow filters.
+        let outer = program(vec![(libc::SYS_seccomp, Vec::new())], libc::EPERM).unwrap();
+        seccompiler::apply_filter_all_threads(&outer).unwrap();
+        assert!(refuse_descendants().is_err());
+    }
+
+    #[test]
     fn the_32_bit_abi_does_not_bypass_the_filter() {
         let Some(output) = in_its_own_process("the_32_bit_abi_does_not_bypass_the_filter") else {
-            refuse_descendants();
+            refuse_descendants().unwrap();
             let getpid_of_i386 = 20;
             // SAFETY: getpid doesn't access memory; the kernel may change r8 to r11.
             unsafe {

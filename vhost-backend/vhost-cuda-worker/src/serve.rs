@@ -40,7 +40,9 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     }
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     // This must come after loading the driver library, which may start programs (nvidia-modprobe).
-    filter::refuse_descendants();
+    if let Err(error) = filter::refuse_descendants() {
+        return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
+    }
     tracing::info!(session = label, guest_pid = pid, "serving");
 
     let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
