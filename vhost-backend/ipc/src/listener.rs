@@ -1,11 +1,14 @@
 //! Listening Unix sockets. Binding replaces a stale socket file, but not a socket that is in use.
 //! Dropping the listener removes the file.
 
-use std::io::ErrorKind;
+use std::fs::File;
+use std::io::{self, ErrorKind};
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
-use std::os::unix::fs::{FileTypeExt, MetadataExt, PermissionsExt, chown};
-use std::os::unix::net::{UnixListener, UnixStream};
+use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
+use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
+
+use socket2::{Domain, SockAddr, Socket, Type};
 
 /// A listening socket. Dropping it removes its file.
 #[derive(Debug)]
@@ -22,12 +25,12 @@ impl Listener {
     /// messages don't contain the path.
     pub fn bind(path: &Path, mode: u32, group: Option<u32>) -> Result<Self, String> {
         match std::fs::symlink_metadata(path) {
-            Ok(meta) if meta.file_type().is_socket() => match UnixStream::connect(path) {
+            Ok(meta) if meta.file_type().is_socket() => match connect(path) {
                 Err(error) if error.kind() == ErrorKind::ConnectionRefused => {
                     std::fs::remove_file(path)
                         .map_err(|error| format!("cannot remove the stale socket: {error}"))?;
                 }
-                Ok(_) => return Err("the socket is in use by another process".into()),
+                Ok(()) => return Err("the socket is in use by another process".into()),
                 Err(error) => {
                     return Err(format!("cannot connect to the existing socket: {error}"));
                 }
@@ -42,13 +45,15 @@ impl Listener {
             }
             _ => format!("cannot listen on the socket: {error}"),
         })?;
-        let meta = std::fs::symlink_metadata(path).map_err(|error| error.to_string())?;
+        let file = open_socket(path).map_err(|error| error.to_string())?;
+        let meta = file.metadata().map_err(|error| error.to_string())?;
         let socket = Self { listener, path: path.to_owned(), file: (meta.dev(), meta.ino()) };
-        let mode = std::fs::Permissions::from_mode(mode);
-        std::fs::set_permissions(path, mode)
+        // The path may lead to another file by now, but this link leads to the one that was opened.
+        let link = format!("/proc/self/fd/{}", file.as_raw_fd());
+        std::fs::set_permissions(&link, std::fs::Permissions::from_mode(mode))
             .map_err(|error| format!("cannot set permissions: {error}"))?;
         if group.is_some() {
-            chown(path, None, group).map_err(|error| format!("cannot set the group: {error}"))?;
+            chown(&link, None, group).map_err(|error| format!("cannot set the group: {error}"))?;
         }
         Ok(socket)
     }
@@ -57,6 +62,27 @@ impl Listener {
     pub fn try_clone(&self) -> std::io::Result<UnixListener> {
         self.listener.try_clone()
     }
+}
+
+/// Connects to a socket, to find out whether a process listens on it. Never waits: if too many other
+/// connections are waiting to be accepted, somebody does listen.
+fn connect(path: &Path) -> io::Result<()> {
+    let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
+    match socket.connect(&SockAddr::unix(path)?) {
+        Err(error) if error.kind() == ErrorKind::WouldBlock => Ok(()),
+        connected => connected,
+    }
+}
+
+/// Opens a socket file without connecting to it, and without following a symbolic link that another
+/// process may have put in its place.
+fn open_socket(path: &Path) -> io::Result<File> {
+    let flags = libc::O_PATH | libc::O_NOFOLLOW;
+    let file = File::options().read(true).custom_flags(flags).open(path)?;
+    if !file.metadata()?.file_type().is_socket() {
+        return Err(io::Error::other("another process has replaced the socket"));
+    }
+    Ok(file)
 }
 
 impl AsFd for Listener {
@@ -76,6 +102,72 @@ impl Drop for Listener {
         let still = std::fs::symlink_metadata(&self.path);
         if still.is_ok_and(|meta| (meta.dev(), meta.ino()) == self.file) {
             let _ = std::fs::remove_file(&self.path);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Returns a new directory, which is removed with everything in it when it's dropped.
+    struct Directory(PathBuf);
+
+    impl Directory {
+        fn new(name: &str) -> Self {
+            let path = std::env::temp_dir().join(format!("listener.{name}.{}", std::process::id()));
+            std::fs::create_dir_all(&path).unwrap();
+            Self(path)
+        }
+    }
+
+    impl Drop for Directory {
+        fn drop(&mut self) {
+            let _ = std::fs::remove_dir_all(&self.0);
+        }
+    }
+
+    #[test]
+    fn a_process_that_accepts_no_connections_cannot_block_the_caller() {
+        let directory = Directory::new("backlog");
+        let path = directory.0.join("socket");
+        let busy = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
+        busy.bind(&SockAddr::unix(&path).unwrap()).unwrap();
+        busy.listen(0).unwrap();
+        let waiting: Vec<_> = std::iter::repeat_with(|| {
+            let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None).unwrap();
+            socket.connect(&SockAddr::unix(&path).unwrap()).map(|()| socket)
+        })
+        .take(4)
+        .collect();
+        assert!(waiting.iter().any(Result::is_err), "the backlog is full");
+        let (told, result) = std::sync::mpsc::channel();
+        std::thread::spawn(move || told.send(Listener::bind(&path, 0o600, None).map(drop)));
+        let result = result.recv_timeout(std::time::Duration::from_secs(20)).expect("it returns");
+        assert_eq!(result, Err("the socket is in use by another process".into()));
+    }
+
+    #[test]
+    fn a_link_is_not_followed() {
+        let directory = Directory::new("link");
+        let (victim, link) = (directory.0.join("victim"), directory.0.join("link"));
+        let _victim = UnixListener::bind(&victim).unwrap();
+        std::os::unix::fs::symlink(&victim, &link).unwrap();
+        assert!(open_socket(&victim).is_ok());
+        assert!(open_socket(&link).is_err());
+        std::fs::write(directory.0.join("file"), "").unwrap();
+        assert!(open_socket(&directory.0.join("file")).is_err());
+    }
+
+    #[test]
+    fn a_socket_has_its_mode_and_ends_with_the_listener() {
+        let directory = Directory::new("mode");
+        let path = directory.0.join("socket");
+        for mode in [0o600, 0o660] {
+            let listener = Listener::bind(&path, mode, None).unwrap();
+            assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, mode);
+            drop(listener);
+            assert!(!path.exists());
         }
     }
 }
