@@ -262,6 +262,41 @@ impl Guest {
         assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
     }
 
+    /// Sends a memory table with memory that isn't sealed against shrinking. Meanwhile, truncates that
+    /// memory after about this time, and kicks the command queue.
+    pub fn swap_memory_and_truncate(&mut self, after: Duration) -> vhost::Result<()> {
+        // SAFETY: the name is a C string, and nothing else owns the new descriptor.
+        let memory = unsafe {
+            let fd = libc::memfd_create(c"unsealed".as_ptr(), libc::MFD_ALLOW_SEALING);
+            assert!(fd >= 0 && libc::ftruncate(fd, MEMORY as i64) == 0);
+            OwnedFd::from_raw_fd(fd)
+        };
+        let region = VhostUserMemoryRegionInfo {
+            guest_phys_addr: BASE,
+            memory_size: MEMORY as u64,
+            userspace_addr: self.base as u64,
+            mmap_offset: 0,
+            mmap_handle: memory.as_raw_fd(),
+        };
+        let (front, kick) = (&mut self.front, &self.queues[uapi::QUEUE_COMMAND as usize].kick);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                let start = Instant::now();
+                while start.elapsed() < after {
+                    let _ = kick.write(1);
+                }
+                // SAFETY: ftruncate takes no pointers, and this process has not mapped the file.
+                assert_eq!(unsafe { libc::ftruncate(memory.as_raw_fd(), 0) }, 0);
+                for _ in 0..100 {
+                    let _ = kick.write(1);
+                }
+            });
+            front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+            front.set_mem_table(&[region])
+        })?;
+        Ok(())
+    }
+
     pub fn start_queue(&mut self, index: usize, base: u16) {
         let at = |offset: usize| self.base as u64 + (index * QUEUE_BYTES + offset) as u64;
         let addresses = VringConfigData {

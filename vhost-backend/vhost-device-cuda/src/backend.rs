@@ -88,12 +88,11 @@ impl Backend {
         link: &Arc<Link>,
         place: &Arc<Place>,
         exports: &Arc<Exports>,
-        memory: GuestMemoryAtomic<GuestMemoryMmap>,
     ) -> io::Result<Self> {
         let numbers = link.clone();
         let state = State {
             machine: Machine::new(setup.limits, Box::new(move || numbers.next_request())),
-            queues: Queues::new(&setup.name, memory),
+            queues: Queues::new(&setup.name),
             slots: Slots::default(),
             workers: HashMap::new(),
             places: Vec::new(),
@@ -507,6 +506,7 @@ impl VhostUserBackend for Backend {
             tracing::error!(vm = self.name, "refusing a front end: {why}");
             return Err(io::Error::other(why));
         }
+        state.queues.set_memory(&memory);
         let gone = state.slots.update(&memory);
         let requests: Vec<RequestId> = state.workers.keys().copied().collect();
         for request in requests {

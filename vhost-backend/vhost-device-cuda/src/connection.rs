@@ -75,7 +75,7 @@ fn start(
     exports: &Arc<Exports>,
 ) -> std::io::Result<(Daemon, Arc<Backend>)> {
     let memory = GuestMemoryAtomic::new(GuestMemoryMmap::new());
-    let backend = Arc::new(Backend::new(setup, link, place, exports, memory.clone())?);
+    let backend = Arc::new(Backend::new(setup, link, place, exports)?);
     let text = |error: vhost_user_backend::Error| std::io::Error::other(error.to_string());
     let mut daemon =
         VhostUserDaemon::new("vhost-user".into(), backend.clone(), memory).map_err(text)?;

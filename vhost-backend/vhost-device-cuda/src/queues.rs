@@ -62,6 +62,9 @@ struct Waiting {
 pub(super) struct Queues {
     /// The VM's name, for logs.
     name: String,
+    /// The guest memory that the device has accepted. vhost-user-backend has a new memory table
+    /// before the device can refuse it, and a front end could truncate the files in a refused
+    /// table, so the queues never access guest memory through that library.
     memory: GuestMemoryAtomic<GuestMemoryMmap>,
     vrings: Vec<Vring>,
     queues: [Queue; uapi::NUM_QUEUES],
@@ -72,16 +75,22 @@ pub(super) struct Queues {
 }
 
 impl Queues {
-    pub(super) fn new(name: &str, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> Self {
+    /// Returns the queues of a front end that has no memory yet.
+    pub(super) fn new(name: &str) -> Self {
         Self {
             name: name.into(),
-            memory,
+            memory: GuestMemoryAtomic::new(GuestMemoryMmap::new()),
             vrings: Vec::new(),
             queues: Default::default(),
             chains: HashMap::new(),
             last: 0,
             events: BTreeMap::new(),
         }
+    }
+
+    /// Switches to a memory table that the device has accepted.
+    pub(super) fn set_memory(&mut self, memory: &GuestMemoryMmap) {
+        self.memory = GuestMemoryAtomic::new(memory.clone());
     }
 
     /// Stores the rings, which the library first passes with the first kick.
@@ -162,16 +171,18 @@ impl Queues {
     /// Disables kicks while a queue is being emptied.
     pub(super) fn quiet(&mut self, queue: usize) {
         if let Some(vring) = self.vrings.get(queue) {
-            let _ = vring.disable_notification();
+            let memory = self.memory.memory();
+            let _ = vring.get_mut().get_queue_mut().disable_notification(&*memory);
         }
     }
 
     /// Enables kicks again. Returns `true` if a chain has arrived in the meantime.
     pub(super) fn listen(&mut self, queue: usize) -> bool {
         let Some(vring) = self.vrings.get(queue) else { return false };
+        let memory = self.memory.memory();
         let mut ring = vring.get_mut();
         let runs = ring.get_queue().ready() && ring.is_enabled() && !self.queues[queue].broken;
-        runs && ring.enable_notification().unwrap_or(false)
+        runs && ring.get_queue_mut().enable_notification(&*memory).unwrap_or(false)
     }
 
     /// Writes the response to a chain. If the chain's queue is stopped, keeps the response until
@@ -191,8 +202,9 @@ impl Queues {
             return;
         }
         let written = chain.write(&memory, status, &body);
-        let used = ring.add_used(chain.head, written);
-        let notify = used.is_ok() && ring.needs_notification().unwrap_or(true);
+        let used = ring.get_queue_mut().add_used(&*memory, chain.head, written);
+        let notify =
+            used.is_ok() && ring.get_queue_mut().needs_notification(&*memory).unwrap_or(true);
         if let Err(error) = used {
             tracing::warn!("cannot return a response to the guest: {error}");
         }
@@ -269,7 +281,8 @@ impl Queues {
                     let fits = chain.room() >= size_of::<Event>();
                     let written =
                         if fits { chain.write_bytes(&memory, event.as_bytes()) } else { 0 };
-                    used |= ring.add_used(chain.head, written).is_ok();
+                    let queue = ring.get_queue_mut();
+                    used |= queue.add_used(&*memory, chain.head, written).is_ok();
                     if fits {
                         waiting.gone(kind, avail.0);
                     } else {
@@ -288,7 +301,7 @@ impl Queues {
                 break;
             }
         }
-        if used && ring.needs_notification().unwrap_or(true) {
+        if used && ring.get_queue_mut().needs_notification(&*memory).unwrap_or(true) {
             let _ = ring.signal_used_queue();
         }
     }
@@ -363,7 +376,7 @@ impl Waiting {
 /// Requests a kick when the avail index passes `avail`. With EVENT_IDX, the library by itself would
 /// request a kick for the next buffer that it will take, which may already be available.
 fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
-    let _ = ring.enable_notification();
+    let _ = ring.get_queue_mut().enable_notification(memory);
     let queue = ring.get_queue();
     if queue.event_idx_enabled() {
         const HEADER: u64 = 4;
@@ -380,7 +393,7 @@ mod tests {
 
     #[test]
     fn events_of_ended_sessions_do_not_pile_up() {
-        let mut queues = Queues::new("a", GuestMemoryAtomic::new(GuestMemoryMmap::new()));
+        let mut queues = Queues::new("a");
         for session in 1..1000 {
             queues.begin(session, |known| known == session);
             queues.wake(session);

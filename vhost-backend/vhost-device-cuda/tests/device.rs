@@ -474,6 +474,20 @@ fn unsealed_memory_is_accepted_only_from_a_single_front_end() {
     assert_eq!(next.create(1), uapi::OK);
 }
 
+/// The device refuses the memory of a second front end, but its queues must not access the memory
+/// before that either.
+#[test]
+fn memory_that_is_refused_is_never_accessed() {
+    let device = Device::start(&[]);
+    let mut other = Guest::connect(&device.socket);
+    for attempt in 0..300 {
+        let mut guest = Guest::connect_without_hello(&device.socket);
+        let after = std::time::Duration::from_micros(attempt % 150);
+        assert!(guest.swap_memory_and_truncate(after).is_err());
+    }
+    assert_eq!(other.create(1), uapi::OK);
+}
+
 #[test]
 fn a_wake_without_a_buffer_is_delivered_with_the_next_one() {
     let device = Device::start(&[]);
