@@ -17,6 +17,7 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
+    isolate::be_killed_first_without_memory();
     isolate::leave_namespaces();
     region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
     let engine = match calls::open(library) {

@@ -474,6 +474,19 @@ fn unsealed_memory_is_accepted_only_from_a_single_front_end() {
     assert_eq!(next.create(1), uapi::OK);
 }
 
+#[test]
+fn workers_are_killed_first_if_the_host_runs_out_of_memory() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let workers = device.processes(WORKER);
+    assert!(!workers.is_empty());
+    for worker in workers {
+        let score = std::fs::read_to_string(format!("/proc/{worker}/oom_score_adj")).unwrap();
+        assert_eq!(score.trim(), "1000", "worker {worker}");
+    }
+}
+
 /// The device refuses the memory of a second front end, but its queues must not access the memory
 /// before that either.
 #[test]
