@@ -1,6 +1,6 @@
-//! The table through which NVRTC and nvJitLink use the driver's cache for compiled code. A compiler
-//! creates a key from the code that it's about to compile and looks it up. If there is no such
-//! entry, it compiles the code and adds the result. Then it destroys the key.
+//! The table through which NVRTC and nvJitLink use the driver's cache for compiled code. Before a
+//! compiler compiles code, it creates a key from the code and looks for an entry with that key. If
+//! there is none, it compiles the code and adds the result. Then it destroys the key.
 //!
 //! The functions and their arguments were observed by logging the calls of NVRTC and nvJitLink 13.0
 //! to driver 580. NVRTC 12.9 and 13.5 pass the same arguments; versions before 12.9 don't request
@@ -27,7 +27,7 @@ struct Keys {
     keys: BTreeMap<usize, Arc<[u8]>>,
 }
 
-/// A pointer that stands for a key.
+/// The pointer by which a library refers to a key.
 type KeyHandle = *mut c_void;
 
 fn keys() -> MutexGuard<'static, Keys> {
