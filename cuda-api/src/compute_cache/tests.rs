@@ -3,35 +3,31 @@ use super::settings::Settings;
 use std::ffi::OsString;
 use std::fs;
 use std::path::{Path, PathBuf};
-use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, SystemTime};
+use tempfile::TempDir;
 
-/// A directory that is removed at the end of a test.
-struct Directory(PathBuf);
+/// A directory that doesn't exist yet, and is removed at the end of a test.
+struct Directory {
+    path: PathBuf,
+    _parent: TempDir,
+}
 
 impl Directory {
     fn new() -> Self {
-        static NEXT: AtomicU32 = AtomicU32::new(0);
-        let name = format!("{}.{}", std::process::id(), NEXT.fetch_add(1, Ordering::Relaxed));
-        Self(std::env::temp_dir().join(format!("compute-cache.{name}")))
+        let parent = tempfile::tempdir().unwrap();
+        Self { path: parent.path().join("cache"), _parent: parent }
     }
 
     fn cache(&self, max_bytes: u64) -> ComputeCache {
-        ComputeCache::new(Settings { directory: self.0.clone(), max_bytes })
+        ComputeCache::new(Settings { directory: self.path.clone(), max_bytes })
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        fs::read_dir(&self.0).unwrap().map(|entry| entry.unwrap().path()).collect()
+        fs::read_dir(&self.path).unwrap().map(|entry| entry.unwrap().path()).collect()
     }
 
     fn bytes(&self) -> u64 {
         self.files().iter().map(|path| path.metadata().unwrap().len()).sum()
-    }
-}
-
-impl Drop for Directory {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
     }
 }
 
@@ -134,18 +130,17 @@ fn only_the_owner_can_read_the_entries() {
     let directory = Directory::new();
     directory.cache(1000).add(b"key", b"value").unwrap();
     let mode = |path: &Path| path.metadata().unwrap().permissions().mode() & 0o777;
-    assert_eq!(mode(&directory.0), 0o700);
+    assert_eq!(mode(&directory.path), 0o700);
     assert_eq!(mode(&directory.files()[0]), 0o600);
 }
 
 #[test]
 fn a_directory_that_cannot_be_written_is_an_error() {
     let directory = Directory::new();
-    fs::write(&directory.0, "a file").unwrap();
+    fs::write(&directory.path, "a file").unwrap();
     let cache = directory.cache(1000);
     assert!(cache.add(b"key", b"value").is_err());
     assert_eq!(cache.get(b"key"), None);
-    fs::remove_file(&directory.0).unwrap();
 }
 
 /// Returns the settings in an environment.

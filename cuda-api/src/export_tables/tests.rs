@@ -339,15 +339,14 @@ fn compilers_find_what_they_compiled_before() {
             assert_eq!(create_key(b"code", c"").0, CUresult::CUDA_ERROR_NOT_INITIALIZED);
         }
         _ => {
-            let path = std::env::temp_dir().join(format!("compiler-cache.{}", std::process::id()));
-            let path_variable = ("CUDA_CACHE_PATH", path.as_os_str());
+            let directory = tempfile::tempdir().unwrap();
+            let path_variable = ("CUDA_CACHE_PATH", directory.path().as_os_str());
             run_step("compile", &[path_variable]);
             run_step("compile again", &[path_variable]);
             run_step(
                 "compile without a cache",
                 &[path_variable, ("CUDA_CACHE_DISABLE", "1".as_ref())],
             );
-            std::fs::remove_dir_all(path).unwrap();
         }
     }
 }

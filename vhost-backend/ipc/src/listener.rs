@@ -110,27 +110,10 @@ impl Drop for Listener {
 mod tests {
     use super::*;
 
-    /// Returns a new directory, which is removed with everything in it when it's dropped.
-    struct Directory(PathBuf);
-
-    impl Directory {
-        fn new(name: &str) -> Self {
-            let path = std::env::temp_dir().join(format!("listener.{name}.{}", std::process::id()));
-            std::fs::create_dir_all(&path).unwrap();
-            Self(path)
-        }
-    }
-
-    impl Drop for Directory {
-        fn drop(&mut self) {
-            let _ = std::fs::remove_dir_all(&self.0);
-        }
-    }
-
     #[test]
     fn a_process_that_accepts_no_connections_cannot_block_the_caller() {
-        let directory = Directory::new("backlog");
-        let path = directory.0.join("socket");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
         let busy = Socket::new(Domain::UNIX, Type::STREAM, None).unwrap();
         busy.bind(&SockAddr::unix(&path).unwrap()).unwrap();
         busy.listen(0).unwrap();
@@ -149,20 +132,20 @@ mod tests {
 
     #[test]
     fn a_link_is_not_followed() {
-        let directory = Directory::new("link");
-        let (victim, link) = (directory.0.join("victim"), directory.0.join("link"));
+        let directory = tempfile::tempdir().unwrap();
+        let (victim, link) = (directory.path().join("victim"), directory.path().join("link"));
         let _victim = UnixListener::bind(&victim).unwrap();
         std::os::unix::fs::symlink(&victim, &link).unwrap();
         assert!(open_socket(&victim).is_ok());
         assert!(open_socket(&link).is_err());
-        std::fs::write(directory.0.join("file"), "").unwrap();
-        assert!(open_socket(&directory.0.join("file")).is_err());
+        std::fs::write(directory.path().join("file"), "").unwrap();
+        assert!(open_socket(&directory.path().join("file")).is_err());
     }
 
     #[test]
     fn a_socket_has_its_mode_and_ends_with_the_listener() {
-        let directory = Directory::new("mode");
-        let path = directory.0.join("socket");
+        let directory = tempfile::tempdir().unwrap();
+        let path = directory.path().join("socket");
         for mode in [0o600, 0o660] {
             let listener = Listener::bind(&path, mode, None).unwrap();
             assert_eq!(path.metadata().unwrap().permissions().mode() & 0o777, mode);
