@@ -171,6 +171,33 @@ struct Queue {
     back: Vec<(u16, u32)>,
 }
 
+/// Creates a file for guest memory. If it's sealed, it can't be made smaller.
+fn guest_memory(sealed: bool) -> OwnedFd {
+    // SAFETY: the name is a C string, nothing else owns the new descriptor, and the other calls
+    // take no pointers.
+    unsafe {
+        let fd = libc::memfd_create(c"guest".as_ptr(), libc::MFD_ALLOW_SEALING);
+        assert!(fd >= 0);
+        let memory = OwnedFd::from_raw_fd(fd);
+        assert_eq!(libc::ftruncate(fd, MEMORY as i64), 0);
+        if sealed {
+            assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK), 0);
+        }
+        memory
+    }
+}
+
+/// Returns the only region of a memory table whose memory is this file.
+fn memory_region(base: *mut u8, memory: &OwnedFd) -> VhostUserMemoryRegionInfo {
+    VhostUserMemoryRegionInfo {
+        guest_phys_addr: BASE,
+        memory_size: MEMORY as u64,
+        userspace_addr: base as u64,
+        mmap_offset: 0,
+        mmap_handle: memory.as_raw_fd(),
+    }
+}
+
 impl Guest {
     /// Connects, sets up the device as a VMM does, fills the event queue and sends a HELLO.
     pub fn connect(socket: &Path) -> Self {
@@ -201,21 +228,13 @@ impl Guest {
 
     fn connected(socket: &Path, sealed: bool) -> Self {
         let front = Frontend::connect(socket, 3).unwrap();
-        // SAFETY: the name is a C string, nothing else owns the new descriptor, and the kernel
-        // chooses the mapping's address. The mapping is never removed.
-        let (memory, base) = unsafe {
-            let fd = libc::memfd_create(c"guest".as_ptr(), libc::MFD_ALLOW_SEALING);
-            assert!(fd >= 0);
-            let memory = OwnedFd::from_raw_fd(fd);
-            assert_eq!(libc::ftruncate(fd, MEMORY as i64), 0);
-            if sealed {
-                assert_eq!(libc::fcntl(fd, libc::F_ADD_SEALS, libc::F_SEAL_SHRINK), 0);
-            }
-            let flags = libc::PROT_READ | libc::PROT_WRITE;
-            let base = libc::mmap(std::ptr::null_mut(), MEMORY, flags, libc::MAP_SHARED, fd, 0);
-            assert_ne!(base, libc::MAP_FAILED);
-            (memory, base.cast::<u8>())
-        };
+        let memory = guest_memory(sealed);
+        let flags = libc::PROT_READ | libc::PROT_WRITE;
+        let (fd, shared) = (memory.as_raw_fd(), libc::MAP_SHARED);
+        // SAFETY: the kernel chooses the mapping's address. The mapping is never removed.
+        let base = unsafe { libc::mmap(std::ptr::null_mut(), MEMORY, flags, shared, fd, 0) };
+        assert_ne!(base, libc::MAP_FAILED);
+        let base = base.cast::<u8>();
         let queues = (0..3).map(|_| Queue {
             kick: EventFd::new(0).unwrap(),
             call: EventFd::new(0).unwrap(),
@@ -237,13 +256,7 @@ impl Guest {
         front.set_protocol_features(protocol)?;
         let event_idx = if self.event_idx { 0 } else { 1 << 29 };
         front.set_features(features & !event_idx)?;
-        let region = VhostUserMemoryRegionInfo {
-            guest_phys_addr: BASE,
-            memory_size: MEMORY as u64,
-            userspace_addr: self.base as u64,
-            mmap_offset: 0,
-            mmap_handle: self.memory.as_raw_fd(),
-        };
+        let region = memory_region(self.base, &self.memory);
         front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
         front.set_mem_table(&[region])?;
         front.set_hdr_flags(VhostUserHeaderFlag::empty());
@@ -265,19 +278,8 @@ impl Guest {
     /// Sends a memory table with memory that isn't sealed against shrinking. Meanwhile, truncates that
     /// memory after about this time, and kicks the command queue.
     pub fn swap_memory_and_truncate(&mut self, after: Duration) -> vhost::Result<()> {
-        // SAFETY: the name is a C string, and nothing else owns the new descriptor.
-        let memory = unsafe {
-            let fd = libc::memfd_create(c"unsealed".as_ptr(), libc::MFD_ALLOW_SEALING);
-            assert!(fd >= 0 && libc::ftruncate(fd, MEMORY as i64) == 0);
-            OwnedFd::from_raw_fd(fd)
-        };
-        let region = VhostUserMemoryRegionInfo {
-            guest_phys_addr: BASE,
-            memory_size: MEMORY as u64,
-            userspace_addr: self.base as u64,
-            mmap_offset: 0,
-            mmap_handle: memory.as_raw_fd(),
-        };
+        let memory = guest_memory(false);
+        let region = memory_region(self.base, &memory);
         let (front, kick) = (&mut self.front, &self.queues[uapi::QUEUE_COMMAND as usize].kick);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -285,7 +287,7 @@ impl Guest {
                 while start.elapsed() < after {
                     let _ = kick.write(1);
                 }
-                // SAFETY: ftruncate takes no pointers, and this process has not mapped the file.
+                // SAFETY: ftruncate takes no pointers, and the file isn't mapped in this process.
                 assert_eq!(unsafe { libc::ftruncate(memory.as_raw_fd(), 0) }, 0);
                 for _ in 0..100 {
                     let _ = kick.write(1);

@@ -7,6 +7,7 @@
 
 use std::ffi::{CString, c_void};
 
+use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC};
 use cuda_api::sys::CUjitInputType;
 use protocol::ids::BlobId;
 
@@ -14,8 +15,6 @@ use super::cx::Cx;
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-const FATBIN_MAGIC: u32 = 0xba55_ed50;
-const ELF_MAGIC: &[u8] = b"\x7fELF";
 /// The class of 64-bit ELF files.
 const CLASS_64: u64 = 2;
 const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
@@ -80,7 +79,7 @@ impl Format {
         let (format, complete) = if bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
             let (head, body) = (field(6, 2)?, field(8, 8)?);
             (Self::Fatbin, head >= 16 && head.checked_add(body) == Some(len))
-        } else if bytes.starts_with(ELF_MAGIC) {
+        } else if bytes.starts_with(&ELF_MAGIC) {
             // The file's tables of program headers and of sections must not go past its end.
             let table = |offset, size, count| {
                 let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
@@ -146,6 +145,7 @@ pub(super) fn c_name(name: &str) -> CuResult<CString> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use cuda_api::fatbin::WRAPPER_MAGIC;
 
     fn fatbin(head: u16, body: u64, len: usize) -> Vec<u8> {
         let mut bytes = vec![0; len];
@@ -205,7 +205,7 @@ mod tests {
     #[test]
     fn a_wrapper_is_not_an_image() {
         let target = fatbin(16, 48, 64);
-        let mut wrapper = 0x466243b1u32.to_le_bytes().to_vec();
+        let mut wrapper = WRAPPER_MAGIC.to_le_bytes().to_vec();
         wrapper.extend_from_slice(&1u32.to_le_bytes());
         wrapper.extend_from_slice(&(target.as_ptr() as u64).to_le_bytes());
         wrapper.extend_from_slice(&[0; 8]);

@@ -76,7 +76,7 @@ fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
 }
 
 #[cfg(test)]
-mod tests {
+pub(super) mod tests {
     use super::*;
 
     fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
@@ -85,7 +85,7 @@ mod tests {
 
     /// Builds an uncompressed fatbin for tests. Each entry has a kind (1 for PTX, 2 for a cubin),
     /// an architecture such as 90, and its contents.
-    fn fatbin(entries: &[(u16, u32, Vec<u8>)]) -> Vec<u8> {
+    pub(in crate::calls) fn fatbin(entries: &[(u16, u32, Vec<u8>)]) -> Vec<u8> {
         let mut body = Vec::new();
         for (kind, arch, payload) in entries {
             let mut header = vec![0u8; 64];

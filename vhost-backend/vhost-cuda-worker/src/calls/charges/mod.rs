@@ -31,6 +31,8 @@ mod session;
 mod settle;
 mod taken;
 
+#[cfg(test)]
+pub(super) use footprint::tests::fatbin;
 pub(super) use kernels::{admit_kernel, func, function_of, need_of, reserve_kernel, reserve_need};
 pub(super) use limits::cu_ctx_set_limit;
 pub(super) use load::{Code, Load, UNKNOWN_NEED};

@@ -1,6 +1,8 @@
 //! Tests of a session's basic calls: memory, copies, handles, contexts, and invalid commands.
 
 use super::*;
+use crate::calls::charges::fatbin;
+use cuda_api::fatbin::WRAPPER_MAGIC;
 
 #[test]
 fn a_vector_add_runs() {
@@ -320,31 +322,12 @@ fn rows_that_overlap_are_refused() {
     });
 }
 
-/// Returns a fatbin that contains PTX.
-fn fatbin(ptx: &[u8]) -> Vec<u8> {
-    const HEADER: usize = 16;
-    const ENTRY: usize = 64;
-    let mut bytes = vec![0; HEADER + ENTRY];
-    let mut put = |at: usize, field: &[u8]| bytes[at..at + field.len()].copy_from_slice(field);
-    put(0, &0xba55_ed50_u32.to_le_bytes());
-    put(4, &1u16.to_le_bytes());
-    put(6, &(HEADER as u16).to_le_bytes());
-    put(8, &((ENTRY + ptx.len()) as u64).to_le_bytes());
-    put(HEADER, &1u16.to_le_bytes());
-    put(HEADER + 2, &0x101u16.to_le_bytes());
-    put(HEADER + 4, &(ENTRY as u32).to_le_bytes());
-    put(HEADER + 8, &(ptx.len() as u64).to_le_bytes());
-    put(HEADER + 28, &75u32.to_le_bytes());
-    bytes.extend_from_slice(ptx);
-    bytes
-}
-
 /// The driver follows the pointer in a wrapper, which a guest could direct to anything in the
 /// worker's memory.
 #[test]
 fn a_wrapper_of_a_fatbin_is_refused() {
     alone("a_wrapper_of_a_fatbin_is_refused", |mut bench| {
-        let target = fatbin(VECTOR_ADD);
+        let target = fatbin(&[(1, 75, VECTOR_ADD.to_vec())]);
         let load = |id, image| VcudaModuleLoad {
             module: ModuleId(id),
             blob: BlobId(0),
@@ -353,7 +336,7 @@ fn a_wrapper_of_a_fatbin_is_refused() {
             log_max: 0,
         };
         bench.good(&load(1, &target));
-        let mut wrapper = 0x4662_43b1_u32.to_le_bytes().to_vec();
+        let mut wrapper = WRAPPER_MAGIC.to_le_bytes().to_vec();
         wrapper.extend_from_slice(&1u32.to_le_bytes());
         wrapper.extend_from_slice(&(target.as_ptr() as u64).to_le_bytes());
         wrapper.extend_from_slice(&[0; 8]);
