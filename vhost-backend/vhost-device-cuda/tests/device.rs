@@ -482,8 +482,11 @@ fn workers_are_killed_first_if_the_host_runs_out_of_memory() {
     let workers = device.processes(WORKER);
     assert!(!workers.is_empty());
     for worker in workers {
-        let score = std::fs::read_to_string(format!("/proc/{worker}/oom_score_adj")).unwrap();
-        assert_eq!(score.trim(), "1000", "worker {worker}");
+        // A worker that has just been started in advance sets its score a moment later.
+        wait_for("the worker's score", || {
+            let score = std::fs::read_to_string(format!("/proc/{worker}/oom_score_adj"));
+            score.unwrap().trim() == "1000"
+        });
     }
 }
 
