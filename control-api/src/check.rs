@@ -112,9 +112,7 @@ impl VmSpec {
         if let Some(cpu) = &self.cpu.max {
             check_cpu_max(cpu)?;
         }
-        for (field, id) in [("uid", self.uid), ("gid", self.gid)] {
-            check_id(field, id.unwrap_or(1))?;
-        }
+        check_id("uid", self.uid.unwrap_or(1))?;
         self.check_env()
     }
 
@@ -240,8 +238,6 @@ mod tests {
             (r#""socket_mode": "0999""#, "socket_mode", "0660"),
             (r#""uid": 0"#, "uid", "root"),
             (r#""uid": 4294967295"#, "uid", "from 1 to 4294967294"),
-            (r#""gid": 0"#, "gid", "from 1 to 4294967294"),
-            (r#""gid": 4294967295"#, "gid", "from 1 to 4294967294"),
             (r#""cpu": {"max": "5"}"#, "cpu.max", "QUOTA"),
             (r#""cpu": {"max": "1000 999"}"#, "cpu.max", "PERIOD from 1000 to 1000000"),
             (r#""cpu": {"max": "2000000 2000000"}"#, "cpu.max", "PERIOD from 1000 to 1000000"),

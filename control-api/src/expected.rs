@@ -33,7 +33,8 @@ pub fn expected(field: &str) -> Option<&'static str> {
         }
         "pids.max" => "a whole number from 1 to 4194304",
         "env.allow" => "a list of names of CUDA environment variables",
-        "uid" | "gid" => "a whole number from 1 to 4294967294",
+        "socket_group" => "the name or the number of a group",
+        "uid" => "a whole number from 1 to 4294967294",
         "spin_us" => "a whole number from 0 to 1000000",
         _ => return None,
     })
@@ -78,7 +79,6 @@ mod tests {
             ("cpu.max", "\"5\""),
             ("pids.max", "0"),
             ("uid", "4294967295"),
-            ("gid", "4294967295"),
             ("spin_us", "1000001"),
             ("socket_mode", "\"1000\""),
             ("name", "\"\""),

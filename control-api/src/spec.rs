@@ -25,6 +25,10 @@ pub struct VmSpec {
     /// Socket permissions, in octal. Defaults to `"0660"`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_mode: Option<String>,
+    /// Group of the socket: a name or a number on the host. Members of the group can connect to the
+    /// socket. By default, only root can. It can't be a group with which a VM's processes run.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub socket_group: Option<String>,
     /// The VM's GPUs, 1 to 16. Defaults to one GPU, chosen by vcudad.
     #[serde(default = "any_gpu")]
     pub gpus: Vec<GpuRequest>,
@@ -64,15 +68,11 @@ pub struct VmSpec {
     /// Environment variables that guest processes may pass to their workers.
     #[serde(default, skip_serializing_if = "EnvSpec::is_empty")]
     pub env: EnvSpec,
-    /// Host user ID of the VM's processes: 1 to 4294967294, so never root. By default, vcudad
-    /// chooses one.
+    /// Host user ID and group ID of the VM's processes: 1 to 4294967294, so never root. By default,
+    /// vcudad chooses one. Through the API, it must be from 2113929216 to 2113994751.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub uid: Option<u32>,
-    /// Host group ID of the VM's processes: 1 to 4294967294, so never root's. Defaults to `uid`.
-    #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
-    pub gid: Option<u32>,
     /// Microseconds that a worker polls an empty ring before it sleeps: 0 to 1000000. Defaults to
     /// 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -90,6 +90,7 @@ impl VmSpec {
             name: name.into(),
             socket: None,
             socket_mode: None,
+            socket_group: None,
             gpus: any_gpu(),
             memory: MemorySpec { max: memory_max, session_max: None, host_max: None },
             compute: ComputeSpec::default(),
@@ -104,7 +105,6 @@ impl VmSpec {
             pids: PidsSpec::default(),
             env: EnvSpec::default(),
             uid: None,
-            gid: None,
             spin_us: None,
         }
     }

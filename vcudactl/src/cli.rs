@@ -226,6 +226,9 @@ pub(crate) struct AddArgs {
     /// Permissions of the vhost-user socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub(crate) socket_mode: Option<String>,
+    /// Group of the socket, by name or number, whose members can connect [default: root's]
+    #[arg(long, value_name = "GROUP")]
+    pub(crate) socket_group: Option<String>,
     /// Number of front ends (VMMs) that may be connected at once [default: 64]
     #[arg(
         long,
@@ -240,12 +243,10 @@ pub(crate) struct AddArgs {
     /// Maximum size of one command on the command queue [default: 64M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) plain_max: Option<u64>,
-    /// Host user ID of the VM's processes, 1 to 4294967294 [default: chosen by vcudad]
+    /// Host user ID and group ID of the VM's processes, 2113929216 to 2113994751 [default: chosen
+    /// by vcudad]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub(crate) uid: Option<u32>,
-    /// Host group ID of the VM's processes, 1 to 4294967294 [default: same as the user ID]
-    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
-    pub(crate) gid: Option<u32>,
     /// CPU time limit for the VM's workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's
     /// cpu.max
     #[arg(long, value_name = "MAX")]

@@ -85,11 +85,11 @@ fn spec(args: &AddArgs) -> VmSpec {
     spec.sessions = LimitSpec { max: args.sessions_max };
     spec.socket.clone_from(&args.socket_path);
     spec.socket_mode.clone_from(&args.socket_mode);
+    spec.socket_group.clone_from(&args.socket_group);
     spec.connections = LimitSpec { max: args.connections_max };
     spec.pinned = SizeLimitSpec { max: args.pinned_max };
     spec.plain = SizeLimitSpec { max: args.plain_max };
     spec.uid = args.uid;
-    spec.gid = args.gid;
     spec.cpu = CpuSpec { max: args.cpu_max.clone() };
     spec.pids = PidsSpec { max: args.pids_max };
     spec.spin_us = args.spin_us;

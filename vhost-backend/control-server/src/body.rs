@@ -23,6 +23,7 @@ const FIXED: [&str; 15] = [
     "name",
     "socket",
     "socket_mode",
+    "socket_group",
     "gpus",
     "memory.host_max",
     "sharing",
@@ -33,7 +34,6 @@ const FIXED: [&str; 15] = [
     "pids",
     "env",
     "uid",
-    "gid",
     "spin_us",
 ];
 
@@ -215,7 +215,7 @@ mod tests {
             (r#""spin_us": -1"#, "spin_us", "from 0 to 1000000"),
             (r#""socket_mode": 660"#, "socket_mode", "0660"),
             (r#""uid": -1"#, "uid", "from 1 to 4294967294"),
-            (r#""gid": "wheel""#, "gid", "from 1 to 4294967294"),
+            (r#""socket_group": 7"#, "socket_group", "the name or the number of a group"),
         ] {
             let error = refused_spec(&format!(r#"{{"name": "a", {memory}, {more}}}"#)).await;
             assert_eq!(error.field.as_deref(), Some(field), "{more}: {error}");

@@ -1,6 +1,5 @@
 //! The control API's server thread and sockets.
 
-use std::ffi::CString;
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
@@ -10,6 +9,7 @@ use tokio::sync::oneshot;
 
 use super::handle::ControlHandle;
 use super::{connection, routes};
+use host_ipc::group;
 use host_ipc::listener::Listener;
 
 /// Default group of the socket, used if it exists on the host.
@@ -130,9 +130,9 @@ pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, Con
 fn bind(path: &Path, config: &ServerConfig) -> Result<Listener, ControlError> {
     let fail = |reason| ControlError::Socket { path: path.to_owned(), reason };
     let group = match &config.group {
-        Some(name) => Some(group_id(name).ok_or_else(|| ControlError::NoGroup(name.clone()))?),
+        Some(name) => Some(group::find(name).ok_or_else(|| ControlError::NoGroup(name.clone()))?),
         // SAFETY: geteuid takes no arguments and can't fail.
-        None if unsafe { libc::geteuid() } == 0 => group_id(DEFAULT_GROUP),
+        None if unsafe { libc::geteuid() } == 0 => group::find(DEFAULT_GROUP),
         None => None,
     };
     if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
@@ -150,38 +150,9 @@ fn listen(address: SocketAddr) -> Result<TcpListener, ControlError> {
     TcpListener::bind(address).map_err(|source| ControlError::Address { address, source })
 }
 
-/// Looks up the ID of a group by name.
-fn group_id(name: &str) -> Option<u32> {
-    let name = CString::new(name).ok()?;
-    // SAFETY: a zeroed `group` is valid, with null pointers.
-    let mut group: libc::group = unsafe { std::mem::zeroed() };
-    let mut found = std::ptr::null_mut();
-    // Large enough even for a group with many members.
-    let mut room = vec![0u8; 1 << 20];
-    // SAFETY: `name` is NUL-terminated. `group`, `room` and `found` are exclusively borrowed and
-    // outlive the call, and the length is that of `room`.
-    let code = unsafe {
-        libc::getgrnam_r(
-            name.as_ptr(),
-            &mut group,
-            room.as_mut_ptr().cast(),
-            room.len(),
-            &mut found,
-        )
-    };
-    (code == 0 && !found.is_null()).then_some(group.gr_gid)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn groups_are_found_by_name() {
-        assert_eq!(group_id("root"), Some(0));
-        assert_eq!(group_id("no-such-group-here"), None);
-        assert_eq!(group_id("a\0b"), None);
-    }
 
     #[test]
     fn metrics_are_served_only_on_loopback_addresses() {

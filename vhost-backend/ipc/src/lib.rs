@@ -11,6 +11,7 @@
 //! | `doorbell`, `eventfd` | ways to wake another process |
 //! | `gate` | the page shared by the broker's scheduler and a worker |
 //! | `gpu` | facts about the host's GPUs, from the probe |
+//! | `group` | looking up groups of the host |
 //! | `listener` | listening sockets |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes and logs |
 //! | `log_limit` | a limit on similar lines in the logs |
@@ -22,6 +23,7 @@ pub mod exit;
 pub mod frames;
 pub mod gate;
 pub mod gpu;
+pub mod group;
 pub mod listener;
 mod log_limit;
 pub mod messages;

@@ -106,10 +106,8 @@ pub struct Assignment {
     pub label: String,
     /// ID of the guest process, for logs.
     pub pid: u32,
-    /// The user ID that the worker must switch to, if any.
+    /// The ID of the user and group that the worker must switch to, if any.
     pub uid: Option<u32>,
-    /// The group ID that the worker must switch to, if any.
-    pub gid: Option<u32>,
     /// The environment variables that the guest process passed, limited to those that the host
     /// allows.
     pub env: Vec<(String, String)>,
@@ -250,10 +248,8 @@ pub enum Ending {
 pub struct DeviceSetup {
     /// The VM's name, for logs.
     pub name: String,
-    /// User ID to switch to. `None` to keep the current one.
+    /// ID of the user and group to switch to. `None` to keep the current ones.
     pub uid: Option<u32>,
-    /// Group ID to switch to. `None` to keep the current one.
-    pub gid: Option<u32>,
     /// Limits for the VM's device.
     pub limits: Limits,
 }

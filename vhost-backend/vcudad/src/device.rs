@@ -91,8 +91,8 @@ impl Device {
         let process = launcher
             .start_device()
             .map_err(|error| format!("cannot start the device process: {error}"))?;
-        let (uid, gid) = launcher.ids(vm);
-        let setup = DeviceSetup { name: vm.name.clone(), uid, gid, limits: vm.limits };
+        let uid = launcher.uid(vm);
+        let setup = DeviceSetup { name: vm.name.clone(), uid, limits: vm.limits };
         let setup = BrokerToDevice::Setup(setup);
         if let Err(error) = process.send(&setup, &[listener.as_raw_fd()]) {
             tracing::error!(vm = vm.name, "cannot send the setup to the device process: {error}");

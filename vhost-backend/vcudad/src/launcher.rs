@@ -62,10 +62,10 @@ impl Launcher {
         Self { programs, library, change_users }
     }
 
-    /// Returns the user ID and group ID that a VM's processes must switch to, or `None` if they
-    /// keep the broker's IDs.
-    pub(crate) fn ids(&self, vm: &Vm) -> (Option<u32>, Option<u32>) {
-        (vm.uid.filter(|_| self.change_users), vm.gid.filter(|_| self.change_users))
+    /// Returns the ID of the user and group that a VM's processes must switch to, or `None` if they
+    /// keep the broker's.
+    pub(crate) fn uid(&self, vm: &Vm) -> Option<u32> {
+        vm.uid.filter(|_| self.change_users)
     }
 
     /// Starts a device process. The caller must then send it the settings on its socket.

@@ -3,6 +3,7 @@
 //! doesn't read its messages is killed.
 
 use std::os::fd::{AsRawFd, RawFd};
+use std::path::PathBuf;
 use std::time::Duration;
 
 use control_api::{ApiError, ErrorCode, EventKind, VmPatch, VmSpec};
@@ -57,6 +58,8 @@ pub(crate) struct Service {
     /// The driver library and the GPUs that it found.
     driver: Probed,
     policy: Policy,
+    /// Directories in which sockets of VMs can be that are added through the control API.
+    socket_folders: Vec<PathBuf>,
     /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
     ended: bool,
@@ -103,6 +106,7 @@ impl Service {
             launcher,
             driver: probed,
             policy: config.policy,
+            socket_folders: config.socket_folders,
             started_ms: now_ms(),
             ended: false,
             cgroups,
@@ -240,6 +244,7 @@ impl Service {
     }
 
     fn add_vm(&mut self, ops: &mut EventOps, spec: VmSpec) -> Reply {
+        start::check_request(&spec, &self.socket_folders)?;
         let state = start::new_vm(spec, &self.vms, &self.capacities(None), &self.gpus)?;
         self.roster.add(state.vm.spec.clone())?;
         let id = self.enroll(state);

@@ -275,12 +275,10 @@ impl Sessions {
         // context.
         let first = contexts.first().copied().unwrap_or(0);
         let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
-        let (uid, gid) = self.launcher.ids(&state.vm);
         let assignment = Assignment {
             label: format!("{}/{}", state.vm.name, session.number()),
             pid: session.pid,
-            uid,
-            gid,
+            uid: self.launcher.uid(&state.vm),
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
             context_bytes: contexts,

@@ -20,8 +20,7 @@ pub(crate) fn bind(vm: &Vm) -> Result<VmSocket, BrokerError> {
         std::fs::create_dir_all(SOCKETS)
             .map_err(|error| fail(format!("cannot create its folder: {error}")))?;
     }
-    let group = vm.gid.filter(|_| super::process::is_root());
-    Listener::bind(&vm.socket, vm.socket_mode, group).map_err(fail)
+    Listener::bind(&vm.socket, vm.socket_mode, vm.socket_gid).map_err(fail)
 }
 
 /// Converts an error from [`bind`] to an error for the control API.

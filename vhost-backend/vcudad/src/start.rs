@@ -1,6 +1,8 @@
 //! Prepares VMs, when the broker starts and when one is added at run time: checks their settings,
 //! chooses their users, binds their sockets, and places them on GPUs.
 
+use std::path::{Path, PathBuf};
+
 use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
 
 use super::device::Device;
@@ -11,7 +13,7 @@ use super::placement::Capacity;
 use super::roster::Roster;
 use super::socket::{self, VmSocket};
 use super::vms::{VmState, Vms, place_vm};
-use crate::config::{ConfigError, Vm, VmSet, choose_uids, of_vm};
+use crate::config::{CHOSEN_UIDS, ConfigError, Vm, VmSet, choose_uids, of_vm};
 
 /// A VM that the broker is about to serve.
 pub(crate) struct Candidate {
@@ -51,6 +53,38 @@ impl Candidate {
     }
 }
 
+/// Returns true if a file is directly in one of these directories.
+fn is_in(file: &Path, folders: &[PathBuf]) -> bool {
+    let folder = file.file_name().and_then(|_| file.parent());
+    folder.is_some_and(|folder| folders.iter().any(|one| one == folder))
+}
+
+/// Checks that a request to add a VM gives those who may use the control API nothing that only root
+/// may do: create files anywhere on the host, or run processes as any user.
+pub(crate) fn check_request(spec: &VmSpec, socket_folders: &[PathBuf]) -> Result<(), ApiError> {
+    if let Some(socket) = &spec.socket
+        && !is_in(socket, socket_folders)
+    {
+        let folders: Vec<_> = socket_folders.iter().map(|one| one.display().to_string()).collect();
+        let message = format!(
+            "must be directly in {}; other directories have to be listed in socket_folders in \
+             vcudad's configuration",
+            folders.join(" or ")
+        );
+        return Err(ApiError::invalid("socket", message));
+    }
+    if let Some(uid) = spec.uid.filter(|uid| !CHOSEN_UIDS.contains(uid)) {
+        let message = format!(
+            "{uid} can only be given in vcudad's configuration; through the API, it must be from \
+             {} to {}",
+            CHOSEN_UIDS.start(),
+            CHOSEN_UIDS.end()
+        );
+        return Err(ApiError::invalid("uid", message));
+    }
+    Ok(())
+}
+
 /// Checks and places a VM that an operator is adding, and binds its socket.
 pub(crate) fn new_vm(
     spec: VmSpec,
@@ -67,7 +101,7 @@ pub(crate) fn new_vm(
     let socket = socket::bind(&vm).map_err(|error| socket::api_error(&vm, error))?;
     // Save these chosen values with the settings, so that they are the same after a restart.
     let spec = &mut vm.spec;
-    (spec.socket, spec.uid, spec.gid) = (Some(vm.socket.clone()), vm.uid, vm.gid);
+    (spec.socket, spec.uid) = (Some(vm.socket.clone()), vm.uid);
     Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket)))
 }
 

@@ -14,7 +14,7 @@ use control_api::{VmPatch, VmSpec};
 use serde::{Deserialize, Serialize};
 
 /// The file format version that this program writes. It can't read newer versions.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
 const LOCK: &str = "lock";
@@ -122,7 +122,11 @@ impl StateDir {
         if version > VERSION {
             return Err(StateError::Newer { path, version });
         }
-        serde_json::from_slice(&text).map_err(damaged)
+        let mut state: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
+        if version < 2 {
+            drop_groups(&mut state);
+        }
+        serde_json::from_value(state).map_err(damaged)
     }
 
     /// Writes the whole state. If that fails, the previous state is kept.
@@ -142,6 +146,15 @@ impl StateDir {
         std::fs::rename(&next, &path).map_err(os("replace", &path))?;
         let folder = File::open(&self.path).and_then(|folder| folder.sync_all());
         folder.map_err(os("sync", &self.path))
+    }
+}
+
+/// Removes the `gid` that each VM had in version 1. Processes of a VM now run with the group of
+/// their user, and a group with which any processes run can't be given to a socket.
+fn drop_groups(state: &mut serde_json::Value) {
+    let vms = state.get_mut("vms").and_then(serde_json::Value::as_array_mut);
+    for vm in vms.into_iter().flatten().filter_map(serde_json::Value::as_object_mut) {
+        vm.remove("gid");
     }
 }
 
@@ -191,6 +204,19 @@ mod tests {
         std::fs::remove_dir_all(path).unwrap();
     }
 
+    /// Version 1 had a group ID for each VM, which could be that of another VM's socket.
+    #[test]
+    fn a_file_of_version_1_is_read_without_group_ids() {
+        let path = folder("version-1");
+        let dir = StateDir::open(&path).unwrap();
+        let text = r#"{"version": 1, "vms": [
+            {"name": "a", "memory": {"max": 1073741824}, "uid": 61001, "gid": 61002}]}"#;
+        std::fs::write(path.join(FILE), text).unwrap();
+        let vm = VmSpec { uid: Some(61001), ..VmSpec::new("a", 1 << 30) };
+        assert_eq!(dir.read().unwrap().vms, [vm]);
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
     #[test]
     fn a_damaged_or_newer_file_is_refused_and_not_modified() {
         let path = folder("damaged");
@@ -199,7 +225,7 @@ mod tests {
             ("", "damaged"),
             ("{\"version\": 1, \"vms\": [", "damaged"),
             ("{\"version\": 1, \"colour\": 2}", "colour"),
-            ("{\"version\": 2, \"something\": {}}", "has version 2"),
+            ("{\"version\": 3, \"something\": {}}", "has version 3"),
         ] {
             std::fs::write(path.join(FILE), text).unwrap();
             let error = dir.read().unwrap_err().to_string();

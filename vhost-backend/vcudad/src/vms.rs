@@ -76,7 +76,7 @@ impl VmState {
     pub(crate) fn changed(&self, patch: &VmPatch) -> Result<Vm, ApiError> {
         let vm = Vm::new(patch.applied(&self.vm.spec))?;
         let socket = self.vm.socket.clone();
-        Ok(Vm { socket, uid: self.vm.uid, gid: self.vm.gid, ..vm })
+        Ok(Vm { socket, uid: self.vm.uid, ..vm })
     }
 
     /// Checks whether the VM's GPUs have room for the changed settings `after`. Reducing a setting
@@ -231,28 +231,14 @@ impl Vms {
         self.iter().filter_map(|(_, state)| state.vm.uid).collect()
     }
 
-    /// Checks that no VM uses a new VM's name, socket or user ID.
+    /// Checks that a new VM doesn't conflict with any other.
     pub(crate) fn check_unique(&self, vm: &Vm) -> Result<(), ApiError> {
-        let conflict = |field: &str, message: String| {
-            Err(ApiError::new(ErrorCode::Conflict, message).of(field))
-        };
         for (_, state) in self.iter() {
-            let (other, name) = (&state.vm, &state.vm.name);
-            if other.name == vm.name {
-                let message = match state.is_leaving() {
-                    true => format!("VM '{name}' is still being removed; try again"),
-                    false => format!("a VM named '{name}' already exists"),
-                };
-                return conflict("name", message);
+            if state.is_leaving() && state.vm.name == vm.name {
+                let message = format!("VM '{}' is still being removed; try again", vm.name);
+                return Err(ApiError::new(ErrorCode::Conflict, message).of("name"));
             }
-            if other.socket == vm.socket {
-                return conflict("socket", format!("VM '{name}' already uses this socket"));
-            }
-            if vm.uid.is_some() && other.uid == vm.uid {
-                let message =
-                    format!("VM '{name}' already uses this user ID; each VM needs its own");
-                return conflict("uid", message);
-            }
+            vm.check_apart(&state.vm)?;
         }
         Ok(())
     }

@@ -34,9 +34,11 @@ impl Broker {
         let place = |name: &str| folder.join(name).display().to_string();
         let text = format!(
             "driver_library = \"softgpu\"\nwarm_workers = {warm_workers}\nstate_dir = \"{}\"\n\
-             control_socket = \"{}\"\n{}",
+             control_socket = \"{}\"\nsocket_folders = [\"{}\", \"{}\"]\n{}",
             place("state"),
             place("control"),
+            folder.display(),
+            place("gone"),
             vms.replace("DIR", &folder.display().to_string())
         );
         std::fs::write(folder.join("vcudad.toml"), text).unwrap();
@@ -173,7 +175,8 @@ fn refused_requests_change_nothing() {
         (r#""memory": {"max": 1}, "compute": {"weight": 10001}"#, "compute.weight"),
         (r#""memory": {"max": 1}, "uid": 0"#, "uid"),
         (r#""memory": {"max": 1}, "uid": 4294967295"#, "uid"),
-        (r#""memory": {"max": 1}, "gid": 4294967295"#, "gid"),
+        (r#""memory": {"max": 1}, "uid": 61001"#, "uid"),
+        (r#""memory": {"max": 1}, "socket_group": "2113929217""#, "socket_group"),
     ] {
         let (status, error) = broker.add("c", more);
         assert!((400..600).contains(&status) && error["field"] == field, "{more}: {error}");
@@ -188,6 +191,17 @@ fn refused_requests_change_nothing() {
         (status, &error["code"], &error["field"]),
         (422, &"invalid".into(), &"socket".into())
     );
+    // Those who may use the API can't create files anywhere on the host.
+    let elsewhere = folder.join("elsewhere");
+    std::fs::create_dir(&elsewhere).unwrap();
+    for socket in [elsewhere.join("c"), folder.join("elsewhere/../c"), folder.join("..")] {
+        let socket = socket.display();
+        let body = format!(r#"{{"name": "c", "socket": "{socket}", "memory": {{"max": 1}}}}"#);
+        let (status, error) = broker.ask("POST", "/v1/vms", &body);
+        assert!(status == 422 && error["field"] == "socket", "{socket}: {error}");
+        assert!(error["message"].as_str().unwrap().contains("must be directly in"), "{error}");
+    }
+    assert_eq!(elsewhere.read_dir().unwrap().count(), 0);
     for (patch, field) in [
         (r#"{"compute": {"weight": 5, "max": "0.5%"}}"#, "compute.max"),
         (r#"{"compute": {"weight": 5}, "memory": {"max": 9000000000}}"#, "memory.max"),
@@ -249,8 +263,8 @@ fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let folder = Broker::folder("wrong");
     let broker = Broker::start(&folder, TWO);
     let memory = r#""memory": {"max": 4096}"#;
-    std::fs::create_dir(folder.join("deep")).unwrap();
-    for name in ["deep/gone", "taken", "odd", "twin"] {
+    std::fs::create_dir(folder.join("gone")).unwrap();
+    for name in ["gone/gone", "taken", "odd", "twin"] {
         let path = folder.join(name);
         let name = name.rsplit('/').next().unwrap();
         let body = format!(r#"{{"name": "{name}", "socket": "{}", {memory}}}"#, path.display());
@@ -258,7 +272,7 @@ fn a_vm_that_cannot_be_served_does_not_affect_others() {
     }
     assert!(broker.add("more", memory).0 == 201);
     broker.end();
-    std::fs::remove_dir(folder.join("deep")).unwrap();
+    std::fs::remove_dir(folder.join("gone")).unwrap();
     let other = std::os::unix::net::UnixListener::bind(folder.join("taken")).unwrap();
     let file = folder.join("state/state.json");
     let mut state: serde_json::Value =
@@ -280,7 +294,7 @@ fn a_vm_that_cannot_be_served_does_not_affect_others() {
         ("gone", "its directory does not exist"),
         ("taken", "in use by another process"),
         ("odd", "compute.weight: 0 is out of range: it must be from 1 to 10000 (from state.json"),
-        ("twin", "another VM already uses"),
+        ("twin", "already uses user ID"),
         ("more", ""),
     ] {
         let (_, vm) = broker.ask("GET", &format!("/v1/vms/{name}"), "");

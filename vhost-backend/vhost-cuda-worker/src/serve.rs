@@ -34,9 +34,8 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     let Ok([stream, doorbell, wake, page, bell]) = <[OwnedFd; 5]>::try_from(fds) else {
         return Err(WorkerError::NoAssignment);
     };
-    let Assignment { label, pid, uid, gid, env, spin_us, context_bytes, context_charged } =
-        assignment;
-    if let Err(error) = process::become_user(uid, gid) {
+    let Assignment { label, pid, uid, env, spin_us, context_bytes, context_charged } = assignment;
+    if let Err(error) = process::become_user(uid) {
         return Err(fail(&broker, format!("cannot switch to the VM's user: {error}")));
     }
     process::die_with_parent(parent).map_err(WorkerError::Start)?;

@@ -52,7 +52,7 @@ pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
         return Err(DeviceError::NoSetup);
     };
     let listener = fds.into_iter().next().ok_or(DeviceError::NoSetup)?;
-    process::become_user(setup.uid, setup.gid).map_err(os("cannot switch to the VM's user"))?;
+    process::become_user(setup.uid).map_err(os("cannot switch to the VM's user"))?;
     process::die_with_parent(parent)
         .map_err(os("cannot tie this process's lifetime to the broker's"))?;
     let link = link::Link::start(broker, setup.limits.max_sessions)

@@ -372,7 +372,7 @@ fn a_killed_device_process_is_replaced() {
 
 #[test]
 fn a_worker_runs_as_the_vms_user_and_cannot_change_back() {
-    let device = Device::start(&["--warm-workers", "0", "--uid", "61001", "--gid", "61002"]);
+    let device = Device::start(&["--warm-workers", "0", "--uid", "61001"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
     let worker = device.processes(WORKER)[0];
@@ -386,11 +386,29 @@ fn a_worker_runs_as_the_vms_user_and_cannot_change_back() {
     // SAFETY: `geteuid` takes no arguments and can't fail.
     if unsafe { libc::geteuid() } == 0 {
         assert_eq!(field("Uid:"), ["61001"; 4]);
-        assert_eq!(field("Gid:"), ["61002"; 4]);
+        assert_eq!(field("Gid:"), ["61001"; 4]);
         assert_eq!(field("Groups:"), [""; 0]);
         assert_eq!(field("CapEff:"), ["0000000000000000"]);
         let net = |pid: &str| std::fs::read_link(format!("/proc/{pid}/ns/net")).unwrap();
         assert_ne!(net(&worker.to_string()), net("self"));
+    }
+}
+
+#[test]
+fn the_sockets_group_is_not_that_of_the_vms_processes() {
+    use std::os::unix::fs::MetadataExt;
+    let device = Device::start(&["--socket-group", "root"]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    assert_eq!(device.socket.metadata().unwrap().gid(), 0);
+    drop((guest, device));
+    // SAFETY: `geteuid` takes no arguments and can't fail.
+    if unsafe { libc::geteuid() } == 0 {
+        let device = Device::start(&["--socket-group", "61003"]);
+        assert_eq!(device.socket.metadata().unwrap().gid(), 61003);
+        drop(device);
+        let device = Device::start(&[]);
+        assert_eq!(device.socket.metadata().unwrap().gid(), 0);
     }
 }
 

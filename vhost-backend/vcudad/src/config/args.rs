@@ -105,13 +105,14 @@ pub struct VmArgs {
     /// Permissions of the vhost-user socket [default: 0660]
     #[arg(long, value_name = "MODE")]
     pub socket_mode: Option<String>,
-    /// User ID of the VM's processes on the host, 1 to 4294967294 [default: a free one if run as
-    /// root, otherwise the current user]
+    /// Group of the vhost-user socket, by name or number [default: root's if run as root, otherwise
+    /// the current user's]
+    #[arg(long, value_name = "GROUP")]
+    pub socket_group: Option<String>,
+    /// User ID and group ID of the VM's processes on the host, 1 to 4294967294 [default: a free one
+    /// if run as root, otherwise the current user's]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub uid: Option<u32>,
-    /// Group ID of the VM's processes on the host, 1 to 4294967294 [default: same as the user ID]
-    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("gid"))]
-    pub gid: Option<u32>,
     /// CPU time limit of the workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
     #[arg(long, value_name = "MAX")]
     pub cpu_max: Option<String>,
@@ -190,8 +191,8 @@ impl VmArgs {
     pub(super) fn spec(&self) -> Result<VmSpec, ApiError> {
         let settings = Settings {
             socket_mode: self.socket_mode.clone(),
+            socket_group: self.socket_group.clone(),
             uid: self.uid,
-            gid: self.gid,
             spin_us: self.spin_us,
             gpus: self.gpus.clone(),
             class: self.class,

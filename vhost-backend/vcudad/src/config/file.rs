@@ -7,7 +7,7 @@ use serde::Deserialize;
 use toml::{Table, Value};
 
 use super::error::{ConfigError, of_vm};
-use super::host::Config;
+use super::host::{Config, default_socket_folders};
 use super::library::DriverLibrary;
 use super::policy::{OnExcess, Policy};
 use super::ratio::Ratio;
@@ -24,6 +24,7 @@ struct File {
     state_dir: Option<PathBuf>,
     control_socket: Option<PathBuf>,
     control_group: Option<String>,
+    socket_folders: Option<Vec<PathBuf>>,
     metrics_address: Option<String>,
     #[serde(default)]
     memory: MemoryKeys,
@@ -88,6 +89,8 @@ impl Config {
         let mut top: Table = toml::from_str(text).unwrap_or_default();
         // Each VM is parsed separately below, so that an error can include the VM's name.
         top.remove("vm");
+        // The only list that isn't a setting of VMs.
+        top.remove("socket_folders");
         no_lists("", &Value::Table(top))?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
         let mut vms = Vec::new();
@@ -120,6 +123,7 @@ impl Config {
             state_dir: file.state_dir,
             control_socket: file.control_socket,
             control_group: file.control_group,
+            socket_folders: file.socket_folders.unwrap_or_else(default_socket_folders),
             metrics_address,
             policy: Policy {
                 memory_overcommit: file.memory.overcommit.unwrap_or(default.memory_overcommit),

@@ -9,12 +9,18 @@ use super::args::{DriverArgs, VmArgs};
 use super::error::{ConfigError, of_vm};
 use super::library::DriverLibrary;
 use super::policy::Policy;
+use super::vm::SOCKETS;
 use super::vm_set::check_vms;
 
 /// Default of `state_dir` for a broker that runs as root.
 const STATE_DIR: &str = "/var/lib/virtio-cuda";
 /// Default of `control_socket` for a broker that runs as root.
 const CONTROL_SOCKET: &str = "/run/virtio-cuda/control.sock";
+
+/// Default of `socket_folders`.
+pub(super) fn default_socket_folders() -> Vec<PathBuf> {
+    vec![PathBuf::from(SOCKETS)]
+}
 
 /// The complete configuration of a broker.
 #[derive(Clone, Debug, PartialEq)]
@@ -33,6 +39,8 @@ pub struct Config {
     /// The group that may use the control API's socket. `None` means `virtio-cuda`, if that group
     /// exists.
     pub control_group: Option<String>,
+    /// Directories in which sockets of VMs can be that are added through the control API.
+    pub socket_folders: Vec<PathBuf>,
     /// Loopback address that serves metrics over TCP.
     pub metrics_address: Option<SocketAddr>,
     /// Settings that apply to all VMs.
@@ -54,6 +62,7 @@ impl Config {
             state_dir: None,
             control_socket: vm.control_socket.clone(),
             control_group: None,
+            socket_folders: default_socket_folders(),
             metrics_address: None,
             policy: vm.policy(),
             vms: vec![spec],
@@ -96,6 +105,9 @@ impl Config {
             return bad(format!(
                 "metrics_address {address} is not a loopback address; use one such as 127.0.0.1:9400"
             ));
+        }
+        if let Some(folder) = self.socket_folders.iter().find(|folder| !folder.is_absolute()) {
+            return bad(format!("socket_folders: '{}' is not an absolute path", folder.display()));
         }
         check_vms(&self.vms)?;
         Ok(self)

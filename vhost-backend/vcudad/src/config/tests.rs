@@ -4,8 +4,8 @@ use control_api::{Class, GpuRequest, Percent, Sharing, Timespan};
 
 use super::host::Config;
 use super::library::DriverLibrary;
-use super::users::{self, choose_uids};
-use super::vm::ALLOWED_ENV;
+use super::users::choose_uids;
+use super::vm::{ALLOWED_ENV, CHOSEN_UIDS};
 use super::vm_set::check_vms;
 
 const GOOD: &str = r#"
@@ -38,15 +38,34 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     assert_eq!(config.warm_workers, 3);
     let mut vms = check_vms(&config.vms).unwrap();
     choose_uids(&mut vms, []).unwrap();
-    let [alpha, beta] = vms.as_slice() else { panic!("two VMs") };
+    let [alpha, beta] = vms.as_slice() else { panic!("a VM named 'a' already exists") };
     assert_eq!((alpha.spec.memory.max, beta.spec.memory.max), (4 << 30, 512 << 20));
     assert_eq!((alpha.limits.max_sessions, beta.limits.max_sessions), (8, 8));
-    assert_eq!((alpha.uid, alpha.gid), (Some(users::FIRST_UID), Some(users::FIRST_UID)));
-    assert_eq!((beta.uid, beta.gid), (Some(4711), Some(4711)));
+    assert_eq!((alpha.uid, beta.uid), (Some(*CHOSEN_UIDS.start()), Some(4711)));
     assert_eq!(beta.spec.cpu.max.as_deref(), Some("200000 100000"));
     assert_eq!((beta.spec.pids.max, beta.spec.memory.host_max), (Some(100), Some(2 << 30)));
     assert_eq!(alpha.env_allow, ALLOWED_ENV);
     assert_eq!(beta.env_allow, ["CUDA_LAUNCH_BLOCKING"]);
+}
+
+/// Otherwise, a worker of one VM could connect to the other VM's device.
+#[test]
+fn no_socket_has_a_group_with_which_a_vms_processes_run() {
+    let config = |a: &str, b: &str| {
+        let vm = |name: &str, more: &str| {
+            format!(
+                "[[vm]]\nname = \"{name}\"\nsocket = \"/run/{name}\"\nmemory.max = \"1G\"\n{more}\n"
+            )
+        };
+        Config::parse(&format!("{}{}", vm("a", a), vm("b", b)))
+    };
+    let (user, group) = ("uid = 61001", "socket_group = \"61001\"");
+    let own = format!("{user}\n{group}");
+    for (a, b) in [(user, group), (group, user), (own.as_str(), "")] {
+        let error = config(a, b).unwrap_err().to_string();
+        assert!(error.contains("socket_group: processes of VMs run with group 61001"), "{error}");
+    }
+    assert!(config(group, group).is_ok());
 }
 
 /// systemd gives the IDs of its ranges to services and containers, which would share a VM's files and
@@ -82,9 +101,12 @@ fn errors_name_the_key_on_one_line() {
         (format!("{vm}cpu.max = \"lots\""), "cpu.max"),
         (format!("{vm}uid = 0"), "root"),
         (format!("{vm}uid = 4294967295"), "uid: 4294967295 is out of range"),
-        (format!("{vm}gid = 4294967295"), "gid: 4294967295 is out of range"),
+        (format!("{vm}socket_group = \"4294967295\""), "socket_group: group '4294967295' does not"),
+        (format!("{vm}socket_group = \"nobody-here\""), "group 'nobody-here' does not exist"),
+        (format!("{vm}socket_group = \"2113929217\""), "socket_group: processes of VMs run with"),
+        (format!("socket_folders = [\"here\"]\n{vm}"), "'here' is not an absolute path"),
         (format!("{vm}socket_mode = \"99\""), "socket_mode"),
-        (format!("{vm}{vm}"), "two VMs"),
+        (format!("{vm}{vm}"), "a VM named 'a' already exists"),
         (vm.replace("1G", "1Q"), "1Q"),
         (vm.replace("memory.max = \"1G\"", ""), "memory.max: is missing"),
         (vm.replace("name = \"a\"", "name = \"../a\""), "name"),

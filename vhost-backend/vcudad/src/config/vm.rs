@@ -1,14 +1,16 @@
 //! A VM's settings, as given in the file or the arguments, and with defaults filled in.
 
+use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use control_api::{
-    ApiError, Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec,
-    Percent, PidsSpec, Sharing, SizeLimitSpec, Timespan, VmSpec,
+    ApiError, Class, ComputeSpec, CpuSpec, EnvSpec, ErrorCode, GpuRequest, LimitSpec, MemorySpec,
+    MpsSpec, Percent, PidsSpec, Sharing, SizeLimitSpec, Timespan, VmSpec,
 };
 use serde::Deserialize;
 
 use super::size::Size;
+use host_ipc::group;
 use host_ipc::messages::Limits;
 
 /// Default directory of the VMs' vhost-user sockets.
@@ -25,6 +27,11 @@ pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_MODULE_LOADING",
 ];
 
+/// The user IDs from which one is chosen for a VM without a `uid`. Neither systemd (which has ranges
+/// for dynamic users and for containers) nor the usual ranges for subordinate IDs and for directory
+/// services include them.
+pub const CHOSEN_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_ffff;
+
 /// A VM's settings with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Vm {
@@ -38,10 +45,10 @@ pub struct Vm {
     pub socket_mode: u32,
     /// Limits for the VM's device.
     pub limits: Limits,
-    /// User ID of the VM's processes. `None` until one is chosen.
+    /// Group ID of the socket file. `None` for that of the broker.
+    pub socket_gid: Option<u32>,
+    /// User ID of the VM's processes, which is also their group ID. `None` until one is chosen.
     pub uid: Option<u32>,
-    /// Group ID of the VM's processes. `None` until it is set to the user ID.
-    pub gid: Option<u32>,
     /// Environment variables that a guest process may pass to its worker.
     pub env_allow: Vec<String>,
     /// Microseconds that a worker polls an empty ring before it sleeps.
@@ -52,7 +59,48 @@ impl Vm {
     /// Checks the settings and fills in defaults. An error names the invalid field.
     pub fn new(spec: VmSpec) -> Result<Self, ApiError> {
         spec.check()?;
-        Ok(Self::unchecked(spec))
+        let vm = Self::unchecked(spec);
+        if let (Some(group), None) = (&vm.spec.socket_group, vm.socket_gid) {
+            let message = format!(
+                "group '{}' does not exist on this host; create it with groupadd",
+                group.escape_debug()
+            );
+            return Err(ApiError::invalid("socket_group", message));
+        }
+        vm.check_group(&vm)?;
+        Ok(vm)
+    }
+
+    /// Checks that another VM has a different name, socket and user, and that no process of either
+    /// VM can connect to the other's socket because of its group.
+    pub fn check_apart(&self, other: &Self) -> Result<(), ApiError> {
+        let (name, conflict) = (&other.name, |field: &str, message: String| {
+            Err(ApiError::new(ErrorCode::Conflict, message).of(field))
+        });
+        if self.name == *name {
+            return conflict("name", format!("a VM named '{name}' already exists"));
+        }
+        if self.socket == other.socket {
+            let socket = other.socket.display();
+            return conflict("socket", format!("VM '{name}' already uses {socket}"));
+        }
+        if let Some(uid) = self.uid.filter(|_| self.uid == other.uid) {
+            let message = format!("VM '{name}' already uses user ID {uid}; each VM needs its own");
+            return conflict("uid", message);
+        }
+        self.check_group(other)?;
+        other.check_group(self)
+    }
+
+    /// Checks that a VM's processes don't run with the group of this VM's socket.
+    fn check_group(&self, other: &Self) -> Result<(), ApiError> {
+        match self.socket_gid {
+            Some(group) if other.uid == Some(group) || CHOSEN_UIDS.contains(&group) => {
+                let message = format!("processes of VMs run with group {group}; use another group");
+                Err(ApiError::new(ErrorCode::Conflict, message).of("socket_group"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Fills in defaults without checking any ranges. Used for a VM that is listed but can't be
@@ -76,8 +124,8 @@ impl Vm {
                 // default.
                 max_segments: 16_384,
             },
+            socket_gid: spec.socket_group.as_deref().and_then(group::find),
             uid: spec.uid,
-            gid: spec.gid,
             env_allow: spec.env.allow.clone().unwrap_or_else(allowed),
             spin_us: spec.spin_us.unwrap_or(50),
             name,
@@ -91,8 +139,8 @@ impl Vm {
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Settings {
     pub(super) socket_mode: Option<String>,
+    pub(super) socket_group: Option<String>,
     pub(super) uid: Option<u32>,
-    pub(super) gid: Option<u32>,
     pub(super) spin_us: Option<u32>,
     pub(super) gpus: Option<Vec<GpuRequest>>,
     pub(super) class: Option<Class>,
@@ -154,8 +202,8 @@ impl Settings {
     pub(super) fn or(self, those: Self) -> Self {
         Self {
             socket_mode: self.socket_mode.or(those.socket_mode),
+            socket_group: self.socket_group.or(those.socket_group),
             uid: self.uid.or(those.uid),
-            gid: self.gid.or(those.gid),
             spin_us: self.spin_us.or(those.spin_us),
             gpus: self.gpus.or(those.gpus),
             class: self.class.or(those.class),
@@ -184,6 +232,7 @@ impl Settings {
             socket: Some(std::path::absolute(&socket).unwrap_or(socket)),
             name,
             socket_mode: self.socket_mode,
+            socket_group: self.socket_group,
             gpus: self.gpus.unwrap_or_else(|| vec![GpuRequest::Any]),
             memory: MemorySpec {
                 max: bytes(self.memory.max).ok_or_else(missing)?,
@@ -210,7 +259,6 @@ impl Settings {
             pids: PidsSpec { max: self.pids.max },
             env: EnvSpec { allow: self.env.allow },
             uid: self.uid,
-            gid: self.gid,
             spin_us: self.spin_us,
         })
     }
