@@ -37,6 +37,11 @@ const BOUNDARIES: &[Boundary] = &[
         reason: "all host processes link it",
     },
     Boundary {
+        package: "host-jail",
+        forbidden: &[CUDA, GUEST_MEMORY, PROGRAMS],
+        reason: "the host processes that a guest can attack link it",
+    },
+    Boundary {
         package: "gpu-scheduler",
         forbidden: &[CUDA, GUEST_MEMORY, IO, PROGRAMS],
         reason: "the scheduler must not do I/O",

@@ -75,11 +75,17 @@ pub fn become_user(id: Option<u32>) -> io::Result<()> {
             )));
         }
     }
-    // SAFETY: these prctls take only integers.
-    unsafe {
-        check("no_new_privs", libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0))?;
-        check("dumpable", libc::prctl(libc::PR_SET_DUMPABLE, 0, 0, 0, 0))
-    }
+    // SAFETY: this prctl takes only integers.
+    check("no_new_privs", unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+    set_dumpable(false)
+}
+
+/// Sets whether other processes of this process's user may inspect it, and whether its files in
+/// /proc belong to that user. Otherwise, only root may.
+pub fn set_dumpable(dumpable: bool) -> io::Result<()> {
+    // SAFETY: this prctl takes only integers.
+    let done = unsafe { libc::prctl(libc::PR_SET_DUMPABLE, libc::c_int::from(dumpable), 0, 0, 0) };
+    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
 
 /// Reads the real, effective and saved IDs from the kernel.

@@ -42,6 +42,11 @@ pub struct Device {
 
 impl Device {
     pub fn start(arguments: &[&str]) -> Self {
+        Self::start_with("softgpu".as_ref(), arguments, &[])
+    }
+
+    /// Like [`Self::start`], with this driver library and these environment variables.
+    pub fn start_with(library: &Path, arguments: &[&str], env: &[(&str, &str)]) -> Self {
         static LAST: AtomicU16 = AtomicU16::new(0);
         let number = LAST.fetch_add(1, Ordering::Relaxed);
         let name = format!("virtio-cuda-test-{}-{number}", std::process::id());
@@ -51,9 +56,12 @@ impl Device {
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("socket");
         let child = Command::new(program("vhost-device-cuda"))
-            .args(["--driver-library", "softgpu", "--socket-path"])
+            .arg("--driver-library")
+            .arg(library)
+            .arg("--socket-path")
             .arg(&socket)
             .args(arguments)
+            .envs(env.iter().copied())
             .env("VIRTIO_CUDA_SOFTGPU", softgpu())
             .stderr(std::fs::File::create(folder.join("log")).unwrap())
             .spawn()

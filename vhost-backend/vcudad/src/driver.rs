@@ -1,14 +1,18 @@
 //! Chooses the driver library that workers load, and finds its GPUs.
 
 use std::path::{Path, PathBuf};
-use std::process::Stdio;
+use std::process::{Command, Stdio};
+use std::sync::Arc;
 
 use control_api::GpuRequest;
 
 use super::error::BrokerError;
 use super::gpus::{Gpus, slices_named};
+use super::jail::{self, Jail};
 use super::launcher::Programs;
-use crate::config::{Config, DriverLibrary};
+use super::pid_namespace::start_in_new;
+use super::process::is_root;
+use crate::config::{Config, DriverLibrary, JailMode};
 use host_ipc::gpu::{GpuFacts, Probed};
 
 /// Environment variable with the path of softgpu's library. Needed only if the library isn't
@@ -114,6 +118,48 @@ pub(crate) fn add_slices<'a>(
     gpus
 }
 
+/// Creates the jail of workers, if the driver works in it. Otherwise, fails if the configuration
+/// requires the jail.
+pub(crate) fn jail(
+    config: &Config,
+    programs: &Programs,
+    found: &Probed,
+) -> Result<Option<Arc<Jail>>, BrokerError> {
+    if config.jail == JailMode::Off || (config.jail == JailMode::Auto && !is_root()) {
+        return Ok(None);
+    }
+    match jail_for(config, programs, found) {
+        Ok(jail) => Ok(Some(Arc::new(jail))),
+        Err(reason) if config.jail == JailMode::Required => {
+            let message = format!("workers can't have a jail: {reason} (jail = \"required\")");
+            Err(BrokerError::Driver(message))
+        }
+        Err(reason) => {
+            tracing::warn!("workers have no jail, so they can reach files of the host: {reason}");
+            Ok(None)
+        }
+    }
+}
+
+fn jail_for(config: &Config, programs: &Programs, found: &Probed) -> Result<Jail, String> {
+    let jail = Jail::create().map_err(|error| format!("cannot create shared memory: {error}"))?;
+    let slices = found.gpus.len() > 1;
+    let addresses = found.gpus.iter().map(|gpu| gpu.pci_bus_id.as_str());
+    let mut command = probe_command(programs, &found.library, config.allow_pageable_memory_access);
+    jail.add_arguments(&mut command, &jail::devices(addresses, slices), None);
+    let jailed = start_in_new(|| Ok(run_probe(programs, command)))
+        .map_err(|error| format!("cannot create a PID namespace: {error}"))??;
+    match jailed == *found {
+        true => Ok(jail),
+        false => Err(format!(
+            "the driver library finds {} GPUs in the jail, and {} outside, or \
+                              they differ",
+            jailed.gpus.len(),
+            found.gpus.len()
+        )),
+    }
+}
+
 /// Loads and initializes a library in a child process. `allow` permits GPUs whose kernels can
 /// access pageable memory.
 fn probe(programs: &Programs, library: &Path, allow: bool) -> Result<Probed, String> {
@@ -126,15 +172,25 @@ fn probe_as(
     allow: bool,
     visible: Option<&str>,
 ) -> Result<Probed, String> {
+    let mut command = probe_command(programs, library, allow);
+    command.envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)));
+    run_probe(programs, command)
+}
+
+fn probe_command(programs: &Programs, library: &Path, allow: bool) -> Command {
     // The operator's CUDA_VISIBLE_DEVICES isn't passed on, because workers don't get it, either.
     let mut command = programs.worker_command();
-    let output = command
-        .envs(visible.map(|uuid| ("CUDA_VISIBLE_DEVICES", uuid)))
+    command
         .args(allow.then_some("--allow-pageable-memory-access"))
         .arg("--driver-library")
         .arg(library)
         .arg("--probe")
-        .stdin(Stdio::null())
+        .stdin(Stdio::null());
+    command
+}
+
+fn run_probe(programs: &Programs, mut command: Command) -> Result<Probed, String> {
+    let output = command
         .output()
         .map_err(|error| format!("cannot run {}: {error}", programs.worker().display()))?;
     let text = |bytes: &[u8]| String::from_utf8_lossy(bytes).trim().to_owned();

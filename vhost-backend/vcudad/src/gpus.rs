@@ -1,10 +1,12 @@
 //! The host's GPUs: their properties, health, and fault counts.
 
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use control_api::{GpuRequest, GpuState};
 
 use super::faults::{Verdict, judge};
+use super::jail;
 use super::nvml::Fault;
 use super::rate::RateLimited;
 use host_ipc::gpu::{GpuFacts, PcieLinks, Probed};
@@ -187,6 +189,16 @@ impl Gpus {
         let uuids: Vec<&str> =
             gpus.iter().filter_map(|id| self.get(*id)).map(|gpu| gpu.uuid.as_str()).collect();
         uuids.join(",")
+    }
+}
+
+/// Access to GPUs from a jail.
+impl Gpus {
+    /// Returns the device files that a worker needs to use these GPUs.
+    pub(crate) fn devices(&self, gpus: &[GpuId]) -> Vec<PathBuf> {
+        let gpus = || gpus.iter().filter_map(|id| self.get(*id));
+        let slices = gpus().any(|gpu| gpu.uuid.starts_with("MIG-"));
+        jail::devices(gpus().map(|gpu| gpu.facts().pci_bus_id.as_str()), slices)
     }
 }
 

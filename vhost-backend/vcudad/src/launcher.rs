@@ -3,9 +3,14 @@
 use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::Arc;
+
+use control_api::Sharing;
 
 use super::error::BrokerError;
+use super::jail::Jail;
 use super::mps::NO_DAEMON;
+use super::pid_namespace::start_in_new;
 use super::process::ChildProcess;
 use crate::config::Vm;
 use host_ipc::program;
@@ -55,11 +60,36 @@ pub(crate) struct Launcher {
     library: PathBuf,
     /// Whether the processes of each VM run as that VM's user, and not as the broker's.
     change_users: bool,
+    /// The jail of workers, if they have one.
+    jail: Option<Arc<Jail>>,
+}
+
+/// The session of a worker that is started for one.
+pub(crate) struct StartedFor<'a> {
+    pub(crate) vm: &'a Vm,
+    /// The session's environment variables.
+    pub(crate) env: &'a [(String, String)],
 }
 
 impl Launcher {
-    pub(crate) fn new(programs: Programs, library: PathBuf, change_users: bool) -> Self {
-        Self { programs, library, change_users }
+    pub(crate) fn new(
+        programs: Programs,
+        library: PathBuf,
+        change_users: bool,
+        jail: Option<Arc<Jail>>,
+    ) -> Self {
+        Self { programs, library, change_users, jail }
+    }
+
+    /// Returns the jail of workers, if they have one.
+    pub(crate) fn jail(&self) -> Option<&Jail> {
+        self.jail.as_deref()
+    }
+
+    /// Returns the jail of a VM's workers. Clients of an MPS daemon can't be in a jail, because they
+    /// share memory with its server.
+    pub(crate) fn jail_of(&self, vm: &Vm) -> Option<&Jail> {
+        self.jail().filter(|_| vm.spec.sharing == Sharing::Exclusive)
     }
 
     /// Returns the ID of the user and group that a VM's processes must switch to, or `None` if they
@@ -72,15 +102,22 @@ impl Launcher {
     pub(crate) fn start_device(&self) -> io::Result<ChildProcess> {
         let mut command = Command::new(&self.programs.device);
         command.arg("--serve");
-        ChildProcess::start(command)
+        match self.jail {
+            Some(_) => {
+                command.arg("--jail");
+                start_in_new(|| ChildProcess::start(command))
+            }
+            None => ChildProcess::start(command),
+        }
     }
 
-    /// Starts a worker. `visible` is its CUDA_VISIBLE_DEVICES, and `env` contains the session's
-    /// environment variables.
+    /// Starts a worker, for a session if one is waiting for it. `visible` is its
+    /// CUDA_VISIBLE_DEVICES, and `devices` are the device files of these GPUs.
     pub(crate) fn start_worker(
         &self,
         visible: &str,
-        env: &[(String, String)],
+        devices: &[PathBuf],
+        session: Option<&StartedFor<'_>>,
     ) -> io::Result<ChildProcess> {
         let mut command = self.programs.worker_command();
         command.arg("--driver-library").arg(&self.library);
@@ -88,7 +125,18 @@ impl Launcher {
         command.env("CUDA_MPS_PIPE_DIRECTORY", NO_DAEMON);
         // Disable the driver's cache of compiled kernels, because it would be shared by all VMs.
         command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
-        command.envs(env.iter().map(|(name, value)| (name, value)));
-        ChildProcess::start(command)
+        let env = session.iter().flat_map(|session| session.env);
+        command.envs(env.map(|(name, value)| (name, value)));
+        let vm = session.map(|session| session.vm);
+        if let Some(uid) = vm.and_then(|vm| self.uid(vm)) {
+            command.arg("--uid").arg(uid.to_string());
+        }
+        match vm.map_or(self.jail(), |vm| self.jail_of(vm)) {
+            Some(jail) => {
+                jail.add_arguments(&mut command, devices, vm);
+                start_in_new(|| ChildProcess::start(command))
+            }
+            None => ChildProcess::start(command),
+        }
     }
 }

@@ -13,6 +13,7 @@
 //! | `accounts` | the ledger, and the pages on which workers see its state |
 //! | `session`, `worker` | a session and the start queue; workers and the warm pool |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
+//! | `jail`, `pid_namespace`, `shared_memory` | what isolates workers |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
@@ -36,10 +37,12 @@ mod fair_share;
 mod faults;
 mod gpus;
 mod guest_facts;
+mod jail;
 mod launcher;
 mod mps;
 mod mps_group;
 mod nvml;
+mod pid_namespace;
 mod placement;
 mod process;
 mod rate;
@@ -50,6 +53,7 @@ mod scheduler;
 mod service;
 mod session;
 mod sessions;
+mod shared_memory;
 mod signals;
 mod socket;
 mod start;

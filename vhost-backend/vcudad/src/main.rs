@@ -51,6 +51,9 @@ fn read(args: &Args) -> Result<Config, ConfigError> {
         config.driver_library = DriverLibrary::clone(library);
     }
     config.allow_pageable_memory_access |= args.driver.allow_pageable_memory_access;
+    if let Some(jail) = args.driver.jail {
+        config.jail = jail;
+    }
     if let Some(count) = args.driver.warm_workers {
         config.warm_workers = count;
     }

@@ -91,7 +91,8 @@ impl Service {
         let cgroups = if wanted { Cgroups::set_up(needed) } else { None };
         let scheduler = Scheduler::start(config.policy.scheduler)
             .map_err(BrokerError::os("cannot start the scheduler"))?;
-        let launcher = Launcher::new(programs, probed.library.clone(), change_users);
+        let jail = driver::jail(&config, &programs, &probed)?;
+        let launcher = Launcher::new(programs, probed.library.clone(), change_users, jail);
         let mut service = Self {
             watches: Watches::default(),
             signals,
@@ -128,6 +129,16 @@ impl Service {
             && let Some(cgroup) = cgroup::create(self.cgroups.as_ref(), &state.vm)
         {
             state.set_cgroup(cgroup);
+        }
+        if let Some(jail) = self.launcher.jail() {
+            match jail.add_vm(&state.vm) {
+                Ok(directory) => state.set_shared_memory(directory),
+                Err(error) => {
+                    let reason = format!("cannot create its directory for shared memory: {error}");
+                    tracing::error!(vm = state.vm.name, "{reason}");
+                    state.device.set_failure(reason);
+                }
+            }
         }
         let id = self.vms.add(state);
         if let Some(state) = self.vms.get(id) {
@@ -297,7 +308,11 @@ impl Service {
     /// reaped.
     fn forget_vm(&mut self, id: VmId) {
         let gone = |state: &VmState| state.is_leaving() && state.device.pid().is_none();
-        if !self.vms.get(id).is_some_and(gone) || self.sessions.workers().count_of_vm(id) > 0 {
+        if self.sessions.workers().count_of_vm(id) > 0 {
+            return;
+        }
+        self.vms.get(id).inspect(|state| state.clear_shared_memory());
+        if !self.vms.get(id).is_some_and(gone) {
             return;
         }
         self.publish(BrokerEvent::of_vm(EventKind::VmRemoved, id, "removed"));

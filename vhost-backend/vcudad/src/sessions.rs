@@ -13,11 +13,12 @@ use super::compute::ComputeEvent;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
-use super::launcher::Launcher;
+use super::launcher::{Launcher, StartedFor};
 use super::mps::MpsDaemons;
 use super::process::describe;
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
+use super::shared_memory::directory_of;
 use super::vms::{VmState, Vms};
 use super::worker::{DeviceEnds, Worker, WorkerEffect, Workers};
 use host_ipc::gpu::Probed;
@@ -214,7 +215,7 @@ impl Sessions {
                     self.assign(worker, vms, gpus);
                 }
             }
-            Err(session) => self.start_worker(set, Some(session), gpus),
+            Err(session) => self.start_worker(set, Some(session), vms, gpus),
         }
         self.refill(vms, gpus);
     }
@@ -279,6 +280,7 @@ impl Sessions {
             label: format!("{}/{}", state.vm.name, session.number()),
             pid: session.pid,
             uid: self.launcher.uid(&state.vm),
+            shared: self.launcher.jail_of(&state.vm).map(|_| directory_of(&state.vm.name)),
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
             context_bytes: contexts,
@@ -345,7 +347,7 @@ impl Sessions {
         for set in sets {
             while self.workers.needs_warm(&set) {
                 let before = self.workers.free(&set);
-                self.start_worker(set.clone(), None, gpus);
+                self.start_worker(set.clone(), None, vms, gpus);
                 if self.workers.free(&set) == before {
                     break;
                 }
@@ -353,10 +355,13 @@ impl Sessions {
         }
     }
 
-    fn start_worker(&mut self, set: Vec<GpuId>, session: Option<Session>, gpus: &Gpus) {
-        let env = session.as_ref().map_or(&[][..], |session| session.env.as_slice());
-        let cold = !env.is_empty();
-        match self.launcher.start_worker(&gpus.visible(&set), env) {
+    fn start_worker(&mut self, set: Vec<GpuId>, session: Option<Session>, vms: &Vms, gpus: &Gpus) {
+        let started_for = session.as_ref().and_then(|session| {
+            Some(StartedFor { vm: &vms.get(session.vm)?.vm, env: &session.env })
+        });
+        let cold = session.as_ref().is_some_and(|session| !session.env.is_empty());
+        let (visible, devices) = (gpus.visible(&set), gpus.devices(&set));
+        match self.launcher.start_worker(&visible, &devices, started_for.as_ref()) {
             Ok(process) => {
                 let (socket, pidfd) = (process.socket_fd(), process.pidfd());
                 let worker = self.workers.add(process, set, session, cold);

@@ -11,6 +11,7 @@ use super::device::Device;
 use super::gpus::{Gpu, Gpus};
 use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
+use super::shared_memory::VmSharedMemory;
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use memory_ledger::{GpuId, VmId};
@@ -36,6 +37,7 @@ pub(crate) struct VmState {
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
     cgroup: Option<VmCgroup>,
+    shared_memory: Option<VmSharedMemory>,
     sessions_total: u64,
     kernel_timeouts: BTreeMap<GpuId, u64>,
     /// Sums of the counters of the VM's past sessions.
@@ -56,6 +58,7 @@ impl VmState {
             gpus,
             device,
             cgroup: None,
+            shared_memory: None,
             sessions_total: 0,
             kernel_timeouts: BTreeMap::new(),
             past: Activity::default(),
@@ -100,6 +103,16 @@ impl VmState {
 
     pub(crate) fn set_cgroup(&mut self, cgroup: VmCgroup) {
         self.cgroup = Some(cgroup);
+    }
+
+    pub(crate) fn set_shared_memory(&mut self, directory: VmSharedMemory) {
+        self.shared_memory = Some(directory);
+    }
+
+    /// Removes what the VM's workers have left in their shared memory. Called when none of them is
+    /// left.
+    pub(crate) fn clear_shared_memory(&self) {
+        self.shared_memory.iter().for_each(VmSharedMemory::clear);
     }
 
     /// Moves a worker to the VM's cgroup, if there is one.

@@ -109,6 +109,9 @@ pub trait Engine: Send {
 /// An error in preparing the driver library.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
+    /// The probe can't enter the jail.
+    #[error("cannot enter the jail: {0}")]
+    Jail(std::io::Error),
     /// dlopen failed.
     #[error("cannot load the driver library {path}: {reason}")]
     Load {

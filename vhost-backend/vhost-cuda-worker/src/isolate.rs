@@ -1,39 +1,104 @@
-//! Moves the worker into its own namespaces, and protects the host's other processes from the memory
-//! that it uses.
+//! Moves the worker into its jail, and protects the host's other processes from the memory that it
+//! uses.
 
-/// Leaves the host's network, IPC, host name and mount namespaces, before any library is loaded. If
-/// the host doesn't allow that (for an unprivileged broker or in a container), this logs a warning
-/// and the worker continues. Its separate user, its resource limits and no_new_privs still protect
-/// the host.
-pub(super) fn leave_namespaces() {
-    let spaces = [
-        (libc::CLONE_NEWNET, "network"),
-        (libc::CLONE_NEWIPC, "IPC"),
-        (libc::CLONE_NEWUTS, "host name"),
-        (libc::CLONE_NEWNS, "mount"),
-    ];
-    for (flag, name) in spaces {
-        // SAFETY: unshare takes only an integer.
-        if unsafe { libc::unshare(flag) } < 0 {
-            let error = std::io::Error::last_os_error();
-            tracing::warn!("cannot create a {name} namespace for the worker: {error}");
-        } else if flag == libc::CLONE_NEWNS {
-            keep_mounts_to_myself();
-        }
-    }
+use std::io;
+use std::path::{Path, PathBuf};
+
+use host_ipc::process;
+use host_jail::root::{Root, share_memory};
+use host_jail::{namespaces, privileges};
+
+/// What any driver library may load later, such as the PTX compiler, and what it reads about the
+/// host. softgpu derives its GPUs' UUIDs from the machine ID.
+const READ_BY_DRIVERS: [&str; 8] = [
+    "/etc/ld.so.cache",
+    "/etc/machine-id",
+    "/etc/nvidia",
+    "/lib",
+    "/lib64",
+    "/nix/store",
+    "/usr/lib",
+    "/usr/lib64",
+];
+
+/// The jail of a worker, and the user that it gets before it loads the driver library.
+#[derive(clap::Args, Clone, Debug)]
+pub struct Jail {
+    /// Enter a jail with nothing in it but the driver library and the devices given
+    #[arg(long)]
+    jail: bool,
+    /// A device that the driver needs (repeatable)
+    #[arg(long = "device", value_name = "PATH", requires = "jail")]
+    devices: Vec<PathBuf>,
+    /// Directory that contains the directories of the VMs' shared memory
+    #[arg(long, value_name = "PATH", requires = "jail")]
+    shared: Option<PathBuf>,
+    /// User of the VM whose session this worker gets
+    #[arg(long)]
+    uid: Option<u32>,
+    /// Name of the VM's directory in the one given with --shared
+    #[arg(long, value_name = "NAME", requires = "shared")]
+    shared_name: Option<String>,
 }
 
-/// Prevents this process's mounts and unmounts from propagating to other mount namespaces.
-fn keep_mounts_to_myself() {
-    let flags = libc::MS_REC | libc::MS_PRIVATE;
-    // SAFETY: the target is a C string, and the other pointers may be null when only the
-    // propagation changes.
-    let result = unsafe {
-        libc::mount(std::ptr::null(), c"/".as_ptr(), std::ptr::null(), flags, std::ptr::null())
-    };
-    if result < 0 {
-        let error = std::io::Error::last_os_error();
-        tracing::warn!("mounts of the worker are visible on the host: {error}");
+impl Jail {
+    /// Enters the jail, and switches to the VM's user if there is a VM yet. Otherwise, gives up all
+    /// privileges but that of switching to it later. Without a jail, leaves the namespaces that the
+    /// host allows to leave.
+    pub(super) fn enter(&self, library: &Path) -> io::Result<()> {
+        if self.jail {
+            namespaces::leave().map_err(io::Error::other)?;
+            self.root(library).enter().map_err(io::Error::other)?;
+        } else {
+            namespaces::leave_if_allowed();
+        }
+        privileges::limit()?;
+        if self.uid.is_some() {
+            self.join(self.uid, self.shared_name.as_deref())?;
+            // While it loads, the driver library may read files about this process that belong to
+            // root otherwise. `hide` follows.
+            return process::set_dumpable(true);
+        }
+        if self.jail { privileges::keep_only_switching_users() } else { Ok(()) }
+    }
+
+    /// Returns true if the worker enters a jail.
+    pub(super) fn is_jail(&self) -> bool {
+        self.jail
+    }
+
+    /// Returns true if this process switches to its VM's user when it enters the jail.
+    pub(super) fn has_user(&self) -> bool {
+        self.uid.is_some()
+    }
+
+    /// Makes this process one of a VM's, unless it is already.
+    pub(super) fn join_later(&self, uid: Option<u32>, shared: Option<&str>) -> io::Result<()> {
+        match self.uid {
+            None => self.join(uid, shared),
+            given if given == uid => Ok(()),
+            _ => Err(io::Error::other("the session is another VM's")),
+        }
+    }
+
+    fn join(&self, uid: Option<u32>, shared: Option<&str>) -> io::Result<()> {
+        if let (true, Some(name)) = (self.jail, shared) {
+            share_memory(name)?;
+        }
+        process::become_user(uid)
+    }
+
+    fn root(&self, library: &Path) -> Root {
+        let mut read_only: Vec<PathBuf> = READ_BY_DRIVERS.iter().map(PathBuf::from).collect();
+        // A driver library loads others from its own directory.
+        read_only.extend(library.parent().map(Path::to_owned));
+        read_only.extend(
+            library.canonicalize().iter().filter_map(|real| real.parent()).map(PathBuf::from),
+        );
+        let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+        read_only.extend(std::env::split_paths(&path));
+        read_only.retain(|path| path.is_absolute());
+        Root { read_only, devices: self.devices.clone(), sysfs: true, shared: self.shared.clone() }
     }
 }
 

@@ -12,8 +12,7 @@
 //! | `waker` | waking the thread that reads the ring |
 //! | `reader` | the thread that reads commands from the ring |
 //! | `control` | messages from the device process |
-//! | `isolate` | moving into separate namespaces |
-//! | `filter` | the system calls that are refused |
+//! | `isolate` | moving into the jail |
 //! | `probe` | testing a driver library before any VM uses it |
 //! | `driver` | loading the driver library, and the functions that the worker calls |
 //! | `calls` | the CUDA calls and their state |
@@ -28,7 +27,6 @@ mod end;
 mod error;
 pub mod exchange;
 pub mod executor;
-mod filter;
 mod isolate;
 pub mod ledger;
 pub mod mirror;
@@ -40,5 +38,6 @@ mod serve;
 pub mod waker;
 
 pub use error::WorkerError;
+pub use isolate::Jail;
 pub use probe::probe;
 pub use serve::run;

@@ -22,6 +22,8 @@ struct Args {
     /// Accept a library whose kernels can access all memory of this process
     #[arg(long)]
     allow_pageable_memory_access: bool,
+    #[command(flatten)]
+    jail: vhost_cuda_worker::Jail,
     /// Descriptor of the socket to the broker
     #[arg(long, value_name = "N", required_unless_present = "probe")]
     broker_fd: Option<RawFd>,
@@ -37,6 +39,7 @@ fn main() -> ExitCode {
         return match vhost_cuda_worker::probe(
             &args.driver_library,
             args.allow_pageable_memory_access,
+            &args.jail,
         ) {
             Ok(probed) => match toml::to_string(&probed) {
                 Ok(text) => {
@@ -58,7 +61,7 @@ fn main() -> ExitCode {
         Some(Ok(broker)) => broker,
         _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor"),
     };
-    match vhost_cuda_worker::run(broker, &args.driver_library) {
+    match vhost_cuda_worker::run(broker, &args.driver_library, &args.jail) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::FAILED, &error),
     }

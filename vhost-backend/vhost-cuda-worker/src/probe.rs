@@ -7,6 +7,7 @@ use cuda_api::sys::{CUdevice_attribute, CUuuid};
 
 use super::driver::{CuError, CuResult, Driver};
 use super::executor::EngineError;
+use super::isolate::Jail;
 use host_ipc::gpu::{self, GpuFacts, Probed};
 
 const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
@@ -14,7 +15,18 @@ const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
 
 /// Loads and initializes a driver library, and reads the properties of its GPUs. Unless
 /// `allow_pageable_memory_access` is set, fails if kernels can access all memory of their process.
-pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probed, EngineError> {
+///
+/// In a jail, also compiles and loads a module, because the driver library loads its compiler only
+/// then, from a file that may be missing there.
+pub fn probe(
+    library: &Path,
+    allow_pageable_memory_access: bool,
+    jail: &Jail,
+) -> Result<Probed, EngineError> {
+    let is_jailed = jail.is_jail();
+    if is_jailed {
+        jail.enter(library).map_err(EngineError::Jail)?;
+    }
     let driver = Driver::open(library)?;
     let path = || driver.library().path().to_owned();
     let failed = |call, error: CuError| EngineError::Call { path: path(), call, result: error.0 };
@@ -41,9 +53,26 @@ pub fn probe(library: &Path, allow_pageable_memory_access: bool) -> Result<Probe
         .map(|device| look(&driver, device))
         .collect::<CuResult<_>>()
         .map_err(|error| failed("cuDeviceGet…", error))?;
+    if is_jailed {
+        compile(&driver).map_err(|error| failed("cuModuleLoadDataEx", error))?;
+    }
     let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
     let driver = gpu::driver_version(&library);
     Ok(Probed { library, cuda_version: version as u32, driver, gpus })
+}
+
+/// Compiles a module on the first GPU.
+fn compile(driver: &Driver) -> CuResult {
+    let ptx = c".version 6.0\n.target sm_50\n.address_size 64\n.visible .entry probe() { ret; }";
+    let (mut context, mut module) = (std::ptr::null_mut(), std::ptr::null_mut());
+    // SAFETY: the pointers are to local variables, and the module is a C string. The process ends
+    // after the probe, and so do the context and the module.
+    unsafe {
+        driver.cuDevicePrimaryCtxRetain(&mut context, 0)?;
+        driver.cuCtxSetCurrent(context)?;
+        let (options, values) = (std::ptr::null_mut(), std::ptr::null_mut());
+        driver.cuModuleLoadDataEx(&mut module, ptx.as_ptr().cast(), 0, options, values)
+    }
 }
 
 fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {

@@ -9,16 +9,24 @@ use host_ipc::messages::{Assignment, ToBroker, ToWorker};
 use host_ipc::{process, seqpacket};
 
 use super::error::WorkerError;
-use super::{calls, control, executor, filter, isolate, ledger, mirror, reader, region, waker};
+use super::isolate::{self, Jail};
+use super::{calls, control, executor, ledger, mirror, reader, region, waker};
+use host_jail::filter;
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
 /// an error, or if the broker no longer needs this worker.
-pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
+pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     isolate::be_killed_first_without_memory();
-    isolate::leave_namespaces();
+    if let Err(error) = jail.enter(library) {
+        return Err(fail(&broker, format!("cannot enter the jail: {error}")));
+    }
+    if jail.has_user() {
+        // Changing the user has cleared this setting.
+        process::die_with_parent(parent).map_err(WorkerError::Start)?;
+    }
     region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
     let engine = match calls::open(library) {
         Ok(engine) => engine,
@@ -34,13 +42,15 @@ pub fn run(broker: OwnedFd, library: &Path) -> Result<(), WorkerError> {
     let Ok([stream, doorbell, wake, page, bell]) = <[OwnedFd; 5]>::try_from(fds) else {
         return Err(WorkerError::NoAssignment);
     };
-    let Assignment { label, pid, uid, env, spin_us, context_bytes, context_charged } = assignment;
-    if let Err(error) = process::become_user(uid) {
+    let Assignment { label, pid, uid, shared, env, spin_us, context_bytes, context_charged } =
+        assignment;
+    if let Err(error) = jail.join_later(uid, shared.as_deref()) {
         return Err(fail(&broker, format!("cannot switch to the VM's user: {error}")));
     }
+    process::set_dumpable(false).map_err(WorkerError::Start)?;
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     // This must come after loading the driver library, which may start programs (nvidia-modprobe).
-    if let Err(error) = filter::refuse_descendants() {
+    if let Err(error) = filter::install() {
         return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
     }
     tracing::info!(session = label, guest_pid = pid, "serving");

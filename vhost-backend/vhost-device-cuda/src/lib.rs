@@ -18,11 +18,14 @@
 //! | `place` | limits the number of connected front ends |
 //! | `error` | errors that end the process |
 
+use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 
 use host_ipc::messages::BrokerToDevice;
 use host_ipc::{process, seqpacket};
+use host_jail::root::Root;
+use host_jail::{filter, namespaces, privileges};
 
 mod backend;
 mod chain;
@@ -41,8 +44,9 @@ mod worker;
 pub use error::DeviceError;
 use error::os;
 
-/// Serves the VM that the broker describes in its setup message. Returns only on error.
-pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
+/// Serves the VM that the broker describes in its setup message. With `jail`, does so in a jail.
+/// Returns only on error.
+pub fn run(broker: OwnedFd, jail: bool) -> Result<(), DeviceError> {
     process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent)
@@ -52,9 +56,19 @@ pub fn run(broker: OwnedFd) -> Result<(), DeviceError> {
         return Err(DeviceError::NoSetup);
     };
     let listener = fds.into_iter().next().ok_or(DeviceError::NoSetup)?;
+    if jail {
+        let enter = || {
+            namespaces::leave().map_err(io::Error::other)?;
+            Root::default().enter().map_err(io::Error::other)
+        };
+        enter().map_err(os("cannot enter the jail"))?;
+    }
+    privileges::limit().map_err(os("cannot set resource limits"))?;
     process::become_user(setup.uid).map_err(os("cannot switch to the VM's user"))?;
     process::die_with_parent(parent)
         .map_err(os("cannot tie this process's lifetime to the broker's"))?;
+    filter::install()
+        .map_err(|error| os("cannot install the system call filter")(io::Error::other(error)))?;
     let link = link::Link::start(broker, setup.limits.max_sessions)
         .map_err(os("cannot start a thread"))?;
     connection::accept(UnixListener::from(listener), &setup, &link)

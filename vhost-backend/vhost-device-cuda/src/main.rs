@@ -22,6 +22,8 @@ struct Serve {
     _serve: bool,
     #[arg(long)]
     broker_fd: RawFd,
+    #[arg(long)]
+    jail: bool,
 }
 
 fn main() -> ExitCode {
@@ -34,7 +36,7 @@ fn main() -> ExitCode {
         let Ok(broker) = process::inherited(serve.broker_fd) else {
             return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor");
         };
-        return match vhost_device_cuda::run(broker) {
+        return match vhost_device_cuda::run(broker, serve.jail) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => exit::with(NAME, exit::FAILED, &error),
         };

@@ -8,7 +8,7 @@ use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpe
 use serde::de::DeserializeOwned;
 
 use super::library::DriverLibrary;
-use super::policy::{OnExcess, Policy};
+use super::policy::{JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
 use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
@@ -151,6 +151,10 @@ pub struct DriverArgs {
     /// Serve even if kernels can access all memory of their worker's process (HMM)
     #[arg(long)]
     pub allow_pageable_memory_access: bool,
+    /// Whether workers run in a jail: auto (if the driver works in it), required, or off [default:
+    /// auto]
+    #[arg(long, value_name = "auto|required|off", value_parser = word::<JailMode>)]
+    pub jail: Option<JailMode>,
     /// Number of workers kept ready for new sessions, 0 to 256 [default: 1]
     #[arg(long, value_name = "N", value_parser = clap::value_parser!(u32).range(..=256))]
     pub warm_workers: Option<u32>,

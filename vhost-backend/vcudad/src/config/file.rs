@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::error::{ConfigError, of_vm};
 use super::host::{Config, default_socket_folders};
 use super::library::DriverLibrary;
-use super::policy::{OnExcess, Policy};
+use super::policy::{JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
 use super::vm::Settings;
@@ -20,6 +20,8 @@ struct File {
     driver_library: Option<String>,
     #[serde(default)]
     allow_pageable_memory_access: bool,
+    #[serde(default)]
+    jail: JailMode,
     warm_workers: Option<u32>,
     state_dir: Option<PathBuf>,
     control_socket: Option<PathBuf>,
@@ -119,6 +121,7 @@ impl Config {
         Self {
             driver_library,
             allow_pageable_memory_access: file.allow_pageable_memory_access,
+            jail: file.jail,
             warm_workers: file.warm_workers.unwrap_or(1),
             state_dir: file.state_dir,
             control_socket: file.control_socket,

@@ -8,7 +8,7 @@ use control_api::VmSpec;
 use super::args::{DriverArgs, VmArgs};
 use super::error::{ConfigError, of_vm};
 use super::library::DriverLibrary;
-use super::policy::Policy;
+use super::policy::{JailMode, Policy};
 use super::vm::SOCKETS;
 use super::vm_set::check_vms;
 
@@ -29,6 +29,8 @@ pub struct Config {
     pub driver_library: DriverLibrary,
     /// Whether to serve even if kernels can access all memory of their worker's process.
     pub allow_pageable_memory_access: bool,
+    /// Whether workers run in a jail.
+    pub jail: JailMode,
     /// Number of workers kept ready for each set of GPUs.
     pub warm_workers: u32,
     /// Directory in which run-time additions and changes of VMs are saved. `None` if they aren't
@@ -58,6 +60,7 @@ impl Config {
         Self {
             driver_library: driver.library.clone().unwrap_or(DriverLibrary::Auto),
             allow_pageable_memory_access: driver.allow_pageable_memory_access,
+            jail: driver.jail.unwrap_or_default(),
             warm_workers: driver.warm_workers.unwrap_or(1),
             state_dir: None,
             control_socket: vm.control_socket.clone(),

@@ -16,6 +16,19 @@ pub enum OnExcess {
     End,
 }
 
+/// Whether workers run in a jail.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum JailMode {
+    /// If the broker runs as root and the driver works in the jail.
+    #[default]
+    Auto,
+    /// Yes. Otherwise, the broker doesn't start.
+    Required,
+    /// No.
+    Off,
+}
+
 /// Settings that apply to all VMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {

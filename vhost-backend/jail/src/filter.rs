@@ -1,10 +1,10 @@
-//! The system call filter for a worker that serves a session. It prevents the worker from creating
-//! processes.
+//! The system call filter of a process that serves a VM.
 //!
-//! The broker knows workers by their process ids. A worker's child process could outlive the
-//! session, the VM and the broker, and its use of the GPU would be charged to no VM. Other system
-//! calls stay allowed, because NVIDIA's driver needs many of them, and the set may change with the
-//! driver's version.
+//! The broker knows these processes by their process IDs. A child process of a worker could outlive
+//! the session, the VM and the broker, and its use of the GPU would be charged to no VM. So the
+//! filter refuses to create processes. It also refuses what no process of a VM needs and what has
+//! been a way to attack kernels. Other system calls stay allowed, because NVIDIA's driver needs many
+//! of them, and the set may change with the driver's version.
 
 use std::collections::BTreeMap;
 
@@ -13,9 +13,9 @@ use seccompiler::{
     SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
 };
 
-/// System calls that fail with EPERM whatever their arguments. They start programs or processes, or
-/// access other processes.
-const REFUSED: [libc::c_long; 12] = [
+/// System calls that fail with EPERM whatever their arguments.
+const REFUSED: [libc::c_long; 58] = [
+    // They start programs or processes, or access other processes.
     libc::SYS_fork,
     libc::SYS_vfork,
     libc::SYS_execve,
@@ -29,6 +29,56 @@ const REFUSED: [libc::c_long; 12] = [
     539,
     540,
     545,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_process_madvise,
+    libc::SYS_process_mrelease,
+    libc::SYS_kcmp,
+    // They run code in the kernel, or make it wait for this process.
+    libc::SYS_bpf,
+    libc::SYS_io_uring_setup,
+    libc::SYS_io_uring_enter,
+    libc::SYS_io_uring_register,
+    libc::SYS_userfaultfd,
+    libc::SYS_perf_event_open,
+    // The kernel keeps keys in one place for all users.
+    libc::SYS_add_key,
+    libc::SYS_request_key,
+    libc::SYS_keyctl,
+    // They change namespaces, mounts, or the root directory, or find files without a path.
+    libc::SYS_unshare,
+    libc::SYS_setns,
+    libc::SYS_mount,
+    libc::SYS_umount2,
+    libc::SYS_pivot_root,
+    libc::SYS_chroot,
+    libc::SYS_open_tree,
+    libc::SYS_move_mount,
+    libc::SYS_fsopen,
+    libc::SYS_fsconfig,
+    libc::SYS_fsmount,
+    libc::SYS_fspick,
+    libc::SYS_mount_setattr,
+    libc::SYS_name_to_handle_at,
+    libc::SYS_open_by_handle_at,
+    // They change settings of the whole host, and need privileges that the process doesn't have.
+    libc::SYS_init_module,
+    libc::SYS_finit_module,
+    libc::SYS_delete_module,
+    libc::SYS_kexec_load,
+    libc::SYS_kexec_file_load,
+    libc::SYS_reboot,
+    libc::SYS_swapon,
+    libc::SYS_swapoff,
+    libc::SYS_quotactl,
+    libc::SYS_acct,
+    libc::SYS_sethostname,
+    libc::SYS_setdomainname,
+    libc::SYS_settimeofday,
+    libc::SYS_clock_settime,
+    libc::SYS_adjtimex,
+    libc::SYS_clock_adjtime,
+    libc::SYS_iopl,
+    libc::SYS_ioperm,
 ];
 
 /// The bit that marks a system call of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such
@@ -37,7 +87,7 @@ const X32: libc::c_long = 0x4000_0000;
 
 /// Installs the filter permanently on all threads of this process. The process can still start
 /// threads. If this fails, the worker must not serve a session.
-pub(super) fn refuse_descendants() -> Result<(), Error> {
+pub fn install() -> Result<(), Error> {
     // Within one filter, all refused calls fail with the same error, so two errors need two
     // filters.
     for filter in [refused()?, unknown()?] {
@@ -52,9 +102,12 @@ fn refused() -> Result<BpfProgram, BackendError> {
     // Starting a thread is allowed, because threads end with their process.
     let no_thread = SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64);
     rules.push((libc::SYS_clone, vec![first_argument(no_thread, 0)?]));
-    // The worker is killed when the broker dies, and must not be able to disable that.
+    // A worker is killed when the broker dies, and must not be able to disable that.
     let parents_end = libc::PR_SET_PDEATHSIG as u64;
     rules.push((libc::SYS_prctl, vec![first_argument(SeccompCmpOp::Eq, parents_end)?]));
+    // Only Unix sockets: others reach the network, other VMs (AF_VSOCK), or more of the kernel.
+    let other_family = first_argument(SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
+    rules.push((libc::SYS_socket, vec![other_family]));
     program(rules, libc::EPERM)
 }
 
@@ -146,7 +199,7 @@ mod tests {
             wait.recv().unwrap();
             errno(libc::SYS_fork, [])
         });
-        refuse_descendants().unwrap();
+        install().unwrap();
         go.send(()).unwrap();
         assert_eq!(before.join().unwrap(), libc::EPERM);
         assert_eq!(std::thread::spawn(|| 7).join().unwrap(), 7);
@@ -183,13 +236,13 @@ mod tests {
         // As in a container that doesn't allow filters.
         let outer = program(vec![(libc::SYS_seccomp, Vec::new())], libc::EPERM).unwrap();
         seccompiler::apply_filter_all_threads(&outer).unwrap();
-        assert!(refuse_descendants().is_err());
+        assert!(install().is_err());
     }
 
     #[test]
     fn the_32_bit_abi_does_not_bypass_the_filter() {
         let Some(output) = in_its_own_process("the_32_bit_abi_does_not_bypass_the_filter") else {
-            refuse_descendants().unwrap();
+            install().unwrap();
             let getpid_of_i386 = 20;
             // SAFETY: getpid doesn't access memory; the kernel may change r8 to r11.
             unsafe {

@@ -1,0 +1,18 @@
+//! The jail of a VM's processes. A guest may take over its device process or one of its workers, so
+//! these processes can reach only what they need.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `namespaces` | leaving the host's namespaces |
+//! | `root` | a file system that contains only what a process needs |
+//! | `privileges` | resource limits and capabilities |
+//! | `filter` | the system calls that are refused |
+//!
+//! A process enters its jail in this order: `namespaces::leave`, `root::enter`, `privileges::limit`
+//! and, before it handles anything from a guest, `filter::install`. Its parent creates the process
+//! in a PID namespace of its own.
+
+pub mod filter;
+pub mod namespaces;
+pub mod privileges;
+pub mod root;

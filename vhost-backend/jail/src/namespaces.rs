@@ -1,0 +1,40 @@
+//! Leaves the host's namespaces.
+
+use rustix::mount::{MountPropagationFlags, mount_change};
+use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+const ALL: [(UnshareFlags, &str); 4] = [
+    (UnshareFlags::NEWNET, "network"),
+    (UnshareFlags::NEWIPC, "IPC"),
+    (UnshareFlags::NEWUTS, "host name"),
+    (UnshareFlags::NEWNS, "mount"),
+];
+
+/// Moves this process into network, IPC, host name, and mount namespaces of its own. Mounts made
+/// afterwards aren't visible on the host. Must be called while the process has a single thread.
+pub fn leave() -> Result<(), String> {
+    ALL.into_iter().try_for_each(|(flag, name)| leave_one(flag, name))
+}
+
+/// Like [`leave`], but logs a warning for each namespace that the host doesn't allow (to an
+/// unprivileged broker, or in a container), and continues. The process's separate user and
+/// no_new_privs still protect the host.
+pub fn leave_if_allowed() {
+    for (flag, name) in ALL {
+        if let Err(error) = leave_one(flag, name) {
+            tracing::warn!("{error}");
+        }
+    }
+}
+
+fn leave_one(flag: UnshareFlags, name: &str) -> Result<(), String> {
+    // SAFETY: the flags don't include FILES, so the table of descriptors stays shared.
+    unsafe { unshare_unsafe(flag) }
+        .map_err(|error| format!("cannot create a {name} namespace: {error}"))?;
+    if flag == UnshareFlags::NEWNS {
+        let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
+        mount_change("/", private)
+            .map_err(|error| format!("mounts of this process are visible on the host: {error}"))?;
+    }
+    Ok(())
+}

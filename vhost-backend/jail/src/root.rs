@@ -1,0 +1,155 @@
+//! A file system that contains only what a process needs.
+//!
+//! The process's root directory becomes a small tmpfs. Directories and devices of the host are
+//! mounted in it at their usual paths, directories read-only. The process can't reach anything else
+//! that belongs to the host: its root has been replaced, and the old one unmounted.
+
+use std::fs::{DirBuilder, File};
+use std::io;
+use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
+use std::path::{Path, PathBuf};
+
+use rustix::mount::{
+    MountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount, unmount,
+};
+use rustix::process::pivot_root;
+
+/// Where the new root is mounted first. Every host has this directory, and since the mount namespace
+/// is new, nobody else sees the mount.
+const NEW: &str = "/tmp";
+/// Where the host's root is mounted while the new root is built.
+const OLD: &str = "/old";
+/// The directory for the memory that a VM's processes share, which is linked to that of the VM once
+/// the process has one.
+const SHM: &str = "/dev/shm";
+/// Where the directory of all VMs' shared memory is mounted.
+const SHARED: &str = "/run/shared";
+/// Devices of the host that any program may need.
+const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+/// The size of the tmpfs, for temporary files. They are also limited by the VM's cgroup.
+const SIZE: &std::ffi::CStr = c"size=16m,mode=0755";
+
+/// The contents of the file system.
+#[derive(Clone, Debug, Default)]
+pub struct Root {
+    /// Files and directories of the host that can be read. Those that don't exist are left out.
+    pub read_only: Vec<PathBuf>,
+    /// Devices of the host, in addition to those that any program may need. Those that don't exist
+    /// are left out.
+    pub devices: Vec<PathBuf>,
+    /// Whether to include the kernel's information about the host's devices.
+    pub sysfs: bool,
+    /// The directory that contains the VMs' directories for shared memory.
+    pub shared: Option<PathBuf>,
+}
+
+/// The reason why the file system can't be set up.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what} {path}: {source}")]
+pub struct RootError {
+    what: &'static str,
+    path: PathBuf,
+    source: io::Error,
+}
+
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RootError {
+    move |source| RootError { what, path: path.to_owned(), source }
+}
+
+impl Root {
+    /// Makes this the root directory of this process, and its working directory. Must be called in a
+    /// mount namespace that only this process uses. If it fails, the process must exit.
+    pub fn enter(&self) -> Result<(), RootError> {
+        let new = Path::new(NEW);
+        // Symbolic links must be resolved before the root changes.
+        let read_only = resolve(&self.read_only);
+        let devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
+        let devices = resolve(&[devices, self.devices.clone()].concat());
+        let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
+        mount("tmpfs", new, "tmpfs", flags, SIZE)
+            .map_err(|error| failed("mount a tmpfs at", new)(error.into()))?;
+        let old = new.join(OLD.trim_start_matches('/'));
+        std::fs::create_dir(&old).map_err(failed("create", &old))?;
+        pivot_root(new, &old).map_err(|error| failed("change the root to", new)(error.into()))?;
+        std::env::set_current_dir("/").map_err(failed("change to", Path::new("/")))?;
+        let mut done: Vec<&Path> = Vec::new();
+        let without_devices = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::RDONLY;
+        for (real, path) in &read_only {
+            // What is inside a directory that has been mounted is already visible.
+            if !done.iter().any(|other| path.starts_with(other)) {
+                bind(real, path, without_devices)?;
+                done.push(path);
+            }
+        }
+        for (real, path) in &devices {
+            // Read-only refers to the file that represents the device, such as its permissions.
+            bind(real, path, MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RDONLY)?;
+        }
+        if let Some(shared) = &self.shared {
+            bind(shared, Path::new(SHARED), flags)?;
+        }
+        // A procfs shows only the processes in this process's PID namespace. Some of its files could
+        // be written without privileges, such as this process's oom_score_adj.
+        mount_new("proc", "/proc", flags | MountFlags::RDONLY)?;
+        if self.sysfs {
+            mount_new("sysfs", "/sys", flags | MountFlags::RDONLY)?;
+        }
+        for path in ["/tmp", SHM] {
+            let path = Path::new(path);
+            directory(path)?;
+            let mode = std::fs::Permissions::from_mode(0o1777);
+            std::fs::set_permissions(path, mode).map_err(failed("set the mode of", path))?;
+        }
+        unmount(OLD, UnmountFlags::DETACH)
+            .map_err(|error| failed("unmount", Path::new(OLD))(error.into()))?;
+        std::fs::remove_dir(OLD).map_err(failed("remove", Path::new(OLD)))
+    }
+}
+
+/// Gives this process the shared memory of one VM, the one with this directory in `Root::shared`.
+/// The directory's owner and mode protect it from processes of other VMs.
+pub fn share_memory(directory: &str) -> io::Result<()> {
+    std::fs::remove_dir(SHM)?;
+    symlink(Path::new(SHARED).join(directory), SHM)
+}
+
+/// Returns the paths that exist, each after what it leads to, in an order in which a directory comes
+/// before its contents.
+fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
+    let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
+    for path in paths {
+        let Ok(real) = path.canonicalize() else { continue };
+        all.push((real.clone(), path.clone()));
+        all.push((real.clone(), real));
+    }
+    all.sort_by(|(_, one), (_, other)| one.cmp(other));
+    all.dedup();
+    all
+}
+
+/// Mounts a file or a directory of the host.
+fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), RootError> {
+    let source = Path::new(OLD).join(real.strip_prefix("/").unwrap_or(real));
+    match source.is_dir() {
+        true => directory(path)?,
+        false => {
+            path.parent().map_or(Ok(()), directory)?;
+            File::create(path).map_err(failed("create", path))?;
+        }
+    }
+    mount_bind_recursive(&source, path).map_err(|error| failed("mount", path)(error.into()))?;
+    let flags = flags | MountFlags::BIND;
+    mount_remount(path, flags, c"").map_err(|error| failed("protect", path)(error.into()))
+}
+
+fn directory(path: &Path) -> Result<(), RootError> {
+    let mut builder = DirBuilder::new();
+    builder.recursive(true).mode(0o755).create(path).map_err(failed("create", path))
+}
+
+/// Mounts a new file system of this kind.
+fn mount_new(kind: &str, path: &str, flags: MountFlags) -> Result<(), RootError> {
+    let path = Path::new(path);
+    directory(path)?;
+    mount(kind, path, kind, flags, None).map_err(|error| failed("mount", path)(error.into()))
+}

@@ -1,0 +1,73 @@
+//! Plays a worker that a guest has taken over, and checks what it can reach.
+
+use std::os::linux::net::SocketAddrExt;
+use std::os::unix::fs::symlink;
+use std::os::unix::net::{SocketAddr, UnixListener};
+use std::path::Path;
+use std::process::Command;
+
+use host_test_support::{Device, Guest, softgpu, wait_for};
+use protocol::uapi;
+
+const WORKER: &str = "vhost-cuda-worker";
+
+/// Builds the driver library that attacks the host, in a directory that also contains softgpu's.
+fn build(directory: &Path) -> std::path::PathBuf {
+    // This is also the name by which libraries refer to it.
+    let softgpu_here = directory.join("libcuda.so.1");
+    if std::fs::hard_link(softgpu(), &softgpu_here).is_err() {
+        std::fs::copy(softgpu(), &softgpu_here).unwrap();
+    }
+    let library = directory.join("libredteam.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/redteam/redteam.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,--no-as-needed,-rpath,$ORIGIN", "-o"])
+        .args([&library, &source, &softgpu_here])
+        .status();
+    assert!(built.unwrap().success());
+    library
+}
+
+/// Without root, there is no jail.
+#[test]
+fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
+    // SAFETY: `geteuid` takes no arguments and can't fail.
+    if unsafe { libc::geteuid() } != 0 {
+        return;
+    }
+    let library = tempfile::tempdir().unwrap();
+    let path = build(library.path());
+    let secrets = tempfile::tempdir().unwrap();
+    std::fs::write(secrets.path().join("secret"), "secret").unwrap();
+    let abstract_name = SocketAddr::from_abstract_name(secrets.path().to_str().unwrap()).unwrap();
+    let _abstract_socket = UnixListener::bind_addr(&abstract_name).unwrap();
+    let known = format!("{}:{}", std::process::id(), secrets.path().display());
+    let env = [("SOFTGPU_REDTEAM", known.as_str())];
+    let device = Device::start_with(&path, &["--jail", "required"], &env);
+    symlink(&device.socket, secrets.path().join("socket")).unwrap();
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    let workers = device.processes(WORKER);
+    let reports = || workers.iter().map(|pid| format!("/proc/{pid}/root/tmp/report"));
+    let mut report = String::new();
+    wait_for("the report", || {
+        let read = reports().find_map(|path| std::fs::read_to_string(path).ok());
+        report = read.unwrap_or_default();
+        !report.is_empty()
+    });
+    eprintln!("{report}");
+    assert!(report.lines().count() > 50, "{report}");
+    for line in report.lines() {
+        let (attempt, result) = line.split_once(": ").unwrap();
+        assert_eq!(result == "done", attempt.starts_with("(allowed)"), "{line}");
+    }
+
+    // What it left in its VM's shared memory ends with the session.
+    let left = || {
+        let brokers = std::fs::read_dir("/dev/shm").unwrap().flatten();
+        brokers.map(|broker| broker.path().join("vm-vm/redteam-left")).any(|path| path.exists())
+    };
+    assert!(left());
+    drop(guest);
+    wait_for("the shared memory to be cleared", || !left());
+}

@@ -1,0 +1,212 @@
+// A driver library that attacks the host, for tests.
+//
+// It plays a worker that a guest has taken over: once the worker serves a session, a thread of this
+// library tries what such a worker might, and writes to /tmp/report a line for each attempt, with
+// "done" or the error. All driver calls go to softgpu, which this library is linked with.
+//
+// SOFTGPU_REDTEAM contains what an attacker might know about the host: the broker's process ID, and
+// a directory with files that a worker must not reach, separated by a colon.
+#define _GNU_SOURCE
+#include <arpa/inet.h>
+#include <dirent.h>
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <grp.h>
+#include <linux/vm_sockets.h>
+#include <netinet/in.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ipc.h>
+#include <sys/mount.h>
+#include <sys/msg.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/shm.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/syscall.h>
+#include <sys/types.h>
+#include <sys/uio.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+static FILE *report;
+
+// Reports an attempt, given the result of a function that returns a negative number on failure.
+static void tried(const char *what, long result)
+{
+	fprintf(report, "%s: %s\n", what, result < 0 ? strerrorname_np(errno) : "done");
+}
+
+static int write_to(const char *path, const char *text)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC);
+	if (fd < 0)
+		return -1;
+	int result = write(fd, text, strlen(text));
+	int error = errno;
+	close(fd);
+	errno = error;
+	return result;
+}
+
+static int list(const char *path)
+{
+	DIR *directory = opendir(path);
+	return directory ? closedir(directory) : -1;
+}
+
+static int connect_to(int family, const void *address, socklen_t length)
+{
+	int fd = socket(family, SOCK_STREAM | SOCK_CLOEXEC, 0);
+	return fd < 0 ? -1 : connect(fd, address, length);
+}
+
+static void files(const char *directory)
+{
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/secret", directory);
+	tried("read a file of the host", open(path, O_RDONLY));
+	tried("read /etc/passwd", open("/etc/passwd", O_RDONLY));
+	tried("list /var/log", list("/var/log"));
+	tried("list the directories of other VMs", list("/run/shared"));
+	tried("write to a directory of libraries", open("/usr/lib/x", O_CREAT | O_WRONLY, 0600));
+	tried("create a file in /", open("/x", O_CREAT | O_WRONLY, 0600));
+	tried("create a file in /dev", open("/dev/x", O_CREAT | O_WRONLY, 0600));
+	tried("read a file in the host's /dev/shm", open("/dev/shm/redteam-host", O_RDONLY));
+	tried("open /dev/mem", open("/dev/mem", O_RDWR));
+	tried("open /dev/kmsg", open("/dev/kmsg", O_RDONLY));
+	tried("open another GPU", open("/dev/nvidia7", O_RDWR));
+	tried("create a device", mknod("/tmp/mem", S_IFCHR | 0600, makedev(1, 1)));
+	tried("change the mode of a device", chmod("/dev/null", 0600));
+	tried("write a kernel setting", write_to("/proc/sys/kernel/core_pattern", "x"));
+	tried("write to sysfs", write_to("/sys/kernel/uevent_helper", "x"));
+	tried("open a cgroup", open("/sys/fs/cgroup/cgroup.procs", O_WRONLY));
+	tried("leave the root directory", chroot("/proc/1/root"));
+	tried("mount", mount("none", "/tmp", "tmpfs", 0, NULL));
+	tried("unmount", umount2("/proc", MNT_DETACH));
+	tried("open a file by its handle", syscall(SYS_open_by_handle_at, 3, "", O_RDONLY));
+}
+
+static void processes(pid_t broker)
+{
+	char *words[] = { "/bin/true", NULL };
+	struct iovec piece = { &piece, sizeof(piece) };
+	tried("signal the broker", kill(broker, 0));
+	tried("signal all processes", kill(-1, 0));
+	tried("trace the broker", ptrace(PTRACE_ATTACH, broker, NULL, NULL));
+	tried("read the broker's memory", process_vm_readv(broker, &piece, 1, &piece, 1, 0));
+	tried("open the broker", syscall(SYS_pidfd_open, broker, 0));
+	tried("start a process", fork());
+	tried("run a program", execv(words[0], words));
+	tried("create a user namespace", unshare(CLONE_NEWUSER));
+	tried("enter a namespace", setns(0, 0));
+	tried("survive the broker", prctl(PR_SET_PDEATHSIG, 0));
+}
+
+static void privileges(void)
+{
+	struct rlimit core = { RLIM_INFINITY, RLIM_INFINITY };
+	struct sched_param priority = { 10 };
+	tried("become root", setresuid(0, 0, 0));
+	tried("join root's group", setresgid(0, 0, 0));
+	tried("join more groups", setgroups(1, (gid_t[]){ 0 }));
+	tried("dump core", setrlimit(RLIMIT_CORE, &core));
+	tried("run before all others", sched_setscheduler(0, SCHED_FIFO, &priority));
+	tried("raise the priority", setpriority(PRIO_PROCESS, 0, -20));
+	prctl(PR_SET_DUMPABLE, 1);
+	tried("be killed later than others", write_to("/proc/self/oom_score_adj", "0"));
+}
+
+static void kernel(void)
+{
+	char room[256] = { 0 };
+	tried("load a BPF program", syscall(SYS_bpf, 0, room, sizeof(room)));
+	tried("create an io_uring", syscall(SYS_io_uring_setup, 1, room));
+	tried("create a userfaultfd", syscall(SYS_userfaultfd, O_CLOEXEC));
+	tried("count events", syscall(SYS_perf_event_open, room, 0, -1, -1, 0));
+	tried("add a key", syscall(SYS_add_key, "user", "x", "x", 1, -5));
+	tried("load a module", syscall(SYS_finit_module, 0, "", 0));
+	tried("create a message queue", syscall(SYS_mq_open, "x", O_CREAT | O_RDWR, 0600, NULL));
+}
+
+static void network(const char *directory)
+{
+	struct sockaddr_un local = { .sun_family = AF_UNIX };
+	struct sockaddr_in loopback = {
+		.sin_family = AF_INET,
+		.sin_port = htons(9),
+		.sin_addr = { htonl(INADDR_LOOPBACK) },
+	};
+	struct sockaddr_vm other = { .svm_family = AF_VSOCK, .svm_cid = 3, .svm_port = 9 };
+	tried("connect to the host", connect_to(AF_INET, &loopback, sizeof(loopback)));
+	tried("connect to another VM", connect_to(AF_VSOCK, &other, sizeof(other)));
+	tried("open a netlink socket", socket(AF_NETLINK, SOCK_RAW, 0));
+	tried("open a packet socket", socket(AF_PACKET, SOCK_RAW, 0));
+	snprintf(local.sun_path, sizeof(local.sun_path), "%s/socket", directory);
+	tried("connect to the VM's device", connect_to(AF_UNIX, &local, sizeof(local)));
+	// An abstract name.
+	memset(local.sun_path, 0, sizeof(local.sun_path));
+	int length = snprintf(local.sun_path + 1, 64, "%s", directory);
+	tried("connect to an abstract socket",
+	      connect_to(AF_UNIX, &local, offsetof(struct sockaddr_un, sun_path) + 1 + length));
+}
+
+// What must be possible: the driver needs it.
+static void permitted(void)
+{
+	tried("(allowed) read its own memory map", open("/proc/self/maps", O_RDONLY));
+	tried("(allowed) share memory within the VM",
+	      open("/dev/shm/redteam-left", O_CREAT | O_RDWR, 0600));
+	tried("(allowed) create a temporary file", open("/tmp/x", O_CREAT | O_RDWR, 0600));
+	tried("(allowed) change its own stderr", fcntl(2, F_SETFL, O_NONBLOCK));
+}
+
+static int is_serving(void)
+{
+	char line[256];
+	int serving = 0;
+	FILE *status = fopen("/proc/self/status", "re");
+	while (status && fgets(line, sizeof(line), status))
+		serving |= strcmp(line, "Seccomp:\t2\n") == 0;
+	if (status)
+		fclose(status);
+	return serving;
+}
+
+static void *attack(void *nothing)
+{
+	static char known[4096];
+	snprintf(known, sizeof(known), "%s", getenv("SOFTGPU_REDTEAM"));
+	char *directory = strchr(known, ':');
+	*directory++ = 0;
+	while (!is_serving())
+		usleep(1000);
+	report = fopen("/tmp/report.part", "we");
+	files(directory);
+	processes(atoi(known));
+	kernel();
+	network(directory);
+	privileges();
+	permitted();
+	fclose(report);
+	rename("/tmp/report.part", "/tmp/report");
+	return nothing;
+}
+
+// The broker has workers load the library that contains this function.
+unsigned int cuInit(unsigned int flags)
+{
+	unsigned int (*softgpus)(unsigned int) = dlsym(RTLD_NEXT, "cuInit");
+	pthread_t thread;
+	pthread_create(&thread, NULL, attack, NULL);
+	return softgpus(flags);
+}
