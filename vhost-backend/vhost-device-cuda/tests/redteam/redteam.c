@@ -39,6 +39,7 @@
 #include <unistd.h>
 
 static FILE *report;
+static uid_t user_at_load;
 
 // Reports an attempt, given the result of a function that returns a negative number on failure.
 static void tried(const char *what, long result)
@@ -114,6 +115,8 @@ static void processes(pid_t broker)
 
 static void privileges(void)
 {
+	errno = EPERM;
+	tried("be root while the driver library loads", user_at_load == 0 ? 0 : -1);
 	struct rlimit core = { RLIM_INFINITY, RLIM_INFINITY };
 	struct sched_param priority = { 10 };
 	tried("become root", setresuid(0, 0, 0));
@@ -207,6 +210,7 @@ unsigned int cuInit(unsigned int flags)
 {
 	unsigned int (*softgpus)(unsigned int) = dlsym(RTLD_NEXT, "cuInit");
 	pthread_t thread;
+	user_at_load = getuid();
 	pthread_create(&thread, NULL, attack, NULL);
 	return softgpus(flags);
 }
