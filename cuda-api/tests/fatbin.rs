@@ -55,6 +55,30 @@ fn bytes_after_a_fatbin_are_not_its_own() {
 }
 
 #[test]
+fn entries_can_be_left_out() {
+    for bytes in [PLAIN, LZ4, ZSTD] {
+        let fatbin = Fatbin::parse(bytes).unwrap();
+        assert_eq!(fatbin.only(|_| true).unwrap().as_deref(), Some(bytes));
+        assert_eq!(fatbin.only(|_| false), Ok(None));
+        let cubins = fatbin.only(|entry| entry.kind == Kind::Cubin).unwrap().unwrap();
+        assert_eq!(images(&cubins), images(bytes)[1..]);
+        assert!(fatbin.only(|entry| entry.kind == Kind::Ptx).unwrap().unwrap().len() < bytes.len());
+    }
+}
+
+#[test]
+fn unknown_compressions_are_refused() {
+    let flags_at = 16 + 40;
+    for flags in [0x1000u16, 0x4000, 0xa000] {
+        let mut bytes = ZSTD.to_vec();
+        bytes[flags_at..flags_at + 2].copy_from_slice(&flags.to_le_bytes());
+        let error = Fatbin::parse(&bytes).unwrap().entries().next().unwrap().unwrap_err();
+        assert!(matches!(error, FatbinError::Invalid { .. }), "{error}");
+        assert!(Fatbin::parse(&bytes).unwrap().only(|_| true).is_err());
+    }
+}
+
+#[test]
 fn decompression_stops_at_the_limit() {
     for bytes in [PLAIN, LZ4, ZSTD] {
         let entry = Fatbin::parse(bytes).unwrap().entries().next().unwrap().unwrap();

@@ -24,6 +24,8 @@ pub const ELF_MAGIC: [u8; 4] = *b"\x7fELF";
 
 /// Length of a fatbin's header: magic, version, header length, and length of the rest.
 const FATBIN_HEADER: usize = 16;
+/// The offset of the length of the rest in a fatbin's header.
+const LENGTH_AT: usize = 8;
 /// Minimum length of an entry header. Newer toolkits write longer headers; each header contains its
 /// own length.
 const ENTRY_HEADER: usize = 64;
@@ -73,6 +75,27 @@ impl<'a> Fatbin<'a> {
         self.bytes
     }
 
+    /// Returns a fatbin with only those entries that `keep` selects, or `None` if that is none of
+    /// them.
+    ///
+    /// # Errors
+    ///
+    /// Fails if an entry can't be read.
+    pub fn only(&self, keep: impl Fn(&Entry<'_>) -> bool) -> Result<Option<Vec<u8>>, FatbinError> {
+        let mut only = self.bytes[..self.header_len].to_vec();
+        let mut at = self.header_len;
+        for entry in self.entries() {
+            let entry = entry?;
+            if keep(&entry) {
+                only.extend_from_slice(&self.bytes[at..entry.end]);
+            }
+            at = entry.end;
+        }
+        let len = only.len() - self.header_len;
+        only[LENGTH_AT..][..8].copy_from_slice(&(len as u64).to_le_bytes());
+        Ok((len != 0).then_some(only))
+    }
+
     /// Returns the entries in order. The iterator ends after the first error.
     pub fn entries(&self) -> impl Iterator<Item = Result<Entry<'a>, FatbinError>> + use<'a> {
         let bytes = self.bytes;
@@ -88,6 +111,10 @@ impl<'a> Fatbin<'a> {
     }
 }
 
+/// The flags of an entry that say how its payload is compressed. Known toolkits set at most one, and
+/// only [`FLAG_LZ4`] or [`FLAG_ZSTD`].
+const FLAGS_COMPRESSED: u64 = 0xf000;
+
 /// Returns the lengths of a fatbin's header and of the whole fatbin.
 fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
     let magic = reader.u32("the fatbin's magic", 0)?;
@@ -102,7 +129,7 @@ fn header(reader: &Reader<'_>) -> Result<(usize, usize), FatbinError> {
     if usize::from(header_len) < FATBIN_HEADER {
         return Err(invalid("the fatbin's header length", 6, header_len));
     }
-    let body = reader.u64("the fatbin's length", 8)?;
+    let body = reader.u64("the fatbin's length", LENGTH_AT)?;
     let total = usize::try_from(body).ok().and_then(|body| body.checked_add(header_len.into()));
     Ok((header_len.into(), total.ok_or(invalid("the fatbin's length", 8, body))?))
 }
@@ -134,6 +161,9 @@ impl<'a> Entry<'a> {
             return Err(invalid("an entry's header length", at + 4, header_len));
         }
         let flags = reader.u64("an entry's flags", at + 40)?;
+        if ![0, FLAG_LZ4, FLAG_ZSTD].contains(&(flags & FLAGS_COMPRESSED)) {
+            return Err(invalid("an entry's flags", at + 40, flags));
+        }
         let stored = reader.u64("an entry's length", at + 8)?;
         // The stored length includes padding, but decompressors need the exact length.
         let used = match flags & (FLAG_LZ4 | FLAG_ZSTD) {

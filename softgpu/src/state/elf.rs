@@ -6,7 +6,9 @@ use crate::ptx::source::Source;
 const TEXTS: &str = ".softgpu.ptx";
 const MACHINE_CUDA: u16 = 190;
 const PROGBITS: u32 = 1;
+const SYMTAB: u32 = 2;
 const STRTAB: u32 = 3;
+const NOTE: u32 = 7;
 const NOBITS: u32 = 8;
 const ALLOC: u64 = 2;
 const EXEC: u64 = 4;
@@ -72,8 +74,27 @@ pub(crate) fn texts(file: &[u8]) -> Option<Vec<String>> {
     Some(texts)
 }
 
+/// A section of an image that [`image`] creates.
+struct Section {
+    name: String,
+    kind: u32,
+    flags: u64,
+    /// The offset of its contents in the file.
+    at: usize,
+    size: usize,
+    /// The section with its strings, and the size of its entries.
+    table: (u32, u64),
+}
+
+impl Section {
+    fn new(name: impl Into<String>, kind: u32, flags: u64, at: usize, size: usize) -> Self {
+        Self { name: name.into(), kind, flags, at, size, table: (0, 0) }
+    }
+}
+
 /// Creates the image of a linked module. Like a cubin, the file describes the size of the module's
-/// variables and of each kernel's code.
+/// variables and of each kernel's code, and names the functions that it needs. The sections for code
+/// have the texts as their contents.
 pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
     let mut contents = Vec::new();
     for unit in &source.units {
@@ -81,10 +102,10 @@ pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
         contents.extend(unit.text.bytes());
     }
     const HEADER: usize = 64;
-    // Each section's name, type, flags, position in the file, and size.
+    const SYMBOL: usize = 24;
     let mut sections = vec![
-        (TEXTS.to_owned(), PROGBITS, 0, HEADER, contents.len()),
-        (".nv.global".to_owned(), NOBITS, ALLOC, 0, source.size),
+        Section::new(TEXTS, NOTE, 0, HEADER, contents.len()),
+        Section::new(".nv.global", NOBITS, ALLOC, 0, source.size),
     ];
     let kernels: Vec<_> = source.kernels().collect();
     let size_of = |index: u32| {
@@ -95,28 +116,47 @@ pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
     if kernels.len() <= MAX_KERNELS {
         for (name, index) in &kernels {
             let size = size_of(*index);
-            sections.push((format!(".text.{name}"), NOBITS, ALLOC | EXEC, 0, size));
-            sections.push((format!(".nv.constant0.{name}"), NOBITS, ALLOC, 0, 0));
+            let code = format!(".text.{name}");
+            sections.push(Section::new(code, PROGBITS, ALLOC | EXEC, HEADER, size));
+            let parameters = format!(".nv.constant0.{name}");
+            sections.push(Section::new(parameters, PROGBITS, ALLOC, HEADER, 0));
             rest = rest.saturating_sub(size);
         }
     }
-    sections.push((".text".to_owned(), NOBITS, ALLOC | EXEC, 0, rest));
-    if source.allocates() {
-        sections.push(("malloc".to_owned(), NOBITS, 0, 0, 0));
-    }
-    let names_at = HEADER + contents.len();
-    let names_len = sections.iter().map(|s| s.0.len() + 1).sum::<usize>() + 1 + ".shstrtab\0".len();
-    sections.push((".shstrtab".to_owned(), STRTAB, 0, names_at, names_len));
-
+    sections.push(Section::new(".text", PROGBITS, ALLOC | EXEC, HEADER, rest));
+    let symbols_at = (HEADER + contents.len()).next_multiple_of(8);
     let mut names = b"\0".to_vec();
+    let mut symbols = vec![0u8; SYMBOL];
+    if source.allocates() {
+        // A global function that isn't defined here.
+        const FUNCTION: [u8; 4] = [0x12, 0, 0, 0];
+        symbols.extend((names.len() as u32).to_le_bytes());
+        symbols.extend(FUNCTION);
+        symbols.resize(2 * SYMBOL, 0);
+        names.extend(b"malloc\0");
+    }
+    let strings = sections.len() as u32 + 2;
+    let table = (strings, SYMBOL as u64);
+    let symtab = Section::new(".symtab", SYMTAB, 0, symbols_at, symbols.len());
+    sections.push(Section { table, ..symtab });
+    let names_at = symbols_at + symbols.len();
+    let names_len = names.len()
+        + sections.iter().map(|s| s.name.len() + 1).sum::<usize>()
+        + ".shstrtab\0".len();
+    sections.push(Section::new(".shstrtab", STRTAB, 0, names_at, names_len));
+
     let mut headers = vec![0u8; 64];
-    for (name, kind, flags, at, size) in &sections {
+    for section in &sections {
         headers.extend((names.len() as u32).to_le_bytes());
-        headers.extend(kind.to_le_bytes());
-        for word in [*flags, 0, *at as u64, *size as u64, 0, 8, 0] {
+        headers.extend(section.kind.to_le_bytes());
+        for word in [section.flags, 0, section.at as u64, section.size as u64] {
             headers.extend(word.to_le_bytes());
         }
-        names.extend(name.bytes());
+        headers.extend(section.table.0.to_le_bytes());
+        headers.extend([0; 4]);
+        headers.extend(8u64.to_le_bytes());
+        headers.extend(section.table.1.to_le_bytes());
+        names.extend(section.name.bytes());
         names.push(0);
     }
     let count = sections.len() as u16 + 1;
@@ -136,6 +176,8 @@ pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
         file.extend(half.to_le_bytes());
     }
     file.extend(contents);
+    file.resize(symbols_at, 0);
+    file.extend(symbols);
     file.extend(names);
     file.resize(table, 0);
     file.extend(headers);

@@ -7,10 +7,11 @@
 
 use std::ffi::{CString, c_void};
 
-use cuda_api::fatbin::{ELF_MAGIC, FATBIN_MAGIC};
+use cuda_api::fatbin::{ELF_MAGIC, Entry, FATBIN_MAGIC, Fatbin, Kind};
 use cuda_api::sys::CUjitInputType;
 use protocol::ids::BlobId;
 
+use super::charges::{capabilities, is_text};
 use super::cx::Cx;
 use super::lock;
 use crate::driver::{CuError, CuResult};
@@ -90,19 +91,10 @@ impl Format {
         } else if bytes.starts_with(ARCHIVE_MAGIC) {
             (Self::Archive, true)
         } else {
-            (Self::Ptx, is_text(bytes))
+            (Self::Ptx, is_text(bytes.strip_suffix(&[0]).unwrap_or(bytes)))
         };
         complete.then_some(format)
     }
-}
-
-/// Returns whether an image is text, with or without a zero at its end. Bytes of characters that
-/// aren't ASCII can occur in PTX, in the names of source files. No other format that the driver
-/// knows is text: they begin with other bytes, or contain zeros.
-fn is_text(bytes: &[u8]) -> bool {
-    let text = bytes.strip_suffix(&[0]).unwrap_or(bytes);
-    let starts = text.first().is_some_and(|byte| byte.is_ascii());
-    starts && !text.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
 }
 
 /// Returns the bytes in the call itself or, if the call names a blob, those in the blob, if they
@@ -115,9 +107,30 @@ fn sent(cx: &Cx<'_>, blob: BlobId, inline: &[u8], accepted: &[Format]) -> CuResu
     Image::new(&bytes, accepted)
 }
 
-/// Returns the image to load.
+/// Returns the image to load. From a fatbin, it has only the entries that the session's devices can
+/// use: cubins for them, and PTX. The others would make no difference on a GPU, and the memory that
+/// they take isn't counted.
 pub(super) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
-    sent(cx, blob, inline, PROGRAMS)
+    let image = sent(cx, blob, inline, PROGRAMS)?;
+    if Format::of(image.bytes()) != Some(Format::Fatbin) {
+        return Ok(image);
+    }
+    let only = only_usable(image.bytes(), &capabilities(cx))?;
+    if only.len() == image.len { Ok(image) } else { Image::new(&only, PROGRAMS) }
+}
+
+/// Returns a fatbin with only the entries that devices with these compute capabilities (90 for 9.0)
+/// can use.
+fn only_usable(bytes: &[u8], capabilities: &[u32]) -> CuResult<Vec<u8>> {
+    let usable = |entry: &Entry<'_>| {
+        capabilities.iter().any(|capability| match entry.kind {
+            Kind::Cubin => entry.arch / 10 == capability / 10 && entry.arch % 10 <= capability % 10,
+            Kind::Ptx => entry.arch <= *capability,
+            Kind::Other(_) => false,
+        })
+    };
+    let only = Fatbin::parse(bytes).and_then(|fatbin| fatbin.only(usable));
+    only.map_err(|_| CuError::INVALID_IMAGE)?.ok_or(CuError::NO_BINARY_FOR_GPU)
 }
 
 /// Returns an input for the linker.
@@ -210,6 +223,21 @@ mod tests {
         wrapper.extend_from_slice(&(target.as_ptr() as u64).to_le_bytes());
         wrapper.extend_from_slice(&[0; 8]);
         assert_eq!(Image::new(&wrapper, PROGRAMS).err(), Some(CuError::INVALID_IMAGE));
+    }
+
+    #[test]
+    fn entries_that_no_device_can_use_are_left_out() {
+        let entries = [(2, 80), (2, 89), (2, 90), (2, 100), (1, 75), (1, 120), (8, 90), (16, 90)];
+        let fatbin = |entries: &[(u16, u32)]| {
+            let entries = entries.iter().map(|&(kind, arch)| (kind, arch, vec![b' '; 8]));
+            super::super::charges::fatbin(&entries.collect::<Vec<_>>())
+        };
+        let only = |capabilities: &[u32]| only_usable(&fatbin(&entries), capabilities);
+        assert_eq!(only(&[90]), Ok(fatbin(&[(2, 90), (1, 75)])));
+        assert_eq!(only(&[86]), Ok(fatbin(&[(2, 80), (1, 75)])));
+        assert_eq!(only(&[86, 100]), Ok(fatbin(&[(2, 80), (2, 100), (1, 75)])));
+        assert_eq!(only(&[70]), Err(CuError::NO_BINARY_FOR_GPU));
+        assert_eq!(only_usable(&fatbin(&entries)[..40], &[90]), Err(CuError::INVALID_IMAGE));
     }
 
     #[test]

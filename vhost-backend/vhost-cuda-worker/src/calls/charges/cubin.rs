@@ -1,147 +1,157 @@
-//! Computes the device memory that a cubin takes when it is loaded, from its section table.
+//! Computes the device memory that a cubin takes when it is loaded.
+//!
+//! The file comes from a guest, which can write any name, type or flag into it. The driver's rules
+//! for what it loads aren't documented. So a section counts if its type, its flags, its name or a
+//! symbol in it suggests that the driver might give it memory, and a file that isn't well-formed is
+//! refused.
+
+mod section;
+#[cfg(test)]
+pub(super) mod tests;
+
+use std::collections::HashSet;
 
 use memchr::memmem;
-use object::elf::{FileHeader64, SHF_ALLOC, SHF_EXECINSTR};
+use object::elf::{EM_CUDA, FileHeader64, PT_LOAD, SHT_SYMTAB, Sym64};
 use object::endian::LittleEndian;
-use object::read::elf::{FileHeader, SectionHeader};
+use object::read::SectionIndex;
+use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym, SymbolTable};
 
+use self::section::{Memory, Section};
 use super::taken::{Footprint, name_hash};
 
 /// If an image has more kernels than this, all their code is charged when the image is loaded.
 /// Otherwise, each kernel's code is charged when the kernel is first used.
 const MAX_KERNELS: usize = 1 << 16;
 
-/// Prefixes of the names of sections that the driver allocates per block, thread or launch. The
-/// others take device memory when the cubin is loaded.
-const OF_LAUNCHES: [&[u8]; 3] = [b".nv.shared", b".nv.local", b".nv.constant0."];
+/// The most sections that a cubin can have. It limits the memory for the tables made here.
+const MAX_SECTIONS: usize = 1 << 20;
 
-/// An entry in the string table of each cubin whose kernels call malloc.
-const MALLOC: &[u8] = b"\0malloc\0";
 /// Part of an entry in the string table of each cubin whose kernels call printf.
 const VPRINTF: &[u8] = b"vprintf";
 
-/// Computes the device memory that a cubin takes. Returns `None` if its headers are damaged.
-pub(super) fn footprint(bytes: &[u8]) -> Option<Footprint> {
-    let header = FileHeader64::<LittleEndian>::parse(bytes).ok()?;
-    let endian = header.endian().ok()?;
-    let sections = header.sections(endian, bytes).ok()?;
+const LE: LittleEndian = LittleEndian;
+type Header = FileHeader64<LittleEndian>;
+type Sections<'a> = object::read::elf::SectionTable<'a, Header>;
+
+/// The error for a cubin that isn't well-formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cubin is damaged: {0}")]
+pub(super) struct Damaged(&'static str);
+
+/// Computes the device memory that a cubin takes.
+///
+/// # Errors
+///
+/// Fails unless the file's headers, sections and symbols are well-formed and within the file.
+pub(super) fn footprint(bytes: &[u8]) -> Result<Footprint, Damaged> {
+    let header = Header::parse(bytes).map_err(|_| Damaged("it has no header of a 64-bit ELF"))?;
+    if header.e_machine.get(LE) != EM_CUDA {
+        return Err(Damaged("it is for a machine other than CUDA"));
+    }
+    let table = header.sections(LE, bytes).map_err(|_| Damaged("its table of sections"))?;
+    if table.len() > MAX_SECTIONS {
+        return Err(Damaged("it has too many sections"));
+    }
+    let mut sections = table
+        .iter()
+        .map(|header| Section::new(header, &table, bytes))
+        .collect::<Result<Vec<_>, _>>()?;
     let mut found = Footprint::default();
-    let (mut texts, mut kernels) = (Vec::new(), Vec::new());
-    for section in sections.iter() {
-        let flags = section.sh_flags(endian);
-        let size = section.sh_size(endian).checked_next_multiple_of(128)?;
-        let name = sections.section_name(endian, section).ok()?;
-        // Every kernel has a section with this prefix, which contains its parameters. Nothing else
-        // has one.
-        if let Some(kernel) = name.strip_prefix(b".nv.constant0.") {
-            kernels.push(name_hash(kernel));
-        }
-        if flags & u64::from(SHF_ALLOC) == 0 || OF_LAUNCHES.iter().any(|of| name.starts_with(of)) {
-            continue;
-        }
-        if flags & u64::from(SHF_EXECINSTR) == 0 {
-            found.data = found.data.saturating_add(size);
-        } else {
-            texts.push((name_hash(name.strip_prefix(b".text.").unwrap_or(name)), size));
+    for (index, section) in table.enumerate() {
+        if section.sh_type(LE) == SHT_SYMTAB {
+            add_symbols(&mut found, &mut sections, &table, index, bytes)?;
         }
     }
-    kernels.sort_unstable();
-    let one_by_one = kernels.len() <= MAX_KERNELS;
-    for (name, size) in texts {
-        if one_by_one && kernels.binary_search(&name).is_ok() {
-            found.kernels.push((name, size));
-        } else {
-            found.code = found.code.saturating_add(size);
-        }
-    }
-    found.kernels.sort_unstable();
-    found.uses_heap = memmem::find(bytes, MALLOC).is_some();
+    let known = add_sections(&mut found, &sections)?;
+    let mapped = mapped(header, bytes)?;
+    found.data = found.data.saturating_add(mapped.saturating_sub(known));
     found.may_print = memmem::find(bytes, VPRINTF).is_some();
-    Some(found)
+    Ok(found)
 }
 
-#[cfg(test)]
-pub(super) mod tests {
-    use super::*;
+/// Reads a symbol table. Extends the sections up to the ends of their symbols, counts variables
+/// without a section, and finds out whether kernels may call malloc.
+fn add_symbols(
+    found: &mut Footprint,
+    sections: &mut [Section<'_>],
+    table: &Sections<'_>,
+    index: SectionIndex,
+    bytes: &[u8],
+) -> Result<(), Damaged> {
+    const DAMAGED: Damaged = Damaged("a table of symbols");
+    let header = table.section(index).map_err(|_| DAMAGED)?;
+    if header.sh_entsize(LE) != size_of::<Sym64<LittleEndian>>() as u64 {
+        return Err(DAMAGED);
+    }
+    let symbols =
+        SymbolTable::<Header>::parse(LE, bytes, table, index, header).map_err(|_| DAMAGED)?;
+    for (index, symbol) in symbols.enumerate() {
+        let name = symbols.symbol_name(LE, symbol).map_err(|_| DAMAGED)?;
+        found.uses_heap |= name == b"malloc";
+        let end = symbol.st_value(LE).checked_add(symbol.st_size(LE)).ok_or(DAMAGED)?;
+        match symbols.symbol_section(LE, symbol, index).map_err(|_| DAMAGED)? {
+            Some(index) => sections.get_mut(index.0).ok_or(DAMAGED)?.extend_to(end),
+            // In a linked cubin, these are functions of the driver's.
+            None if symbol.is_undefined(LE) => found.uses_heap |= allocates(name),
+            // A variable without a section. The driver chooses its place.
+            None => found.data = found.data.saturating_add(symbol.st_size(LE)),
+        }
+    }
+    Ok(())
+}
 
-    const ALLOC: u64 = SHF_ALLOC as u64;
-    const CODE: u64 = ALLOC | SHF_EXECINSTR as u64;
+/// Returns whether a function of CUDA's with this name allocates from the heap: `malloc`, or for
+/// example `__nv_aligned_device_malloc`.
+pub(super) fn allocates(name: &[u8]) -> bool {
+    name.windows(6).any(|part| part.eq_ignore_ascii_case(b"malloc"))
+}
 
-    /// Builds a cubin for tests. Each section has a name, flags and a size, but no contents.
-    pub fn cubin(sections: &[(&str, u64, u64)]) -> Vec<u8> {
-        let mut names = b"\0.shstrtab\0".to_vec();
-        let mut headers = vec![0u8; 64];
-        let mut add = |name: usize, kind: u32, flags: u64, offset: u64, size: u64| {
-            headers.extend((name as u32).to_le_bytes());
-            headers.extend(kind.to_le_bytes());
-            let (link, align) = (0u64, 1u64);
-            for word in [flags, 0, offset, size, link, align, 0] {
-                headers.extend(word.to_le_bytes());
+/// Counts the sections. Returns the number of bytes that those with memory take, including memory of
+/// launches.
+fn add_sections(found: &mut Footprint, sections: &[Section<'_>]) -> Result<u64, Damaged> {
+    let functions: HashSet<&[u8]> =
+        sections.iter().filter(|section| section.size > 0).filter_map(Section::function).collect();
+    // A kernel's parameters have a section with its name. Nothing else has one.
+    let kernels: HashSet<&[u8]> = sections.iter().filter_map(Section::kernel).collect();
+    let one_by_one = kernels.len() <= MAX_KERNELS;
+    let mut of_launches = HashSet::new();
+    let mut total = 0u64;
+    for section in sections {
+        let memory = section.memory(&functions);
+        if memory == Memory::None {
+            continue;
+        }
+        let taken = section.taken().ok_or(Damaged("a section is too large"))?;
+        total = total.saturating_add(taken);
+        match memory {
+            // Only one section of a function can describe what its launches take.
+            Memory::OfLaunches if of_launches.insert(section.name) => {}
+            Memory::Code(function) if one_by_one && kernels.contains(function) => {
+                found.kernels.push((name_hash(function), taken));
             }
-        };
-        const NO_BITS: u32 = 8;
-        for (name, flags, size) in sections {
-            add(names.len(), NO_BITS, *flags, 0, *size);
-            names.extend(name.bytes());
-            names.push(0);
+            Memory::Code(_) => found.code = found.code.saturating_add(taken),
+            _ => found.data = found.data.saturating_add(taken),
         }
-        const STRINGS: u32 = 3;
-        add(1, STRINGS, 0, 64, names.len() as u64);
-        let count = sections.len() as u16 + 2;
-        let mut file = b"\x7fELF\x02\x01\x01".to_vec();
-        file.resize(16, 0);
-        // ELF header fields: type, machine (190 is CUDA), version, entry point, offsets of the
-        // program headers and section headers, flags.
-        file.extend([2, 0, 190, 0, 1, 0, 0, 0]);
-        let table = 64 + names.len() as u64;
-        for word in [0, 0, table] {
-            file.extend(word.to_le_bytes());
+    }
+    found.join_kernels();
+    Ok(total)
+}
+
+/// Returns the number of bytes that the file's segments take, without the table of segments, which
+/// is also in one.
+fn mapped(header: &Header, bytes: &[u8]) -> Result<u64, Damaged> {
+    const DAMAGED: Damaged = Damaged("its table of segments");
+    let segments = header.program_headers(LE, bytes).map_err(|_| DAMAGED)?;
+    let mut mapped = 0u64;
+    for segment in segments {
+        let (at, stored) = segment.file_range(LE);
+        if at.checked_add(stored).is_none_or(|end| end > bytes.len() as u64) {
+            return Err(DAMAGED);
         }
-        file.extend(0u32.to_le_bytes());
-        for half in [64, 56, 0, 64, count, count - 1] {
-            file.extend(half.to_le_bytes());
+        if segment.p_type(LE) == PT_LOAD {
+            mapped = mapped.checked_add(segment.p_memsz(LE)).ok_or(DAMAGED)?;
         }
-        [file, names, headers].concat()
     }
-
-    #[test]
-    fn variables_and_code_are_counted_but_not_launch_memory() {
-        let found = footprint(&cubin(&[
-            (".nv.global", ALLOC, 100 << 20),
-            (".nv.global.init", ALLOC, 1000),
-            (".nv.constant3", ALLOC, 256),
-            (".nv.constant0.first", ALLOC, 600),
-            (".nv.constant0.second", ALLOC, 600),
-            (".nv.shared.first", ALLOC, 48 << 10),
-            (".text.first", CODE, 6912),
-            (".text.second", CODE, 256),
-            (".text.called", CODE, 128),
-            (".debug_frame", 0, 1 << 30),
-        ]))
-        .unwrap();
-        assert_eq!((found.data, found.code), ((100 << 20) + 1024 + 256, 128));
-        assert_eq!((found.code_of(b"first"), found.code_of(b"second")), (6912, 256));
-        assert_eq!((found.code_of(b"called"), found.all_code()), (0, 128 + 6912 + 256));
-        assert!(!found.uses_heap);
-    }
-
-    #[test]
-    fn a_cubin_that_links_malloc_uses_the_heap() {
-        assert!(footprint(&cubin(&[("malloc", 0, 0)])).unwrap().uses_heap);
-    }
-
-    #[test]
-    fn a_cubin_that_links_vprintf_may_print() {
-        let may_print = |name| footprint(&cubin(&[(name, 0, 0)])).unwrap().may_print;
-        assert!(may_print("vprintf") && may_print(".rel.text.vprintf") && !may_print("printf"));
-    }
-
-    #[test]
-    fn damaged_files_have_no_footprint() {
-        let whole = cubin(&[(".nv.global", ALLOC, 4096)]);
-        for len in [0, 3, 40, 63, 64, whole.len() - 1] {
-            assert_eq!(footprint(&whole[..len]), None, "{len}");
-        }
-        assert_eq!(footprint(&cubin(&[(".nv.global", ALLOC, u64::MAX)])), None);
-    }
+    Ok(mapped.saturating_sub(size_of_val(segments) as u64))
 }

@@ -3,49 +3,71 @@
 //!
 //! An image is a cubin, PTX text, or a fatbin that contains several of either. From a fatbin, the
 //! driver picks one entry that suits the device. The worker can't know which one, so it uses the
-//! largest suitable entry. Entries for other devices aren't decompressed.
+//! largest. Entries that suit none of the session's devices, and entries of kinds other than cubins
+//! and PTX, were left out of the image before (`calls::image`), so the driver gets only what was
+//! counted here.
 
-use cuda_api::fatbin::{Decompressor, ELF_MAGIC, FATBIN_MAGIC, Fatbin, Kind};
+use cuda_api::fatbin::{Decompressor, ELF_MAGIC, FATBIN_MAGIC, Fatbin, FatbinError, Kind};
 
 use super::cubin;
 use super::ptx;
 use super::taken::Footprint;
+use crate::driver::CuError;
 
 /// The largest decompressed size allowed for one image in a fatbin, in bytes.
 const MAX_IMAGE: usize = 512 << 20;
 
-/// Returns an upper bound for the memory that an image takes on devices with these compute
-/// capabilities (90 for 9.0). If an image can't be parsed, the bound is its file size, and its kernels
-/// may print: the driver most likely can't load it either.
+/// The error for an image whose memory can't be determined. Such an image isn't loaded.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum Unreadable {
+    #[error(transparent)]
+    Cubin(#[from] cubin::Damaged),
+    #[error(transparent)]
+    Ptx(#[from] ptx::Unreadable),
+    #[error(transparent)]
+    Fatbin(#[from] FatbinError),
+    /// An entry of a fatbin isn't what its kind says, so the driver might take it for something
+    /// else.
+    #[error("an entry of the fatbin is neither a cubin nor PTX text")]
+    Entry,
+}
+
+impl From<&Unreadable> for CuError {
+    fn from(error: &Unreadable) -> Self {
+        match error {
+            Unreadable::Cubin(_) | Unreadable::Entry => Self::INVALID_IMAGE,
+            Unreadable::Fatbin(FatbinError::TooLarge { .. }) => Self::OUT_OF_MEMORY,
+            Unreadable::Fatbin(_) => Self::INVALID_IMAGE,
+            Unreadable::Ptx(ptx::Unreadable::Size) => Self::NOT_SUPPORTED,
+            Unreadable::Ptx(_) => Self::INVALID_PTX,
+        }
+    }
+}
+
+/// Returns an upper bound for the memory that an image takes.
 ///
 /// # Errors
 ///
-/// Fails if the size of a variable in PTX text can't be determined.
+/// Fails if an image can't be parsed, or if its memory can't be determined.
 pub(super) fn footprint(
     bytes: &[u8],
-    capabilities: &[u32],
     decompressor: &mut Decompressor,
-) -> Result<Footprint, ptx::SizeUnknown> {
+) -> Result<Footprint, Unreadable> {
     if !bytes.starts_with(&FATBIN_MAGIC.to_le_bytes()) {
-        return if bytes.starts_with(&ELF_MAGIC) { Ok(of_cubin(bytes)) } else { of_ptx(bytes) };
-    }
-    let Ok(fatbin) = Fatbin::parse(bytes) else { return Ok(unreadable(bytes)) };
-    let mut largest = Footprint::default();
-    for entry in fatbin.entries() {
-        let Ok(entry) = entry else { return Ok(unreadable(bytes)) };
-        let suits = |capability: &u32| match entry.kind {
-            Kind::Cubin => entry.arch / 10 == capability / 10 && entry.arch % 10 <= capability % 10,
-            Kind::Ptx => entry.arch <= *capability,
-            Kind::Other(_) => false,
+        return if bytes.starts_with(&ELF_MAGIC) {
+            Ok(cubin::footprint(bytes)?)
+        } else {
+            of_ptx(bytes)
         };
-        if !capabilities.iter().any(suits) {
-            continue;
-        }
-        let found = match (entry.kind, entry.payload_with(decompressor, MAX_IMAGE)) {
-            (Kind::Other(_), _) => continue,
-            (Kind::Cubin, Ok(elf)) => of_cubin(elf),
-            (Kind::Ptx, Ok(text)) => of_ptx(text)?,
-            (_, Err(_)) => unreadable(bytes),
+    }
+    let mut largest = Footprint::default();
+    for entry in Fatbin::parse(bytes)?.entries() {
+        let entry = entry?;
+        let payload = entry.payload_with(decompressor, MAX_IMAGE)?;
+        let found = match entry.kind {
+            Kind::Cubin => cubin::footprint(payload)?,
+            Kind::Ptx => of_ptx(payload)?,
+            Kind::Other(_) => return Err(Unreadable::Entry),
         };
         let uses_heap = largest.uses_heap || found.uses_heap;
         let may_print = largest.may_print || found.may_print;
@@ -57,30 +79,34 @@ pub(super) fn footprint(
     Ok(largest)
 }
 
-fn unreadable(bytes: &[u8]) -> Footprint {
-    Footprint { data: bytes.len() as u64, may_print: true, ..Footprint::default() }
-}
-
-fn of_cubin(elf: &[u8]) -> Footprint {
-    cubin::footprint(elf).unwrap_or_else(|| unreadable(elf))
-}
-
 /// Returns an upper bound for the device memory that PTX text takes. The size of the compiled code
 /// isn't known yet, so the length of the text is used for it: compilers generate PTX text that is
 /// longer than the resulting code.
-fn of_ptx(text: &[u8]) -> Result<Footprint, ptx::SizeUnknown> {
+fn of_ptx(text: &[u8]) -> Result<Footprint, Unreadable> {
     // The driver stops reading at the first zero byte.
     let text = text.split(|&byte| byte == 0).next().unwrap_or_default();
+    if !is_text(text) {
+        return Err(Unreadable::Entry);
+    }
     let ptx::Variables { bytes: data, uses_heap, may_print } = ptx::variables(text)?;
     Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap, may_print })
+}
+
+/// Returns whether an image is text. Bytes of characters that aren't ASCII can occur in PTX, in the
+/// names of source files. No other format that the driver knows is text: they begin with other
+/// bytes, or contain control characters.
+pub(in crate::calls) fn is_text(text: &[u8]) -> bool {
+    let starts = text.first().is_some_and(|byte| byte.is_ascii());
+    starts && !text.iter().any(|byte| byte.is_ascii_control() && !byte.is_ascii_whitespace())
 }
 
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
 
-    fn footprint(bytes: &[u8], capabilities: &[u32]) -> Result<Footprint, ptx::SizeUnknown> {
-        super::footprint(bytes, capabilities, &mut Decompressor::default())
+    fn footprint(bytes: &[u8]) -> Result<Footprint, CuError> {
+        let found = super::footprint(bytes, &mut Decompressor::default());
+        found.map_err(|error| CuError::from(&error))
     }
 
     /// Builds an uncompressed fatbin for tests. Each entry has a kind (1 for PTX, 2 for a cubin),
@@ -109,43 +135,43 @@ pub(super) mod tests {
         format!(".version 7.0\n.global .b8 v[{bytes}];").into_bytes()
     }
 
-    fn machine_code(bytes: u64) -> Vec<u8> {
+    pub(in crate::calls) fn machine_code(bytes: u64) -> Vec<u8> {
         super::super::cubin::tests::cubin(&[(".nv.global", 2, bytes)])
     }
 
     #[test]
-    fn a_fatbin_counts_by_its_largest_suitable_entry() {
+    fn a_fatbin_counts_by_its_largest_entry() {
         let image = fatbin(&[
             (2, 80, machine_code(1 << 20)),
             (2, 90, machine_code(2 << 20)),
-            (2, 100, machine_code(9 << 20)),
             (1, 75, ptx(3 << 20)),
-            (1, 120, ptx(9 << 20)),
         ]);
-        let data = |capabilities: &[u32]| footprint(&image, capabilities).unwrap().data;
-        assert_eq!(data(&[90]), 3 << 20);
-        assert_eq!(data(&[70]), 0);
-        assert_eq!(data(&[70, 100]), 9 << 20);
+        assert_eq!(footprint(&image).unwrap().data, 3 << 20);
+        assert_eq!(footprint(&fatbin(&[])), Ok(Footprint::default()));
     }
 
     #[test]
-    fn any_suitable_entry_may_make_the_image_print() {
-        let prints = || super::super::cubin::tests::cubin(&[("vprintf", 0, 0)]);
-        let image = fatbin(&[(2, 80, prints()), (2, 90, machine_code(9 << 20))]);
-        let may_print = |capability| footprint(&image, &[capability]).unwrap().may_print;
-        assert!(may_print(80) && !may_print(90));
-        let both = fatbin(&[(2, 90, prints()), (2, 90, machine_code(9 << 20))]);
-        let found = footprint(&both, &[90]).unwrap();
+    fn any_entry_may_make_the_image_print() {
+        let prints = super::super::cubin::tests::importing(&["vprintf"]);
+        let image = fatbin(&[(2, 90, prints), (2, 90, machine_code(9 << 20))]);
+        let found = footprint(&image).unwrap();
         assert_eq!((found.data, found.may_print), (9 << 20, true));
     }
 
     #[test]
-    fn an_unreadable_image_counts_by_its_size() {
+    fn what_cannot_be_read_is_refused() {
+        let invalid = Err(CuError::INVALID_IMAGE);
         let whole = fatbin(&[(2, 90, machine_code(2 << 20))]);
-        for damaged in [&whole[..30], &b"\x7fELF nothing"[..]] {
-            assert_eq!(footprint(damaged, &[90]).unwrap().data, damaged.len() as u64);
+        assert_eq!(footprint(&whole[..30]), invalid, "a shortened fatbin");
+        assert_eq!(footprint(b"\x7fELF nothing"), invalid);
+        let cubin = || machine_code(1 << 20);
+        let text = || ptx(1);
+        for (kind, payload) in [(2, b"\x7fELF nothing".to_vec()), (2, text()), (1, cubin())] {
+            assert_eq!(footprint(&fatbin(&[(kind, 90, payload)])), invalid, "kind {kind}");
         }
-        let image = fatbin(&[(2, 90, b"\x7fELF nothing".to_vec())]);
-        assert!(footprint(&image, &[90]).unwrap().data > 0);
+        for kind in [0, 4, 8, 16] {
+            assert_eq!(footprint(&fatbin(&[(kind, 90, cubin())])), invalid, "kind {kind}");
+        }
+        assert_eq!(footprint(b".version 8.0 /*"), Err(CuError::INVALID_PTX));
     }
 }

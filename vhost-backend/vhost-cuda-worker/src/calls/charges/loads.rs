@@ -27,18 +27,17 @@ const SLOW: usize = 64 << 10;
 /// A decompressor is kept for the next image unless it has decompressed an image of more bytes.
 const KEPT: usize = 16 << 20;
 
-/// Computes an upper bound for the device memory that an image takes on devices with these compute
-/// capabilities.
-fn bound(cx: &Cx<'_>, image: &[u8], capabilities: &[u32]) -> CuResult<Footprint> {
+/// Computes an upper bound for the device memory that an image takes.
+fn bound(cx: &Cx<'_>, image: &[u8]) -> CuResult<Footprint> {
     let kept = &cx.shared.charges.loads.decompressor;
     let mut decompressor = lock(kept).take().unwrap_or_default();
-    let footprint = footprint::footprint(image, capabilities, &mut decompressor);
+    let footprint = footprint::footprint(image, &mut decompressor);
     if decompressor.longest() <= KEPT {
         *lock(kept) = Some(decompressor);
     }
     let mut footprint = footprint.map_err(|error| {
         tracing::warn!(session = cx.shared.session.label, "refusing to load an image: {error}");
-        CuError::NOT_SUPPORTED
+        CuError::from(&error)
     })?;
     if !loads_lazily(cx) {
         footprint.code = footprint.all_code();
@@ -47,8 +46,8 @@ fn bound(cx: &Cx<'_>, image: &[u8], capabilities: &[u32]) -> CuResult<Footprint>
     Ok(footprint)
 }
 
-/// Returns the compute capabilities of the session's devices.
-fn capabilities(cx: &Cx<'_>) -> Vec<u32> {
+/// Returns the compute capabilities of the session's devices (90 for 9.0).
+pub(in crate::calls) fn capabilities(cx: &Cx<'_>) -> Vec<u32> {
     let devices = cx.shared.charges.devices(cx.driver(), cx.shared.devices);
     devices.iter().map(|device| device.capability).collect()
 }
@@ -65,7 +64,7 @@ fn loads_lazily(cx: &Cx<'_>) -> bool {
 /// Describes an image that is about to be loaded, so that it can be charged. Nothing is charged
 /// yet.
 pub(in crate::calls) fn new_load(cx: &Cx<'_>, image: &[u8]) -> CuResult<Load> {
-    Ok(described(cx, bound(cx, image, &capabilities(cx))?))
+    Ok(described(cx, bound(cx, image)?))
 }
 
 fn described(cx: &Cx<'_>, takes: Footprint) -> Load {
@@ -83,10 +82,9 @@ pub(in crate::calls) fn new_load_during<T>(
     load: impl FnOnce() -> CuResult<T>,
     unload: impl FnOnce(T),
 ) -> CuResult<(Load, T)> {
-    let capabilities = capabilities(cx);
     let is_slow = image.len() >= SLOW && image.starts_with(&FATBIN_MAGIC.to_le_bytes());
     let at_once = is_slow && loads_lazily(cx);
-    let (takes, loaded) = bound_and_load(at_once, || bound(cx, image, &capabilities), load);
+    let (takes, loaded) = bound_and_load(at_once, || bound(cx, image), load);
     match (takes, loaded) {
         (Ok(takes), Some(loaded)) => loaded.map(|library| (described(cx, takes), library)),
         (Err(error), Some(Ok(library))) => {

@@ -31,13 +31,15 @@ mod session;
 mod settle;
 mod taken;
 
+pub(super) use footprint::is_text;
 #[cfg(test)]
 pub(super) use footprint::tests::fatbin;
 pub(super) use kernels::{admit_kernel, func, function_of, need_of, reserve_kernel, reserve_need};
 pub(super) use limits::cu_ctx_set_limit;
 pub(super) use load::{Code, Load, UNKNOWN_NEED};
 pub(super) use loads::{
-    give_back_library, give_back_module, new_load, new_load_during, reserve_load, reserve_module,
+    capabilities, give_back_library, give_back_module, new_load, new_load_during, reserve_load,
+    reserve_module,
 };
 pub(super) use reserve::{
     begin_charges, end_charges, forget_graph, forget_stream, give_back_array, give_back_context,

@@ -3,45 +3,55 @@
 //!
 //! The text comes from a guest. It is read in one pass, and no part of it is kept.
 
-/// The error for a variable in PTX text whose size isn't written as a plain number. No compiler
-/// generates such text. The image isn't loaded, because its memory can't be determined beforehand.
+use memchr::memmem;
+
+use super::cubin::allocates;
+
+/// The error for PTX text that isn't loaded, because its memory can't be determined beforehand. No
+/// compiler generates such text.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("a variable in the PTX has a size that is not a plain number")]
-pub(super) struct SizeUnknown;
+pub(super) enum Unreadable {
+    #[error("a variable in the PTX has a size that is not a plain number")]
+    Size,
+    #[error("the PTX ends in a {0}")]
+    Unterminated(&'static str),
+    #[error("the PTX has a closing brace without an opening one")]
+    Brace,
+}
 
 /// The variables defined in PTX text.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Variables {
-    /// The total size in bytes of the defined `.global` and `.const` variables, including padding
+    /// The total size in bytes of the declared `.global` and `.const` variables, including padding
     /// for their alignment.
     pub bytes: u64,
-    /// Whether the text contains the word `malloc`, so that kernels may allocate from the heap.
+    /// Whether the text names `malloc` or a function of CUDA's that allocates, too, so that kernels
+    /// may allocate from the heap.
     pub uses_heap: bool,
     /// Whether the text contains the word `vprintf`, so that kernels may print.
     pub may_print: bool,
 }
 
-/// Finds the variables that PTX text defines, and whether it mentions `malloc` or `vprintf`.
-pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
-    let mut tokens = Tokens { text, at: 0 };
+/// Finds the variables that PTX text declares, and whether it mentions functions of CUDA's.
+///
+/// The words `.extern` and `.visible` make no difference: a variable that is declared with a size
+/// counts, because the compiler may take `.extern` as part of the declaration before it.
+pub(super) fn variables(text: &[u8]) -> Result<Variables, Unreadable> {
+    let mut tokens = Tokens { text, at: 0, depth: 0 };
     let mut found = Variables::default();
     let (mut external, mut last) = (false, &b""[..]);
-    while let Some(token) = tokens.next() {
+    while let Some(token) = tokens.next()? {
         match token {
             b";" | b"{" | b"}" => external = false,
             b".extern" => external = true,
             // `.param .u64 .ptr .global name` doesn't declare a global variable: it says that the
             // parameter points to one.
             b".global" | b".const" if last != b".ptr" => {
-                let bytes = declaration(&mut tokens)?;
-                if !external {
-                    found.bytes = found.bytes.saturating_add(bytes);
-                }
+                found.bytes = found.bytes.saturating_add(declaration(&mut tokens)?);
                 external = false;
             }
-            b"malloc" => found.uses_heap = true,
             b"vprintf" => found.may_print = true,
-            _ => {}
+            _ => found.uses_heap |= token == b"malloc" || external && allocates(token),
         }
         last = token;
     }
@@ -50,43 +60,45 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, SizeUnknown> {
 
 /// Reads the rest of a variable declaration up to its semicolon. Returns the total size of the
 /// declared variables in bytes.
-fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
+fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, Unreadable> {
     let (mut element, mut lanes, mut align, mut total) = (16u64, 1u64, 1u64, 0u64);
-    let mut token = tokens.next();
+    let mut token = tokens.next()?;
     while let Some(word) = token {
         match word {
-            b".align" => align = tokens.next().and_then(number).ok_or(SizeUnknown)?.max(1),
+            b".align" => {
+                align = align.max(tokens.next()?.and_then(number).ok_or(Unreadable::Size)?);
+            }
             b".v2" => lanes = 2,
             b".v4" => lanes = 4,
             b".v8" => lanes = 8,
             // An attribute in parentheses, such as `.attribute(.unified(…))`.
-            b"(" => tokens.skip_to(b")"),
+            b"(" => tokens.skip_to(b")")?,
             _ if word.starts_with(b".") => element = size_of_type(word).unwrap_or(element),
             _ => break,
         }
-        token = tokens.next();
+        token = tokens.next()?;
     }
     // Read the names, each with optional dimensions and an optional value.
     while token.is_some_and(|token| token != b";") {
         let (mut count, mut open) = (1u64, false);
-        token = tokens.next();
+        token = tokens.next()?;
         while token == Some(b"[") {
-            match tokens.next() {
+            match tokens.next()? {
                 // The array's size is omitted, so its initial value determines the number of
                 // elements.
                 Some(b"]") => open = true,
                 dimension => {
-                    let dimension = dimension.and_then(number).ok_or(SizeUnknown)?;
+                    let dimension = dimension.and_then(number).ok_or(Unreadable::Size)?;
                     count = count.saturating_mul(dimension);
-                    if tokens.next() != Some(b"]") {
-                        return Err(SizeUnknown);
+                    if tokens.next()? != Some(b"]") {
+                        return Err(Unreadable::Size);
                     }
                 }
             }
-            token = tokens.next();
+            token = tokens.next()?;
         }
         if token == Some(b"=") {
-            let (elements, after) = value(tokens);
+            let (elements, after) = value(tokens)?;
             token = after;
             if open {
                 count = count.saturating_mul(elements);
@@ -97,9 +109,9 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
         let bytes = count.saturating_mul(element).saturating_mul(lanes);
         total = total.saturating_add(bytes).saturating_add(align - 1);
         token = match token {
-            Some(b",") => tokens.next(),
+            Some(b",") => tokens.next()?,
             Some(b";") | None => token,
-            Some(_) => return Err(SizeUnknown),
+            Some(_) => return Err(Unreadable::Size),
         };
     }
     Ok(total)
@@ -107,14 +119,14 @@ fn declaration(tokens: &mut Tokens<'_>) -> Result<u64, SizeUnknown> {
 
 /// Reads an initial value up to the next comma or semicolon. Returns the largest number of elements
 /// that it can have, and the comma or semicolon.
-fn value<'a>(tokens: &mut Tokens<'a>) -> (u64, Option<&'a [u8]>) {
+fn value<'a>(tokens: &mut Tokens<'a>) -> Result<(u64, Option<&'a [u8]>), Unreadable> {
     let (mut depth, mut elements) = (0u64, 1u64);
     loop {
-        match tokens.next() {
+        match tokens.next()? {
             Some(b"{" | b"(") => depth += 1,
             Some(b"}" | b")") => depth = depth.saturating_sub(1),
             Some(b",") if depth > 0 => elements += 1,
-            token @ (Some(b"," | b";") | None) => return (elements, token),
+            token @ (Some(b"," | b";") | None) => return Ok((elements, token)),
             Some(_) => {}
         }
     }
@@ -145,30 +157,40 @@ fn number(token: &[u8]) -> Option<u64> {
     u64::from_str_radix(digits, radix).ok()
 }
 
-/// An iterator over the tokens of PTX text: words (directives with their dot, opcodes with their
-/// modifiers) and single punctuation characters. It skips comments and white space.
+/// The tokens of PTX text: words (directives with their dot, opcodes with their modifiers) and
+/// single punctuation characters. Comments, strings and white space are skipped.
+///
+/// The rules are those of ptxas: comments don't nest, a backslash means nothing in a string, both can
+/// contain line feeds, and only a line feed ends a `//` comment. The text may have no white space
+/// between a word and a directive after it, as in `sm_90.global` or `.visible.global`. Only in
+/// functions, where words are opcodes, the dots after a word belong to it, as in `ld.global.u32`.
 struct Tokens<'a> {
     text: &'a [u8],
     at: usize,
+    /// The number of braces that are open.
+    depth: u64,
 }
 
 impl<'a> Tokens<'a> {
-    fn next(&mut self) -> Option<&'a [u8]> {
+    fn next(&mut self) -> Result<Option<&'a [u8]>, Unreadable> {
         loop {
             let rest = &self.text[self.at..];
             let len = match rest {
                 // PTX text ends at the first zero byte, as it does for the driver.
-                [] | [0, ..] => return None,
+                [] | [0, ..] if self.depth > 0 => return Err(Unreadable::Unterminated("block")),
+                [] | [0, ..] => return Ok(None),
                 [b'/', b'/', ..] => {
-                    self.at += until(rest, b"\n");
+                    self.at += until(rest, b"\n").unwrap_or(rest.len());
                     continue;
                 }
-                [b'/', b'*', ..] => {
-                    self.at += 2 + until(&rest[2..], b"*/");
+                [b'/', b'*', after @ ..] => {
+                    let len = until(after, b"*/").ok_or(Unreadable::Unterminated("comment"))?;
+                    self.at += 2 + len;
                     continue;
                 }
                 [b'"', after @ ..] => {
-                    self.at += 1 + until(after, b"\"");
+                    let len = until(after, b"\"").ok_or(Unreadable::Unterminated("string"))?;
+                    self.at += 1 + len;
                     continue;
                 }
                 [space, ..] if space.is_ascii_whitespace() => {
@@ -176,23 +198,39 @@ impl<'a> Tokens<'a> {
                     continue;
                 }
                 [first, ..] if is_word(*first) => {
-                    rest.iter().position(|byte| !is_word(*byte)).unwrap_or(rest.len())
+                    let ends =
+                        |byte: &u8| !is_word(*byte) || *byte == b'.' && !self.is_opcode(*first);
+                    1 + rest[1..].iter().position(ends).unwrap_or(rest.len() - 1)
+                }
+                [b'{', ..] => {
+                    self.depth += 1;
+                    1
+                }
+                [b'}', ..] => {
+                    self.depth = self.depth.checked_sub(1).ok_or(Unreadable::Brace)?;
+                    1
                 }
                 _ => 1,
             };
             self.at += len;
-            return Some(&rest[..len]);
+            return Ok(Some(&rest[..len]));
         }
     }
 
-    fn skip_to(&mut self, closing: &[u8]) {
+    /// Returns whether a word that begins with this character, at this place, can be an opcode.
+    fn is_opcode(&self, first: u8) -> bool {
+        self.depth > 0 && (first.is_ascii_alphabetic() || first == b'_')
+    }
+
+    fn skip_to(&mut self, closing: &[u8]) -> Result<(), Unreadable> {
         let mut depth = 1;
-        while let Some(token) = self.next() {
+        while let Some(token) = self.next()? {
             depth += i32::from(token == b"(") - i32::from(token == closing);
             if depth == 0 {
                 break;
             }
         }
+        Ok(())
     }
 }
 
@@ -200,10 +238,9 @@ fn is_word(byte: u8) -> bool {
     byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'$' | b'.' | b'%')
 }
 
-/// Returns the number of bytes in `text` up to and including `mark`, or all bytes if `text` doesn't
-/// contain `mark`.
-fn until(text: &[u8], mark: &[u8]) -> usize {
-    text.windows(mark.len()).position(|at| at == mark).map_or(text.len(), |at| at + mark.len())
+/// Returns the number of bytes in `text` up to and including `mark`, if `text` contains it.
+fn until(text: &[u8], mark: &[u8]) -> Option<usize> {
+    memmem::find(text, mark).map(|at| at + mark.len())
 }
 
 #[cfg(test)]
@@ -224,7 +261,7 @@ mod tests {
         takes(".global .v4 .f32 a[2][0x10];", 512);
         takes(".global .u16 a, b[2], c = 7;", 8);
         takes(".global .b8 text[] = {104, 105, 0};", 3);
-        takes(".extern .global .b8 elsewhere[1000];", 0);
+        takes(".extern .global .b8 elsewhere[];", 0);
         takes(".extern .shared .b8 dynamic[]; .weak .global .b64 a[010];", 64);
     }
 
@@ -234,6 +271,33 @@ mod tests {
         takes(".entry k(.param .u64 .ptr .global .align 4 p) { ld.global.u32 %r1, [%d1]; }", 0);
         takes(".shared .b8 s[100]; .entry k() { .local .b8 l[100]; st.global.u32 [a], 1; }", 0);
         takes(".global .b8 a[100]\0.global .b8 b[100];", 100);
+    }
+
+    #[test]
+    fn variables_cannot_hide() {
+        takes(".file 1 \"a\\\"\n.global .b8 v[100]; // \"", 100);
+        takes(".pragma \"\\\"; .global .b8 v[100]; .pragma \"b\";", 100);
+        takes("/* /* */ .global .b8 v[100]; /* */", 100);
+        takes(".target sm_90.global .b8 v[100];", 100);
+        takes(".visible.global.b8 v[100];", 100);
+        takes(".extern .func f\n.global .b8 v[100];", 100);
+        takes(".extern.global .b8 v[100];", 100);
+        takes(".entry k() { a:.global.b8 v[100]; ld.global.u32 r, [p]; }", 100);
+        takes(".entry k() { .loc 1 2 3 .global .b8 v[100]; }", 100);
+        takes(".global .align 1024 .align 4 .b8 v[100];", 100 + 1023);
+    }
+
+    #[test]
+    fn text_that_does_not_end_is_refused() {
+        for (text, end) in [
+            (".global .b8 a; /* b", "comment"),
+            (".global .b8 a; .file 1 \"b", "string"),
+            (".entry k() { .global .b8 a;", "block"),
+            (".entry k() { ret; \0 }", "block"),
+        ] {
+            assert_eq!(variables(text.as_bytes()), Err(Unreadable::Unterminated(end)), "{text}");
+        }
+        assert_eq!(variables(b"} {"), Err(Unreadable::Brace));
     }
 
     #[test]
@@ -255,7 +319,7 @@ mod tests {
             ".global .b8 a[(7)];",
             ".global .align x .b8 a;",
         ] {
-            assert_eq!(variables(text.as_bytes()), Err(SizeUnknown), "{text}");
+            assert_eq!(variables(text.as_bytes()), Err(Unreadable::Size), "{text}");
         }
     }
 
@@ -263,6 +327,7 @@ mod tests {
     fn a_text_that_names_malloc_uses_the_heap() {
         let uses = |text: &str| variables(text.as_bytes()).unwrap().uses_heap;
         assert!(uses(".extern .func (.param .b64 r) malloc (.param .b64 n);"));
+        assert!(uses(".extern .func (.param .b64 r) __nv_aligned_device_malloc (.param .b64 n);"));
         assert!(!uses("// malloc\n.global .b8 mallocs[3];"));
     }
 

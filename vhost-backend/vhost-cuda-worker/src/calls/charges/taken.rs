@@ -23,6 +23,19 @@ impl Footprint {
         self.kernels.iter().fold(self.code, |sum, (_, bytes)| sum.saturating_add(*bytes))
     }
 
+    /// Sorts the kernels, and adds up those with the same hash: they are parts of one kernel, or a
+    /// guest has chosen their names.
+    pub(super) fn join_kernels(&mut self) {
+        self.kernels.sort_unstable();
+        self.kernels.dedup_by(|(name, bytes), (kept, sum)| {
+            let is_same = name == kept;
+            if is_same {
+                *sum = sum.saturating_add(*bytes);
+            }
+            is_same
+        });
+    }
+
     /// Returns the size of a kernel's code in bytes, or 0 if there is no such kernel.
     pub(super) fn code_of(&self, name: &[u8]) -> u64 {
         let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
@@ -34,8 +47,7 @@ impl Footprint {
     }
 }
 
-/// Hashes a kernel's name. Charges distinguish kernels only by this hash. If a guest chooses names
-/// with the same hash, only the charges of its own VM become slightly wrong.
+/// Hashes a kernel's name. Charges distinguish kernels only by this hash.
 pub(super) fn name_hash(name: &[u8]) -> u64 {
     let mut hasher = DefaultHasher::new();
     name.hash(&mut hasher);
