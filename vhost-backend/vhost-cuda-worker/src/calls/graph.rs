@@ -3,16 +3,20 @@
 
 use std::sync::Arc;
 
-use cuda_api::sys::{CUgraph, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode};
+use cuda_api::sys::{
+    CUgraph, CUgraphExecUpdateResult, CUgraphExecUpdateResultInfo, CUgraphNode,
+    CUstreamBatchMemOpParams,
+};
 use protocol::calls as api;
 use protocol::codec::DecodeError;
-use protocol::graph::{ConditionalStep, Dependency, Step, decode, decode_bodies};
+use protocol::graph::{ConditionalStep, Dependency, LaunchAttribute, Step, decode, decode_bodies};
 use protocol::ids::{BlobId, GraphExecId, ValuesId};
 use protocol::limits::{GRAPH_DEPTH_MAX, GRAPH_NODES_MAX};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
 use super::charges::{
-    Reservation, Settled, forget_graph, kind, need_of, reserve_graph, reserve_need,
+    GraphSize, Reservation, Settled, forget_graph, give_back_parameters, kind, need_of,
+    reserve_graph, reserve_need, reserve_parameters,
 };
 use super::claims::{GRAPHS, claim, claim_listed};
 use super::cx::Cx;
@@ -49,8 +53,8 @@ struct Build<'a> {
     stops: &'a GraphStops,
     reservation: &'a Reservation<kind::Local>,
     values: Option<(ValuesId, Arc<Values>)>,
-    /// The number of nodes so far.
-    size: usize,
+    /// The size of the nodes so far.
+    size: GraphSize,
     /// The nodes in bodies so far, in the order in which they begin. A node that isn't complete yet
     /// is missing.
     in_bodies: Vec<Option<Node>>,
@@ -76,8 +80,9 @@ impl Build<'_> {
                 let (node, kind) = nodes[dependency.node as usize];
                 before.push(Before::new(dependency, (node.0, kind), step.kind())?);
             }
-            self.size += 1;
-            if self.size > GRAPH_NODES_MAX || depth > GRAPH_DEPTH_MAX {
+            self.size.nodes += 1;
+            self.size.parameters = self.size.parameters.max(parameters(&step));
+            if self.size.nodes > GRAPH_NODES_MAX || depth > GRAPH_DEPTH_MAX {
                 return Err(CuError::OUT_OF_MEMORY.into());
             }
             let place = nodes.len() as u32;
@@ -138,6 +143,20 @@ impl Build<'_> {
     }
 }
 
+/// Returns the length in bytes of a node's parameters, of those kinds of nodes where the guest
+/// chooses it. The driver's node has room for other parameters.
+fn parameters(step: &Step<'_>) -> usize {
+    match step {
+        Step::Kernel(kernel) => {
+            kernel.params.len() + size_of::<LaunchAttribute>() * kernel.attributes.len()
+        }
+        Step::MemoryOperations(step) => {
+            size_of::<CUstreamBatchMemOpParams>() * step.operations.len()
+        }
+        _ => 0,
+    }
+}
+
 /// Returns the id of the values on which a graph's conditional nodes depend, if it has such nodes.
 fn values_in(bytes: &[u8]) -> CuResult<Option<ValuesId>> {
     let mut found = None;
@@ -187,7 +206,7 @@ fn build(
         stops: &stops,
         reservation: &reservation,
         values,
-        size: 0,
+        size: GraphSize::default(),
         in_bodies: Vec::new(),
         need: 0,
     };
@@ -327,6 +346,28 @@ pub(super) fn cu_graph_upload(cx: &Cx<'_>, call: api::CuGraphUpload, pass: &Pass
     unsafe { cx.driver().cuGraphUpload(pass, exec.real.0, stream) }
 }
 
+/// Reserves memory for longer parameters of an executable graph's nodes, unless they are charged
+/// already.
+fn reserve_longer(cx: &Cx<'_>, id: GraphExecId, parameters: usize) -> CuResult {
+    loop {
+        let GraphExec { ctx, size, real, .. } = exec(cx, id)?;
+        if parameters <= size.parameters {
+            return Ok(());
+        }
+        let longer = GraphSize { parameters, ..size };
+        reserve_parameters(cx, ctx, size, longer)?;
+        let mut tables = lock(&cx.shared.tables);
+        let listed = tables.graphs.get_mut(id).ok();
+        if let Some(listed) = listed.filter(|listed| listed.real == real && listed.size == size) {
+            listed.size = longer;
+            return Ok(());
+        }
+        drop(tables);
+        // Another thread has changed or destroyed the graph meanwhile.
+        give_back_parameters(cx, ctx, size, longer);
+    }
+}
+
 pub(super) fn vcuda_graph_exec_update(
     cx: &Cx<'_>,
     call: api::VcudaGraphExecUpdate<'_>,
@@ -338,6 +379,7 @@ pub(super) fn vcuda_graph_exec_update(
         return Err(CuError::NOT_SUPPORTED);
     }
     let (graph, stops, settled) = build(cx, (call.blob, call.graph), false, reservation)?;
+    reserve_longer(cx, call.exec, graph.size.parameters).inspect_err(|_| end_graph(cx, &graph))?;
     let mut info = CUgraphExecUpdateResultInfo {
         result: CUgraphExecUpdateResult::CU_GRAPH_EXEC_UPDATE_SUCCESS,
         errorNode: std::ptr::null_mut(),
@@ -405,6 +447,7 @@ pub(super) fn vcuda_graph_exec_node_set(
         return Err(CuError::INVALID_VALUE);
     }
     let stops = exec.stops.clone();
+    reserve_longer(cx, call.exec, parameters(&step))?;
     let set = Builder::new(cx, exec.graph.real.0)?.set(
         exec.real.0,
         node.0.0,

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
 use protocol::ids::ContextId;
 
+use super::charges::GraphSize;
 use super::driver_handle::DriverHandle;
 use super::graph_conditions::Values;
 use super::hostfunc::GraphStops;
@@ -23,8 +24,7 @@ pub(super) struct Graph {
     pub nodes: Vec<Node>,
     /// The nodes in bodies of conditional nodes. The nodes in a node's own bodies follow it.
     pub in_bodies: Vec<Node>,
-    /// The number of nodes, including those in bodies of conditional nodes.
-    pub size: usize,
+    pub size: GraphSize,
     /// The values on which conditional nodes depend, if there are any. They own the graph.
     pub values: Option<Arc<Values>>,
     /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
@@ -50,8 +50,8 @@ pub(super) struct GraphExec {
     pub ctx: ContextId,
     /// The host functions in the current version of the executable graph.
     pub stops: GraphStops,
-    /// The number of nodes in the graph.
-    pub size: usize,
+    /// The size that is charged. Its parameters are the longest that any node has had.
+    pub size: GraphSize,
     /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
     pub need: u64,
 }
@@ -60,6 +60,6 @@ impl GraphExec {
     /// Returns the number of queued commands that a launch counts as, expressed in bytes of
     /// pageable memory.
     pub(super) fn weight(&self) -> usize {
-        self.size / NODES_PER_COMMAND * BYTES_PER_COMMAND
+        self.size.nodes / NODES_PER_COMMAND * BYTES_PER_COMMAND
     }
 }

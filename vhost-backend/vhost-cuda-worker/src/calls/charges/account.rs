@@ -25,11 +25,12 @@ const HEAP_EXTRA: u64 = 140 * MIB;
 const STREAM: u64 = 560 << 10;
 /// A context comes with room for this many streams. Only further streams are charged.
 const FEW_STREAMS: u64 = 4;
-/// Bytes per node of an instantiated graph. The charge depends on the largest number of nodes that
-/// have existed at once, because the driver keeps the memory of destroyed graphs.
+/// Bytes per node of an instantiated graph, without the node's parameters.
 const GRAPH_NODE: u64 = 2304;
-/// A context comes with room for this many graph nodes. Only further nodes are charged.
-const FEW_NODES: u64 = 100;
+/// A context comes with room for this many bytes of graphs: 100 nodes. Only further bytes are
+/// charged. The charge depends on the largest number of bytes that have existed at once, because the
+/// driver keeps the memory of destroyed graphs.
+const SMALL_GRAPHS: u64 = 100 * GRAPH_NODE;
 
 /// The resources that a context uses besides its allocations, from which its charges are computed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -50,10 +51,10 @@ pub(super) struct Terms {
     pub streams: u64,
     /// The largest number of streams that have existed at once.
     pub most_streams: u64,
-    /// The number of nodes in the instantiated graphs that exist now.
-    pub nodes: u64,
-    /// The largest number of nodes in instantiated graphs that have existed at once.
-    pub most_nodes: u64,
+    /// Bytes of the instantiated graphs that exist now.
+    pub graphs: u64,
+    /// The largest number of bytes of instantiated graphs that have existed at once.
+    pub most_graphs: u64,
 }
 
 impl Default for Terms {
@@ -66,8 +67,8 @@ impl Default for Terms {
             local: 0,
             streams: 0,
             most_streams: 0,
-            nodes: 0,
-            most_nodes: 0,
+            graphs: 0,
+            most_graphs: 0,
         }
     }
 }
@@ -88,9 +89,7 @@ impl Terms {
             Charge::Stream => {
                 whole(self.most_streams.saturating_sub(FEW_STREAMS).saturating_mul(STREAM))
             }
-            Charge::Graph => {
-                whole(self.most_nodes.saturating_sub(FEW_NODES).saturating_mul(GRAPH_NODE))
-            }
+            Charge::Graph => whole(self.most_graphs.saturating_sub(SMALL_GRAPHS)),
             _ => 0,
         }
     }
@@ -106,10 +105,28 @@ impl Terms {
         self.most_streams = self.most_streams.max(self.streams);
     }
 
-    /// Counts the nodes of one more instantiated graph.
-    pub(super) fn add_nodes(&mut self, nodes: u64) {
-        self.nodes = self.nodes.saturating_add(nodes);
-        self.most_nodes = self.most_nodes.max(self.nodes);
+    /// Counts more bytes of instantiated graphs.
+    pub(super) fn add_graph(&mut self, bytes: u64) {
+        self.graphs = self.graphs.saturating_add(bytes);
+        self.most_graphs = self.most_graphs.max(self.graphs);
+    }
+}
+
+/// The size of a graph, for charging.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub(in crate::calls) struct GraphSize {
+    /// The number of nodes, including those in bodies of conditional nodes.
+    pub nodes: usize,
+    /// The longest parameters of a node in bytes. A program can change the parameters of each node,
+    /// so every node counts with this many.
+    pub parameters: usize,
+}
+
+impl GraphSize {
+    /// Returns the number of bytes that the graph takes when it's instantiated.
+    pub(super) fn bytes(self) -> u64 {
+        let parameters = (self.parameters as u64).next_multiple_of(8);
+        (self.nodes as u64).saturating_mul(GRAPH_NODE.saturating_add(parameters))
     }
 }
 
@@ -169,8 +186,10 @@ mod tests {
             }
             terms.streams = 0;
         });
-        due(Charge::Graph, 0, |terms| terms.add_nodes(100));
-        due(Charge::Graph, 22, |terms| terms.add_nodes(10_000));
+        let graph = |nodes, parameters| GraphSize { nodes, parameters }.bytes();
+        due(Charge::Graph, 0, |terms| terms.add_graph(graph(100, 0)));
+        due(Charge::Graph, 22, |terms| terms.add_graph(graph(10_000, 0)));
+        due(Charge::Graph, 62, |terms| terms.add_graph(graph(10_000, 4096)));
     }
 
     #[test]
@@ -181,7 +200,7 @@ mod tests {
             heap_users: u64::MAX,
             stack: u64::MAX,
             most_streams: u64::MAX,
-            most_nodes: u64::MAX,
+            most_graphs: u64::MAX,
             ..Terms::default()
         };
         for kind in KINDS {

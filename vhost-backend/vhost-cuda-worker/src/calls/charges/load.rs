@@ -7,6 +7,10 @@ use cuda_api::fatbin::Decompressor;
 
 use super::taken::{Footprint, name_hash};
 
+/// The charge for a module or library with less code and variables, in bytes: a page of the GPU's,
+/// because it isn't known how the driver packs modules.
+const SMALLEST: u64 = 4 << 10;
+
 /// The recorded local memory need of a kernel that hasn't been launched yet, so that its first
 /// launch is checked. See [`need`].
 pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
@@ -56,7 +60,7 @@ impl Load {
     /// Returns the size of [`Part::Image`] in bytes: the variables, and the code that is loaded
     /// together with them.
     pub(super) fn image_bytes(&self) -> u64 {
-        self.takes.data.saturating_add(self.takes.code)
+        self.takes.data.saturating_add(self.takes.code).max(SMALLEST)
     }
 }
 

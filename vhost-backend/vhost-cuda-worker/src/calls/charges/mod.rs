@@ -31,6 +31,7 @@ mod session;
 mod settle;
 mod taken;
 
+pub(super) use account::GraphSize;
 pub(super) use footprint::is_text;
 #[cfg(test)]
 pub(super) use footprint::tests::fatbin;
@@ -43,7 +44,8 @@ pub(super) use loads::{
 };
 pub(super) use reserve::{
     begin_charges, end_charges, forget_graph, forget_stream, give_back_array, give_back_context,
-    reserve_array, reserve_context, reserve_graph, reserve_memory, reserve_stream,
+    give_back_parameters, reserve_array, reserve_context, reserve_graph, reserve_memory,
+    reserve_parameters, reserve_stream,
 };
 pub(super) use session::Charges;
 pub(super) use settle::{ChargedReply, Reservation, Settled, kind};

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use host_ipc::messages::Charge;
 use protocol::ids::ContextId;
 
-use super::account::{GRANULE, KINDS, Terms};
+use super::account::{GRANULE, GraphSize, KINDS, Terms};
 use super::load::{Part, UNKNOWN_NEED};
 use super::session::OfContext;
 use super::settle::{Reservation, Reserved, kind};
@@ -211,26 +211,51 @@ pub(in crate::calls) fn reserve_stream(
     }))
 }
 
-/// Reserves memory for a graph with `nodes` nodes, before the driver instantiates the graph in the
-/// current context.
+/// Reserves memory for a graph of this size, before the driver instantiates the graph in the current
+/// context.
 pub(in crate::calls) fn reserve_graph(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Graph>,
-    nodes: usize,
+    size: GraphSize,
 ) -> CuResult<Reserved<kind::Graph, impl FnOnce() -> CuResult>> {
-    change_terms(cx, cx.ctx, Charge::Graph, |terms| terms.add_nodes(nodes as u64))?;
+    change_terms(cx, cx.ctx, Charge::Graph, |terms| terms.add_graph(size.bytes()))?;
     Ok(reservation.reserved(move || {
-        forget_graph(cx, cx.ctx, nodes);
+        forget_graph(cx, cx.ctx, size);
         Ok(())
     }))
 }
 
-/// Subtracts a graph's nodes from the number of existing nodes, after the graph was destroyed or
+/// Reserves memory in a context for longer parameters of an instantiated graph, before the driver
+/// gets them.
+pub(in crate::calls) fn reserve_parameters(
+    cx: &Cx<'_>,
+    ctx: ContextId,
+    before: GraphSize,
+    after: GraphSize,
+) -> CuResult {
+    let more = after.bytes().saturating_sub(before.bytes());
+    change_terms(cx, ctx, Charge::Graph, |terms| terms.add_graph(more))
+}
+
+/// Undoes [`reserve_parameters`].
+pub(in crate::calls) fn give_back_parameters(
+    cx: &Cx<'_>,
+    ctx: ContextId,
+    before: GraphSize,
+    after: GraphSize,
+) {
+    let more = after.bytes().saturating_sub(before.bytes());
+    let _ = change_terms(cx, ctx, Charge::Graph, |terms| {
+        terms.graphs = terms.graphs.saturating_sub(more);
+    });
+}
+
+/// Subtracts a graph's size from that of the existing graphs, after the graph was destroyed or
 /// couldn't be created. The charge doesn't shrink, because the driver keeps the memory for the next
 /// graph.
-pub(in crate::calls) fn forget_graph(cx: &Cx<'_>, ctx: ContextId, nodes: usize) {
+pub(in crate::calls) fn forget_graph(cx: &Cx<'_>, ctx: ContextId, size: GraphSize) {
     let _ = change_terms(cx, ctx, Charge::Graph, |terms| {
-        terms.nodes = terms.nodes.saturating_sub(nodes as u64);
+        terms.graphs = terms.graphs.saturating_sub(size.bytes());
     });
 }
 

@@ -135,6 +135,21 @@ fn a_modules_variables_are_charged_while_it_is_loaded() {
 }
 
 #[test]
+fn many_small_modules_are_charged() {
+    alone("many_small_modules_are_charged", |mut bench| {
+        const SMALL: &str = ".version 7.0\n.target sm_70\n.entry k() { ret; }";
+        for module in 0..1024 {
+            assert_eq!(bench.load(1000 + module, SMALL), 0);
+        }
+        assert_eq!(bench.charged("module"), 4 * MIB);
+        for module in 0..1024 {
+            bench.good(&CuModuleUnload { hmod: ModuleId(1000 + module) });
+        }
+        assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
 fn a_library_is_charged_in_the_context_of_its_first_use() {
     alone("a_library_is_charged_in_the_context_of_its_first_use", |mut bench| {
         let image = LARGE.as_bytes();

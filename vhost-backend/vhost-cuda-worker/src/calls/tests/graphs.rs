@@ -392,3 +392,44 @@ fn only_the_first_of_several_graphs_with_one_id_is_created() {
         assert_eq!(bench.charged("graph"), 22 * MIB);
     });
 }
+
+#[test]
+fn parameters_of_nodes_are_charged() {
+    alone("parameters_of_nodes_are_charged", |mut bench| {
+        bench.set_quota(100 * MIB);
+        let f = bench.vector_add();
+        let dst = bench.alloc(4096);
+        let before = bench.used();
+        let instantiate = |bench: &mut Bench, id, step: Step<'_>| {
+            let mut steps = vec![Step::Empty; 1000];
+            steps[0] = step;
+            let writer = chain(&steps);
+            let (exec, graph) = (GraphExecId(id), writer.as_bytes());
+            let call = VcudaGraphInstantiate { exec, flags: 0, blob: BlobId(0), graph };
+            bench.call(&call).0
+        };
+        let short = params(dst, dst, dst);
+        assert_eq!(instantiate(&mut bench, 700, add(f, &short)), 0);
+        assert_eq!(bench.charged("graph"), 4 * MIB);
+        // 100 operations of 48 bytes.
+        let operations: Vec<_> = (0..100).map(|number| write(dst + 4 * number, 1)).collect();
+        assert_eq!(instantiate(&mut bench, 701, batch(&operations)), 0);
+        assert_eq!(bench.charged("graph"), 10 * MIB);
+        let mut long = short.clone();
+        let mut set = |bench: &mut Bench, len| {
+            long.resize(len, 0);
+            let (exec, step) = (GraphExecId(700), add(f, &long));
+            bench.call(&VcudaGraphExecNodeSet { exec, node: 0, step }).0
+        };
+        for _ in 0..2 {
+            assert_eq!(set(&mut bench, 4096), 0);
+            assert_eq!(bench.charged("graph"), 14 * MIB);
+        }
+        bench.set_quota(before + 20 * MIB);
+        assert_eq!(set(&mut bench, 32 << 10), CuError::OUT_OF_MEMORY.0);
+        assert_eq!(bench.charged("graph"), 14 * MIB);
+        bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
+        assert_eq!(instantiate(&mut bench, 702, add(f, &short)), 0);
+        assert_eq!(bench.charged("graph"), 14 * MIB);
+    });
+}
