@@ -597,7 +597,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 76,
@@ -657,7 +657,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Function,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 85,
@@ -677,7 +677,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Function,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 87,
@@ -787,7 +787,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 98,
@@ -807,7 +807,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::None,
-        charges: Charges::None,
+        charges: Charges::Module,
     },
     Entry {
         number: 100,

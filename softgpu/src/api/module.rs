@@ -191,9 +191,14 @@ entries! {
         unload_module(handle)
     }
 
+    /// As in NVIDIA's driver, `CUDA_MODULE_LOADING` selects the mode. It makes no other difference
+    /// here: a library is always loaded when it is first used in a context.
     fn cuModuleGetLoadingMode(to: Out<CUmoduleLoadingMode>) {
         driver()?;
-        to.set(CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING)
+        to.set(match std::env::var_os("CUDA_MODULE_LOADING") {
+            Some(mode) if mode == "EAGER" => CUmoduleLoadingMode::CU_MODULE_EAGER_LOADING,
+            _ => CUmoduleLoadingMode::CU_MODULE_LAZY_LOADING,
+        })
     }
 
     fn cuModuleGetFunction(to: Out<CUfunction>, handle: CUmodule, name: Text) {

@@ -7,7 +7,8 @@ use protocol::calls as api;
 use protocol::ids::ContextId;
 
 use super::charges::{
-    Reservation, Settled, begin_charges, end_charges, give_back_context, kind, reserve_context,
+    Reservation, Settled, adopt_charges, begin_context, end_charges, give_back_context, kind,
+    reserve_context,
 };
 use super::claims::{CONTEXTS, claim};
 use super::cx::Cx;
@@ -40,15 +41,19 @@ pub(super) fn vcuda_primary_ctx_retain(
     }
     let slot = &mut primaries[call.dev as usize];
     let (real, settled) = match *slot {
-        Some(real) => (real, reservation.retained_before()),
+        Some(real) => {
+            if !adopt_charges(cx, ContextId::NONE, call.ctx) {
+                return Err(CuError::UNKNOWN);
+            }
+            (real, reservation.retained_before())
+        }
         None => {
-            let (real, settled) = retain_primary(cx, reservation, call.dev)?;
+            let (real, settled) = retain_primary(cx, reservation, call.ctx, call.dev)?;
             (*slot.insert(real), settled)
         }
     };
     let context =
         Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
-    begin_charges(cx, call.ctx, call.dev);
     id.list(context);
     Ok(settled)
 }
@@ -58,30 +63,45 @@ pub(super) fn vcuda_primary_ctx_retain(
 fn retain_primary(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Context>,
+    id: ContextId,
     device: CUdevice,
 ) -> CuResult<(DriverHandle<CUcontext>, Settled<kind::Context>)> {
     let reserved = reserve_context(cx, reservation, device)?;
     let mut context = std::ptr::null_mut();
     // SAFETY: the pointer is to a local variable.
-    unsafe { cx.driver().cuDevicePrimaryCtxRetain(&mut context, device)? };
+    let create = || unsafe { cx.driver().cuDevicePrimaryCtxRetain(&mut context, device) };
+    begin_context(cx, id, device, create)?;
     Ok((DriverHandle(context), reserved.settle()))
 }
 
 /// Calls `query` in the guest's current context. If there is none, calls it in the primary context
 /// of the first device, because the driver answers some queries about kernels only in a context,
-/// but a guest may make them without one.
-pub(super) fn with_any_context<T>(cx: &Cx<'_>, query: impl FnOnce() -> CuResult<T>) -> CuResult<T> {
+/// but a guest may make them without one. `query` gets an environment with the id under which that
+/// context is charged.
+pub(super) fn with_any_context<T>(
+    cx: &Cx<'_>,
+    query: impl FnOnce(&Cx<'_>) -> CuResult<T>,
+) -> CuResult<T> {
     if cx.ctx != ContextId::NONE {
         cx.enter()?;
-        return query();
+        return query(cx);
     }
     let mut primaries = lock(&cx.shared.primaries);
     let context = match primaries[0] {
         Some(context) => context,
-        None => *primaries[0].insert(retain_primary(cx, Reservation::of_worker(), 0)?.0),
+        None => {
+            let retained = retain_primary(cx, Reservation::of_worker(), ContextId::NONE, 0)?;
+            *primaries[0].insert(retained.0)
+        }
     };
+    let is_its = |context: &Context| context.primary && context.device == 0;
+    let listed = lock(&cx.shared.tables)
+        .contexts
+        .iter()
+        .find_map(|(id, context)| is_its(context).then_some(id));
+    let charged = cx.within(listed.unwrap_or(ContextId::NONE));
     // SAFETY: the context is retained while `primaries` is locked.
-    unsafe { cx.within_real(context.0, query) }
+    unsafe { cx.within_real(context.0, || query(&charged)) }
 }
 
 pub(super) fn vcuda_primary_ctx_set_flags(
@@ -103,8 +123,10 @@ pub(super) fn vcuda_ctx_create(
     let id = claim(cx, CONTEXTS, call.ctx)?;
     let reserved = reserve_context(cx, reservation, call.dev)?;
     let mut context = std::ptr::null_mut();
+    let flags = call.flags & CONTEXT_FLAGS;
     // SAFETY: the pointer is to a local variable.
-    unsafe { cx.driver().cuCtxCreate(&mut context, call.flags & CONTEXT_FLAGS, call.dev)? };
+    let create = || unsafe { cx.driver().cuCtxCreate(&mut context, flags, call.dev) };
+    begin_context(cx, call.ctx, call.dev, create)?;
     let settled = reserved.settle();
     let context = Context {
         real: DriverHandle(context),
@@ -113,7 +135,6 @@ pub(super) fn vcuda_ctx_create(
         legacy_used: false,
         ending: false,
     };
-    begin_charges(cx, call.ctx, call.dev);
     id.list(context);
     // The driver has made the new context current on this thread, so `CURRENT` is out of date. A
     // new generation makes every thread set its context again.

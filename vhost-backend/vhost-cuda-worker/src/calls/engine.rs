@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex};
 use cuda_api::sys::{CUcontext, CUstreamCaptureMode};
 use protocol::ids::ContextId;
 
+use super::charges::begin_charges;
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
@@ -73,6 +74,7 @@ impl Engine for Warm {
                 result: error.0,
             })?;
         }
+        let retained = primaries.first().is_some_and(Option::is_some);
         let gate = Gate::new(session.gate.clone(), self.devices as usize, generated::names);
         let shared = Arc::new(Shared {
             driver: self.driver,
@@ -95,6 +97,13 @@ impl Engine for Warm {
             uses: Default::default(),
             unmapping: Mutex::default(),
         });
+        if retained {
+            begin_charges(
+                &Cx { shared: &shared, thread: 0, ctx: ContextId::NONE },
+                ContextId::NONE,
+                0,
+            );
+        }
         Ok(Box::new(Calls { deferred: Deferred::new(shared.clone()), shared, gate }))
     }
 }

@@ -13,7 +13,10 @@ use protocol::limits::{
 };
 use protocol::structs::FunctionAttribute;
 
-use super::charges::{Reservation, Settled, UNKNOWN_NEED, func, function_of, kind, reserve_kernel};
+use super::charges::{
+    Reservation, Settled, UNKNOWN_NEED, func, function_of, kind, reserve_kernel, reserve_kernel_on,
+    reserve_listed,
+};
 use super::claims::{Claim, FUNCTIONS, claim};
 use super::context::with_any_context;
 use super::cx::Cx;
@@ -92,9 +95,14 @@ struct Described {
 
 /// Describes up to `more` kernels of a library that the guest hasn't got yet, beginning with the one
 /// after `kernel`. Leaves out kernels that the driver can't describe, because the guest hasn't asked
-/// for them. Names and parameter layouts are known before a kernel's code is loaded, so nothing is
-/// charged here.
-fn describe_more(cx: &Cx<'_>, library: &Library, kernel: CUkernel, more: usize) -> Vec<Described> {
+/// for them. Stops at a kernel whose code the VM's quota has no room for.
+fn describe_more(
+    cx: &Cx<'_>,
+    reservation: &Reservation<kind::Module>,
+    library: &Library,
+    kernel: CUkernel,
+    more: usize,
+) -> Vec<Described> {
     let listed = library.kernels.get_or_init(|| {
         Mutex::new(LibraryKernels::new(enumerate(cx, library.real.0).unwrap_or_default()))
     });
@@ -106,6 +114,10 @@ fn describe_more(cx: &Cx<'_>, library: &Library, kernel: CUkernel, more: usize) 
         let Some(name) = name.filter(|name| !name.is_empty() && name.to_str().is_ok()) else {
             continue;
         };
+        if reserve_listed(cx, reservation.part(), &library.load, name.as_bytes()).is_err() {
+            lock(listed).put_back(&candidates[index..]);
+            break;
+        }
         let Ok(layout) = kernel_layout(cx, kernel) else { continue };
         name_bytes += name.as_bytes_with_nul().len();
         parameters += layout.as_deref().map_or(0, <[_]>::len);
@@ -122,7 +134,8 @@ fn describe_more(cx: &Cx<'_>, library: &Library, kernel: CUkernel, more: usize) 
 pub(super) fn vcuda_library_get_kernels(
     cx: &Cx<'_>,
     call: api::VcudaLibraryGetKernels<'_>,
-) -> CuResult<api::VcudaLibraryGetKernelsAnswer> {
+    reservation: Reservation<kind::Module>,
+) -> CuResult<(api::VcudaLibraryGetKernelsAnswer, Settled<kind::Module>)> {
     cx.enter_any()?;
     let more = call.more as usize;
     if more > MORE_KERNELS_MAX {
@@ -134,10 +147,15 @@ pub(super) fn vcuda_library_get_kernels(
     let mut kernel = std::ptr::null_mut();
     // SAFETY: the library is live, and the pointers are to local variables.
     unsafe { cx.driver().cuLibraryGetKernel(&mut kernel, library.real.0, name.as_ptr())? };
-    let (layout, others) = with_any_context(cx, || {
+    let (layout, others, settled) = with_any_context(cx, |cx| {
+        let part = reservation.part();
+        let settled = reserve_listed(cx, part, &library.load, call.name.as_bytes())?;
         let layout = kernel_layout(cx, kernel)?;
-        let others = if more > 0 { describe_more(cx, &library, kernel, more) } else { vec![] };
-        Ok((layout, others))
+        let others = match more {
+            0 => vec![],
+            _ => describe_more(cx, &reservation, &library, kernel, more),
+        };
+        Ok((layout, others, settled))
     })?;
     let function = |described: Described| Function {
         real: DriverHandle(described.kernel.cast()),
@@ -161,7 +179,7 @@ pub(super) fn vcuda_library_get_kernels(
         answer.layouts.extend(places);
         id.list(function(described));
     }
-    Ok(answer)
+    Ok((answer, settled))
 }
 
 pub(super) fn vcuda_library_kernel_names(
@@ -260,14 +278,16 @@ pub(super) fn vcuda_func_attributes(
 pub(super) fn vcuda_kernel_attributes(
     cx: &Cx<'_>,
     call: api::VcudaKernelAttributes,
-) -> CuResult<api::VcudaKernelAttributesAnswer> {
+    reservation: Reservation<kind::Module>,
+) -> CuResult<(api::VcudaKernelAttributesAnswer, Settled<kind::Module>)> {
     cx.enter_any()?;
     let kernel = cx.kernel(call.kernel)?;
+    let settled = reserve_kernel_on(cx, reservation, call.dev, call.kernel)?;
     let attributes = attributes(|value, attribute| {
         // SAFETY: the kernel is live, and the pointer is to a local variable.
         unsafe { cx.driver().cuKernelGetAttribute(value, attribute, kernel, call.dev) }
     });
-    Ok(api::VcudaKernelAttributesAnswer { attributes })
+    Ok((api::VcudaKernelAttributesAnswer { attributes }, settled))
 }
 
 pub(super) fn cu_func_set_attribute(
@@ -285,14 +305,20 @@ pub(super) fn cu_func_set_attribute(
     Ok(settled)
 }
 
-pub(super) fn cu_kernel_set_attribute(cx: &Cx<'_>, call: api::CuKernelSetAttribute) -> CuResult {
+pub(super) fn cu_kernel_set_attribute(
+    cx: &Cx<'_>,
+    call: api::CuKernelSetAttribute,
+    reservation: Reservation<kind::Module>,
+) -> CuResult<Settled<kind::Module>> {
     cx.enter_any()?;
     let kernel = cx.kernel(call.kernel)?;
+    let settled = reserve_kernel_on(cx, reservation, call.dev, call.kernel)?;
     // SAFETY: the kernel is live.
     unsafe {
         let attribute = CUfunction_attribute(call.attrib);
-        cx.driver().cuKernelSetAttribute(attribute, call.val, kernel, call.dev)
+        cx.driver().cuKernelSetAttribute(attribute, call.val, kernel, call.dev)?;
     }
+    Ok(settled)
 }
 
 pub(super) fn cu_func_set_cache_config(
@@ -310,12 +336,15 @@ pub(super) fn cu_func_set_cache_config(
 pub(super) fn cu_kernel_set_cache_config(
     cx: &Cx<'_>,
     call: api::CuKernelSetCacheConfig,
-) -> CuResult {
+    reservation: Reservation<kind::Module>,
+) -> CuResult<Settled<kind::Module>> {
     cx.enter_any()?;
     let kernel = cx.kernel(call.kernel)?;
+    let settled = reserve_kernel_on(cx, reservation, call.dev, call.kernel)?;
     // SAFETY: the kernel is live.
     unsafe {
         let config = CUfunc_cache(call.config);
-        cx.driver().cuKernelSetCacheConfig(kernel, config, call.dev)
+        cx.driver().cuKernelSetCacheConfig(kernel, config, call.dev)?;
     }
+    Ok(settled)
 }

@@ -119,7 +119,8 @@ fn list_global(
 pub(super) fn vcuda_library_load(
     cx: &Cx<'_>,
     call: api::VcudaLibraryLoad<'_>,
-) -> (CuResult, api::VcudaLibraryLoadAnswer) {
+    reservation: Reservation<kind::Module>,
+) -> (CuResult<Settled<kind::Module>>, api::VcudaLibraryLoadAnswer) {
     let mut answer = api::VcudaLibraryLoadAnswer::default();
     let result = cx.enter_any().and_then(|()| {
         // The library options aren't passed to the driver: they describe how the guest stores the
@@ -149,12 +150,12 @@ pub(super) fn vcuda_library_load(
             // SAFETY: the library was just loaded, and nothing else knows it.
             let _ = unsafe { cx.driver().cuLibraryUnload(library) };
         };
-        let loaded = new_load_during(cx, image.bytes(), load, unload);
+        let loaded = new_load_during(cx, reservation, image.bytes(), load, unload);
         (answer.error, answer.info) = jit.logs();
-        let (load, library) = loaded?;
+        let (load, library, settled) = loaded?;
         cx.shared.prints.fetch_or(load.may_print(), Ordering::Relaxed);
         id.list(Library { real: DriverHandle(library), load, kernels: Default::default() });
-        Ok(())
+        Ok(settled)
     });
     (result, answer)
 }

@@ -126,6 +126,15 @@ fn alone<F: FnOnce(Bench)>(test: &str, body: F) {
 
 /// Like `alone`, but a context takes `context` bytes of device memory.
 fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
+    run_alone(test, context, &[], body);
+}
+
+/// Like `alone`, with these variables in the environment.
+fn alone_in<F: FnOnce(Bench)>(test: &str, env: &[(&str, &str)], body: F) {
+    run_alone(test, 0, env, body);
+}
+
+fn run_alone<F: FnOnce(Bench)>(test: &str, context: u64, env: &[(&str, &str)], body: F) {
     const MARK: &str = "VIRTIO_CUDA_TEST_ALONE";
     if std::env::var_os(MARK).is_some() {
         return body(Bench::new(context));
@@ -137,6 +146,7 @@ fn alone_with<F: FnOnce(Bench)>(test: &str, context: u64, body: F) {
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
+        .envs(env.iter().copied())
         .output()
         .unwrap();
     let said = [output.stdout, output.stderr].concat();

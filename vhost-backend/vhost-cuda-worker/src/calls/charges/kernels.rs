@@ -4,7 +4,7 @@ use std::sync::atomic::Ordering;
 
 use cuda_api::sys::{CUfunction, CUfunction_attribute};
 use host_ipc::messages::Charge;
-use protocol::ids::{ContextId, FuncId};
+use protocol::ids::{ContextId, FuncId, KernelId};
 
 use super::load::{Code, Load, Part, UNKNOWN_NEED, need};
 use super::loads::add_load;
@@ -59,6 +59,38 @@ fn reserve_code(
 ) -> CuResult<Settled<kind::Module>> {
     add_load(cx, &kernel.load)?;
     reserve_kernel(cx, reservation, cx.ctx, &kernel.load, kernel.code)
+}
+
+/// Charges the current context for a library's variables and the code of its kernel with this name,
+/// before the driver describes the kernel's parameters, for which it loads them.
+pub(in crate::calls) fn reserve_listed(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Module>,
+    library: &Load,
+    name: &[u8],
+) -> CuResult<Settled<kind::Module>> {
+    add_load(cx, library)?;
+    reserve_kernel(cx, reservation, cx.ctx, library, library.code_of(name))
+}
+
+/// Charges all contexts on a device for a library's variables and a kernel's code, before a call for
+/// the kernel and the device makes the driver load them.
+pub(in crate::calls) fn reserve_kernel_on(
+    cx: &Cx<'_>,
+    reservation: Reservation<kind::Module>,
+    device: i32,
+    kernel: KernelId,
+) -> CuResult<Settled<kind::Module>> {
+    let kernel = lock(&cx.shared.tables).functions.get(kernel.into())?.clone();
+    let on_device: Vec<ContextId> = {
+        let contexts = lock(&cx.shared.charges.contexts);
+        let on_device = contexts.iter().filter(|(_, context)| context.device == device);
+        on_device.map(|(ctx, _)| *ctx).collect()
+    };
+    for ctx in on_device {
+        reserve_code(&cx.within(ctx), reservation.part(), &kernel)?;
+    }
+    Ok(reservation.charged())
 }
 
 /// Charges a context for a kernel's code, before the driver may load the code. The variables of its

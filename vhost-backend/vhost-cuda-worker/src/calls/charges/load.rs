@@ -79,6 +79,8 @@ pub(super) struct Loads {
     /// The number assigned to the latest load.
     pub(super) last: AtomicU64,
     pub(super) lazy: OnceLock<bool>,
+    /// With eager loading, the libraries that are loaded into each new context.
+    pub(super) everywhere: Mutex<Vec<Load>>,
     /// The decompressor that the latest load used, unless a load uses it now.
     pub(super) decompressor: Mutex<Option<Decompressor>>,
 }

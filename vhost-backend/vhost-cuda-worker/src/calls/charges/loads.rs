@@ -11,6 +11,7 @@ use cuda_api::fatbin::FATBIN_MAGIC;
 use cuda_api::sys::CUmoduleLoadingMode;
 use protocol::ids::ContextId;
 
+use super::eager::{forget_everywhere, load_everywhere};
 use super::footprint;
 use super::load::{Load, Part};
 use super::reserve::{add_heap_user, add_part, change_terms, remove_parts};
@@ -76,17 +77,26 @@ fn described(cx: &Cx<'_>, takes: Footprint) -> Load {
 /// library takes no device memory before it is used in a context. Both the driver and the
 /// description have to decompress a fatbin, which takes milliseconds, so they do this at the same
 /// time. If the image is refused after all, `unload` is called with the loaded library.
+///
+/// With eager loading, all contexts are charged for the library before the driver gets it.
 pub(in crate::calls) fn new_load_during<T>(
     cx: &Cx<'_>,
+    reservation: Reservation<kind::Module>,
     image: &[u8],
     load: impl FnOnce() -> CuResult<T>,
     unload: impl FnOnce(T),
-) -> CuResult<(Load, T)> {
-    let is_slow = image.len() >= SLOW && image.starts_with(&FATBIN_MAGIC.to_le_bytes());
-    let at_once = is_slow && loads_lazily(cx);
+) -> CuResult<(Load, T, Settled<kind::Module>)> {
+    if !loads_lazily(cx) {
+        let library = new_load(cx, image)?;
+        let loaded = load_everywhere(cx, &library, load)?;
+        return Ok((library, loaded, reservation.charged()));
+    }
+    let at_once = image.len() >= SLOW && image.starts_with(&FATBIN_MAGIC.to_le_bytes());
     let (takes, loaded) = bound_and_load(at_once, || bound(cx, image), load);
     match (takes, loaded) {
-        (Ok(takes), Some(loaded)) => loaded.map(|library| (described(cx, takes), library)),
+        (Ok(takes), Some(loaded)) => {
+            loaded.map(|library| (described(cx, takes), library, reservation.charged_at_use()))
+        }
         (Err(error), Some(Ok(library))) => {
             unload(library);
             Err(error)
@@ -160,7 +170,7 @@ pub(super) fn add_load(cx: &Cx<'_>, load: &Load) -> CuResult {
 
 /// Releases the current context's charge for a module that the driver has failed to load. The
 /// malloc heap stays charged if other modules have started to use it.
-fn give_back_failed(cx: &Cx<'_>, load: &Load) {
+pub(super) fn give_back_failed(cx: &Cx<'_>, load: &Load) {
     give_back_module(cx, cx.ctx, load);
     if load.takes.uses_heap {
         remove_heap_user(cx);
@@ -182,6 +192,7 @@ pub(in crate::calls) fn give_back_module(cx: &Cx<'_>, ctx: ContextId, load: &Loa
 
 /// Releases the charges for a library in all contexts, after the library was unloaded.
 pub(in crate::calls) fn give_back_library(cx: &Cx<'_>, load: &Load) {
+    forget_everywhere(cx, load);
     let all: Vec<ContextId> = lock(&cx.shared.charges.contexts).keys().copied().collect();
     for ctx in all {
         give_back_module(cx, ctx, load);

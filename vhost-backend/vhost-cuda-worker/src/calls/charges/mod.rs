@@ -10,6 +10,7 @@
 //! image |
 //! | `load`, `taken` | types for a loaded module or library, and for the memory that it takes |
 //! | `loads` | charges for modules and libraries |
+//! | `eager` | charges for libraries that are loaded into every context |
 //! | `kernels` | charges for the code and local memory of kernels |
 //! | `limits` | charges for the limits of a context, such as the stack size |
 //! | `settle` | types that prove that a call has accounted for the memory that it takes |
@@ -20,6 +21,7 @@
 
 mod account;
 mod cubin;
+mod eager;
 mod footprint;
 mod kernels;
 mod limits;
@@ -32,10 +34,14 @@ mod settle;
 mod taken;
 
 pub(super) use account::GraphSize;
+pub(super) use eager::begin_context;
 pub(super) use footprint::is_text;
 #[cfg(test)]
 pub(super) use footprint::tests::fatbin;
-pub(super) use kernels::{admit_kernel, func, function_of, need_of, reserve_kernel, reserve_need};
+pub(super) use kernels::{
+    admit_kernel, func, function_of, need_of, reserve_kernel, reserve_kernel_on, reserve_listed,
+    reserve_need,
+};
 pub(super) use limits::cu_ctx_set_limit;
 pub(super) use load::{Code, Load, UNKNOWN_NEED};
 pub(super) use loads::{
@@ -43,9 +49,9 @@ pub(super) use loads::{
     reserve_module,
 };
 pub(super) use reserve::{
-    begin_charges, end_charges, forget_graph, forget_stream, give_back_array, give_back_context,
-    give_back_parameters, reserve_array, reserve_context, reserve_graph, reserve_memory,
-    reserve_parameters, reserve_stream,
+    adopt_charges, begin_charges, end_charges, forget_graph, forget_stream, give_back_array,
+    give_back_context, give_back_parameters, reserve_array, reserve_context, reserve_graph,
+    reserve_memory, reserve_parameters, reserve_stream,
 };
 pub(super) use session::Charges;
 pub(super) use settle::{ChargedReply, Reservation, Settled, kind};

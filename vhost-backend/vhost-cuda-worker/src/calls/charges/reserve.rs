@@ -138,6 +138,10 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
     contexts.insert(ctx, new);
     cx.shared.charges.set_floor(&contexts);
     drop(contexts);
+    forget_needs(cx);
+}
+
+fn forget_needs(cx: &Cx<'_>) {
     // Launches of known kernels were checked only for the existing contexts. Forget the result, so
     // that each kernel's next launch is checked for its own context.
     let mut tables = lock(&cx.shared.tables);
@@ -145,6 +149,17 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
     for function in tables.functions.values_mut() {
         function.need = UNKNOWN_NEED;
     }
+}
+
+/// Gives a new id to a context whose resources are counted. Returns whether there was one.
+pub(in crate::calls) fn adopt_charges(cx: &Cx<'_>, from: ContextId, to: ContextId) -> bool {
+    let mut contexts = lock(&cx.shared.charges.contexts);
+    let Some(context) = contexts.remove(&from) else { return false };
+    contexts.insert(to, context);
+    cx.shared.charges.set_floor(&contexts);
+    drop(contexts);
+    forget_needs(cx);
+    true
 }
 
 /// Releases all charges of a context, after the driver has destroyed it.

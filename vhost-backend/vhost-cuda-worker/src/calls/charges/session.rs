@@ -24,6 +24,8 @@ const MINOR: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_COMPUT
 /// The charges of a session, by context, besides its allocations.
 #[derive(Default)]
 pub(in crate::calls) struct Charges {
+    /// [`ContextId::NONE`] is the first device's primary context while the worker has retained it
+    /// but the guest hasn't.
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
     /// The local memory need (see `load::need`) up to which a kernel can be launched unchecked,
@@ -128,9 +130,11 @@ impl Charges {
     }
 
     pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
-        // With several contexts, every launch must be checked for its own context.
-        let floor = match contexts.len() {
-            1 => contexts.values().map(|context| load::need(context.terms.per_thread())).sum(),
+        // With several contexts, every launch must be checked for its own context. There are no
+        // launches in a context without an id.
+        let mut listed = contexts.iter().filter(|(ctx, _)| **ctx != ContextId::NONE);
+        let floor = match (listed.next(), listed.next()) {
+            (Some((_, only)), None) => load::need(only.terms.per_thread()),
             _ => 0,
         };
         self.floor.store(floor, Ordering::Relaxed);

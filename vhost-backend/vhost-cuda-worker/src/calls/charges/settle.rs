@@ -101,6 +101,16 @@ impl Reservation<kind::Limit> {
 }
 
 impl Reservation<kind::Module> {
+    /// Returns the obligation for one of several things that the call loads.
+    pub(in crate::calls) fn part(&self) -> Self {
+        Self(PhantomData)
+    }
+
+    /// Settles the charge for a library that takes memory only when it's first used in a context.
+    pub(super) fn charged_at_use(self) -> Settled<kind::Module> {
+        Settled(PhantomData)
+    }
+
     /// Settles the charge for the code of a function from a module. The code was charged when the
     /// function was created.
     pub(in crate::calls) fn charged_with_function(self) -> Settled<kind::Module> {

@@ -459,9 +459,9 @@ pub(super) fn dispatch(
         // vcudaLibraryLoad
         75 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryLoad>(args)?;
-            let (result, answer) = bodies::vcuda_library_load(cx, call);
+            let (result, answer) = bodies::vcuda_library_load(cx, call, Reservation::of_call());
             answer.encode(out);
-            result
+            result.and_then(Settled::<kind::Module>::done)
         }),
         // cuLibraryUnload
         76 => blocking(deferred, command, reply, |cx, args, _| {
@@ -497,7 +497,8 @@ pub(super) fn dispatch(
         // cuKernelSetAttribute
         84 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetAttribute>(args)?;
-            bodies::cu_kernel_set_attribute(cx, call)
+            bodies::cu_kernel_set_attribute(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Module>::done)
         }),
         // cuFuncSetCacheConfig
         85 => inline(deferred, command, reply, |cx, args, _| {
@@ -508,7 +509,8 @@ pub(super) fn dispatch(
         // cuKernelSetCacheConfig
         86 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetCacheConfig>(args)?;
-            bodies::cu_kernel_set_cache_config(cx, call)
+            bodies::cu_kernel_set_cache_config(cx, call, Reservation::of_call())
+                .and_then(Settled::<kind::Module>::done)
         }),
         // cuLibraryGetKernelCount
         87 => inline(deferred, command, reply, |cx, args, out| {
@@ -633,8 +635,10 @@ pub(super) fn dispatch(
         // vcudaLibraryGetKernels
         97 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetKernels>(args)?;
-            bodies::vcuda_library_get_kernels(cx, call)?.encode(out);
-            Ok(())
+            let (answer, settled) =
+                bodies::vcuda_library_get_kernels(cx, call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
         }),
         // vcudaFuncAttributes
         98 => blocking(deferred, command, reply, |cx, args, out| {
@@ -647,8 +651,10 @@ pub(super) fn dispatch(
         // vcudaKernelAttributes
         99 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaKernelAttributes>(args)?;
-            bodies::vcuda_kernel_attributes(cx, call)?.encode(out);
-            Ok(())
+            let (answer, settled) =
+                bodies::vcuda_kernel_attributes(cx, call, Reservation::of_call())?;
+            answer.encode(out);
+            Settled::<kind::Module>::done(settled)
         }),
         // vcudaLaunch
         100 => gated(deferred, command, pass, reply, |cx, args, pass, _| {

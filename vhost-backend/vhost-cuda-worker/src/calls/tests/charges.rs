@@ -149,39 +149,35 @@ fn many_small_modules_are_charged() {
     });
 }
 
+/// Gets kernel 10, `empty`, from library 9.
+fn kernel() -> VcudaLibraryGetKernels<'static> {
+    let (p_kernel, library) = (KernelId(10), LibraryId(9));
+    VcudaLibraryGetKernels { p_kernel, library, name: "empty", more: 0 }
+}
+
 #[test]
 fn a_library_is_charged_in_the_context_of_its_first_use() {
     alone("a_library_is_charged_in_the_context_of_its_first_use", |mut bench| {
-        let image = LARGE.as_bytes();
-        let load = VcudaLibraryLoad {
-            library: LibraryId(9),
-            blob: BlobId::INLINE,
-            image,
-            options: Default::default(),
-            library_options: Default::default(),
-            log_max: 0,
-        };
-        bench.good(&load);
-        bench.good(&VcudaLibraryGetKernels {
-            p_kernel: KernelId(10),
-            library: LibraryId(9),
-            name: "empty",
-            more: 0,
-        });
+        bench.good(&library(9, LARGE));
         assert_eq!(bench.used(), 0);
-        assert_eq!(bench.launch_empty(10), OUT_OF_MEMORY);
+        // The driver loads a library to describe the parameters of its kernels.
+        assert_eq!(bench.call(&kernel()).0, OUT_OF_MEMORY);
         let variable = VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" };
         assert_eq!(bench.call(&variable).0, OUT_OF_MEMORY);
         assert_eq!(bench.used(), 0);
         bench.set_quota(250 * MIB);
+        bench.good(&kernel());
         for _ in 0..2 {
-            assert_eq!(bench.launch_empty(10), 0);
             assert_eq!(bench.charged("module"), 100 * MIB);
+            assert_eq!(bench.launch_empty(10), 0);
         }
         // The same works in another context.
         let first = bench.ctx;
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
         bench.ctx = ContextId(78);
+        bench.set_quota(190 * MIB);
+        assert_eq!(bench.launch_empty(10), OUT_OF_MEMORY);
+        bench.set_quota(250 * MIB);
         assert_eq!(bench.launch_empty(10), 0);
         assert_eq!(bench.charged("module"), 200 * MIB);
         bench.ctx = first;
@@ -192,33 +188,81 @@ fn a_library_is_charged_in_the_context_of_its_first_use() {
     });
 }
 
+#[test]
+fn a_library_is_charged_without_a_current_context() {
+    alone("a_library_is_charged_without_a_current_context", |mut bench| {
+        bench.set_quota(190 * MIB);
+        bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: bench.ctx });
+        bench.ctx = ContextId::NONE;
+        bench.good(&library(9, LARGE));
+        bench.good(&kernel());
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        assert_eq!(bench.call(&library(11, LARGE)).0, 0);
+        let another = VcudaLibraryGetKernels { library: LibraryId(11), ..kernel() };
+        let another = VcudaLibraryGetKernels { p_kernel: KernelId(12), ..another };
+        assert_eq!(bench.call(&another).0, OUT_OF_MEMORY);
+        // The guest's context is the one in which the library has been loaded.
+        bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: ContextId(78) });
+        bench.ctx = ContextId(78);
+        assert_eq!(bench.launch_empty(10), 0);
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        bench.good(&CuLibraryUnload { library: LibraryId(9) });
+        assert_eq!(bench.charged("module"), 0);
+    });
+}
+
+#[test]
+fn an_eager_library_is_charged_in_all_contexts() {
+    let eager = [("CUDA_MODULE_LOADING", "EAGER")];
+    alone_in("an_eager_library_is_charged_in_all_contexts", &eager, |mut bench| {
+        bench.set_quota(250 * MIB);
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+        bench.good(&library(9, LARGE));
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        let another = VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(79) };
+        assert_eq!(bench.call(&another).0, OUT_OF_MEMORY);
+        assert_eq!(bench.call(&library(10, LARGE)).0, OUT_OF_MEMORY);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
+        assert_eq!(bench.charged("module"), 100 * MIB);
+        bench.good(&another);
+        assert_eq!(bench.charged("module"), 200 * MIB);
+        bench.good(&CuLibraryUnload { library: LibraryId(9) });
+        assert_eq!(bench.used(), 0);
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(80) });
+        assert_eq!(bench.used(), 0);
+        // A library that the driver refuses isn't charged.
+        assert_ne!(bench.call(&library(9, &LARGE.replace("ret;", "nonsense;"))).0, 0);
+        assert_eq!(bench.used(), 0);
+    });
+}
+
 /// Makes a call that uses kernel 10 in library 9, in a context where no part of the library has
-/// been loaded, and checks that the library is charged.
+/// been loaded, and checks that the library is charged there.
 fn loads_a_library<'a, C: Call<'a>>(bench: &mut Bench, call: &C)
 where
     C::Answer: Default,
 {
     let charges = protocol::table::entry(C::OPCODE).unwrap().charges;
     assert_ne!(charges, protocol::table::Charges::None, "{}", C::NAME);
+    bench.set_quota(250 * MIB);
     bench.good(&library(9, LARGE));
-    bench.good(&VcudaLibraryGetKernels {
-        p_kernel: KernelId(10),
-        library: LibraryId(9),
-        name: "empty",
-        more: 0,
-    });
-    bench.set_quota(90 * MIB);
+    bench.good(&kernel());
+    let first = bench.ctx;
+    bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+    bench.ctx = ContextId(78);
+    bench.set_quota(190 * MIB);
     assert_eq!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
-    assert_eq!(bench.used(), 0, "{}", C::NAME);
+    assert_eq!(bench.used(), 100 * MIB, "{}", C::NAME);
     bench.set_quota(250 * MIB);
     for _ in 0..2 {
         assert_ne!(bench.call(call).0, OUT_OF_MEMORY, "{}", C::NAME);
-        let info = bench.good(&CuMemGetInfoV2 {});
-        assert_eq!((info.total - info.free) as u64, 100 * MIB, "{}", C::NAME);
-        assert_eq!(bench.charged("module"), 100 * MIB, "{}", C::NAME);
+        assert_eq!(bench.charged("module"), 200 * MIB, "{}", C::NAME);
     }
     bench.good(&CuLibraryUnload { library: LibraryId(9) });
     assert_eq!(bench.used(), 0, "{}", C::NAME);
+    bench.ctx = first;
+    bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
 }
 
 #[test]
@@ -229,12 +273,13 @@ fn calls_that_need_a_kernels_function_charge_its_library_first() {
         loads_a_library(bench, &VcudaFuncAttributes { hfunc: FuncId(hfunc) });
         loads_a_library(bench, &CuFuncSetAttribute { hfunc: FuncId(hfunc), attrib: 8, value: 0 });
         loads_a_library(bench, &CuFuncSetCacheConfig { hfunc: FuncId(hfunc), config: 0 });
+        let (kernel, dev) = (KernelId(kernel), 0);
+        loads_a_library(bench, &VcudaKernelAttributes { kernel, dev });
+        loads_a_library(bench, &CuKernelSetAttribute { attrib: 8, val: 0, kernel, dev });
+        loads_a_library(bench, &CuKernelSetCacheConfig { kernel, config: 0, dev });
         loads_a_library(bench, &CuFuncLoad { hfunc: FuncId(function) });
         loads_a_library(bench, &CuFuncIsLoaded { hfunc: FuncId(function) });
-        loads_a_library(
-            bench,
-            &CuKernelGetFunction { p_func: FunctionId(11), kernel: KernelId(kernel) },
-        );
+        loads_a_library(bench, &CuKernelGetFunction { p_func: FunctionId(11), kernel });
         loads_a_library(bench, &CuLibraryGetModule { p_mod: ModuleId(12), library: LibraryId(9) });
         loads_a_library(bench, &VcudaLibraryGetGlobal { library: LibraryId(9), name: "large" });
         let (num_blocks, block_size, dynamic_s_mem_size, flags) = (1, 32, 0, 0);
@@ -274,23 +319,17 @@ fn calls_that_need_a_kernels_function_charge_its_library_first() {
 #[test]
 fn a_library_is_charged_in_the_context_of_the_launch() {
     alone("a_library_is_charged_in_the_context_of_the_launch", |mut bench| {
-        bench.good(&library(9, LARGE));
-        bench.good(&VcudaLibraryGetKernels {
-            p_kernel: KernelId(10),
-            library: LibraryId(9),
-            name: "empty",
-            more: 0,
-        });
         bench.set_quota(250 * MIB);
-        let first = bench.ctx;
+        bench.good(&library(9, LARGE));
+        bench.good(&kernel());
+        assert_eq!(bench.charged("module"), 100 * MIB);
         bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
+        let first = bench.ctx;
         bench.ctx = ContextId(78);
         bench.post(&CuStreamCreateWithPriority { ph_stream: StreamId(500), flags: 1, priority: 0 });
         bench.ctx = first;
-        // Launch first in a stream of the other context, then in this context.
+        // Launch in a stream of the other context.
         assert_eq!(bench.launch_empty_in(10, 500), 0);
-        assert_eq!(bench.charged("module"), 100 * MIB);
-        assert_eq!(bench.launch_empty(10), 0);
         assert_eq!(bench.charged("module"), 200 * MIB);
         bench.good(&VcudaCtxDestroy { ctx: ContextId(78) });
         assert_eq!(bench.charged("module"), 100 * MIB);
