@@ -49,6 +49,11 @@ impl Blobs {
         Ok(())
     }
 
+    /// Returns the number of bytes of a blob that have arrived, or 0 if there is no such blob.
+    pub(super) fn len(&self, id: BlobId) -> u64 {
+        self.blobs.get(&id).map_or(0, |blob| blob.bytes.len() as u64)
+    }
+
     /// Removes a blob that has arrived completely, and returns its bytes.
     pub(super) fn take(&mut self, id: BlobId) -> CuResult<Vec<u8>> {
         let complete = self.blobs.get(&id).is_some_and(|b| b.bytes.len() as u64 == b.total);

@@ -86,6 +86,7 @@ impl Engine for Warm {
             primaries: Mutex::new(primaries),
             green_descriptors: Mutex::default(),
             blobs: Mutex::default(),
+            budget: Default::default(),
             output: Mutex::new(self.output),
             host_funcs: Arc::default(),
             value_waits: Default::default(),

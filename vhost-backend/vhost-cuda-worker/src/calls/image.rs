@@ -107,6 +107,11 @@ fn sent(cx: &Cx<'_>, blob: BlobId, inline: &[u8], accepted: &[Format]) -> CuResu
     Image::new(&bytes, accepted)
 }
 
+/// Discards the blob of a call that fails before it uses the blob.
+pub(super) fn discard(cx: &Cx<'_>, blob: BlobId) {
+    drop(lock(&cx.shared.blobs).take(blob));
+}
+
 /// Returns the image to load. From a fatbin, it has only the entries that the session's devices can
 /// use: cubins for them, and PTX. The others would make no difference on a GPU, and the memory that
 /// they take isn't counted.

@@ -34,6 +34,7 @@ mod array_calls;
 mod array_copy;
 mod blob;
 mod bodies;
+mod budget;
 mod charges;
 mod claims;
 mod context;

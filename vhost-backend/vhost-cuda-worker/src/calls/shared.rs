@@ -10,7 +10,7 @@ use super::gate::InFlight;
 use super::handles::Tables;
 use super::lock::lock;
 use super::memory::{Memory, Unmapping};
-use super::{blob, charges, hostfunc, output, registered, uses, value_waits};
+use super::{blob, budget, charges, hostfunc, output, registered, uses, value_waits};
 use crate::driver::Driver;
 use crate::executor::Session;
 use crate::reply::ReplyTo;
@@ -32,6 +32,7 @@ pub(super) struct Shared {
     /// while a green context is being created or destroyed.
     pub(super) green_descriptors: Mutex<usize>,
     pub(super) blobs: Mutex<blob::Blobs>,
+    pub(super) budget: budget::Budget,
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
     pub(super) value_waits: value_waits::ValueWaits,

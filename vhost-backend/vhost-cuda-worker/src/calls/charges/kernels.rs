@@ -87,10 +87,11 @@ pub(in crate::calls) fn reserve_kernel_on(
         let on_device = contexts.iter().filter(|(_, context)| context.device == device);
         on_device.map(|(ctx, _)| *ctx).collect()
     };
+    let mut settled = reservation.part().charged();
     for ctx in on_device {
-        reserve_code(&cx.within(ctx), reservation.part(), &kernel)?;
+        settled = reserve_code(&cx.within(ctx), reservation.part(), &kernel)?;
     }
-    Ok(reservation.charged())
+    Ok(settled)
 }
 
 /// Charges a context for a kernel's code, before the driver may load the code. The variables of its

@@ -519,3 +519,60 @@ fn the_facts_match_the_devices() {
         assert_eq!(device.attributes[10], 32, "the warp size");
     });
 }
+
+/// Returns a fatbin with an entry of `len` zeros, compressed by LZ4.
+fn bomb(len: usize) -> Vec<u8> {
+    // A zero, a copy of the byte before it (of 19 bytes or more), and five literals.
+    let more = len - 1 - 19 - 5;
+    let mut block = vec![0x1f, 0, 1, 0];
+    block.resize(block.len() + more / 255, 255);
+    block.push((more % 255) as u8);
+    block.extend([0x50, 0, 0, 0, 0, 0]);
+    let mut bytes = fatbin(&[(2, 90, block.clone())]);
+    let entry = &mut bytes[16..];
+    entry[16..20].copy_from_slice(&(block.len() as u32).to_le_bytes());
+    entry[40..48].copy_from_slice(&0x2000u64.to_le_bytes());
+    entry[56..64].copy_from_slice(&(len as u64).to_le_bytes());
+    bytes
+}
+
+/// Returns the most memory that this process has had, in bytes.
+fn peak() -> u64 {
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let line = status.lines().find_map(|line| line.strip_prefix("VmHWM:")).unwrap();
+    1024 * line.trim().trim_end_matches(" kB").parse::<u64>().unwrap()
+}
+
+#[test]
+fn images_on_many_threads_share_a_budget_of_host_memory() {
+    alone("images_on_many_threads_share_a_budget_of_host_memory", |mut bench| {
+        const LEN: usize = 140 << 20;
+        const THREADS: u32 = 3;
+        let image = bomb(LEN);
+        for thread in THREAD..THREAD + THREADS {
+            let (total, mut offset) = (image.len() as u64, 0);
+            for data in image.chunks(128 << 10) {
+                let blob = BlobId(thread.into());
+                bench.good(&VcudaBlobPut { blob, total, offset, data });
+                offset += data.len() as u64;
+            }
+        }
+        let before = peak();
+        for thread in THREAD..THREAD + THREADS {
+            let load = VcudaModuleLoad {
+                module: ModuleId(thread.into()),
+                blob: BlobId(thread.into()),
+                image: &[],
+                options: Default::default(),
+                log_max: 0,
+            };
+            bench.begin(thread, &load);
+        }
+        for thread in THREAD..THREAD + THREADS {
+            // The entry isn't a cubin.
+            assert_eq!(bench.ended(thread), CuError::INVALID_IMAGE.0);
+        }
+        let more = peak() - before;
+        assert!(more < 2 * LEN as u64, "{} MiB more", more >> 20);
+    });
+}
