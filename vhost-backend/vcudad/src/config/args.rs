@@ -74,7 +74,7 @@ pub struct VmArgs {
     /// [default: 256M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_slack: Option<Size>,
-    /// Reaction to an excess: log it, or also end the session [default: log]
+    /// Reaction to an excess: log it, or also end the session [default: end]
     #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
     pub memory_on_excess: Option<OnExcess>,
     /// Socket for the control API [default: none]

@@ -50,7 +50,7 @@ impl Default for Policy {
         Self {
             memory_overcommit: Ratio::ONE,
             memory_slack: 256 << 20,
-            on_excess: OnExcess::Log,
+            on_excess: OnExcess::End,
             compute_overcommit: Ratio::ONE,
             scheduler: true,
         }

@@ -4,6 +4,7 @@ use control_api::{Class, GpuRequest, Percent, Sharing, Timespan};
 
 use super::host::Config;
 use super::library::DriverLibrary;
+use super::policy::OnExcess;
 use super::users::choose_uids;
 use super::vm::{ALLOWED_ENV, CHOSEN_UIDS};
 use super::vm_set::check_vms;
@@ -36,9 +37,10 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     let config = Config::parse(GOOD).unwrap();
     assert_eq!(config.driver_library, DriverLibrary::Softgpu);
     assert_eq!(config.warm_workers, 3);
+    assert_eq!(config.policy.on_excess, OnExcess::End);
     let mut vms = check_vms(&config.vms).unwrap();
     choose_uids(&mut vms, []).unwrap();
-    let [alpha, beta] = vms.as_slice() else { panic!("a VM named 'a' already exists") };
+    let [alpha, beta] = vms.as_slice() else { panic!("two VMs") };
     assert_eq!((alpha.spec.memory.max, beta.spec.memory.max), (4 << 30, 512 << 20));
     assert_eq!((alpha.limits.max_sessions, beta.limits.max_sessions), (8, 8));
     assert_eq!((alpha.uid, beta.uid), (Some(*CHOSEN_UIDS.start()), Some(4711)));
