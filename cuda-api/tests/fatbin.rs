@@ -173,6 +173,24 @@ fn spans_reach_as_far_as_the_image() {
     assert!(unsafe { fatbin::span(std::ptr::null()) }.is_err());
 }
 
+/// Headers of no length would let a small file describe millions of sections, and a file header of
+/// no length would give the file none.
+#[test]
+fn elf_headers_have_their_lengths() {
+    let mut elf = vec![0u8; 128];
+    elf[..5].copy_from_slice(b"\x7fELF\x02");
+    let field = |place: usize, value: u16| (place, value);
+    for (place, value) in [field(0x28, 64), field(0x34, 64), field(0x3a, 64), field(0x3c, 1)] {
+        elf[place..place + 2].copy_from_slice(&value.to_le_bytes());
+    }
+    assert_eq!(fatbin::prefix(&elf).map(<[u8]>::len), Ok(128));
+    for place in [0x34, 0x3a] {
+        let mut damaged = elf.clone();
+        damaged[place] = 0;
+        assert!(fatbin::prefix(&damaged).is_err(), "the field at {place:#x}");
+    }
+}
+
 /// Reads everything that can be read. This only checks that reading always terminates.
 fn read_all(bytes: &[u8]) {
     if let Ok(fatbin) = Fatbin::parse(bytes) {

@@ -16,6 +16,18 @@ pub fn len(read: Read<'_>) -> Option<u64> {
     let (program_len, program_count) = (read(54, 2)?, read(56, 2)?);
     let (section_len, mut section_count) = (read(58, 2)?, read(60, 2)?);
     let header_len = read(52, 2)?;
+    // Headers of other lengths don't exist in 64-bit files. If they were shorter, the same bytes
+    // could be read as any number of headers.
+    const FILE_HEADER: u64 = 64;
+    const PROGRAM_HEADER: u64 = 56;
+    const SECTION_HEADER: u64 = 64;
+    let has_programs = programs != 0 && program_count != 0;
+    if header_len != FILE_HEADER
+        || has_programs && program_len != PROGRAM_HEADER
+        || sections != 0 && section_len != SECTION_HEADER
+    {
+        return None;
+    }
     if sections != 0 && section_count == 0 {
         // The number of sections doesn't fit in the file header, so the size field of the first
         // section header, which describes an empty section, contains it.
