@@ -7,7 +7,7 @@
 
 use std::ffi::{CString, c_void};
 
-use cuda_api::fatbin::{ELF_MAGIC, Entry, FATBIN_MAGIC, Fatbin, Kind};
+use cuda_api::fatbin::{ELF_MAGIC, Entry, FATBIN_MAGIC, Fatbin, Kind, prefix};
 use cuda_api::sys::CUjitInputType;
 use protocol::ids::BlobId;
 
@@ -16,8 +16,6 @@ use super::cx::Cx;
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
-/// The class of 64-bit ELF files.
-const CLASS_64: u64 = 2;
 const ARCHIVE_MAGIC: &[u8] = b"!<arch>\n";
 /// The number of zero bytes after the copy of an image. They terminate PTX text, and leave room for
 /// a parser that reads ahead.
@@ -81,13 +79,9 @@ impl Format {
             let (head, body) = (field(6, 2)?, field(8, 8)?);
             (Self::Fatbin, head >= 16 && head.checked_add(body) == Some(len))
         } else if bytes.starts_with(&ELF_MAGIC) {
-            // The file's tables of program headers and of sections must not go past its end.
-            let table = |offset, size, count| {
-                let (offset, size, count) = (field(offset, 8)?, field(size, 2)?, field(count, 2)?);
-                offset.checked_add(size * count)
-            };
-            let ends = [table(0x20, 0x36, 0x38)?, table(0x28, 0x3a, 0x3c)?];
-            (Self::Elf, field(4, 1)? == CLASS_64 && ends.iter().all(|end| *end <= len))
+            // Everything that the headers describe must be in the file, because a driver reads it
+            // without knowing the file's length.
+            (Self::Elf, prefix(bytes).is_ok())
         } else if bytes.starts_with(ARCHIVE_MAGIC) {
             (Self::Archive, true)
         } else {
@@ -187,19 +181,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn an_elf_may_not_claim_tables_past_its_end() {
-        let mut elf = vec![0; 128];
+    /// Returns an ELF file of 256 bytes with one section header at 64, which describes the section's
+    /// position and size.
+    fn elf(at: u64, size: u64) -> Vec<u8> {
+        let mut elf = vec![0; 256];
         elf[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2]);
-        assert_eq!(Format::of(&elf), Some(Format::Elf));
-        assert_eq!(Format::of(&elf[..40]), None);
-        elf[0x28] = 100;
-        elf[0x3a] = 64;
-        elf[0x3c] = 1;
-        assert_eq!(Format::of(&elf), None);
-        elf[0x28] = 0;
-        elf[4] = 1;
-        assert_eq!(Format::of(&elf), None, "a 32-bit file");
+        for (place, value) in [(0x28, 64u64), (0x34, 64), (0x3a, 64 | 1 << 16)] {
+            elf[place..place + 4].copy_from_slice(&value.to_le_bytes()[..4]);
+        }
+        elf[64 + 24..64 + 32].copy_from_slice(&at.to_le_bytes());
+        elf[64 + 32..64 + 40].copy_from_slice(&size.to_le_bytes());
+        elf
+    }
+
+    #[test]
+    fn an_elf_may_not_claim_anything_past_its_end() {
+        assert_eq!(Format::of(&elf(128, 128)), Some(Format::Elf));
+        for (at, size) in [(128, 129), (257, 0), (128, 1 << 40), (u64::MAX, 2)] {
+            assert_eq!(Format::of(&elf(at, size)), None, "{size} bytes at {at}");
+        }
+        let changed = |place: usize, value: u8| {
+            let mut elf = elf(128, 128);
+            elf[place] = value;
+            Format::of(&elf)
+        };
+        assert_eq!(changed(4, 1), None, "a 32-bit file");
+        assert_eq!(changed(0x28, 200), None, "a table past the end");
+        // The size of the first section, 128, is the number of sections.
+        assert_eq!(changed(0x3c, 0), None, "a number of sections that doesn't fit");
+        assert_eq!(changed(0x3a, 0), None, "section headers without a length");
+        assert_eq!(Format::of(&elf(128, 128)[..40]), None);
     }
 
     #[test]
