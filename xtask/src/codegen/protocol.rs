@@ -34,7 +34,24 @@ pub fn generate(table: &Table) -> String {
         call(&mut code, table, entry);
         answer(&mut code, table, entry);
     }
+    each_call(&mut code, table);
     code
+}
+
+/// Appends a macro that passes the names of all calls and their arguments to another macro.
+fn each_call(code: &mut String, table: &Table) {
+    code.push_str(
+        "/// Passes all calls to a macro, in the order of their numbers, for code that treats all\n\
+         /// calls alike: `callback! { Call { argument, … } => Answer, … }`.\n\
+         #[macro_export]\nmacro_rules! each_call {\n($callback:ident) => {\n$callback! {\n",
+    );
+    for entry in &table.entries {
+        let name = entry.type_name();
+        let inputs: Vec<String> = entry.inputs().iter().map(|param| param.field()).collect();
+        let answer = if entry.outputs().is_empty() { "()".into() } else { format!("{name}Answer") };
+        let _ = writeln!(code, "{name} {{ {} }} => {answer},", inputs.join(", "));
+    }
+    code.push_str("}\n};\n}\n");
 }
 
 /// Capitalizes a word from the table to make a variant's name.
