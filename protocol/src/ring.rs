@@ -233,6 +233,7 @@ impl HostRing {
 pub(crate) mod tests {
     use super::*;
     use core::sync::atomic::{AtomicU32, AtomicU64};
+    use proptest::prelude::*;
 
     pub(crate) fn ring(words: usize) -> Shared {
         let leak64 = || &*Box::leak(Box::new(AtomicU64::new(0)));
@@ -289,6 +290,69 @@ pub(crate) mod tests {
             shared.data[0].store(len, Ordering::Relaxed);
             shared.tail.store(tail, Ordering::Relaxed);
             assert!(HostRing::new(shared).pop(&mut Vec::new()).is_err(), "tail {tail} len {len}");
+        }
+    }
+
+    /// Any word that the peer can write as an index: near this side's own one, or any other.
+    fn index() -> impl Strategy<Value = u64> {
+        let near = (any::<bool>(), 0..200u64).prop_map(|(is_after, distance)| match is_after {
+            true => distance,
+            false => distance.wrapping_neg(),
+        });
+        prop_oneof![near, any::<u64>()]
+    }
+
+    /// A position that this side can have reached. It counts bytes from 0 on.
+    fn position() -> impl Strategy<Value = u64> {
+        (0..1u64 << 60).prop_map(|words| words * 8)
+    }
+
+    proptest! {
+        /// Whatever a guest writes to the tail and to the ring, the worker takes only commands that
+        /// lie between its head and the tail, and never more than the ring holds.
+        #[test]
+        fn any_tail_and_any_bytes_are_survived(
+            head in position(), tails in prop::collection::vec(index(), 1..8),
+            words in prop::collection::vec(prop_oneof![0..80u64, any::<u64>()], 16),
+        ) {
+            let shared = ring(16);
+            for (place, word) in shared.data.iter().zip(words) {
+                place.store(word, Ordering::Relaxed);
+            }
+            let mut host = HostRing { shared, head, host_funcs: Caller::new(shared) };
+            let mut args = Vec::new();
+            for tail in tails {
+                let tail = head.wrapping_add(tail);
+                shared.tail.store(tail, Ordering::Relaxed);
+                let before = host.head;
+                let announced = tail.wrapping_sub(before);
+                match host.pop(&mut args) {
+                    Ok(Some(cmd)) => {
+                        let taken = host.head.wrapping_sub(before);
+                        prop_assert_eq!(taken, u64::from(cmd.len));
+                        prop_assert_eq!(taken, (size_of::<Cmd>() + args.len()) as u64);
+                        prop_assert!(taken <= announced && announced <= 128);
+                        prop_assert_eq!(shared.head.load(Ordering::Relaxed), host.head);
+                    }
+                    Ok(None) => prop_assert_eq!(announced, 0),
+                    Err(_) => prop_assert_eq!(host.head, before),
+                }
+            }
+        }
+
+        /// Whatever a worker writes to the head, the guest never writes more than the ring holds.
+        #[test]
+        fn any_head_is_survived(tail in position(), heads in prop::collection::vec(index(), 1..8)) {
+            let shared = ring(16);
+            let mut guest = GuestRing { shared, tail, head: tail };
+            for head in heads {
+                shared.head.store(tail.wrapping_add(head), Ordering::Relaxed);
+                let before = guest.tail;
+                let pushed = guest.push(&[&command(&[], 1)]).is_ok();
+                prop_assert_eq!(guest.tail.wrapping_sub(before), if pushed { 32 } else { 0 });
+                let unread = guest.tail.wrapping_sub(guest.head);
+                prop_assert!(!pushed || unread <= 128);
+            }
         }
     }
 
