@@ -179,3 +179,74 @@ impl Drop for Incoming {
 fn invalid(what: &'static str) -> io::Error {
     io::Error::new(io::ErrorKind::InvalidData, what)
 }
+
+#[cfg(test)]
+mod tests {
+    use proptest::prelude::*;
+
+    use super::*;
+    use crate::messages::{Token, WorkerToDevice};
+    use crate::seqpacket::stream_pair;
+
+    fn message() -> impl Strategy<Value = WorkerToDevice> {
+        prop_oneof![
+            any::<(u64, u32)>()
+                .prop_map(|(request, status)| WorkerToDevice::Done { request, status }),
+            any::<u64>().prop_map(|request| WorkerToDevice::Answer { request }),
+            any::<(u64, Token)>()
+                .prop_map(|(request, token)| WorkerToDevice::Import { request, token }),
+            ".{0,40}".prop_map(|reason| WorkerToDevice::Broken { reason }),
+        ]
+    }
+
+    /// Reads frames from bytes that arrive in parts of these lengths.
+    fn read(
+        bytes: &[u8],
+        parts: &[usize],
+        max_body: usize,
+    ) -> (Vec<(WorkerToDevice, Vec<u8>)>, bool) {
+        let (ours, theirs) = stream_pair().unwrap();
+        let mut incoming = Incoming::new(max_body);
+        let (mut found, mut rest) = (Vec::new(), bytes);
+        let mut parts = parts.iter().cycle();
+        while !rest.is_empty() {
+            let len = parts.next().copied().unwrap_or(64).min(rest.len());
+            let (part, after) = rest.split_at(len);
+            rest = after;
+            assert_eq!(send_bytes(&ours, part, &[]).unwrap(), part.len());
+            assert!(incoming.read(&theirs).unwrap());
+            loop {
+                match incoming.take() {
+                    Ok(Some(frame)) => found.push(frame),
+                    Ok(None) => break,
+                    Err(_) => return (found, false),
+                }
+            }
+            // Memory is limited by what has arrived, whatever the lengths claim.
+            assert!(incoming.buffer.len() <= bytes.len());
+        }
+        (found, true)
+    }
+
+    proptest! {
+        #[test]
+        fn frames_arrive_whole_whatever_their_parts(
+            messages in prop::collection::vec((message(), prop::collection::vec(any::<u8>(), 0..50)), 0..6),
+            parts in prop::collection::vec(1..60usize, 1..8),
+        ) {
+            let bytes: Vec<u8> =
+                messages.iter().flat_map(|(message, body)| frame(message, body).unwrap()).collect();
+            prop_assert_eq!(read(&bytes, &parts, 50), (messages, true));
+        }
+
+        #[test]
+        fn any_bytes_are_survived(
+            bytes in prop::collection::vec(prop_oneof![Just(0u8), 0..9u8, any::<u8>()], 0..200),
+            parts in prop::collection::vec(1..60usize, 1..8),
+        ) {
+            let (found, _) = read(&bytes, &parts, 50);
+            prop_assert!(found.iter().all(|(_, body)| body.len() <= 50));
+            prop_assert!(found.len() <= bytes.len() / PREFIX);
+        }
+    }
+}
