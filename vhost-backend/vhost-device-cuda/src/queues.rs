@@ -389,6 +389,8 @@ fn want_kick_after(ring: &mut Ring, memory: &GuestMemoryMmap, avail: u16) {
 
 #[cfg(test)]
 mod tests {
+    use proptest::prelude::*;
+
     use super::*;
 
     #[test]
@@ -400,5 +402,87 @@ mod tests {
             queues.ended(session, uapi::ENDED_WORKER);
         }
         assert_eq!(queues.events.len(), 1);
+    }
+
+    const SIZE: u16 = 8;
+    const TABLE: u64 = 0x1000;
+    const AVAIL: u64 = 0x2000;
+    const USED: u64 = 0x3000;
+    /// The longest request.
+    const MAX: usize = 256;
+
+    /// Returns queues whose control queue runs in this memory.
+    fn running(memory: &GuestMemoryMmap, start: u16) -> Queues {
+        let vrings: Vec<Vring> = (0..uapi::NUM_QUEUES)
+            .map(|_| {
+                let memory = GuestMemoryAtomic::new(memory.clone());
+                let vring = Vring::new(memory, SIZE).unwrap();
+                vring.set_queue_info(TABLE, AVAIL, USED).unwrap();
+                vring.set_queue_next_avail(start);
+                vring.set_queue_ready(true);
+                vring.set_enabled(true);
+                vring
+            })
+            .collect();
+        let mut queues = Queues::new("a");
+        queues.set_memory(memory);
+        queues.set_vrings(&vrings);
+        queues.look(0);
+        queues
+    }
+
+    proptest! {
+        /// Whatever a driver writes to a queue, the device takes at most as many chains as the queue
+        /// has, copies no request longer than the limit, and returns each chain once.
+        #[test]
+        fn any_queue_is_survived(
+            start in prop_oneof![Just(0u16), Just(u16::MAX - 2), any::<u16>()],
+            table in prop::collection::vec(
+                // Address, length, flags, and next descriptor.
+                (prop_oneof![0..0x8000u64, any::<u64>()], 0..300u32, 0..8u16, 0..10u16),
+                SIZE as usize,
+            ),
+            steps in prop::collection::vec(
+                // How far the avail index moves, the heads, and how many chains are answered.
+                (0..=SIZE + 2, prop::collection::vec(0..SIZE + 2, SIZE as usize), 0..6usize),
+                1..6,
+            ),
+        ) {
+            let memory = GuestMemoryMmap::from_ranges(&[(GuestAddress(0), 0x8000)]).unwrap();
+            for (index, (address, len, flags, next)) in table.into_iter().enumerate() {
+                let place = TABLE + 16 * index as u64;
+                let rest = u64::from(len) | u64::from(flags) << 32 | u64::from(next) << 48;
+                memory.write_obj([address.to_le(), rest.to_le()], GuestAddress(place)).unwrap();
+            }
+            memory.write_obj(start.to_le(), GuestAddress(AVAIL + 2)).unwrap();
+            memory.write_obj(start.to_le(), GuestAddress(USED + 2)).unwrap();
+            let mut queues = running(&memory, start);
+            let (mut avail, mut answered, mut open) = (start, 0u16, Vec::new());
+            for (more, heads, answers) in steps {
+                for (entry, head) in heads.into_iter().enumerate() {
+                    let place = AVAIL + 4 + 2 * entry as u64;
+                    // A request buffer may have overwritten the ring, so write all of it.
+                    memory.write_obj(head.to_le(), GuestAddress(place)).unwrap();
+                }
+                avail = avail.wrapping_add(more);
+                memory.write_obj(avail.to_le(), GuestAddress(AVAIL + 2)).unwrap();
+                while let Some(taken) = queues.take(0, MAX) {
+                    prop_assert!(taken.request.is_none_or(|request| request.len() <= MAX));
+                    prop_assert!(!open.contains(&taken.id));
+                    open.push(taken.id);
+                    prop_assert!(open.len() <= SIZE.into(), "more chains than descriptors");
+                }
+                for id in open.drain(..answers.min(open.len())) {
+                    queues.answer(id, uapi::ERR_INVALID, Vec::new());
+                    // The second answer to a chain is ignored.
+                    queues.answer(id, uapi::OK, Vec::new());
+                    answered = answered.wrapping_add(1);
+                }
+                prop_assert_eq!(queues.chains.len(), open.len());
+                prop_assert_eq!(queues.queues[0].out.len(), open.len());
+            }
+            let next_used = queues.vrings[0].get_ref().get_queue().next_used();
+            prop_assert_eq!(next_used, answered);
+        }
     }
 }
