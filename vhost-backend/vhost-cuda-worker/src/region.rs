@@ -297,7 +297,7 @@ impl Regions {
     }
 
     /// Maps a region and adds it to the attached regions.
-    pub(super) fn attach(
+    pub fn attach(
         &self,
         id: u32,
         kind: RegionKind,
@@ -338,11 +338,7 @@ impl Regions {
     }
 
     /// Removes a region from the attached regions. `told` is called after its pages were unmapped.
-    pub(super) fn detach(
-        &self,
-        id: u32,
-        told: impl FnOnce() + Send + 'static,
-    ) -> Option<Arc<Region>> {
+    pub fn detach(&self, id: u32, told: impl FnOnce() + Send + 'static) -> Option<Arc<Region>> {
         let mut table = self.table.write().unwrap_or_else(|error| error.into_inner());
         let region = table.by_id.remove(&id)?;
         if let Some(regions) = table.by_vaddr.get_mut(&region.vaddr) {
@@ -360,5 +356,90 @@ impl Regions {
             told();
         });
         Some(region)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::{AsFd, FromRawFd, OwnedFd};
+
+    use proptest::prelude::*;
+
+    use super::*;
+
+    /// The address of the first page that the tests use.
+    const START: u64 = 0x10_0000_0000;
+
+    #[derive(Clone, Debug)]
+    enum Step {
+        Attach(u32, u64, u64),
+        Detach(u32),
+    }
+
+    fn step() -> impl Strategy<Value = Step> {
+        prop_oneof![
+            3 => (0..6u32, 0..8u64, 1..6u64).prop_map(|(id, at, len)| Step::Attach(id, at, len)),
+            1 => (0..6u32).prop_map(Step::Detach),
+        ]
+    }
+
+    fn memory() -> OwnedFd {
+        // SAFETY: the name is a C string, and the descriptor is new.
+        unsafe {
+            let fd = libc::memfd_create(c"guest".as_ptr(), 0);
+            assert!(fd >= 0 && libc::ftruncate(fd, 8 * PAGE_BYTES as i64) == 0);
+            OwnedFd::from_raw_fd(fd)
+        }
+    }
+
+    proptest! {
+        /// After any sequence of attached and detached regions, only attached regions are found, and
+        /// only for ranges that they contain. Of those that begin at the address nearest below, it's
+        /// the shortest, and the latest of those.
+        #[test]
+        fn only_regions_that_contain_the_range_are_found(
+            steps in prop::collection::vec(step(), 0..24),
+            ranges in prop::collection::vec((0..15u64, any::<u64>()), 1..8),
+        ) {
+            let file = memory();
+            let regions = Regions::default();
+            let mut attached: Vec<(u32, u64, u64)> = Vec::new();
+            for step in steps {
+                match step {
+                    // The device process uses an id only once at a time.
+                    Step::Attach(id, at, len) if attached.iter().all(|known| known.0 != id) => {
+                        let (at, len) = (START + at * PAGE_BYTES, len * PAGE_BYTES);
+                        let piece = Piece { file: file.as_fd(), offset: 0, len };
+                        regions.attach(id, RegionKind::User, at, &[piece]).unwrap();
+                        attached.push((id, at, len));
+                    }
+                    Step::Attach(..) => {}
+                    Step::Detach(id) => {
+                        let known = attached.iter().any(|region| region.0 == id);
+                        prop_assert_eq!(regions.detach(id, || {}).is_some(), known);
+                        attached.retain(|region| region.0 != id);
+                    }
+                }
+            }
+            for (page, len) in ranges {
+                let at = START + page * PAGE_BYTES;
+                for (at, len) in [(at, len % (6 * PAGE_BYTES)), (at + 1, len), (len, 1), (at, 0)] {
+                    let nearest = attached.iter().map(|region| region.1).filter(|start| *start <= at);
+                    let nearest = nearest.max();
+                    let contains = |region: &&(u32, u64, u64)| {
+                        let last = u128::from(at) + u128::from(len);
+                        Some(region.1) == nearest && last <= u128::from(region.1 + region.2)
+                    };
+                    let expected = attached.iter().rev().filter(contains).min_by_key(|region| region.2);
+                    let found = regions.find(at, len as usize);
+                    prop_assert_eq!(found.as_ref().map(|region| region.id()), expected.map(|r| r.0));
+                    if let Some(region) = found {
+                        let place = region.at(at, len as usize).unwrap() as u64;
+                        let (base, end) = (region.base() as u64, region.len() as u64);
+                        prop_assert!(place >= base && place + len <= base + end);
+                    }
+                }
+            }
+        }
     }
 }
