@@ -130,6 +130,15 @@ struct Session {
     backlog: VecDeque<(ChainId, Control)>,
 }
 
+impl Session {
+    /// Takes a request in flight whose reply has arrived. If the reply doesn't suit the request, the
+    /// request stays in flight, so that its chain is answered when the worker has ended.
+    fn answered(&mut self, number: u64, suits: impl Fn(&InFlight) -> bool) -> Option<InFlight> {
+        self.in_flight.get(&number).filter(|waiting| suits(waiting))?;
+        self.in_flight.remove(&number)
+    }
+}
+
 /// The sessions of one front end.
 pub struct Machine {
     limits: Limits,
@@ -477,7 +486,8 @@ impl Machine {
         let Some(session) = self.sessions.get_mut(&id) else { return Ok(()) };
         match message {
             WorkerToDevice::Done { request: number, status } => {
-                let (chain, status) = match session.in_flight.remove(&number) {
+                let suits = |waiting: &InFlight| !matches!(waiting, InFlight::Submit { .. });
+                let (chain, status) = match session.answered(number, suits) {
                     Some(InFlight::Attach { region, chain }) => {
                         if status != uapi::OK {
                             session.regions.remove(&region);
@@ -494,17 +504,17 @@ impl Machine {
                 let status = if known.contains(&status) { status } else { uapi::ERR_MEMORY };
                 self.answer(chain, status);
             }
-            WorkerToDevice::Answer { request: number } => match session.in_flight.remove(&number) {
-                Some(InFlight::Submit { room, bytes, chain }) if body.len() <= room as usize => {
-                    session.submitted -= bytes;
-                    self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
-                }
-                _ => {
+            WorkerToDevice::Answer { request: number } => {
+                let suits = |waiting: &InFlight| matches!(waiting, InFlight::Submit { room, .. } if body.len() <= *room as usize);
+                let Some(InFlight::Submit { bytes, chain, .. }) = session.answered(number, suits)
+                else {
                     return Err(
                         "it replied to a request that was not sent, or its reply is too long",
                     );
-                }
-            },
+                };
+                session.submitted -= bytes;
+                self.effects.push(Effect::Answer { chain, status: uapi::OK, body });
+            }
             // The caller handles these messages, because the things belong to all front ends.
             WorkerToDevice::Export { .. }
             | WorkerToDevice::Import { .. }

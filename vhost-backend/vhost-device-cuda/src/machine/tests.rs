@@ -410,6 +410,29 @@ fn step() -> impl Strategy<Value = Step> {
     ]
 }
 
+#[test]
+fn a_worker_that_replies_wrongly_does_not_lose_a_chain() {
+    let cmd = Cmd { len: 32, reply_len: 16, ..Cmd::zeroed() };
+    let submit = [hdr(uapi::CMD_SUBMIT, 5).as_bytes(), cmd.as_bytes()].concat();
+    let done = |request| WorkerToDevice::Done { request, status: uapi::OK };
+    let answered = |request| WorkerToDevice::Answer { request };
+    // The wrong kind of reply, and a reply that is longer than its room.
+    for (reply, body) in [(&done as &dyn Fn(u64) -> _, vec![]), (&answered, vec![0; 17])] {
+        let mut machine = with_session();
+        machine.command(3, &submit, 24);
+        let effects = machine.take_effects();
+        let [Effect::Send { message: DeviceToWorker::Submit { request, .. }, .. }] = &effects[..]
+        else {
+            panic!("{effects:?}")
+        };
+        assert!(machine.worker_spoke(1, reply(*request), body).is_err());
+        machine.end(1, uapi::ENDED_WORKER);
+        machine.worker_ended(1, &died(), &FirstMiB);
+        let effects = machine.take_effects();
+        assert!(effects.contains(&answer(3, uapi::ERR_NO_SESSION)), "{effects:?}");
+    }
+}
+
 proptest! {
     /// Whatever guests and workers do, every chain is answered exactly once by the time all workers
     /// have exited, unless a reset dropped it.
