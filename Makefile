@@ -4,6 +4,7 @@
 #   make build    builds everything, staged in target/dist
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
 #   make audit    security advisories for the dependencies
+#   make fuzz     runs each fuzz target for 15 seconds
 #   make test     every check; README.md lists them
 #   make demo     runs CUDA programs in VMs (takes half a minute)
 #   make bench    measures the cost of calls
@@ -14,7 +15,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs fuzz bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -106,6 +107,10 @@ suites: build
 	@tests/suites.sh --dist $(DIST) --files tests/suites/numba/shard.txt --floor 585 \
 		numba softgpu vhost-user
 
+fuzz: deps
+	$(SAY) 'fuzz targets'
+	@tests/fuzz.sh --seconds 15
+
 driver: deps
 	$(SAY) "guest driver on every kernel"
 	@guest-driver/check.sh
@@ -121,7 +126,7 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver conformance suites matrix proofs
+test: build check driver conformance suites matrix proofs fuzz
 	$(SAY) 'all checks passed'
 	@tests/summary.sh target/matrix.md
 

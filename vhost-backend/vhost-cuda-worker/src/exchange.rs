@@ -38,7 +38,8 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Exchange {
-    pub(super) fn new(stream: Arc<Mutex<OwnedFd>>) -> Self {
+    /// Exchanges things through the device process at the other end of this stream.
+    pub fn new(stream: Arc<Mutex<OwnedFd>>) -> Self {
         Self(Arc::new(Inner { stream, waiting: Mutex::default(), own: Mutex::default() }))
     }
 
@@ -112,17 +113,17 @@ impl Exchange {
     }
 
     /// Passes the reply to an export to the waiting thread.
-    pub(super) fn exported(&self, request: u64, done: bool) {
+    pub fn exported(&self, request: u64, done: bool) {
         self.answer(request, Reply::Exported(done));
     }
 
     /// Passes the reply to an import to the waiting thread.
-    pub(super) fn imported(&self, request: u64, thing: Option<Exported>) {
+    pub fn imported(&self, request: u64, thing: Option<Exported>) {
         self.answer(request, Reply::Imported(thing));
     }
 
     /// Passes a descriptor from another session to the waiting thread.
-    pub(super) fn fetched(&self, request: u64, file: Option<OwnedFd>) {
+    pub fn fetched(&self, request: u64, file: Option<OwnedFd>) {
         self.answer(request, Reply::Fetched(file));
     }
 

@@ -42,7 +42,8 @@ pub struct Ledger {
 }
 
 impl Ledger {
-    pub(super) fn new(socket: Arc<Mutex<OwnedFd>>, page: Arc<GateMap>) -> Self {
+    /// Reserves memory from the broker at the other end of this socket.
+    pub fn new(socket: Arc<Mutex<OwnedFd>>, page: Arc<GateMap>) -> Self {
         Self { socket, page }
     }
 

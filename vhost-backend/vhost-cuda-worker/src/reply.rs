@@ -37,7 +37,7 @@ enum Target {
 }
 
 /// Sends replies to SUBMIT requests to the device process.
-pub(super) trait PlainAnswers: Send + Sync {
+pub trait PlainAnswers: Send + Sync {
     /// Sends one reply, which consists of a [`Reply`] header and the encoded outputs.
     fn send(&self, request: u64, answer: &[u8]);
 }
@@ -64,7 +64,7 @@ impl ReplyTo {
     }
 
     /// Creates the reply channel of a SUBMIT request, whose reply may be up to `bytes` long.
-    pub(super) fn plain(
+    pub fn plain(
         out: Arc<dyn PlainAnswers>,
         request: u64,
         bytes: usize,
@@ -231,7 +231,7 @@ impl RingRegion {
 
 /// The first error of a posted command that hasn't been reported to the guest yet.
 #[derive(Default)]
-pub(super) struct PostedError {
+pub struct PostedError {
     error: AtomicU32,
     /// The ring whose header shows the error to the guest.
     ring: std::sync::OnceLock<std::sync::Weak<RingRegion>>,

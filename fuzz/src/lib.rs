@@ -1,0 +1,30 @@
+//! Fuzz targets for everything that parses data from a guest or from a client of the control API.
+//!
+//! A target turns a fuzzer's bytes into requests, messages or calls, runs the real code on them, and
+//! panics if the code breaks a promise. `tests/fuzz.sh` runs the targets with libFuzzer. In other
+//! builds, the program runs a target on the files in `corpus/`, which `cargo test` does, too.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `targets` | the targets, one module each |
+//! | `input` | numbers and choices from a fuzzer's bytes |
+//! | `requests` | generates requests for the device's queues |
+//! | `broker` | the broker and the workers of a device that runs in this process |
+//! | `world`, `arguments`, `graphs`, `ptx` | generate arguments of calls, graphs, and PTX text |
+//! | `session` | a worker's session on softgpu, with an account of device memory |
+//! | `oracle` | compares the account with the memory that softgpu has allocated |
+//! | `child` | runs code in a child process and passes on its coverage |
+
+mod arguments;
+mod broker;
+mod child;
+mod graphs;
+mod input;
+mod oracle;
+mod ptx;
+mod requests;
+mod session;
+mod targets;
+mod world;
+
+pub use targets::{TARGETS, Target};

@@ -1,0 +1,62 @@
+//! Runs a fuzz target: with libFuzzer if built by `tests/fuzz.sh`, and otherwise on the files that
+//! the command line names.
+#![cfg_attr(fuzzing, no_main)]
+
+use virtio_cuda_fuzz::{TARGETS, Target};
+
+fn target(name: &str) -> &'static Target {
+    TARGETS.iter().find(|target| target.name == name).unwrap_or_else(|| {
+        let names: Vec<_> = TARGETS.iter().map(|target| target.name).collect();
+        eprintln!("there is no target '{name}': use one of {}", names.join(", "));
+        std::process::exit(2)
+    })
+}
+
+#[cfg(fuzzing)]
+mod fuzzer {
+    use std::sync::OnceLock;
+
+    use virtio_cuda_fuzz::Target;
+
+    /// libFuzzer's command line has only libFuzzer's options, so the environment names the target.
+    const VARIABLE: &str = "VIRTIO_CUDA_FUZZ_TARGET";
+    static TARGET: OnceLock<&Target> = OnceLock::new();
+
+    libfuzzer_sys::fuzz_target!(
+        init: {
+            let target = super::target(&std::env::var(VARIABLE).unwrap_or_default());
+            // Rust's runtime, which ignores this signal in other programs, doesn't start this one.
+            // SAFETY: the call takes no pointers.
+            unsafe { libc::signal(libc::SIGPIPE, libc::SIG_IGN) };
+            (target.prepare)();
+            let _ = TARGET.set(target);
+        },
+        |bytes: &[u8]| {
+            if let Some(target) = TARGET.get() {
+                (target.run)(bytes);
+            }
+        }
+    );
+}
+
+#[cfg(not(fuzzing))]
+fn main() {
+    let mut args = std::env::args().skip(1);
+    let Some(name) = args.next() else {
+        TARGETS.iter().for_each(|target| println!("{}", target.name));
+        return;
+    };
+    let target = target(&name);
+    // As in a build for fuzzing, a panic on any thread ends the process.
+    let report = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |panic| {
+        report(panic);
+        std::process::abort();
+    }));
+    (target.prepare)();
+    for path in args {
+        let bytes = std::fs::read(&path).unwrap_or_else(|error| panic!("{path}: {error}"));
+        eprintln!("{path}");
+        (target.run)(&bytes);
+    }
+}

@@ -1,0 +1,75 @@
+//! Compares the account of device memory with the memory that softgpu has allocated.
+
+use std::ffi::{CString, c_int, c_void};
+use std::os::unix::ffi::OsStrExt;
+use std::time::Duration;
+
+use crate::session::{Session, library};
+
+type Init = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+type SetCurrent = unsafe extern "C" fn(*mut c_void) -> c_int;
+type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
+
+/// The worker doesn't charge a loaded module or library if it takes less memory than this, in bytes.
+pub const FREE_LOAD: u64 = 256 << 10;
+
+/// softgpu's own count of the memory in use.
+pub struct Allocated {
+    info: Info,
+    /// The bytes that were in use when the session began.
+    before: u64,
+}
+
+impl Allocated {
+    /// Finds softgpu's library, which the session on this thread has loaded.
+    pub fn new(_: &Session) -> Self {
+        let path = CString::new(library().as_os_str().as_bytes()).expect("a path");
+        // SAFETY: the path is a C string, and the library is loaded already.
+        let handle = unsafe { libc::dlopen(path.as_ptr(), libc::RTLD_NOW | libc::RTLD_NOLOAD) };
+        assert!(!handle.is_null(), "softgpu's library isn't loaded");
+        let symbol = |name: &std::ffi::CStr| {
+            // SAFETY: the handle is valid, and the name is a C string.
+            let found = unsafe { libc::dlsym(handle, name.as_ptr()) };
+            assert!(!found.is_null(), "softgpu has no {name:?}");
+            found
+        };
+        let mut context = std::ptr::null_mut();
+        // SAFETY: these are the prototypes of these functions in cuda.h, and the pointer is to a
+        // local variable.
+        let info = unsafe {
+            let retain: Init = std::mem::transmute(symbol(c"cuDevicePrimaryCtxRetain"));
+            let set: SetCurrent = std::mem::transmute(symbol(c"cuCtxSetCurrent"));
+            assert_eq!((retain(&mut context, 0), set(context)), (0, 0));
+            std::mem::transmute::<*mut c_void, Info>(symbol(c"cuMemGetInfo_v2"))
+        };
+        let mut this = Self { info, before: 0 };
+        this.before = this.bytes();
+        this
+    }
+
+    /// Returns the bytes of device memory that are in use.
+    fn bytes(&self) -> u64 {
+        let (mut free, mut total) = (0, 0);
+        // SAFETY: the pointers are to local variables.
+        let result = unsafe { (self.info)(&mut free, &mut total) };
+        assert_eq!(result, 0, "cuMemGetInfo failed");
+        ((total - free) as u64).saturating_sub(self.before)
+    }
+
+    /// Panics if softgpu has allocated more than `free` bytes beyond the charged ones. `doing` says what the session has done.
+    /// Memory that is being freed may be released from the account between the two readings, so
+    /// only a lasting difference counts.
+    pub fn check(&self, session: &mut Session, free: u64, doing: impl FnOnce() -> String) {
+        let mut difference = (0, 0);
+        for _ in 0..100 {
+            difference = (self.bytes(), session.account().used());
+            if difference.0 <= difference.1 + free {
+                return;
+            }
+            session.poll();
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let (bytes, charged) = difference;
+        panic!("softgpu has allocated {bytes} bytes, but only {charged} are charged: {}", doing());
+    }
+}

@@ -1,0 +1,147 @@
+//! Makes calls in a worker's session on softgpu, in a child process for each run. Nothing that a
+//! guest calls may end the worker, and the session's account always covers what softgpu has
+//! allocated.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use protocol::calls::*;
+use protocol::codec::Call;
+use protocol::ids::*;
+use protocol::windows::{DEVICE, PINNED};
+use vhost_cuda_worker::region::RegionKind;
+
+use crate::arguments::{AnyCall, CALLS, encoded};
+use crate::child;
+use crate::input::Input;
+use crate::oracle::{Allocated, FREE_LOAD};
+use crate::session::{Answer, Session};
+use crate::world::World;
+
+/// The most calls in one run.
+const MAX_CALLS: usize = 40;
+/// How long the guest waits for a reply. A guest can wait for itself, for example if a stream waits
+/// for a value, so the end of this time isn't an error.
+const PATIENCE: Duration = Duration::from_millis(20);
+/// How long the guest waits for a reply to the first calls, which don't wait for anything.
+const LONG: Duration = Duration::from_secs(60);
+const FIRST: u64 = FIRST_ID;
+const CONTEXT: ContextId = ContextId(FIRST);
+const THREAD: u32 = 5;
+const MIB: u64 = 1 << 20;
+/// The address of pages of the guest program.
+const USER: u64 = 0x10_0000_0000;
+
+const PTX: &[u8] = br"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .global .align 4 .b8 data[4096];
+.visible .entry empty() { ret; }
+.visible .entry fill(.param .u64 a, .param .u32 n)
+{
+    .reg .b64 %d<4>;
+    .reg .b32 %r<4>;
+    ld.param.u64 %d1, [a];
+    ld.param.u32 %r1, [n];
+    mov.u32 %r2, %tid.x;
+    mul.wide.u32 %d2, %r2, 4;
+    add.s64 %d3, %d1, %d2;
+    st.global.u32 [%d3], %r1;
+    ret;
+}
+";
+
+/// Makes softgpu's memory small enough for this machine. Called before any thread starts.
+pub fn prepare() {
+    // SAFETY: this process has no other thread yet that reads its environment.
+    unsafe { std::env::set_var("SOFTGPU_MEMORY", "1G") };
+}
+
+/// Makes calls of all kinds.
+pub fn run(bytes: &[u8]) {
+    run_calls(bytes, &CALLS.iter().collect::<Vec<_>>());
+}
+
+/// Makes calls that have to do with graphs.
+pub fn run_graphs(bytes: &[u8]) {
+    let names = ["Graph", "CuMemAllocV2", "Values", "VcudaPing"];
+    let of_graphs = |call: &&AnyCall| names.iter().any(|name| call.name.contains(name));
+    run_calls(bytes, &CALLS.iter().filter(of_graphs).collect::<Vec<_>>());
+}
+
+fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
+    child::run(|| {
+        let mut session = Session::start();
+        let allocated = Allocated::new(&session);
+        let mut world = begin(&mut session, Input::new(bytes));
+        let mut made = String::new();
+        // Any call may load a library into another context.
+        let mut loads = 2;
+        for _ in 0..MAX_CALLS {
+            if world.input.is_empty() {
+                break;
+            }
+            let call = calls[world.input.below(calls.len())];
+            let mut args = (call.arguments)(&mut world);
+            if world.input.one_in(32) {
+                args = world.input.bytes(64).to_vec();
+                args.resize(args.len().next_multiple_of(8), 0);
+            }
+            let thread = THREAD + u32::from(world.input.one_in(8));
+            let ctx = if world.input.one_in(16) { ContextId(world.id()) } else { CONTEXT };
+            let answer = session.execute((call.opcode, thread, ctx), &args, PATIENCE);
+            loads += 1;
+            let result = answer.as_ref().map(|(result, _)| *result);
+            let _ = write!(made, "\n{} in {ctx}: {result:?} {args:02x?}", call.name);
+            if let Some(answer) = answer {
+                learn(&mut world, &answer);
+            }
+        }
+        allocated.check(&mut session, loads * FREE_LOAD, || made);
+    });
+}
+
+/// Remembers addresses of device memory.
+fn learn(world: &mut World<'_>, (_, outputs): &Answer) {
+    let words = outputs.as_chunks().0.iter().map(|word| u64::from_le_bytes(*word));
+    world.addresses.extend(words.filter(|word| DEVICE.contains(word)).take(4));
+}
+
+/// Makes a call that must succeed.
+fn good<'a, C: Call<'a>>(session: &mut Session, world: &mut World<'_>, call: &C) {
+    let answer = session.execute((C::OPCODE, THREAD, CONTEXT), &encoded(call), LONG);
+    let answer = answer.unwrap_or_else(|| panic!("{} isn't answered", C::NAME));
+    assert_eq!(answer.0, 0, "{}", C::NAME);
+    learn(world, &answer);
+}
+
+/// Creates one object of each common kind, all with the first id.
+fn begin<'a>(session: &mut Session, input: Input<'a>) -> World<'a> {
+    let mut world = World { input, addresses: vec![PINNED.start, USER] };
+    session.attach(1, RegionKind::Pinned, PINNED.start, MIB);
+    session.attach(2, RegionKind::User, USER, MIB);
+    let world_ref = &mut world;
+    good(session, world_ref, &VcudaPrimaryCtxRetain { dev: 0, ctx: CONTEXT });
+    good(session, world_ref, &CuMemAllocV2 { bytesize: MIB as usize });
+    let load = VcudaModuleLoad {
+        module: ModuleId(FIRST),
+        blob: BlobId::INLINE,
+        image: PTX,
+        options: Default::default(),
+        log_max: 0,
+    };
+    good(session, world_ref, &load);
+    let load = VcudaLibraryLoad {
+        library: LibraryId(FIRST),
+        blob: BlobId::INLINE,
+        image: PTX,
+        options: Default::default(),
+        library_options: Default::default(),
+        log_max: 0,
+    };
+    good(session, world_ref, &load);
+    let (hfunc, hmod) = (FunctionId(FIRST), ModuleId(FIRST));
+    good(session, world_ref, &VcudaModuleGetFunction { hfunc, hmod, name: "fill" });
+    world
+}
