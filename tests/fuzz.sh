@@ -52,7 +52,8 @@ out="$(realpath -m "${CARGO_TARGET_DIR:-target}/fuzz-runs")"
 
 # Runs one target. libFuzzer writes an input that fails to a file in the target's directory.
 run() {
-    local target="$1" work="$out/$1"
+    local target="$1" work="$out/$1" temporary
+    temporary="$(mktemp -d)"
     mkdir -p "$out/corpus/$target" "$work"
     rm -f "$work"/*
     local options=(
@@ -60,8 +61,9 @@ run() {
         -artifact_prefix="$work/"
     )
     [ ! -f "fuzz/corpus/$target.dict" ] || options+=(-dict="fuzz/corpus/$target.dict")
-    VIRTIO_CUDA_FUZZ_TARGET="$target" "$program" "${options[@]}" \
+    TMPDIR="$temporary" VIRTIO_CUDA_FUZZ_TARGET="$target" "$program" "${options[@]}" \
         "$out/corpus/$target" "fuzz/corpus/$target" >"$work/log" 2>&1 || echo "$?" >"$work/failed"
+    rm -rf "$temporary"
 }
 running=0
 for target in "${targets[@]}"; do

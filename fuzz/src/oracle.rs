@@ -6,22 +6,26 @@ use std::time::Duration;
 
 use crate::session::{Session, library};
 
-type Init = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+type Retain = unsafe extern "C" fn(*mut *mut c_void, c_int) -> c_int;
+type Release = unsafe extern "C" fn(c_int) -> c_int;
 type SetCurrent = unsafe extern "C" fn(*mut c_void) -> c_int;
 type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
 
-/// The worker doesn't charge a loaded module or library if it takes less memory than this, in bytes.
-pub const FREE_LOAD: u64 = 256 << 10;
+/// The bytes of modules in each context that the worker doesn't charge.
+pub const FREE_MODULES: u64 = 256 << 10;
 
 /// softgpu's own count of the memory in use.
 pub struct Allocated {
+    retain: Retain,
+    release: Release,
+    set_current: SetCurrent,
     info: Info,
     /// The bytes that were in use when the session began.
     before: u64,
 }
 
 impl Allocated {
-    /// Finds softgpu's library, which the session on this thread has loaded.
+    /// Finds softgpu's library, which the session has loaded.
     pub fn new(_: &Session) -> Self {
         let path = CString::new(library().as_os_str().as_bytes()).expect("a path");
         // SAFETY: the path is a C string, and the library is loaded already.
@@ -33,26 +37,40 @@ impl Allocated {
             assert!(!found.is_null(), "softgpu has no {name:?}");
             found
         };
-        let mut context = std::ptr::null_mut();
-        // SAFETY: these are the prototypes of these functions in cuda.h, and the pointer is to a
-        // local variable.
-        let info = unsafe {
-            let retain: Init = std::mem::transmute(symbol(c"cuDevicePrimaryCtxRetain"));
-            let set: SetCurrent = std::mem::transmute(symbol(c"cuCtxSetCurrent"));
-            assert_eq!((retain(&mut context, 0), set(context)), (0, 0));
-            std::mem::transmute::<*mut c_void, Info>(symbol(c"cuMemGetInfo_v2"))
+        // SAFETY: these are the prototypes of these functions in cuda.h.
+        let mut this = unsafe {
+            Self {
+                retain: std::mem::transmute::<*mut c_void, Retain>(symbol(
+                    c"cuDevicePrimaryCtxRetain",
+                )),
+                release: std::mem::transmute::<*mut c_void, Release>(symbol(
+                    c"cuDevicePrimaryCtxRelease_v2",
+                )),
+                set_current: std::mem::transmute::<*mut c_void, SetCurrent>(symbol(
+                    c"cuCtxSetCurrent",
+                )),
+                info: std::mem::transmute::<*mut c_void, Info>(symbol(c"cuMemGetInfo_v2")),
+                before: 0,
+            }
         };
-        let mut this = Self { info, before: 0 };
         this.before = this.bytes();
         this
     }
 
-    /// Returns the bytes of device memory that are in use.
+    /// Returns the bytes of device memory that are in use. This needs a context, but must not keep
+    /// one that the session ends.
     fn bytes(&self) -> u64 {
-        let (mut free, mut total) = (0, 0);
-        // SAFETY: the pointers are to local variables.
-        let result = unsafe { (self.info)(&mut free, &mut total) };
-        assert_eq!(result, 0, "cuMemGetInfo failed");
+        let (mut context, mut free, mut total) = (std::ptr::null_mut(), 0, 0);
+        // SAFETY: the pointers are to local variables, and the context is retained meanwhile.
+        let results = unsafe {
+            [
+                (self.retain)(&mut context, 0),
+                (self.set_current)(context),
+                (self.info)(&mut free, &mut total),
+                (self.release)(0),
+            ]
+        };
+        assert_eq!(results, [0; 4], "softgpu's memory is unknown");
         ((total - free) as u64).saturating_sub(self.before)
     }
 

@@ -23,7 +23,9 @@ fn every_target_accepts_its_inputs() {
         inputs.sort();
         assert!(!inputs.is_empty(), "{} is empty", folder.display());
         // A target can take over its process, so each has its own.
+        let temporary = tempfile::tempdir().unwrap();
         let output = Command::new(env!("CARGO_BIN_EXE_virtio-cuda-fuzz"))
+            .env("TMPDIR", temporary.path())
             .arg(&name)
             .args(&inputs)
             .output()

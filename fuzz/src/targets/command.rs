@@ -14,7 +14,7 @@ use vhost_cuda_worker::region::RegionKind;
 use crate::arguments::{AnyCall, CALLS, encoded};
 use crate::child;
 use crate::input::Input;
-use crate::oracle::{Allocated, FREE_LOAD};
+use crate::oracle::{Allocated, FREE_MODULES};
 use crate::session::{Answer, Session};
 use crate::world::World;
 
@@ -76,8 +76,7 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
         let allocated = Allocated::new(&session);
         let mut world = begin(&mut session, Input::new(bytes));
         let mut made = String::new();
-        // Any call may load a library into another context.
-        let mut loads = 2;
+        let mut contexts = 1;
         for _ in 0..MAX_CALLS {
             if world.input.is_empty() {
                 break;
@@ -90,15 +89,16 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
             }
             let thread = THREAD + u32::from(world.input.one_in(8));
             let ctx = if world.input.one_in(16) { ContextId(world.id()) } else { CONTEXT };
+            contexts +=
+                u64::from(call.name.contains("CtxCreate") || call.name.contains("CtxRetain"));
             let answer = session.execute((call.opcode, thread, ctx), &args, PATIENCE);
-            loads += 1;
             let result = answer.as_ref().map(|(result, _)| *result);
             let _ = write!(made, "\n{} in {ctx}: {result:?} {args:02x?}", call.name);
             if let Some(answer) = answer {
                 learn(&mut world, &answer);
             }
         }
-        allocated.check(&mut session, loads * FREE_LOAD, || made);
+        allocated.check(&mut session, contexts * FREE_MODULES, || made);
     });
 }
 

@@ -87,6 +87,8 @@ fn check(stream: &mut UnixStream, sent: &[u8]) {
         match stream.read(&mut part) {
             Ok(0) => break,
             Ok(count) => text.extend(&part[..count]),
+            // libFuzzer's timer.
+            Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
             Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => break,
             Err(error) => {
                 panic!("no answer and no end: {error}: {:?}", String::from_utf8_lossy(sent))

@@ -10,7 +10,7 @@ use protocol::ids::*;
 
 use crate::arguments::encoded;
 use crate::input::Input;
-use crate::oracle::{Allocated, FREE_LOAD};
+use crate::oracle::{Allocated, FREE_MODULES};
 use crate::ptx;
 use crate::session::Session;
 use crate::targets::command;
@@ -61,7 +61,7 @@ impl Loader {
             self.call(&get);
             if is_covered {
                 let text = || format!("loaded {}", String::from_utf8_lossy(image));
-                self.allocated.check(&mut self.session, FREE_LOAD, text);
+                self.allocated.check(&mut self.session, FREE_MODULES, text);
             }
             assert_eq!(self.call(&CuModuleUnload { hmod: MODULE }), 0, "it can't be unloaded");
         }

@@ -122,6 +122,8 @@ impl FrontEnd {
             match self.stream.read(&mut part) {
                 Ok(0) => return,
                 Ok(_) => {}
+                // libFuzzer's timer.
+                Err(error) if error.kind() == std::io::ErrorKind::Interrupted => {}
                 Err(error) if error.kind() == std::io::ErrorKind::ConnectionReset => return,
                 Err(error) => panic!("the device keeps the connection: {error}"),
             }
