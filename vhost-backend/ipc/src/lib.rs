@@ -14,7 +14,8 @@
 //! | `group` | looking up groups of the host |
 //! | `listener` | listening sockets |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes and logs |
-//! | `log_limit` | a limit on similar lines in the logs |
+//! | `printable` | escaping text from other processes |
+//! | `log_limit`, `log_queue` | a limit on similar lines in the logs; the thread that writes the broker's |
 
 pub mod apart;
 pub mod doorbell;
@@ -26,7 +27,9 @@ pub mod gpu;
 pub mod group;
 pub mod listener;
 mod log_limit;
+mod log_queue;
 pub mod messages;
+pub mod printable;
 pub mod process;
 pub mod program;
 pub mod seqpacket;

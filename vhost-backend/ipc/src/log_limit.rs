@@ -13,6 +13,10 @@ use tracing::field::{Field, Visit};
 use tracing::{Event, Level, Metadata, Subscriber};
 use tracing_subscriber::layer::{Context, Filter};
 
+/// The target of the lines that the broker forwards from its child processes. The child processes
+/// have already filtered them by `RUST_LOG`, and the broker limits their number.
+pub const FORWARDED: &str = "vcudad::child";
+
 /// The number of similar lines that can be logged at once.
 const BURST: u32 = 50;
 /// After this time, one more similar line can be logged.
@@ -80,7 +84,7 @@ impl<K: Eq + Hash> Limits<K> {
 }
 
 /// A filter that lets only some of the similar lines pass, except lines of the levels `debug` and
-/// `trace`, which an operator has asked for.
+/// `trace`, which an operator has asked for, and lines that the broker forwards.
 pub(super) struct LogLimit<W> {
     limits: Mutex<Limits<Kind>>,
     /// Where to report lines that were omitted.
@@ -117,7 +121,7 @@ impl<S: Subscriber, W: Write + 'static> Filter<S> for LogLimit<W> {
 
     fn event_enabled(&self, event: &Event<'_>, _context: &Context<'_, S>) -> bool {
         let metadata = event.metadata();
-        if *metadata.level() > Level::INFO {
+        if *metadata.level() > Level::INFO || metadata.target() == FORWARDED {
             return true;
         }
         let mut vm = FindVm(None);
@@ -128,7 +132,8 @@ impl<S: Subscriber, W: Write + 'static> Filter<S> for LogLimit<W> {
         drop(limits);
         if omitted > 0 {
             // If the log can't be written, there is nobody to tell.
-            let _ = writeln!((self.report)(), "{omitted} lines like the next one were omitted");
+            let line = format!("{omitted} lines like the next one were omitted\n");
+            let _ = (self.report)().write_all(line.as_bytes());
         }
         admitted
     }

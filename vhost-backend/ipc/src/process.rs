@@ -18,6 +18,25 @@ pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
     Ok(())
 }
 
+/// Blocks all signals in this thread, and returns the mask from before.
+pub(super) fn block_signals() -> libc::sigset_t {
+    // SAFETY: an empty signal mask is all zeros in every C library for Linux, sigfillset initializes
+    // `all` before pthread_sigmask reads it, and `before` is writable.
+    unsafe {
+        let mut before = std::mem::zeroed();
+        let mut all = std::mem::zeroed();
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut before);
+        before
+    }
+}
+
+/// Sets this thread's signal mask.
+pub(super) fn restore_signals(mask: &libc::sigset_t) {
+    // SAFETY: `mask` is readable, and the pointer for the old mask may be null.
+    unsafe { libc::pthread_sigmask(libc::SIG_SETMASK, mask, std::ptr::null_mut()) };
+}
+
 /// Unblocks all signals. The broker blocks some signals, and its children inherit its signal mask.
 pub fn unblock_signals() {
     // SAFETY: sigemptyset initializes `set` before sigprocmask reads it.

@@ -97,6 +97,14 @@ pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<O
     Ok(Some(message))
 }
 
+/// Reads bytes from a stream socket whose peer must not send descriptors. If it sends any, they are
+/// closed on another thread. Returns 0 if the other end has been closed.
+pub fn read_plain(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<usize> {
+    let (len, fds) = receive_bytes(socket, buffer)?;
+    apart::close(fds);
+    Ok(len)
+}
+
 // SAFETY: CMSG_SPACE only does arithmetic.
 const CONTROL_BYTES: usize =
     unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize;

@@ -33,7 +33,7 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    exit::start_logging();
+    let _log = exit::start_broker_logging();
     let config = match read(&args) {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),

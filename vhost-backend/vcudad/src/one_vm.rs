@@ -32,7 +32,7 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    exit::start_logging();
+    let _log = exit::start_broker_logging();
     let config = match Config::single(&args.vm, &args.driver) {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),

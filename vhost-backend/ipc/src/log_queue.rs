@@ -1,0 +1,217 @@
+//! The broker's log lines on their way to standard error. A thread writes them, so that a program
+//! that reads the log slowly, or not at all, delays no other thread.
+
+use std::io::{self, ErrorKind, Write};
+use std::os::fd::AsRawFd;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, OnceLock};
+use std::time::{Duration, Instant};
+
+/// The number of lines that can wait. Further lines are dropped and counted.
+const LINES_MAX: usize = 4096;
+/// How long the end of the program waits for the lines to be written.
+const FLUSH: Duration = Duration::from_secs(1);
+
+/// The queue of this process, if its lines are queued.
+static QUEUE: OnceLock<Queue> = OnceLock::new();
+
+enum Message {
+    Line(Vec<u8>),
+    /// All earlier lines were written, if this is dropped.
+    Flushed(#[expect(dead_code, reason = "only its end matters")] SyncSender<()>),
+}
+
+#[derive(Clone)]
+struct Queue {
+    sender: SyncSender<Message>,
+    dropped: Arc<AtomicU64>,
+}
+
+impl Queue {
+    /// Starts the thread that writes to `output`. It takes no signals.
+    fn start(output: impl Write + AsRawFd + Send + 'static) -> io::Result<Self> {
+        let (sender, lines) = sync_channel(LINES_MAX);
+        let queue = Self { sender, dropped: Arc::default() };
+        let dropped = queue.dropped.clone();
+        let before = super::process::block_signals();
+        let thread = std::thread::Builder::new().name("log".into());
+        let started = thread.spawn(move || write_lines(output, &lines, &dropped));
+        super::process::restore_signals(&before);
+        started.map(|_| queue)
+    }
+
+    fn push(&self, line: Vec<u8>) {
+        if self.sender.try_send(Message::Line(line)).is_err() {
+            self.dropped.fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// Waits until the lines so far are written, for at most `FLUSH`.
+    fn flush(&self) {
+        let end = Instant::now() + FLUSH;
+        let (flushed, waiting) = sync_channel(0);
+        let mut message = Message::Flushed(flushed);
+        while let Err(TrySendError::Full(back)) = self.sender.try_send(message) {
+            if Instant::now() >= end {
+                return;
+            }
+            std::thread::sleep(Duration::from_millis(5));
+            message = back;
+        }
+        let left = end.saturating_duration_since(Instant::now());
+        // The thread sends nothing: it drops its end.
+        let _ = waiting.recv_timeout(left);
+    }
+}
+
+fn write_lines(
+    mut output: impl Write + AsRawFd,
+    messages: &Receiver<Message>,
+    dropped: &AtomicU64,
+) {
+    while let Ok(message) = messages.recv() {
+        let Message::Line(line) = message else { continue };
+        if !write_line(&mut output, &line) {
+            dropped.fetch_add(1, Ordering::Relaxed);
+            continue;
+        }
+        let count = dropped.swap(0, Ordering::Relaxed);
+        if count > 0 {
+            let report = format!("{count} log lines were dropped, because they weren't read\n");
+            write_line(&mut output, report.as_bytes());
+        }
+    }
+}
+
+/// Writes a line, and returns whether that worked. Another process may have made the output
+/// non-blocking.
+fn write_line(output: &mut (impl Write + AsRawFd), mut line: &[u8]) -> bool {
+    while !line.is_empty() {
+        match output.write(line) {
+            Ok(0) => return false,
+            Ok(written) => line = &line[written..],
+            Err(error) if error.kind() == ErrorKind::Interrupted => {}
+            Err(error) if error.kind() == ErrorKind::WouldBlock => wait_until_writable(output),
+            Err(_) => return false,
+        }
+    }
+    true
+}
+
+fn wait_until_writable(output: &impl AsRawFd) {
+    let mut fd = libc::pollfd { fd: output.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
+    // SAFETY: `fd` is one valid pollfd.
+    unsafe { libc::poll(&mut fd, 1, -1) };
+}
+
+/// Waits for this process's lines to be written when it is dropped.
+#[must_use]
+pub struct LogGuard(());
+
+impl Drop for LogGuard {
+    fn drop(&mut self) {
+        if let Some(queue) = QUEUE.get() {
+            queue.flush();
+        }
+    }
+}
+
+/// Starts to queue this process's lines. If that fails, they are written directly.
+pub(super) fn start() -> LogGuard {
+    if let Ok(queue) = Queue::start(io::stderr()) {
+        let _ = QUEUE.set(queue);
+    }
+    LogGuard(())
+}
+
+/// Writes lines to standard error: through the queue if there is one, and directly if not. Each
+/// call of `write` must pass a whole line.
+pub(super) struct LogWriter;
+
+impl Write for LogWriter {
+    fn write(&mut self, line: &[u8]) -> io::Result<usize> {
+        match QUEUE.get() {
+            Some(queue) => queue.push(line.to_vec()),
+            // If the log can't be written, there is nobody to tell.
+            None => drop(io::stderr().write_all(line)),
+        }
+        Ok(line.len())
+    }
+
+    fn flush(&mut self) -> io::Result<()> {
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::File;
+    use std::io::Read;
+    use std::os::fd::{FromRawFd, OwnedFd};
+
+    use super::*;
+
+    fn pipe() -> (File, File) {
+        let mut fds = [-1; 2];
+        // SAFETY: `fds` has room for the two descriptors.
+        assert_eq!(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
+        // SAFETY: pipe2 just opened both descriptors, and nothing else owns them.
+        let [reader, writer] = fds.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
+        (reader.into(), writer.into())
+    }
+
+    #[test]
+    fn a_reader_that_does_not_read_blocks_nobody_and_learns_what_it_missed() {
+        let (mut reader, writer) = pipe();
+        let queue = Queue::start(writer).unwrap();
+        let line = [b"x".repeat(999), b"\n".to_vec()].concat();
+        for _ in 0..3 * LINES_MAX {
+            queue.push(line.clone());
+        }
+        queue.flush();
+        let read = std::thread::spawn(move || {
+            let mut text = String::new();
+            reader.read_to_string(&mut text).unwrap();
+            text
+        });
+        // The thread ends, and closes the pipe, once there is no sender.
+        drop(queue);
+        let text = read.join().unwrap();
+        let count = text.lines().filter(|line| line.starts_with('x')).count();
+        let dropped: usize = text
+            .lines()
+            .filter_map(|line| {
+                line.strip_suffix(" log lines were dropped, because they weren't read")
+            })
+            .map(|count| count.parse::<usize>().unwrap())
+            .sum();
+        assert!(dropped > 0);
+        assert_eq!(count + dropped, 3 * LINES_MAX);
+    }
+
+    #[test]
+    fn lines_are_complete_on_a_pipe_that_became_nonblocking() {
+        let (mut reader, writer) = pipe();
+        super::super::process::set_nonblocking(&writer).unwrap();
+        let queue = Queue::start(writer).unwrap();
+        let line = [b"x".repeat(99_999), b"\n".to_vec()].concat();
+        for _ in 0..10 {
+            queue.push(line.clone());
+        }
+        drop(queue);
+        let mut text = String::new();
+        reader.read_to_string(&mut text).unwrap();
+        assert_eq!(text.len(), 1_000_000);
+    }
+
+    #[test]
+    fn a_closed_pipe_is_no_panic() {
+        let (reader, writer) = pipe();
+        drop(reader);
+        let queue = Queue::start(writer).unwrap();
+        queue.push(b"line\n".to_vec());
+        queue.flush();
+        assert_eq!(queue.dropped.load(Ordering::Relaxed), 1);
+    }
+}
