@@ -11,12 +11,12 @@ use super::event::BrokerEvent;
 use super::faults::Verdict;
 use super::gpus::Gpus;
 use super::nvml::{self, Fault, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor};
-use super::rate::printable;
 use super::sessions::Sessions;
 use super::vms::Vms;
 use super::worker::{Worker, Workers};
 use crate::config::{OnExcess, Policy};
 use host_ipc::messages::WorkerId;
+use host_ipc::printable::printable;
 use memory_ledger::{GpuId, Ledger};
 
 /// An action that the audit asks the coordinator to carry out.

@@ -89,7 +89,7 @@ impl Device {
         }
         self.starts.push(Instant::now());
         let process = launcher
-            .start_device()
+            .start_device(&vm.name)
             .map_err(|error| format!("cannot start the device process: {error}"))?;
         let uid = launcher.uid(vm);
         let setup = DeviceSetup { name: vm.name.clone(), uid, limits: vm.limits };

@@ -14,6 +14,7 @@ use super::pid_namespace::start_in_new;
 use super::process::is_root;
 use crate::config::{Config, DriverLibrary, JailMode};
 use host_ipc::gpu::{GpuFacts, Probed};
+use host_ipc::printable::printable;
 
 /// Environment variable with the path of softgpu's library. Needed only if the library isn't
 /// installed with the programs.
@@ -203,5 +204,5 @@ fn run_probe(programs: &Programs, mut command: Command) -> Result<Probed, String
     }
     let reason = text(&output.stderr);
     let last = reason.lines().last().unwrap_or("its probe failed without a message").to_owned();
-    Err(last.strip_prefix("vhost-cuda-worker: ").unwrap_or(&last).to_owned())
+    Err(printable(last.strip_prefix("vhost-cuda-worker: ").unwrap_or(&last)))
 }

@@ -10,6 +10,7 @@ use control_api::Sharing;
 use super::error::BrokerError;
 use super::jail::Jail;
 use super::mps::NO_DAEMON;
+use super::output::Outputs;
 use super::pid_namespace::start_in_new;
 use super::process::ChildProcess;
 use crate::config::Vm;
@@ -62,6 +63,7 @@ pub(crate) struct Launcher {
     change_users: bool,
     /// The jail of workers, if they have one.
     jail: Option<Arc<Jail>>,
+    outputs: Outputs,
 }
 
 /// The session of a worker that is started for one.
@@ -77,8 +79,9 @@ impl Launcher {
         library: PathBuf,
         change_users: bool,
         jail: Option<Arc<Jail>>,
+        outputs: Outputs,
     ) -> Self {
-        Self { programs, library, change_users, jail }
+        Self { programs, library, change_users, jail, outputs }
     }
 
     /// Returns the jail of workers, if they have one.
@@ -98,17 +101,15 @@ impl Launcher {
         vm.uid.filter(|_| self.change_users)
     }
 
-    /// Starts a device process. The caller must then send it the settings on its socket.
-    pub(crate) fn start_device(&self) -> io::Result<ChildProcess> {
+    /// Starts the device process of the VM with this name. The caller must then send it the settings
+    /// on its socket.
+    pub(crate) fn start_device(&self, vm: &str) -> io::Result<ChildProcess> {
         let mut command = Command::new(&self.programs.device);
         command.arg("--serve");
-        match self.jail {
-            Some(_) => {
-                command.arg("--jail");
-                start_in_new(|| ChildProcess::start(command))
-            }
-            None => ChildProcess::start(command),
+        if self.jail.is_some() {
+            command.arg("--jail");
         }
+        self.start(command, "device", Some(vm), self.jail.is_some())
     }
 
     /// Starts a worker, for a session if one is waiting for it. `visible` is its
@@ -131,12 +132,23 @@ impl Launcher {
         if let Some(uid) = vm.and_then(|vm| self.uid(vm)) {
             command.arg("--uid").arg(uid.to_string());
         }
-        match vm.map_or(self.jail(), |vm| self.jail_of(vm)) {
-            Some(jail) => {
-                jail.add_arguments(&mut command, devices, vm);
-                start_in_new(|| ChildProcess::start(command))
-            }
-            None => ChildProcess::start(command),
+        let jail = vm.map_or(self.jail(), |vm| self.jail_of(vm));
+        if let Some(jail) = jail {
+            jail.add_arguments(&mut command, devices, vm);
         }
+        self.start(command, "worker", vm.map(|vm| vm.name.as_str()), jail.is_some())
+    }
+
+    /// Starts a process of the VM with this name. If it enters a jail, it gets a PID namespace of
+    /// its own.
+    fn start(
+        &self,
+        command: Command,
+        program: &'static str,
+        vm: Option<&str>,
+        jail: bool,
+    ) -> io::Result<ChildProcess> {
+        let start = || ChildProcess::start(command, &self.outputs, program, vm);
+        if jail { start_in_new(start) } else { start() }
     }
 }

@@ -14,6 +14,7 @@
 //! | `session`, `worker` | a session and the start queue; workers and the warm pool |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
 //! | `jail`, `pid_namespace`, `shared_memory` | what isolates workers |
+//! | `output` | the output of child processes |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
@@ -42,6 +43,7 @@ mod launcher;
 mod mps;
 mod mps_group;
 mod nvml;
+mod output;
 mod pid_namespace;
 mod placement;
 mod process;

@@ -1,11 +1,12 @@
-//! Child processes. Each child has a seqpacket socket to the broker. A pidfd tells the broker when
-//! the child has exited.
+//! Child processes. Each child has a seqpacket socket to the broker, and its output goes to the
+//! broker's log. A pidfd tells the broker when the child has exited.
 
 use std::io;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::{Child, Command, ExitStatus, Stdio};
 
+use super::output::{self, Output, Outputs};
 use host_ipc::apart::Apart;
 use host_ipc::{process, seqpacket};
 use serde::Serialize;
@@ -25,12 +26,18 @@ pub(crate) struct ChildProcess {
     /// The broker's end of the child's socket. It is non-blocking, and messages with descriptors
     /// are refused.
     socket: Apart,
+    output: Output,
 }
 
 impl ChildProcess {
     /// Starts `command` with the additional arguments `--broker-fd N`, where `N` is the child's end
-    /// of a new socket.
-    pub(crate) fn start(mut command: Command) -> io::Result<Self> {
+    /// of a new socket. `program` and `vm` mark the child's lines in the log.
+    pub(crate) fn start(
+        mut command: Command,
+        outputs: &Outputs,
+        program: &'static str,
+        vm: Option<&str>,
+    ) -> io::Result<Self> {
         let (ours, theirs) = seqpacket::pair()?;
         process::set_nonblocking(&ours)?;
         seqpacket::refuse_descriptors(&ours)?;
@@ -40,7 +47,9 @@ impl ChildProcess {
         if unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFD, 0) } < 0 {
             return Err(io::Error::last_os_error());
         }
+        let (output, stderr) = output::pair()?;
         command.arg("--broker-fd").arg(theirs.as_raw_fd().to_string()).stdin(Stdio::null());
+        command.stdout(stderr.try_clone()?).stderr(stderr);
         let mut child = command.spawn()?;
         // SAFETY: pidfd_open takes only integers. The child hasn't been reaped, so its process ID
         // can't have been reused.
@@ -53,7 +62,8 @@ impl ChildProcess {
         }
         // SAFETY: the descriptor is new, so nothing else owns it.
         let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd as libc::c_int) };
-        Ok(Self { child, pidfd, socket: ours.into() })
+        let output = outputs.read(output, program, child.id(), vm);
+        Ok(Self { child, pidfd, socket: ours.into(), output })
     }
 
     /// Returns the descriptor of the broker's end of the child's socket.
@@ -74,6 +84,11 @@ impl ChildProcess {
     /// Receives a message from the child. Returns `None` if the child has closed its socket.
     pub(crate) fn receive<T: DeserializeOwned>(&self) -> io::Result<Option<T>> {
         seqpacket::receive_plain(&self.socket)
+    }
+
+    /// Sets the VM of a process that was started without one, for its lines in the log.
+    pub(crate) fn set_vm(&self, vm: &str) {
+        self.output.set_vm(vm);
     }
 
     /// Returns the child's process ID.

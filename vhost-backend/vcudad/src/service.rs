@@ -17,6 +17,7 @@ use super::error::BrokerError;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::launcher::{Launcher, Programs};
+use super::output::Outputs;
 use super::placement::Capacity;
 use super::process::is_root;
 use super::reports::Reports;
@@ -92,7 +93,10 @@ impl Service {
         let scheduler = Scheduler::start(config.policy.scheduler)
             .map_err(BrokerError::os("cannot start the scheduler"))?;
         let jail = driver::jail(&config, &programs, &probed)?;
-        let launcher = Launcher::new(programs, probed.library.clone(), change_users, jail);
+        let outputs = Outputs::start()
+            .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
+        let library = probed.library.clone();
+        let launcher = Launcher::new(programs, library, change_users, jail, outputs);
         let mut service = Self {
             watches: Watches::default(),
             signals,

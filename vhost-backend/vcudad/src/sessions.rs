@@ -286,7 +286,7 @@ impl Sessions {
             context_bytes: contexts,
             context_charged: charged,
         };
-        let ends = worker.assign(assignment).map_err(|error| error.to_string())?;
+        let ends = worker.assign(assignment, &state.vm.name).map_err(|error| error.to_string())?;
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }

@@ -12,7 +12,6 @@ use control_api::Activity;
 use super::accounts::Accounts;
 use super::activity::activity_of;
 use super::process::ChildProcess;
-use super::rate::printable;
 use super::session::Session;
 use control_server::handle::now_ms;
 use host_ipc::apart::Apart;
@@ -20,6 +19,7 @@ use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::eventfd;
 use host_ipc::gate::{GateMap, GatePage};
 use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
+use host_ipc::printable::printable;
 use host_ipc::seqpacket;
 use memory_ledger::{GpuId, LedgerError, VmId};
 
@@ -288,8 +288,10 @@ impl Worker {
     }
 
     /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
-    /// process's ends until the worker serves its session, and returns the scheduler's ends.
-    pub(crate) fn assign(&mut self, assignment: Assignment) -> io::Result<SchedulerEnds> {
+    /// process's ends until the worker serves its session, and returns the scheduler's ends. `vm` is
+    /// the VM's name.
+    pub(crate) fn assign(&mut self, assignment: Assignment, vm: &str) -> io::Result<SchedulerEnds> {
+        self.process.set_vm(vm);
         // The worker can send descriptors over the stream: those of memory that it exports.
         let (theirs, stream) = seqpacket::stream_pair()?;
         let (button, chime) = doorbell()?;

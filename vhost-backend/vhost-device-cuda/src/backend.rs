@@ -32,6 +32,7 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::messages::{
     BrokerToDevice, DeviceSetup, DeviceToBroker, DeviceToWorker, Limits, WorkerToDevice,
 };
+use host_ipc::printable::printable;
 
 const CONTROL: usize = uapi::QUEUE_CONTROL as usize;
 const EVENT: usize = uapi::QUEUE_EVENT as usize;
@@ -382,7 +383,8 @@ impl Backend {
                 tracing::warn!(
                     vm = self.name,
                     session = request,
-                    "the guest violated the protocol: {reason:.200}"
+                    "the guest violated the protocol: {}",
+                    printable(reason)
                 );
             }
             if let Err(how) = state.machine.worker_spoke(request, message, body) {

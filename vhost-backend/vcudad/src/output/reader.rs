@@ -1,0 +1,223 @@
+//! The thread that reads the output of child processes.
+
+use std::collections::HashMap;
+use std::io::ErrorKind;
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, TryRecvError};
+use std::time::{Duration, Instant};
+
+use host_ipc::apart::Apart;
+use host_ipc::eventfd::drain;
+use host_ipc::exit::FORWARDED;
+use host_ipc::seqpacket;
+
+use super::budget::Budget;
+use super::lines::Lines;
+
+/// Bytes that are read from a process before the next process's turn.
+const READ: usize = 4096;
+/// Maximum number of reads after a process has exited.
+const LAST_READS: usize = 64;
+/// How often to check whether a VM that is at its limit may log again.
+const PAUSE: libc::c_int = 500;
+
+/// The number of a process whose output is read. It's never used again, unlike process IDs.
+pub(super) type OutputId = u64;
+
+/// A message to the thread.
+pub(super) enum Message {
+    Started(OutputId, Source),
+    /// The process now belongs to this VM.
+    Assigned(OutputId, Arc<str>),
+    Reaped(OutputId),
+}
+
+/// A process and its output.
+pub(super) struct Source {
+    socket: Apart,
+    program: &'static str,
+    pid: u32,
+    vm: Option<Arc<str>>,
+    lines: Lines,
+    /// Whether the process can still write. It may close its end before it exits.
+    is_open: bool,
+}
+
+impl Source {
+    pub(super) fn new(
+        socket: Apart,
+        program: &'static str,
+        pid: u32,
+        vm: Option<Arc<str>>,
+    ) -> Self {
+        Self { socket, program, pid, vm, lines: Lines::default(), is_open: true }
+    }
+
+    /// Reads once. Returns the finished lines, or `None` if there is nothing to read now.
+    fn read(&mut self) -> Option<Vec<String>> {
+        let mut bytes = [0; READ];
+        match seqpacket::read_plain(&self.socket, &mut bytes) {
+            Ok(len) if len > 0 => Some(self.lines.add(&bytes[..len])),
+            Err(error) if error.kind() == ErrorKind::WouldBlock => None,
+            Ok(_) | Err(_) => {
+                self.is_open = false;
+                None
+            }
+        }
+    }
+
+    /// Logs a line of the process, with the level that it has put first.
+    fn log(&self, line: &str) {
+        let text = line.trim_start();
+        let (first, rest) = text.split_once(' ').unwrap_or((text, ""));
+        let (vm, program, pid) = (self.vm.as_deref(), self.program, self.pid);
+        // The macros need a constant level.
+        match first {
+            "ERROR" => tracing::error!(target: FORWARDED, vm, program, pid, message = rest),
+            "WARN" => tracing::warn!(target: FORWARDED, vm, program, pid, message = rest),
+            "INFO" => tracing::info!(target: FORWARDED, vm, program, pid, message = rest),
+            "DEBUG" => tracing::debug!(target: FORWARDED, vm, program, pid, message = rest),
+            "TRACE" => tracing::trace!(target: FORWARDED, vm, program, pid, message = rest),
+            // A panic, or a line of the driver's.
+            _ => tracing::warn!(target: FORWARDED, vm, program, pid, message = text),
+        }
+    }
+}
+
+/// The state of the thread.
+pub(super) struct Reader {
+    messages: Receiver<Message>,
+    bell: Arc<OwnedFd>,
+    sources: HashMap<OutputId, Source>,
+    /// The budgets by the name of the VM. The workers without a VM have a budget too.
+    budgets: HashMap<Option<Arc<str>>, Budget>,
+}
+
+impl Reader {
+    pub(super) fn new(messages: Receiver<Message>, bell: Arc<OwnedFd>) -> Self {
+        Self { messages, bell, sources: HashMap::new(), budgets: HashMap::new() }
+    }
+
+    /// Reads until the broker has dropped its ends.
+    pub(super) fn run(&mut self) {
+        loop {
+            let ready = self.wait();
+            drain(&*self.bell);
+            loop {
+                match self.messages.try_recv() {
+                    Ok(message) => self.handle(message),
+                    Err(TryRecvError::Empty) => break,
+                    Err(TryRecvError::Disconnected) => return,
+                }
+            }
+            for id in ready {
+                self.read(id);
+            }
+        }
+    }
+
+    /// Waits until there is a message, or output of a VM that isn't at its limit. Returns the
+    /// processes with output.
+    fn wait(&mut self) -> Vec<OutputId> {
+        let now = Instant::now();
+        self.forget_budgets(now);
+        let watch = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
+        let mut fds = vec![watch(self.bell.as_raw_fd())];
+        let mut ids = Vec::new();
+        let mut timeout = -1;
+        for (id, source) in self.sources.iter().filter(|(_, source)| source.is_open) {
+            if budget(&mut self.budgets, &source.vm, now).is_open(now) {
+                fds.push(watch(source.socket.as_raw_fd()));
+                ids.push(*id);
+            } else {
+                timeout = PAUSE;
+            }
+        }
+        // SAFETY: `fds` is readable and writable for its length.
+        let count = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) };
+        if count < 0 {
+            // There's too little memory, or a signal has arrived. Don't retry at full speed.
+            std::thread::sleep(Duration::from_millis(100));
+            return Vec::new();
+        }
+        let ready = fds[1..].iter().zip(ids).filter(|(fd, _)| fd.revents != 0);
+        ready.map(|(_, id)| id).collect()
+    }
+
+    fn handle(&mut self, message: Message) {
+        match message {
+            Message::Started(id, source) => drop(self.sources.insert(id, source)),
+            Message::Assigned(id, vm) => {
+                if let Some(source) = self.sources.get_mut(&id) {
+                    source.vm = Some(vm);
+                }
+            }
+            Message::Reaped(id) => {
+                if let Some(source) = self.sources.remove(&id) {
+                    self.log_last(source);
+                }
+            }
+        }
+    }
+
+    /// Reads from a process once, and logs the lines.
+    fn read(&mut self, id: OutputId) {
+        let Some(source) = self.sources.get_mut(&id) else { return };
+        let now = Instant::now();
+        let budget = budget(&mut self.budgets, &source.vm, now);
+        // Another process of the VM may just have used up the budget.
+        if !budget.is_open(now) {
+            return;
+        }
+        let Some(lines) = source.read() else { return };
+        let count = budget.count(lines.len(), now);
+        lines[..count].iter().for_each(|line| source.log(line));
+        if count < lines.len() {
+            source.log(&omitted(lines.len() - count));
+        }
+        if budget.report_limit(now) {
+            let vm = source.vm.as_deref();
+            tracing::warn!(vm, "too many log lines of its processes; reading them slowly");
+        }
+    }
+
+    /// Logs what a process wrote before it exited.
+    fn log_last(&mut self, mut source: Source) {
+        let mut lines = Vec::new();
+        for _ in 0..LAST_READS {
+            match source.read() {
+                Some(more) => lines.extend(more),
+                None => break,
+            }
+        }
+        lines.extend(source.lines.finish());
+        let now = Instant::now();
+        let count = budget(&mut self.budgets, &source.vm, now).count_last(lines.len(), now);
+        let first = lines.len() - count;
+        if first > 0 && count > 0 {
+            source.log(&omitted(first));
+        }
+        lines[first..].iter().for_each(|line| source.log(line));
+    }
+
+    /// Forgets the budgets that are as good as new ones, if there are many.
+    fn forget_budgets(&mut self, now: Instant) {
+        if self.budgets.len() > 2 * self.sources.len() + 16 {
+            self.budgets.retain(|_, budget| !budget.is_full(now));
+        }
+    }
+}
+
+/// Returns the line that replaces omitted lines.
+fn omitted(count: usize) -> String {
+    format!("WARN {count} lines were omitted")
+}
+
+fn budget<'a>(
+    budgets: &'a mut HashMap<Option<Arc<str>>, Budget>,
+    vm: &Option<Arc<str>>,
+    now: Instant,
+) -> &'a mut Budget {
+    budgets.entry(vm.clone()).or_insert_with(|| Budget::new(now))
+}

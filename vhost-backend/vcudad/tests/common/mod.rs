@@ -1,0 +1,149 @@
+//! A broker for tests, and its client.
+#![allow(dead_code, reason = "not every test uses all of it")]
+
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
+use std::path::{Path, PathBuf};
+use std::process::{Child, Command, Stdio};
+use std::time::{Duration, Instant};
+
+use host_test_support::{program, softgpu};
+
+pub const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
+
+/// A broker with two GPUs of 8 GiB each.
+pub struct Broker {
+    pub child: Child,
+    folder: PathBuf,
+}
+
+impl Broker {
+    pub fn folder(name: &str) -> PathBuf {
+        let id = std::process::id();
+        let folder = std::env::temp_dir().join(format!("virtio-cuda-broker-{name}-{id}"));
+        let _ = std::fs::remove_dir_all(&folder);
+        std::fs::create_dir_all(&folder).unwrap();
+        folder
+    }
+
+    pub fn command(folder: &Path, vms: &str) -> Command {
+        Self::command_of(Path::new(BROKER), 0, folder, vms)
+    }
+
+    pub fn command_of(program: &Path, warm_workers: u32, folder: &Path, vms: &str) -> Command {
+        let place = |name: &str| folder.join(name).display().to_string();
+        let text = format!(
+            "driver_library = \"softgpu\"\nwarm_workers = {warm_workers}\nstate_dir = \"{}\"\n\
+             control_socket = \"{}\"\nsocket_folders = [\"{}\", \"{}\"]\n{}",
+            place("state"),
+            place("control"),
+            folder.display(),
+            place("gone"),
+            vms.replace("DIR", &folder.display().to_string())
+        );
+        std::fs::write(folder.join("vcudad.toml"), text).unwrap();
+        let mut command = Command::new(program);
+        command
+            .arg("--config")
+            .arg(folder.join("vcudad.toml"))
+            .env("VIRTIO_CUDA_SOFTGPU", softgpu())
+            .env("SOFTGPU_DEVICES", "2")
+            .env("SOFTGPU_MEMORY", "8G")
+            .stdin(Stdio::null())
+            .stderr(Stdio::piped());
+        command
+    }
+
+    /// Starts a broker and waits until its control API accepts connections.
+    pub fn start(folder: &Path, vms: &str) -> Self {
+        Self::started(folder, Self::command(folder, vms))
+    }
+
+    pub fn started(folder: &Path, command: Command) -> Self {
+        let log = std::fs::File::create(folder.join("log")).unwrap();
+        Self::started_with(folder, command, log)
+    }
+
+    /// Does the same as `start`, with this standard error.
+    pub fn started_with(folder: &Path, mut command: Command, log: std::fs::File) -> Self {
+        let child = command.stderr(log).spawn().unwrap();
+        let mut broker = Self { child, folder: folder.to_owned() };
+        let since = Instant::now();
+        while UnixStream::connect(folder.join("control")).is_err() {
+            assert!(broker.child.try_wait().unwrap().is_none(), "{}", broker.log());
+            assert!(since.elapsed() < Duration::from_secs(60), "{}", broker.log());
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        broker
+    }
+
+    pub fn log(&self) -> String {
+        std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
+    }
+
+    /// Sends a request to the control API. Returns the HTTP status and the body.
+    pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, serde_json::Value) {
+        let mut stream = UnixStream::connect(self.folder.join("control")).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: vcudad\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").map_or("", |parts| parts.1);
+        (status, serde_json::from_str(body).unwrap_or(serde_json::Value::Null))
+    }
+
+    pub fn add(&self, name: &str, more: &str) -> (u16, serde_json::Value) {
+        let socket = self.folder.join(name);
+        let body = format!(r#"{{"name": "{name}", "socket": "{}", {more}}}"#, socket.display());
+        self.ask("POST", "/v1/vms", &body)
+    }
+
+    /// Returns the name, weight and memory.max of each VM, sorted by name.
+    pub fn vms(&self) -> Vec<(String, u64, u64)> {
+        let (status, vms) = self.ask("GET", "/v1/vms", "");
+        assert_eq!(status, 200);
+        let of = |vm: &serde_json::Value| {
+            let settings = &vm["settings"];
+            let number = |value: &serde_json::Value| value.as_u64().unwrap();
+            let name = vm["name"].as_str().unwrap().to_owned();
+            (name, number(&settings["compute"]["weight"]), number(&settings["memory"]["max"]))
+        };
+        vms.as_array().unwrap().iter().map(of).collect()
+    }
+
+    pub fn end(mut self) {
+        // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
+        unsafe { libc::kill(self.child.id() as i32, libc::SIGTERM) };
+        assert!(self.child.wait().unwrap().success(), "{}", self.log());
+    }
+}
+
+impl Drop for Broker {
+    fn drop(&mut self) {
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+        if std::thread::panicking() {
+            eprintln!("{:.10000}", self.log());
+        }
+    }
+}
+
+pub const TWO: &str = "[[vm]]\nname = \"a\"\nsocket = \"DIR/a\"\nmemory.max = \"1G\"\n\
+                   [[vm]]\nname = \"b\"\nsocket = \"DIR/b\"\nmemory.max = \"1G\"\n";
+
+/// Copies the broker's programs to a directory, with another program in place of the worker.
+pub fn with_worker(folder: &Path, worker: &str) -> PathBuf {
+    for name in ["vcudad", "vhost-device-cuda"] {
+        std::fs::copy(program(name), folder.join(name)).unwrap();
+    }
+    std::fs::copy(program(worker), folder.join("vhost-cuda-worker")).unwrap();
+    std::os::unix::fs::symlink(program("vhost-cuda-worker"), folder.join("real-worker")).unwrap();
+    folder.join("vcudad")
+}
