@@ -6,6 +6,7 @@ use std::time::{Duration, Instant};
 
 use super::launcher::Launcher;
 use super::process::{ChildProcess, describe};
+use super::rate::TokenBucket;
 use super::socket::VmSocket;
 use crate::config::Vm;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
@@ -13,6 +14,12 @@ use memory_ledger::GpuId;
 
 /// Maximum number of starts per minute. After that, the device process isn't restarted.
 const MAX_RESTARTS: usize = 5;
+
+/// The limit on a device process's messages: this many at once, and `MESSAGES_PER_SECOND` in the
+/// long run. An honest device process sends at most 1000 queries a second, and little else. For one
+/// that a guest has taken over, this limit protects the other VMs.
+const MESSAGES_AT_ONCE: u32 = 1024;
+const MESSAGES_PER_SECOND: u32 = 2048;
 
 /// Descriptors to watch for a device process.
 pub(crate) struct DeviceFds {
@@ -26,6 +33,9 @@ pub(crate) enum DeviceEffect {
     None,
     /// The device process sent a message.
     Message(DeviceToBroker),
+    /// The process has sent too many messages. The caller must stop watching this descriptor until
+    /// [`Device::resume`] returns it.
+    Paused(RawFd),
     /// The socket failed, so the process was killed. The caller must stop watching this descriptor.
     Closed(RawFd),
 }
@@ -40,6 +50,9 @@ pub(crate) struct Device {
     /// Why the process isn't restarted, if it has failed for good.
     failure: Option<String>,
     restarts: u64,
+    messages: TokenBucket,
+    /// True if the process's socket isn't being read, because it has sent too many messages.
+    is_paused: bool,
 }
 
 impl Device {
@@ -54,7 +67,9 @@ impl Device {
     }
 
     fn with(listener: Option<VmSocket>, failure: Option<String>) -> Self {
-        Self { listener, process: None, starts: Vec::new(), failure, restarts: 0 }
+        let messages = TokenBucket::new(MESSAGES_AT_ONCE, MESSAGES_PER_SECOND, Instant::now());
+        let (starts, restarts, is_paused) = (Vec::new(), 0, false);
+        Self { listener, process: None, starts, failure, restarts, messages, is_paused }
     }
 
     pub(crate) fn pid(&self) -> Option<u32> {
@@ -141,6 +156,7 @@ impl Device {
     /// The caller must stop watching the descriptors before it drops the process.
     pub(crate) fn reap(&mut self) -> Option<(ChildProcess, String)> {
         let status = self.process.as_mut().and_then(ChildProcess::reap)?;
+        self.is_paused = false;
         Some((self.process.take()?, describe(status)))
     }
 
@@ -153,9 +169,27 @@ impl Device {
         }
     }
 
+    /// Returns true if the process's socket isn't being read.
+    pub(crate) fn is_paused(&self) -> bool {
+        self.is_paused
+    }
+
+    /// If the process may send messages again, returns its socket, which the caller must watch.
+    pub(crate) fn resume(&mut self) -> Option<RawFd> {
+        if !self.is_paused || !self.messages.has(1, Instant::now()) {
+            return None;
+        }
+        self.is_paused = false;
+        self.process.as_ref().map(ChildProcess::socket_fd)
+    }
+
     /// Reads one message from the process.
     pub(crate) fn receive(&mut self) -> DeviceEffect {
         let Some(process) = &mut self.process else { return DeviceEffect::None };
+        if !self.messages.take(Instant::now()) {
+            self.is_paused = true;
+            return DeviceEffect::Paused(process.socket_fd());
+        }
         match process.receive() {
             Ok(Some(message)) => DeviceEffect::Message(message),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => DeviceEffect::None,

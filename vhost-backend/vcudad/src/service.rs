@@ -40,7 +40,8 @@ use memory_ledger::VmId;
 
 /// Interval of the timer if nothing happens.
 const IDLE_TICK: Duration = Duration::from_secs(1);
-/// Interval of the timer while sessions are waiting to be started.
+/// Interval of the timer while sessions are waiting to be started, or a device process that has sent
+/// too many messages isn't read.
 const QUEUE_TICK: Duration = Duration::from_millis(25);
 
 /// The coordinator and the broker's parts.
@@ -194,15 +195,22 @@ impl Service {
     /// Sets the time at which the timer expires next. This must not be called for every event,
     /// because frequent events would postpone the timer forever.
     fn set_timer(&self) {
-        let mut after = if self.sessions.has_waiting() { QUEUE_TICK } else { IDLE_TICK };
+        let is_soon =
+            self.sessions.has_waiting() || self.vms.iter().any(|(_, vm)| vm.device.is_paused());
+        let mut after = if is_soon { QUEUE_TICK } else { IDLE_TICK };
         if let Some(interval) = self.systemd.interval() {
             after = after.min(interval);
         }
         self.timer.set(after);
     }
 
-    fn tick(&mut self) {
+    fn tick(&mut self, ops: &mut EventOps) {
         self.timer.acknowledge();
+        for (vm, state) in self.vms.iter_mut() {
+            if let Some(socket) = state.device.resume() {
+                self.watches.add(ops, socket, Source::DeviceSocket(vm));
+            }
+        }
         if self.systemd.take_ping_due() {
             if self.sessions.scheduler().is_alive() {
                 self.systemd.ping_watchdog();
@@ -388,8 +396,15 @@ impl Service {
         match state.device.receive() {
             DeviceEffect::None => {}
             DeviceEffect::Closed(fd) => self.watches.remove(ops, fd),
+            DeviceEffect::Paused(fd) => {
+                self.watches.remove(ops, fd);
+                self.set_timer();
+            }
             DeviceEffect::Message(DeviceToBroker::Start { request, session, pid, mut env }) => {
-                env.retain(|(name, _)| state.vm.env_allow.contains(name));
+                // The device process checks these entries too, but it isn't trusted.
+                env.retain(|(name, value)| {
+                    state.vm.env_allow.contains(name) && !value.contains('\0')
+                });
                 let session = Session { vm: id, request, id: session, pid, env };
                 self.sessions.start(session, &mut self.vms, &self.gpus);
             }
@@ -493,7 +508,7 @@ impl MutEventSubscriber for Service {
     fn process(&mut self, events: Events, ops: &mut EventOps) {
         match self.watches.source(events.fd()) {
             Some(Source::Signals) => self.handle_signal(),
-            Some(Source::Timer) => self.tick(),
+            Some(Source::Timer) => self.tick(ops),
             Some(Source::Control) => self.handle_requests(ops),
             Some(Source::Nvml) => self.handle_nvml(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),

@@ -4,6 +4,7 @@
 //! [`Sessions`] doesn't access the event loop, the device processes, or the control API. Instead,
 //! it emits [`SessionEffect`]s, which the coordinator carries out.
 
+use std::collections::HashSet;
 use std::os::fd::RawFd;
 
 use control_api::{Activity, EventKind};
@@ -164,21 +165,27 @@ impl Sessions {
 impl Sessions {
     /// Starts a session on a warm worker or on a new one. If that isn't possible now, queues or
     /// refuses the session.
-    pub(crate) fn start(&mut self, mut session: Session, vms: &mut Vms, gpus: &Gpus) {
+    pub(crate) fn start(&mut self, session: Session, vms: &mut Vms, gpus: &Gpus) {
+        if let Some(session) = self.try_start(session, vms, gpus)
+            && self.start_queue.push(session)
+        {
+            self.effects.push(SessionEffect::Queued);
+        }
+    }
+
+    /// Starts or refuses a session. If it must wait, returns it.
+    fn try_start(&mut self, mut session: Session, vms: &mut Vms, gpus: &Gpus) -> Option<Session> {
         let (id, request, number) = (session.vm, session.request, session.number());
-        let Some(state) = vms.get_mut(id) else { return };
+        let state = vms.get_mut(id)?;
         let max = state.vm.limits.max_sessions as usize;
         if self.workers.find(id, request).is_some() {
             tracing::error!(vm = state.vm.name, "the device process used a session number twice");
-            return;
+            return None;
         }
         let full = self.workers.count_of_vm(id) >= max;
         let waits = if full { self.workers.is_vm_ending(id) } else { !state.take_session_start() };
         if waits && self.start_queue.has_room(id, max) {
-            if self.start_queue.push(session) {
-                self.effects.push(SessionEffect::Queued);
-            }
-            return;
+            return Some(session);
         }
         if full || waits {
             if let Some(before) = state.report_refusal() {
@@ -189,7 +196,8 @@ impl Sessions {
                     "refusing a session: sessions.max is {max}"
                 );
             }
-            return self.send_ended(id, request, Ending::Limit);
+            self.send_ended(id, request, Ending::Limit);
+            return None;
         }
         let (spec, set) = (&state.vm.spec, state.gpus.clone());
         match self.mps.session_env(spec, &set, gpus, self.scheduler.is_enabled()) {
@@ -202,7 +210,8 @@ impl Sessions {
                     session = number,
                     "cannot start a worker: {error}"
                 );
-                return self.send_ended(id, request, Ending::NoWorker(error.to_string()));
+                self.send_ended(id, request, Ending::NoWorker(error.to_string()));
+                return None;
             }
         }
         let given = match session.env.is_empty() {
@@ -218,12 +227,23 @@ impl Sessions {
             Err(session) => self.start_worker(set, Some(session), vms, gpus),
         }
         self.refill(vms, gpus);
+        None
     }
 
-    /// Tries again to start the sessions in the start queue, in order.
+    /// Tries again to start the sessions in the start queue, in order. If one must still wait, the
+    /// VM's later sessions wait too, without another check: there can be thousands.
     pub(crate) fn start_waiting(&mut self, vms: &mut Vms, gpus: &Gpus) {
+        let mut waiting = HashSet::new();
         for session in self.start_queue.take_all() {
-            self.start(session, vms, gpus);
+            let vm = session.vm;
+            let still = match waiting.contains(&vm) {
+                true => Some(session),
+                false => self.try_start(session, vms, gpus),
+            };
+            if let Some(session) = still {
+                waiting.insert(vm);
+                self.start_queue.push(session);
+            }
         }
     }
 
@@ -368,7 +388,7 @@ impl Sessions {
                 self.effects.push(SessionEffect::Watch { worker, socket, pidfd });
             }
             Err(error) => {
-                tracing::error!("cannot start a worker: {error}");
+                tracing::error!(vm, "cannot start a worker: {error}");
                 self.workers.count_failure();
                 if let Some(Session { vm, request, .. }) = session {
                     self.send_ended(vm, request, Ending::NoWorker(error.to_string()));

@@ -4,7 +4,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
-use common::{Broker, TWO, with_worker};
+use common::{Broker, TWO, with_programs, with_worker};
 use host_test_support::wait_for;
 
 mod common;
@@ -268,6 +268,27 @@ fn a_workers_descriptors_do_not_block_the_broker() {
     let broker = Broker::started(&folder, Broker::command_of(&program, 1, &folder, TWO));
     wait_for("the worker's message", || folder.join("sent").exists());
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 100, GIB)], "{}", broker.log());
+    broker.end();
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn a_device_process_cannot_flood_the_broker() {
+    let folder = Broker::folder("flood");
+    let program = with_programs(&folder, "flooding-device", "vhost-cuda-worker");
+    let one = TWO.split_at(TWO.rfind("[[vm]]").unwrap()).0;
+    let broker = Broker::started(&folder, Broker::command_of(&program, 0, &folder, one));
+    let place = folder.join("answers-a");
+    wait_for("the end of the flood", || place.exists());
+    let text = std::fs::read_to_string(place).unwrap();
+    let (answers, milliseconds) = text.split_once(' ').unwrap();
+    let (answers, milliseconds): (u64, u64) =
+        (answers.parse().unwrap(), milliseconds.parse().unwrap());
+    // At most 1024 messages are handled at once, and 2048 a second.
+    assert!(answers <= 1024 + 2048 * (milliseconds + 100) / 1000, "{text}");
+    assert_eq!(broker.vms().len(), 1);
+    // Variables that no worker can get don't keep workers from starting.
+    assert!(!broker.log().contains("cannot start a worker"), "{}", broker.log());
     broker.end();
     let _ = std::fs::remove_dir_all(&folder);
 }

@@ -140,10 +140,16 @@ pub const TWO: &str = "[[vm]]\nname = \"a\"\nsocket = \"DIR/a\"\nmemory.max = \"
 
 /// Copies the broker's programs to a directory, with another program in place of the worker.
 pub fn with_worker(folder: &Path, worker: &str) -> PathBuf {
-    for name in ["vcudad", "vhost-device-cuda"] {
-        std::fs::copy(program(name), folder.join(name)).unwrap();
+    with_programs(folder, "vhost-device-cuda", worker)
+}
+
+/// Does the same as `with_worker`, also with another program in place of the device process.
+pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
+    for (from, to) in
+        [("vcudad", "vcudad"), (device, "vhost-device-cuda"), (worker, "vhost-cuda-worker")]
+    {
+        std::fs::copy(program(from), folder.join(to)).unwrap();
     }
-    std::fs::copy(program(worker), folder.join("vhost-cuda-worker")).unwrap();
     std::os::unix::fs::symlink(program("vhost-cuda-worker"), folder.join("real-worker")).unwrap();
     folder.join("vcudad")
 }
