@@ -59,10 +59,10 @@ pub struct VmSpec {
     /// MiB.
     #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
     pub plain: SizeLimitSpec,
-    /// CPU time limit for the VM's workers.
+    /// CPU time limit for the VM's processes.
     #[serde(default, skip_serializing_if = "CpuSpec::is_empty")]
     pub cpu: CpuSpec,
-    /// Limit on processes and threads for the VM's workers.
+    /// Limit on processes and threads for the VM's processes.
     #[serde(default, skip_serializing_if = "PidsSpec::is_empty")]
     pub pids: PidsSpec,
     /// Environment variables that guest processes may pass to their workers.
@@ -221,7 +221,7 @@ pub struct MemorySpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1))]
     pub session_max: Option<u64>,
-    /// Host memory limit for the VM's workers (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
+    /// Host memory limit for the VM's processes (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host_max: Option<u64>,
 }

@@ -247,7 +247,7 @@ pub(crate) struct AddArgs {
     /// by vcudad]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub(crate) uid: Option<u32>,
-    /// CPU time limit for the VM's workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's
+    /// CPU time limit for the VM's processes: "QUOTA PERIOD" in microseconds, as in cgroup v2's
     /// cpu.max
     #[arg(long, value_name = "MAX")]
     pub(crate) cpu_max: Option<String>,
@@ -259,7 +259,7 @@ pub(crate) struct AddArgs {
         value_parser = number::<u64>("pids.max")
     )]
     pub(crate) pids_max: Option<u64>,
-    /// Host memory limit for the VM's workers
+    /// Host memory limit for the VM's processes
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) host_memory_max: Option<u64>,
     /// Microseconds that an idle worker polls before sleeping [default: 50]

@@ -4,6 +4,7 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::time::{Duration, Instant};
 
+use super::cgroup::VmCgroup;
 use super::launcher::Launcher;
 use super::process::{ChildProcess, describe};
 use super::rate::TokenBucket;
@@ -86,12 +87,14 @@ impl Device {
         self.restarts
     }
 
-    /// Starts the process, unless the VM isn't being served. An error is a message for operators.
+    /// Starts the process in the VM's cgroup, unless the VM isn't being served. An error is a message
+    /// for operators.
     pub(crate) fn start(
         &mut self,
         launcher: &Launcher,
         vm: &Vm,
         gpus: &[GpuId],
+        cgroup: Option<&VmCgroup>,
     ) -> Result<Option<DeviceFds>, String> {
         let Some(listener) = &self.listener else { return Ok(None) };
         self.starts.retain(|start| start.elapsed() < Duration::from_secs(60));
@@ -103,9 +106,14 @@ impl Device {
             ));
         }
         self.starts.push(Instant::now());
-        let process = launcher
+        let mut process = launcher
             .start_device(&vm.name)
             .map_err(|error| format!("cannot start the device process: {error}"))?;
+        // The process does nothing before it has received its setup.
+        if let Err(reason) = cgroup.map_or(Ok(()), |cgroup| cgroup.take(process.pid())) {
+            process.kill_and_wait();
+            return Err(format!("cannot move the device process to its cgroup: {reason}"));
+        }
         let uid = launcher.uid(vm);
         let setup = DeviceSetup { name: vm.name.clone(), uid, limits: vm.limits };
         let setup = BrokerToDevice::Setup(setup);

@@ -10,7 +10,7 @@ use control_api::{ApiError, ErrorCode, EventKind, VmPatch, VmSpec};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
-use super::cgroup::{self, Cgroups};
+use super::cgroup::Cgroups;
 use super::device::DeviceEffect;
 use super::driver;
 use super::error::BrokerError;
@@ -66,7 +66,7 @@ pub(crate) struct Service {
     started_ms: u64,
     ended: bool,
     /// Dropped after the other fields, because the VMs' cgroups are inside this one.
-    cgroups: Option<Cgroups>,
+    cgroups: Cgroups,
 }
 
 /// Startup and shutdown.
@@ -88,9 +88,7 @@ impl Service {
         if !change_users {
             tracing::warn!("not running as root: all VMs' processes run as this user");
         }
-        let needed = vms.iter().any(|candidate| cgroup::has_limits(&candidate.vm.spec));
-        let wanted = needed || config.control_socket.is_some();
-        let cgroups = if wanted { Cgroups::set_up(needed) } else { None };
+        let cgroups = Cgroups::set_up();
         let scheduler = Scheduler::start(config.policy.scheduler)
             .map_err(BrokerError::os("cannot start the scheduler"))?;
         let jail = driver::jail(&config, &programs, &probed)?;
@@ -120,21 +118,17 @@ impl Service {
         for candidate in vms {
             let capacities = service.capacities(None);
             let is_default = config.memory_max_is_default;
-            service.enroll(candidate.place(&capacities, &service.gpus, is_default)?);
+            let (gpus, cgroups) = (&service.gpus, &service.cgroups);
+            service.enroll(candidate.place(&capacities, gpus, cgroups, is_default)?);
         }
         service.roster.save_pruned()?;
         service.audit = Audit::start(&service.gpus);
         Ok(service)
     }
 
-    /// Adds a VM, and creates its accounts and its cgroup. The caller must then start the VM's
-    /// device process.
+    /// Adds a VM, and creates its accounts and its directory for shared memory. The caller must then
+    /// start the VM's device process.
     fn enroll(&mut self, mut state: VmState) -> VmId {
-        if state.device.failure().is_none()
-            && let Some(cgroup) = cgroup::create(self.cgroups.as_ref(), &state.vm)
-        {
-            state.set_cgroup(cgroup);
-        }
         if let Some(jail) = self.launcher.jail() {
             match jail.add_vm(&state.vm) {
                 Ok(directory) => state.set_shared_memory(directory),
@@ -268,7 +262,8 @@ impl Service {
 
     fn add_vm(&mut self, ops: &mut EventOps, spec: VmSpec) -> Reply {
         start::check_request(&spec, &self.socket_folders)?;
-        let state = start::new_vm(spec, &self.vms, &self.capacities(None), &self.gpus)?;
+        let capacities = self.capacities(None);
+        let state = start::new_vm(spec, &self.vms, &capacities, &self.gpus, &self.cgroups)?;
         self.roster.add(state.vm.spec.clone())?;
         let id = self.enroll(state);
         self.start_device(ops, id);
@@ -289,6 +284,7 @@ impl Service {
         let max = after.limits.max_sessions;
         let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
         state.vm = after;
+        state.raise_limits(&self.cgroups);
         self.sessions.set_quotas(id, state);
         self.send_to_device(id, &BrokerToDevice::SessionsMax { max }, &[]);
         // With a higher sessions.max, there may now be room for waiting sessions.
@@ -353,7 +349,7 @@ impl Service {
 impl Service {
     fn start_device(&mut self, ops: &mut EventOps, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
-        match state.device.start(&self.launcher, &state.vm, &state.gpus) {
+        match state.start_device(&self.launcher) {
             Ok(Some(fds)) => {
                 self.watches.add(ops, fds.socket, Source::DeviceSocket(id));
                 self.watches.add(ops, fds.pidfd, Source::DevicePid(id));

@@ -388,6 +388,7 @@ impl Sessions {
                 self.effects.push(SessionEffect::Watch { worker, socket, pidfd });
             }
             Err(error) => {
+                let vm = started_for.map(|started_for| started_for.vm.name.as_str());
                 tracing::error!(vm, "cannot start a worker: {error}");
                 self.workers.count_failure();
                 if let Some(Session { vm, request, .. }) = session {

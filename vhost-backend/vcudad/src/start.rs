@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
 
+use super::cgroup::Cgroups;
 use super::device::Device;
 use super::error::BrokerError;
 use super::gpus::Gpus;
@@ -31,23 +32,27 @@ impl Candidate {
         self,
         capacities: &[Capacity],
         gpus: &Gpus,
+        cgroups: &Cgroups,
         memory_is_default: bool,
     ) -> Result<VmState, BrokerError> {
         let Self { mut vm, origin, socket } = self;
         let placed = socket.and_then(|socket| {
             let set = place_vm(capacities, &mut vm, memory_is_default)?;
             check_sharing(&vm.spec, &set, gpus)?;
-            Ok((set, socket))
+            let cgroup = cgroups.create(&vm, set.len())?;
+            Ok((set, socket, cgroup))
         });
         match placed {
-            Ok((set, socket)) => Ok(VmState::new(vm, origin, set, Device::new(socket))),
+            Ok((set, socket, cgroup)) => {
+                Ok(VmState::new(vm, origin, set, Device::new(socket), cgroup))
+            }
             Err(error) if origin == VmOrigin::File => {
                 Err(BrokerError::Placement(format!("vm '{}': {error}", vm.name)))
             }
             Err(error) => {
                 tracing::error!(vm = vm.name, "cannot serve this VM: {error}");
                 let device = Device::failed(error.to_string());
-                Ok(VmState::new(vm, origin, Vec::new(), device))
+                Ok(VmState::new(vm, origin, Vec::new(), device, None))
             }
         }
     }
@@ -91,6 +96,7 @@ pub(crate) fn new_vm(
     vms: &Vms,
     capacities: &[Capacity],
     gpus: &Gpus,
+    cgroups: &Cgroups,
 ) -> Result<VmState, ApiError> {
     let mut vm = Vm::new(spec)?;
     vms.check_unique(&vm)?;
@@ -98,11 +104,12 @@ pub(crate) fn new_vm(
         .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
     let set = place_vm(capacities, &mut vm, false)?;
     check_sharing(&vm.spec, &set, gpus)?;
+    let cgroup = cgroups.create(&vm, set.len())?;
     let socket = socket::bind(&vm).map_err(|error| socket::api_error(&vm, error))?;
     // Save these chosen values with the settings, so that they are the same after a restart.
     let spec = &mut vm.spec;
     (spec.socket, spec.uid) = (Some(vm.socket.clone()), vm.uid);
-    Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket)))
+    Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket), cgroup))
 }
 
 /// Checks the VMs in the roster, chooses their users, and binds their sockets. If a VM in the

@@ -6,9 +6,10 @@ use std::time::{Duration, Instant};
 use control_api::{Activity, ApiError, ErrorCode, GpuRequest, Percent, Sharing, VmOrigin, VmPatch};
 
 use super::activity::add;
-use super::cgroup::VmCgroup;
-use super::device::Device;
+use super::cgroup::{Cgroups, VmCgroup};
+use super::device::{Device, DeviceFds};
 use super::gpus::{Gpu, Gpus};
+use super::launcher::Launcher;
 use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
 use super::shared_memory::VmSharedMemory;
@@ -51,13 +52,19 @@ pub(crate) struct VmState {
 }
 
 impl VmState {
-    pub(crate) fn new(vm: Vm, origin: VmOrigin, gpus: Vec<GpuId>, device: Device) -> Self {
+    pub(crate) fn new(
+        vm: Vm,
+        origin: VmOrigin,
+        gpus: Vec<GpuId>,
+        device: Device,
+        cgroup: Option<VmCgroup>,
+    ) -> Self {
         Self {
             vm,
             origin,
             gpus,
             device,
-            cgroup: None,
+            cgroup,
             shared_memory: None,
             sessions_total: 0,
             kernel_timeouts: BTreeMap::new(),
@@ -101,8 +108,19 @@ impl VmState {
         Ok(())
     }
 
-    pub(crate) fn set_cgroup(&mut self, cgroup: VmCgroup) {
-        self.cgroup = Some(cgroup);
+    /// Raises the default limits in the VM's cgroup after a change of its settings.
+    pub(crate) fn raise_limits(&mut self, cgroups: &Cgroups) {
+        if let Some(cgroup) = &mut self.cgroup {
+            cgroups.raise(cgroup, &self.vm, self.gpus.len());
+        }
+    }
+
+    /// Starts the VM's device process in the VM's cgroup.
+    pub(crate) fn start_device(
+        &mut self,
+        launcher: &Launcher,
+    ) -> Result<Option<DeviceFds>, String> {
+        self.device.start(launcher, &self.vm, &self.gpus, self.cgroup.as_ref())
     }
 
     pub(crate) fn set_shared_memory(&mut self, directory: VmSharedMemory) {

@@ -292,3 +292,21 @@ fn a_device_process_cannot_flood_the_broker() {
     broker.end();
     let _ = std::fs::remove_dir_all(&folder);
 }
+
+/// Depending on the host's cgroup controllers, a limit is enforced or refused, but never ignored.
+#[test]
+fn a_limit_on_processes_is_enforced_or_refused() {
+    let folder = Broker::folder("limited");
+    let broker = Broker::start(&folder, "");
+    let (status, answer) = broker.add("c", r#""memory": {"max": 4096}, "pids": {"max": 500}"#);
+    if status == 201 {
+        let cgroup = std::fs::read_to_string(format!("/proc/{}/cgroup", answer["device_pid"]));
+        assert!(cgroup.unwrap().lines().any(|line| line.ends_with("/vm-c")), "{}", broker.log());
+    } else {
+        let message = answer["message"].as_str().unwrap();
+        assert_eq!((status, &answer["field"]), (422, &"pids.max".into()), "{answer}");
+        assert!(message.contains("the cgroup v2 controller 'pids'"), "{message}");
+    }
+    drop(broker);
+    std::fs::remove_dir_all(folder).unwrap();
+}

@@ -113,7 +113,7 @@ pub struct VmArgs {
     /// if run as root, otherwise the current user's]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub uid: Option<u32>,
-    /// CPU time limit of the workers: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
+    /// CPU time limit of the VM's processes: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
     #[arg(long, value_name = "MAX")]
     pub cpu_max: Option<String>,
     /// Number of processes and threads that the workers may have
@@ -124,7 +124,7 @@ pub struct VmArgs {
         value_parser = number::<u64>("pids.max")
     )]
     pub pids_max: Option<u64>,
-    /// Host memory limit of the workers
+    /// Host memory limit of the VM's processes
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub host_memory_max: Option<Size>,
     /// Microseconds that an idle worker polls before it sleeps [default: 50]
