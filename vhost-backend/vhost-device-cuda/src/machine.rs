@@ -27,6 +27,10 @@ const MAX_HELLOS: usize = 8;
 /// several of the longest requests, or for one short request per descriptor in the control queue.
 const MAX_BACKLOG: usize = 1 << 20;
 
+/// Maximum number of pieces in a session's regions. The worker maps each one, and the kernel allows
+/// a process 65530 mappings by default. The rest is for the driver library.
+const MAX_PIECES: usize = 48 * 1024;
+
 /// An action for the caller to carry out.
 #[derive(Debug, PartialEq, Eq)]
 pub enum Effect {
@@ -116,11 +120,18 @@ enum InFlight {
     Submit { room: u32, bytes: usize, chain: ChainId },
 }
 
+/// What a region takes in the worker.
+struct Attached {
+    bytes: u64,
+    /// The number of mappings, one for each piece.
+    pieces: usize,
+}
+
 struct Session {
     request: RequestId,
     state: State,
-    /// Length of each region that is attached, being attached, or being detached.
-    regions: BTreeMap<u32, u64>,
+    /// The regions that are attached, being attached, or being detached.
+    regions: BTreeMap<u32, Attached>,
     had_ring: bool,
     in_flight: HashMap<u64, InFlight>,
     /// Total size of the commands in flight on the command queue, plus the room for their replies,
@@ -318,7 +329,8 @@ impl Machine {
         let Some(session) = self.live(id) else {
             return self.answer(chain, uapi::ERR_NO_SESSION);
         };
-        let bytes: u64 = session.regions.values().sum();
+        let bytes: u64 = session.regions.values().map(|region| region.bytes).sum();
+        let used: usize = session.regions.values().map(|region| region.pieces).sum();
         let second_ring = region.kind == uapi::REGION_RING && session.had_ring;
         let refusal = if second_ring || session.regions.contains_key(&region.id) {
             Some(uapi::ERR_EXISTS)
@@ -335,8 +347,12 @@ impl Machine {
         let Some(pieces) = pages.pieces(&region.segments) else {
             return self.answer(chain, uapi::ERR_MEMORY);
         };
+        if used + pieces.len() > MAX_PIECES {
+            return self.answer(chain, uapi::ERR_LIMIT);
+        }
         session.had_ring |= region.kind == uapi::REGION_RING;
-        session.regions.insert(region.id, region.len);
+        let attached = Attached { bytes: region.len, pieces: pieces.len() };
+        session.regions.insert(region.id, attached);
         session.in_flight.insert(number, InFlight::Attach { region: region.id, chain });
         let message = DeviceToWorker::Attach {
             request: number,

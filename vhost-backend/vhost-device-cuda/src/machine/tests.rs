@@ -301,6 +301,39 @@ fn a_session_cannot_attach_more_than_the_guest_has() {
     assert!(matches!(accepted.as_slice(), [Effect::Send { .. }]), "{accepted:?}");
 }
 
+/// All guest memory that there can be, in which each segment is a piece.
+struct Scattered;
+
+impl GuestPages for Scattered {
+    fn pieces(&self, segments: &[Segment]) -> Option<Vec<(u32, u64, u64)>> {
+        Some(segments.iter().map(|segment| (1, segment.addr, segment.len)).collect())
+    }
+
+    fn bytes(&self) -> u64 {
+        u64::MAX
+    }
+}
+
+/// Otherwise, a guest could use up the mappings that the kernel allows the worker's process, and
+/// the driver's own would fail.
+#[test]
+fn a_session_cannot_take_all_mappings_of_its_worker() {
+    let mut machine = with_session();
+    machine.limits =
+        Limits { max_regions: 4096, max_segments: 16_384, pinned_max: 1 << 40, ..LIMITS };
+    let segments: Vec<_> =
+        (0..16_384).map(|page| Segment { addr: 2 * page * 4096, len: 4096 }).collect();
+    let mut attach = |chain, region, count: usize| {
+        machine.control(chain, &attach_segments(5, region, &segments[..count]), 64, &Scattered);
+        machine.take_effects()
+    };
+    for region in 1..=3 {
+        let effects = attach(3, region, 16_384);
+        assert!(matches!(effects.as_slice(), [Effect::Send { .. }]), "region {region}");
+    }
+    assert_eq!(attach(4, 4, 1), [answer(4, uapi::ERR_LIMIT)]);
+}
+
 #[test]
 fn a_new_epoch_ends_all_sessions_before_its_hello_is_answered() {
     let mut machine = with_session();
