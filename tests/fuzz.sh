@@ -58,6 +58,8 @@ run() {
     rm -f "$work"/*
     local options=(
         -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1
+        # Short inputs make only a few calls, so begin with long ones.
+        -max_len=2048 -len_control=0
         -artifact_prefix="$work/"
     )
     [ ! -f "fuzz/corpus/$target.dict" ] || options+=(-dict="fuzz/corpus/$target.dict")
