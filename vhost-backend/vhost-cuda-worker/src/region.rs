@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::ops::Range;
 use std::os::fd::{AsRawFd, BorrowedFd};
 use std::sync::{Arc, Mutex, RwLock};
 
@@ -43,6 +44,12 @@ pub struct Piece<'a> {
     /// The length of the piece in bytes.
     pub len: u64,
 }
+
+/// Where USER regions are mapped whose own addresses are in use. The kernel doesn't place mappings
+/// here by itself.
+const APART: Range<u64> = 0x4000_0000_0000..0x5000_0000_0000;
+/// How often to try another address there. Each try is likely to succeed.
+const APART_TRIES: usize = 8;
 
 /// An error in mapping a region of guest memory.
 #[derive(Debug, thiserror::Error)]
@@ -98,7 +105,8 @@ unsafe impl Sync for Region {}
 
 impl Region {
     /// Maps the pieces one after another. A PINNED region is mapped at `vaddr`. A USER region is
-    /// mapped there if the addresses are free, and otherwise anywhere, as is a RING.
+    /// mapped there if the addresses are free, and otherwise at a random address. A RING is mapped
+    /// anywhere.
     pub fn map(
         id: u32,
         kind: RegionKind,
@@ -122,7 +130,8 @@ impl Region {
             }
             RegionKind::User => match reserve(vaddr, len) {
                 Ok(base) => (base, false),
-                Err(_) => (reserve(0, len)?, false),
+                // The program learns this address, so it must not tell where anything else is.
+                Err(_) => (reserve_apart(len)?, false),
             },
             RegionKind::Ring => (reserve(0, len)?, false),
         };
@@ -254,6 +263,28 @@ fn reserve(vaddr: u64, len: u64) -> Result<*mut u8, MapError> {
         return Err(MapError::Map { len, source: io::Error::from_raw_os_error(libc::EEXIST) });
     }
     Ok(at.cast())
+}
+
+/// Reserves an address range at a random address in [`APART`].
+fn reserve_apart(len: u64) -> Result<*mut u8, MapError> {
+    let error = |source| MapError::Map { len, source };
+    let room = (APART.end - APART.start).checked_sub(len);
+    let pages = room.ok_or_else(|| error(io::Error::from_raw_os_error(libc::ENOMEM)))? / PAGE_BYTES;
+    let mut reserved = Err(error(io::Error::from_raw_os_error(libc::EEXIST)));
+    for _ in 0..APART_TRIES {
+        let mut random = [0; 8];
+        // SAFETY: the buffer has this length.
+        let filled = unsafe { libc::getrandom(random.as_mut_ptr().cast(), random.len(), 0) };
+        if filled != random.len() as isize {
+            return Err(error(io::Error::last_os_error()));
+        }
+        let page = u64::from_le_bytes(random) % (pages + 1);
+        reserved = reserve(APART.start + page * PAGE_BYTES, len);
+        if reserved.is_ok() {
+            break;
+        }
+    }
+    reserved
 }
 
 /// Reserves the address range for PINNED regions, so that no other mapping in this process is
@@ -390,6 +421,19 @@ mod tests {
             assert!(fd >= 0 && libc::ftruncate(fd, 8 * PAGE_BYTES as i64) == 0);
             OwnedFd::from_raw_fd(fd)
         }
+    }
+
+    /// A program learns the address at which its memory is mapped here. It must not tell where this
+    /// process's libraries are.
+    #[test]
+    fn a_region_whose_address_is_taken_is_mapped_far_from_everything_else() {
+        let (file, taken) = (memory(), Box::new([0u8; 2 * PAGE_BYTES as usize]));
+        let vaddr = (taken.as_ptr() as u64).next_multiple_of(PAGE_BYTES);
+        let piece = || Piece { file: file.as_fd(), offset: 0, len: PAGE_BYTES };
+        let map = || Region::map(1, RegionKind::User, vaddr, &[piece()]).unwrap();
+        let regions = [map(), map()];
+        assert!(regions.iter().all(|region| APART.contains(&(region.base() as u64))));
+        assert_ne!(regions[0].base(), regions[1].base());
     }
 
     proptest! {
