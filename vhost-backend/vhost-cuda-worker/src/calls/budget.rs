@@ -6,14 +6,12 @@
 
 use std::sync::{Condvar, Mutex};
 
-use protocol::ids::BlobId;
-
-use super::cx::Cx;
-use super::lock;
+use super::lock::lock;
 
 /// The host memory in bytes that a session's images may take at once. An image that takes more is
 /// processed alone.
 const LIMIT: u64 = 256 << 20;
+
 /// The most bytes to which one byte of a fatbin's LZ4 block can be decompressed. NVIDIA's compiler
 /// needs less for one byte of PTX.
 const MOST: u64 = 255;
@@ -32,7 +30,12 @@ pub(super) struct Part<'a> {
 }
 
 impl Budget {
-    /// Waits until the budget has room for this many bytes, or is unused, and takes them.
+    /// Takes what loading or linking images of this many bytes needs. Their formats aren't known yet,
+    /// so this is for the one that needs most. Waits until the budget has room or is unused.
+    pub(super) fn take_for(&self, images: u64) -> Part<'_> {
+        self.take(images.saturating_mul(MOST))
+    }
+
     fn take(&self, bytes: u64) -> Part<'_> {
         let mut taken = lock(&self.taken);
         while *taken > 0 && taken.saturating_add(bytes) > LIMIT {
@@ -49,21 +52,6 @@ impl Drop for Part<'_> {
         *taken = taken.saturating_sub(self.bytes);
         self.budget.returned.notify_all();
     }
-}
-
-/// Takes what loading or linking an image needs. The format isn't known yet, so this is for the one
-/// that needs most.
-pub(super) fn for_image<'a>(cx: &Cx<'a>, blob: BlobId, inline: &[u8]) -> Part<'a> {
-    let len = match blob {
-        BlobId::INLINE => inline.len() as u64,
-        blob => lock(&cx.shared.blobs).len(blob),
-    };
-    cx.shared.budget.take(len.saturating_mul(MOST))
-}
-
-/// Takes what completing a link needs, which has inputs of this many bytes.
-pub(super) fn for_link<'a>(cx: &Cx<'a>, bytes: u64) -> Part<'a> {
-    cx.shared.budget.take(bytes.saturating_mul(MOST))
 }
 
 #[cfg(test)]

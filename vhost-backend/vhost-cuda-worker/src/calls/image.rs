@@ -11,6 +11,7 @@ use cuda_api::fatbin::{ELF_MAGIC, Entry, FATBIN_MAGIC, Fatbin, Kind, prefix};
 use cuda_api::sys::CUjitInputType;
 use protocol::ids::BlobId;
 
+use super::budget::Part;
 use super::charges::{capabilities, is_text};
 use super::cx::Cx;
 use super::lock;
@@ -99,6 +100,12 @@ fn sent(cx: &Cx<'_>, blob: BlobId, inline: &[u8], accepted: &[Format]) -> CuResu
     }
     let bytes = lock(&cx.shared.blobs).take(blob)?;
     Image::new(&bytes, accepted)
+}
+
+/// Takes a part of the session's budget for the image in a call, or in the blob that it names.
+pub(super) fn part_for<'a>(cx: &Cx<'a>, blob: BlobId, inline: &[u8]) -> Part<'a> {
+    let sent = if blob == BlobId::INLINE { 0 } else { lock(&cx.shared.blobs).len(blob) };
+    cx.shared.budget.take_for(sent.max(inline.len() as u64))
 }
 
 /// Discards the blob of a call that fails before it uses the blob.

@@ -10,10 +10,9 @@ use protocol::calls as api;
 use protocol::ids::{ContextId, LinkId};
 use protocol::limits::{LINK_BYTES_MAX, LINK_PIECE_MAX, LINKS_MAX};
 
-use super::budget;
 use super::claims::{LINKS, claim, claim_listed};
 use super::cx::Cx;
-use super::image::{c_name, link_input};
+use super::image::{c_name, link_input, part_for};
 use super::jit::Jit;
 use super::link_state::{Link, State};
 use super::lock;
@@ -69,7 +68,7 @@ pub(super) fn vcuda_link_add(
 ) -> (CuResult, api::VcudaLinkAddAnswer) {
     let mut answer = api::VcudaLinkAddAnswer::default();
     let result = cx.enter_any().and_then(|()| {
-        let _part = budget::for_image(cx, call.blob, call.data);
+        let _part = part_for(cx, call.blob, call.data);
         // Take the data even if the call fails, so that the blob doesn't stay.
         let data = link_input(cx, CUjitInputType(call.kind), call.blob, call.data);
         let state = state_of(cx, call.link)?;
@@ -114,7 +113,7 @@ pub(super) fn vcuda_link_complete(
     let mut answer = api::VcudaLinkCompleteAnswer::default();
     let result = cx.enter_any().and_then(|()| {
         let bytes = lock(&cx.shared.tables).links.get(call.link)?.bytes;
-        let _part = budget::for_link(cx, bytes);
+        let _part = cx.shared.budget.take_for(bytes);
         let state = state_of(cx, call.link)?;
         let mut state = lock(&state);
         let state = state.as_mut().ok_or(CuError::INVALID_HANDLE)?;

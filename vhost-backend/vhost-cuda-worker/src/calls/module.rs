@@ -6,7 +6,6 @@ use cuda_api::sys::CUlibrary;
 use protocol::calls as api;
 use protocol::ids::{LibraryId, ModuleId};
 
-use super::budget;
 use super::charges::{
     Load, Reservation, Settled, give_back_library, give_back_module, kind, new_load,
     new_load_during, reserve_load, reserve_module,
@@ -15,7 +14,7 @@ use super::claims::{LIBRARIES, MODULES, claim, claim_listed};
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::handles::{Library, Module};
-use super::image::{c_name, discard, image};
+use super::image::{c_name, discard, image, part_for};
 use super::jit::Jit;
 use super::lock;
 use super::memory::Foreign;
@@ -44,7 +43,7 @@ pub(super) fn vcuda_module_load(
     let mut answer = api::VcudaModuleLoadAnswer::default();
     let result = cx.enter().and_then(|_| {
         let id = claim(cx, MODULES, call.module).inspect_err(|_| discard(cx, call.blob))?;
-        let _part = budget::for_image(cx, call.blob, call.image);
+        let _part = part_for(cx, call.blob, call.image);
         let image = image(cx, call.blob, call.image)?;
         let mut jit = Jit::new(call.options, call.log_max)?;
         let load = new_load(cx, image.bytes())?;
@@ -126,7 +125,7 @@ pub(super) fn vcuda_library_load(
     let mut answer = api::VcudaLibraryLoadAnswer::default();
     let result = cx.enter_any().and_then(|()| {
         let id = claim(cx, LIBRARIES, call.library).inspect_err(|_| discard(cx, call.blob))?;
-        let _part = budget::for_image(cx, call.blob, call.image);
+        let _part = part_for(cx, call.blob, call.image);
         // The library options aren't passed to the driver: they describe how the guest stores the
         // image, or contain pointers.
         let image = image(cx, call.blob, call.image)?;

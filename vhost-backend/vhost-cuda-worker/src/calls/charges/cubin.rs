@@ -12,12 +12,13 @@ pub(super) mod tests;
 use std::collections::HashSet;
 
 use memchr::memmem;
-use object::elf::{EM_CUDA, FileHeader64, PT_LOAD, SHT_SYMTAB, Sym64};
+use object::elf::{EM_CUDA, PT_LOAD, SHT_SYMTAB, Sym64};
 use object::endian::LittleEndian;
 use object::read::SectionIndex;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym, SymbolTable};
 
-use self::section::{Memory, Section};
+pub(super) use self::section::Damaged;
+use self::section::{Header, LE, Memory, Section, Sections};
 use super::taken::{Footprint, name_hash};
 
 /// If an image has more kernels than this, all their code is charged when the image is loaded.
@@ -29,15 +30,6 @@ const MAX_SECTIONS: usize = 1 << 20;
 
 /// Part of an entry in the string table of each cubin whose kernels call printf.
 const VPRINTF: &[u8] = b"vprintf";
-
-const LE: LittleEndian = LittleEndian;
-type Header = FileHeader64<LittleEndian>;
-type Sections<'a> = object::read::elf::SectionTable<'a, Header>;
-
-/// The error for a cubin that isn't well-formed.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("the cubin is damaged: {0}")]
-pub(super) struct Damaged(&'static str);
 
 /// Computes the device memory that a cubin takes.
 ///

@@ -4,7 +4,7 @@
 use protocol::ids::ContextId;
 
 use super::load::Load;
-use super::loads::{add_load, give_back_failed};
+use super::parts::{add_load, give_back_failed};
 use super::reserve::{begin_charges, end_charges};
 use crate::calls::cx::Cx;
 use crate::calls::lock;

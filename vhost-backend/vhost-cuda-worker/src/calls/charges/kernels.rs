@@ -7,7 +7,7 @@ use host_ipc::messages::Charge;
 use protocol::ids::{ContextId, FuncId, KernelId};
 
 use super::load::{Code, Load, Part, UNKNOWN_NEED, need};
-use super::loads::add_load;
+use super::parts::add_load;
 use super::reserve::{add_part, change_terms};
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::cx::Cx;

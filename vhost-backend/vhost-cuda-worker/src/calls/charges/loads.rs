@@ -13,14 +13,13 @@ use protocol::ids::ContextId;
 
 use super::eager::{forget_everywhere, load_everywhere};
 use super::footprint;
-use super::load::{Load, Part};
-use super::reserve::{add_heap_user, add_part, change_terms, remove_parts};
+use super::load::Load;
+use super::parts::{add_load, give_back_failed, give_back_module};
 use super::settle::{Reservation, Reserved, Settled, kind};
 use super::taken::Footprint;
 use crate::calls::cx::Cx;
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
-use host_ipc::messages::Charge;
 
 /// Fatbins of at least this size in bytes take longer to decompress than a thread takes to start.
 const SLOW: usize = 64 << 10;
@@ -156,38 +155,6 @@ pub(in crate::calls) fn reserve_load(
 ) -> CuResult<Settled<kind::Module>> {
     add_load(cx, load)?;
     Ok(reservation.charged())
-}
-
-pub(super) fn add_load(cx: &Cx<'_>, load: &Load) -> CuResult {
-    let uses_heap = load.takes.uses_heap && add_heap_user(cx, cx.ctx, load.number)?;
-    let reserved = add_part(cx, cx.ctx, Part::Image(load.number), load.image_bytes());
-    reserved.inspect_err(|_| {
-        if uses_heap {
-            remove_heap_user(cx);
-        }
-    })
-}
-
-/// Releases the current context's charge for a module that the driver has failed to load. The
-/// malloc heap stays charged if other modules have started to use it.
-pub(super) fn give_back_failed(cx: &Cx<'_>, load: &Load) {
-    give_back_module(cx, cx.ctx, load);
-    if load.takes.uses_heap {
-        remove_heap_user(cx);
-    }
-}
-
-fn remove_heap_user(cx: &Cx<'_>) {
-    let _ = change_terms(cx, cx.ctx, Charge::Heap, |terms| {
-        terms.heap_users = terms.heap_users.saturating_sub(1);
-    });
-}
-
-/// Releases a context's charge for a module, after the module was unloaded.
-pub(in crate::calls) fn give_back_module(cx: &Cx<'_>, ctx: ContextId, load: &Load) {
-    // This fails only if the context has been destroyed meanwhile. Then all its charges are already
-    // released.
-    let _ = remove_parts(cx, ctx, load.number);
 }
 
 /// Releases the charges for a library in all contexts, after the library was unloaded.

@@ -10,6 +10,7 @@
 //! image |
 //! | `load`, `taken` | types for a loaded module or library, and for the memory that it takes |
 //! | `loads` | charges for modules and libraries |
+//! | `parts` | the charges for a module or library in one context |
 //! | `eager` | charges for libraries that are loaded into every context |
 //! | `kernels` | charges for the code and local memory of kernels |
 //! | `limits` | charges for the limits of a context, such as the stack size |
@@ -27,6 +28,7 @@ mod kernels;
 mod limits;
 mod load;
 mod loads;
+mod parts;
 mod ptx;
 mod reserve;
 mod session;
@@ -45,9 +47,9 @@ pub(super) use kernels::{
 pub(super) use limits::cu_ctx_set_limit;
 pub(super) use load::{Code, Load, UNKNOWN_NEED};
 pub(super) use loads::{
-    capabilities, give_back_library, give_back_module, new_load, new_load_during, reserve_load,
-    reserve_module,
+    capabilities, give_back_library, new_load, new_load_during, reserve_load, reserve_module,
 };
+pub(super) use parts::give_back_module;
 pub(super) use reserve::{
     adopt_charges, begin_charges, end_charges, forget_graph, forget_stream, give_back_array,
     give_back_context, give_back_parameters, reserve_array, reserve_context, reserve_graph,

@@ -3,13 +3,20 @@
 use std::collections::HashSet;
 
 use object::elf::{
-    SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS, SHT_NOTE, SHT_NULL, SHT_REL, SHT_RELA, SHT_STRTAB,
-    SHT_SYMTAB, SHT_SYMTAB_SHNDX, SectionHeader64,
+    FileHeader64, SHF_ALLOC, SHF_EXECINSTR, SHT_NOBITS, SHT_NOTE, SHT_NULL, SHT_REL, SHT_RELA,
+    SHT_STRTAB, SHT_SYMTAB, SHT_SYMTAB_SHNDX, SectionHeader64,
 };
 use object::endian::LittleEndian;
 use object::read::elf::SectionHeader;
 
-use super::{Damaged, LE, Sections};
+pub(super) const LE: LittleEndian = LittleEndian;
+pub(super) type Header = FileHeader64<LittleEndian>;
+pub(super) type Sections<'a> = object::read::elf::SectionTable<'a, Header>;
+
+/// The error for a cubin that isn't well-formed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("the cubin is damaged: {0}")]
+pub(in super::super) struct Damaged(pub(super) &'static str);
 
 /// Section types that only CUDA has, and that don't have contents in the file: variables without
 /// values, local memory and shared memory of relocatable code.
