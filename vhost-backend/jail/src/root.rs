@@ -61,6 +61,8 @@ impl Root {
     /// mount namespace that only this process uses. If it fails, the process must exit.
     pub fn enter(&self) -> Result<(), RootError> {
         let new = Path::new(NEW);
+        // Another user must be able to enter the directories that are created here.
+        rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
         // Symbolic links must be resolved before the root changes.
         let read_only = resolve(&self.read_only);
         let devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();

@@ -144,21 +144,19 @@ pub(crate) fn jail(
 
 fn jail_for(config: &Config, programs: &Programs, found: &Probed) -> Result<Jail, String> {
     let jail = Jail::create().map_err(|error| format!("cannot create shared memory: {error}"))?;
-    let slices = found.gpus.len() > 1;
     let addresses = found.gpus.iter().map(|gpu| gpu.pci_bus_id.as_str());
     let mut command = probe_command(programs, &found.library, config.allow_pageable_memory_access);
-    jail.add_arguments(&mut command, &jail::devices(addresses, slices), None);
+    jail.add_arguments(&mut command, &jail::devices(addresses, true), None);
     let jailed = start_in_new(|| Ok(run_probe(programs, command)))
         .map_err(|error| format!("cannot create a PID namespace: {error}"))??;
-    match jailed == *found {
-        true => Ok(jail),
-        false => Err(format!(
-            "the driver library finds {} GPUs in the jail, and {} outside, or \
-                              they differ",
-            jailed.gpus.len(),
-            found.gpus.len()
-        )),
+    if jailed != *found {
+        let (inside, outside) = (jailed.gpus.len(), found.gpus.len());
+        return Err(format!(
+            "the driver library finds {inside} GPUs in the jail and {outside} outside, or their \
+             properties differ"
+        ));
     }
+    Ok(jail)
 }
 
 /// Loads and initializes a library in a child process. `allow` permits GPUs whose kernels can

@@ -82,6 +82,7 @@ impl Service {
         let mut roster = Roster::open(config.state_dir.as_deref())?;
         let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
         let mut probed = driver::choose(&config, &programs)?;
+        let jail = driver::jail(&config, &programs, &probed)?;
         let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
         let gpus = driver::add_slices(&config, &programs, &mut probed, requests);
         let change_users = is_root();
@@ -91,7 +92,6 @@ impl Service {
         let cgroups = Cgroups::set_up();
         let scheduler = Scheduler::start(config.policy.scheduler)
             .map_err(BrokerError::os("cannot start the scheduler"))?;
-        let jail = driver::jail(&config, &programs, &probed)?;
         let outputs = Outputs::start()
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
         let library = probed.library.clone();

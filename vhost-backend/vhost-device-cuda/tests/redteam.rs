@@ -43,6 +43,9 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
     let _abstract_socket = UnixListener::bind_addr(&abstract_name).unwrap();
     let known = format!("{}:{}", std::process::id(), secrets.path().display());
     let env = [("SOFTGPU_REDTEAM", known.as_str())];
+    // As in the systemd unit.
+    // SAFETY: the call takes no pointers.
+    unsafe { libc::umask(0o077) };
     // A worker that is started in advance doesn't know its user when it loads the library, but it
     // has got nothing from a guest either.
     for (warm, exception) in [("0", ""), ("1", "be root while the driver library loads")] {
