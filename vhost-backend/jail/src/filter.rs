@@ -14,7 +14,7 @@ use seccompiler::{
 };
 
 /// System calls that fail with EPERM whatever their arguments.
-const REFUSED: [libc::c_long; 58] = [
+const REFUSED: [libc::c_long; 60] = [
     // They start programs or processes, or access other processes.
     libc::SYS_fork,
     libc::SYS_vfork,
@@ -29,6 +29,8 @@ const REFUSED: [libc::c_long; 58] = [
     539,
     540,
     545,
+    libc::SYS_tkill,
+    libc::SYS_pidfd_send_signal,
     libc::SYS_pidfd_getfd,
     libc::SYS_process_madvise,
     libc::SYS_process_mrelease,
@@ -81,6 +83,11 @@ const REFUSED: [libc::c_long; 58] = [
     libc::SYS_ioperm,
 ];
 
+/// From the kernel's `fcntl.h` and `sockios.h`.
+const F_SETOWN_EX: u64 = 15;
+const FIOSETOWN: u64 = 0x8901;
+const SIOCSPGRP: u64 = 0x8902;
+
 /// The bit that marks a system call of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such
 /// calls have the x86-64 architecture. Not all kernels support that ABI.
 const X32: libc::c_long = 0x4000_0000;
@@ -105,6 +112,34 @@ fn refused() -> Result<BpfProgram, BackendError> {
     // A worker is killed when the broker dies, and must not be able to disable that.
     let parents_end = libc::PR_SET_PDEATHSIG as u64;
     rules.push((libc::SYS_prctl, vec![first_argument(SeccompCmpOp::Eq, parents_end)?]));
+    // Processes of a VM have the same user, but a process can send signals only to itself, and change
+    // only its own limits and pages. 0 stands for this process, except as the target of a signal,
+    // where it stands for the process group.
+    let own = u64::from(std::process::id());
+    let signals = [
+        libc::SYS_kill,
+        libc::SYS_tgkill,
+        libc::SYS_rt_sigqueueinfo,
+        libc::SYS_rt_tgsigqueueinfo,
+        // The numbers of the last two in the x32 ABI.
+        524,
+        536,
+    ];
+    for call in signals {
+        rules.push((call, vec![first_argument(SeccompCmpOp::Ne, own)?]));
+    }
+    for call in [libc::SYS_prlimit64, libc::SYS_move_pages, libc::SYS_migrate_pages, 533] {
+        let other = |value| condition(0, SeccompCmpOp::Ne, value);
+        rules.push((call, vec![SeccompRule::new(vec![other(0)?, other(own)?])?]));
+    }
+    let second = |value| SeccompRule::new(vec![condition(1, SeccompCmpOp::Eq, value)?]);
+    // They make the kernel send signals.
+    let owners = [libc::F_SETOWN as u64, F_SETOWN_EX];
+    rules.push((libc::SYS_fcntl, owners.map(second).into_iter().collect::<Result<_, _>>()?));
+    let owners = [FIOSETOWN, SIOCSPGRP];
+    rules.push((libc::SYS_ioctl, owners.map(second).into_iter().collect::<Result<_, _>>()?));
+    // The number of ioctl in the x32 ABI.
+    rules.push((514, owners.map(second).into_iter().collect::<Result<_, _>>()?));
     // Only Unix sockets: others reach the network, other VMs (AF_VSOCK), or more of the kernel.
     let other_family = first_argument(SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
     rules.push((libc::SYS_socket, vec![other_family]));
@@ -121,7 +156,11 @@ fn unknown() -> Result<BpfProgram, BackendError> {
 /// Returns a rule that applies if a call's first argument satisfies this comparison with `value`.
 /// Only 32 bits are compared, as in the kernel.
 fn first_argument(is: SeccompCmpOp, value: u64) -> Result<SeccompRule, BackendError> {
-    SeccompRule::new(vec![SeccompCondition::new(0, SeccompCmpArgLen::Dword, is, value)?])
+    SeccompRule::new(vec![condition(0, is, value)?])
+}
+
+fn condition(argument: u8, is: SeccompCmpOp, value: u64) -> Result<SeccompCondition, BackendError> {
+    SeccompCondition::new(argument, SeccompCmpArgLen::Dword, is, value)
 }
 
 /// Builds a filter in which the calls in `rules` fail with `errno` and all others are allowed. A

@@ -4,6 +4,7 @@
 //! mounted in it at their usual paths, directories read-only. The process can't reach anything else
 //! that belongs to the host: its root has been replaced, and the old one unmounted.
 
+use std::ffi::CStr;
 use std::fs::{DirBuilder, File};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
@@ -27,7 +28,7 @@ const SHARED: &str = "/run/shared";
 /// Devices of the host that any program may need.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /// The size of the tmpfs, for temporary files. They are also limited by the VM's cgroup.
-const SIZE: &std::ffi::CStr = c"size=16m,mode=0755";
+const SIZE: &CStr = c"size=16m,mode=0755";
 
 /// The contents of the file system.
 #[derive(Clone, Debug, Default)]
@@ -90,11 +91,12 @@ impl Root {
         if let Some(shared) = &self.shared {
             bind(shared, Path::new(SHARED), flags)?;
         }
-        // A procfs shows only the processes in this process's PID namespace. Some of its files could
-        // be written without privileges, such as this process's oom_score_adj.
-        mount_new("proc", "/proc", flags | MountFlags::RDONLY)?;
+        // A procfs shows only the processes in this process's PID namespace and, with this option,
+        // only those of this process's user. Some of its files could be written without privileges,
+        // such as this process's oom_score_adj.
+        mount_new("proc", "/proc", flags | MountFlags::RDONLY, Some(c"hidepid=2"))?;
         if self.sysfs {
-            mount_new("sysfs", "/sys", flags | MountFlags::RDONLY)?;
+            mount_new("sysfs", "/sys", flags | MountFlags::RDONLY, None)?;
         }
         for path in ["/tmp", SHM] {
             let path = Path::new(path);
@@ -150,8 +152,13 @@ fn directory(path: &Path) -> Result<(), RootError> {
 }
 
 /// Mounts a new file system of this kind.
-fn mount_new(kind: &str, path: &str, flags: MountFlags) -> Result<(), RootError> {
+fn mount_new(
+    kind: &str,
+    path: &str,
+    flags: MountFlags,
+    options: Option<&CStr>,
+) -> Result<(), RootError> {
     let path = Path::new(path);
     directory(path)?;
-    mount(kind, path, kind, flags, None).map_err(|error| failed("mount", path)(error.into()))
+    mount(kind, path, kind, flags, options).map_err(|error| failed("mount", path)(error.into()))
 }

@@ -10,7 +10,6 @@ use super::error::BrokerError;
 use super::gpus::{Gpus, slices_named};
 use super::jail::{self, Jail};
 use super::launcher::Programs;
-use super::pid_namespace::start_in_new;
 use super::process::is_root;
 use crate::config::{Config, DriverLibrary, JailMode};
 use host_ipc::gpu::{GpuFacts, Probed};
@@ -143,12 +142,14 @@ pub(crate) fn jail(
 }
 
 fn jail_for(config: &Config, programs: &Programs, found: &Probed) -> Result<Jail, String> {
-    let jail = Jail::create().map_err(|error| format!("cannot create shared memory: {error}"))?;
+    let failed = |error| format!("cannot create a PID namespace and shared memory: {error}");
+    let jail = Jail::create().map_err(failed)?;
     let addresses = found.gpus.iter().map(|gpu| gpu.pci_bus_id.as_str());
     let mut command = probe_command(programs, &found.library, config.allow_pageable_memory_access);
     jail.add_arguments(&mut command, &jail::devices(addresses, true), None);
-    let jailed = start_in_new(|| Ok(run_probe(programs, command)))
-        .map_err(|error| format!("cannot create a PID namespace: {error}"))??;
+    let jailed = jail
+        .start(|| Ok(run_probe(programs, command)))
+        .map_err(|error| format!("cannot enter a PID namespace: {error}"))??;
     if jailed != *found {
         let (inside, outside) = (jailed.gpus.len(), found.gpus.len());
         return Err(format!(

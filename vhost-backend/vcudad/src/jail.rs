@@ -1,10 +1,12 @@
 //! The jail of workers: what the broker gives to a worker that enters one.
 
 use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::config::Vm;
+use crate::pid_namespace::PidNamespace;
 use crate::shared_memory::{SharedMemory, VmSharedMemory, directory_of};
 
 /// Devices through which NVIDIA's libraries reach the kernel driver, on Linux and on WSL.
@@ -18,11 +20,17 @@ const GPUS: &str = "/proc/driver/nvidia/gpus";
 /// The jail of all workers.
 pub(crate) struct Jail {
     shared: SharedMemory,
+    processes: PidNamespace,
 }
 
 impl Jail {
-    pub(crate) fn create() -> std::io::Result<Self> {
-        Ok(Self { shared: SharedMemory::create()? })
+    pub(crate) fn create() -> io::Result<Self> {
+        Ok(Self { shared: SharedMemory::create()?, processes: PidNamespace::create()? })
+    }
+
+    /// Calls `start`, which starts a worker, and has it created in the workers' PID namespace.
+    pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        self.processes.start(start)
     }
 
     /// Adds the arguments that make a worker enter the jail with these devices. If the worker
@@ -43,7 +51,7 @@ impl Jail {
     }
 
     /// Creates the directory for the memory that a VM's processes share.
-    pub(crate) fn add_vm(&self, vm: &Vm) -> std::io::Result<VmSharedMemory> {
+    pub(crate) fn add_vm(&self, vm: &Vm) -> io::Result<VmSharedMemory> {
         self.shared.add(&vm.name, vm.uid)
     }
 }

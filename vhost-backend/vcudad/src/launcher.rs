@@ -109,7 +109,8 @@ impl Launcher {
         if self.jail.is_some() {
             command.arg("--jail");
         }
-        self.start(command, "device", Some(vm), self.jail.is_some())
+        let start = || ChildProcess::start(command, &self.outputs, "device", Some(vm));
+        if self.jail.is_some() { start_in_new(start) } else { start() }
     }
 
     /// Starts a worker, for a session if one is waiting for it. `visible` is its
@@ -136,19 +137,11 @@ impl Launcher {
         if let Some(jail) = jail {
             jail.add_arguments(&mut command, devices, vm);
         }
-        self.start(command, "worker", vm.map(|vm| vm.name.as_str()), jail.is_some())
-    }
-
-    /// Starts a process of the VM with this name. If it enters a jail, it gets a PID namespace of
-    /// its own.
-    fn start(
-        &self,
-        command: Command,
-        program: &'static str,
-        vm: Option<&str>,
-        jail: bool,
-    ) -> io::Result<ChildProcess> {
-        let start = || ChildProcess::start(command, &self.outputs, program, vm);
-        if jail { start_in_new(start) } else { start() }
+        let vm = vm.map(|vm| vm.name.as_str());
+        let start = || ChildProcess::start(command, &self.outputs, "worker", vm);
+        match jail {
+            Some(jail) => jail.start(start),
+            None => start(),
+        }
     }
 }

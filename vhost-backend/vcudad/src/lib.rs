@@ -67,6 +67,7 @@ mod watches;
 mod worker;
 
 pub use error::BrokerError;
+pub use pid_namespace::{HOLD as HOLD_PID_NAMESPACE, hold as hold_pid_namespace};
 pub use process::is_root;
 pub use run::run;
 pub use state::StateError;

@@ -29,6 +29,9 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|arg| arg == program::ONE_VM) {
         return one_vm::main();
     }
+    if std::env::args_os().nth(1).is_some_and(|arg| arg == vcudad::HOLD_PID_NAMESPACE) {
+        return vcudad::hold_pid_namespace();
+    }
     let args: Args = match exit::parse(NAME) {
         Ok(args) => args,
         Err(code) => return code,

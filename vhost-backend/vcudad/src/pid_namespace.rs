@@ -1,31 +1,113 @@
-//! Starts processes in PID namespaces of their own, in which they can neither see nor signal any
-//! other process.
+//! PID namespaces, in which processes can neither see nor signal any process outside.
+//!
+//! A device process has a namespace of its own. All workers are in one, because driver libraries
+//! tell the processes that share events by their process IDs, and the first process of each
+//! namespace has the ID 1. Workers of different VMs have different users, and a procfs that hides
+//! the processes of other users.
 
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
+use std::process::{Child, Command, ExitCode, Stdio};
+use std::sync::{Mutex, PoisonError};
 
+use host_ipc::process;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
+
+/// The argument with which this program holds a namespace.
+pub const HOLD: &str = "--hold-pid-namespace";
 
 /// Calls `start`, and makes the process that it starts the first one of a new PID namespace. The
 /// kernel kills all processes of a namespace when its first one exits.
 pub(crate) fn start_in_new<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+    and_return(|| {
+        // SAFETY: the flags don't include FILES, so the table of descriptors stays shared.
+        unsafe { unshare_unsafe(UnshareFlags::NEWPID)? };
+        start()
+    })
+}
+
+/// Calls a function that changes the namespace in which this thread's children are created, and
+/// undoes that change. Other threads, and this thread itself, aren't affected.
+fn and_return<T>(change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let host = File::open("/proc/thread-self/ns/pid")?;
-    // From here on, this thread's children are created in the new namespace. Other threads, and this
-    // thread itself, aren't affected.
-    // SAFETY: the flags don't include FILES, so the table of descriptors stays shared.
-    unsafe { unshare_unsafe(UnshareFlags::NEWPID)? };
-    let started = start();
-    // If this fails, this thread can't start any more processes, because the namespace ends with its
-    // first process.
-    move_into_link_name_space(host.as_fd(), Some(LinkNameSpaceType::ProcessID))?;
+    let started = change();
+    // If this fails, this thread's next children aren't created on the host, but never with more
+    // rights than intended.
+    enter(&host)?;
     started
+}
+
+fn enter(namespace: &File) -> io::Result<()> {
+    Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::ProcessID))?)
+}
+
+/// A namespace for several processes, which exists as long as this value. Then, the kernel kills
+/// all of them.
+pub(crate) struct PidNamespace(Mutex<Held>);
+
+struct Held {
+    /// The namespace's first process, which does nothing.
+    holder: Child,
+    namespace: File,
+}
+
+impl PidNamespace {
+    pub(crate) fn create() -> io::Result<Self> {
+        Ok(Self(Mutex::new(Held::create()?)))
+    }
+
+    /// Calls `start`, which starts a process, and has that process created in the namespace.
+    pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if held.holder.try_wait()?.is_some() {
+            // Somebody has killed the holder, and the kernel the others.
+            *held = Held::create()?;
+        }
+        and_return(|| {
+            enter(&held.namespace)?;
+            start()
+        })
+    }
+}
+
+impl Held {
+    fn create() -> io::Result<Self> {
+        let mut command = Command::new("/proc/self/exe");
+        command.arg(HOLD).env_clear();
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        let mut holder = start_in_new(|| command.spawn())?;
+        match File::open(format!("/proc/{}/ns/pid", holder.id())) {
+            Ok(namespace) => Ok(Self { holder, namespace }),
+            Err(error) => {
+                let _ = holder.kill();
+                let _ = holder.wait();
+                Err(error)
+            }
+        }
+    }
+}
+
+impl Drop for Held {
+    fn drop(&mut self) {
+        let _ = self.holder.kill();
+        let _ = self.holder.wait();
+    }
+}
+
+/// Holds a namespace until the broker ends this process, or exits.
+pub fn hold() -> ExitCode {
+    process::unblock_signals();
+    if process::die_with_parent(process::parent()).is_err() {
+        return ExitCode::FAILURE;
+    }
+    loop {
+        std::thread::park();
+    }
 }
 
 #[cfg(test)]
 mod tests {
-    use std::process::Command;
-
     use super::*;
 
     #[test]

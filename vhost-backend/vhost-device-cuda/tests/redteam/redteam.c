@@ -103,6 +103,11 @@ static void processes(pid_t broker)
 	struct iovec piece = { &piece, sizeof(piece) };
 	tried("signal the broker", kill(broker, 0));
 	tried("signal all processes", kill(-1, 0));
+	tried("signal the process group", kill(0, 0));
+	tried("signal another process of the VM", kill(getpid() + 1, 0));
+	tried("limit another process of the VM", prlimit(getpid() + 1, RLIMIT_CORE, NULL, NULL));
+	tried("have the kernel signal another", fcntl(2, F_SETOWN, getpid() + 1));
+	tried("see a process of another user", access("/proc/1/status", F_OK));
 	tried("trace the broker", ptrace(PTRACE_ATTACH, broker, NULL, NULL));
 	tried("read the broker's memory", process_vm_readv(broker, &piece, 1, &piece, 1, 0));
 	tried("open the broker", syscall(SYS_pidfd_open, broker, 0));
