@@ -27,8 +27,8 @@ const SHM: &str = "/dev/shm";
 const SHARED: &str = "/run/shared";
 /// Devices of the host that any program may need.
 const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
-/// The size of the tmpfs, for temporary files. They are also limited by the VM's cgroup.
-const SIZE: &CStr = c"size=16m,mode=0755";
+/// The limits of the tmpfs, for temporary files. They are also limited by the VM's cgroup.
+const LIMITS: &CStr = c"size=16m,nr_inodes=4096,mode=0755";
 
 /// The contents of the file system.
 #[derive(Clone, Debug, Default)]
@@ -69,7 +69,7 @@ impl Root {
         let devices: Vec<PathBuf> = DEVICES.iter().map(PathBuf::from).collect();
         let devices = resolve(&[devices, self.devices.clone()].concat());
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
-        mount("tmpfs", new, "tmpfs", flags, SIZE)
+        mount("tmpfs", new, "tmpfs", flags, LIMITS)
             .map_err(|error| failed("mount a tmpfs at", new)(error.into()))?;
         let old = new.join(OLD.trim_start_matches('/'));
         std::fs::create_dir(&old).map_err(failed("create", &old))?;
@@ -133,6 +133,10 @@ fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 
 /// Mounts a file or a directory of the host.
 fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), RootError> {
+    if path == Path::new("/") {
+        // For example, if the driver library is in the host's root directory.
+        return Err(failed("give a jail", path)(io::ErrorKind::InvalidInput.into()));
+    }
     let source = Path::new(OLD).join(real.strip_prefix("/").unwrap_or(real));
     match source.is_dir() {
         true => directory(path)?,

@@ -55,8 +55,8 @@ impl Jail {
         privileges::limit()?;
         if self.uid.is_some() {
             self.join(self.uid, self.shared_name.as_deref())?;
-            // While it loads, the driver library may read files about this process that belong to
-            // root otherwise. `hide` follows.
+            // While it loads, the driver library may read files in /proc that otherwise belong to
+            // root. Before this process serves a session, they do again.
             return process::set_dumpable(true);
         }
         if self.jail { privileges::keep_only_switching_users() } else { Ok(()) }
