@@ -5,6 +5,7 @@
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
 #   make audit    security advisories for the dependencies
 #   make fuzz     runs each fuzz target for 15 seconds
+#   make chaos    attacks 42 of 50 VMs at random for a minute (tests/chaos.sh runs for longer)
 #   make test     every check; README.md lists them
 #   make demo     runs CUDA programs in VMs (takes half a minute)
 #   make bench    measures the cost of calls
@@ -15,7 +16,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs fuzz bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs chaos fuzz bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -101,6 +102,12 @@ conformance: build
 proofs: build
 	$(SAY) 'killed processes, isolation, quotas, hostile guests'
 	@VIRTIO_CUDA_DIST=$(abspath $(DIST)) cargo test --locked --release --quiet -p virtio-cuda-tests -- --test-threads=1
+	$(SAY) 'random attacks on most of 50 VMs'
+	@tests/chaos.sh --dist $(DIST) --seconds 60 --seed 1
+
+chaos: build
+	$(SAY) 'random attacks on most of 50 VMs'
+	@tests/chaos.sh --dist $(DIST) --seconds 60
 
 suites: build
 	$(SAY) "a part of Numba's tests on softgpu alone, vhost-user"

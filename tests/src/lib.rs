@@ -9,7 +9,7 @@ pub mod nvml;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Output, Stdio};
+use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
 
 use serde_json::Value;
@@ -81,9 +81,10 @@ impl Host {
         let (state, control) = (dir.join("state"), dir.join("control.sock"));
         let mut config = format!(
             "driver_library = \"{driver}\"\nwarm_workers = 2\n\
-             state_dir = \"{}\"\ncontrol_socket = \"{}\"\n",
+             state_dir = \"{}\"\ncontrol_socket = \"{}\"\nsocket_folders = [\"{}\"]\n",
             state.display(),
-            control.display()
+            control.display(),
+            dir.display()
         );
         for (vm, settings) in vms {
             config += &format!(
@@ -119,10 +120,28 @@ impl Host {
         assert!(ready, "the sockets did not appear:\n{}", self.log());
     }
 
-    fn end(&mut self) {
-        // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
-        unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
-        let _ = self.broker.wait();
+    /// Sends SIGTERM to the broker, if it's still running, and waits until it has exited.
+    pub fn end(&mut self) -> ExitStatus {
+        if self.exited().is_none() {
+            // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
+            unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
+        }
+        self.broker.wait().unwrap()
+    }
+
+    /// Returns how the broker exited, or `None` if it's running.
+    pub fn exited(&mut self) -> Option<ExitStatus> {
+        self.broker.try_wait().unwrap()
+    }
+
+    /// Returns the broker's process id.
+    pub fn pid(&self) -> u32 {
+        self.broker.id()
+    }
+
+    /// Returns the directory of the broker's configuration, log, state, and sockets.
+    pub fn dir(&self) -> &Path {
+        &self.dir
     }
 
     /// Returns the path of the broker's control socket.

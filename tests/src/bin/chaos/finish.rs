@@ -1,0 +1,129 @@
+//! Checks that nothing is left over.
+
+use std::collections::BTreeMap;
+
+use virtio_cuda_tests::{Host, eventually};
+
+use crate::api::Client;
+use crate::attacker::Attacker;
+use crate::ledger;
+use crate::plan::VMS;
+use crate::processes::{self, Resources};
+use crate::settle::{SETTLE, settled};
+use crate::world::World;
+
+/// Lines that may be logged: at the start, and for each VM at once and per second. They follow from
+/// the limits in docs/configuration.md, for a dozen kinds of lines.
+const LINES: usize = 1000;
+const LINES_AT_ONCE: usize = 1000;
+const LINES_PER_SECOND: usize = 30;
+/// The most memory that the broker may use, in KiB.
+const MEMORY: u64 = 256 << 10;
+
+/// After the attacks, without programs: checks that all VMs are idle, and that the broker has the
+/// same descriptors and threads as before. Then removes the VMs. Returns what is left over.
+pub fn check_running(world: &World, attacker: &mut Attacker, start: &Resources) -> String {
+    settled(world, "after the attacks", || ledger::check_idle(&mut attacker.client));
+    attacker.restore();
+    wait_for_warm_workers(world, &mut attacker.client);
+    settled(world, "with all VMs again", || {
+        let now = Resources::of(world.broker);
+        if now.count() <= start.count() && now.threads <= start.threads {
+            return Ok(());
+        }
+        Err(format!("vcudad's descriptors and threads were {start:?} and are {now:?}"))
+    });
+    let peak = processes::peak_memory(world.broker);
+    if peak > MEMORY {
+        world.violation(&format!("vcudad used up to {peak} KiB"));
+    }
+    for vm in 0..world.vms.len() {
+        if !attacker.remove(vm) {
+            world.violation(&format!("cannot remove VM {}", world.vms[vm].name));
+        }
+    }
+    settled(world, "without VMs", || without_vms(world));
+    let now = Resources::of(world.broker);
+    format!("{} descriptors, {} threads at the start and ", start.count(), start.threads)
+        + &format!("at most as many at the end; {} without VMs; ", now.count())
+}
+
+/// Waits until the children of the broker are a device process per VM and warm workers.
+pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
+    settled(world, "with idle VMs", || {
+        let stats = client.get("/v1/stats")?;
+        let mut counts: BTreeMap<String, u64> = BTreeMap::new();
+        for child in processes::children(world.broker) {
+            if child.state == 'Z' {
+                return Err(format!("a zombie: {child:?}"));
+            }
+            *counts.entry(child.name).or_default() += 1;
+        }
+        let count = |name: &str| counts.get(name).copied().unwrap_or(0);
+        let (devices, workers) = (count("vhost-device-cu"), count("vhost-cuda-work"));
+        let others = counts.values().sum::<u64>() - devices - workers;
+        // Two for each of the two GPUs.
+        let warm = stats["workers"]["warm"].as_u64();
+        if (devices, workers, others, warm) == (VMS as u64, 4, 0, Some(4)) {
+            return Ok(());
+        }
+        Err(format!("vcudad's children are {counts:?}, and {warm:?} workers are warm"))
+    });
+}
+
+fn without_vms(world: &World) -> Result<(), String> {
+    let devices = processes::children(world.broker).into_iter();
+    let devices: Vec<_> = devices.filter(|child| child.name == "vhost-device-cu").collect();
+    let sockets = world.vms.iter().map(|vm| world.control.with_file_name(vm.name));
+    let sockets: Vec<_> = sockets.filter(|path| path.exists()).collect();
+    let files = processes::files("vm-chaos-");
+    if devices.is_empty() && sockets.is_empty() && files.is_empty() {
+        return Ok(());
+    }
+    Err(format!("left over: {devices:?} {sockets:?} {files:?}"))
+}
+
+/// Checks the number of lines in the log.
+pub fn check_log(world: &World, lines: usize) {
+    let seconds = world.elapsed().as_secs() as usize;
+    let most = LINES + VMS * (LINES_AT_ONCE + LINES_PER_SECOND * seconds);
+    if lines > most {
+        world.violation(&format!("{lines} lines in the log; at most {most} are expected"));
+    }
+}
+
+/// Stops the broker, and checks that it leaves no process and no file. Returns what is left over.
+pub fn check_stopped(world: &World, mut host: Host) -> String {
+    if let Some(status) = host.exited() {
+        world.violation(&format!("vcudad has exited: {status}"));
+    }
+    let status = host.end();
+    if status.code() != Some(0) {
+        world.violation(&format!("after SIGTERM: vcudad exited with {status}"));
+    }
+    // Orphans of the broker are now children of this process.
+    let mut left = String::new();
+    eventually(SETTLE, || {
+        left = leftovers(world, &host);
+        left.is_empty()
+    });
+    if left.is_empty() {
+        return "nothing after SIGTERM".into();
+    }
+    world.violation(&format!("after SIGTERM: left over: {left}"));
+    left
+}
+
+fn leftovers(world: &World, host: &Host) -> String {
+    let processes = processes::children(std::process::id());
+    let expected = ["log", "state", "vcudad.toml"];
+    let entries = std::fs::read_dir(host.dir()).into_iter().flatten().flatten();
+    let names = entries.map(|entry| entry.file_name().to_string_lossy().into_owned());
+    let mut files: Vec<_> = names.filter(|name| !expected.contains(&name.as_str())).collect();
+    let shared = processes::files(&format!("virtio-cuda-{}", world.broker));
+    files.extend(shared.iter().map(|path| path.display().to_string()));
+    if processes.is_empty() && files.is_empty() {
+        return String::new();
+    }
+    format!("{processes:?} {files:?}")
+}

@@ -1,0 +1,146 @@
+//! Hostile guest programs. Each runs in a process of its own, because it ends with a panic if its
+//! device process exits.
+
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::time::{Duration, Instant};
+
+use protocol::plain::Plain;
+use protocol::uapi::{self, Hdr, RegionAttach};
+use virtio_cuda_tests::front_end::{Descriptor, FREE, FrontEnd, MEMORY};
+
+use crate::random::Random;
+
+const RING: u64 = 64 << 10;
+const REGION: u64 = 4096 + RING + (256 << 10);
+
+/// The kinds of hostile programs.
+#[derive(Clone, Copy, Debug)]
+pub enum Flood {
+    /// Opens sessions and abandons them.
+    Sessions,
+    /// Sends malformed requests, descriptor chains, and commands.
+    Garbage,
+    /// Connects to the VM's socket and sends nothing.
+    Connections,
+}
+
+impl Flood {
+    /// Returns the name on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Sessions => "sessions",
+            Self::Garbage => "garbage",
+            Self::Connections => "connections",
+        }
+    }
+
+    /// Returns the name in the summary.
+    pub fn purpose(self) -> &'static str {
+        match self {
+            Self::Sessions => "flood of sessions",
+            Self::Garbage => "flood of malformed requests",
+            Self::Connections => "flood of connections",
+        }
+    }
+
+    /// Parses the name on the command line.
+    pub fn parse(name: &str) -> Option<Self> {
+        [Self::Sessions, Self::Garbage, Self::Connections]
+            .into_iter()
+            .find(|kind| kind.name() == name)
+    }
+
+    /// Attacks the device at this socket.
+    pub fn run(self, socket: &Path, seed: u64, seconds: u64) {
+        let mut random = Random::new(seed);
+        let end = Instant::now() + Duration::from_secs(seconds);
+        while Instant::now() < end {
+            match self {
+                Self::Sessions => sessions(socket, &mut random),
+                Self::Garbage => garbage(socket, &mut random, end),
+                Self::Connections => {
+                    let all = (0..200).map(|_| UnixStream::connect(socket));
+                    let all: Vec<_> = all.map_while(Result::ok).collect();
+                    std::thread::sleep(Duration::from_millis(random.within(1, 200)));
+                    drop(all);
+                }
+            }
+        }
+    }
+}
+
+fn sessions(socket: &Path, random: &mut Random) {
+    let mut guest = FrontEnd::connect(socket);
+    guest.hello(1);
+    for session in 1..=random.within(1, 12) as u32 {
+        if guest.create(session) == uapi::OK && random.within(0, 1) == 0 {
+            guest.attach(ring(session), &[(FREE + u64::from(session) * (1 << 20), REGION)]);
+        }
+    }
+}
+
+fn ring(session: u32) -> RegionAttach {
+    RegionAttach {
+        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+        region: 1,
+        kind: uapi::REGION_RING,
+        vaddr: 0,
+        len: REGION,
+        ring_bytes: RING as u32,
+        nr_segments: 1,
+    }
+}
+
+fn garbage(socket: &Path, random: &mut Random, end: Instant) {
+    let mut guest = FrontEnd::connect(socket);
+    guest.hello(1);
+    if guest.create(1) == uapi::OK {
+        guest.attach(ring(1), &[(FREE, REGION)]);
+    }
+    for _ in 0..random.within(10, 2000) {
+        if Instant::now() >= end {
+            return;
+        }
+        match random.within(0, 3) {
+            0 => {
+                let len = random.within(4, 128) as usize;
+                let mut request = random.bytes(len);
+                request[..4].copy_from_slice(&(random.within(0, 8) as u32).to_le_bytes());
+                guest.write(FREE + (3 << 20), &request);
+                let request =
+                    Descriptor { addr: FREE + (3 << 20), len: len as u32, flags: 1, next: 1 };
+                let answer = Descriptor { addr: FREE + (4 << 20), len: 64, flags: 2, next: 0 };
+                guest.push(0, &[request, answer]);
+            }
+            1 => {
+                let queue = random.within(0, 2) as usize;
+                let chain: Vec<_> = (0..random.within(1, 8)).map(|_| descriptor(random)).collect();
+                guest.push(queue, &chain);
+            }
+            2 => {
+                let len = random.within(8, 512) as usize;
+                guest.write(FREE + 4096 + random.within(0, RING - 512), &random.bytes(len));
+                guest.write(FREE, &random.within(0, 2 * RING).to_le_bytes());
+                let doorbell = Hdr { kind: uapi::CMD_DOORBELL, session: 1 };
+                guest.write(FREE + (2 << 20), doorbell.as_bytes());
+                let one = Descriptor { addr: FREE + (2 << 20), len: 8, flags: 0, next: 0 };
+                guest.push(2, &[one]);
+            }
+            _ => (0..random.within(1, 100)).for_each(|_| guest.kick(random.within(0, 2) as usize)),
+        }
+    }
+}
+
+fn descriptor(random: &mut Random) -> Descriptor {
+    let addr = match random.within(0, 2) {
+        0 => random.word(),
+        _ => random.within(0, MEMORY),
+    };
+    Descriptor {
+        addr,
+        len: random.pick(&[0, 8, 16, 64, 4096, u32::MAX]),
+        flags: random.within(0, 7) as u16,
+        next: random.within(0, 70) as u16,
+    }
+}

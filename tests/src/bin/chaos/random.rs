@@ -1,0 +1,30 @@
+//! A small pseudorandom generator, so that a seed determines a run's actions.
+
+/// SplitMix64.
+pub struct Random(u64);
+
+impl Random {
+    pub fn new(seed: u64) -> Self {
+        Self(seed)
+    }
+
+    pub fn word(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let word = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let word = (word ^ (word >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        word ^ (word >> 31)
+    }
+
+    /// Returns a number from `low` to `high`, including both.
+    pub fn within(&mut self, low: u64, high: u64) -> u64 {
+        low + self.word() % (high - low + 1)
+    }
+
+    pub fn pick<T: Copy>(&mut self, all: &[T]) -> T {
+        all[(self.word() % all.len() as u64) as usize]
+    }
+
+    pub fn bytes(&mut self, len: usize) -> Vec<u8> {
+        (0..len).map(|_| self.word() as u8).collect()
+    }
+}
