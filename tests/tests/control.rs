@@ -7,8 +7,8 @@ use std::time::Duration;
 use serde_json::{Value, json};
 use virtio_cuda_tests::{A, Host, Vm, eventually};
 
-/// A VM that isn't in the configuration file.
-const C: Vm = Vm { name: "c", memory_max: "1G", uid: 61_303 };
+/// A VM that isn't in the configuration file. Its uid is one that the control API allows.
+const C: Vm = Vm { name: "c", memory_max: "1G", uid: 2_113_969_303 };
 
 fn add(host: &Host, vm: Vm, more: &[&str]) -> Value {
     let (socket, uid) = (host.socket(vm).display().to_string(), vm.uid.to_string());
