@@ -13,7 +13,7 @@ use tokio::net::UnixStream;
 use tokio::runtime::Runtime;
 
 /// vcudad must respond within this time, however busy it is.
-pub const LIMIT: Duration = Duration::from_secs(10);
+pub const LIMIT: Duration = Duration::from_secs(60);
 
 pub struct Client {
     socket: PathBuf,
