@@ -88,8 +88,7 @@ fn goes_on(host: &Host, vm: Vm) -> bool {
 /// Adds a third VM.
 fn add_c(host: &Host, more: &[&str]) {
     let socket = host.control().with_file_name("c").display().to_string();
-    let words =
-        ["vm", "add", "c", "--memory-max", "64M", "--uid", "61303", "--socket-path", &socket];
+    let words = ["vm", "add", "c", "--memory-max", "64M", "--socket-path", &socket];
     host.ask(&[&words[..], more].concat());
 }
 
