@@ -5,6 +5,7 @@
 //! namespace has the ID 1. Workers of different VMs have different users, and a procfs that hides
 //! the processes of other users.
 
+use std::ffi::CStr;
 use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
@@ -16,6 +17,9 @@ use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space,
 
 /// The argument with which this program holds a namespace.
 pub const HOLD: &str = "--hold-pid-namespace";
+
+/// The name of the process that holds a namespace.
+const NAME: &CStr = c"vcudad-pid-ns";
 
 /// Calls `start`, and makes the process that it starts the first one of a new PID namespace. The
 /// kernel kills all processes of a namespace when its first one exits.
@@ -98,6 +102,8 @@ impl Drop for Held {
 /// Holds a namespace until the broker ends this process, or exits.
 pub fn hold() -> ExitCode {
     process::unblock_signals();
+    // Otherwise, tools such as ps show "exe", the last part of the path that was run.
+    let _ = rustix::thread::set_name(NAME);
     if process::die_with_parent(process::parent()).is_err() {
         return ExitCode::FAILURE;
     }
