@@ -116,7 +116,7 @@ suites: build
 
 fuzz: deps
 	$(SAY) 'fuzz targets'
-	@tests/fuzz.sh --seconds 15
+	@tests/fuzz.sh --seconds 15 --seed 1
 
 driver: deps
 	$(SAY) "guest driver on every kernel"

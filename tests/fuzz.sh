@@ -2,10 +2,11 @@
 # Fuzzes everything that parses data from a guest or from a client of the control API, and prints a
 # table: what was run, how much code it reached, and what it found.
 #
-#   tests/fuzz.sh [--seconds N] [--jobs N] [TARGET...]
+#   tests/fuzz.sh [--seconds N] [--jobs N] [--seed S] [TARGET...]
 #
 #   --seconds N   how long to run each target (15)
 #   --jobs N      how many targets to run at a time (2)
+#   --seed S      where libFuzzer's random numbers begin (0: differs from run to run)
 #   TARGET        one of the directories in fuzz/corpus (all)
 #
 # Fails if a target finds something, and says how to reproduce it. Inputs that reach new code are
@@ -14,11 +15,12 @@
 set -euo pipefail
 cd "$(dirname -- "${BASH_SOURCE[0]}")/.."
 
-seconds=15 jobs=2 targets=()
+seconds=15 jobs=2 seed=0 targets=()
 while [ $# -gt 0 ]; do
     case "$1" in
         --seconds) seconds="$2"; shift 2 ;;
         --jobs) jobs="$2"; shift 2 ;;
+        --seed) seed="$2"; shift 2 ;;
         -*) sed -n '2,/^set/{/^#/s/^# \?//p}' "$0" >&2; exit 2 ;;
         *) targets+=("$1"); shift ;;
     esac
@@ -57,7 +59,7 @@ run() {
     mkdir -p "$out/corpus/$target" "$work"
     rm -f "$work"/*
     local options=(
-        -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1
+        -seed="$seed" -max_total_time="$seconds" -timeout=60 -rss_limit_mb=4096 -print_final_stats=1
         # Short inputs make only a few calls, so begin with long ones.
         -max_len=2048 -len_control=0
         -artifact_prefix="$work/"
