@@ -18,7 +18,7 @@ const LOCK: &str = "lock";
 /// The directory that contains the VMs' directories. Dropping it removes it.
 pub(crate) struct SharedMemory {
     path: PathBuf,
-    _lock: File,
+    lock: File,
 }
 
 /// A VM's directory. Dropping it removes it.
@@ -29,12 +29,17 @@ impl SharedMemory {
     pub(crate) fn create() -> io::Result<Self> {
         remove_stale(Path::new(PARENT));
         let path = Path::new(PARENT).join(format!("{PREFIX}{}", std::process::id()));
-        DirBuilder::new().mode(0o700).create(&path)?;
-        let lock = File::create(path.join(LOCK))?;
-        lock.try_lock()?;
+        // Another broker that starts now removes directories that aren't locked, so this one gets its
+        // name once it is.
+        let new = Path::new(PARENT).join(format!("new-{PREFIX}{}", std::process::id()));
+        DirBuilder::new().mode(0o700).create(&new)?;
+        let mut made = Self { lock: File::create(new.join(LOCK))?, path: new };
+        made.lock.try_lock()?;
         // Processes can enter a directory whose name they know.
-        std::fs::set_permissions(&path, std::fs::Permissions::from_mode(0o711))?;
-        Ok(Self { path, _lock: lock })
+        std::fs::set_permissions(&made.path, std::fs::Permissions::from_mode(0o711))?;
+        std::fs::rename(&made.path, &path)?;
+        made.path = path;
+        Ok(made)
     }
 
     pub(crate) fn path(&self) -> &Path {
