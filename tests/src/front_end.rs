@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
 use protocol::plain::Plain;
-use protocol::uapi::{self, Hdr, Resp};
+use protocol::uapi::{self, Hdr, RegionAttach, Resp};
 use vhost::vhost_user::message::{VhostUserProtocolFeatures, VhostUserVirtioFeatures};
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
@@ -18,11 +18,28 @@ use vmm_sys_util::eventfd::EventFd;
 pub const MEMORY: u64 = 64 << 20;
 /// Guest-physical start of the memory that a test may use. Queues and requests are below it.
 pub const FREE: u64 = 16 << 20;
+/// Size of the ring in a region for one, in bytes.
+pub const RING: u64 = 64 << 10;
+/// Size of a region for a ring, with its header page and its arena, in bytes.
+pub const REGION: u64 = 4096 + RING + (256 << 10);
 const QUEUE_SIZE: u16 = 64;
 /// The user address at which the front end claims to have mapped guest memory.
 const USER_BASE: u64 = 0x10_0000_0000;
 const NEXT: u16 = 1;
 const WRITE: u16 = 2;
+
+/// Returns a request that attaches a region of `REGION` bytes as a session's ring.
+pub fn ring_request(session: u32) -> RegionAttach {
+    RegionAttach {
+        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+        region: 1,
+        kind: uapi::REGION_RING,
+        vaddr: 0,
+        len: REGION,
+        ring_bytes: RING as u32,
+        nr_segments: 1,
+    }
+}
 
 /// One descriptor of a split virtqueue.
 #[derive(Clone, Copy, Debug)]
@@ -139,7 +156,7 @@ impl FrontEnd {
     }
 
     /// Attaches guest memory as a region. Returns the status.
-    pub fn attach(&mut self, request: uapi::RegionAttach, segments: &[(u64, u64)]) -> u32 {
+    pub fn attach(&mut self, request: RegionAttach, segments: &[(u64, u64)]) -> u32 {
         let mut bytes = request.as_bytes().to_vec();
         for (addr, len) in segments {
             bytes.extend(uapi::Segment { addr: *addr, len: *len }.as_bytes());

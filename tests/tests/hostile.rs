@@ -5,11 +5,10 @@ use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Reply, Resp};
 use std::time::Duration;
-use virtio_cuda_tests::front_end::{Descriptor, FREE, FrontEnd, MEMORY};
+use virtio_cuda_tests::front_end::{
+    Descriptor, FREE, FrontEnd, MEMORY, REGION, RING, ring_request,
+};
 use virtio_cuda_tests::{A, B, Host};
-
-const RING: u64 = 64 << 10;
-const REGION: u64 = 4096 + RING + (256 << 10);
 
 /// A xorshift generator. It produces the same pseudorandom numbers in every run.
 struct Rubbish(u64);
@@ -32,18 +31,6 @@ fn others_are_well(host: &Host) {
     for vm in [A, B] {
         let output = host.run(vm, "vectoradd", &[]);
         assert!(output.status.success(), "{output:?}\n{}", host.log());
-    }
-}
-
-fn ring_request(session: u32) -> RegionAttach {
-    RegionAttach {
-        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
-        region: 1,
-        kind: uapi::REGION_RING,
-        vaddr: 0,
-        len: REGION,
-        ring_bytes: RING as u32,
-        nr_segments: 1,
     }
 }
 

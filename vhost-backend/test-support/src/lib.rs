@@ -18,6 +18,7 @@ use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
 use vmm_sys_util::eventfd::EventFd;
 
+pub mod fake_worker;
 pub mod refusal;
 
 /// Timeout for `wait_for`, long enough for a busy machine and short enough for a failing test.

@@ -6,13 +6,12 @@ use std::path::Path;
 use std::time::{Duration, Instant};
 
 use protocol::plain::Plain;
-use protocol::uapi::{self, Hdr, RegionAttach};
-use virtio_cuda_tests::front_end::{Descriptor, FREE, FrontEnd, MEMORY};
+use protocol::uapi::{self, Hdr};
+use virtio_cuda_tests::front_end::{
+    Descriptor, FREE, FrontEnd, MEMORY, REGION, RING, ring_request,
+};
 
 use crate::random::Random;
-
-const RING: u64 = 64 << 10;
-const REGION: u64 = 4096 + RING + (256 << 10);
 
 /// The kinds of hostile programs.
 #[derive(Clone, Copy, Debug)]
@@ -75,20 +74,8 @@ fn sessions(socket: &Path, random: &mut Random) {
     guest.hello(1);
     for session in 1..=random.within(1, 12) as u32 {
         if guest.create(session) == uapi::OK && random.within(0, 1) == 0 {
-            guest.attach(ring(session), &[(FREE + u64::from(session) * (1 << 20), REGION)]);
+            guest.attach(ring_request(session), &[(FREE + u64::from(session) * (1 << 20), REGION)]);
         }
-    }
-}
-
-fn ring(session: u32) -> RegionAttach {
-    RegionAttach {
-        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
-        region: 1,
-        kind: uapi::REGION_RING,
-        vaddr: 0,
-        len: REGION,
-        ring_bytes: RING as u32,
-        nr_segments: 1,
     }
 }
 
@@ -96,7 +83,7 @@ fn garbage(socket: &Path, random: &mut Random, end: Instant) {
     let mut guest = FrontEnd::connect(socket);
     guest.hello(1);
     if guest.create(1) == uapi::OK {
-        guest.attach(ring(1), &[(FREE, REGION)]);
+        guest.attach(ring_request(1), &[(FREE, REGION)]);
     }
     for _ in 0..random.within(10, 2000) {
         if Instant::now() >= end {

@@ -9,24 +9,13 @@
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
 use std::os::fd::AsRawFd;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use host_ipc::messages::ToBroker;
-use host_ipc::{process, seqpacket};
+use host_ipc::seqpacket;
+use host_test_support::fake_worker;
 
 fn main() {
-    let program = std::env::current_exe().expect("the path of this program");
-    let folder = program.parent().expect("the program's directory");
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument.starts_with("--probe")) {
-        let error = Command::new(folder.join("real-worker")).args(&arguments).exec();
-        panic!("real-worker: {error}");
-    }
-    process::die_with_parent(process::parent()).expect("a running broker");
-    let fd =
-        arguments.last().and_then(|fd| fd.parse().ok()).expect("the last argument is a socket");
-    let broker = process::inherited(fd).expect("the broker's socket");
+    let (folder, broker) = fake_worker::start();
     let listener = TcpListener::bind("127.0.0.1:0").expect("a listener");
     let address = listener.local_addr().expect("the listener's address");
     let mut socket = TcpStream::connect(address).expect("a connection");

@@ -6,11 +6,10 @@
 
 use std::io::{ErrorKind, Write};
 use std::os::fd::OwnedFd;
-use std::os::unix::process::CommandExt;
-use std::process::Command;
 
 use host_ipc::messages::{ToBroker, ToWorker};
 use host_ipc::{process, seqpacket};
+use host_test_support::fake_worker;
 
 /// Two lines of a log that aren't the worker's, and a sequence that clears a terminal.
 const FORGED: &str = "\n2030-01-01T00:00:00.000000Z ERROR vcudad::service: forged vm=\"b\"\n\x1b[2J\
@@ -18,17 +17,7 @@ const FORGED: &str = "\n2030-01-01T00:00:00.000000Z ERROR vcudad::service: forge
 const FLOOD: usize = 8 << 20;
 
 fn main() {
-    let program = std::env::current_exe().expect("the path of this program");
-    let folder = program.parent().expect("the program's directory");
-    let arguments: Vec<String> = std::env::args().skip(1).collect();
-    if arguments.iter().any(|argument| argument.starts_with("--probe")) {
-        let error = Command::new(folder.join("real-worker")).args(&arguments).exec();
-        panic!("real-worker: {error}");
-    }
-    process::die_with_parent(process::parent()).expect("a running broker");
-    let fd =
-        arguments.last().and_then(|fd| fd.parse().ok()).expect("the last argument is a socket");
-    let broker = process::inherited(fd).expect("the broker's socket");
+    let (folder, broker) = fake_worker::start();
     seqpacket::send(&broker, &ToBroker::Ready, &[]).expect("the broker listens");
     let message: Option<(ToWorker, Vec<OwnedFd>)> =
         seqpacket::receive(&broker).expect("a running broker");
