@@ -5,7 +5,7 @@ use protocol::windows::{DEVICE, PINNED};
 
 use crate::input::Input;
 
-/// What generated calls refer to.
+/// The input and the addresses from which calls are generated.
 pub struct World<'a> {
     /// The fuzzer's bytes.
     pub input: Input<'a>,

@@ -113,8 +113,8 @@ fn refused() -> Result<BpfProgram, BackendError> {
     let parents_end = libc::PR_SET_PDEATHSIG as u64;
     rules.push((libc::SYS_prctl, vec![first_argument(SeccompCmpOp::Eq, parents_end)?]));
     // Processes of a VM have the same user, but a process can send signals only to itself, and change
-    // only its own limits and pages. 0 stands for this process, except as the target of a signal,
-    // where it stands for the process group.
+    // only its own limits and pages. A process ID of 0 means this process, except that signals to 0
+    // go to the whole process group.
     let own = u64::from(std::process::id());
     let signals = [
         libc::SYS_kill,

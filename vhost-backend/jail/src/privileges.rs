@@ -7,7 +7,8 @@ use rustix::thread::{
     CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
 };
 
-/// What a process without a user of its own keeps, so that it can switch to a VM's user later.
+/// The capabilities of a process that doesn't have a VM yet, so that it can switch to the VM's user
+/// later.
 const KEPT: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
 /// Sets the limits that no honest process of a VM reaches: no core dumps, which would contain guest

@@ -78,7 +78,7 @@ impl Root {
         let mut done: Vec<&Path> = Vec::new();
         let without_devices = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::RDONLY;
         for (real, path) in &read_only {
-            // What is inside a directory that has been mounted is already visible.
+            // The contents of a mounted directory are already visible.
             if !done.iter().any(|other| path.starts_with(other)) {
                 bind(real, path, without_devices)?;
                 done.push(path);

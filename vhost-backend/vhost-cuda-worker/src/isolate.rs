@@ -8,8 +8,8 @@ use host_ipc::process;
 use host_jail::root::{Root, share_memory};
 use host_jail::{namespaces, privileges};
 
-/// What any driver library may load later, such as the PTX compiler, and what it reads about the
-/// host. softgpu derives its GPUs' UUIDs from the machine ID.
+/// Files that a driver library reads, and directories from which it may load other libraries later,
+/// such as the PTX compiler. softgpu derives its GPUs' UUIDs from the machine ID.
 const READ_BY_DRIVERS: [&str; 8] = [
     "/etc/ld.so.cache",
     "/etc/machine-id",

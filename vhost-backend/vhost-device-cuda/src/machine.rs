@@ -120,7 +120,7 @@ enum InFlight {
     Submit { room: u32, bytes: usize, chain: ChainId },
 }
 
-/// What a region takes in the worker.
+/// The memory and mappings of an attached region in its worker.
 struct Attached {
     bytes: u64,
     /// The number of mappings, one for each piece.

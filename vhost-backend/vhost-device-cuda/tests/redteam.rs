@@ -64,7 +64,7 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
             assert_eq!(result == "done", allowed, "{line}");
         }
 
-        // What it left in its VM's shared memory ends with the session.
+        // Files that it left in its VM's shared memory are removed when the session ends.
         let left = || {
             let name = format!("virtio-cuda-{}/vm-vm/redteam-left", device.pid());
             Path::new("/dev/shm").join(name).exists()

@@ -41,8 +41,8 @@ pub fn adopt_orphans() {
     assert_eq!(done, 0, "cannot become a subreaper");
 }
 
-/// Sends a signal to a child of the broker with this name. Returns false if there is no such
-/// process.
+/// Sends a signal to the broker's child process `pid`, if its name begins with `name`. Returns
+/// whether the signal was sent.
 pub fn signal(broker: u32, pid: i32, name: &str, signal: i32) -> bool {
     // SAFETY: the system call takes no pointers.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
@@ -51,7 +51,7 @@ pub fn signal(broker: u32, pid: i32, name: &str, signal: i32) -> bool {
     }
     // Check the process after opening it, because its id may have been reused.
     let is_it = read(pid).is_some_and(|p| p.parent == broker && p.name.starts_with(name));
-    // SAFETY: the descriptor is open, and a null pointer stands for the default signal information.
+    // SAFETY: the descriptor is open, and a null pointer requests the default signal information.
     let sent =
         is_it && unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, 0, 0) } == 0;
     // SAFETY: nothing else uses the descriptor.

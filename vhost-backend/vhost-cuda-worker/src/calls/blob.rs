@@ -49,7 +49,7 @@ impl Blobs {
         Ok(())
     }
 
-    /// Returns the number of bytes of a blob that have arrived, or 0 if there is no such blob.
+    /// Returns how many bytes of a blob have been received so far. If the blob doesn't exist, that's 0.
     pub(super) fn len(&self, id: BlobId) -> u64 {
         self.blobs.get(&id).map_or(0, |blob| blob.bytes.len() as u64)
     }
