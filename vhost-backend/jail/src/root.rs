@@ -91,10 +91,7 @@ impl Root {
         if let Some(shared) = &self.shared {
             bind(shared, Path::new(SHARED), flags)?;
         }
-        // A procfs shows only the processes in this process's PID namespace and, with this option,
-        // only those of this process's user. Some of its files could be written without privileges,
-        // such as this process's oom_score_adj.
-        mount_new("proc", "/proc", flags | MountFlags::RDONLY, Some(c"hidepid=2"))?;
+        mount_processes(flags)?;
         if self.sysfs {
             mount_new("sysfs", "/sys", flags | MountFlags::RDONLY, None)?;
         }
@@ -146,8 +143,25 @@ fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), RootError> {
         }
     }
     mount_bind_recursive(&source, path).map_err(|error| failed("mount", path)(error.into()))?;
-    let flags = flags | MountFlags::BIND;
-    mount_remount(path, flags, c"").map_err(|error| failed("protect", path)(error.into()))
+    protect(path, flags)
+}
+
+/// Changes the flags of a mount, but not those of its file system.
+fn protect(path: &Path, flags: MountFlags) -> Result<(), RootError> {
+    mount_remount(path, flags | MountFlags::BIND, c"")
+        .map_err(|error| failed("protect", path)(error.into()))
+}
+
+/// Mounts a procfs, which shows only the processes in this process's PID namespace and, with the
+/// option used here, only those of this process's user. It's read-only, because some files can be
+/// written without privileges. The exception is what describes this process's threads: NVIDIA's
+/// driver library writes the names of its threads there, and doesn't start if it can't.
+fn mount_processes(flags: MountFlags) -> Result<(), RootError> {
+    mount_new("proc", "/proc", flags, Some(c"hidepid=2"))?;
+    let threads = PathBuf::from(format!("/proc/{}/task", std::process::id()));
+    mount_bind_recursive(&threads, &threads)
+        .map_err(|error| failed("mount", &threads)(error.into()))?;
+    protect(Path::new("/proc"), flags | MountFlags::RDONLY)
 }
 
 fn directory(path: &Path) -> Result<(), RootError> {

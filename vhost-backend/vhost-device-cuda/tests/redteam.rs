@@ -60,6 +60,9 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
         assert!(report.lines().count() > 50, "{report}");
         for line in report.lines() {
             let (attempt, result) = line.split_once(": ").unwrap();
+            if attempt == "be killed later, through a thread" && !can_protect_the_oom_score() {
+                continue;
+            }
             let allowed = attempt.starts_with("(allowed)") || attempt == exception;
             assert_eq!(result == "done", allowed, "{line}");
         }
@@ -73,6 +76,15 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
         drop(guest);
         wait_for("the shared memory to be cleared", || !left());
     }
+}
+
+/// Returns true if this process may keep its children from lowering the values in their
+/// `oom_score_adj`, which root can't do in some containers.
+fn can_protect_the_oom_score() -> bool {
+    const SYS_RESOURCE: u32 = 24;
+    let status = std::fs::read_to_string("/proc/self/status").unwrap();
+    let effective = status.lines().find_map(|line| line.strip_prefix("CapEff:")).unwrap();
+    u64::from_str_radix(effective.trim(), 16).unwrap() >> SYS_RESOURCE & 1 == 1
 }
 
 /// Waits until the worker that serves the session has written its report.

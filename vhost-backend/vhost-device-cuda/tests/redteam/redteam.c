@@ -38,6 +38,8 @@
 #include <sys/un.h>
 #include <unistd.h>
 
+enum { CUDA_ERROR_OPERATING_SYSTEM = 304 };
+
 static FILE *report;
 static uid_t user_at_load;
 
@@ -132,6 +134,8 @@ static void privileges(void)
 	tried("raise the priority", setpriority(PRIO_PROCESS, 0, -20));
 	prctl(PR_SET_DUMPABLE, 1);
 	tried("be killed later than others", write_to("/proc/self/oom_score_adj", "0"));
+	tried("be killed later, through a thread",
+	      write_to("/proc/thread-self/oom_score_adj", "0"));
 }
 
 static void kernel(void)
@@ -168,9 +172,27 @@ static void network(const char *directory)
 	      connect_to(AF_UNIX, &local, offsetof(struct sockaddr_un, sun_path) + 1 + length));
 }
 
+// Gives the calling thread a name as NVIDIA's driver library does.
+static long name_thread(void)
+{
+	char path[64];
+	snprintf(path, sizeof(path), "/proc/self/task/%d/comm", gettid());
+	int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0666);
+	long result = fd < 0 ? -1 : write(fd, "driver", 6);
+	if (fd >= 0)
+		close(fd);
+	return result;
+}
+
+static void *named_thread(void *nothing)
+{
+	return (void *)name_thread();
+}
+
 // What must be possible: the driver needs it.
 static void permitted(void)
 {
+	tried("(allowed) name a thread", name_thread());
 	tried("(allowed) read its own memory map", open("/proc/self/maps", O_RDONLY));
 	tried("(allowed) share memory within the VM",
 	      open("/dev/shm/redteam-left", O_CREAT | O_RDWR, 0600));
@@ -215,6 +237,11 @@ unsigned int cuInit(unsigned int flags)
 {
 	unsigned int (*softgpus)(unsigned int) = dlsym(RTLD_NEXT, "cuInit");
 	pthread_t thread;
+	void *named;
+	pthread_create(&thread, NULL, named_thread, NULL);
+	pthread_join(thread, &named);
+	if ((long)named < 0)
+		return CUDA_ERROR_OPERATING_SYSTEM;
 	user_at_load = getuid();
 	pthread_create(&thread, NULL, attack, NULL);
 	return softgpus(flags);
