@@ -172,6 +172,9 @@ impl Cgroups {
     }
 }
 
+/// The weight of the broker's cgroup, the highest one. The VMs' have the default of 100.
+const BROKER_WEIGHT: &str = "10000";
+
 /// Creates the parent cgroup with these controllers, and moves the broker there.
 fn move_below(own: &Path, controllers: &[&str]) -> Result<PathBuf, String> {
     // A cgroup that contains processes can't delegate controllers, so the broker moves itself into a
@@ -190,6 +193,11 @@ fn move_below(own: &Path, controllers: &[&str]) -> Result<PathBuf, String> {
         let _ = fs::remove_dir(&broker);
         let _ = fs::remove_dir(&base);
         return Err(reason);
+    }
+    if controllers.contains(&"cpu")
+        && let Err(reason) = write(&broker.join("cpu.weight"), BROKER_WEIGHT)
+    {
+        tracing::warn!("VMs that keep all CPUs busy may delay the broker: {reason}");
     }
     Ok(base)
 }

@@ -19,7 +19,7 @@ use std::time::{Duration, Instant};
 use control_api::{ApiError, ErrorCode, MpsSpec, Percent, Sharing, VmSpec};
 
 use super::gpus::Gpus;
-use super::process::is_root;
+use super::process::{is_root, spawn};
 use memory_ledger::GpuId;
 
 /// The control daemon's program, which is installed with NVIDIA's driver.
@@ -198,7 +198,7 @@ impl MpsDaemons {
             })
         };
         let mut daemon =
-            Daemon { child: command.spawn().map_err(MpsError::Start)?, folder: folder.clone() };
+            Daemon { child: spawn(&mut command).map_err(MpsError::Start)?, folder: folder.clone() };
         daemon.wait_ready()?;
         tracing::info!(gpus = visible, folder = %folder.display(), "{DAEMON} started");
         self.running.insert(gpus.to_vec(), daemon);

@@ -4,6 +4,7 @@ use event_manager::{EventManager, SubscriberOps};
 
 use super::error::BrokerError;
 use super::launcher::Programs;
+use super::process;
 use super::service::Service;
 use super::signals::Signals;
 use crate::config::Config;
@@ -12,6 +13,7 @@ use control_server::{ServerConfig, handle};
 /// Serves the configured VMs until the broker receives a signal that stops it.
 pub fn run(config: Config) -> Result<(), BrokerError> {
     host_ipc::process::raise_descriptor_limit();
+    process::go_before_vms();
     // Block signals first, so that no signal can stop the process before it has removed its
     // sockets. Threads that start later inherit the signal mask.
     let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
