@@ -20,8 +20,9 @@ const IO: &[&str] = &[
     "tracing",
     "vmm-sys-util",
 ];
-/// The three host programs. They may start each other but must not link each other.
-const PROGRAMS: &[&str] = &["vcudad", "vhost-device-cuda", "vhost-cuda-worker"];
+/// The host programs. They may start each other but must not link each other.
+const PROGRAMS: &[&str] =
+    &["vcudad", "vhost-device-cuda", "vhost-cuda-supervisor", "vhost-cuda-worker"];
 
 /// Crates on which a package must not depend.
 struct Boundary {
@@ -58,17 +59,26 @@ const BOUNDARIES: &[Boundary] = &[
     },
     Boundary {
         package: "vcudad",
-        forbidden: &[CUDA, GUEST_MEMORY, &["vhost-device-cuda", "vhost-cuda-worker"]],
+        forbidden: &[
+            CUDA,
+            GUEST_MEMORY,
+            &["vhost-device-cuda", "vhost-cuda-supervisor", "vhost-cuda-worker"],
+        ],
         reason: "the broker must not access guest memory or link CUDA or another host program",
     },
     Boundary {
         package: "vhost-device-cuda",
-        forbidden: &[CUDA, &["vcudad", "vhost-cuda-worker"]],
+        forbidden: &[CUDA, &["vcudad", "vhost-cuda-supervisor", "vhost-cuda-worker"]],
         reason: "the device process must not link CUDA or another host program",
     },
     Boundary {
+        package: "vhost-cuda-supervisor",
+        forbidden: &[CUDA, GUEST_MEMORY, &["vcudad", "vhost-device-cuda", "vhost-cuda-worker"]],
+        reason: "the supervisor must not access guest memory or link CUDA or another host program",
+    },
+    Boundary {
         package: "vhost-cuda-worker",
-        forbidden: &[GUEST_MEMORY, &["vcudad", "vhost-device-cuda"]],
+        forbidden: &[GUEST_MEMORY, &["vcudad", "vhost-device-cuda", "vhost-cuda-supervisor"]],
         reason: "the worker must see only its session's regions and not link another host program",
     },
 ];

@@ -72,7 +72,8 @@ pub enum ToWorker {
     /// Assigns a session. Carries five descriptors: the stream to the device process, the worker's
     /// end of the doorbell (device and scheduler to worker), the wake (worker to guest), the gate
     /// page, and the bell (worker to scheduler). The wake and the bell are eventfds, which other
-    /// processes only watch, and never read or write.
+    /// processes only watch, and never read or write. If the worker is in a jail, a sixth one
+    /// follows: the socket to the supervisor.
     Assign(Assignment),
     /// Reply to Release and Leave, and to Reserve if the memory is granted.
     Granted,
@@ -97,6 +98,20 @@ pub enum ToWorker {
         /// The lower of memory.max and memory.session_max, in bytes.
         max: u64,
     },
+}
+
+/// Messages to the supervisor.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToSupervisor {
+    /// From the broker: there is a new worker. Carries two descriptors: the socket on which that
+    /// worker will send its listener, and the worker's pidfd.
+    Worker {
+        /// Names of the VM and the session, for logs.
+        label: String,
+    },
+    /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries the
+    /// filter's listener.
+    Listener,
 }
 
 /// The session that a worker serves, with its settings.

@@ -7,10 +7,12 @@
 //! of them, and the set may change with the driver's version.
 
 use std::collections::BTreeMap;
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
 
 use seccompiler::{
-    BackendError, BpfProgram, Error, SeccompAction, SeccompCmpArgLen, SeccompCmpOp,
-    SeccompCondition, SeccompFilter, SeccompRule, TargetArch,
+    BackendError, BpfProgram, SeccompAction, SeccompCmpArgLen, SeccompCmpOp, SeccompCondition,
+    SeccompFilter, SeccompRule, TargetArch,
 };
 
 /// System calls that fail with EPERM whatever their arguments.
@@ -88,19 +90,158 @@ const F_SETOWN_EX: u64 = 15;
 const FIOSETOWN: u64 = 0x8901;
 const SIOCSPGRP: u64 = 0x8902;
 
+/// The numbers of ioctls of NVIDIA's devices: control operations, operations that are wrapped in
+/// another ioctl, and those that libcuda doesn't use and that aren't restricted to the caller's own
+/// objects, or change settings (nv_escape.h and nv-ioctl-numbers.h). The driver reads only the low 8
+/// bits, and all of them have arguments whose size is in the bits above.
+const CONTROL: u64 = 0x2a;
+const WRAPPED: u64 = 0xd3;
+const NEVER_USED: [u64; 9] = [0x28, 0x32, 0x33, 0x37, 0x38, 0x39, 0x41, 0x4d, 0x5f];
+
 /// The bit that marks a system call of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such
 /// calls have the x86-64 architecture. Not all kernels support that ABI.
 const X32: libc::c_long = 0x4000_0000;
 
+/// The reason why a filter can't be installed.
+#[derive(Debug, thiserror::Error)]
+pub enum FilterError {
+    /// The library can't compile or install it.
+    #[error(transparent)]
+    Library(#[from] seccompiler::Error),
+    /// The kernel refuses it.
+    #[error("{0}")]
+    Kernel(#[from] io::Error),
+}
+
+impl From<BackendError> for FilterError {
+    fn from(error: BackendError) -> Self {
+        Self::Library(error.into())
+    }
+}
+
 /// Installs the filter permanently on all threads of this process. The process can still start
 /// threads. If this fails, the worker must not serve a session.
-pub fn install() -> Result<(), Error> {
+pub fn install() -> Result<(), FilterError> {
     // Within one filter, all refused calls fail with the same error, so two errors need two
     // filters.
     for filter in [refused()?, unknown()?] {
         seccompiler::apply_filter_all_threads(&filter)?;
     }
     Ok(())
+}
+
+/// Makes control operations of NVIDIA's driver, on all threads, wait until whoever has the returned
+/// listener has answered them, and installs the filter of [`install`].
+pub fn install_with_listener() -> Result<OwnedFd, FilterError> {
+    install()?;
+    let mut wrapped = vec![of_nvidia(WRAPPED)?];
+    for number in NEVER_USED {
+        wrapped.push(of_nvidia(number)?);
+    }
+    // In the x32 ABI, nobody performs control operations.
+    let x32 = [wrapped.clone(), vec![of_nvidia(CONTROL)?]].concat();
+    let rules = vec![(libc::SYS_ioctl, wrapped), (514, x32.clone())];
+    seccompiler::apply_filter_all_threads(&program(rules, libc::EPERM)?)?;
+    let rules = BTreeMap::from([(libc::SYS_ioctl, vec![of_nvidia(CONTROL)?])]);
+    // The library has no action for notifications, so another one is replaced.
+    let (replaced, allow) = (SeccompAction::Trace(0), SeccompAction::Allow);
+    let filter = SeccompFilter::new(rules, allow, replaced, TargetArch::x86_64)?;
+    let mut filter: BpfProgram = filter.try_into()?;
+    for instruction in &mut filter {
+        let returns = instruction.code == (libc::BPF_RET | libc::BPF_K) as u16;
+        if returns && instruction.k == libc::SECCOMP_RET_TRACE {
+            instruction.k = libc::SECCOMP_RET_USER_NOTIF;
+        }
+    }
+    Ok(listen(&filter)?)
+}
+
+/// Returns a rule for ioctls of NVIDIA's devices with this number. Ioctls without a size in their
+/// number, such as all those of nvidia-uvm, aren't affected.
+fn of_nvidia(number: u64) -> Result<SeccompRule, BackendError> {
+    SeccompRule::new(vec![
+        condition(1, SeccompCmpOp::MaskedEq(0xff), number)?,
+        condition(1, SeccompCmpOp::Gt, 0xffff)?,
+    ])
+}
+
+/// Installs a filter on all threads, and returns its listener.
+fn listen(filter: &BpfProgram) -> io::Result<OwnedFd> {
+    let length = filter.len().try_into().map_err(io::Error::other)?;
+    // The kernel's and the library's structures of an instruction are the same.
+    let filter = libc::sock_fprog { len: length, filter: filter.as_ptr().cast_mut().cast() };
+    // Once the call has been received, only a signal that ends the process interrupts it.
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
+        | libc::SECCOMP_FILTER_FLAG_TSYNC
+        | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH
+        | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    // SAFETY: the structure describes the filter's instructions, which the kernel only reads.
+    let fd = unsafe {
+        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const filter)
+    };
+    if fd < 0 {
+        return Err(io::Error::last_os_error());
+    }
+    // SAFETY: the descriptor is new, so nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+}
+
+/// What the supervisor may do: perform operations for workers, start threads, and log.
+const SUPERVISOR: [libc::c_long; 44] = [
+    libc::SYS_brk,
+    libc::SYS_clock_gettime,
+    libc::SYS_clock_nanosleep,
+    libc::SYS_clone,
+    libc::SYS_clone3,
+    libc::SYS_close,
+    libc::SYS_exit,
+    libc::SYS_exit_group,
+    libc::SYS_fcntl,
+    libc::SYS_fstat,
+    libc::SYS_futex,
+    libc::SYS_getpid,
+    libc::SYS_getrandom,
+    libc::SYS_gettid,
+    libc::SYS_ioctl,
+    libc::SYS_madvise,
+    libc::SYS_mmap,
+    libc::SYS_mprotect,
+    libc::SYS_mremap,
+    libc::SYS_munmap,
+    libc::SYS_newfstatat,
+    libc::SYS_openat,
+    libc::SYS_pidfd_getfd,
+    libc::SYS_poll,
+    libc::SYS_ppoll,
+    libc::SYS_prctl,
+    libc::SYS_process_vm_readv,
+    libc::SYS_process_vm_writev,
+    libc::SYS_read,
+    libc::SYS_readlink,
+    libc::SYS_recvmsg,
+    libc::SYS_restart_syscall,
+    libc::SYS_rseq,
+    libc::SYS_rt_sigaction,
+    libc::SYS_rt_sigprocmask,
+    libc::SYS_rt_sigreturn,
+    libc::SYS_sched_getaffinity,
+    libc::SYS_sched_yield,
+    libc::SYS_sendmsg,
+    libc::SYS_sendto,
+    libc::SYS_set_robust_list,
+    libc::SYS_sigaltstack,
+    libc::SYS_write,
+    libc::SYS_writev,
+];
+
+/// Installs the supervisor's filter permanently on all threads: it allows only what the supervisor
+/// uses. Other calls fail with EPERM.
+pub fn install_for_supervisor() -> Result<(), FilterError> {
+    let rules = SUPERVISOR.into_iter().map(|call| (call, Vec::new())).collect();
+    let refused = SeccompAction::Errno(libc::EPERM as u32);
+    let filter = SeccompFilter::new(rules, refused, SeccompAction::Allow, TargetArch::x86_64)?;
+    let filter: BpfProgram = filter.try_into()?;
+    Ok(seccompiler::apply_filter_all_threads(&filter)?)
 }
 
 /// Returns the filter that makes system calls fail with EPERM.

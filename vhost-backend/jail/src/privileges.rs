@@ -2,9 +2,10 @@
 
 use std::io;
 
-use rustix::process::{Resource, Rlimit, setrlimit};
+use rustix::process::{Gid, Resource, Rlimit, Uid, setrlimit};
 use rustix::thread::{
     CapabilitySet, CapabilitySets, remove_capability_from_bounding_set, set_capabilities,
+    set_keep_capabilities, set_thread_groups, set_thread_res_gid, set_thread_res_uid,
 };
 
 /// The capabilities of a process that doesn't have a VM yet, so that it can switch to the VM's user
@@ -27,14 +28,41 @@ pub fn limit() -> io::Result<()> {
 /// Drops all capabilities except those that a process needs to switch to another user, permanently.
 /// Must be called by root while the process has a single thread.
 pub fn keep_only_switching_users() -> io::Result<()> {
-    for (_, capability) in CapabilitySet::all().difference(KEPT).iter_names() {
+    remove_from_bounding_set_except(KEPT)?;
+    set(KEPT)
+}
+
+/// The user of a process that inspects others: nobody, who owns no files.
+const NOBODY: u32 = 65534;
+
+/// Switches to a user without files, and drops all capabilities except that of reading and writing
+/// the memory of other users' processes, permanently. Must be called by root while the process has a
+/// single thread.
+pub fn keep_only_inspecting() -> io::Result<()> {
+    remove_from_bounding_set_except(CapabilitySet::SYS_PTRACE)?;
+    // Otherwise, switching to another user than root drops all capabilities.
+    set_keep_capabilities(true)?;
+    set_thread_groups(&[])?;
+    let group = Gid::from_raw(NOBODY);
+    set_thread_res_gid(group, group, group)?;
+    let user = Uid::from_raw(NOBODY);
+    set_thread_res_uid(user, user, user)?;
+    set(CapabilitySet::SYS_PTRACE)
+}
+
+fn remove_from_bounding_set_except(kept: CapabilitySet) -> io::Result<()> {
+    for (_, capability) in CapabilitySet::all().difference(kept).iter_names() {
         match remove_capability_from_bounding_set(capability) {
             // This kernel is older than the capability.
             Err(rustix::io::Errno::INVAL) => {}
             done => done?,
         }
     }
+    Ok(())
+}
+
+fn set(kept: CapabilitySet) -> io::Result<()> {
     let none = CapabilitySet::empty();
-    let sets = CapabilitySets { effective: KEPT, permitted: KEPT, inheritable: none };
+    let sets = CapabilitySets { effective: kept, permitted: kept, inheritable: none };
     Ok(set_capabilities(None, sets)?)
 }

@@ -16,20 +16,23 @@ use super::process::ChildProcess;
 use crate::config::Vm;
 use host_ipc::program;
 
-/// The paths of the programs that the broker starts: the device process and the worker.
+/// The paths of the programs that the broker starts: the device process, the worker, and the
+/// supervisor of workers.
 #[derive(Clone)]
 pub(crate) struct Programs {
     pub(crate) folder: PathBuf,
     device: PathBuf,
     worker: PathBuf,
+    supervisor: PathBuf,
 }
 
 impl Programs {
-    /// Finds both programs in the directory that contains this program.
+    /// Finds the programs in the directory that contains this program.
     pub(crate) fn find() -> Result<Self, BrokerError> {
         Ok(Self {
             device: program::find("vhost-device-cuda")?,
             worker: program::find("vhost-cuda-worker")?,
+            supervisor: program::find("vhost-cuda-supervisor")?,
             folder: program::folder()?,
         })
     }
@@ -111,6 +114,15 @@ impl Launcher {
         }
         let start = || ChildProcess::start(command, &self.outputs, "device", Some(vm));
         if self.jail.is_some() { start_in_new(start) } else { start() }
+    }
+
+    /// Starts the supervisor of the workers in this jail, among their processes.
+    pub(crate) fn start_supervisor(&self, jail: &Jail) -> io::Result<ChildProcess> {
+        let mut command = Command::new(&self.programs.supervisor);
+        let passed = ["PATH", "RUST_LOG", "RUST_BACKTRACE"];
+        let passed = std::env::vars().filter(|(name, _)| passed.contains(&name.as_str()));
+        command.env_clear().envs(passed);
+        jail.start(|| ChildProcess::start(command, &self.outputs, "supervisor", None))
     }
 
     /// Starts a worker, for a session if one is waiting for it. `visible` is its

@@ -13,7 +13,7 @@
 //! | `accounts` | the ledger, and the pages on which workers see its state |
 //! | `session`, `worker` | a session and the start queue; workers and the warm pool |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
-//! | `jail`, `pid_namespace`, `shared_memory` | what isolates workers |
+//! | `jail`, `pid_namespace`, `shared_memory`, `supervisor` | what isolates workers |
 //! | `output` | the output of child processes |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
 //! | `placement` | which GPUs a VM gets |
@@ -60,6 +60,7 @@ mod signals;
 mod socket;
 mod start;
 mod state;
+mod supervisor;
 mod systemd;
 mod timer;
 mod vms;

@@ -20,6 +20,7 @@ use super::process::describe;
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
 use super::shared_memory::directory_of;
+use super::supervisor::Supervisor;
 use super::vms::{VmState, Vms};
 use super::worker::{DeviceEnds, Worker, WorkerEffect, Workers};
 use host_ipc::gpu::Probed;
@@ -57,6 +58,7 @@ pub(crate) struct Sessions {
     accounts: Accounts,
     scheduler: Scheduler,
     launcher: Launcher,
+    supervisor: Supervisor,
     effects: Vec<SessionEffect>,
 }
 
@@ -71,6 +73,7 @@ impl Sessions {
             accounts: Accounts::default(),
             scheduler,
             launcher,
+            supervisor: Supervisor::default(),
             effects: Vec::new(),
         }
     }
@@ -296,8 +299,13 @@ impl Sessions {
         // context.
         let first = contexts.first().copied().unwrap_or(0);
         let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
+        let label = format!("{}/{}", state.vm.name, session.number());
+        let supervisor = self.launcher.jail_of(&state.vm).map(|jail| {
+            let added = self.supervisor.add(&self.launcher, jail, &label, worker.pidfd());
+            added.map_err(|error| format!("cannot add it to its supervisor: {error}"))
+        });
         let assignment = Assignment {
-            label: format!("{}/{}", state.vm.name, session.number()),
+            label,
             pid: session.pid,
             uid: self.launcher.uid(&state.vm),
             shared: self.launcher.jail_of(&state.vm).map(|_| directory_of(&state.vm.name)),
@@ -306,7 +314,9 @@ impl Sessions {
             context_bytes: contexts,
             context_charged: charged,
         };
-        let ends = worker.assign(assignment, &state.vm.name).map_err(|error| error.to_string())?;
+        let supervisor = supervisor.transpose()?;
+        let ends = worker.assign(assignment, &state.vm.name, supervisor);
+        let ends = ends.map_err(|error| error.to_string())?;
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }
@@ -529,5 +539,6 @@ impl Sessions {
     /// Kills and reaps all workers.
     pub(crate) fn end_all(&mut self) {
         self.workers.end_all();
+        self.supervisor.end();
     }
 }

@@ -289,8 +289,13 @@ impl Worker {
 
     /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
     /// process's ends until the worker serves its session, and returns the scheduler's ends. `vm` is
-    /// the VM's name.
-    pub(crate) fn assign(&mut self, assignment: Assignment, vm: &str) -> io::Result<SchedulerEnds> {
+    /// the VM's name, and `supervisor` is the worker's socket to the supervisor, if it has one.
+    pub(crate) fn assign(
+        &mut self,
+        assignment: Assignment,
+        vm: &str,
+        supervisor: Option<OwnedFd>,
+    ) -> io::Result<SchedulerEnds> {
         self.process.set_vm(vm);
         // The worker can send descriptors over the stream: those of memory that it exports.
         let (theirs, stream) = seqpacket::stream_pair()?;
@@ -301,7 +306,8 @@ impl Worker {
         let scheduled = GateMap::map(&page)?;
         let ring = button.try_clone()?;
         // The worker gets only the listening end of the doorbell, so it can't ring it.
-        let fds = [&theirs, &chime, &wake, &page, &bell].map(OwnedFd::as_raw_fd);
+        let fds = [&theirs, &chime, &wake, &page, &bell].into_iter().chain(&supervisor);
+        let fds: Vec<RawFd> = fds.map(OwnedFd::as_raw_fd).collect();
         self.process.send(&ToWorker::Assign(assignment), &fds)?;
         self.device_ends = Some(DeviceEnds { stream: stream.into(), doorbell: button, wake });
         self.gate = Some(gate);

@@ -1,17 +1,17 @@
 //! Runs a worker: prepares the driver library, waits for a session, and serves it.
 
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use host_ipc::messages::{Assignment, ToBroker, ToWorker};
+use host_ipc::messages::{Assignment, ToBroker, ToSupervisor, ToWorker};
 use host_ipc::{process, seqpacket};
 
 use super::error::WorkerError;
 use super::isolate::{self, Jail};
 use super::{calls, control, executor, ledger, mirror, reader, region, waker};
-use host_jail::filter;
+use host_jail::filter::{self, FilterError};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
 /// an error, or if the broker no longer needs this worker.
@@ -39,9 +39,13 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
         return Ok(());
     };
     let ToWorker::Assign(assignment) = message else { return Err(WorkerError::NoAssignment) };
-    let Ok([stream, doorbell, wake, page, bell]) = <[OwnedFd; 5]>::try_from(fds) else {
+    let mut fds = fds.into_iter();
+    let [Some(stream), Some(doorbell), Some(wake), Some(page), Some(bell)] =
+        std::array::from_fn(|_| fds.next())
+    else {
         return Err(WorkerError::NoAssignment);
     };
+    let supervisor = fds.next();
     let Assignment { label, pid, uid, shared, env, spin_us, context_bytes, context_charged } =
         assignment;
     if let Err(error) = jail.join_later(uid, shared.as_deref()) {
@@ -50,7 +54,7 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
     process::set_dumpable(false).map_err(WorkerError::Start)?;
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
     // This must come after loading the driver library, which may start programs (nvidia-modprobe).
-    if let Err(error) = filter::install() {
+    if let Err(error) = install_filter(supervisor) {
         return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
     }
     tracing::info!(session = label, guest_pid = pid, "serving");
@@ -81,6 +85,15 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
     let mailbox = control::start(stream, exchange, session.waker.clone());
     let mailbox = mailbox.map_err(WorkerError::Start)?;
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
+}
+
+/// Installs the system call filter. If there is a supervisor, control operations of the driver wait
+/// for it from then on.
+fn install_filter(supervisor: Option<OwnedFd>) -> Result<(), FilterError> {
+    let Some(supervisor) = supervisor else { return filter::install() };
+    let listener = filter::install_with_listener()?;
+    seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_raw_fd()])?;
+    Ok(())
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

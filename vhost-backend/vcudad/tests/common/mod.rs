@@ -145,9 +145,12 @@ pub fn with_worker(folder: &Path, worker: &str) -> PathBuf {
 
 /// Does the same as `with_worker`, also with another program in place of the device process.
 pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
-    for (from, to) in
-        [("vcudad", "vcudad"), (device, "vhost-device-cuda"), (worker, "vhost-cuda-worker")]
-    {
+    for (from, to) in [
+        ("vcudad", "vcudad"),
+        (device, "vhost-device-cuda"),
+        ("vhost-cuda-supervisor", "vhost-cuda-supervisor"),
+        (worker, "vhost-cuda-worker"),
+    ] {
         std::fs::copy(program(from), folder.join(to)).unwrap();
     }
     std::os::unix::fs::symlink(program("vhost-cuda-worker"), folder.join("real-worker")).unwrap();

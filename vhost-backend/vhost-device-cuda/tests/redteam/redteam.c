@@ -22,6 +22,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/ipc.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
@@ -189,6 +190,42 @@ static void *named_thread(void *nothing)
 	return (void *)name_thread();
 }
 
+// Makes an ioctl as on NVIDIA's devices, with an argument of this size. The driver's status is in its
+// last 4 bytes.
+static long driver_call(int number, unsigned int size, unsigned int operation, void *parameters,
+			unsigned int length)
+{
+	unsigned char argument[64] = { 0 };
+	int fd = open("/dev/null", O_RDWR);
+	memcpy(argument + 8, &operation, sizeof(operation));
+	memcpy(argument + 16, &parameters, sizeof(parameters));
+	memcpy(argument + 24, &length, sizeof(length));
+	long result = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'F', number, size), argument);
+	if (result == 0 && argument[28] != 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return result;
+}
+
+// There is no such device here, so an operation that is permitted gets as far as the check of the
+// file.
+static void driver_operations(void)
+{
+	static unsigned char parameters[16384];
+	tried("stop channels of the GPU",
+	      driver_call(0x2a, 32, 0x2080110b, parameters, 536));
+	tried("restart a runlist", driver_call(0x2a, 32, 0xa06f0111, parameters, 8));
+	tried("wrap an operation in another call", driver_call(0xd3, 16, 0x2080110b, parameters, 536));
+	tried("idle channels of the GPU", driver_call(0x41, 40, 0, NULL, 0));
+	tried("pass an argument of another size",
+	      driver_call(0x2a, 48, 0x2080110b, parameters, 536));
+	tried("pass a pointer to the supervisor",
+	      driver_call(0x2a, 32, 0x80170d, parameters, 4096));
+	tried("pass a wild pointer", driver_call(0x2a, 32, 0x201, (void *)8, 128));
+	tried("pass a file that isn't a GPU", driver_call(0x2a, 32, 0x201, parameters, 128));
+}
+
 // What must be possible: the driver needs it.
 static void permitted(void)
 {
@@ -226,6 +263,7 @@ static void *attack(void *nothing)
 	kernel();
 	network(directory);
 	privileges();
+	driver_operations();
 	permitted();
 	fclose(report);
 	rename("/tmp/report.part", "/tmp/report");

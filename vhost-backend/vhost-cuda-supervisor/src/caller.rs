@@ -1,0 +1,114 @@
+//! The worker that makes a system call: its memory and its descriptors.
+
+use std::io;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+
+use libc::{c_int, pid_t};
+
+/// The major number of NVIDIA's character devices.
+const NVIDIA: u32 = 195;
+
+/// Access to what a call refers to. It's a trait so that tests need no second process.
+pub trait Caller {
+    /// Reads memory. Fails unless all of it can be read.
+    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()>;
+    /// Writes memory. Fails unless all of it can be written.
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()>;
+    /// Duplicates a descriptor, which must be one of NVIDIA's devices.
+    fn device(&self, fd: c_int) -> io::Result<OwnedFd>;
+}
+
+/// A thread of a worker that waits for the supervisor's answer.
+pub struct Thread<'a> {
+    process: BorrowedFd<'a>,
+    id: pid_t,
+}
+
+impl<'a> Thread<'a> {
+    /// `process` is the worker's pidfd. While this value is used, the thread must wait for the
+    /// answer to a system call, so that its ID can't belong to another.
+    pub fn new(process: &'a impl AsFd, id: pid_t) -> Self {
+        Self { process: process.as_fd(), id }
+    }
+}
+
+fn whole(done: libc::ssize_t, length: usize) -> io::Result<()> {
+    match usize::try_from(done) {
+        Ok(done) if done == length => Ok(()),
+        Ok(_) => Err(io::Error::from_raw_os_error(libc::EFAULT)),
+        Err(_) => Err(io::Error::last_os_error()),
+    }
+}
+
+fn other(address: u64, length: usize) -> libc::iovec {
+    libc::iovec { iov_base: address as *mut libc::c_void, iov_len: length }
+}
+
+impl Caller for Thread<'_> {
+    fn read(&self, address: u64, bytes: &mut [u8]) -> io::Result<()> {
+        let here = libc::iovec { iov_base: bytes.as_mut_ptr().cast(), iov_len: bytes.len() };
+        let there = other(address, bytes.len());
+        // SAFETY: `here` is `bytes`, which is writable. `there` is only an address in the other
+        // process.
+        let done = unsafe { libc::process_vm_readv(self.id, &here, 1, &there, 1, 0) };
+        whole(done, bytes.len())
+    }
+
+    fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        let here = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
+        let there = other(address, bytes.len());
+        // SAFETY: `here` is `bytes`, which is only read. `there` is only an address in the other
+        // process.
+        let done = unsafe { libc::process_vm_writev(self.id, &here, 1, &there, 1, 0) };
+        whole(done, bytes.len())
+    }
+
+    fn device(&self, fd: c_int) -> io::Result<OwnedFd> {
+        // SAFETY: the call takes only integers.
+        let copy = unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.process.as_raw_fd(), fd, 0) };
+        if copy < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        // SAFETY: the descriptor is new, so nothing else owns it.
+        let copy = unsafe { OwnedFd::from_raw_fd(copy as c_int) };
+        if is_nvidia(&copy)? { Ok(copy) } else { Err(io::Error::from_raw_os_error(libc::ENOTTY)) }
+    }
+}
+
+fn is_nvidia(file: &OwnedFd) -> io::Result<bool> {
+    // SAFETY: `stat` contains only integers, for which zero is valid, and is writable.
+    let stat = unsafe {
+        let mut stat: libc::stat = std::mem::zeroed();
+        if libc::fstat(file.as_raw_fd(), &mut stat) < 0 {
+            return Err(io::Error::last_os_error());
+        }
+        stat
+    };
+    Ok(stat.st_mode & libc::S_IFMT == libc::S_IFCHR && libc::major(stat.st_rdev) == NVIDIA)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::fs::File;
+
+    #[test]
+    fn other_devices_and_files_are_refused() {
+        for path in ["/dev/null", "/proc/self/maps"] {
+            assert!(!is_nvidia(&File::open(path).unwrap().into()).unwrap(), "{path}");
+        }
+    }
+
+    #[test]
+    fn memory_is_copied_whole_or_not_at_all() {
+        let pidfd = File::open("/dev/null").unwrap();
+        // SAFETY: getpid takes no arguments.
+        let own = Thread::new(&pidfd, unsafe { libc::getpid() });
+        let (from, mut to) = ([1u8, 2, 3], [0u8; 3]);
+        own.read(from.as_ptr() as u64, &mut to).unwrap();
+        assert_eq!(to, from);
+        own.write(to.as_mut_ptr() as u64, &[4, 5, 6]).unwrap();
+        assert_eq!(std::hint::black_box(&to), &[4, 5, 6]);
+        assert_eq!(own.read(8, &mut to).unwrap_err().raw_os_error(), Some(libc::EFAULT));
+    }
+}

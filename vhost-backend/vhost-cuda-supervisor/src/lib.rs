@@ -1,0 +1,45 @@
+//! The supervisor of workers.
+//!
+//! Some control operations of NVIDIA's kernel driver aren't restricted to the caller's own objects.
+//! A system call filter can't tell them apart, because their numbers are in memory. So a worker that
+//! serves a session makes none itself: its filter passes the system call to this process, which
+//! copies the arguments, checks the operation against a list, performs it on a duplicate of the
+//! worker's descriptor, and copies the results back.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `serve` | entering a jail, and a thread for each worker |
+//! | `listener` | receiving and answering system calls |
+//! | `caller` | a worker's memory and descriptors |
+//! | `perform` | performing an operation |
+//! | `controls` | the list of operations |
+//!
+//! This process may read and write the memory of workers, so it has nothing else: a jail without
+//! devices, a user of its own, and one capability.
+
+mod caller;
+mod controls;
+mod listener;
+mod perform;
+mod serve;
+
+use std::io;
+
+pub use serve::run;
+
+/// The reason why the supervisor ended.
+#[derive(Debug, thiserror::Error)]
+pub enum SupervisorError {
+    /// The jail can't be entered.
+    #[error("cannot enter the jail: {0}")]
+    Start(io::Error),
+    /// The system call filter can't be installed.
+    #[error("cannot install the system call filter: {0}")]
+    Filter(host_jail::filter::FilterError),
+    /// The socket to the broker failed.
+    #[error("cannot receive messages from vcudad: {0}")]
+    Broker(io::Error),
+    /// The broker's message isn't valid.
+    #[error("vcudad sent an unexpected message")]
+    Message,
+}
