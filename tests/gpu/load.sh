@@ -22,6 +22,7 @@ another_broker() {
     [ "$number" -gt 0 ] || number=
     config=$work/vcudad$number.toml
     {
+        printf 'jail = "%s"\n' "${jail:-auto}"
         printf 'driver_library = "%s"\ncontrol_socket = "%s/control%s.sock"\nstate_dir = "%s"\n' \
             "$driver" "$work" "$number" "$(mktemp -d "$work/state-XXXXXX")"
         sed "s|@W@|$work|g"

@@ -3,7 +3,8 @@
 # host with an NVIDIA GPU. Needs root but no network. The reference for each row (a single program,
 # through the device or directly on the GPU) is measured in the same run.
 #
-#   tests/gpu/quotas.sh [--dist DIR] [--out DIR] [--seconds S] [--driver auto|softgpu|PATH] [ROW...]
+#   tests/gpu/quotas.sh [--dist DIR] [--out DIR] [--seconds S] [--driver auto|softgpu|PATH]
+#                       [--jail auto|required|off] [ROW...]
 #
 # ROW is one or more of
 #   shares       two saturating VMs at 30/70, with short kernels, long kernels, graphs, a mix of
@@ -29,13 +30,14 @@
 # the --out directory. The exit status is 0 if all bars were met.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dist=$here/../../target/dist out='' seconds=10 driver=auto rows=()
+dist=$here/../../target/dist out='' seconds=10 driver=auto jail=auto rows=()
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --out) out=${2:?--out needs a directory}; shift 2 ;;
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
+        --jail) jail=${2:?--jail needs auto, required, or off}; shift 2 ;;
         -*) echo "quotas.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
         *) rows+=("$1"); shift ;;
     esac

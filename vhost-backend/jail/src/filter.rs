@@ -119,9 +119,16 @@ impl From<BackendError> for FilterError {
     }
 }
 
-/// Installs the filter permanently on all threads of this process. The process can still start
-/// threads. If this fails, the worker must not serve a session.
+/// Installs the filters permanently on all threads of this process: first those of
+/// [`install_early`]. The process can still start threads. If this fails, it must not serve a VM.
 pub fn install() -> Result<(), FilterError> {
+    install_early()?;
+    finish()
+}
+
+/// Installs all that doesn't prevent the process from switching to its VM's user. It takes most of
+/// the time, so a worker does this before it gets a session.
+pub fn install_early() -> Result<(), FilterError> {
     // Within one filter, all refused calls fail with the same error, so two errors need two
     // filters.
     for filter in [refused()?, unknown()?] {
@@ -130,18 +137,28 @@ pub fn install() -> Result<(), FilterError> {
     Ok(())
 }
 
-/// Makes control operations of NVIDIA's driver, on all threads, wait until whoever has the returned
-/// listener has answered them, and installs the filter of [`install`].
-pub fn install_with_listener() -> Result<OwnedFd, FilterError> {
-    install()?;
-    let mut wrapped = vec![of_nvidia(WRAPPED)?];
-    for number in NEVER_USED {
-        wrapped.push(of_nvidia(number)?);
-    }
-    // In the x32 ABI, nobody performs control operations.
-    let x32 = [wrapped.clone(), vec![of_nvidia(CONTROL)?]].concat();
-    let rules = vec![(libc::SYS_ioctl, wrapped), (514, x32.clone())];
-    seccompiler::apply_filter_all_threads(&program(rules, libc::EPERM)?)?;
+/// Installs the rest, after [`install_early`] and after switching to the VM's user.
+pub fn finish() -> Result<(), FilterError> {
+    Ok(seccompiler::apply_filter_all_threads(&refused_at_last()?)?)
+}
+
+/// Does the same as [`finish`], and makes control operations of NVIDIA's driver, on all threads, wait
+/// until whoever has the returned listener has answered them.
+pub fn finish_with_listener() -> Result<OwnedFd, FilterError> {
+    finish()?;
+    Ok(listen(&supervised()?)?)
+}
+
+/// A worker is killed when the broker dies, and must not be able to disable that. Switching users
+/// disables it, too, so until then, the worker must be able to enable it again.
+fn refused_at_last() -> Result<BpfProgram, BackendError> {
+    let parents_end = libc::PR_SET_PDEATHSIG as u64;
+    let rule = first_argument(SeccompCmpOp::Eq, parents_end)?;
+    program(vec![(libc::SYS_prctl, vec![rule])], libc::EPERM)
+}
+
+/// Returns the filter that makes control operations wait.
+fn supervised() -> Result<BpfProgram, BackendError> {
     let rules = BTreeMap::from([(libc::SYS_ioctl, vec![of_nvidia(CONTROL)?])]);
     // The library has no action for notifications, so another one is replaced.
     let (replaced, allow) = (SeccompAction::Trace(0), SeccompAction::Allow);
@@ -153,7 +170,7 @@ pub fn install_with_listener() -> Result<OwnedFd, FilterError> {
             instruction.k = libc::SECCOMP_RET_USER_NOTIF;
         }
     }
-    Ok(listen(&filter)?)
+    Ok(filter)
 }
 
 /// Returns a rule for ioctls of NVIDIA's devices with this number. Ioctls without a size in their
@@ -250,9 +267,6 @@ fn refused() -> Result<BpfProgram, BackendError> {
     // Starting a thread is allowed, because threads end with their process.
     let no_thread = SeccompCmpOp::MaskedEq(libc::CLONE_THREAD as u64);
     rules.push((libc::SYS_clone, vec![first_argument(no_thread, 0)?]));
-    // A worker is killed when the broker dies, and must not be able to disable that.
-    let parents_end = libc::PR_SET_PDEATHSIG as u64;
-    rules.push((libc::SYS_prctl, vec![first_argument(SeccompCmpOp::Eq, parents_end)?]));
     // Processes of a VM have the same user, but a process can send signals only to itself, and change
     // only its own limits and pages. A process ID of 0 means this process, except that signals to 0
     // go to the whole process group.
@@ -277,10 +291,12 @@ fn refused() -> Result<BpfProgram, BackendError> {
     // They make the kernel send signals.
     let owners = [libc::F_SETOWN as u64, F_SETOWN_EX];
     rules.push((libc::SYS_fcntl, owners.map(second).into_iter().collect::<Result<_, _>>()?));
-    let owners = [FIOSETOWN, SIOCSPGRP];
-    rules.push((libc::SYS_ioctl, owners.map(second).into_iter().collect::<Result<_, _>>()?));
-    // The number of ioctl in the x32 ABI.
-    rules.push((514, owners.map(second).into_iter().collect::<Result<_, _>>()?));
+    let owners = [FIOSETOWN, SIOCSPGRP].map(second);
+    let others = [WRAPPED].into_iter().chain(NEVER_USED).map(of_nvidia);
+    let ioctls = owners.into_iter().chain(others).collect::<Result<Vec<_>, _>>()?;
+    // The number of ioctl in the x32 ABI, in which nobody performs control operations.
+    rules.push((514, [ioctls.clone(), vec![of_nvidia(CONTROL)?]].concat()));
+    rules.push((libc::SYS_ioctl, ioctls));
     // Only Unix sockets: others reach the network, other VMs (AF_VSOCK), or more of the kernel.
     let other_family = first_argument(SeccompCmpOp::Ne, libc::AF_UNIX as u64)?;
     rules.push((libc::SYS_socket, vec![other_family]));

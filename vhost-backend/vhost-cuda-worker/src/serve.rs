@@ -32,6 +32,10 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
+    // This must come after loading the driver library, which may start programs (nvidia-modprobe).
+    if let Err(error) = filter::install_early() {
+        return Err(fail(&broker, cannot_filter(&error)));
+    }
     seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
         // The broker closes the socket of workers that wait for a session if it doesn't need them
@@ -53,9 +57,8 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
     }
     process::set_dumpable(false).map_err(WorkerError::Start)?;
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
-    // This must come after loading the driver library, which may start programs (nvidia-modprobe).
-    if let Err(error) = install_filter(supervisor) {
-        return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
+    if let Err(error) = finish_filters(supervisor) {
+        return Err(fail(&broker, cannot_filter(&error)));
     }
     tracing::info!(session = label, guest_pid = pid, "serving");
 
@@ -87,13 +90,17 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }
 
-/// Installs the system call filter. If there is a supervisor, control operations of the driver wait
-/// for it from then on.
-fn install_filter(supervisor: Option<OwnedFd>) -> Result<(), FilterError> {
-    let Some(supervisor) = supervisor else { return filter::install() };
-    let listener = filter::install_with_listener()?;
+/// Installs the rest of the system call filters. If there is a supervisor, control operations of the
+/// driver wait for it from then on.
+fn finish_filters(supervisor: Option<OwnedFd>) -> Result<(), FilterError> {
+    let Some(supervisor) = supervisor else { return filter::finish() };
+    let listener = filter::finish_with_listener()?;
     seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_raw_fd()])?;
     Ok(())
+}
+
+fn cannot_filter(error: &FilterError) -> String {
+    format!("cannot install the system call filters: {error}")
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

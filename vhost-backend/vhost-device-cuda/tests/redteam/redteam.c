@@ -237,13 +237,14 @@ static void permitted(void)
 	tried("(allowed) change its own stderr", fcntl(2, F_SETFL, O_NONBLOCK));
 }
 
+// A worker has installed all of its filters once it may serve a session.
 static int is_serving(void)
 {
 	char line[256];
 	int serving = 0;
 	FILE *status = fopen("/proc/self/status", "re");
 	while (status && fgets(line, sizeof(line), status))
-		serving |= strcmp(line, "Seccomp:\t2\n") == 0;
+		serving |= strcmp(line, "Seccomp_filters:\t4\n") == 0;
 	if (status)
 		fclose(status);
 	return serving;
