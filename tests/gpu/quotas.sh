@@ -19,6 +19,9 @@
 #   alone        a single VM with the scheduler on, compared with the scheduler off
 #   latency      a VM with class = "latency" beside a batch VM
 #   memory       10,000 random sequences of allocations, compared with NVML
+#   modules      10,000 generated modules, compared with NVML
+#   operations   a VM that saturates the GPU beside one with a weight of 1% that repeats operations
+#                which aren't kernels; and whether one VM's data stays in the L2 cache
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
 #   gang         two VMs on the same two GPUs, with interdependent kernels (takes 60 s)
@@ -395,6 +398,61 @@ row_memory() {
         "$least >= -2 && $most <= 2 && $samples > 0"
 }
 
+row_modules() {
+    local line used nvml first='' charged most=0 largest=0 samples=0
+    if [ "$driver" = softgpu ]; then say "modules: softgpu has no NVML"; return 0; fi
+    start_broker < <(echo 'warm_workers = 0'; vm a 'memory.max = "16G"') || return 1
+    coproc generate { in_vm a "$programs/modules" 2>"$out/modules.err"; }
+    local from=${generate[0]} to=${generate[1]} pid=$generate_PID
+    while read -r -u "$from" line; do
+        case $line in
+            used*)
+                nvml=$(nvidia-smi --query-gpu=memory.used --format=csv,noheader,nounits -i 0)
+                used=$(calc "${line#used } / 1048576")
+                # The first sample is without modules.
+                first=${first:-$(calc "$nvml - $used")}
+                charged=$(calc "$nvml - $used - ($first)") samples=$((samples + 1))
+                most=$(calc "$charged > $most ? $charged : $most")
+                largest=$(calc "$used > $largest ? $used : $largest")
+                echo "$line nvml $nvml uncharged $charged" >>"$out/modules.txt"
+                echo >&"$to"
+                ;;
+            *) echo "$line" >"$out/modules-generate.json" ;;
+        esac
+    done
+    if ! wait "$pid"; then say "modules: failed: $(tail -n 2 "$out/modules.err")"; return 1; fi
+    result "$(field generate modules) generated modules in batches of 250: memory in NVML that isn't charged" \
+        "at most $most MiB in $samples samples ($(field generate refused) refused; charged up to $largest MiB)" \
+        'none' "$most <= 0 && $samples > 10"
+}
+
+row_operations() {
+    local kind f fill
+    start_broker < <(echo 'warm_workers = 2'; vm a 'memory.max = "6G"' 'compute.weight = 99'
+        vm b 'memory.max = "6G"' 'compute.weight = 1') || return 1
+    saturate_alone alone a 20us || return 1
+    for kind in events hostfuncs alloc module memset; do
+        meet_in "$lead"
+        load "$kind" b operations --kind "$kind" --seconds "$seconds"
+        saturate "beside-$kind" a 20us --seconds "$seconds"
+        wait_loads || return 1
+        f=$(of_alone "beside-$kind" alone)
+        result "kernels of 20 us beside $kind, weights 99 and 1" \
+            "$f% of alone (beside $(field "$kind" per_second) a second)" 'at least 96%' "$f >= 96"
+    done
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
+    for kind in fill persist; do
+        meet_in "$lead"
+        load "read-$kind" a operations --kind read --seconds "$seconds"
+        load "$kind" b operations --kind "$kind" --seconds "$seconds"
+        wait_loads || return 1
+    done
+    fill=$(field read-fill per_second)
+    f=$(calc "100 * $(field read-persist per_second) / $fill")
+    result 'reads of 24 MiB beside writes that persist in the L2 cache, relative to other writes' \
+        "$f% ($(field read-persist per_second) and $fill a second)" 'at least 95%' "$f >= 95"
+}
+
 row_noise() {
     local f
     start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm noisy 'memory.max = "2G"') || return 1
@@ -474,7 +532,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
