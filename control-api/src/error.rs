@@ -66,6 +66,16 @@ impl ApiError {
         Self::new(ErrorCode::NotFound, format!("VM '{vm}' has no session {session}"))
     }
 
+    /// Creates an error for a request that finds too many others waiting.
+    pub fn too_many_requests() -> Self {
+        Self::new(ErrorCode::Unavailable, "too many requests at once; try again")
+    }
+
+    /// Creates an error for a request that vcudad won't handle, because it is shutting down.
+    pub fn shutting_down() -> Self {
+        Self::new(ErrorCode::Unavailable, "vcudad is shutting down; try again")
+    }
+
     /// Sets the field at fault.
     pub fn of(mut self, field: impl Into<String>) -> Self {
         self.field = Some(field.into());

@@ -19,7 +19,8 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 const QUEUE: usize = 64;
 /// Number of events by which a reader can lag behind before it misses some.
 const EVENTS: usize = 1024;
-/// Maximum wait for a reply. The event loop never blocks, so no reply is expected after that.
+/// Maximum wait for a reply. The event loop should never block, so only the reply to the removal of a
+/// VM can take longer: it waits for the end of the VM's processes.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request to the broker.
@@ -48,6 +49,15 @@ pub enum Request {
     ListGpus,
     /// Collects all statistics. The reply is `Response::Stats`.
     Stats,
+}
+
+impl Request {
+    fn is_change(&self) -> bool {
+        matches!(
+            self,
+            Self::AddVm(_) | Self::SetVm(..) | Self::RemoveVm(_) | Self::KillSession { .. }
+        )
+    }
 }
 
 /// The result of a successful request.
@@ -91,22 +101,17 @@ pub struct ControlHandle {
 impl ControlHandle {
     /// Sends a request to the broker and waits for the reply.
     pub async fn ask(&self, request: Request) -> Reply {
-        let gone = || ApiError::new(ErrorCode::Unavailable, "vcudad is shutting down; try again");
+        let is_change = request.is_change();
         let (answer, answered) = oneshot::channel();
         self.sender.try_send(Asked { request, answer }).map_err(|error| match error {
-            TrySendError::Full(_) => {
-                ApiError::new(ErrorCode::Unavailable, "too many requests at once; try again")
-            }
-            TrySendError::Disconnected(_) => gone(),
+            TrySendError::Full(_) => ApiError::too_many_requests(),
+            TrySendError::Disconnected(_) => ApiError::shutting_down(),
         })?;
         notify(&*self.wake);
         match tokio::time::timeout(PATIENCE, answered).await {
             Ok(Ok(reply)) => reply,
-            Ok(Err(_)) => Err(gone()),
-            Err(_) => Err(ApiError::new(
-                ErrorCode::Unavailable,
-                "vcudad's event loop does not respond; check vcudad's log",
-            )),
+            Ok(Err(_)) => Err(ApiError::shutting_down()),
+            Err(_) => Err(timed_out(is_change)),
         }
     }
 
@@ -115,6 +120,14 @@ impl ControlHandle {
     pub fn events(&self) -> broadcast::Receiver<Arc<Event>> {
         self.events.sender.subscribe()
     }
+}
+
+fn timed_out(is_change: bool) -> ApiError {
+    let message = match is_change {
+        true => "vcudad did not respond in time; the change may still be applied: check with GET",
+        false => "vcudad's event loop does not respond; check vcudad's log",
+    };
+    ApiError::new(ErrorCode::Unavailable, message)
 }
 
 #[derive(Debug)]
@@ -233,6 +246,15 @@ mod tests {
         let event = events.recv().await.unwrap();
         assert_eq!((event.id, event.vm.as_deref()), (1, Some("a")));
         service.join().unwrap();
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn a_change_that_times_out_may_still_be_applied() {
+        let (handle, _inbox) = channel().unwrap();
+        let error = handle.ask(Request::ListVms).await.unwrap_err();
+        assert!(error.message.contains("does not respond"), "{error}");
+        let error = handle.ask(Request::RemoveVm("a".into())).await.unwrap_err();
+        assert!(error.message.contains("the change may still be applied"), "{error}");
     }
 
     #[tokio::test]

@@ -123,7 +123,7 @@ pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
     (status = 409, description = "The name, socket or user is already in use, or the socket can't be created", body = ApiError),
     (status = 413, description = "The body is larger than 64 KiB", body = ApiError),
     (status = 422, description = "A value is out of range, or names a GPU or directory that doesn't exist", body = ApiError),
-    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
     (status = 507, description = "No GPU has enough memory left to promise, or the state file can't be written", body = ApiError),
 ))]
 pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
@@ -163,7 +163,7 @@ pub(super) async fn show_vm(
     (status = 409, description = "The VM is being removed", body = ApiError),
     (status = 413, description = "The body is larger than 64 KiB", body = ApiError),
     (status = 422, description = "A value is out of range, or the setting can't be changed", body = ApiError),
-    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
     (status = 507, description = "The GPU has too little memory left to promise, or the state file can't be written", body = ApiError),
 ))]
 pub(super) async fn set_vm(
@@ -181,7 +181,7 @@ pub(super) async fn set_vm(
     params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 204, description = "The VM has been removed"),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
-    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
     (status = 507, description = "The state file can't be written", body = ApiError),
 ))]
 pub(super) async fn remove_vm(
@@ -228,7 +228,7 @@ pub(super) async fn list_sessions_of_vm(
 ), responses(
     (status = 204, description = "The session is being ended"),
     (status = 404, description = "The VM or session doesn't exist", body = ApiError),
-    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
 ))]
 pub(super) async fn kill_session(
     State(api): State<Api>,
