@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{broadcast, oneshot};
+use tokio::sync::{broadcast, oneshot, watch};
 
 use super::model::{
     ApiError, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats, VmInfo, VmPatch, VmSpec,
@@ -19,8 +19,8 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 const QUEUE: usize = 64;
 /// Number of events by which a reader can lag behind before it misses some.
 const EVENTS: usize = 1024;
-/// Maximum wait for a reply. The event loop should never block, so only the reply to the removal of a
-/// VM can take longer: it waits for the end of the VM's processes.
+/// Maximum wait for a reply. The event loop never blocks, so only the reply to a change can take
+/// longer: it waits for the disk, or for the end of the processes of a removed VM.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 /// A request to the broker.
@@ -86,7 +86,8 @@ pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     let wake = Arc::new(eventfd()?);
     let events =
         Events { sender: broadcast::Sender::new(EVENTS), next: Arc::new(AtomicU64::new(1)) };
-    let handle = ControlHandle { sender, wake: wake.clone(), events: events.clone() };
+    let asking = Arc::new(watch::Sender::new(()));
+    let handle = ControlHandle { sender, wake: wake.clone(), events: events.clone(), asking };
     Ok((handle, ControlInbox { receiver, wake, events }))
 }
 
@@ -96,11 +97,14 @@ pub struct ControlHandle {
     sender: SyncSender<Asked>,
     wake: Arc<OwnedFd>,
     events: Events,
+    /// Each request that waits for its reply has a receiver of this channel. Nothing is sent.
+    asking: Arc<watch::Sender<()>>,
 }
 
 impl ControlHandle {
     /// Sends a request to the broker and waits for the reply.
     pub async fn ask(&self, request: Request) -> Reply {
+        let _asking = self.asking.subscribe();
         let is_change = request.is_change();
         let (answer, answered) = oneshot::channel();
         self.sender.try_send(Asked { request, answer }).map_err(|error| match error {
@@ -113,6 +117,11 @@ impl ControlHandle {
             Ok(Err(_)) => Err(ApiError::shutting_down()),
             Err(_) => Err(timed_out(is_change)),
         }
+    }
+
+    /// Waits until no request waits for its reply.
+    pub(super) async fn wait_for_idle(&self) {
+        self.asking.closed().await;
     }
 
     /// Subscribes to events. A receiver that is too slow misses events and gets the number of
@@ -144,6 +153,11 @@ impl Answer {
     /// Sends the reply.
     pub fn give(self, reply: Reply) {
         let _ = self.0.send(reply);
+    }
+
+    /// Returns true if nobody waits for the reply any longer.
+    pub fn is_abandoned(&self) -> bool {
+        self.0.is_closed()
     }
 }
 
@@ -250,11 +264,15 @@ mod tests {
 
     #[tokio::test(start_paused = true)]
     async fn a_change_that_times_out_may_still_be_applied() {
-        let (handle, _inbox) = channel().unwrap();
+        let (handle, inbox) = channel().unwrap();
         let error = handle.ask(Request::ListVms).await.unwrap_err();
         assert!(error.message.contains("does not respond"), "{error}");
         let error = handle.ask(Request::RemoveVm("a".into())).await.unwrap_err();
         assert!(error.message.contains("the change may still be applied"), "{error}");
+        while let Some((_, answer)) = inbox.next() {
+            assert!(answer.is_abandoned());
+        }
+        handle.wait_for_idle().await;
     }
 
     #[tokio::test]

@@ -4,6 +4,7 @@ use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::path::{Path, PathBuf};
 use std::thread::JoinHandle;
+use std::time::Duration;
 
 use tokio::sync::oneshot;
 
@@ -17,6 +18,9 @@ pub const DEFAULT_GROUP: &str = "virtio-cuda";
 /// The socket's permissions: only its owner and group may connect. There is no other access
 /// control.
 const MODE: u32 = 0o660;
+
+/// Maximum time to send the last replies when the API is stopped.
+const LAST_REPLIES: Duration = Duration::from_secs(1);
 
 /// The addresses on which the control API listens.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -62,7 +66,8 @@ pub enum ControlError {
     Os(#[from] io::Error),
 }
 
-/// The running control API. Dropping it stops the API and removes its socket.
+/// The running control API. Dropping it stops the API and removes its socket. Requests that the
+/// broker has answered by then still get their replies.
 #[derive(Debug)]
 pub struct Server {
     end: Option<oneshot::Sender<()>>,
@@ -111,6 +116,7 @@ pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, Con
         })
         .transpose()?;
     let (end, ended) = oneshot::channel();
+    let last = handle.clone();
     let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async move {
             if let Some(listener) = control {
@@ -119,9 +125,11 @@ pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, Con
             if let Some(listener) = metrics {
                 tokio::spawn(connection::serve(listener, routes::metrics_only(handle)));
             }
-            // This returns when the sender is dropped. Dropping the runtime then closes all
-            // connections.
+            // This returns when the sender is dropped.
             let _: Result<(), _> = ended.await;
+            // A request that has its reply also sends it before this task runs again. Dropping the
+            // runtime then closes all connections.
+            let _ = tokio::time::timeout(LAST_REPLIES, last.wait_for_idle()).await;
         });
     })?;
     Ok(Server { end: Some(end), thread: Some(thread), metrics_address, _socket: socket })
