@@ -6,7 +6,8 @@
 //! | `run` | the broker from its start to its end |
 //! | `service` | the coordinator: it composes the parts and dispatches events to them |
 //! | `watches`, `signals`, `timer`, `systemd` | the event loop's descriptors; systemd notifications |
-//! | `roster`, `state` | the configured VMs, with run-time changes; the file that saves the changes |
+//! | `roster`, `state`, `saver` | the configured VMs, with run-time changes; the file that saves the changes, and its thread |
+//! | `changes` | run-time changes that are being saved, or wait for that |
 //! | `start` | new VMs, at the broker's start and at run time |
 //! | `vms`, `device`, `socket`, `cgroup` | the VMs, and each one's device process, socket and cgroup |
 //! | `sessions` | all sessions, from their start to the end of their worker |
@@ -27,6 +28,7 @@ mod accounts;
 mod activity;
 mod audit;
 mod cgroup;
+mod changes;
 mod comparison;
 mod compute;
 pub mod config;
@@ -51,6 +53,7 @@ mod rate;
 mod reports;
 mod roster;
 mod run;
+mod saver;
 mod scheduler;
 mod service;
 mod session;

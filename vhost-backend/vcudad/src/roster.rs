@@ -1,18 +1,23 @@
 //! The roster of VMs that operators have configured: the VMs in the configuration file, with the
 //! additions, changes, and removals made at run time. Run-time changes are saved before they take
-//! effect.
+//! effect. The event loop doesn't wait for that.
 
+use std::os::fd::RawFd;
 use std::path::Path;
 
 use control_api::{ApiError, ErrorCode, VmOrigin, VmPatch, VmSpec};
 
+use super::error::BrokerError;
+use super::saver::Saver;
 use super::state::{SavedState, StateDir, StateError};
 use crate::config::ConfigError;
 
 /// The changes made at run time, and the directory in which they are saved.
 pub(crate) struct Roster {
-    /// `None` if changes aren't saved, so that they are lost when the broker exits.
+    /// `None` if changes aren't saved, so that they are lost when the broker exits. After the
+    /// startup, `saver` has the directory.
     dir: Option<StateDir>,
+    saver: Option<Saver>,
     saved: SavedState,
     /// True if entries were dropped since the state was last written.
     pruned: bool,
@@ -23,7 +28,7 @@ impl Roster {
     pub(crate) fn open(dir: Option<&Path>) -> Result<Self, StateError> {
         let dir = dir.map(StateDir::open).transpose()?;
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
-        Ok(Self { dir, saved, pruned: false })
+        Ok(Self { dir, saver: None, saved, pruned: false })
     }
 
     /// Returns the VMs to serve: first those in the configuration file `file`, with saved changes
@@ -68,12 +73,15 @@ impl Roster {
         Ok(all)
     }
 
-    /// Writes the saved state if [`Self::vms`] dropped entries from it.
-    pub(crate) fn save_pruned(&mut self) -> Result<(), StateError> {
-        if let Some(dir) = self.dir.as_ref().filter(|_| self.pruned) {
+    /// Writes the saved state if [`Self::vms`] dropped entries from it, and starts the thread that
+    /// saves changes.
+    pub(crate) fn start_saving(&mut self) -> Result<(), BrokerError> {
+        let Some(dir) = self.dir.take() else { return Ok(()) };
+        if self.pruned {
             dir.write(&self.saved)?;
         }
-        self.pruned = false;
+        let saver = Saver::start(dir);
+        self.saver = Some(saver.map_err(BrokerError::os("cannot start a thread to save changes"))?);
         Ok(())
     }
 
@@ -82,20 +90,16 @@ impl Roster {
         origin == VmOrigin::Api || self.saved.changed.contains_key(name)
     }
 
-    /// Saves a VM that an operator is adding at run time.
-    pub(crate) fn add(&mut self, spec: VmSpec) -> Result<(), ApiError> {
+    /// Returns the state to save when an operator adds a VM.
+    pub(crate) fn added(&self, spec: VmSpec) -> SavedState {
         let mut next = self.saved.clone();
         next.vms.push(spec);
-        self.write(next)
+        next
     }
 
-    /// Saves a change to a VM. `after` contains the VM's settings with `patch` applied.
-    pub(crate) fn change(
-        &mut self,
-        origin: VmOrigin,
-        patch: &VmPatch,
-        after: &VmSpec,
-    ) -> Result<(), ApiError> {
+    /// Returns the state to save when an operator changes a VM. `after` contains the VM's settings
+    /// with `patch` applied.
+    pub(crate) fn changed(&self, origin: VmOrigin, patch: &VmPatch, after: &VmSpec) -> SavedState {
         let mut next = self.saved.clone();
         match origin {
             VmOrigin::Api => {
@@ -107,11 +111,11 @@ impl Roster {
                 *changed = merged(changed, patch);
             }
         }
-        self.write(next)
+        next
     }
 
-    /// Saves that a VM has been removed.
-    pub(crate) fn remove(&mut self, name: &str, origin: VmOrigin) -> Result<(), ApiError> {
+    /// Returns the state to save when an operator removes a VM.
+    pub(crate) fn removed(&self, name: &str, origin: VmOrigin) -> SavedState {
         let mut next = self.saved.clone();
         match origin {
             VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
@@ -120,22 +124,36 @@ impl Roster {
                 next.removed.insert(name.to_owned());
             }
         }
-        self.write(next)
+        next
     }
 
-    /// Writes the state `next`. If that succeeds, makes it the current state.
-    fn write(&mut self, next: SavedState) -> Result<(), ApiError> {
-        if let Some(dir) = &self.dir {
-            dir.write(&next).map_err(|error| {
-                tracing::error!("refusing a change that can't be saved: {error}");
-                ApiError::new(
-                    ErrorCode::NoRoom,
-                    format!("cannot save the change, so nothing was changed: {error}"),
-                )
-            })?;
+    /// Starts to save the state `next`, and returns true if [`Self::take_saved`] will return the
+    /// result. If changes aren't saved, makes `next` the current state and returns false.
+    pub(crate) fn save(&mut self, next: SavedState) -> bool {
+        match &self.saver {
+            Some(saver) => saver.save(next),
+            None => self.saved = next,
         }
-        self.saved = next;
-        Ok(())
+        self.saver.is_some()
+    }
+
+    /// Returns whether the state was saved that was passed to [`Self::save`], or `None` if it is
+    /// still being saved. If it was saved, makes it the current state.
+    pub(crate) fn take_saved(&mut self) -> Option<Result<(), ApiError>> {
+        let saved = self.saver.as_ref()?.take()?;
+        Some(saved.map(|state| self.saved = state).map_err(|error| {
+            tracing::error!("refusing a change that can't be saved: {error}");
+            ApiError::new(
+                ErrorCode::NoRoom,
+                format!("cannot save the change, so nothing was changed: {error}"),
+            )
+        }))
+    }
+
+    /// Returns an eventfd that is readable when [`Self::take_saved`] has a result. Returns `None` if
+    /// changes aren't saved.
+    pub(crate) fn bell(&self) -> Option<RawFd> {
+        self.saver.as_ref().map(Saver::bell)
     }
 }
 
@@ -167,7 +185,7 @@ mod tests {
     use control_api::ComputePatch;
 
     fn roster(saved: SavedState) -> Roster {
-        Roster { dir: None, saved, pruned: false }
+        Roster { dir: None, saver: None, saved, pruned: false }
     }
 
     fn names(of: &[(VmSpec, VmOrigin)]) -> Vec<(&str, VmOrigin)> {
@@ -194,10 +212,10 @@ mod tests {
         assert_eq!((all[0].0.compute.weight, all[0].0.memory.max), (7, 1 << 30));
         assert!(!roster.pruned);
         // VM b in the file has been removed, so another VM named b may be added.
-        roster.add(VmSpec::new("b", 1 << 20)).unwrap();
+        roster.save(roster.added(VmSpec::new("b", 1 << 20)));
         let all = roster.vms(file()).unwrap();
         assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
-        roster.add(VmSpec::new("a", 1 << 20)).unwrap();
+        roster.save(roster.added(VmSpec::new("a", 1 << 20)));
         let error = roster.vms(file()).unwrap_err().to_string();
         assert!(error.contains("vm 'a' is in the configuration file"), "{error}");
     }

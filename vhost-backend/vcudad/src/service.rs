@@ -1,6 +1,6 @@
 //! The coordinator, which owns the broker's parts and dispatches events from the event loop to
-//! them. It runs on one thread and never blocks: sockets are non-blocking, and a process that
-//! doesn't read its messages is killed.
+//! them. It runs on one thread and never blocks: sockets are non-blocking, a process that doesn't
+//! read its messages is killed, and another thread saves changes.
 
 use std::os::fd::{AsRawFd, RawFd};
 use std::path::PathBuf;
@@ -11,6 +11,7 @@ use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
 use super::cgroup::Cgroups;
+use super::changes::{Change, ChangeRequest, Changes};
 use super::device::DeviceEffect;
 use super::driver;
 use super::error::BrokerError;
@@ -27,12 +28,13 @@ use super::session::Session;
 use super::sessions::{SessionEffect, Sessions};
 use super::signals::Signals;
 use super::start;
+use super::state::SavedState;
 use super::systemd::Systemd;
 use super::timer::Timer;
 use super::vms::{VmState, Vms};
 use super::watches::{Source, Watches};
 use super::worker::DeviceEnds;
-use crate::config::{Config, Policy};
+use crate::config::{Config, Policy, Vm};
 use control_server::handle::{About, Answer, ControlInbox, Reply, Request, Response, now_ms};
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
@@ -51,7 +53,7 @@ pub(crate) struct Service {
     timer: Timer,
     systemd: Systemd,
     inbox: ControlInbox,
-    roster: Roster,
+    changes: Changes,
     vms: Vms,
     gpus: Gpus,
     sessions: Sessions,
@@ -65,8 +67,10 @@ pub(crate) struct Service {
     /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
     ended: bool,
-    /// Dropped after the other fields, because the VMs' cgroups are inside this one.
+    /// Dropped after the fields above, because the VMs' cgroups are inside this one.
     cgroups: Cgroups,
+    /// Dropped last, because that waits for the disk, and lets another broker use the saved state.
+    roster: Roster,
 }
 
 /// Startup and shutdown.
@@ -102,7 +106,7 @@ impl Service {
             timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
             systemd: Systemd::from_env(),
             inbox,
-            roster,
+            changes: Changes::default(),
             vms: Vms::default(),
             gpus,
             sessions: Sessions::new(scheduler, launcher.clone(), config.warm_workers as usize),
@@ -114,6 +118,7 @@ impl Service {
             started_ms: now_ms(),
             ended: false,
             cgroups,
+            roster,
         };
         for candidate in vms {
             let capacities = service.capacities(None);
@@ -121,7 +126,7 @@ impl Service {
             let (gpus, cgroups) = (&service.gpus, &service.cgroups);
             service.enroll(candidate.place(&capacities, gpus, cgroups, is_default)?);
         }
-        service.roster.save_pruned()?;
+        service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
         Ok(service)
     }
@@ -156,6 +161,7 @@ impl Service {
             tracing::info!("shutting down");
             self.systemd.stopping();
             self.ended = true;
+            self.refuse_requests();
         }
     }
 }
@@ -220,7 +226,8 @@ impl Service {
 }
 
 /// Control API. Each change is checked completely, then saved, and only then applied. A refused
-/// change has no effect.
+/// change has no effect. While a change is being saved, the broker serves everything but other
+/// changes, which wait.
 impl Service {
     fn handle_requests(&mut self, ops: &mut EventOps) {
         self.inbox.acknowledge();
@@ -232,16 +239,21 @@ impl Service {
 
     fn handle_request(&mut self, ops: &mut EventOps, request: Request, answer: Answer) {
         if self.ended {
-            let message = "vcudad is shutting down; try again";
-            return answer.give(Err(ApiError::new(ErrorCode::Unavailable, message)));
+            return answer.give(Err(ApiError::shutting_down()));
         }
         let reports = self.reports();
         let reply = match request {
-            Request::AddVm(spec) => self.add_vm(ops, *spec),
+            Request::AddVm(spec) => {
+                return self.request_change(ops, ChangeRequest::Add(spec), answer);
+            }
+            Request::SetVm(name, patch) => {
+                return self.request_change(ops, ChangeRequest::Set(name, patch), answer);
+            }
+            Request::RemoveVm(name) => {
+                return self.request_change(ops, ChangeRequest::Remove(name), answer);
+            }
             Request::ListVms => Ok(Response::Vms(reports.vm_infos())),
             Request::ShowVm(name) => self.vms.find(&name).and_then(|id| self.show(id)),
-            Request::SetVm(name, patch) => self.set_vm(&name, &patch),
-            Request::RemoveVm(name) => return self.remove_vm(&name, answer),
             Request::ListSessions(None) => Ok(Response::Sessions(reports.session_infos(None))),
             Request::ListSessions(Some(name)) => {
                 let id = self.vms.find(&name);
@@ -260,11 +272,123 @@ impl Service {
         Ok(Response::Vm(Box::new(info)))
     }
 
-    fn add_vm(&mut self, ops: &mut EventOps, spec: VmSpec) -> Reply {
+    fn kill_session(&mut self, name: &str, number: u32) -> Reply {
+        let id = self.vms.find(name)?;
+        if !self.sessions.end_by_operator(id, number) {
+            return Err(ApiError::no_session(name, number));
+        }
+        Ok(Response::Done)
+    }
+
+    /// Answers all requests when the broker ends.
+    fn refuse_requests(&mut self) {
+        if self.changes.is_saving() {
+            tracing::info!("exiting once the last change has been saved");
+        }
+        self.changes.shut_down();
+        let removals = self.vms.iter_mut().flat_map(|(_, state)| state.take_removals());
+        let requests = std::iter::from_fn(|| self.inbox.next()).map(|(_, answer)| answer);
+        for answer in removals.chain(requests) {
+            answer.give(Err(ApiError::shutting_down()));
+        }
+    }
+}
+
+/// Changes through the control API.
+impl Service {
+    /// Starts a change, or lets it wait for the one that is being saved.
+    fn request_change(&mut self, ops: &mut EventOps, request: ChangeRequest, answer: Answer) {
+        match self.changes.is_saving() {
+            true => self.changes.wait(request, answer),
+            false => self.start_change(ops, request, answer),
+        }
+    }
+
+    /// Checks a change and starts to save it.
+    fn start_change(&mut self, ops: &mut EventOps, request: ChangeRequest, answer: Answer) {
+        if let ChangeRequest::Remove(name) = &request
+            && let Some(id) = self.vms.named(name).filter(|id| self.is_leaving(*id))
+        {
+            // The removal has been saved already.
+            return self.remove_vm(id, answer);
+        }
+        let checked = match request {
+            ChangeRequest::Add(spec) => self.check_new_vm(*spec),
+            ChangeRequest::Set(name, patch) => self.check_patch(&name, patch),
+            ChangeRequest::Remove(name) => self.check_removal(&name),
+        };
+        match checked {
+            Err(error) => answer.give(Err(error)),
+            Ok((change, next)) => match self.roster.save(next) {
+                true => self.changes.set_saving(change, answer),
+                false => self.apply(ops, change, answer),
+            },
+        }
+    }
+
+    /// Ends the change that was being saved, and starts those that wait.
+    fn handle_saved(&mut self, ops: &mut EventOps) {
+        let Some(saved) = self.roster.take_saved() else { return };
+        // There is no change if the broker is about to exit.
+        let Some((change, answer)) = self.changes.take_saving() else { return };
+        match saved {
+            Ok(()) => self.apply(ops, change, answer),
+            Err(error) => {
+                drop(change);
+                answer.give(Err(error));
+            }
+        }
+        self.carry_out(ops);
+        while !self.changes.is_saving()
+            && let Some((request, answer)) = self.changes.next_waiting()
+        {
+            self.start_change(ops, request, answer);
+            self.carry_out(ops);
+        }
+    }
+
+    fn is_leaving(&self, id: VmId) -> bool {
+        self.vms.get(id).is_some_and(VmState::is_leaving)
+    }
+
+    fn check_new_vm(&self, spec: VmSpec) -> Result<(Change, SavedState), ApiError> {
         start::check_request(&spec, &self.socket_folders)?;
         let capacities = self.capacities(None);
         let state = start::new_vm(spec, &self.vms, &capacities, &self.gpus, &self.cgroups)?;
-        self.roster.add(state.vm.spec.clone())?;
+        let next = self.roster.added(state.vm.spec.clone());
+        Ok((Change::Add(Box::new(state)), next))
+    }
+
+    fn check_patch(&self, name: &str, patch: VmPatch) -> Result<(Change, SavedState), ApiError> {
+        let vm = self.vms.find(name)?;
+        let Some(state) = self.vms.get(vm).filter(|state| !state.is_leaving()) else {
+            let message = format!("VM '{name}' is being removed; changes are refused");
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        };
+        let after = state.changed(&patch)?;
+        state.check_increase(&after, &self.capacities(Some(vm)))?;
+        let next = self.roster.changed(state.origin, &patch, &after.spec);
+        Ok((Change::Set { vm, patch, after: Box::new(after) }, next))
+    }
+
+    fn check_removal(&self, name: &str) -> Result<(Change, SavedState), ApiError> {
+        let vm = self.vms.find(name)?;
+        let state = self.vms.get(vm).ok_or_else(|| ApiError::no_vm(name))?;
+        Ok((Change::Remove(vm), self.roster.removed(name, state.origin)))
+    }
+
+    /// Applies a change that has been saved. Changes are made one at a time, so since the check, no
+    /// VM has been added, changed, or removed. But device processes and sessions may have ended, and
+    /// others started.
+    fn apply(&mut self, ops: &mut EventOps, change: Change, answer: Answer) {
+        match change {
+            Change::Add(state) => answer.give(self.add_vm(ops, *state)),
+            Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after)),
+            Change::Remove(vm) => self.remove_vm(vm, answer),
+        }
+    }
+
+    fn add_vm(&mut self, ops: &mut EventOps, state: VmState) -> Reply {
         let id = self.enroll(state);
         self.start_device(ops, id);
         self.sessions.refill(&self.vms, &self.gpus);
@@ -272,17 +396,11 @@ impl Service {
         self.show(id)
     }
 
-    fn set_vm(&mut self, name: &str, patch: &VmPatch) -> Reply {
-        let id = self.vms.find(name)?;
-        let Some(state) = self.vms.get(id).filter(|state| !state.is_leaving()) else {
-            let message = format!("VM '{name}' is being removed; changes are refused");
-            return Err(ApiError::new(ErrorCode::Conflict, message));
-        };
-        let after = state.changed(patch)?;
-        state.check_increase(&after, &self.capacities(Some(id)))?;
-        self.roster.change(state.origin, patch, &after.spec)?;
+    fn set_vm(&mut self, id: VmId, patch: &VmPatch, after: Vm) -> Reply {
         let max = after.limits.max_sessions;
-        let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
+        let Some(state) = self.vms.get_mut(id) else {
+            return Err(ApiError::no_vm(&after.name));
+        };
         state.vm = after;
         state.raise_limits(&self.cgroups);
         self.sessions.set_quotas(id, state);
@@ -290,21 +408,15 @@ impl Service {
         // With a higher sessions.max, there may now be room for waiting sessions.
         self.sessions.start_waiting(&mut self.vms, &self.gpus);
         let message = serde_json::to_string(patch).unwrap_or_default();
-        tracing::info!(vm = name, "changed: {message}");
+        tracing::info!(vm = self.vms.name(id), "changed: {message}");
         self.publish(BrokerEvent::of_vm(EventKind::VmChanged, id, message));
         self.show(id)
     }
 
-    fn remove_vm(&mut self, name: &str, answer: Answer) {
-        let id = match self.vms.find(name) {
-            Ok(id) => id,
-            Err(error) => return answer.give(Err(error)),
-        };
+    /// Removes a VM, or adds a requester to those that wait for its removal.
+    fn remove_vm(&mut self, id: VmId, answer: Answer) {
         let Some(state) = self.vms.get_mut(id) else { return };
         if !state.is_leaving() {
-            if let Err(error) = self.roster.remove(name, state.origin) {
-                return answer.give(Err(error));
-            }
             state.device.close();
             self.sessions.end_vm(id);
         }
@@ -325,23 +437,15 @@ impl Service {
         }
         self.publish(BrokerEvent::of_vm(EventKind::VmRemoved, id, "removed"));
         self.sessions.remove_vm(id);
-        let Some(state) = self.vms.remove(id) else { return };
+        let Some(mut state) = self.vms.remove(id) else { return };
         tracing::info!(vm = state.vm.name, "removed");
         self.sessions.retain_mps(&self.vms.mps_sets());
-        for answer in state.into_removals() {
+        for answer in state.take_removals() {
             answer.give(Ok(Response::Done));
         }
         if !self.ended {
             self.sessions.refill(&self.vms, &self.gpus);
         }
-    }
-
-    fn kill_session(&mut self, name: &str, number: u32) -> Reply {
-        let id = self.vms.find(name)?;
-        if !self.sessions.end_by_operator(id, number) {
-            return Err(ApiError::no_session(name, number));
-        }
-        Ok(Response::Done)
     }
 }
 
@@ -506,6 +610,7 @@ impl MutEventSubscriber for Service {
             Some(Source::Signals) => self.handle_signal(),
             Some(Source::Timer) => self.tick(ops),
             Some(Source::Control) => self.handle_requests(ops),
+            Some(Source::Saver) => self.handle_saved(ops),
             Some(Source::Nvml) => self.handle_nvml(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
             Some(Source::DeviceSocket(vm)) => self.handle_device_message(ops, vm),
@@ -523,6 +628,9 @@ impl MutEventSubscriber for Service {
         self.watches.add(ops, self.signals.as_raw_fd(), Source::Signals);
         self.watches.add(ops, self.timer.as_raw_fd(), Source::Timer);
         self.watches.add(ops, self.inbox.as_raw_fd(), Source::Control);
+        if let Some(bell) = self.roster.bell() {
+            self.watches.add(ops, bell, Source::Saver);
+        }
         if let Some(bell) = self.audit.bell() {
             self.watches.add(ops, bell, Source::Nvml);
         }

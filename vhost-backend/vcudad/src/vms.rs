@@ -197,9 +197,9 @@ impl VmState {
         self.removal.get_or_insert_default().push(answer);
     }
 
-    /// Returns the pending replies to the requests to remove the VM.
-    pub(crate) fn into_removals(self) -> Vec<Answer> {
-        self.removal.unwrap_or_default()
+    /// Takes the pending replies to the requests to remove the VM.
+    pub(crate) fn take_removals(&mut self) -> Vec<Answer> {
+        self.removal.as_mut().map(std::mem::take).unwrap_or_default()
     }
 }
 

@@ -14,6 +14,7 @@ pub(crate) enum Source {
     Signals,
     Timer,
     Control,
+    Saver,
     Nvml,
     Scheduler,
     DeviceSocket(VmId),

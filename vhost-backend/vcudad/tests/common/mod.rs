@@ -83,6 +83,11 @@ impl Broker {
 
     /// Sends a request to the control API. Returns the HTTP status and the body.
     pub fn ask(&self, method: &str, path: &str, body: &str) -> (u16, serde_json::Value) {
+        self.send(method, path, body).wait()
+    }
+
+    /// Sends a request to the control API, without waiting for the reply.
+    pub fn send(&self, method: &str, path: &str, body: &str) -> Reply {
         let mut stream = UnixStream::connect(self.folder.join("control")).unwrap();
         stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
         write!(
@@ -92,17 +97,18 @@ impl Broker {
             body.len()
         )
         .unwrap();
-        let mut answer = String::new();
-        stream.read_to_string(&mut answer).unwrap();
-        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
-        let body = answer.split_once("\r\n\r\n").map_or("", |parts| parts.1);
-        (status, serde_json::from_str(body).unwrap_or(serde_json::Value::Null))
+        Reply(stream)
     }
 
     pub fn add(&self, name: &str, more: &str) -> (u16, serde_json::Value) {
+        self.send_add(name, more).wait()
+    }
+
+    /// Does the same as `add`, without waiting for the reply.
+    pub fn send_add(&self, name: &str, more: &str) -> Reply {
         let socket = self.folder.join(name);
         let body = format!(r#"{{"name": "{name}", "socket": "{}", {more}}}"#, socket.display());
-        self.ask("POST", "/v1/vms", &body)
+        self.send("POST", "/v1/vms", &body)
     }
 
     /// Returns the name, weight and memory.max of each VM, sorted by name.
@@ -132,6 +138,20 @@ impl Drop for Broker {
         if std::thread::panicking() {
             eprintln!("{:.10000}", self.log());
         }
+    }
+}
+
+/// The reply to a request, which may not have arrived.
+pub struct Reply(UnixStream);
+
+impl Reply {
+    /// Waits for the HTTP status and the body.
+    pub fn wait(mut self) -> (u16, serde_json::Value) {
+        let mut answer = String::new();
+        self.0.read_to_string(&mut answer).unwrap();
+        let status = answer.split(' ').nth(1).unwrap().parse().unwrap();
+        let body = answer.split_once("\r\n\r\n").map_or("", |parts| parts.1);
+        (status, serde_json::from_str(body).unwrap_or(serde_json::Value::Null))
     }
 }
 
