@@ -17,6 +17,7 @@ const STACK_SIZE: u32 = 0;
 const PRINTF_FIFO_SIZE: u32 = 1;
 const MALLOC_HEAP_SIZE: u32 = 2;
 const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
+const PERSISTING_L2_CACHE_SIZE: u32 = 6;
 /// The largest printf buffer that a guest can set, in bytes. The buffer is host memory, and the
 /// worker must be able to keep its contents until the guest fetches them.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
@@ -47,6 +48,9 @@ pub(in crate::calls) fn cu_ctx_set_limit(
         DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
             Err(CuError::OUT_OF_MEMORY)
         }
+        // Data that persists in the cache stays there during other VMs' windows, and slows them
+        // down. A MIG slice doesn't have this feature, either.
+        PERSISTING_L2_CACHE_SIZE if call.value > 0 => Err(CuError::UNSUPPORTED_LIMIT),
         1..LIMITS => {
             // SAFETY: the call takes no pointers.
             unsafe { cx.driver().cuCtxSetLimit(CUlimit(call.limit), call.value)? };

@@ -141,7 +141,7 @@ fn many_small_modules_are_charged() {
         for module in 0..1024 {
             assert_eq!(bench.load(1000 + module, SMALL), 0);
         }
-        assert_eq!(bench.charged("module"), 4 * MIB);
+        assert_eq!(bench.charged("module"), 16 * MIB);
         for module in 0..1024 {
             bench.good(&CuModuleUnload { hmod: ModuleId(1000 + module) });
         }
@@ -348,6 +348,16 @@ fn the_stack_limit_is_charged_for_all_threads() {
         assert_eq!(bench.charged("local"), for_all_threads(4096));
         assert_eq!(bench.set_limit(0, 512), 0);
         assert_eq!(bench.used(), 0);
+    });
+}
+
+#[test]
+fn nothing_persists_in_the_cache_of_other_vms() {
+    alone("nothing_persists_in_the_cache_of_other_vms", |mut bench| {
+        const PERSISTING_L2_CACHE_SIZE: u32 = 6;
+        let unsupported = CuError::UNSUPPORTED_LIMIT.0;
+        assert_eq!(bench.set_limit(PERSISTING_L2_CACHE_SIZE, 1 << 20), unsupported);
+        assert_eq!(bench.set_limit(PERSISTING_L2_CACHE_SIZE, 0), 0);
     });
 }
 
