@@ -184,18 +184,24 @@ fn of_nvidia(number: u64) -> Result<SeccompRule, BackendError> {
 
 /// Installs a filter on all threads, and returns its listener.
 fn listen(filter: &BpfProgram) -> io::Result<OwnedFd> {
+    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
+        | libc::SECCOMP_FILTER_FLAG_TSYNC
+        | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH;
+    // Once a call has been received, only a signal that ends the process should interrupt it. Linux
+    // before 5.19 can't do that, and repeats a call that another signal interrupted.
+    match listen_with(filter, flags | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) {
+        Err(error) if error.raw_os_error() == Some(libc::EINVAL) => listen_with(filter, flags),
+        done => done,
+    }
+}
+
+fn listen_with(filter: &BpfProgram, flags: libc::c_ulong) -> io::Result<OwnedFd> {
     let length = filter.len().try_into().map_err(io::Error::other)?;
     // The kernel's and the library's structures of an instruction are the same.
     let filter = libc::sock_fprog { len: length, filter: filter.as_ptr().cast_mut().cast() };
-    // Once the call has been received, only a signal that ends the process interrupts it.
-    let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
-        | libc::SECCOMP_FILTER_FLAG_TSYNC
-        | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH
-        | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV;
+    let mode = libc::SECCOMP_SET_MODE_FILTER;
     // SAFETY: the structure describes the filter's instructions, which the kernel only reads.
-    let fd = unsafe {
-        libc::syscall(libc::SYS_seccomp, libc::SECCOMP_SET_MODE_FILTER, flags, &raw const filter)
-    };
+    let fd = unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const filter) };
     if fd < 0 {
         return Err(io::Error::last_os_error());
     }
