@@ -29,6 +29,7 @@ use super::sessions::{SessionEffect, Sessions};
 use super::signals::Signals;
 use super::start;
 use super::state::SavedState;
+use super::supervisor::Supervisor;
 use super::systemd::Systemd;
 use super::timer::Timer;
 use super::vms::{VmState, Vms};
@@ -100,6 +101,9 @@ impl Service {
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
         let library = probed.library.clone();
         let launcher = Launcher::new(programs, library, change_users, jail, outputs);
+        let supervisor = Supervisor::start(&launcher)
+            .map_err(BrokerError::os("cannot start the supervisor of workers"))?;
+        let warm_workers = config.warm_workers as usize;
         let mut service = Self {
             watches: Watches::default(),
             signals,
@@ -109,7 +113,7 @@ impl Service {
             changes: Changes::default(),
             vms: Vms::default(),
             gpus,
-            sessions: Sessions::new(scheduler, launcher.clone(), config.warm_workers as usize),
+            sessions: Sessions::new(scheduler, launcher.clone(), supervisor, warm_workers),
             audit: Audit::default(),
             launcher,
             driver: probed,

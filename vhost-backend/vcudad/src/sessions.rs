@@ -65,7 +65,12 @@ pub(crate) struct Sessions {
 /// Creation, access for reports, and effects.
 impl Sessions {
     /// Starts without sessions. `warm_workers` is the number of workers kept ready per set of GPUs.
-    pub(crate) fn new(scheduler: Scheduler, launcher: Launcher, warm_workers: usize) -> Self {
+    pub(crate) fn new(
+        scheduler: Scheduler,
+        launcher: Launcher,
+        supervisor: Supervisor,
+        warm_workers: usize,
+    ) -> Self {
         Self {
             start_queue: StartQueue::default(),
             workers: Workers::new(warm_workers),
@@ -73,7 +78,7 @@ impl Sessions {
             accounts: Accounts::default(),
             scheduler,
             launcher,
-            supervisor: Supervisor::default(),
+            supervisor,
             effects: Vec::new(),
         }
     }

@@ -10,11 +10,20 @@ use super::process::{ChildProcess, describe};
 use host_ipc::messages::ToSupervisor;
 use host_ipc::seqpacket;
 
-/// The supervisor, once it has been needed.
+/// The supervisor. `None` if workers have no jail.
 #[derive(Default)]
 pub(crate) struct Supervisor(Option<ChildProcess>);
 
 impl Supervisor {
+    /// Starts the supervisor, if workers have a jail.
+    pub(crate) fn start(launcher: &Launcher) -> io::Result<Self> {
+        let mut supervisor = Self::default();
+        if let Some(jail) = launcher.jail() {
+            supervisor.running(launcher, jail)?;
+        }
+        Ok(supervisor)
+    }
+
     /// Makes the supervisor supervise a worker with this pidfd. Returns the socket on which that
     /// worker must send its listener. `label` names the session in the log.
     pub(crate) fn add(

@@ -48,8 +48,8 @@ pub fn check_running(world: &World, attacker: &mut Attacker, start: &Resources) 
         + &format!("at most as many at the end; {} without VMs; ", now.count())
 }
 
-/// Waits until the children of the broker are a device process per VM, warm workers, and the process
-/// that holds their PID namespace.
+/// Waits until the children of the broker are a device process per VM, warm workers, the process that
+/// holds their PID namespace, and their supervisor.
 pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
     settled(world, "with idle VMs", || {
         let stats = client.get("/v1/stats")?;
@@ -62,9 +62,9 @@ pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
         }
         let count = |name: &str| counts.get(name).copied().unwrap_or(0);
         let (devices, workers) = (count("vhost-device-cu"), count("vhost-cuda-work"));
-        // It holds the workers' PID namespace.
-        let holders = count("vcudad-pid-ns").min(1);
-        let others = counts.values().sum::<u64>() - devices - workers - holders;
+        // If workers have a jail, there is one of each.
+        let helpers = count("vcudad-pid-ns").min(1) + count("vhost-cuda-supe").min(1);
+        let others = counts.values().sum::<u64>() - devices - workers - helpers;
         // Two for each of the two GPUs.
         let warm = stats["workers"]["warm"].as_u64();
         if (devices, workers, others, warm) == (VMS as u64, 4, 0, Some(4)) {
