@@ -27,5 +27,7 @@ done
 dist=$(cd "$dist" && pwd)
 
 cargo build --release --locked --quiet -p virtio-cuda-tests --bin chaos
-VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=softgpu \
+# vcudad refuses a change that it can't save within ten seconds, which a busy disk may take, so its
+# state is in memory.
+TMPDIR=/dev/shm VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=softgpu \
     "${CARGO_TARGET_DIR:-target}/release/chaos" --seconds "$seconds" --seed "$seed" --out target/chaos
