@@ -343,6 +343,7 @@ fn program(
 
 #[cfg(test)]
 mod tests {
+    use std::os::fd::AsRawFd;
     use std::os::unix::process::ExitStatusExt;
     use std::process::{Command, Output};
     use std::sync::mpsc::channel;
@@ -428,6 +429,49 @@ mod tests {
         assert_eq!(errno(X32 | 520, [program, arguments]), libc::EPERM);
         let error = Command::new("/bin/true").spawn().unwrap_err();
         assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied);
+    }
+
+    #[test]
+    fn a_drivers_control_operations_wait_for_the_listener() {
+        let name = "a_drivers_control_operations_wait_for_the_listener";
+        if let Some(output) = in_its_own_process(name) {
+            return assert!(output.status.success(), "{output:?}");
+        }
+        install_early().unwrap();
+        let listener = finish_with_listener().unwrap();
+        let number = |low: usize| 3 << 30 | 32 << 16 | (b'F' as usize) << 8 | low;
+        let argument = [0u64; 4];
+        let argument = argument.as_ptr() as usize;
+        let null = std::fs::File::open("/dev/null").unwrap();
+        let null = null.as_raw_fd() as usize;
+        let waits = std::thread::spawn(move || {
+            errno(libc::SYS_ioctl, [null, number(CONTROL as usize), argument])
+        });
+        // SAFETY: the structure contains only integers, and the kernel requires zeros.
+        let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
+        let mut answer = libc::seccomp_notif_resp { id: 0, val: 0, error: -libc::EDOM, flags: 0 };
+        let listener = listener.as_raw_fd();
+        // SAFETY: the arguments are writable and have the sizes that the requests say.
+        unsafe {
+            assert_eq!(libc::ioctl(listener, libc::SECCOMP_IOCTL_NOTIF_RECV, &mut call), 0);
+            answer.id = call.id;
+            assert_eq!(libc::ioctl(listener, libc::SECCOMP_IOCTL_NOTIF_SEND, &mut answer), 0);
+        }
+        assert_eq!(
+            call.data.args[..3],
+            [null, number(CONTROL as usize), argument].map(|a| a as u64)
+        );
+        assert_eq!(waits.join().unwrap(), libc::EDOM);
+        // The same operation inside another one, and one that libcuda doesn't use.
+        for low in [WRAPPED, NEVER_USED[0]] {
+            let refused = errno(libc::SYS_ioctl, [null, number(low as usize), argument]);
+            assert_eq!(refused, libc::EPERM, "{low:#x}");
+        }
+        // Other ioctls reach the file, such as those of nvidia-uvm, which have only a number.
+        for other in [CONTROL as usize, number(0x2b)] {
+            let result = errno(libc::SYS_ioctl, [null, other, argument]);
+            assert_eq!(result, libc::ENOTTY, "{other:#x}");
+        }
     }
 
     #[test]

@@ -22,13 +22,20 @@ pub trait Caller {
 pub struct Thread<'a> {
     process: BorrowedFd<'a>,
     id: pid_t,
+    /// Returns true as long as the thread waits. Otherwise, its ID may belong to another thread.
+    waits: &'a dyn Fn() -> bool,
 }
 
 impl<'a> Thread<'a> {
-    /// `process` is the worker's pidfd. While this value is used, the thread must wait for the
-    /// answer to a system call, so that its ID can't belong to another.
-    pub fn new(process: &'a impl AsFd, id: pid_t) -> Self {
-        Self { process: process.as_fd(), id }
+    /// `process` is the worker's pidfd, and `id` the thread's ID.
+    pub fn new(process: &'a impl AsFd, id: pid_t, waits: &'a dyn Fn() -> bool) -> Self {
+        Self { process: process.as_fd(), id, waits }
+    }
+
+    /// Fails if the thread no longer waits. What was read before is then of no use, and nothing may
+    /// be written.
+    fn check(&self) -> io::Result<()> {
+        if (self.waits)() { Ok(()) } else { Err(io::Error::from_raw_os_error(libc::EINTR)) }
     }
 }
 
@@ -51,10 +58,12 @@ impl Caller for Thread<'_> {
         // SAFETY: `here` is `bytes`, which is writable. `there` is only an address in the other
         // process.
         let done = unsafe { libc::process_vm_readv(self.id, &here, 1, &there, 1, 0) };
-        whole(done, bytes.len())
+        whole(done, bytes.len())?;
+        self.check()
     }
 
     fn write(&self, address: u64, bytes: &[u8]) -> io::Result<()> {
+        self.check()?;
         let here = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
         let there = other(address, bytes.len());
         // SAFETY: `here` is `bytes`, which is only read. `there` is only an address in the other
@@ -103,12 +112,16 @@ mod tests {
     fn memory_is_copied_whole_or_not_at_all() {
         let pidfd = File::open("/dev/null").unwrap();
         // SAFETY: getpid takes no arguments.
-        let own = Thread::new(&pidfd, unsafe { libc::getpid() });
+        let own = Thread::new(&pidfd, unsafe { libc::getpid() }, &|| true);
         let (from, mut to) = ([1u8, 2, 3], [0u8; 3]);
         own.read(from.as_ptr() as u64, &mut to).unwrap();
         assert_eq!(to, from);
         own.write(to.as_mut_ptr() as u64, &[4, 5, 6]).unwrap();
         assert_eq!(std::hint::black_box(&to), &[4, 5, 6]);
         assert_eq!(own.read(8, &mut to).unwrap_err().raw_os_error(), Some(libc::EFAULT));
+        let gone = Thread { waits: &|| false, ..own };
+        assert!(gone.read(from.as_ptr() as u64, &mut to).is_err());
+        assert!(gone.write(to.as_mut_ptr() as u64, &[7, 8, 9]).is_err());
+        assert_ne!(std::hint::black_box(&to), &[7, 8, 9]);
     }
 }

@@ -92,18 +92,10 @@ fn supervise(label: &str, socket: &OwnedFd, process: &OwnedFd) -> io::Result<()>
 
 fn handle(listener: &Listener, process: &OwnedFd, call: &Call) -> io::Result<Outcome> {
     let [fd, request, argument, ..] = call.arguments;
-    perform(
-        &Thread::new(process, call.thread),
-        fd as libc::c_int,
-        request as u32,
-        argument,
-        |device, call_copy| {
-            // What was read is the worker's only if the thread hasn't been killed meanwhile.
-            if !listener.is_waiting(call) {
-                return Err(io::Error::from_raw_os_error(libc::EINTR));
-            }
-            // SAFETY: `perform` passes copies, in which it has replaced all pointers.
-            unsafe { ioctl(device, call_copy) }
-        },
-    )
+    let waits = || listener.is_waiting(call);
+    let thread = Thread::new(process, call.thread, &waits);
+    perform(&thread, fd as libc::c_int, request as u32, argument, |device, copy| {
+        // SAFETY: `perform` passes copies, in which it has replaced all pointers.
+        unsafe { ioctl(device, copy) }
+    })
 }
