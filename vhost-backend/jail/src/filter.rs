@@ -209,7 +209,8 @@ fn listen_with(filter: &BpfProgram, flags: libc::c_ulong) -> io::Result<OwnedFd>
     Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
 }
 
-/// What the supervisor may do: perform operations for workers, start threads, and log.
+/// The system calls with which the supervisor performs operations for workers, starts threads, and
+/// logs.
 const SUPERVISOR: [libc::c_long; 44] = [
     libc::SYS_brk,
     libc::SYS_clock_gettime,

@@ -1,9 +1,11 @@
 //! The worker that makes a system call: its memory and its descriptors.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use libc::{c_int, pid_t};
+use rustix::fs::{FileType, fstat, major};
+use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
 /// The major number of NVIDIA's character devices.
 const NVIDIA: u32 = 195;
@@ -73,27 +75,15 @@ impl Caller for Thread<'_> {
     }
 
     fn device(&self, fd: c_int) -> io::Result<OwnedFd> {
-        // SAFETY: the call takes only integers.
-        let copy = unsafe { libc::syscall(libc::SYS_pidfd_getfd, self.process.as_raw_fd(), fd, 0) };
-        if copy < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new, so nothing else owns it.
-        let copy = unsafe { OwnedFd::from_raw_fd(copy as c_int) };
+        let copy = pidfd_getfd(self.process, fd, PidfdGetfdFlags::empty())?;
         if is_nvidia(&copy)? { Ok(copy) } else { Err(io::Error::from_raw_os_error(libc::ENOTTY)) }
     }
 }
 
 fn is_nvidia(file: &OwnedFd) -> io::Result<bool> {
-    // SAFETY: `stat` contains only integers, for which zero is valid, and is writable.
-    let stat = unsafe {
-        let mut stat: libc::stat = std::mem::zeroed();
-        if libc::fstat(file.as_raw_fd(), &mut stat) < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        stat
-    };
-    Ok(stat.st_mode & libc::S_IFMT == libc::S_IFCHR && libc::major(stat.st_rdev) == NVIDIA)
+    let stat = fstat(file)?;
+    let kind = FileType::from_raw_mode(stat.st_mode);
+    Ok(kind == FileType::CharacterDevice && major(stat.st_rdev) == NVIDIA)
 }
 
 #[cfg(test)]

@@ -6,7 +6,7 @@
 //! clients' objects in their parameters are missing on purpose, such as those that stop or restart
 //! channels.
 
-/// What the supervisor must know about the parameters of an operation.
+/// The form of an operation's parameters.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Parameters {
     /// They contain no pointers and no descriptors.
@@ -34,7 +34,7 @@ pub struct List {
 /// other VMs.
 const TIMESLICE: u64 = 2048;
 
-/// Returns what is known about an operation, or `None` if workers may not perform it.
+/// Returns the form of an operation's parameters, or `None` if workers may not perform it.
 pub fn find(command: u32) -> Option<Parameters> {
     if let Ok(at) = SPECIAL.binary_search_by_key(&command, |(command, _)| *command) {
         return Some(SPECIAL[at].1);

@@ -28,7 +28,7 @@ const NOT_PERMITTED: u32 = 0x1b;
 const MAX_PARAMETERS: usize = 16 << 10;
 const MAX_LIST: usize = 64 << 10;
 
-/// What happened to a call.
+/// The outcome of a call.
 #[derive(Debug, PartialEq)]
 pub enum Outcome {
     /// The driver performed the operation, or refused it itself.
@@ -52,15 +52,17 @@ pub fn perform(
     }
     let mut call = [0; SIZE];
     caller.read(argument, &mut call)?;
+    let status = argument.wrapping_add(STATUS as u64);
     let command = u32_at(&call, COMMAND);
+    let refuse = || {
+        caller.write(status, &NOT_PERMITTED.to_ne_bytes())?;
+        Ok(Outcome::Refused(command))
+    };
     let length = u32_at(&call, LENGTH) as usize;
     let there = u64_at(&call, POINTER);
     // No operation that libcuda uses has flags. With some of them, the driver skips locks.
     let allowed = controls::find(command).filter(|_| u32_at(&call, FLAGS) == 0);
-    let Some(allowed) = allowed else {
-        caller.write(argument.wrapping_add(STATUS as u64), &NOT_PERMITTED.to_ne_bytes())?;
-        return Ok(Outcome::Refused(command));
-    };
+    let Some(allowed) = allowed else { return refuse() };
     if length > MAX_PARAMETERS || (there == 0 && length > 0) {
         return Err(invalid());
     }
@@ -68,8 +70,7 @@ pub fn perform(
     caller.read(there, &mut parameters)?;
     let mut held = Held::default();
     if !held.prepare(caller, &mut parameters, allowed)? {
-        caller.write(argument.wrapping_add(STATUS as u64), &NOT_PERMITTED.to_ne_bytes())?;
-        return Ok(Outcome::Refused(command));
+        return refuse();
     }
     let device = caller.device(fd)?;
     // A pointer to no parameters must be null.
@@ -78,7 +79,7 @@ pub fn perform(
     driver(&device, &mut call)?;
     held.restore(caller, &mut parameters)?;
     caller.write(there, &parameters)?;
-    caller.write(argument.wrapping_add(STATUS as u64), &call[STATUS..])?;
+    caller.write(status, &call[STATUS..])?;
     Ok(Outcome::Performed)
 }
 

@@ -208,8 +208,8 @@ static long driver_call(int number, unsigned int size, unsigned int operation, v
 	return result;
 }
 
-// There is no such device here, so an operation that is permitted gets as far as the check of the
-// file.
+// The file isn't one of NVIDIA's devices, so even a permitted operation fails, when the supervisor
+// checks the file.
 static void driver_operations(void)
 {
 	static unsigned char parameters[16384];
@@ -226,7 +226,7 @@ static void driver_operations(void)
 	tried("pass a file that isn't a GPU", driver_call(0x2a, 32, 0x201, parameters, 128));
 }
 
-// What must be possible: the driver needs it.
+// Driver libraries need these operations.
 static void permitted(void)
 {
 	tried("(allowed) name a thread", name_thread());
