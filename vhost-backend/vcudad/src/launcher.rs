@@ -45,15 +45,23 @@ impl Programs {
     /// Returns a command that starts a worker, without arguments. Of the broker's environment
     /// variables, it passes on only those that a driver library may need.
     pub(crate) fn worker_command(&self) -> Command {
-        let mut command = Command::new(&self.worker);
-        let passed = |name: &str| {
-            ["PATH", "LD_LIBRARY_PATH", "RUST_LOG", "RUST_BACKTRACE", "RAYON_NUM_THREADS"]
-                .contains(&name)
+        command_passing(&self.worker, |name| {
+            PASSED.contains(&name)
+                || ["LD_LIBRARY_PATH", "RAYON_NUM_THREADS"].contains(&name)
                 || name.starts_with("SOFTGPU_")
-        };
-        command.env_clear().envs(std::env::vars().filter(|(name, _)| passed(name)));
-        command
+        })
     }
+}
+
+/// The broker's environment variables that any program may need.
+const PASSED: [&str; 3] = ["PATH", "RUST_LOG", "RUST_BACKTRACE"];
+
+/// Returns a command without arguments that gets only those of the broker's environment variables
+/// for whose names `passes` returns true.
+fn command_passing(program: &Path, passes: impl Fn(&str) -> bool) -> Command {
+    let mut command = Command::new(program);
+    command.env_clear().envs(std::env::vars().filter(|(name, _)| passes(name)));
+    command
 }
 
 /// Starts device processes and workers.
@@ -118,10 +126,7 @@ impl Launcher {
 
     /// Starts the supervisor of the workers in this jail, among their processes.
     pub(crate) fn start_supervisor(&self, jail: &Jail) -> io::Result<ChildProcess> {
-        let mut command = Command::new(&self.programs.supervisor);
-        let passed = ["PATH", "RUST_LOG", "RUST_BACKTRACE"];
-        let passed = std::env::vars().filter(|(name, _)| passed.contains(&name.as_str()));
-        command.env_clear().envs(passed);
+        let command = command_passing(&self.programs.supervisor, |name| PASSED.contains(&name));
         jail.start(|| ChildProcess::start(command, &self.outputs, "supervisor", None))
     }
 

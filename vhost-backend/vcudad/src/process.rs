@@ -19,8 +19,8 @@ pub fn is_root() -> bool {
     unsafe { libc::geteuid() == 0 }
 }
 
-/// The nice value of the broker's threads. Otherwise, VMs that keep all CPUs busy would delay the
-/// start of a process, for which the broker waits, by hundreds of milliseconds.
+/// The nice value of the broker's threads. Otherwise, VMs that keep all CPUs busy would delay it, and
+/// the start of each process, for which it waits.
 const BROKER_NICE: libc::c_int = -10;
 
 /// The nice value with which this program was started, which is that of its children.

@@ -81,13 +81,19 @@ fn device_pid(broker: &Broker, vm: &str) -> Option<u64> {
     broker.ask("GET", &format!("/v1/vms/{vm}"), "").1["device_pid"].as_u64()
 }
 
+/// Starts a broker that is saving a new weight of VM a, with a client that waits for the reply.
+fn saving(folder: &Path) -> (Broker, BusyDisk, Reply) {
+    let broker = Broker::start(folder, TWO);
+    let disk = BusyDisk::new(folder);
+    let reply = patch(&broker, "a", 9);
+    disk.wait();
+    (broker, disk, reply)
+}
+
 #[test]
 fn a_busy_disk_delays_only_changes() {
     let folder = Broker::folder("busy");
-    let broker = Broker::start(&folder, TWO);
-    let disk = BusyDisk::new(&folder);
-    let first = patch(&broker, "a", 9);
-    disk.wait();
+    let (broker, disk, first) = saving(&folder);
     let second = patch(&broker, "b", 3);
     let mut guest = Guest::connect(&folder.join("b"));
     assert_eq!(guest.create(1), OK);
@@ -135,10 +141,7 @@ fn a_vm_that_cannot_be_saved_leaves_nothing_behind() {
 #[test]
 fn a_change_that_takes_too_long_may_still_be_applied() {
     let folder = Broker::folder("late");
-    let broker = Broker::start(&folder, TWO);
-    let disk = BusyDisk::new(&folder);
-    let first = patch(&broker, "a", 9);
-    disk.wait();
+    let (broker, disk, first) = saving(&folder);
     let second = patch(&broker, "b", 3);
     for reply in [first, second] {
         expect(reply, 503, "the change may still be applied: check with GET");
@@ -154,10 +157,7 @@ fn a_change_that_takes_too_long_may_still_be_applied() {
 #[test]
 fn the_number_of_waiting_changes_is_limited() {
     let folder = Broker::folder("many");
-    let broker = Broker::start(&folder, TWO);
-    let disk = BusyDisk::new(&folder);
-    let first = patch(&broker, "a", 9);
-    disk.wait();
+    let (broker, disk, first) = saving(&folder);
     let mut others = Vec::new();
     for count in [30, 35] {
         others.extend((0..count).map(|_| patch(&broker, "a", 9)));
@@ -177,10 +177,7 @@ fn the_number_of_waiting_changes_is_limited() {
 #[test]
 fn a_broker_that_exits_finishes_its_write() {
     let folder = Broker::folder("exits");
-    let broker = Broker::start(&folder, TWO);
-    let disk = BusyDisk::new(&folder);
-    let first = patch(&broker, "a", 9);
-    disk.wait();
+    let (broker, disk, first) = saving(&folder);
     let second = patch(&broker, "b", 3);
     let third = broker.send("DELETE", "/v1/vms/b", "");
     // By the time of this reply, the broker has received all requests.
