@@ -11,6 +11,7 @@ use super::charges::begin_charges;
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::facts::Facts;
 use super::gate::{Admission, Cursor, Gate, Ticket};
 use super::memory::Memory;
 use super::shared::Shared;
@@ -40,7 +41,10 @@ pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
             .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
     }
     let memory = Memory::new(&driver, devices)?;
-    Ok(Box::new(Warm { driver, devices, context: DriverHandle(context), memory, output }))
+    let facts = Facts::read(&driver, devices)
+        .map_err(|error| failed("reading device properties", error))?;
+    let context = DriverHandle(context);
+    Ok(Box::new(Warm { driver, devices, context, memory, facts, output }))
 }
 
 struct Warm {
@@ -48,6 +52,7 @@ struct Warm {
     devices: i32,
     context: DriverHandle<CUcontext>,
     memory: Memory,
+    facts: Facts,
     output: output::Output,
 }
 
@@ -82,6 +87,7 @@ impl Engine for Warm {
             devices: self.devices,
             tables: Mutex::default(),
             memory: self.memory,
+            facts: self.facts,
             generation: AtomicU64::new(0),
             primaries: Mutex::new(primaries),
             green_descriptors: Mutex::default(),

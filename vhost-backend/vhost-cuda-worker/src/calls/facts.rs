@@ -10,7 +10,7 @@ use protocol::calls as api;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 
 use super::cx::Cx;
-use crate::driver::CuResult;
+use crate::driver::{CuResult, Driver};
 
 pub(super) fn vcuda_nop(_: &Cx<'_>, _: api::VcudaNop) -> CuResult {
     Ok(())
@@ -21,16 +21,33 @@ pub(super) fn vcuda_ping(_: &Cx<'_>, _: api::VcudaPing) -> CuResult {
 }
 
 pub(super) fn vcuda_facts(cx: &Cx<'_>, _: api::VcudaFacts) -> CuResult<api::VcudaFactsAnswer> {
-    let mut version = 0;
-    // SAFETY: the pointer is to a local variable.
-    unsafe { cx.driver().cuDriverGetVersion(&mut version)? };
-    let devices = (0..cx.shared.devices).map(|device| device_facts(cx, device));
-    let devices = devices.collect::<CuResult<_>>()?;
-    Ok(api::VcudaFactsAnswer { driver_version: version as u32, devices })
+    let Facts { driver_version, devices } = &cx.shared.facts;
+    let mut devices = devices.clone();
+    for (device, facts) in devices.iter_mut().enumerate() {
+        let max = cx.shared.session.ledger.usage(device as CUdevice).max;
+        facts.total_memory = facts.total_memory.min(max);
+    }
+    Ok(api::VcudaFactsAnswer { driver_version: *driver_version, devices })
 }
 
-fn device_facts(cx: &Cx<'_>, device: CUdevice) -> CuResult<DeviceFacts> {
-    let driver = cx.driver();
+/// The properties of the driver and of its devices. They are read before the worker gets a session,
+/// because on NVIDIA's driver, this takes milliseconds, and none of them changes.
+pub(super) struct Facts {
+    driver_version: u32,
+    devices: Vec<DeviceFacts>,
+}
+
+impl Facts {
+    pub(super) fn read(driver: &Driver, devices: CUdevice) -> CuResult<Self> {
+        let mut version = 0;
+        // SAFETY: the pointer is to a local variable.
+        unsafe { driver.cuDriverGetVersion(&mut version)? };
+        let devices = (0..devices).map(|device| device_facts(driver, device));
+        Ok(Self { driver_version: version as u32, devices: devices.collect::<CuResult<_>>()? })
+    }
+}
+
+fn device_facts(driver: &Driver, device: CUdevice) -> CuResult<DeviceFacts> {
     let mut facts = DeviceFacts::default();
     let mut total = 0;
     let mut uuid = CUuuid { bytes: [0; 16] };
@@ -43,7 +60,7 @@ fn device_facts(cx: &Cx<'_>, device: CUdevice) -> CuResult<DeviceFacts> {
         driver.cuDeviceGetName(name.as_mut_ptr().cast(), name.len() as i32 - 1, device)?;
         driver.cuDeviceGetPCIBusId(bus.as_mut_ptr().cast(), bus.len() as i32 - 1, device)?;
     }
-    facts.total_memory = (total as u64).min(cx.shared.session.ledger.usage(device).max);
+    facts.total_memory = total as u64;
     facts.uuid = uuid.bytes.map(|byte| byte as u8);
     for attribute in 1..MAX_ATTRIBUTES {
         let value = &mut facts.attributes[attribute];

@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex};
 use cuda_api::sys::{CUcontext, CUdevice};
 
 use super::driver_handle::DriverHandle;
+use super::facts::Facts;
 use super::gate::InFlight;
 use super::handles::Tables;
 use super::lock::lock;
@@ -22,6 +23,7 @@ pub(super) struct Shared {
     pub(super) devices: CUdevice,
     pub(super) tables: Mutex<Tables>,
     pub(super) memory: Memory,
+    pub(super) facts: Facts,
     /// Incremented whenever a context is created or destroyed. When a thread finds a new value, it
     /// makes its context current in the driver again.
     pub(super) generation: AtomicU64,
