@@ -17,7 +17,7 @@ use parking_lot::Mutex;
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2,
     CuStreamGetAttribute, CuStreamQuery, CuStreamSetAttribute, CuStreamSynchronize,
-    CuStreamWaitEvent, VcudaGreenCtxStreamCreate,
+    CuStreamWaitEvent, VcudaGreenCtxStreamCreate, VcudaStreamWaitInterprocessEvent,
 };
 use protocol::ids::StreamId;
 use protocol::options::STREAM_ATTRIBUTES;
@@ -234,11 +234,13 @@ entries! {
                 return Ok(());
             }
         }
-        let wait = CuStreamWaitEvent { h_stream, h_event: event.id, flags };
+        let h_event = event.id;
         match event.is_interprocess() {
-            false => driver.session.post(&wait),
+            false => driver.session.post(&CuStreamWaitEvent { h_stream, h_event, flags }),
             // When this call returns, another process may record the event again.
-            true => driver.session.call(&wait),
+            true => {
+                driver.session.call(&VcudaStreamWaitInterprocessEvent { h_stream, h_event, flags })
+            }
         }
     }
 

@@ -255,7 +255,7 @@ pub const ENTRIES: &[Entry] = &[
         waited: true,
         blocking: false,
         pending: false,
-        gated: false,
+        gated: true,
         order: Order::Context,
         charges: Charges::None,
     },
@@ -480,6 +480,16 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 57,
+        name: "vcudaStreamWaitInterprocessEvent",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
         number: 60,
         name: "cuEventCreate",
         waited: false,
@@ -505,7 +515,7 @@ pub const ENTRIES: &[Entry] = &[
         waited: false,
         blocking: false,
         pending: false,
-        gated: false,
+        gated: true,
         order: Order::Stream,
         charges: Charges::None,
     },
@@ -1075,7 +1085,7 @@ pub const ENTRIES: &[Entry] = &[
         waited: false,
         blocking: false,
         pending: false,
-        gated: false,
+        gated: true,
         order: Order::Stream,
         charges: Charges::None,
     },
@@ -1485,7 +1495,7 @@ pub const ENTRIES: &[Entry] = &[
         waited: true,
         blocking: false,
         pending: false,
-        gated: false,
+        gated: true,
         order: Order::Context,
         charges: Charges::None,
     },
@@ -3279,6 +3289,8 @@ impl CuStreamQuery {
 }
 
 /// Call 54, `cuStreamWaitEvent`.
+///
+/// The event can't be one that other processes can record (CU_EVENT_INTERPROCESS); those are for call 57.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct CuStreamWaitEvent {
     /// Id of a stream.
@@ -3416,6 +3428,46 @@ impl CuStreamSetAttribute {
             h_stream: <StreamId>::from_word(reader.word()?)?,
             attr: <u32>::from_word(reader.word()?)?,
             param: reader.packed()?,
+        })
+    }
+}
+
+/// Call 57, `vcudaStreamWaitInterprocessEvent`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaStreamWaitInterprocessEvent {
+    /// Id of a stream.
+    pub h_stream: StreamId,
+    /// Id of an event.
+    pub h_event: EventId,
+    /// `flags`.
+    pub flags: u32,
+}
+impl<'a> Call<'a> for VcudaStreamWaitInterprocessEvent {
+    const OPCODE: u32 = 57;
+    const NAME: &'static str = "vcudaStreamWaitInterprocessEvent";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+        writer.word(self.h_event.to_word());
+        writer.word(self.flags.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaStreamWaitInterprocessEvent {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            h_event: <EventId>::from_word(reader.word()?)?,
+            flags: <u32>::from_word(reader.word()?)?,
         })
     }
 }
@@ -6455,8 +6507,7 @@ impl VcudaMemRetainHandleAnswer {
 /// Call 720, `vcudaStreamMemoryOperation`.
 ///
 /// operation is a CUstreamBatchMemOpType: WAIT_VALUE_32 or 64, WRITE_VALUE_32 or 64, or BARRIER, which
-/// has no address and no value. These operations don't use the GPU's multiprocessors, so they aren't
-/// gated.
+/// has no address and no value.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaStreamMemoryOperation {
     /// `operation`.
@@ -8976,6 +9027,7 @@ CuStreamQuery { h_stream } => (),
 CuStreamWaitEvent { h_stream, h_event, flags } => (),
 CuStreamGetAttribute { h_stream, attr } => CuStreamGetAttributeAnswer,
 CuStreamSetAttribute { h_stream, attr, param } => (),
+VcudaStreamWaitInterprocessEvent { h_stream, h_event, flags } => (),
 CuEventCreate { ph_event, flags } => (),
 CuEventDestroyV2 { h_event } => (),
 CuEventRecordWithFlags { h_event, h_stream, flags } => (),

@@ -37,6 +37,7 @@ int main(int argc, char **argv) {
     CHECK(cudaStreamCreate(&stream));
     cudaEvent_t event;
     CHECK(cudaEventCreate(&event));
+    const Driver driver;
     const bool write = kind == "fill" || kind == "persist";
     const size_t bytes = kind == "read" ? 24 << 20 : write ? 32 << 20 : 256 << 20;
     uint4 *memory;
@@ -56,11 +57,24 @@ int main(int argc, char **argv) {
         value.accessPolicyWindow.missProp = cudaAccessPropertyStreaming;
         CHECK(cudaStreamSetAttribute(stream, cudaLaunchAttributeAccessPolicyWindow, &value));
     }
-    const Driver driver;
     const char *const text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .b8 v[268435456];\n"
                              ".visible .entry k0()\n{\nret;\n}\n";
+    void *pinned; CHECK(cudaMallocHost(&pinned, 1 << 20));
+    const uint64_t address = reinterpret_cast<uint64_t>(memory);
+    CHECK(cudaMemset(memory, 0, 4096));
+    CHECK(cudaEventRecord(event, stream));
+    CHECK(cudaDeviceSynchronize());
     const auto operation = [&] {
         if (kind == "events") {
+            CHECK(cudaEventRecord(event, stream));
+        } else if (kind == "waits") {
+            CHECK(cudaStreamWaitEvent(stream, event, 0));
+        } else if (kind == "writes") {
+            REQUIRE(driver.write(stream, address, 1, 0) == 0, "cuStreamWriteValue32 failed");
+        } else if (kind == "values") {
+            REQUIRE(driver.wait(stream, address, 0, 0) == 0, "cuStreamWaitValue32 failed");
+        } else if (kind == "copied") {
+        } else if (kind == "copied-events") {
             CHECK(cudaEventRecord(event, stream));
         } else if (kind == "hostfuncs") {
             CHECK(cudaLaunchHostFunc(stream, nothing, nullptr));
@@ -79,11 +93,13 @@ int main(int argc, char **argv) {
             CHECK(cudaGetLastError());
         }
     };
+    const bool copied = kind.rfind("copied", 0) == 0;
     const bool waits = kind == "alloc" || kind == "module";
     sleep_until(start_at);
     const int64_t start = now_ns(), until = start + ns(seconds);
     uint64_t done = 0;
     while (now_ns() < until) {
+        if (copied) CHECK(cudaMemcpyAsync(memory, pinned, 1 << 20, cudaMemcpyHostToDevice, stream));
         for (int i = 0; i < (waits ? 1 : 50); ++i, ++done) {
             operation();
         }

@@ -177,8 +177,8 @@ fn check(entry: &Entry) -> Result<(), String> {
     };
     one_of("posted", "waited")?;
     one_of("gated", "free")?;
-    if entry.has("gated") && entry.order != "stream" {
-        return Err("a gated call must have order=stream".into());
+    if entry.has("gated") && !["stream", "context"].contains(&entry.order.as_str()) {
+        return Err("a gated call must have order=stream or order=context".into());
     }
     let kinds: &[&str] = match entry.order.as_str() {
         "stream" | "query" | "wait" => &["stream", "event"],
@@ -327,7 +327,7 @@ mod tests {
             ("1 waited free order=none charges=much vcudaF()", "unknown charges=much"),
             (
                 "1 waited gated order=none charges=none vcudaF()",
-                "gated call must have order=stream",
+                "gated call must have order=stream or order=context",
             ),
             ("1 waited gated order=stream charges=none vcudaF()", "stream or event"),
             ("struct S(u32 a)\nstruct S(u32 a)", "line 2: the name S is already in use"),

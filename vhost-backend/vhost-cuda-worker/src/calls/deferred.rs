@@ -234,7 +234,7 @@ impl Deferred {
         pool: PoolId,
     ) -> Option<u64> {
         let free = self.async_frees.take_reusable(stream, len, pool, (cx.ctx, cx.thread))?;
-        self.events.give_back(free.ctx, free.event);
+        self.events.give_back_any(free.ctx, free.event);
         Some(lock(&cx.shared.memory.plan).untake(free.freeing))
     }
 
@@ -248,7 +248,7 @@ impl Deferred {
         for free in self.async_frees.take_reached(&shared.driver) {
             let ctx = free.freeing.ctx();
             let cx = Cx { shared: &shared, thread: free.thread, ctx };
-            self.events.give_back(free.ctx, free.event);
+            self.events.give_back_any(free.ctx, free.event);
             if let Some(mapping) = cx.shared.memory.freed(free.freeing) {
                 self.give_back_later(ctx, mapping, || {});
             }

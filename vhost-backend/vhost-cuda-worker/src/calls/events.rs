@@ -20,6 +20,23 @@ pub(super) struct EventPool {
 }
 
 impl EventPool {
+    /// Does the same as [`EventPool::record`], but returns `None` if the stream is empty. Even a
+    /// record takes time on the GPU, which another VM may be using.
+    pub(super) fn record_if_busy(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: CUstream,
+        ctx: ContextId,
+    ) -> CuResult<Option<DriverHandle<CUevent>>> {
+        cx.within(ctx).enter()?;
+        // SAFETY: the caller has just looked up the stream, and only this thread destroys streams.
+        match unsafe { cx.driver().cuStreamQuery(stream) } {
+            Ok(()) => Ok(None),
+            Err(CuError::NOT_READY) => self.record(cx, stream, ctx).map(Some),
+            Err(error) => Err(error),
+        }
+    }
+
     /// Records an event from the pool in a stream of the context. The caller must return the event
     /// with `give_back` after use.
     pub(super) fn record(
@@ -50,6 +67,11 @@ impl EventPool {
     /// Returns an event to the pool.
     pub(super) fn give_back(&mut self, ctx: ContextId, event: DriverHandle<CUevent>) {
         self.idle.entry(ctx).or_default().push(event);
+    }
+
+    /// Returns the event to the pool, if there is one.
+    pub(super) fn give_back_any(&mut self, ctx: ContextId, event: Option<DriverHandle<CUevent>>) {
+        event.into_iter().for_each(|event| self.give_back(ctx, event));
     }
 
     /// Removes a context's events from the pool, because the driver destroys them with the context.

@@ -19,6 +19,7 @@ use super::claims::{GREENS, STREAMS, claim};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::gate::pass::Pass;
 use super::handles::{Green, Stream};
 use super::result::number;
 use super::{ReplyTo, lock};
@@ -295,10 +296,11 @@ pub(super) fn vcuda_green_ctx_stream_create(
 pub(super) fn vcuda_green_ctx_record_event(
     cx: &Cx<'_>,
     call: api::VcudaGreenCtxRecordEvent,
+    pass: &Pass,
 ) -> CuResult {
     let (green, event) = (named_here(cx, call.green)?, cx.event(call.event)?);
     // SAFETY: the handles are live.
-    unsafe { cx.driver().cuGreenCtxRecordEvent(green.real.0, event) }
+    unsafe { cx.driver().cuGreenCtxRecordEvent(pass, green.real.0, event) }
 }
 
 pub(super) fn vcuda_green_ctx_wait_event(

@@ -10,9 +10,10 @@ use super::claims::{EVENTS, STREAMS, claim, claim_listed};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::gate::pass::Pass;
 use super::handles::{Event, Stream};
 use super::launch::attribute;
-use super::queue::{queue_free, stream, stream_of};
+use super::queue::{queue, queue_free, stream, stream_of};
 use super::result::number;
 use super::stream_memory::queue_wait;
 use super::waits::Completion;
@@ -68,24 +69,33 @@ pub(super) fn cu_stream_set_attribute(cx: &Cx<'_>, call: api::CuStreamSetAttribu
     unsafe { cx.driver().cuStreamSetAttribute(stream, attribute.id, &attribute.value) }
 }
 
-pub(super) fn cu_stream_wait_event(
-    deferred: &mut Deferred,
-    cx: &Cx<'_>,
-    call: api::CuStreamWaitEvent,
-    reply: ReplyTo,
-) {
-    reply.finish(number(wait_event(deferred, cx, call)), &[]);
-}
-
-fn wait_event(deferred: &mut Deferred, cx: &Cx<'_>, call: api::CuStreamWaitEvent) -> CuResult {
+pub(super) fn cu_stream_wait_event(cx: &Cx<'_>, call: api::CuStreamWaitEvent) -> CuResult {
     cx.enter()?;
     let Event { real, interprocess, .. } = *lock(&cx.shared.tables).events.get(call.h_event)?;
-    // SAFETY: the handles are live: only this thread destroys streams and events.
-    let wait = |stream| unsafe { cx.driver().cuStreamWaitEvent(stream, real.0, call.flags) };
-    match interprocess {
-        true => queue_wait(deferred, cx, call.h_stream, wait),
-        false => wait(stream(cx, call.h_stream)?),
+    if interprocess {
+        return Err(CuError::INVALID_VALUE);
     }
+    let stream = stream(cx, call.h_stream)?;
+    // SAFETY: the handles are live: only this thread destroys streams and events.
+    unsafe { cx.driver().cuStreamWaitEvent(stream, real.0, call.flags) }
+}
+
+pub(super) fn vcuda_stream_wait_interprocess_event(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaStreamWaitInterprocessEvent,
+    _: &Pass,
+    reply: ReplyTo,
+) {
+    let wait = |deferred: &mut Deferred| {
+        cx.enter()?;
+        let event = cx.event(call.h_event)?;
+        // SAFETY: the handles are live: only this thread destroys streams and events.
+        queue_wait(deferred, cx, call.h_stream, |stream| unsafe {
+            cx.driver().cuStreamWaitEvent(stream, event, call.flags)
+        })
+    };
+    reply.finish(number(wait(deferred)), &[]);
 }
 
 pub(super) fn vcuda_host_func(cx: &Cx<'_>, call: api::VcudaHostFunc) -> CuResult {
@@ -125,17 +135,13 @@ pub(super) fn cu_event_destroy_v2(cx: &Cx<'_>, call: api::CuEventDestroyV2) -> C
 pub(super) fn cu_event_record_with_flags(
     cx: &Cx<'_>,
     call: api::CuEventRecordWithFlags,
+    pass: &Pass,
 ) -> CuResult {
     cx.enter()?;
-    let (stream, event) = (stream(cx, call.h_stream)?, cx.event(call.h_event)?);
+    let event = cx.event(call.h_event)?;
+    let (stream, _) = queue(cx, call.h_stream, 0)?;
     // SAFETY: the handles are live.
-    unsafe {
-        if call.flags == 0 {
-            cx.driver().cuEventRecord(event, stream)
-        } else {
-            cx.driver().cuEventRecordWithFlags(event, stream, call.flags)
-        }
-    }
+    unsafe { cx.driver().cuEventRecordWithFlags(pass, event, stream, call.flags) }
 }
 
 /// Returns the driver's handle of the current context, which is entered.
@@ -144,10 +150,14 @@ fn entered_context(cx: &Cx<'_>) -> CuResult<CUcontext> {
     Ok(lock(&cx.shared.tables).contexts.get(cx.ctx)?.real.0)
 }
 
-pub(super) fn vcuda_ctx_record_event(cx: &Cx<'_>, call: api::VcudaCtxRecordEvent) -> CuResult {
+pub(super) fn vcuda_ctx_record_event(
+    cx: &Cx<'_>,
+    call: api::VcudaCtxRecordEvent,
+    pass: &Pass,
+) -> CuResult {
     let (context, event) = (entered_context(cx)?, cx.event(call.event)?);
     // SAFETY: the handles are live.
-    unsafe { cx.driver().cuCtxRecordEvent(context, event) }
+    unsafe { cx.driver().cuCtxRecordEvent(pass, context, event) }
 }
 
 pub(super) fn vcuda_ctx_wait_event(cx: &Cx<'_>, call: api::VcudaCtxWaitEvent) -> CuResult {

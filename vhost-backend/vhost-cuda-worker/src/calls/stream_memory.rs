@@ -9,7 +9,8 @@ use super::ReplyTo;
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::events::PoolMarks;
-use super::queue::queue_free;
+use super::gate::pass::Pass;
+use super::queue::queue;
 use super::result::number;
 use super::value_waits::ValueWait;
 use crate::driver::{CuError, CuResult};
@@ -25,9 +26,10 @@ pub(super) fn vcuda_stream_memory_operation(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
     call: api::VcudaStreamMemoryOperation,
+    pass: &Pass,
     reply: ReplyTo,
 ) {
-    reply.finish(number(queue(deferred, cx, call)), &[]);
+    reply.finish(number(perform(deferred, cx, call, pass)), &[]);
 }
 
 /// Checks an operation. Returns whether it waits for a value.
@@ -52,17 +54,22 @@ pub(super) fn check(
     Ok(waits)
 }
 
-fn queue(deferred: &mut Deferred, cx: &Cx<'_>, call: api::VcudaStreamMemoryOperation) -> CuResult {
+fn perform(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaStreamMemoryOperation,
+    pass: &Pass,
+) -> CuResult {
     cx.enter()?;
     let operation = Operation(call.operation);
     let waits = check(cx, operation, call.address, call.flags)?;
     if waits {
         return queue_wait(deferred, cx, call.h_stream, |stream| {
-            submit(cx, operation, &call, stream)
+            submit(cx, pass, operation, &call, stream)
         });
     }
-    let (stream, _) = queue_free(cx, call.h_stream)?;
-    submit(cx, operation, &call, stream)
+    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    submit(cx, pass, operation, &call, stream)
 }
 
 /// Queues a command that makes a stream wait for something that may never happen. The stream doesn't
@@ -73,7 +80,7 @@ pub(super) fn queue_wait(
     h_stream: StreamId,
     submit: impl FnOnce(CUstream) -> CuResult,
 ) -> CuResult {
-    let (stream, ctx) = queue_free(cx, h_stream)?;
+    let (stream, ctx) = queue(cx, h_stream, 0)?;
     let events = deferred.events();
     let waits = &cx.shared.value_waits;
     if !waits.has_room(&mut PoolMarks { cx, pool: events }) {
@@ -96,6 +103,7 @@ pub(super) fn queue_wait(
 /// Passes an operation to the driver, whose arguments were checked.
 fn submit(
     cx: &Cx<'_>,
+    pass: &Pass,
     operation: Operation,
     call: &api::VcudaStreamMemoryOperation,
     stream: CUstream,
@@ -108,20 +116,20 @@ fn submit(
     unsafe {
         match operation {
             Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => {
-                driver.cuStreamWaitValue32(stream, address, value as u32, flags)
+                driver.cuStreamWaitValue32(pass, stream, address, value as u32, flags)
             }
             Operation::CU_STREAM_MEM_OP_WAIT_VALUE_64 => {
-                driver.cuStreamWaitValue64(stream, address, value, flags)
+                driver.cuStreamWaitValue64(pass, stream, address, value, flags)
             }
             Operation::CU_STREAM_MEM_OP_WRITE_VALUE_32 => {
-                driver.cuStreamWriteValue32(stream, address, value as u32, flags)
+                driver.cuStreamWriteValue32(pass, stream, address, value as u32, flags)
             }
             Operation::CU_STREAM_MEM_OP_WRITE_VALUE_64 => {
-                driver.cuStreamWriteValue64(stream, address, value, flags)
+                driver.cuStreamWriteValue64(pass, stream, address, value, flags)
             }
             _ => {
                 let mut barrier = describe(operation, 0, 0, flags);
-                driver.cuStreamBatchMemOp(stream, 1, &mut barrier, 0)
+                driver.cuStreamBatchMemOp(pass, stream, 1, &mut barrier, 0)
             }
         }
     }

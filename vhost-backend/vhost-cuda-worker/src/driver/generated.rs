@@ -372,7 +372,12 @@ impl Driver {
     ///
     /// # Safety
     /// Handles and pointers must be as CUDA's documentation of the function requires.
-    pub unsafe fn cuCtxRecordEvent(&self, h_ctx: CUcontext, h_event: CUevent) -> CuResult {
+    pub unsafe fn cuCtxRecordEvent(
+        &self,
+        _pass: &Pass,
+        h_ctx: CUcontext,
+        h_event: CUevent,
+    ) -> CuResult {
         let at = self.library.address(&self.addresses.cuCtxRecordEvent, &[c"cuCtxRecordEvent"])?;
         // SAFETY: this is the address of the library's function of that name, and cuda.h declares
         // it with this type.
@@ -849,6 +854,7 @@ impl Driver {
     /// Handles and pointers must be as CUDA's documentation of the function requires.
     pub unsafe fn cuEventRecordWithFlags(
         &self,
+        _pass: &Pass,
         h_event: CUevent,
         h_stream: CUstream,
         flags: u32,
@@ -1684,7 +1690,12 @@ impl Driver {
     ///
     /// # Safety
     /// Handles and pointers must be as CUDA's documentation of the function requires.
-    pub unsafe fn cuGreenCtxRecordEvent(&self, h_ctx: CUgreenCtx, h_event: CUevent) -> CuResult {
+    pub unsafe fn cuGreenCtxRecordEvent(
+        &self,
+        _pass: &Pass,
+        h_ctx: CUgreenCtx,
+        h_event: CUevent,
+    ) -> CuResult {
         let at = self
             .library
             .address(&self.addresses.cuGreenCtxRecordEvent, &[c"cuGreenCtxRecordEvent"])?;
@@ -3148,6 +3159,7 @@ impl Driver {
     /// Handles and pointers must be as CUDA's documentation of the function requires.
     pub unsafe fn cuStreamBatchMemOp(
         &self,
+        _pass: &Pass,
         stream: CUstream,
         count: u32,
         param_array: *mut CUstreamBatchMemOpParams,
@@ -3297,6 +3309,7 @@ impl Driver {
     /// Handles and pointers must be as CUDA's documentation of the function requires.
     pub unsafe fn cuStreamWaitValue32(
         &self,
+        _pass: &Pass,
         stream: CUstream,
         addr: CUdeviceptr,
         value: u32,
@@ -3319,6 +3332,7 @@ impl Driver {
     /// Handles and pointers must be as CUDA's documentation of the function requires.
     pub unsafe fn cuStreamWaitValue64(
         &self,
+        _pass: &Pass,
         stream: CUstream,
         addr: CUdeviceptr,
         value: u64,
@@ -3341,6 +3355,7 @@ impl Driver {
     /// Handles and pointers must be as CUDA's documentation of the function requires.
     pub unsafe fn cuStreamWriteValue32(
         &self,
+        _pass: &Pass,
         stream: CUstream,
         addr: CUdeviceptr,
         value: u32,
@@ -3363,6 +3378,7 @@ impl Driver {
     /// Handles and pointers must be as CUDA's documentation of the function requires.
     pub unsafe fn cuStreamWriteValue64(
         &self,
+        _pass: &Pass,
         stream: CUstream,
         addr: CUdeviceptr,
         value: u64,

@@ -13,6 +13,8 @@ use crate::executor::Command;
 const MAX_KINDS: usize = 4096;
 /// The estimate, in ns, for a kernel or graph whose time hasn't been measured yet.
 const UNKNOWN: u64 = 250_000;
+/// The estimate, in ns, for a [`Kind::Signal`]. It isn't measured, because waits can take any time.
+const SIGNAL: u64 = 5_000;
 /// A copy to the device counts as running on a copy engine if [`size`] of its length exceeds this,
 /// which means from 64 KiB. On an H200, 24 KiB would do; the margin is for other drivers.
 const ENGINE: u32 = 16;
@@ -30,6 +32,8 @@ pub(in crate::calls) enum Kind {
     HostCopy(HostPath, u32),
     /// Memsets and copies within device memory, by the base-2 logarithm of their size in bytes.
     DeviceCopy(u32),
+    /// Event records, and values that a stream writes or waits for.
+    Signal,
     /// Any other gated call, by its opcode and the executable graph that it launches, if any.
     Other(u32, GraphExecId),
 }
@@ -91,6 +95,9 @@ impl Kind {
             }),
             api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)
                 .map(|call| Self::Other(command.opcode, call.h_graph)),
+            api::CuEventRecordWithFlags::OPCODE
+            | api::VcudaStreamMemoryOperation::OPCODE
+            | api::VcudaStreamWaitInterprocessEvent::OPCODE => Some(Self::Signal),
             api::VcudaMemset::OPCODE => decode::<api::VcudaMemset>(command)
                 .map(|call| Self::DeviceCopy(size(call.width.saturating_mul(call.height) as u64))),
             _ => None,
@@ -121,6 +128,7 @@ impl Estimates {
     /// measurement or on a known transfer rate.
     pub(super) fn of(&self, kind: Kind) -> (u64, bool) {
         match (self.known.get(&kind), kind) {
+            (_, Kind::Signal) => (SIGNAL, true),
             (Some(ns), _) => (*ns, true),
             // Assume 10 GB/s, and 5 us to start the copy.
             (None, Kind::HostCopy(_, size)) => (5_000 + (1u64 << size.min(40)) / 10, true),

@@ -170,6 +170,13 @@ impl Flight {
         self.streams.get(&key).and_then(Stream::estimated_ns)
     }
 
+    /// Returns whether a call of this kind, if it's the next one in a stream, uses only a copy
+    /// engine.
+    pub(super) fn uses_only_copy_engine(&self, key: Option<Key>, kind: Kind) -> bool {
+        let stream = key.and_then(|key| self.streams.get(&key));
+        stream.map_or(kind.only_copies(), |stream| stream.uses_only_copy_engine(kind))
+    }
+
     /// Returns whether a stream has as many commands queued as its pace allows.
     pub(super) fn is_long(&self, key: Key) -> bool {
         self.streams.get(&key).is_some_and(Stream::is_long)

@@ -206,7 +206,7 @@ impl Gate {
         }
         let now = gate::now();
         let mode = self.gpus.read_mode(device, now);
-        if !mode.is_open() && !kind.only_copies() {
+        if !mode.is_open() && !kind.only_copies() && kind != Kind::Signal {
             return false;
         }
         if mode != Mode::Unlimited {
@@ -214,9 +214,10 @@ impl Gate {
             let flight = cx.shared.flight.lock();
             let lasts = flight.estimate(kind);
             let ahead = key.and_then(|key| flight.ahead(key));
+            let copies = flight.uses_only_copy_engine(key, kind);
             drop(flight);
             if !mode.is_open() {
-                return self.gpus.lets_copy(device, ahead, lasts);
+                return copies && self.gpus.lets_copy(device, ahead, lasts);
             }
             if !self.gpus.lets_begin(device, ahead, lasts, now) {
                 return false;

@@ -101,6 +101,8 @@ pub(super) struct Stream {
     calls: u32,
     copies: u32,
     ns: u64,
+    /// Whether the last gated call used only a copy engine. A signal behind it uses the same engine.
+    follows_copy: bool,
     /// The time since which the oldest gated call has been at the head of the stream, or 0 if
     /// unknown.
     begun: u64,
@@ -125,6 +127,7 @@ impl Stream {
             calls: 0,
             copies: 0,
             ns: 0,
+            follows_copy: false,
             begun: 0,
             measures: None,
         }
@@ -179,6 +182,12 @@ impl Stream {
         (self.calls > 0).then_some(self.ns)
     }
 
+    /// Returns whether a call of this kind, if it's the next one in the stream, uses only a copy
+    /// engine.
+    pub(super) fn uses_only_copy_engine(&self, kind: Kind) -> bool {
+        kind.only_copies() || (kind == Kind::Signal && self.follows_copy)
+    }
+
     /// Counts a command that is about to be queued. `paced` says whether the number of commands is
     /// limited by the stream's pace.
     pub(super) fn add(
@@ -198,8 +207,13 @@ impl Stream {
             self.calls += 1;
         }
         let (mut wants_mark, mut was_idle) = (false, false);
+        let engine = |kind| gated && self.uses_only_copy_engine(kind);
+        let copies = expected.as_ref().is_some_and(|expected| engine(expected.kind));
+        if gated {
+            self.follows_copy = copies;
+        }
         if let Some(Expected { kind, ns, known, now }) = expected {
-            let copies = u32::from(gated && kind.only_copies());
+            let copies = u32::from(copies);
             self.copies += copies;
             self.since.copies += copies;
             self.ns += ns;

@@ -237,9 +237,9 @@ pub(super) fn dispatch(
             Ok(())
         }),
         // vcudaCtxRecordEvent
-        27 => inline(deferred, command, reply, |cx, args, _| {
+        27 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaCtxRecordEvent>(args)?;
-            bodies::vcuda_ctx_record_event(cx, call)
+            bodies::vcuda_ctx_record_event(cx, call, pass)
         }),
         // vcudaCtxWaitEvent
         28 => inline(deferred, command, reply, |cx, args, _| {
@@ -356,14 +356,10 @@ pub(super) fn dispatch(
             bodies::cu_stream_query(cx, call)
         }),
         // cuStreamWaitEvent
-        54 => pending(
-            deferred,
-            command,
-            reply,
-            |deferred, cx, call: api::CuStreamWaitEvent, reply| {
-                bodies::cu_stream_wait_event(deferred, cx, call, reply)
-            },
-        ),
+        54 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::CuStreamWaitEvent>(args)?;
+            bodies::cu_stream_wait_event(cx, call)
+        }),
         // cuStreamGetAttribute
         55 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::CuStreamGetAttribute>(args)?;
@@ -390,6 +386,15 @@ pub(super) fn dispatch(
             let call = decode::<api::CuStreamSetAttribute>(args)?;
             bodies::cu_stream_set_attribute(cx, call)
         }),
+        // vcudaStreamWaitInterprocessEvent
+        57 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaStreamWaitInterprocessEvent, reply| {
+                bodies::vcuda_stream_wait_interprocess_event(deferred, cx, call, pass, reply)
+            },
+        ),
         // cuEventCreate
         60 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventCreate>(args)?;
@@ -401,9 +406,9 @@ pub(super) fn dispatch(
             bodies::cu_event_destroy_v2(cx, call)
         }),
         // cuEventRecordWithFlags
-        62 => inline(deferred, command, reply, |cx, args, _| {
+        62 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuEventRecordWithFlags>(args)?;
-            bodies::cu_event_record_with_flags(cx, call)
+            bodies::cu_event_record_with_flags(cx, call, pass)
         }),
         // cuEventQuery
         63 => inline(deferred, command, reply, |cx, args, _| {
@@ -818,7 +823,7 @@ pub(super) fn dispatch(
             command,
             reply,
             |deferred, cx, call: api::VcudaStreamMemoryOperation, reply| {
-                bodies::vcuda_stream_memory_operation(deferred, cx, call, reply)
+                bodies::vcuda_stream_memory_operation(deferred, cx, call, pass, reply)
             },
         ),
         // vcudaMemPoolCreate
@@ -1068,9 +1073,9 @@ pub(super) fn dispatch(
                 .and_then(Settled::<kind::Stream>::done)
         }),
         // vcudaGreenCtxRecordEvent
-        865 => inline(deferred, command, reply, |cx, args, _| {
+        865 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::VcudaGreenCtxRecordEvent>(args)?;
-            bodies::vcuda_green_ctx_record_event(cx, call)
+            bodies::vcuda_green_ctx_record_event(cx, call, pass)
         }),
         // vcudaGreenCtxWaitEvent
         866 => inline(deferred, command, reply, |cx, args, _| {
@@ -1207,6 +1212,12 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         56 => {
             let call = decode::<api::CuStreamSetAttribute>(args)?;
             names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaStreamWaitInterprocessEvent
+        57 => {
+            let call = decode::<api::VcudaStreamWaitInterprocessEvent>(args)?;
+            names.streams.add(call.h_stream.0, false);
+            names.events.add(call.h_event.0, false);
         }
         // cuEventDestroy_v2
         61 => {

@@ -30,10 +30,10 @@ pub(in crate::calls) fn cu_mem_free_async(
 fn free(deferred: &mut Deferred, cx: &Cx<'_>, call: api::CuMemFreeAsync) -> CuResult {
     cx.enter()?;
     let (stream, ctx) = stream_of(cx, call.h_stream)?;
-    let event = deferred.events().record(cx, stream, ctx)?;
+    let event = deferred.events().record_if_busy(cx, stream, ctx)?;
     let taken = lock(&cx.shared.memory.plan).take(call.dptr);
     let Some(freeing) = taken else {
-        deferred.events().give_back(ctx, event);
+        deferred.events().give_back_any(ctx, event);
         return Err(CuError::INVALID_VALUE);
     };
     let (stream, thread) = (call.h_stream, cx.thread);

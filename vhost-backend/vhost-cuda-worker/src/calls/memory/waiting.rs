@@ -26,8 +26,9 @@ pub(in crate::calls) struct AsyncFree {
     pub freeing: Freeing,
     pub stream: StreamId,
     pub thread: u32,
-    pub event: DriverHandle<CUevent>,
-    /// The context of the stream, and of the event that marks the free in the stream.
+    /// The event that marks the free in the stream. `None` if the stream was empty.
+    pub event: Option<DriverHandle<CUevent>>,
+    /// The context of the stream and of the event.
     pub ctx: ContextId,
 }
 
@@ -135,7 +136,9 @@ impl AsyncFrees {
                 || busy.len() >= MAX_BUSY
                 // SAFETY: the event is from the pool, and the free is removed from the list before
                 // the event's context is destroyed.
-                || unsafe { driver.cuEventQuery(free.event.0) } == Err(CuError::NOT_READY);
+                || free.event.is_some_and(|event| unsafe {
+                    driver.cuEventQuery(event.0) == Err(CuError::NOT_READY)
+                });
             if waits {
                 busy.insert(stream);
                 kept.push_back(free);

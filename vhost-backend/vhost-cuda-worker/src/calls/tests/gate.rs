@@ -11,6 +11,8 @@ const NOT_READY: u32 = CuError::NOT_READY.0;
 pub(super) const FREE: u64 = 500;
 pub(super) const BLOCKING: u64 = 501;
 pub(super) const EVENT: u64 = 600;
+/// CU_STREAM_MEM_OP_WRITE_VALUE_32.
+const WRITE_32: u32 = 2;
 
 fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
     let Grant { epoch, .. } = page.gpus[0].grant();
@@ -18,6 +20,17 @@ fn set(page: &GatePage, mode: Mode, until: u64, depth: u64) {
 }
 
 impl Bench {
+    fn record(&mut self, h_event: u64, h_stream: u64) {
+        let (h_event, h_stream) = (EventId(h_event), StreamId(h_stream));
+        self.post(&CuEventRecordWithFlags { h_event, h_stream, flags: 0 });
+    }
+
+    /// Writes 1 to memory, in a stream.
+    fn write(&mut self, address: u64, h_stream: u64) {
+        let (operation, value, h_stream) = (WRITE_32, 1, StreamId(h_stream));
+        self.post(&VcudaStreamMemoryOperation { operation, address, value, flags: 0, h_stream });
+    }
+
     /// Changes the grant in the gate page, as the scheduler would.
     pub(super) fn grant(&mut self, mode: Mode, depth: u64) {
         set(&self.session.gate.page, mode, NO_END, depth);
@@ -47,7 +60,7 @@ impl Bench {
         &self.session.gate.page.gpus[0]
     }
 
-    fn held(&self) -> u64 {
+    pub(super) fn held(&self) -> u64 {
         self.gpu().held.load(Ordering::Relaxed)
     }
 
@@ -106,13 +119,7 @@ fn a_closed_gate_holds_only_commands_that_use_the_gpu() {
         assert_eq!((bench.held(), bench.rings()), (2, 1), "the scheduler is notified once");
         assert_eq!(bench.query(FREE), NOT_READY);
         assert_eq!(bench.query(BLOCKING), 0);
-        // These commands aren't held: an event in another stream, and calls that don't use the GPU.
-        bench.post(&CuEventRecordWithFlags {
-            h_event: EventId(EVENT),
-            h_stream: StreamId(BLOCKING),
-            flags: 0,
-        });
-        assert_eq!(bench.event(EVENT), 0);
+        // These commands aren't held, because they don't use the GPU.
         let b = bench.alloc(1 << 20);
         bench.good(&CuMemGetInfoV2 {});
         bench.good(&CuMemAllocAsync { bytesize: 64, h_stream: StreamId(FREE) });
@@ -127,6 +134,54 @@ fn a_closed_gate_holds_only_commands_that_use_the_gpu() {
         );
         bench.good(&CuMemFreeV2 { dptr: b });
         assert_eq!(bench.held(), 0);
+    });
+}
+
+#[test]
+fn a_closed_gate_holds_events_and_values_in_idle_streams() {
+    // Each of them takes the GPU away from another VM for microseconds.
+    alone("gate::a_closed_gate_holds_events_and_values_in_idle_streams", |mut bench| {
+        bench.streams();
+        let a = bench.alloc(1024);
+        let before = bench.gpu().queued.load(Ordering::Relaxed);
+        bench.grant(Mode::Closed, 0);
+        bench.record(EVENT, FREE);
+        bench.write(a, BLOCKING);
+        assert_eq!((bench.held(), bench.event(EVENT)), (2, NOT_READY));
+        bench.grant(Mode::Window, 1_000_000);
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!((bench.held(), bench.event(EVENT), bench.posted_error()), (0, 0, 0));
+        let queued = bench.gpu().queued.load(Ordering::Relaxed) - before;
+        assert_eq!(queued, 2, "the scheduler counts them as work");
+    });
+}
+
+#[test]
+fn events_behind_copies_pass_a_closed_gate_with_them() {
+    alone("gate::events_behind_copies_pass_a_closed_gate_with_them", |mut bench| {
+        let len = 1 << 20;
+        bench.streams();
+        bench.pinned(len);
+        let a = bench.alloc(len);
+        bench.grant(Mode::Closed, 0);
+        bench.may_copy(1_000_000);
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
+        bench.record(EVENT, FREE);
+        bench.post(&VcudaCopy { dst: PINNED, src: a, len, h_stream: StreamId(FREE) });
+        bench.record(EVENT, FREE);
+        assert_eq!(bench.held(), 0, "they use the copy engine");
+        bench.until("copied", |bench| !bench.copying());
+        assert_eq!((bench.event(EVENT), bench.is_active()), (0, false));
+        // The stream's last call isn't a copy any more.
+        bench.fill(a, 5, len / 4, FREE);
+        bench.record(EVENT, FREE);
+        bench.record(EVENT, BLOCKING);
+        assert_eq!(bench.held(), 3);
+        bench.grant(Mode::Window, 1_000_000);
+        bench.good(&CuEventSynchronize { h_event: EventId(EVENT) });
+        bench.grant(Mode::Closed, 0);
+        bench.record(EVENT, FREE);
+        assert_eq!(bench.held(), 1);
     });
 }
 

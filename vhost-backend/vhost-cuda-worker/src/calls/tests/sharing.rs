@@ -276,8 +276,10 @@ fn a_wait_for_another_sessions_event_does_not_use_the_gpu() {
         };
         bench.post(&record);
         let dst = bench.alloc(4096);
-        let wait = CuStreamWaitEvent { h_stream: StreamId(FREE), h_event: ours, flags: 0 };
-        bench.post(&wait);
+        let h_stream = StreamId(FREE);
+        bench.post(&CuStreamWaitEvent { h_stream, h_event: ours, flags: 0 });
+        assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0, "there's another call for this");
+        bench.good(&VcudaStreamWaitInterprocessEvent { h_stream, h_event: ours, flags: 0 });
         bench.fill(dst, 1, 256, FREE);
         assert_eq!((bench.host_func(), bench.posted_error()), (42, 0));
         bench.until("stalled", Bench::stalled);
