@@ -633,7 +633,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 79,
         name: "vcudaLibraryGetGlobal",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::None,
@@ -673,7 +673,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 85,
         name: "cuFuncSetCacheConfig",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::Function,
@@ -683,7 +683,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 86,
         name: "cuKernelSetCacheConfig",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::Function,
@@ -953,7 +953,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 120,
         name: "vcudaLibraryGetManaged",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::None,
@@ -4146,7 +4146,7 @@ impl<'a> Call<'a> for VcudaLibraryGetGlobal<'a> {
     const OPCODE: u32 = 79;
     const NAME: &'static str = "vcudaLibraryGetGlobal";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = VcudaLibraryGetGlobalAnswer;
 
     fn encode(&self, writer: &mut Writer) {
@@ -4329,7 +4329,7 @@ impl<'a> Call<'a> for CuFuncSetCacheConfig {
     const OPCODE: u32 = 85;
     const NAME: &'static str = "cuFuncSetCacheConfig";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {
@@ -4367,7 +4367,7 @@ impl<'a> Call<'a> for CuKernelSetCacheConfig {
     const OPCODE: u32 = 86;
     const NAME: &'static str = "cuKernelSetCacheConfig";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {
@@ -5822,7 +5822,7 @@ impl<'a> Call<'a> for VcudaLibraryGetManaged<'a> {
     const OPCODE: u32 = 120;
     const NAME: &'static str = "vcudaLibraryGetManaged";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = VcudaLibraryGetManagedAnswer;
 
     fn encode(&self, writer: &mut Writer) {

@@ -12,7 +12,7 @@ use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::facts::Facts;
-use super::gate::{Admission, Cursor, Gate, Ticket};
+use super::gate::{Admission, Cursor, Gate, Ticket, Turns};
 use super::memory::Memory;
 use super::shared::Shared;
 use super::{generated, host, output};
@@ -79,6 +79,7 @@ impl Engine for Warm {
                 result: error.0,
             })?;
         }
+        let turns = Turns::new(session.waker.clone(), session.gate.clone());
         let retained = primaries.first().is_some_and(Option::is_some);
         let gate = Gate::new(session.gate.clone(), self.devices as usize, generated::names);
         let shared = Arc::new(Shared {
@@ -96,6 +97,7 @@ impl Engine for Warm {
             output: Mutex::new(self.output),
             host_funcs: Arc::default(),
             value_waits: Default::default(),
+            turns,
             registered: Mutex::default(),
             prints: AtomicBool::new(false),
             charges: Default::default(),
@@ -133,6 +135,7 @@ impl Calls {
             deferred.fail_waits(CuError(verdict));
         }
         let cx = Cx { shared, thread: 0, ctx: ContextId::NONE };
+        gate.give_turns(&shared.turns, now);
         if change.look {
             gate.look(&cx, deferred.events());
         }

@@ -7,7 +7,7 @@ use cuda_api::sys::{CUcontext, CUdevice};
 
 use super::driver_handle::DriverHandle;
 use super::facts::Facts;
-use super::gate::InFlight;
+use super::gate::{InFlight, Turns};
 use super::handles::Tables;
 use super::lock::lock;
 use super::memory::{Memory, Unmapping};
@@ -38,6 +38,7 @@ pub(super) struct Shared {
     pub(super) output: Mutex<output::Output>,
     pub(super) host_funcs: Arc<hostfunc::HostFuncs>,
     pub(super) value_waits: value_waits::ValueWaits,
+    pub(super) turns: Turns,
     pub(super) registered: Mutex<registered::Registered>,
     /// Whether kernels are known to print. If so, replies to calls that wait for the GPU say
     /// whether there is output.

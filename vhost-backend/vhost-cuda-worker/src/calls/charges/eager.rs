@@ -4,7 +4,7 @@
 use protocol::ids::ContextId;
 
 use super::load::Load;
-use super::parts::{add_load, give_back_failed};
+use super::parts::{charge_load, give_back_failed};
 use super::reserve::{begin_charges, end_charges};
 use crate::calls::cx::Cx;
 use crate::calls::lock;
@@ -23,7 +23,7 @@ pub(super) fn load_everywhere<T>(
         contexts.iter().for_each(|ctx| give_back_failed(&cx.within(*ctx), library));
     };
     for (index, ctx) in all.iter().enumerate() {
-        add_load(&cx.within(*ctx), library).inspect_err(|_| give_back(&all[..index]))?;
+        charge_load(&cx.within(*ctx), library).inspect_err(|_| give_back(&all[..index]))?;
     }
     let result = load().inspect_err(|_| give_back(&all))?;
     loaded.push(library.clone());
@@ -46,6 +46,7 @@ pub(in crate::calls) fn begin_context<T>(
 ) -> CuResult<T> {
     let loaded = lock(&cx.shared.charges.loads.everywhere);
     begin_charges(cx, ctx, device);
-    let charged = loaded.iter().try_for_each(|library| add_load(&cx.within(ctx), library));
+    let charged =
+        loaded.iter().try_for_each(|library| charge_load(&cx.within(ctx), library).map(drop));
     charged.and_then(|()| create()).inspect_err(|_| end_charges(cx, ctx))
 }

@@ -14,7 +14,7 @@ use protocol::ids::ContextId;
 use super::eager::{forget_everywhere, load_everywhere};
 use super::footprint;
 use super::load::Load;
-use super::parts::{add_load, give_back_failed, give_back_module};
+use super::parts::{add_load, give_back_failed, give_back_module, wait_to_fill};
 use super::settle::{Reservation, Reserved, Settled, kind};
 use super::taken::Footprint;
 use crate::calls::cx::Cx;
@@ -87,6 +87,7 @@ pub(in crate::calls) fn new_load_during<T>(
 ) -> CuResult<(Load, T, Settled<kind::Module>)> {
     if !loads_lazily(cx) {
         let library = new_load(cx, image)?;
+        wait_to_fill(cx, &library);
         let loaded = load_everywhere(cx, &library, load)?;
         return Ok((library, loaded, reservation.charged()));
     }

@@ -28,8 +28,9 @@ pub(super) fn change_terms(
 }
 
 /// Charges a context for a part of a module or library. If the part is already charged there, the
-/// new amount replaces the old one.
-pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> CuResult {
+/// new amount replaces the old one. Returns whether the part is new.
+pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> CuResult<bool> {
+    let mut is_new = false;
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
     charges.change(
@@ -37,13 +38,15 @@ pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> C
         ctx,
         Charge::Module,
         |terms, parts| {
-            let before = parts.get(&part).copied().unwrap_or(0);
-            terms.modules = (terms.modules - before).saturating_add(bytes);
+            let before = parts.get(&part).copied();
+            is_new = before.is_none();
+            terms.modules = (terms.modules - before.unwrap_or(0)).saturating_add(bytes);
         },
         |parts| {
             parts.insert(part, bytes);
         },
-    )
+    )?;
+    Ok(is_new)
 }
 
 /// Counts a module or library as a user of the context's malloc heap, unless its variables are

@@ -312,6 +312,13 @@ impl Device {
         page.queued.store(self.queued, Ordering::Relaxed);
     }
 
+    /// Reports time on the GPU that can't be measured, in ns, for which the scheduler charges the VM
+    /// as it does for copies.
+    pub(super) fn charge(&mut self, page: &GpuGate, ns: u64) {
+        self.copied_ns += ns;
+        page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
+    }
+
     /// Records the result of a check of the streams, and updates the gate page. Returns whether to
     /// wake the scheduler.
     pub(super) fn observe(&mut self, page: &GpuGate, seen: &Observation, now: u64) -> Ring {

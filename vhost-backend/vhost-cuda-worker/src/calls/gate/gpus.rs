@@ -162,6 +162,12 @@ impl Gpus {
         }
     }
 
+    /// See [`Device::charge`].
+    pub(super) fn charge(&mut self, device: usize, ns: u64) {
+        let (device, page) = self.with_page(device);
+        device.charge(page, ns);
+    }
+
     /// Records that the gate is holding back another call for this GPU.
     pub(super) fn hold(&mut self, device: usize) {
         let (device, page) = self.with_page(device);

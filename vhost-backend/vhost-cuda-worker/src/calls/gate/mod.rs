@@ -9,6 +9,7 @@
 //! | `end`, `beat` | access to the memory shared with the scheduler; the heartbeat |
 //! | `held`, `order` | the commands that are waiting; their order |
 //! | `used`, `named` | the resources that a command uses; the handles in its arguments |
+//! | `turns` | calls on mirrors that wait for a window |
 //! | `flight`, `stream` | the commands queued in the driver; those in one stream |
 //! | `marks` | the gate's interface to streams and events in the driver |
 //! | `room`, `pace`, `estimate` | how many commands may be queued; how fast a stream runs; how long
@@ -35,6 +36,7 @@ pub(crate) mod pass;
 mod room;
 mod session;
 mod stream;
+mod turns;
 mod used;
 
 pub(super) use admission::{Admission, Ticket};
@@ -44,3 +46,4 @@ pub(super) use marks::Marks;
 pub(super) use named::Names;
 pub(super) use session::{Cursor, Gate};
 pub(super) use stream::{Key, Standing};
+pub(super) use turns::Turns;

@@ -14,6 +14,7 @@ use super::gpus::Gpus;
 use super::held::{Held, HeldQueue, Needs};
 use super::named::Names;
 use super::order::{Number, Resource};
+use super::turns::{Turn, Turns};
 use super::used::{Rule, Used};
 use crate::calls::cx::Cx;
 use crate::calls::events::{EventPool, PoolMarks};
@@ -37,6 +38,8 @@ pub(in crate::calls) type NameHandles = fn(u32, &[u8]) -> CuResult<Names>;
 pub(in crate::calls) struct Gate {
     gpus: Gpus,
     held: HeldQueue,
+    /// The calls on mirrors that are waiting for a window.
+    turns: Vec<Turn>,
     names: NameHandles,
     /// The context of the last gated call that was admitted, and the ordinal of its GPU.
     last: (ContextId, usize),
@@ -55,6 +58,7 @@ impl Gate {
         Self {
             gpus: Gpus::new(end, devices),
             held: HeldQueue::default(),
+            turns: Vec::new(),
             names,
             last: (ContextId::NONE, 0),
             full: false,
@@ -298,10 +302,35 @@ impl Gate {
         if let Some(verdict) = ended {
             self.verdict = verdict;
             self.held.fail_all(verdict);
+            self.turns.clear();
             self.gpus.release_all();
         }
         let look = changed || self.full || self.hurry || self.gpus.wants_look(now);
         GateChange { ended, look }
+    }
+
+    /// Lets those calls on mirrors go on whose VM may now use their GPU.
+    pub(in crate::calls) fn give_turns(&mut self, turns: &Turns, now: u64) {
+        let new = turns.take_new();
+        if self.verdict != 0 {
+            return;
+        }
+        for turn in new {
+            self.gpus.hold(turn.device);
+            self.turns.push(turn);
+        }
+        let gpus = &mut self.gpus;
+        let may_go = |turn: &mut Turn| {
+            gpus.read_mode(turn.device, now);
+            let goes = gpus.lets_begin(turn.device, None, turn.ns, now) && gpus.enter(turn.device);
+            if goes {
+                gpus.release(turn.device);
+                gpus.began(turn.device, now);
+                gpus.charge(turn.device, turn.ns);
+            }
+            goes
+        };
+        self.turns.extract_if(.., may_go).for_each(Turn::give);
     }
 
     /// Checks all streams: records marks in those with many commands, and removes the commands that

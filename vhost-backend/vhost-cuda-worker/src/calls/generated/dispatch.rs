@@ -480,7 +480,7 @@ pub(super) fn dispatch(
                 .and_then(Settled::<kind::Module>::done)
         }),
         // vcudaLibraryGetGlobal
-        79 => inline(deferred, command, reply, |cx, args, out| {
+        79 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetGlobal>(args)?;
             let (answer, settled) =
                 bodies::vcuda_library_get_global(cx, call, Reservation::of_call())?;
@@ -506,13 +506,13 @@ pub(super) fn dispatch(
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuFuncSetCacheConfig
-        85 => inline(deferred, command, reply, |cx, args, _| {
+        85 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuFuncSetCacheConfig>(args)?;
             bodies::cu_func_set_cache_config(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
         }),
         // cuKernelSetCacheConfig
-        86 => inline(deferred, command, reply, |cx, args, _| {
+        86 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuKernelSetCacheConfig>(args)?;
             bodies::cu_kernel_set_cache_config(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Module>::done)
@@ -738,7 +738,7 @@ pub(super) fn dispatch(
                 .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaLibraryGetManaged
-        120 => inline(deferred, command, reply, |cx, args, out| {
+        120 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaLibraryGetManaged>(args)?;
             let (answer, settled) =
                 bodies::vcuda_library_get_managed(cx, call, Reservation::of_call())?;

@@ -186,6 +186,42 @@ fn events_behind_copies_pass_a_closed_gate_with_them() {
 }
 
 #[test]
+fn modules_with_large_variables_wait_for_a_window_and_are_charged() {
+    alone("gate::modules_with_large_variables_wait_for_a_window_and_are_charged", |mut bench| {
+        let image = |bytes: usize| {
+            format!(".version 8.0\n.target sm_90\n.address_size 64\n.global .b8 v[{bytes}];\n")
+        };
+        fn load(module: u64, image: &str) -> VcudaModuleLoad<'_> {
+            VcudaModuleLoad {
+                module: ModuleId(module),
+                blob: BlobId(0),
+                image: image.as_bytes(),
+                options: Default::default(),
+                log_max: 0,
+            }
+        }
+        bench.grant(Mode::Closed, 0);
+        bench.good(&load(800, &image(4096)));
+        let copied = |bench: &Bench| bench.gpu().copied_ns.load(Ordering::Relaxed);
+        let before = copied(&bench);
+        let large = image(2 << 20);
+        bench.begin(THREAD + 1, &load(801, &large));
+        bench.until("it waits", |bench| bench.held() == 1);
+        bench.good(&CuMemGetInfoV2 {});
+        bench.grant(Mode::Window, 1_000_000);
+        assert_eq!((bench.ended(THREAD + 1), bench.held()), (0, 0));
+        assert_eq!(copied(&bench) - before, (2 << 20) / 500, "at 500 GB/s");
+        // If the scheduler ends the session meanwhile, nothing waits any longer.
+        bench.grant(Mode::Closed, 0);
+        bench.begin(THREAD + 1, &load(802, &large));
+        bench.until("it waits", |bench| bench.held() == 1);
+        bench.session.gate.page.worker.verdict.store(702, Ordering::Relaxed);
+        bench.until("the session ends", |bench| bench.held() == 0);
+        bench.ended(THREAD + 1);
+    });
+}
+
+#[test]
 fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
     alone("gate::an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait", |mut bench| {
         bench.streams();
