@@ -431,7 +431,7 @@ row_operations() {
     start_broker < <(echo 'warm_workers = 2'; vm a 'memory.max = "6G"' 'compute.weight = 99'
         vm b 'memory.max = "6G"' 'compute.weight = 1') || return 1
     saturate_alone alone a 20us || return 1
-    for kind in events waits writes values copied copied-events hostfuncs module; do
+    for kind in events events-behind-copies waits writes values hostfuncs alloc pool module memset; do
         meet_in "$lead"
         load "$kind" b operations --kind "$kind" --seconds "$seconds"
         saturate "beside-$kind" a 20us --seconds "$seconds"

@@ -13,8 +13,6 @@ template <typename Function> Function driver_function(const char *name) {
 }
 
 struct Driver {
-    int (*write)(void *, uint64_t, uint32_t, unsigned) = driver_function<decltype(write)>("cuStreamWriteValue32");
-    int (*wait)(void *, uint64_t, uint32_t, unsigned) = driver_function<decltype(wait)>("cuStreamWaitValue32");
     int (*load)(void **, const void *) = driver_function<decltype(load)>("cuModuleLoadData");
     int (*unload)(void *) = driver_function<decltype(unload)>("cuModuleUnload");
     int (*function)(void **, void *, const char *) =
@@ -24,4 +22,8 @@ struct Driver {
         driver_function<decltype(add)>("cuLinkAddData");
     int (*complete)(void *, void **, size_t *) = driver_function<decltype(complete)>("cuLinkComplete");
     int (*end)(void *) = driver_function<decltype(end)>("cuLinkDestroy");
+    int (*write)(void *, uint64_t, uint32_t, unsigned) =
+        driver_function<decltype(write)>("cuStreamWriteValue32");
+    int (*wait)(void *, uint64_t, uint32_t, unsigned) =
+        driver_function<decltype(wait)>("cuStreamWaitValue32");
 };

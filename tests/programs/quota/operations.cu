@@ -1,9 +1,13 @@
 // Repeats an operation that isn't a kernel, to find out whether it takes GPU time from other VMs.
 //
-//   operations --kind events|hostfuncs|alloc|module|memset|read|fill|persist [--seconds S] [--start-at NS]
+//   operations --kind events|events-behind-copies|waits|writes|values|hostfuncs|alloc|pool|module|
+//       memset|read|fill|persist [--seconds S] [--start-at NS]
 //
-// events and hostfuncs put events or host functions into a stream; alloc allocates and frees 1 GiB;
-// module loads and unloads a module with a variable of 256 MiB; memset writes 256 MiB. read reads
+// events records an event in a stream, 50 times before it waits for the stream; with
+// events-behind-copies, the stream copies 1 MiB to the GPU first. waits makes the stream wait for an
+// event; writes writes a value to memory, and values waits for a value there that has been written
+// before. hostfuncs puts host functions into a stream. alloc allocates and frees 1 GiB; pool does so
+// in a stream with 1 MiB from a memory pool. module loads and unloads a module with a variable of 256 MiB; memset writes 256 MiB. read reads
 // 24 MiB again and again, which fit into the L2 cache of large GPUs; fill writes 32 MiB again and
 // again, and persist does that with an access policy that makes it stay in the L2 cache.
 //
@@ -59,13 +63,15 @@ int main(int argc, char **argv) {
     }
     const char *const text = ".version 8.0\n.target sm_90\n.address_size 64\n.visible .global .b8 v[268435456];\n"
                              ".visible .entry k0()\n{\nret;\n}\n";
-    void *pinned; CHECK(cudaMallocHost(&pinned, 1 << 20));
+    void *pinned;
+    CHECK(cudaMallocHost(&pinned, 1 << 20));
+    const bool copies = kind == "events-behind-copies";
     const uint64_t address = reinterpret_cast<uint64_t>(memory);
     CHECK(cudaMemset(memory, 0, 4096));
     CHECK(cudaEventRecord(event, stream));
     CHECK(cudaDeviceSynchronize());
     const auto operation = [&] {
-        if (kind == "events") {
+        if (kind == "events" || copies) {
             CHECK(cudaEventRecord(event, stream));
         } else if (kind == "waits") {
             CHECK(cudaStreamWaitEvent(stream, event, 0));
@@ -73,9 +79,10 @@ int main(int argc, char **argv) {
             REQUIRE(driver.write(stream, address, 1, 0) == 0, "cuStreamWriteValue32 failed");
         } else if (kind == "values") {
             REQUIRE(driver.wait(stream, address, 0, 0) == 0, "cuStreamWaitValue32 failed");
-        } else if (kind == "copied") {
-        } else if (kind == "copied-events") {
-            CHECK(cudaEventRecord(event, stream));
+        } else if (kind == "pool") {
+            void *block;
+            CHECK(cudaMallocAsync(&block, 1 << 20, stream));
+            CHECK(cudaFreeAsync(block, stream));
         } else if (kind == "hostfuncs") {
             CHECK(cudaLaunchHostFunc(stream, nothing, nullptr));
         } else if (kind == "alloc") {
@@ -93,13 +100,14 @@ int main(int argc, char **argv) {
             CHECK(cudaGetLastError());
         }
     };
-    const bool copied = kind.rfind("copied", 0) == 0;
     const bool waits = kind == "alloc" || kind == "module";
     sleep_until(start_at);
     const int64_t start = now_ns(), until = start + ns(seconds);
     uint64_t done = 0;
     while (now_ns() < until) {
-        if (copied) CHECK(cudaMemcpyAsync(memory, pinned, 1 << 20, cudaMemcpyHostToDevice, stream));
+        if (copies) {
+            CHECK(cudaMemcpyAsync(memory, pinned, 1 << 20, cudaMemcpyHostToDevice, stream));
+        }
         for (int i = 0; i < (waits ? 1 : 50); ++i, ++done) {
             operation();
         }
