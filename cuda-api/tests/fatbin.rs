@@ -191,6 +191,20 @@ fn elf_headers_have_their_lengths() {
     }
 }
 
+/// The number of sections is in the first section header if it doesn't fit into the file header.
+/// If it's zero there, too, that header wouldn't be part of the file.
+#[test]
+fn an_elf_file_with_section_headers_has_sections() {
+    let mut elf = vec![0u8; 128];
+    elf[..5].copy_from_slice(b"\x7fELF\x02");
+    for place in [0x28, 0x34, 0x3a] {
+        elf[place] = 64;
+    }
+    assert!(fatbin::prefix(&elf).is_err());
+    elf[64 + 32] = 1;
+    assert_eq!(fatbin::prefix(&elf).map(<[u8]>::len), Ok(128));
+}
+
 /// Reads everything that can be read. This only checks that reading always terminates.
 fn read_all(bytes: &[u8]) {
     if let Ok(fatbin) = Fatbin::parse(bytes) {

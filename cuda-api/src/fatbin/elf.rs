@@ -32,6 +32,9 @@ pub fn len(read: Read<'_>) -> Option<u64> {
         // The number of sections doesn't fit in the file header, so the size field of the first
         // section header, which describes an empty section, contains it.
         section_count = read(sections.checked_add(32)?, 8)?;
+        if section_count == 0 {
+            return None;
+        }
     }
 
     let mut end = header_len;
