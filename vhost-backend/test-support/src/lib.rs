@@ -308,6 +308,21 @@ impl Guest {
         Ok(())
     }
 
+    /// Sends a memory table with a sealed file of one page and a region of many, and kicks a queue.
+    pub fn share_more_than_the_file(&mut self) -> vhost::Result<()> {
+        let memory = guest_memory(false);
+        // SAFETY: the calls take no pointers, and the file isn't mapped in this process.
+        unsafe {
+            assert_eq!(libc::ftruncate(memory.as_raw_fd(), 4096), 0);
+            let seals = libc::fcntl(memory.as_raw_fd(), libc::F_ADD_SEALS, libc::F_SEAL_SHRINK);
+            assert_eq!(seals, 0);
+        }
+        self.front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+        let shared = self.front.set_mem_table(&[memory_region(self.base, &memory)]);
+        let _ = self.queues[uapi::QUEUE_COMMAND as usize].kick.write(1);
+        shared.map(drop)
+    }
+
     pub fn start_queue(&mut self, index: usize, base: u16) {
         let at = |offset: usize| self.base as u64 + (index * QUEUE_BYTES + offset) as u64;
         let addresses = VringConfigData {

@@ -22,7 +22,7 @@ use super::exports::{Client, Counter, Exports};
 use super::facts;
 use super::link::{Link, Mailbox};
 use super::machine::{Effect, Machine, RequestId};
-use super::memory::{Slots, can_shrink};
+use super::memory::{Slots, can_shrink, exceeds_file};
 use super::place::Place;
 use super::queues::{Queues, Vring};
 use super::request::{max_command, max_control};
@@ -502,6 +502,11 @@ impl VhostUserBackend for Backend {
     fn update_memory(&self, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> io::Result<()> {
         let mut state = self.lock();
         let memory = memory.memory();
+        if exceeds_file(&memory) {
+            let why = "a region of its memory table ends beyond the end of its file";
+            tracing::error!(vm = self.name, "refusing a front end: {why}");
+            return Err(io::Error::other(why));
+        }
         if can_shrink(&memory)
             && let Err(why) = self.place.be_alone()
         {

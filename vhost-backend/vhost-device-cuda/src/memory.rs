@@ -99,6 +99,19 @@ impl GuestPages for Slots {
     }
 }
 
+/// Returns true if a region ends beyond the end of its file, where an access would end this process
+/// with SIGBUS. The crate that maps the regions doesn't check this.
+pub(super) fn exceeds_file(memory: &GuestMemoryMmap) -> bool {
+    memory.iter().any(|region| {
+        let Some(file_offset) = region.file_offset() else { return false };
+        // Only regular files have a length here. The kernel checks mappings of devices, such as
+        // persistent memory.
+        let Ok(metadata) = file_offset.file().metadata() else { return true };
+        let end = file_offset.start().checked_add(region.len());
+        metadata.is_file() && end.is_none_or(|end| end > metadata.len())
+    })
+}
+
 /// Returns true if the front end could shrink its memory while the device is using it, because a
 /// file isn't sealed against shrinking.
 pub(super) fn can_shrink(memory: &GuestMemoryMmap) -> bool {

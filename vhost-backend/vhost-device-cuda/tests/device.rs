@@ -519,6 +519,16 @@ fn memory_that_is_refused_is_never_accessed() {
     assert_eq!(other.create(1), uapi::OK);
 }
 
+/// Accesses beyond the end of a file would end the device process, which serves the other front end.
+#[test]
+fn memory_that_its_file_lacks_is_refused() {
+    let device = Device::start(&[]);
+    let mut other = Guest::connect(&device.socket);
+    let mut guest = Guest::connect_without_hello(&device.socket);
+    assert!(guest.share_more_than_the_file().is_err());
+    assert_eq!(other.create(1), uapi::OK);
+}
+
 #[test]
 fn a_wake_without_a_buffer_is_delivered_with_the_next_one() {
     let device = Device::start(&[]);
