@@ -158,3 +158,24 @@ mod tests {
         assert!(error.contains("setresuid(4294967295)") || error.contains("setgroups"), "{error}");
     }
 }
+
+/// Makes the kernel's table of this process's descriptors large enough for `count` of them, or for as
+/// many as the soft limit allows. Call this before starting threads: when the table of a process with
+/// threads is full, the kernel replaces it only after an RCU grace period, which takes seconds on a
+/// host whose CPUs are busy, and no thread can open a descriptor meanwhile.
+pub fn reserve_descriptors(count: u32) {
+    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
+    // SAFETY: `limit` is writable.
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } < 0 || limit.rlim_cur == 0 {
+        return;
+    }
+    let last = limit.rlim_cur.min(count.into()) - 1;
+    // SAFETY: the call takes only integers. The new descriptor is closed at once, so nothing else can
+    // use it. The table never becomes smaller.
+    unsafe {
+        let fd = libc::fcntl(libc::STDERR_FILENO, libc::F_DUPFD_CLOEXEC, last as libc::c_int);
+        if fd >= 0 {
+            libc::close(fd);
+        }
+    }
+}

@@ -4,12 +4,15 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use host_ipc::{exit, program};
+use host_ipc::{exit, process, program};
 use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
 
 mod one_vm;
 
 const NAME: &str = "vcudad";
+/// The broker has eight descriptors or so for each session. A host has fewer sessions than this would
+/// be enough for.
+const DESCRIPTORS: u32 = 1 << 16;
 
 /// Serve virtio-cuda devices to VMs: start a device process per VM and a worker per session, and
 /// enforce the VMs' quotas of device memory and GPU time.
@@ -36,6 +39,8 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
+    process::raise_descriptor_limit();
+    process::reserve_descriptors(DESCRIPTORS);
     let _log = exit::start_broker_logging();
     let config = match read(&args) {
         Ok(config) => config,

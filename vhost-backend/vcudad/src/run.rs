@@ -12,7 +12,6 @@ use control_server::{ServerConfig, handle};
 
 /// Serves the configured VMs until the broker receives a signal that stops it.
 pub fn run(config: Config) -> Result<(), BrokerError> {
-    host_ipc::process::raise_descriptor_limit();
     process::go_before_vms();
     // Block signals first, so that no signal can stop the process before it has removed its
     // sockets. Threads that start later inherit the signal mask.

@@ -310,3 +310,17 @@ fn a_limit_on_processes_is_enforced_or_refused() {
     drop(broker);
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+/// A process with threads waits for an RCU grace period when its table of descriptors is full, which
+/// takes seconds on a busy host.
+#[test]
+fn the_broker_has_room_for_descriptors_from_the_start() {
+    let folder = Broker::folder("descriptors");
+    let broker = Broker::start(&folder, TWO);
+    let (mut limit, most) = (libc::rlimit { rlim_cur: 0, rlim_max: 0 }, 1 << 16);
+    // SAFETY: `limit` is writable.
+    assert_eq!(unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) }, 0);
+    assert!(broker.descriptor_table() >= limit.rlim_max.min(most));
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}

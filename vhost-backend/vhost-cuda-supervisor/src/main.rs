@@ -7,6 +7,8 @@ use clap::Parser;
 use host_ipc::{exit, process};
 
 const NAME: &str = "vhost-cuda-supervisor";
+/// A worker has four descriptors or so.
+const DESCRIPTORS: u32 = 1 << 16;
 
 /// Perform the driver operations that workers may perform. vcudad starts this program; don't run it
 /// yourself.
@@ -24,6 +26,7 @@ fn main() -> ExitCode {
         Err(code) => return code,
     };
     exit::start_logging();
+    process::reserve_descriptors(DESCRIPTORS);
     let Ok(broker) = process::inherited(args.broker_fd) else {
         return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor");
     };

@@ -8,6 +8,8 @@ use clap::Parser;
 use host_ipc::{exit, process, program};
 
 const NAME: &str = "vhost-device-cuda";
+/// A session has four descriptors or so.
+const DESCRIPTORS: u32 = 1 << 14;
 
 /// By QEMU's convention, management software may pass this argument to any vhost-user backend. All
 /// other arguments are then ignored.
@@ -29,6 +31,7 @@ struct Serve {
 fn main() -> ExitCode {
     exit::start_logging();
     if std::env::args().nth(1).as_deref() == Some("--serve") {
+        process::reserve_descriptors(DESCRIPTORS);
         let serve: Serve = match exit::parse(NAME) {
             Ok(serve) => serve,
             Err(code) => return code,

@@ -77,6 +77,13 @@ impl Broker {
         broker
     }
 
+    /// The size of the kernel's table of the broker's descriptors.
+    pub fn descriptor_table(&self) -> u64 {
+        let status = std::fs::read_to_string(format!("/proc/{}/status", self.child.id())).unwrap();
+        let size = status.lines().find_map(|line| line.strip_prefix("FDSize:")).unwrap();
+        size.trim().parse().unwrap()
+    }
+
     pub fn log(&self) -> String {
         std::fs::read_to_string(self.folder.join("log")).unwrap_or_default()
     }
