@@ -16,7 +16,7 @@ const MIN_TIMEOUT: Timespan = Timespan::from_nanos(1_000_000);
 /// The environment variables that `env.allow` can contain. They are variables of the CUDA driver, and
 /// affect only the worker that gets them. Variables of the dynamic linker and those that name files
 /// must not be added, because a guest chooses their values.
-const PERMITTED_ENV: [&str; 9] = [
+pub const PERMITTED_ENV: [&str; 9] = [
     "CUDA_AUTO_BOOST",
     "CUDA_DEVICE_MAX_CONNECTIONS",
     "CUDA_DISABLE_JIT",

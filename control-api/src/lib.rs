@@ -25,7 +25,7 @@ mod patch;
 mod spec;
 mod units;
 
-pub use check::{check_memory_max, check_name};
+pub use check::{PERMITTED_ENV, check_memory_max, check_name};
 pub use error::{ApiError, ErrorCode};
 pub use event::{Event, EventKind};
 pub use expected::{expected, is_list, number};

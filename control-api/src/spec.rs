@@ -69,7 +69,7 @@ pub struct VmSpec {
     #[serde(default, skip_serializing_if = "EnvSpec::is_empty")]
     pub env: EnvSpec,
     /// Host user ID and group ID of the VM's processes: 1 to 4294967294, so never root. By default,
-    /// vcudad chooses one. Through the API, it must be from 2113929216 to 2113994751.
+    /// vcudad chooses one. Through the API, it must be from 2113929216 to 2113994750.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub uid: Option<u32>,

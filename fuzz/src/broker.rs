@@ -52,10 +52,10 @@ impl Broker {
         let _ = std::fs::remove_file(&socket);
         let listener = UnixListener::bind(&socket)?;
         let (ours, theirs) = seqpacket::pair()?;
-        let setup = DeviceSetup { name: "fuzz".into(), uid: None, limits: LIMITS };
+        let setup = DeviceSetup { name: "fuzz".into(), limits: LIMITS };
         seqpacket::send(&ours, &BrokerToDevice::Setup(setup), &[listener.as_raw_fd()])?;
         std::thread::spawn(move || {
-            let ended = vhost_device_cuda::run(theirs, false);
+            let ended = vhost_device_cuda::run(theirs, false, None);
             panic!("the device ended: {ended:?}");
         });
         let workers = Arc::new(Mutex::new(Vec::new()));

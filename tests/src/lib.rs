@@ -282,6 +282,7 @@ impl Host {
     }
 
     fn workers_of(&self, uid: u32) -> Vec<i32> {
+        let spawner = spawner_of(self.broker.id());
         processes()
             .into_iter()
             .filter(|pid| {
@@ -289,7 +290,7 @@ impl Host {
                 let status = std::fs::read_to_string(path).unwrap_or_default();
                 let is_worker = status.starts_with("Name:\tvhost-cuda-work");
                 // Tests that run at the same time use the same uids, so check the parent too.
-                let ours = status.contains(&format!("PPid:\t{}\n", self.broker.id()));
+                let ours = status.contains(&format!("PPid:\t{spawner}\n"));
                 ours && is_worker && status.contains(&format!("Uid:\t{uid}\t"))
             })
             .collect()
@@ -316,6 +317,19 @@ fn launch(dir: &Path, env: &[(String, String)]) -> Child {
         .stderr(log)
         .spawn()
         .expect("cannot start vcudad; run `make build` first")
+}
+
+/// Returns the process id of a broker's spawner, whose children are the processes of its VMs.
+///
+/// # Panics
+/// If there is none.
+pub fn spawner_of(broker: u32) -> u32 {
+    let is_spawner = |pid: &i32| {
+        let status = std::fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.starts_with("Name:\tvhost-cuda-spaw\n")
+            && status.contains(&format!("PPid:\t{broker}\n"))
+    };
+    processes().into_iter().find(is_spawner).expect("the broker has a spawner").unsigned_abs()
 }
 
 /// Returns the ids of all processes.

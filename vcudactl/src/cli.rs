@@ -243,7 +243,7 @@ pub(crate) struct AddArgs {
     /// Maximum size of one command on the command queue [default: 64M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
     pub(crate) plain_max: Option<u64>,
-    /// Host user ID and group ID of the VM's processes, 2113929216 to 2113994751 [default: chosen
+    /// Host user ID and group ID of the VM's processes, 2113929216 to 2113994750 [default: chosen
     /// by vcudad]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub(crate) uid: Option<u32>,

@@ -106,7 +106,13 @@ impl Drop for Device {
 fn built() -> PathBuf {
     let exe = std::env::current_exe().unwrap();
     let folder = exe.ancestors().nth(2).unwrap().to_path_buf();
-    let programs = ["vcudad", "vhost-device-cuda", "vhost-cuda-supervisor", "vhost-cuda-worker"];
+    let programs = [
+        "vcudad",
+        "vhost-cuda-spawner",
+        "vhost-cuda-supervisor",
+        "vhost-cuda-worker",
+        "vhost-device-cuda",
+    ];
     for name in programs.into_iter().chain(["libsoftgpu.so"]) {
         let path = folder.join(name);
         assert!(path.exists(), "{} is missing: cargo build --workspace", path.display());

@@ -20,9 +20,17 @@ const IO: &[&str] = &[
     "tracing",
     "vmm-sys-util",
 ];
+/// Crates for event loops and the control API.
+const NETWORK: &[&str] =
+    &["control-server", "event-manager", "hyper", "mio", "nvml-wrapper", "tokio"];
 /// The host programs. They may start each other but must not link each other.
-const PROGRAMS: &[&str] =
-    &["vcudad", "vhost-device-cuda", "vhost-cuda-supervisor", "vhost-cuda-worker"];
+const PROGRAMS: &[&str] = &[
+    "vcudad",
+    "vhost-cuda-spawner",
+    "vhost-cuda-supervisor",
+    "vhost-cuda-worker",
+    "vhost-device-cuda",
+];
 
 /// Crates on which a package must not depend.
 struct Boundary {
@@ -62,23 +70,48 @@ const BOUNDARIES: &[Boundary] = &[
         forbidden: &[
             CUDA,
             GUEST_MEMORY,
-            &["vhost-device-cuda", "vhost-cuda-supervisor", "vhost-cuda-worker"],
+            &[
+                "vhost-cuda-spawner",
+                "vhost-cuda-supervisor",
+                "vhost-cuda-worker",
+                "vhost-device-cuda",
+            ],
         ],
         reason: "the broker must not access guest memory or link CUDA or another host program",
     },
     Boundary {
         package: "vhost-device-cuda",
-        forbidden: &[CUDA, &["vcudad", "vhost-cuda-supervisor", "vhost-cuda-worker"]],
+        forbidden: &[
+            CUDA,
+            &["vcudad", "vhost-cuda-spawner", "vhost-cuda-supervisor", "vhost-cuda-worker"],
+        ],
         reason: "the device process must not link CUDA or another host program",
     },
     Boundary {
+        package: "vhost-cuda-spawner",
+        forbidden: &[
+            CUDA,
+            GUEST_MEMORY,
+            NETWORK,
+            &["vcudad", "vhost-cuda-supervisor", "vhost-cuda-worker", "vhost-device-cuda"],
+        ],
+        reason: "the spawner keeps root's privileges, so it must be small",
+    },
+    Boundary {
         package: "vhost-cuda-supervisor",
-        forbidden: &[CUDA, GUEST_MEMORY, &["vcudad", "vhost-device-cuda", "vhost-cuda-worker"]],
+        forbidden: &[
+            CUDA,
+            GUEST_MEMORY,
+            &["vcudad", "vhost-cuda-spawner", "vhost-cuda-worker", "vhost-device-cuda"],
+        ],
         reason: "the supervisor must not access guest memory or link CUDA or another host program",
     },
     Boundary {
         package: "vhost-cuda-worker",
-        forbidden: &[GUEST_MEMORY, &["vcudad", "vhost-device-cuda", "vhost-cuda-supervisor"]],
+        forbidden: &[
+            GUEST_MEMORY,
+            &["vcudad", "vhost-cuda-spawner", "vhost-cuda-supervisor", "vhost-device-cuda"],
+        ],
         reason: "the worker must see only its session's regions and not link another host program",
     },
 ];

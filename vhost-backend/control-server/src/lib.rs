@@ -5,7 +5,7 @@
 //! |---|---|
 //! | `model` | request and response types, from the `control-api` crate |
 //! | `handle` | the channel between the API's thread and the broker's event loop |
-//! | `server` | starts the thread and opens its sockets |
+//! | `server` | starts the thread |
 //! | `connection` | accepts connections and limits their cost |
 //! | `routes` | paths and their handlers |
 //! | `body` | parses request bodies and builds error responses |
@@ -23,4 +23,4 @@ mod server;
 mod stream;
 
 pub use control_api as model;
-pub use server::{ControlError, DEFAULT_GROUP, Server, ServerConfig, start};
+pub use server::{ControlError, Server, ServerConfig, start};

@@ -2,7 +2,7 @@
 
 use std::io;
 use std::net::{SocketAddr, TcpListener};
-use std::path::{Path, PathBuf};
+use std::os::unix::net::UnixListener;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
@@ -10,25 +10,15 @@ use tokio::sync::oneshot;
 
 use super::handle::ControlHandle;
 use super::{connection, routes};
-use host_ipc::group;
-use host_ipc::listener::Listener;
-
-/// Default group of the socket, used if it exists on the host.
-pub const DEFAULT_GROUP: &str = "virtio-cuda";
-/// The socket's permissions: only its owner and group may connect. There is no other access
-/// control.
-const MODE: u32 = 0o660;
 
 /// Maximum time to send the last replies when the API is stopped.
 const LAST_REPLIES: Duration = Duration::from_secs(1);
 
-/// The addresses on which the control API listens.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
+/// The sockets on which the control API listens.
+#[derive(Debug, Default)]
 pub struct ServerConfig {
-    /// Path of the Unix socket.
-    pub socket: Option<PathBuf>,
-    /// The socket's group. Defaults to `virtio-cuda`, if that group exists on the host.
-    pub group: Option<String>,
+    /// The Unix socket. Its permissions are the only access control.
+    pub socket: Option<UnixListener>,
     /// A loopback address on which `/metrics` is also served.
     pub metrics_address: Option<SocketAddr>,
 }
@@ -36,17 +26,6 @@ pub struct ServerConfig {
 /// The reason why the control API can't be served.
 #[derive(Debug, thiserror::Error)]
 pub enum ControlError {
-    /// The socket can't be opened.
-    #[error("control_socket {path}: {reason}")]
-    Socket {
-        /// The socket's path.
-        path: PathBuf,
-        /// The reason.
-        reason: String,
-    },
-    /// The group doesn't exist.
-    #[error("control_group: group '{0}' does not exist on this host; create it with groupadd")]
-    NoGroup(String),
     /// The metrics address isn't a loopback address.
     #[error(
         "metrics_address {0} is not a loopback address: use one such as 127.0.0.1:9400. To serve \
@@ -66,14 +45,13 @@ pub enum ControlError {
     Os(#[from] io::Error),
 }
 
-/// The running control API. Dropping it stops the API and removes its socket. Requests that the
+/// The running control API. Dropping it stops the API and closes its socket. Requests that the
 /// broker has answered by then still get their replies.
 #[derive(Debug)]
 pub struct Server {
     end: Option<oneshot::Sender<()>>,
     thread: Option<JoinHandle<()>>,
     metrics_address: Option<SocketAddr>,
-    _socket: Option<Listener>,
 }
 
 impl Server {
@@ -93,16 +71,14 @@ impl Drop for Server {
     }
 }
 
-/// Opens the sockets and starts the server thread.
-pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, ControlError> {
-    let socket = config.socket.as_deref().map(|path| bind(path, config)).transpose()?;
+/// Starts the server thread.
+pub fn start(config: ServerConfig, handle: ControlHandle) -> Result<Server, ControlError> {
     let metrics = config.metrics_address.map(listen).transpose()?;
     let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let control = socket
-        .as_ref()
-        .map(|socket| -> io::Result<_> {
-            let listener = socket.try_clone()?;
+    let control = config
+        .socket
+        .map(|listener| -> io::Result<_> {
             listener.set_nonblocking(true)?;
             let _in = runtime.enter();
             tokio::net::UnixListener::from_std(listener)
@@ -132,23 +108,7 @@ pub fn start(config: &ServerConfig, handle: ControlHandle) -> Result<Server, Con
             let _ = tokio::time::timeout(LAST_REPLIES, last.wait_for_idle()).await;
         });
     })?;
-    Ok(Server { end: Some(end), thread: Some(thread), metrics_address, _socket: socket })
-}
-
-fn bind(path: &Path, config: &ServerConfig) -> Result<Listener, ControlError> {
-    let fail = |reason| ControlError::Socket { path: path.to_owned(), reason };
-    let group = match &config.group {
-        Some(name) => Some(group::find(name).ok_or_else(|| ControlError::NoGroup(name.clone()))?),
-        // SAFETY: geteuid takes no arguments and can't fail.
-        None if unsafe { libc::geteuid() } == 0 => group::find(DEFAULT_GROUP),
-        None => None,
-    };
-    if let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
-        && let Err(error) = std::fs::create_dir_all(folder)
-    {
-        return Err(fail(format!("cannot create its directory: {error}")));
-    }
-    Listener::bind(path, MODE, group).map_err(fail)
+    Ok(Server { end: Some(end), thread: Some(thread), metrics_address })
 }
 
 fn listen(address: SocketAddr) -> Result<TcpListener, ControlError> {

@@ -1,4 +1,4 @@
-//! Communication between the three host programs: seqpacket sockets to the broker, a stream between
+//! Communication between the host programs: seqpacket sockets to the broker, a stream between
 //! a device process and each of its workers, and a shared memory page between the broker's
 //! scheduler and each worker. Neither side trusts the other, so message sizes are limited, and
 //! every message is decoded before use.
@@ -6,12 +6,13 @@
 //! | module | contents |
 //! |---|---|
 //! | `messages` | messages between the broker, device processes and workers |
+//! | `spawner` | messages between the broker and the spawner |
 //! | `seqpacket`, `frames` | sending and receiving messages on seqpacket sockets, and on the stream to a worker |
 //! | `apart` | closing descriptors on another thread |
 //! | `doorbell`, `eventfd` | ways to wake another process |
 //! | `gate` | the page shared by the broker's scheduler and a worker |
 //! | `gpu` | facts about the host's GPUs, from the probe |
-//! | `group` | looking up groups of the host |
+//! | `group`, `user` | looking up groups and users of the host; switching to a user |
 //! | `listener` | listening sockets |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes and logs |
 //! | `printable` | escaping text from other processes |
@@ -33,3 +34,5 @@ pub mod printable;
 pub mod process;
 pub mod program;
 pub mod seqpacket;
+pub mod spawner;
+pub mod user;

@@ -3,7 +3,7 @@
 
 use std::fs::File;
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::fs::{FileTypeExt, MetadataExt, OpenOptionsExt, PermissionsExt, chown};
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
@@ -14,10 +14,16 @@ use socket2::{Domain, SockAddr, Socket, Type};
 #[derive(Debug)]
 pub struct Listener {
     listener: UnixListener,
+    file: SocketFile,
+}
+
+/// The file of a listening socket. Dropping it removes the file.
+#[derive(Debug)]
+pub struct SocketFile {
     path: PathBuf,
     /// Device and inode numbers of the socket file. The file is removed only if they are unchanged,
     /// because another program may have replaced it.
-    file: (u64, u64),
+    numbers: (u64, u64),
 }
 
 impl Listener {
@@ -47,7 +53,8 @@ impl Listener {
         })?;
         let file = open_socket(path).map_err(|error| error.to_string())?;
         let meta = file.metadata().map_err(|error| error.to_string())?;
-        let socket = Self { listener, path: path.to_owned(), file: (meta.dev(), meta.ino()) };
+        let numbers = (meta.dev(), meta.ino());
+        let socket = Self { listener, file: SocketFile { path: path.to_owned(), numbers } };
         // The path may lead to another file by now, but this link leads to the one that was opened.
         let link = format!("/proc/self/fd/{}", file.as_raw_fd());
         std::fs::set_permissions(&link, std::fs::Permissions::from_mode(mode))
@@ -58,9 +65,9 @@ impl Listener {
         Ok(socket)
     }
 
-    /// Duplicates the socket's descriptor, for accepting connections elsewhere.
-    pub fn try_clone(&self) -> std::io::Result<UnixListener> {
-        self.listener.try_clone()
+    /// Separates the socket from its file.
+    pub fn into_parts(self) -> (UnixListener, SocketFile) {
+        (self.listener, self.file)
     }
 }
 
@@ -85,22 +92,16 @@ fn open_socket(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-impl AsFd for Listener {
-    fn as_fd(&self) -> BorrowedFd<'_> {
-        self.listener.as_fd()
-    }
-}
-
 impl AsRawFd for Listener {
     fn as_raw_fd(&self) -> RawFd {
         self.listener.as_raw_fd()
     }
 }
 
-impl Drop for Listener {
+impl Drop for SocketFile {
     fn drop(&mut self) {
         let still = std::fs::symlink_metadata(&self.path);
-        if still.is_ok_and(|meta| (meta.dev(), meta.ino()) == self.file) {
+        if still.is_ok_and(|meta| (meta.dev(), meta.ino()) == self.numbers) {
             let _ = std::fs::remove_file(&self.path);
         }
     }

@@ -36,7 +36,11 @@ impl Queue {
         let dropped = queue.dropped.clone();
         let before = super::process::block_signals();
         let thread = std::thread::Builder::new().name("log".into());
-        let started = thread.spawn(move || write_lines(output, &lines, &dropped));
+        let started = thread.spawn(move || {
+            // The rest of the broker does this later, and only for the threads that it then starts.
+            let _ = super::process::set_no_new_privs();
+            write_lines(output, &lines, &dropped);
+        });
         super::process::restore_signals(&before);
         started.map(|_| queue)
     }

@@ -265,8 +265,6 @@ pub enum Ending {
 pub struct DeviceSetup {
     /// The VM's name, for logs.
     pub name: String,
-    /// ID of the user and group to switch to. `None` to keep the current ones.
-    pub uid: Option<u32>,
     /// Limits for the VM's device.
     pub limits: Limits,
 }

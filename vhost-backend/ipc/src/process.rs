@@ -19,7 +19,7 @@ pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
 }
 
 /// Blocks all signals in this thread, and returns the mask from before.
-pub(super) fn block_signals() -> libc::sigset_t {
+pub fn block_signals() -> libc::sigset_t {
     // SAFETY: an empty signal mask is all zeros in every C library for Linux, sigfillset initializes
     // `all` before pthread_sigmask reads it, and `before` is writable.
     unsafe {
@@ -59,6 +59,33 @@ pub fn raise_descriptor_limit() {
     }
 }
 
+/// The nice value of the processes on which all VMs depend. Otherwise, VMs that keep all CPUs busy
+/// would delay them.
+const NICE: libc::c_int = -10;
+
+/// Raises the priority of this thread, and of those that it starts, if that is allowed. Returns the
+/// nice value from before.
+pub fn go_before_vms() -> i32 {
+    // SAFETY: neither call takes a pointer.
+    unsafe {
+        let before = libc::getpriority(libc::PRIO_PROCESS, 0);
+        libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
+        before
+    }
+}
+
+/// Sets this thread's nice value, if that is allowed.
+pub fn set_nice(nice: i32) {
+    // SAFETY: the call takes no pointer.
+    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+}
+
+/// Returns true if this process runs as root.
+pub fn is_root() -> bool {
+    // SAFETY: geteuid takes no arguments.
+    unsafe { libc::geteuid() == 0 }
+}
+
 /// Returns the parent's process ID.
 pub fn parent() -> libc::pid_t {
     // SAFETY: getppid takes no arguments.
@@ -70,33 +97,49 @@ pub fn parent() -> libc::pid_t {
 /// IDs afterwards: the kernel takes -1 as a request to leave the ID unchanged, so this process would
 /// still be root.
 pub fn become_user(id: Option<u32>) -> io::Result<()> {
-    let check = |what: &str, result: libc::c_int| {
-        if result < 0 {
-            let error = io::Error::last_os_error();
-            return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
-        }
-        Ok(())
-    };
-    if let Some(id) = id {
-        // SAFETY: setgroups doesn't read an empty list, and the other calls take integers.
-        unsafe {
-            check("setgroups", libc::setgroups(0, std::ptr::null()))?;
-            check("setresgid", libc::setresgid(id, id, id))?;
-            check("setresuid", libc::setresuid(id, id, id))?;
-        }
-        // SAFETY: getresgid gets three valid, writable references.
-        let groups = ids_now(|real, now, saved| unsafe { libc::getresgid(real, now, saved) })?;
-        // SAFETY: getresuid gets three valid, writable references.
-        let users = ids_now(|real, now, saved| unsafe { libc::getresuid(real, now, saved) })?;
-        if (users, groups) != ([id; 3], [id; 3]) {
-            return Err(io::Error::other(format!(
-                "setresuid({id}) left the users {users:?} and the groups {groups:?}"
-            )));
-        }
+    match id {
+        Some(id) => become_with_groups(id, id, &[]),
+        None => renounce_privileges(),
     }
-    // SAFETY: this prctl takes only integers.
-    check("no_new_privs", unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })?;
+}
+
+/// Like [`become_user`], with this group and these supplementary groups.
+pub fn become_with_groups(uid: u32, gid: u32, groups: &[u32]) -> io::Result<()> {
+    // SAFETY: setgroups reads as many IDs as the list has, and the other calls take integers.
+    unsafe {
+        check("setgroups", libc::setgroups(groups.len(), groups.as_ptr()))?;
+        check("setresgid", libc::setresgid(gid, gid, gid))?;
+        check("setresuid", libc::setresuid(uid, uid, uid))?;
+    }
+    // SAFETY: getresgid gets three valid, writable references.
+    let gids = ids_now(|real, now, saved| unsafe { libc::getresgid(real, now, saved) })?;
+    // SAFETY: getresuid gets three valid, writable references.
+    let uids = ids_now(|real, now, saved| unsafe { libc::getresuid(real, now, saved) })?;
+    if (uids, gids) != ([uid; 3], [gid; 3]) {
+        return Err(io::Error::other(format!(
+            "setresuid({uid}) left the users {uids:?} and the groups {gids:?}"
+        )));
+    }
+    renounce_privileges()
+}
+
+fn renounce_privileges() -> io::Result<()> {
+    set_no_new_privs()?;
     set_dumpable(false)
+}
+
+/// Makes this thread, and those that it starts, unable to gain privileges by executing a program.
+pub fn set_no_new_privs() -> io::Result<()> {
+    // SAFETY: this prctl takes only integers.
+    check("no_new_privs", unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
+}
+
+fn check(what: &str, result: libc::c_int) -> io::Result<()> {
+    if result < 0 {
+        let error = io::Error::last_os_error();
+        return Err(io::Error::new(error.kind(), format!("{what}: {error}")));
+    }
+    Ok(())
 }
 
 /// Sets whether other processes of this process's user may inspect it, and whether its files in

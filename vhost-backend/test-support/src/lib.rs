@@ -90,23 +90,29 @@ impl Device {
         self.child.wait().unwrap()
     }
 
-    /// Returns the IDs of the program's processes that are direct children of the device's broker.
+    /// Returns the IDs of the program's processes that the device's broker has had started.
     pub fn processes(&self, program: &str) -> Vec<u32> {
-        let mut found = Vec::new();
-        for entry in std::fs::read_dir("/proc").unwrap().flatten() {
-            let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
-            let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
-            let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
-            let mut fields = rest.split(' ');
-            let (state, parent) = (fields.next(), fields.next());
-            let ours = parent == Some(&self.child.id().to_string()) && state != Some("Z");
-            // The kernel truncates names to 15 characters.
-            if ours && name.ends_with(&program[..program.len().min(15)]) {
-                found.push(pid);
-            }
-        }
-        found
+        let spawners = children(self.child.id(), "vhost-cuda-spawner");
+        spawners.into_iter().flat_map(|spawner| children(spawner, program)).collect()
     }
+}
+
+/// Returns the IDs of a process's children that run this program.
+fn children(of: u32, program: &str) -> Vec<u32> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir("/proc").unwrap().flatten() {
+        let Ok(pid) = entry.file_name().to_string_lossy().parse::<u32>() else { continue };
+        let Ok(stat) = std::fs::read_to_string(format!("/proc/{pid}/stat")) else { continue };
+        let Some((name, rest)) = stat.rsplit_once(") ") else { continue };
+        let mut fields = rest.split(' ');
+        let (state, parent) = (fields.next(), fields.next());
+        let ours = parent == Some(&of.to_string()) && state != Some("Z");
+        // The kernel truncates names to 15 characters.
+        if ours && name.ends_with(&program[..program.len().min(15)]) {
+            found.push(pid);
+        }
+    }
+    found
 }
 
 impl Drop for Device {

@@ -1,16 +1,16 @@
 //! A VM's device process. It is restarted when it exits, unless that happens too often.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use super::cgroup::VmCgroup;
 use super::launcher::Launcher;
-use super::process::{ChildProcess, describe};
+use super::process::ChildProcess;
 use super::rate::TokenBucket;
 use super::socket::VmSocket;
 use crate::config::Vm;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
+use host_ipc::spawner::ProcessId;
 use memory_ledger::GpuId;
 
 /// Maximum number of starts per minute. After that, the device process isn't restarted.
@@ -21,12 +21,6 @@ const MAX_RESTARTS: usize = 5;
 /// that a guest has taken over, this limit protects the other VMs.
 const MESSAGES_AT_ONCE: u32 = 1024;
 const MESSAGES_PER_SECOND: u32 = 2048;
-
-/// Descriptors to watch for a device process.
-pub(crate) struct DeviceFds {
-    pub(crate) socket: RawFd,
-    pub(crate) pidfd: RawFd,
-}
 
 /// The result of reading from a device process's socket.
 pub(crate) enum DeviceEffect {
@@ -73,8 +67,19 @@ impl Device {
         Self { listener, process: None, starts, failure, restarts, messages, is_paused }
     }
 
+    /// Returns the process ID of the process, if it has started.
     pub(crate) fn pid(&self) -> Option<u32> {
-        self.process.as_ref().map(ChildProcess::pid)
+        self.process.as_ref().and_then(ChildProcess::pid)
+    }
+
+    /// Returns true if there is a process, even if it has only been requested.
+    pub(crate) fn has_process(&self) -> bool {
+        self.process.is_some()
+    }
+
+    /// Returns true if this is the device's process.
+    pub(crate) fn is(&self, process: ProcessId) -> bool {
+        self.process.as_ref().is_some_and(|one| one.id() == process)
     }
 
     /// Returns why the VM isn't being served, or `None` if it is.
@@ -87,15 +92,9 @@ impl Device {
         self.restarts
     }
 
-    /// Starts the process in the VM's cgroup, unless the VM isn't being served. An error is a message
-    /// for operators.
-    pub(crate) fn start(
-        &mut self,
-        launcher: &Launcher,
-        vm: &Vm,
-        gpus: &[GpuId],
-        cgroup: Option<&VmCgroup>,
-    ) -> Result<Option<DeviceFds>, String> {
+    /// Starts the process, unless the VM isn't being served. Returns its socket, which the caller must
+    /// watch. An error is a message for operators.
+    pub(crate) fn start(&mut self, launcher: &Launcher, vm: &Vm) -> Result<Option<RawFd>, String> {
         let Some(listener) = &self.listener else { return Ok(None) };
         self.starts.retain(|start| start.elapsed() < Duration::from_secs(60));
         let often = self.starts.len();
@@ -106,31 +105,31 @@ impl Device {
             ));
         }
         self.starts.push(Instant::now());
-        let mut process = launcher
+        let process = launcher
             .start_device(&vm.name)
             .map_err(|error| format!("cannot start the device process: {error}"))?;
-        // The process does nothing before it has received its setup.
-        if let Err(reason) = cgroup.map_or(Ok(()), |cgroup| cgroup.take(process.pid())) {
-            process.kill_and_wait();
-            return Err(format!("cannot move the device process to its cgroup: {reason}"));
-        }
-        let uid = launcher.uid(vm);
-        let setup = DeviceSetup { name: vm.name.clone(), uid, limits: vm.limits };
+        let setup = DeviceSetup { name: vm.name.clone(), limits: vm.limits };
         let setup = BrokerToDevice::Setup(setup);
         if let Err(error) = process.send(&setup, &[listener.as_raw_fd()]) {
             tracing::error!(vm = vm.name, "cannot send the setup to the device process: {error}");
         }
+        let socket = process.socket_fd();
+        self.process = Some(process);
+        Ok(Some(socket))
+    }
+
+    /// Records that the process has started.
+    pub(crate) fn set_started(&mut self, pid: u32, pidfd: OwnedFd, vm: &Vm, gpus: &[GpuId]) {
+        let Some(process) = &mut self.process else { return };
+        process.set_started(pid, pidfd);
         tracing::info!(
             vm = vm.name,
-            pid = process.pid(),
+            pid,
             gpus = ?gpus.iter().map(|gpu| gpu.0).collect::<Vec<_>>(),
             memory_max = vm.spec.memory.max,
             socket = %vm.socket.display(),
             "device process started"
         );
-        let fds = DeviceFds { socket: process.socket_fd(), pidfd: process.pidfd() };
-        self.process = Some(process);
-        Ok(Some(fds))
     }
 
     /// Counts a restart of the process.
@@ -145,32 +144,24 @@ impl Device {
         self.failure = Some(reason);
     }
 
-    /// Closes the vhost-user socket and kills the process, which is reaped later.
+    /// Closes the vhost-user socket and kills the process, whose end is reported later.
     pub(crate) fn close(&mut self) {
         self.listener = None;
-        if let Some(process) = &mut self.process {
+        if let Some(process) = &self.process {
             process.kill();
         }
     }
 
-    /// Kills the process and waits until it has exited.
-    pub(crate) fn kill_and_wait(&mut self) {
-        if let Some(mut process) = self.process.take() {
-            process.kill_and_wait();
-        }
-    }
-
-    /// Reaps the process if it has exited. Returns the process and a description of how it exited.
-    /// The caller must stop watching the descriptors before it drops the process.
-    pub(crate) fn reap(&mut self) -> Option<(ChildProcess, String)> {
-        let status = self.process.as_mut().and_then(ChildProcess::reap)?;
+    /// Takes the process, which has ended. The caller must stop watching its socket before it drops
+    /// the process.
+    pub(crate) fn take_ended(&mut self) -> Option<ChildProcess> {
         self.is_paused = false;
-        Some((self.process.take()?, describe(status)))
+        self.process.take()
     }
 
     /// Sends a message to the process, if there is one. If sending fails, kills the process.
     pub(crate) fn send(&mut self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
-        let Some(process) = &mut self.process else { return };
+        let Some(process) = &self.process else { return };
         if let Err(error) = process.send(message, fds) {
             tracing::error!(vm, "cannot send to the device process, so killing it: {error}");
             process.kill();
@@ -193,7 +184,7 @@ impl Device {
 
     /// Reads one message from the process.
     pub(crate) fn receive(&mut self) -> DeviceEffect {
-        let Some(process) = &mut self.process else { return DeviceEffect::None };
+        let Some(process) = &self.process else { return DeviceEffect::None };
         if !self.messages.take(Instant::now()) {
             self.is_paused = true;
             return DeviceEffect::Paused(process.socket_fd());

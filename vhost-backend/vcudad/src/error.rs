@@ -14,14 +14,17 @@ pub enum BrokerError {
     /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// A VM's socket can't be bound.
-    #[error("{path}: {reason}")]
-    Socket {
+    /// The control API's socket can't be bound.
+    #[error("control_socket {path}: {reason}")]
+    ControlSocket {
         /// Path of the socket.
         path: PathBuf,
         /// Why it can't be bound.
         reason: String,
     },
+    /// The spawner refuses a request, or has ended.
+    #[error("the spawner failed: {0}")]
+    Spawner(String),
     /// The saved state can't be read or written.
     #[error(transparent)]
     State(#[from] StateError),
@@ -54,9 +57,10 @@ impl BrokerError {
     /// Returns the exit code for this error.
     pub fn code(&self) -> u8 {
         match self {
-            Self::Os { .. } | Self::Loop(_) | Self::Program(ProgramError::This(_)) => {
-                host_ipc::exit::FAILED
-            }
+            Self::Os { .. }
+            | Self::Loop(_)
+            | Self::Spawner(_)
+            | Self::Program(ProgramError::This(_)) => host_ipc::exit::FAILED,
             _ => host_ipc::exit::BAD_INPUT,
         }
     }

@@ -5,8 +5,8 @@ use std::time::{Duration, Instant};
 
 use control_api::{GpuRequest, GpuState};
 
+use super::devices;
 use super::faults::{Verdict, judge};
-use super::jail;
 use super::nvml::Fault;
 use super::rate::RateLimited;
 use host_ipc::gpu::{GpuFacts, PcieLinks, Probed};
@@ -198,7 +198,7 @@ impl Gpus {
     pub(crate) fn devices(&self, gpus: &[GpuId]) -> Vec<PathBuf> {
         let gpus = || gpus.iter().filter_map(|id| self.get(*id));
         let slices = gpus().any(|gpu| gpu.uuid.starts_with("MIG-"));
-        jail::devices(gpus().map(|gpu| gpu.facts().pci_bus_id.as_str()), slices)
+        devices::devices(gpus().map(|gpu| gpu.facts().pci_bus_id.as_str()), slices)
     }
 }
 

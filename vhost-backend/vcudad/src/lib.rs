@@ -9,17 +9,19 @@
 //! | `roster`, `state`, `saver` | the configured VMs, with run-time changes; the file that saves the changes, and its thread |
 //! | `changes` | run-time changes that are being saved, or wait for that |
 //! | `start` | new VMs, at the broker's start and at run time |
-//! | `vms`, `device`, `socket`, `cgroup` | the VMs, and each one's device process, socket and cgroup |
+//! | `vms`, `device` | the VMs, and each one's device process |
+//! | `resources`, `socket`, `cgroup` | what the spawner creates for a VM; sockets; limits of cgroups |
 //! | `sessions` | all sessions, from their start to the end of their worker |
 //! | `accounts` | the ledger, and the pages on which workers see its state |
 //! | `session`, `worker` | a session and the start queue; workers and the warm pool |
+//! | `privileges`, `spawner` | dropping root's privileges; the process that keeps them |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
-//! | `jail`, `pid_namespace`, `shared_memory`, `supervisor` | what isolates workers |
+//! | `supervisor`, `devices` | the supervisor of workers; the device files of GPUs |
 //! | `output` | the output of child processes |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
-//! | `mps`, `mps_group`, `fair_share` | MPS daemons; VMs that are one to the scheduler; promised shares |
+//! | `mps`, `mps_group`, `fair_share` | clients of MPS; VMs that are one to the scheduler; promised shares |
 //! | `nvml`, `audit`, `comparison` | NVML; the comparison of its samples with the ledger |
 //! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
 //! | `event`, `rate` | events for operators; rate limits |
@@ -33,6 +35,7 @@ mod comparison;
 mod compute;
 pub mod config;
 mod device;
+mod devices;
 mod driver;
 mod error;
 mod event;
@@ -40,17 +43,17 @@ mod fair_share;
 mod faults;
 mod gpus;
 mod guest_facts;
-mod jail;
 mod launcher;
 mod mps;
 mod mps_group;
 mod nvml;
 mod output;
-mod pid_namespace;
 mod placement;
+mod privileges;
 mod process;
 mod rate;
 mod reports;
+mod resources;
 mod roster;
 mod run;
 mod saver;
@@ -58,9 +61,9 @@ mod scheduler;
 mod service;
 mod session;
 mod sessions;
-mod shared_memory;
 mod signals;
 mod socket;
+mod spawner;
 mod start;
 mod state;
 mod supervisor;
@@ -71,7 +74,5 @@ mod watches;
 mod worker;
 
 pub use error::BrokerError;
-pub use pid_namespace::{HOLD as HOLD_PID_NAMESPACE, hold as hold_pid_namespace};
-pub use process::is_root;
 pub use run::run;
 pub use state::StateError;

@@ -32,9 +32,6 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|arg| arg == program::ONE_VM) {
         return one_vm::main();
     }
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == vcudad::HOLD_PID_NAMESPACE) {
-        return vcudad::hold_pid_namespace();
-    }
     let args: Args = match exit::parse(NAME) {
         Ok(args) => args,
         Err(code) => return code,
@@ -71,5 +68,8 @@ fn read(args: &Args) -> Result<Config, ConfigError> {
     if let Some(path) = &args.broker.control_socket {
         config.control_socket = Some(path.clone());
     }
-    config.with_places(vcudad::is_root())
+    if let Some(user) = &args.broker.user {
+        config.user = Some(user.clone());
+    }
+    config.with_places(process::is_root())
 }

@@ -1,57 +1,27 @@
 //! Child processes. Each child has a seqpacket socket to the broker, and its output goes to the
-//! broker's log. A pidfd tells the broker when the child has exited.
+//! broker's log. The spawner starts them, and reports when they have exited.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
-use std::process::{Child, Command, ExitStatus, Stdio};
-use std::sync::OnceLock;
+use std::process::ExitStatus;
 
 use super::output::{self, Output, Outputs};
+use super::spawner::Spawner;
 use host_ipc::apart::Apart;
+use host_ipc::spawner::{End, ProcessId, Program};
 use host_ipc::{process, seqpacket};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
-/// Returns true if this process runs as root, so that it can run its children as other users.
-pub fn is_root() -> bool {
-    // SAFETY: geteuid takes no arguments.
-    unsafe { libc::geteuid() == 0 }
-}
-
-/// The nice value of the broker's threads. Otherwise, VMs that keep all CPUs busy would delay it, and
-/// the start of each process, for which it waits.
-const BROKER_NICE: libc::c_int = -10;
-
-/// The nice value with which this program was started, which is that of its children.
-static NICE: OnceLock<libc::c_int> = OnceLock::new();
-
-/// Raises the priority of this thread, and of those that it starts, if that is allowed.
-pub(crate) fn go_before_vms() {
-    // SAFETY: neither call takes a pointer.
-    unsafe {
-        NICE.get_or_init(|| libc::getpriority(libc::PRIO_PROCESS, 0));
-        libc::setpriority(libc::PRIO_PROCESS, 0, BROKER_NICE);
-    }
-}
-
-/// Starts a child process, with the priority that this program was started with.
-pub(crate) fn spawn(command: &mut Command) -> io::Result<Child> {
-    let child = command.spawn()?;
-    if let Some(nice) = NICE.get() {
-        // The child has loaded its program, but hasn't started threads.
-        // SAFETY: the call takes no pointer. The child hasn't been reaped, so its process ID can't
-        // have been reused.
-        unsafe { libc::setpriority(libc::PRIO_PROCESS, child.id(), *nice) };
-    }
-    Ok(child)
-}
-
-/// A running child process.
+/// A child process that may not have started.
 pub(crate) struct ChildProcess {
-    child: Child,
-    /// A descriptor that becomes readable when the child has exited.
-    pidfd: OwnedFd,
+    id: ProcessId,
+    spawner: Spawner,
+    /// Its process ID and its pidfd, once it has started.
+    started: Option<(u32, OwnedFd)>,
+    /// How it ended, once it has.
+    end: Option<End>,
     /// The broker's end of the child's socket. It is non-blocking, and messages with descriptors
     /// are refused.
     socket: Apart,
@@ -59,40 +29,44 @@ pub(crate) struct ChildProcess {
 }
 
 impl ChildProcess {
-    /// Starts `command` with the additional arguments `--broker-fd N`, where `N` is the child's end
-    /// of a new socket. `program` and `vm` mark the child's lines in the log.
+    /// Starts a program. `name` and `vm` mark its lines in the log. Messages can be sent before it
+    /// has started.
     pub(crate) fn start(
-        mut command: Command,
+        program: Program,
+        spawner: &Spawner,
         outputs: &Outputs,
-        program: &'static str,
+        name: &'static str,
         vm: Option<&str>,
     ) -> io::Result<Self> {
         let (ours, theirs) = seqpacket::pair()?;
         process::set_nonblocking(&ours)?;
         seqpacket::refuse_descriptors(&ours)?;
-        // The child inherits `theirs`. Only this thread starts children, so no other child can
-        // inherit it before it is dropped.
-        // SAFETY: F_SETFD takes only an integer.
-        if unsafe { libc::fcntl(theirs.as_raw_fd(), libc::F_SETFD, 0) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
         let (output, stderr) = output::pair()?;
-        command.arg("--broker-fd").arg(theirs.as_raw_fd().to_string()).stdin(Stdio::null());
-        command.stdout(stderr.try_clone()?).stderr(stderr);
-        let mut child = spawn(&mut command)?;
-        // SAFETY: pidfd_open takes only integers. The child hasn't been reaped, so its process ID
-        // can't have been reused.
-        let pidfd = unsafe { libc::syscall(libc::SYS_pidfd_open, child.id() as libc::pid_t, 0) };
-        if pidfd < 0 {
-            let error = io::Error::last_os_error();
-            let _ = child.kill();
-            let _ = child.wait();
-            return Err(error);
-        }
-        // SAFETY: the descriptor is new, so nothing else owns it.
-        let pidfd = unsafe { OwnedFd::from_raw_fd(pidfd as libc::c_int) };
-        let output = outputs.read(output, program, child.id(), vm);
-        Ok(Self { child, pidfd, socket: ours.into(), output })
+        let id = spawner.start_program(program, [theirs.as_raw_fd(), stderr.as_raw_fd()])?;
+        Ok(Self {
+            id,
+            spawner: spawner.clone(),
+            started: None,
+            end: None,
+            socket: ours.into(),
+            output: outputs.read(output, name, vm),
+        })
+    }
+
+    /// Returns the spawner's number for the process.
+    pub(crate) fn id(&self) -> ProcessId {
+        self.id
+    }
+
+    /// Records that the process has started.
+    pub(crate) fn set_started(&mut self, pid: u32, pidfd: OwnedFd) {
+        self.output.set_pid(pid);
+        self.started = Some((pid, pidfd));
+    }
+
+    /// Records that the process has ended.
+    pub(crate) fn set_ended(&mut self, how: End) {
+        self.end = Some(how);
     }
 
     /// Returns the descriptor of the broker's end of the child's socket.
@@ -100,9 +74,9 @@ impl ChildProcess {
         self.socket.as_raw_fd()
     }
 
-    /// Returns the pidfd, which becomes readable when the child has exited.
-    pub(crate) fn pidfd(&self) -> RawFd {
-        self.pidfd.as_raw_fd()
+    /// Returns the pidfd, if the process has started.
+    pub(crate) fn pidfd(&self) -> Option<RawFd> {
+        self.started.as_ref().map(|(_, pidfd)| pidfd.as_raw_fd())
     }
 
     /// Sends a message to the child.
@@ -120,30 +94,30 @@ impl ChildProcess {
         self.output.set_vm(vm);
     }
 
-    /// Returns the child's process ID.
-    pub(crate) fn pid(&self) -> u32 {
-        self.child.id()
+    /// Returns the child's process ID, if the process has started.
+    pub(crate) fn pid(&self) -> Option<u32> {
+        self.started.as_ref().map(|(pid, _)| *pid)
     }
 
-    /// Kills the child, which is reaped later.
-    pub(crate) fn kill(&mut self) {
-        let _ = self.child.kill();
+    /// Kills the child. Its end is reported later.
+    pub(crate) fn kill(&self) {
+        if self.end.is_none() {
+            self.spawner.kill(self.id);
+        }
     }
 
-    /// Reaps the child if it has exited, and returns its exit status.
-    pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
-        self.child.try_wait().ok().flatten()
-    }
-
-    /// Kills the child and waits until it has exited.
-    pub(crate) fn kill_and_wait(&mut self) {
-        self.kill();
-        let _ = self.child.wait();
+    /// Returns how the child ended, if it has.
+    pub(crate) fn end(&self) -> Option<&End> {
+        self.end.as_ref()
     }
 }
 
-/// Describes how a process exited.
-pub(crate) fn describe(status: ExitStatus) -> String {
+/// Describes how a process ended.
+pub(crate) fn describe(how: &End) -> String {
+    let status = match how {
+        End::Exited(status) => ExitStatus::from_raw(*status),
+        End::NotStarted(reason) => return format!("cannot be started: {reason}"),
+    };
     match (status.code(), status.signal()) {
         (Some(code), _) => format!("exited with code {code}"),
         (None, Some(libc::SIGKILL)) => "was killed".into(),

@@ -3,7 +3,6 @@
 //! effect. The event loop doesn't wait for that.
 
 use std::os::fd::RawFd;
-use std::path::Path;
 
 use control_api::{ApiError, ErrorCode, VmOrigin, VmPatch, VmSpec};
 
@@ -24,9 +23,8 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Locks the directory, if one is configured, and reads the saved changes.
-    pub(crate) fn open(dir: Option<&Path>) -> Result<Self, StateError> {
-        let dir = dir.map(StateDir::open).transpose()?;
+    /// Reads the saved changes from the directory, if one is configured.
+    pub(crate) fn open(dir: Option<StateDir>) -> Result<Self, StateError> {
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
         Ok(Self { dir, saver: None, saved, pruned: false })
     }

@@ -1,12 +1,12 @@
 //! The coordinator, which owns the broker's parts and dispatches events from the event loop to
 //! them. It runs on one thread and never blocks: sockets are non-blocking, a process that doesn't
-//! read its messages is killed, and another thread saves changes.
+//! read its messages is killed, another thread saves changes, and the spawner starts processes.
 
-use std::os::fd::{AsRawFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
 use std::time::Duration;
 
-use control_api::{ApiError, ErrorCode, EventKind, VmPatch, VmSpec};
+use control_api::{ApiError, ErrorCode, EventKind, Sharing, VmPatch, VmSpec};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
@@ -17,18 +17,19 @@ use super::driver;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
-use super::launcher::{Launcher, Programs};
-use super::output::Outputs;
+use super::launcher::Launcher;
+use super::output::{Output, Outputs};
 use super::placement::Capacity;
-use super::process::is_root;
+use super::process::describe;
 use super::reports::Reports;
 use super::roster::Roster;
 use super::scheduler::Scheduler;
 use super::session::Session;
 use super::sessions::{SessionEffect, Sessions};
 use super::signals::Signals;
+use super::spawner::{Ending, Spawner};
 use super::start;
-use super::state::SavedState;
+use super::state::{SavedState, StateDir};
 use super::supervisor::Supervisor;
 use super::systemd::Systemd;
 use super::timer::Timer;
@@ -39,6 +40,7 @@ use crate::config::{Config, Policy, Vm};
 use control_server::handle::{About, Answer, ControlInbox, Reply, Request, Response, now_ms};
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
+use host_ipc::spawner::{End, Event, ProcessId};
 use memory_ledger::VmId;
 
 /// Interval of the timer if nothing happens.
@@ -60,6 +62,10 @@ pub(crate) struct Service {
     sessions: Sessions,
     audit: Audit,
     launcher: Launcher,
+    /// `None` once the spawner has been told to end.
+    ending: Option<Ending>,
+    /// Keeps the spawner's output in the log.
+    _spawner_output: Option<Output>,
     /// The driver library and the GPUs that it found.
     driver: Probed,
     policy: Policy,
@@ -68,39 +74,48 @@ pub(crate) struct Service {
     /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
     ended: bool,
-    /// Dropped after the fields above, because the VMs' cgroups are inside this one.
+    /// Why the broker can't continue, if it can't.
+    failure: Option<BrokerError>,
     cgroups: Cgroups,
     /// Dropped last, because that waits for the disk, and lets another broker use the saved state.
     roster: Roster,
 }
 
+/// What the broker has set up while it had privileges.
+pub(crate) struct Prepared {
+    pub(crate) spawner: Spawner,
+    pub(crate) ending: Ending,
+    pub(crate) state: Option<StateDir>,
+    /// The driver library and the GPUs that it found.
+    pub(crate) driver: Probed,
+    /// Whether workers have a jail.
+    pub(crate) has_jail: bool,
+}
+
 /// Startup and shutdown.
 impl Service {
-    /// Reads the saved changes, binds the VMs' sockets, probes the driver library, and places the
-    /// VMs.
+    /// Reads the saved changes, and places the VMs.
     pub(crate) fn new(
         config: Config,
-        programs: Programs,
+        prepared: Prepared,
         signals: Signals,
         inbox: ControlInbox,
     ) -> Result<Self, BrokerError> {
-        let mut roster = Roster::open(config.state_dir.as_deref())?;
+        let Prepared { spawner, ending, state, driver: mut probed, has_jail } = prepared;
+        let mut roster = Roster::open(state)?;
         let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
-        let mut probed = driver::choose(&config, &programs)?;
-        let jail = driver::jail(&config, &programs, &probed)?;
         let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
-        let gpus = driver::add_slices(&config, &programs, &mut probed, requests);
-        let change_users = is_root();
-        if !change_users {
+        let gpus = driver::add_slices(&config, &spawner, &mut probed, requests);
+        if !spawner.is_root() {
             tracing::warn!("not running as root: all VMs' processes run as this user");
         }
-        let cgroups = Cgroups::set_up();
+        let cgroups = Cgroups::set_up(&spawner);
         let scheduler = Scheduler::start(config.policy.scheduler)
             .map_err(BrokerError::os("cannot start the scheduler"))?;
         let outputs = Outputs::start()
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
-        let library = probed.library.clone();
-        let launcher = Launcher::new(programs, library, change_users, jail, outputs);
+        let spawner_output = spawner.log(&outputs);
+        let launcher = Launcher::new(spawner, has_jail, outputs);
         let supervisor = Supervisor::start(&launcher)
             .map_err(BrokerError::os("cannot start the supervisor of workers"))?;
         let warm_workers = config.warm_workers as usize;
@@ -116,38 +131,32 @@ impl Service {
             sessions: Sessions::new(scheduler, launcher.clone(), supervisor, warm_workers),
             audit: Audit::default(),
             launcher,
+            ending: Some(ending),
+            _spawner_output: spawner_output,
             driver: probed,
             policy: config.policy,
             socket_folders: config.socket_folders,
             started_ms: now_ms(),
             ended: false,
+            failure: None,
             cgroups,
             roster,
         };
         for candidate in vms {
             let capacities = service.capacities(None);
             let is_default = config.memory_max_is_default;
-            let (gpus, cgroups) = (&service.gpus, &service.cgroups);
-            service.enroll(candidate.place(&capacities, gpus, cgroups, is_default)?);
+            let (gpus, spawner) = (&service.gpus, service.launcher.spawner());
+            let cgroups = &service.cgroups;
+            let state = candidate.place(&capacities, gpus, spawner, cgroups, is_default)?;
+            service.enroll(state);
         }
         service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
         Ok(service)
     }
 
-    /// Adds a VM, and creates its accounts and its directory for shared memory. The caller must then
-    /// start the VM's device process.
-    fn enroll(&mut self, mut state: VmState) -> VmId {
-        if let Some(jail) = self.launcher.jail() {
-            match jail.add_vm(&state.vm) {
-                Ok(directory) => state.set_shared_memory(directory),
-                Err(error) => {
-                    let reason = format!("cannot create its directory for shared memory: {error}");
-                    tracing::error!(vm = state.vm.name, "{reason}");
-                    state.device.set_failure(reason);
-                }
-            }
-        }
+    /// Adds a VM, and creates its accounts. The caller must then start the VM's device process.
+    fn enroll(&mut self, state: VmState) -> VmId {
         let id = self.vms.add(state);
         if let Some(state) = self.vms.get(id) {
             self.sessions.set_quotas(id, state);
@@ -155,9 +164,14 @@ impl Service {
         id
     }
 
-    /// Returns true if a signal has told the broker to exit.
+    /// Returns true if the broker must exit.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
+    }
+
+    /// Takes the reason why the broker can't continue, if it can't.
+    pub(crate) fn take_failure(&mut self) -> Option<BrokerError> {
+        self.failure.take()
     }
 
     fn handle_signal(&mut self) {
@@ -222,6 +236,7 @@ impl Service {
                 tracing::error!("scheduler thread is stuck; skipping the systemd watchdog ping");
             }
         }
+        self.sessions.end_late_starts(&self.vms);
         if self.sessions.has_waiting() && !self.ended {
             self.sessions.start_waiting(&mut self.vms, &self.gpus);
         }
@@ -358,7 +373,9 @@ impl Service {
     fn check_new_vm(&self, spec: VmSpec) -> Result<(Change, SavedState), ApiError> {
         start::check_request(&spec, &self.socket_folders)?;
         let capacities = self.capacities(None);
-        let state = start::new_vm(spec, &self.vms, &capacities, &self.gpus, &self.cgroups)?;
+        let spawner = self.launcher.spawner();
+        let state =
+            start::new_vm(spec, &self.vms, &capacities, &self.gpus, spawner, &self.cgroups)?;
         let next = self.roster.added(state.vm.spec.clone());
         Ok((Change::Add(Box::new(state)), next))
     }
@@ -428,10 +445,9 @@ impl Service {
         self.forget_vm(id);
     }
 
-    /// Removes a VM from all tables, if its removal was requested and its last process has been
-    /// reaped.
+    /// Removes a VM from all tables, if its removal was requested and its last process has ended.
     fn forget_vm(&mut self, id: VmId) {
-        let gone = |state: &VmState| state.is_leaving() && state.device.pid().is_none();
+        let gone = |state: &VmState| state.is_leaving() && !state.device.has_process();
         if self.sessions.workers().count_of_vm(id) > 0 {
             return;
         }
@@ -443,7 +459,9 @@ impl Service {
         self.sessions.remove_vm(id);
         let Some(mut state) = self.vms.remove(id) else { return };
         tracing::info!(vm = state.vm.name, "removed");
-        self.sessions.retain_mps(&self.vms.mps_sets());
+        if state.vm.spec.sharing == Sharing::Mps {
+            self.sessions.retain_mps(&self.vms.mps_sets(), &self.gpus);
+        }
         for answer in state.take_removals() {
             answer.give(Ok(Response::Done));
         }
@@ -458,10 +476,7 @@ impl Service {
     fn start_device(&mut self, ops: &mut EventOps, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
         match state.start_device(&self.launcher) {
-            Ok(Some(fds)) => {
-                self.watches.add(ops, fds.socket, Source::DeviceSocket(id));
-                self.watches.add(ops, fds.pidfd, Source::DevicePid(id));
-            }
+            Ok(Some(socket)) => self.watches.add(ops, socket, Source::DeviceSocket(id)),
             Ok(None) => {}
             Err(reason) => {
                 tracing::error!(vm = state.vm.name, "{reason}");
@@ -476,11 +491,10 @@ impl Service {
         state.device.send(&state.vm.name, message, fds);
     }
 
-    fn device_ended(&mut self, ops: &mut EventOps, id: VmId) {
+    fn device_ended(&mut self, ops: &mut EventOps, id: VmId, how: &str) {
         let Some(state) = self.vms.get_mut(id) else { return };
-        let Some((process, how)) = state.device.reap() else { return };
+        let Some(process) = state.device.take_ended() else { return };
         self.watches.remove(ops, process.socket_fd());
-        self.watches.remove(ops, process.pidfd());
         drop(process);
         self.sessions.end_vm(id);
         if state.is_leaving() {
@@ -546,15 +560,11 @@ impl Service {
 
     fn carry_out_one(&mut self, ops: &mut EventOps, effect: SessionEffect) {
         match effect {
-            SessionEffect::Watch { worker, socket, pidfd } => {
+            SessionEffect::Watch { worker, socket } => {
                 self.watches.add(ops, socket, Source::WorkerSocket(worker));
-                self.watches.add(ops, pidfd, Source::WorkerPid(worker));
             }
             SessionEffect::Unwatch(fd) => self.watches.remove(ops, fd),
-            SessionEffect::Reaped(worker) => {
-                self.watches.remove(ops, worker.socket_fd());
-                self.watches.remove(ops, worker.pidfd());
-            }
+            SessionEffect::Ended(worker) => self.watches.remove(ops, worker.socket_fd()),
             SessionEffect::Send { vm, message, ends } => {
                 let fds = ends.as_ref().map(DeviceEnds::fds);
                 self.send_to_device(vm, &message, fds.as_ref().map_or(&[], |fds| fds));
@@ -573,6 +583,47 @@ impl Service {
         if !self.ended {
             self.sessions.start_waiting(&mut self.vms, &self.gpus);
             self.sessions.refill(&self.vms, &self.gpus);
+        }
+    }
+}
+
+/// Starts and ends of processes, which the spawner reports.
+impl Service {
+    fn handle_spawner(&mut self, ops: &mut EventOps) {
+        loop {
+            match self.launcher.spawner().event() {
+                Ok(None) => return,
+                Ok(Some((Event::Started { id, pid }, pidfd))) => {
+                    pidfd.into_iter().for_each(|pidfd| self.process_started(id, pid, pidfd));
+                }
+                Ok(Some((Event::Ended { id, how }, _))) => self.process_ended(ops, id, &how),
+                Err(error) => {
+                    tracing::error!("shutting down, because all processes have ended: {error}");
+                    self.watches.remove(ops, self.launcher.spawner().events_fd());
+                    self.failure = Some(BrokerError::Spawner(error.to_string()));
+                    self.ended = true;
+                    return self.refuse_requests();
+                }
+            }
+            self.carry_out(ops);
+        }
+    }
+
+    fn process_started(&mut self, process: ProcessId, pid: u32, pidfd: OwnedFd) {
+        let (vms, gpus) = (&self.vms, &self.gpus);
+        let Some(pidfd) = self.sessions.set_started(process, pid, pidfd, vms, gpus) else { return };
+        if let Some((_, state)) = self.vms.iter_mut().find(|(_, state)| state.device.is(process)) {
+            state.set_device_started(pid, pidfd);
+        }
+    }
+
+    fn process_ended(&mut self, ops: &mut EventOps, process: ProcessId, how: &End) {
+        if let Some(worker) = self.sessions.set_ended(process, how) {
+            return self.worker_ended(ops, worker);
+        }
+        let device = self.vms.iter().find(|(_, state)| state.device.is(process));
+        if let Some((vm, _)) = device {
+            self.device_ended(ops, vm, &describe(how));
         }
     }
 }
@@ -601,10 +652,7 @@ impl Service {
 impl Drop for Service {
     /// Kills all processes. Work in progress is lost, as when a host is switched off.
     fn drop(&mut self) {
-        for (_, state) in self.vms.iter_mut() {
-            state.device.kill_and_wait();
-        }
-        self.sessions.end_all();
+        drop(self.ending.take());
     }
 }
 
@@ -616,13 +664,12 @@ impl MutEventSubscriber for Service {
             Some(Source::Control) => self.handle_requests(ops),
             Some(Source::Saver) => self.handle_saved(ops),
             Some(Source::Nvml) => self.handle_nvml(ops),
+            Some(Source::Spawner) => self.handle_spawner(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
             Some(Source::DeviceSocket(vm)) => self.handle_device_message(ops, vm),
-            Some(Source::DevicePid(vm)) => self.device_ended(ops, vm),
             Some(Source::WorkerSocket(worker)) => {
                 self.sessions.handle_worker_message(worker, &mut self.vms, &self.gpus);
             }
-            Some(Source::WorkerPid(worker)) => self.worker_ended(ops, worker),
             None => {}
         }
         self.carry_out(ops);
@@ -632,6 +679,7 @@ impl MutEventSubscriber for Service {
         self.watches.add(ops, self.signals.as_raw_fd(), Source::Signals);
         self.watches.add(ops, self.timer.as_raw_fd(), Source::Timer);
         self.watches.add(ops, self.inbox.as_raw_fd(), Source::Control);
+        self.watches.add(ops, self.launcher.spawner().events_fd(), Source::Spawner);
         if let Some(bell) = self.roster.bell() {
             self.watches.add(ops, bell, Source::Saver);
         }

@@ -1,30 +1,31 @@
-//! The sessions of all VMs, from a device process's request until the worker has been reaped. This
-//! module owns the start queue, the workers, the ledger, the scheduler, and the MPS daemons.
+//! The sessions of all VMs, from a device process's request until the worker has ended. This
+//! module owns the start queue, the workers, the ledger, and the scheduler.
 //!
 //! [`Sessions`] doesn't access the event loop, the device processes, or the control API. Instead,
 //! it emits [`SessionEffect`]s, which the coordinator carries out.
 
 use std::collections::HashSet;
-use std::os::fd::RawFd;
+use std::os::fd::{OwnedFd, RawFd};
+use std::time::Instant;
 
-use control_api::{Activity, EventKind};
+use control_api::{Activity, EventKind, Sharing};
 
 use super::accounts::Accounts;
 use super::compute::ComputeEvent;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
-use super::launcher::{Launcher, StartedFor};
-use super::mps::MpsDaemons;
+use super::launcher::Launcher;
+use super::mps;
 use super::process::describe;
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
-use super::shared_memory::directory_of;
 use super::supervisor::Supervisor;
 use super::vms::{VmState, Vms};
 use super::worker::{DeviceEnds, Worker, WorkerEffect, Workers};
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, VmFacts, WorkerId};
+use host_ipc::spawner::{Call, End, NewSession, ProcessId, directory_of};
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
 
 /// The reason that is reported for a session whose kernel ran too long.
@@ -32,12 +33,12 @@ const TIMED_OUT: &str = "a kernel ran longer than compute.kernel_timeout";
 
 /// An action that [`Sessions`] asks the coordinator to carry out.
 pub(crate) enum SessionEffect {
-    /// Watch a new worker's socket and pidfd.
-    Watch { worker: WorkerId, socket: RawFd, pidfd: RawFd },
+    /// Watch a new worker's socket.
+    Watch { worker: WorkerId, socket: RawFd },
     /// Stop watching a worker's socket.
     Unwatch(RawFd),
-    /// A worker was reaped. Stop watching its descriptors before dropping it.
-    Reaped(Worker),
+    /// A worker has ended. Stop watching its socket before dropping it.
+    Ended(Worker),
     /// Send a message to a VM's device process, with the ends of the worker's channels if there are
     /// any.
     Send { vm: VmId, message: BrokerToDevice, ends: Option<DeviceEnds> },
@@ -45,7 +46,7 @@ pub(crate) enum SessionEffect {
     Publish(BrokerEvent),
     /// The start queue is no longer empty, so set the timer.
     Queued,
-    /// A VM's worker was reaped. If the VM is being removed, its removal may be complete.
+    /// A VM's worker has ended. If the VM is being removed, its removal may be complete.
     WorkerGone(VmId),
 }
 
@@ -53,8 +54,6 @@ pub(crate) enum SessionEffect {
 pub(crate) struct Sessions {
     start_queue: StartQueue,
     workers: Workers,
-    /// Dropped after the workers, because the workers are clients of the daemons.
-    mps: MpsDaemons,
     accounts: Accounts,
     scheduler: Scheduler,
     launcher: Launcher,
@@ -74,7 +73,6 @@ impl Sessions {
         Self {
             start_queue: StartQueue::default(),
             workers: Workers::new(warm_workers),
-            mps: MpsDaemons::of_this_process(),
             accounts: Accounts::default(),
             scheduler,
             launcher,
@@ -132,15 +130,18 @@ impl Sessions {
         self.workers.end_vm(id);
     }
 
-    /// Removes the accounts of a VM whose last worker has been reaped.
+    /// Removes the accounts of a VM whose last worker has ended.
     pub(crate) fn remove_vm(&mut self, id: VmId) {
         self.accounts.remove(id);
         self.scheduler.remove_vm(id);
     }
 
     /// Stops the MPS daemons for all sets of GPUs except `sets`.
-    pub(crate) fn retain_mps(&mut self, sets: &[Vec<GpuId>]) {
-        self.mps.retain(sets);
+    pub(crate) fn retain_mps(&self, sets: &[Vec<GpuId>], gpus: &Gpus) {
+        let visible = sets.iter().map(|set| gpus.visible(set)).collect();
+        if let Err(reason) = self.launcher.spawner().request(Call::RetainMps { visible }) {
+            tracing::error!("cannot stop MPS daemons: {reason}");
+        }
     }
 
     /// Returns the facts about a VM's GPUs and processes that its guest may know.
@@ -182,7 +183,7 @@ impl Sessions {
     }
 
     /// Starts or refuses a session. If it must wait, returns it.
-    fn try_start(&mut self, mut session: Session, vms: &mut Vms, gpus: &Gpus) -> Option<Session> {
+    fn try_start(&mut self, session: Session, vms: &mut Vms, gpus: &Gpus) -> Option<Session> {
         let (id, request, number) = (session.vm, session.request, session.number());
         let state = vms.get_mut(id)?;
         let max = state.vm.limits.max_sessions as usize;
@@ -207,22 +208,9 @@ impl Sessions {
             self.send_ended(id, request, Ending::Limit);
             return None;
         }
-        let (spec, set) = (&state.vm.spec, state.gpus.clone());
-        match self.mps.session_env(spec, &set, gpus, self.scheduler.is_enabled()) {
-            // If a variable is set twice, the later value wins. So the guest can't override these
-            // limits.
-            Ok(env) => session.env.extend(env),
-            Err(error) => {
-                tracing::error!(
-                    vm = state.vm.name,
-                    session = number,
-                    "cannot start a worker: {error}"
-                );
-                self.send_ended(id, request, Ending::NoWorker(error.to_string()));
-                return None;
-            }
-        }
-        let given = match session.env.is_empty() {
+        let set = state.gpus.clone();
+        let is_exclusive = state.vm.spec.sharing == Sharing::Exclusive;
+        let given = match session.env.is_empty() && is_exclusive {
             true => self.workers.give(&set, session),
             false => Err(session),
         };
@@ -295,7 +283,7 @@ impl Sessions {
         let Some(worker) = self.workers.get_mut(id) else { return Ok(()) };
         let Some(session) = worker.session() else { return Ok(()) };
         let Some(state) = vms.get(session.vm) else { return Ok(()) };
-        state.take_process(worker.pid())?;
+        state.take_process(worker.process())?;
         let vm = session.vm;
         self.accounts.open(id, vm, &state.gpus);
         let contexts: Vec<u64> = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
@@ -305,15 +293,17 @@ impl Sessions {
         let first = contexts.first().copied().unwrap_or(0);
         let charged = first == 0 || self.accounts.reserve(id, 0, first, Charge::Context).is_ok();
         let label = format!("{}/{}", state.vm.name, session.number());
-        let supervisor = self.launcher.jail_of(&state.vm).map(|jail| {
-            let added = self.supervisor.add(&self.launcher, jail, &label, worker.pidfd());
+        let has_jail = self.launcher.has_jail_of(&state.vm);
+        let pidfd = worker.pidfd().filter(|_| has_jail);
+        let supervisor = pidfd.map(|pidfd| {
+            let added = self.supervisor.add(&self.launcher, &label, pidfd);
             added.map_err(|error| format!("cannot add it to its supervisor: {error}"))
         });
         let assignment = Assignment {
             label,
             pid: session.pid,
             uid: self.launcher.uid(&state.vm),
-            shared: self.launcher.jail_of(&state.vm).map(|_| directory_of(&state.vm.name)),
+            shared: has_jail.then(|| directory_of(&state.vm.name)),
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
             context_bytes: contexts,
@@ -391,25 +381,62 @@ impl Sessions {
     }
 
     fn start_worker(&mut self, set: Vec<GpuId>, session: Option<Session>, vms: &Vms, gpus: &Gpus) {
-        let started_for = session.as_ref().and_then(|session| {
-            Some(StartedFor { vm: &vms.get(session.vm)?.vm, env: &session.env })
+        let new = session.as_ref().and_then(|session| {
+            let vm = &vms.get(session.vm)?.vm;
+            let mps = mps::client(&vm.spec, &set, self.scheduler.is_enabled());
+            Some(NewSession { vm: vm.name.clone(), env: session.env.clone(), mps })
         });
-        let cold = session.as_ref().is_some_and(|session| !session.env.is_empty());
-        let (visible, devices) = (gpus.visible(&set), gpus.devices(&set));
-        match self.launcher.start_worker(&visible, &devices, started_for.as_ref()) {
+        let cold = new.as_ref().is_some_and(|new| !new.env.is_empty() || new.mps.is_some());
+        match self.launcher.start_worker(gpus.visible(&set), gpus.devices(&set), new) {
             Ok(process) => {
-                let (socket, pidfd) = (process.socket_fd(), process.pidfd());
+                let socket = process.socket_fd();
                 let worker = self.workers.add(process, set, session, cold);
-                self.effects.push(SessionEffect::Watch { worker, socket, pidfd });
+                self.effects.push(SessionEffect::Watch { worker, socket });
             }
             Err(error) => {
-                let vm = started_for.map(|started_for| started_for.vm.name.as_str());
+                let vm = session.as_ref().map(|session| vms.name(session.vm));
                 tracing::error!(vm, "cannot start a worker: {error}");
                 self.workers.count_failure();
                 if let Some(Session { vm, request, .. }) = session {
                     self.send_ended(vm, request, Ending::NoWorker(error.to_string()));
                 }
             }
+        }
+    }
+
+    /// Handles that the process of a worker or of the supervisor has started. If it's neither,
+    /// returns its pidfd.
+    pub(crate) fn set_started(
+        &mut self,
+        process: ProcessId,
+        pid: u32,
+        pidfd: OwnedFd,
+        vms: &Vms,
+        gpus: &Gpus,
+    ) -> Option<OwnedFd> {
+        let Some(id) = self.workers.with_process(process) else {
+            return self.supervisor.set_started(process, pid, pidfd);
+        };
+        let worker = self.workers.get_mut(id)?;
+        if worker.set_started(pid, pidfd) && worker.session().is_some() {
+            self.assign(id, vms, gpus);
+        }
+        None
+    }
+
+    /// Handles that the process of a worker or of the supervisor has ended. Returns the worker, if
+    /// it's one.
+    pub(crate) fn set_ended(&mut self, process: ProcessId, how: &End) -> Option<WorkerId> {
+        self.supervisor.set_ended(process, how);
+        let id = self.workers.with_process(process)?;
+        self.workers.get_mut(id)?.set_ended(how.clone());
+        Some(id)
+    }
+
+    /// Kills the workers whose start takes too long.
+    pub(crate) fn end_late_starts(&mut self, vms: &Vms) {
+        for worker in self.workers.late(Instant::now()) {
+            self.kill_worker(worker, "its start takes too long", vms);
         }
     }
 
@@ -468,26 +495,26 @@ impl Sessions {
         }
     }
 
-    /// Reaps a worker if it has exited, closes its account, and reports that its session has ended.
-    /// Returns true if the worker was reaped.
+    /// If a worker has ended, closes its account, and reports that its session has ended. Returns true
+    /// if so.
     pub(crate) fn reap(&mut self, id: WorkerId, vms: &mut Vms) -> bool {
         // Handle the scheduler's events first, while the session of this worker is still known.
         self.handle_scheduler_events(vms);
-        let Some(worker) = self.workers.get_mut(id) else { return false };
-        let Some(status) = worker.reap() else { return false };
+        let Some(worker) = self.workers.get(id) else { return false };
+        let Some(end) = worker.ended().cloned() else { return false };
         let was_ended = worker.is_ending();
         let Some(mut worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
         // Only now is the worker's GPU memory free, so release it in the ledger.
         let bytes = self.accounts.close(id);
-        let how = worker.take_failure(status);
+        let how = worker.take_failure(&end);
         match worker.session() {
             Some(session) => {
                 let (vm, request, number) = (session.vm, session.request, session.number());
                 if let Some(state) = vms.get_mut(vm) {
                     state.add_activity(&Activity { ring_depth: 0, ..worker.activity() });
                 }
-                tracing::info!(vm = vms.name(vm), session = number, bytes, "worker reaped: {how}");
+                tracing::info!(vm = vms.name(vm), session = number, bytes, "worker ended: {how}");
                 let message = format!("{how}; freed {bytes} bytes of device memory");
                 self.publish(BrokerEvent::of_session(EventKind::SessionEnded, vm, number, message));
                 let how = match worker.is_announced() {
@@ -498,7 +525,7 @@ impl Sessions {
                 self.effects.push(SessionEffect::WorkerGone(vm));
             }
             // The broker killed this warm worker because no VM could use it.
-            None if was_ended && how == describe(status) => {}
+            None if was_ended && how == describe(&end) => {}
             None => {
                 tracing::error!("a warm worker ended: {how}");
                 if self.workers.count_failure() {
@@ -508,7 +535,7 @@ impl Sessions {
                 }
             }
         }
-        self.effects.push(SessionEffect::Reaped(worker));
+        self.effects.push(SessionEffect::Ended(worker));
         true
     }
 
@@ -539,11 +566,5 @@ impl Sessions {
                 }
             }
         }
-    }
-
-    /// Kills and reaps all workers.
-    pub(crate) fn end_all(&mut self) {
-        self.workers.end_all();
-        self.supervisor.end();
     }
 }

@@ -1,5 +1,5 @@
 //! Prepares VMs, when the broker starts and when one is added at run time: checks their settings,
-//! chooses their users, binds their sockets, and places them on GPUs.
+//! chooses their users, places them on GPUs, and has the spawner create their sockets and cgroups.
 
 use std::path::{Path, PathBuf};
 
@@ -11,17 +11,19 @@ use super::error::BrokerError;
 use super::gpus::Gpus;
 use super::mps::check_sharing;
 use super::placement::Capacity;
+use super::resources::Resources;
 use super::roster::Roster;
-use super::socket::{self, VmSocket};
+use super::spawner::Spawner;
 use super::vms::{VmState, Vms, place_vm};
-use crate::config::{CHOSEN_UIDS, ConfigError, Vm, VmSet, choose_uids, of_vm};
+use crate::config::{ConfigError, Vm, VmSet, choose_uids, of_vm};
+use host_ipc::spawner::VM_UIDS;
 
 /// A VM that the broker is about to serve.
 pub(crate) struct Candidate {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
-    /// The VM's socket, or the reason why the VM can't be served.
-    pub(crate) socket: Result<VmSocket, ApiError>,
+    /// Why the VM can't be served, if it can't.
+    pub(crate) failure: Option<ApiError>,
 }
 
 impl Candidate {
@@ -32,19 +34,20 @@ impl Candidate {
         self,
         capacities: &[Capacity],
         gpus: &Gpus,
+        spawner: &Spawner,
         cgroups: &Cgroups,
         memory_is_default: bool,
     ) -> Result<VmState, BrokerError> {
-        let Self { mut vm, origin, socket } = self;
-        let placed = socket.and_then(|socket| {
+        let Self { mut vm, origin, failure } = self;
+        let placed = failure.map_or(Ok(()), Err).and_then(|()| {
             let set = place_vm(capacities, &mut vm, memory_is_default)?;
             check_sharing(&vm.spec, &set, gpus)?;
-            let cgroup = cgroups.create(&vm, set.len())?;
-            Ok((set, socket, cgroup))
+            let (resources, socket) = Resources::create(spawner, cgroups, &vm, set.len())?;
+            Ok((set, socket, resources))
         });
         match placed {
-            Ok((set, socket, cgroup)) => {
-                Ok(VmState::new(vm, origin, set, Device::new(socket), cgroup))
+            Ok((set, socket, resources)) => {
+                Ok(VmState::new(vm, origin, set, Device::new(socket), Some(resources)))
             }
             Err(error) if origin == VmOrigin::File => {
                 Err(BrokerError::Placement(format!("vm '{}': {error}", vm.name)))
@@ -78,24 +81,25 @@ pub(crate) fn check_request(spec: &VmSpec, socket_folders: &[PathBuf]) -> Result
         );
         return Err(ApiError::invalid("socket", message));
     }
-    if let Some(uid) = spec.uid.filter(|uid| !CHOSEN_UIDS.contains(uid)) {
+    if let Some(uid) = spec.uid.filter(|uid| !VM_UIDS.contains(uid)) {
         let message = format!(
             "{uid} can only be given in vcudad's configuration; through the API, it must be from \
              {} to {}",
-            CHOSEN_UIDS.start(),
-            CHOSEN_UIDS.end()
+            VM_UIDS.start(),
+            VM_UIDS.end()
         );
         return Err(ApiError::invalid("uid", message));
     }
     Ok(())
 }
 
-/// Checks and places a VM that an operator is adding, and binds its socket.
+/// Checks and places a VM that an operator is adding, and creates its socket and its cgroup.
 pub(crate) fn new_vm(
     spec: VmSpec,
     vms: &Vms,
     capacities: &[Capacity],
     gpus: &Gpus,
+    spawner: &Spawner,
     cgroups: &Cgroups,
 ) -> Result<VmState, ApiError> {
     let mut vm = Vm::new(spec)?;
@@ -104,18 +108,16 @@ pub(crate) fn new_vm(
         .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
     let set = place_vm(capacities, &mut vm, false)?;
     check_sharing(&vm.spec, &set, gpus)?;
-    let cgroup = cgroups.create(&vm, set.len())?;
-    let socket = socket::bind(&vm).map_err(|error| socket::api_error(&vm, error))?;
+    let (resources, socket) = Resources::create(spawner, cgroups, &vm, set.len())?;
     // Save these chosen values with the settings, so that they are the same after a restart.
     let spec = &mut vm.spec;
     (spec.socket, spec.uid) = (Some(vm.socket.clone()), vm.uid);
-    Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket), cgroup))
+    Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket), Some(resources)))
 }
 
-/// Checks the VMs in the roster, chooses their users, and binds their sockets. If a VM in the
-/// configuration file is invalid, returns an error. If a VM that was added at run time is invalid,
-/// returns it with the error in place of its socket. The other VMs can then be served, and an
-/// operator can repair or remove the invalid one.
+/// Checks the VMs in the roster, and chooses their users. If a VM in the configuration file is
+/// invalid, returns an error. If a VM that was added at run time is invalid, returns it with the
+/// error. The other VMs can then be served, and an operator can repair or remove the invalid one.
 pub(crate) fn candidates(
     all: Vec<(VmSpec, VmOrigin)>,
     roster: &Roster,
@@ -142,19 +144,6 @@ pub(crate) fn candidates(
     }
     let good = checked.iter_mut().filter(|(_, _, failure)| failure.is_none());
     choose_uids(good.map(|(vm, _, _)| vm), [])?;
-    let mut candidates = Vec::new();
-    for (vm, origin, failure) in checked {
-        let socket = match failure {
-            Some(error) => Err(error),
-            None => match socket::bind(&vm) {
-                Ok(socket) => Ok(socket),
-                Err(error) if origin == VmOrigin::File => return Err(error),
-                Err(error) => {
-                    Err(ApiError::new(ErrorCode::Conflict, error.to_string()).of("socket"))
-                }
-            },
-        };
-        candidates.push(Candidate { vm, origin, socket });
-    }
-    Ok(candidates)
+    let candidate = |(vm, origin, failure)| Candidate { vm, origin, failure };
+    Ok(checked.into_iter().map(candidate).collect())
 }

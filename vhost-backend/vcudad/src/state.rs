@@ -5,12 +5,15 @@
 //! locks the directory, so that no other broker uses it.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs::{DirBuilder, File, OpenOptions, TryLockError};
-use std::io::{self, ErrorKind, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::fs::{DirBuilder, File, TryLockError};
+use std::io::{self, ErrorKind, Read, Write};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::path::{Path, PathBuf};
 
 use control_api::{VmPatch, VmSpec};
+use host_ipc::user::User;
+use rustix::fs::{AtFlags, Gid, Mode, OFlags, Uid, chownat, fchown, openat, renameat};
+use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// The file format version that this program writes. It can't read newer versions.
@@ -42,6 +45,19 @@ pub enum StateError {
     /// Another broker uses the state directory.
     #[error("state_dir {0} is in use by another vcudad: stop it, or choose another folder")]
     InUse(PathBuf),
+    /// The state directory belongs to a user who is neither root nor the broker's.
+    #[error(
+        "state_dir {path} belongs to user {now}, but vcudad runs as user {user}: give it to that user \
+         with chown -R, or choose another folder"
+    )]
+    Foreign {
+        /// Path of the directory.
+        path: PathBuf,
+        /// Its owner.
+        now: u32,
+        /// The broker's user.
+        user: u32,
+    },
     /// The state file was written by a newer program.
     #[error(
         "{path} has version {version}, but this vcudad supports up to {VERSION}: install a newer \
@@ -73,10 +89,12 @@ pub enum StateError {
     },
 }
 
-/// The directory that contains the state file, locked.
+/// The directory that contains the state file, locked. It was opened when the broker had root's
+/// privileges, because its user may not be able to reach it by its path.
 #[derive(Debug)]
 pub(crate) struct StateDir {
     path: PathBuf,
+    folder: File,
     _lock: File,
 }
 
@@ -85,19 +103,24 @@ fn os(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
 }
 
 impl StateDir {
-    /// Creates the directory if it is missing, and locks it until this value is dropped.
-    pub(crate) fn open(path: &Path) -> Result<Self, StateError> {
+    /// Creates the directory if it is missing, and locks it until this value is dropped. If `owner` is
+    /// given, the directory and its files will belong to this user.
+    pub(crate) fn open(path: &Path, owner: Option<&User>) -> Result<Self, StateError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
+        let folder = File::open(path).map_err(os("open", path))?;
         let file = path.join(LOCK);
-        let mut options = OpenOptions::new();
-        options.write(true).create(true).truncate(false).mode(0o600);
-        let lock = options.open(&file).map_err(os("open", &file))?;
+        let lock = open_in(&folder, LOCK, OFlags::WRONLY | OFlags::CREATE);
+        let lock = lock.map_err(os("open", &file))?;
         match lock.try_lock() {
-            Ok(()) => Ok(Self { path: path.to_owned(), _lock: lock }),
-            Err(TryLockError::WouldBlock) => Err(StateError::InUse(path.to_owned())),
-            Err(TryLockError::Error(error)) => Err(os("lock", &file)(error)),
+            Ok(()) => {}
+            Err(TryLockError::WouldBlock) => return Err(StateError::InUse(path.to_owned())),
+            Err(TryLockError::Error(error)) => return Err(os("lock", &file)(error)),
         }
+        if let Some(owner) = owner {
+            give(path, &folder, owner)?;
+        }
+        Ok(Self { path: path.to_owned(), folder, _lock: lock })
     }
 
     /// Reads the saved state. Returns an empty state if none was saved.
@@ -107,8 +130,10 @@ impl StateDir {
             version: u32,
         }
         let path = self.path.join(FILE);
-        let text = match std::fs::read(&path) {
-            Ok(text) => text,
+        let mut text = Vec::new();
+        let file = open_in(&self.folder, FILE, OFlags::RDONLY);
+        match file.and_then(|mut file| file.read_to_end(&mut text)) {
+            Ok(_) => {}
             Err(error) if error.kind() == ErrorKind::NotFound => return Ok(SavedState::default()),
             Err(error) => return Err(os("read", &path)(error)),
         };
@@ -136,17 +161,42 @@ impl StateDir {
         let write = || {
             let mut text = serde_json::to_vec_pretty(&state).map_err(io::Error::other)?;
             text.push(b'\n');
-            let mut options = OpenOptions::new();
-            let mut file =
-                options.write(true).create(true).truncate(true).mode(0o600).open(&next)?;
+            let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
+            let mut file = open_in(&self.folder, NEXT, flags)?;
             file.write_all(&text)?;
             file.sync_all()
         };
         write().map_err(os("write", &next))?;
-        std::fs::rename(&next, &path).map_err(os("replace", &path))?;
-        let folder = File::open(&self.path).and_then(|folder| folder.sync_all());
-        folder.map_err(os("sync", &self.path))
+        renameat(&self.folder, NEXT, &self.folder, FILE)
+            .map_err(|error| os("replace", &path)(error.into()))?;
+        self.folder.sync_all().map_err(os("sync", &self.path))
     }
+}
+
+/// Opens a file of a directory.
+fn open_in(folder: &File, name: &str, flags: OFlags) -> io::Result<File> {
+    Ok(openat(folder, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?.into())
+}
+
+/// Gives a directory that belongs to root to another user, with its files. If it belongs to that user
+/// already, its files do too: they were created later.
+fn give(path: &Path, folder: &File, owner: &User) -> Result<(), StateError> {
+    let now = folder.metadata().map_err(os("read the owner of", path))?.uid();
+    if now == owner.uid {
+        return Ok(());
+    }
+    // What another user has put there isn't root's to give away.
+    if now != 0 {
+        return Err(StateError::Foreign { path: path.to_owned(), now, user: owner.uid });
+    }
+    let (uid, gid) = (Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)));
+    for name in [LOCK, FILE, NEXT] {
+        match chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW) {
+            Ok(()) | Err(Errno::NOENT) => {}
+            Err(error) => return Err(os("change the owner of", &path.join(name))(error.into())),
+        }
+    }
+    fchown(folder, uid, gid).map_err(|error| os("change the owner of", path)(error.into()))
 }
 
 /// Removes the `gid` that each VM had in version 1. Processes of a VM now run with the group of
@@ -176,25 +226,51 @@ mod tests {
     #[test]
     fn the_next_broker_reads_the_saved_state() {
         let path = folder("next").join("deep");
-        let first = StateDir::open(&path).unwrap();
+        let first = StateDir::open(&path, None).unwrap();
         assert_eq!(first.read().unwrap(), SavedState::default());
         let mut state = with("a");
         state.removed.insert("b".into());
         state.changed.insert("c".into(), VmPatch::default());
         first.write(&state).unwrap();
-        let error = StateDir::open(&path).unwrap_err();
+        let error = StateDir::open(&path, None).unwrap_err();
         assert!(matches!(error, StateError::InUse(_)), "{error}");
         drop(first);
-        let second = StateDir::open(&path).unwrap();
+        let second = StateDir::open(&path, None).unwrap();
         let read = second.read().unwrap();
         assert_eq!(read, SavedState { version: VERSION, ..state });
         std::fs::remove_dir_all(path.parent().unwrap()).unwrap();
     }
 
+    /// Earlier versions ran as root.
+    #[test]
+    fn roots_directory_is_given_to_the_brokers_user() {
+        let path = folder("given");
+        let dir = StateDir::open(&path, None).unwrap();
+        dir.write(&with("a")).unwrap();
+        if dir.folder.metadata().unwrap().uid() != 0 {
+            return eprintln!("skipped: not root");
+        }
+        drop(dir);
+        let (owner, other) = (User::numbered(4_000_001), User::numbered(4_000_002));
+        drop(StateDir::open(&path, Some(&owner)).unwrap());
+        for name in ["", LOCK, FILE] {
+            let of = path.join(name).metadata().unwrap();
+            assert_eq!((of.uid(), of.gid()), (owner.uid, owner.gid), "{name}");
+        }
+        // The user could have put a link to a file of root there since.
+        let file = path.join(NEXT);
+        std::fs::write(&file, "").unwrap();
+        assert_eq!(StateDir::open(&path, Some(&owner)).unwrap().read().unwrap().vms, with("a").vms);
+        assert_eq!(file.metadata().unwrap().uid(), 0);
+        let error = StateDir::open(&path, Some(&other)).unwrap_err();
+        assert!(matches!(error, StateError::Foreign { now: 4_000_001, .. }), "{error}");
+        std::fs::remove_dir_all(path).unwrap();
+    }
+
     #[test]
     fn a_full_disk_leaves_the_old_state_unchanged() {
         let path = folder("full");
-        let dir = StateDir::open(&path).unwrap();
+        let dir = StateDir::open(&path, None).unwrap();
         dir.write(&with("a")).unwrap();
         // Writing to /dev/full fails with ENOSPC.
         std::os::unix::fs::symlink("/dev/full", path.join(NEXT)).unwrap();
@@ -208,7 +284,7 @@ mod tests {
     #[test]
     fn a_file_of_version_1_is_read_without_group_ids() {
         let path = folder("version-1");
-        let dir = StateDir::open(&path).unwrap();
+        let dir = StateDir::open(&path, None).unwrap();
         let text = r#"{"version": 1, "vms": [
             {"name": "a", "memory": {"max": 1073741824}, "uid": 61001, "gid": 61002}]}"#;
         std::fs::write(path.join(FILE), text).unwrap();
@@ -220,7 +296,7 @@ mod tests {
     #[test]
     fn a_damaged_or_newer_file_is_refused_and_not_modified() {
         let path = folder("damaged");
-        let dir = StateDir::open(&path).unwrap();
+        let dir = StateDir::open(&path, None).unwrap();
         for (text, says) in [
             ("", "damaged"),
             ("{\"version\": 1, \"vms\": [", "damaged"),

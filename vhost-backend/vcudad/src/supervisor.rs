@@ -4,11 +4,11 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
-use super::jail::Jail;
 use super::launcher::Launcher;
 use super::process::{ChildProcess, describe};
 use host_ipc::messages::ToSupervisor;
 use host_ipc::seqpacket;
+use host_ipc::spawner::{End, ProcessId};
 
 /// The supervisor. `None` if workers have no jail.
 #[derive(Default)]
@@ -18,8 +18,8 @@ impl Supervisor {
     /// Starts the supervisor, if workers have a jail.
     pub(crate) fn start(launcher: &Launcher) -> io::Result<Self> {
         let mut supervisor = Self::default();
-        if let Some(jail) = launcher.jail() {
-            supervisor.running(launcher, jail)?;
+        if launcher.has_jail() {
+            supervisor.running(launcher)?;
         }
         Ok(supervisor)
     }
@@ -29,33 +29,45 @@ impl Supervisor {
     pub(crate) fn add(
         &mut self,
         launcher: &Launcher,
-        jail: &Jail,
         label: &str,
         worker: RawFd,
     ) -> io::Result<OwnedFd> {
-        let process = self.running(launcher, jail)?;
+        let process = self.running(launcher)?;
         let (ours, theirs) = seqpacket::pair()?;
         let message = ToSupervisor::Worker { label: label.to_owned() };
         process.send(&message, &[theirs.as_raw_fd(), worker])?;
         Ok(ours)
     }
 
-    fn running(&mut self, launcher: &Launcher, jail: &Jail) -> io::Result<&ChildProcess> {
-        if let Some(status) = self.0.as_mut().and_then(ChildProcess::reap) {
-            // Its workers can't perform any more operations, and get errors from the driver.
-            tracing::error!("the supervisor of workers {}; starting another", describe(status));
-            self.0 = None;
-        }
+    fn running(&mut self, launcher: &Launcher) -> io::Result<&ChildProcess> {
         match &mut self.0 {
             Some(process) => Ok(process),
-            none => Ok(none.insert(launcher.start_supervisor(jail)?)),
+            none => Ok(none.insert(launcher.start_supervisor()?)),
         }
     }
 
-    /// Ends the process.
-    pub(crate) fn end(&mut self) {
-        if let Some(mut process) = self.0.take() {
-            process.kill_and_wait();
+    /// Handles that a process has started. Returns its pidfd if it isn't the supervisor.
+    pub(crate) fn set_started(
+        &mut self,
+        id: ProcessId,
+        pid: u32,
+        pidfd: OwnedFd,
+    ) -> Option<OwnedFd> {
+        match self.0.as_mut().filter(|process| process.id() == id) {
+            Some(process) => {
+                process.set_started(pid, pidfd);
+                None
+            }
+            None => Some(pidfd),
+        }
+    }
+
+    /// Handles that a process has ended. The next worker starts another supervisor.
+    pub(crate) fn set_ended(&mut self, id: ProcessId, how: &End) {
+        if self.0.as_ref().is_some_and(|process| process.id() == id) {
+            // Its workers can't perform any more operations, and get errors from the driver.
+            tracing::error!("the supervisor of workers {}", describe(how));
+            self.0 = None;
         }
     }
 }

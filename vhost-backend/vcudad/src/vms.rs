@@ -1,20 +1,22 @@
 //! The VMs, with their settings, GPUs, device processes, and statistics.
 
 use std::collections::BTreeMap;
+use std::os::fd::{OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use control_api::{Activity, ApiError, ErrorCode, GpuRequest, Percent, Sharing, VmOrigin, VmPatch};
 
 use super::activity::add;
-use super::cgroup::{Cgroups, VmCgroup};
-use super::device::{Device, DeviceFds};
+use super::cgroup::Cgroups;
+use super::device::Device;
 use super::gpus::{Gpu, Gpus};
 use super::launcher::Launcher;
 use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
-use super::shared_memory::VmSharedMemory;
+use super::resources::Resources;
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
+use host_ipc::spawner::ProcessId;
 use memory_ledger::{GpuId, VmId};
 
 /// The rate limit on a VM's session starts: this many at once, and `STARTS_PER_SECOND` in the long
@@ -37,8 +39,8 @@ pub(crate) struct VmState {
     /// it isn't served.
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
-    cgroup: Option<VmCgroup>,
-    shared_memory: Option<VmSharedMemory>,
+    /// `None` if the VM can't be served.
+    resources: Option<Resources>,
     sessions_total: u64,
     kernel_timeouts: BTreeMap<GpuId, u64>,
     /// Sums of the counters of the VM's past sessions.
@@ -57,15 +59,14 @@ impl VmState {
         origin: VmOrigin,
         gpus: Vec<GpuId>,
         device: Device,
-        cgroup: Option<VmCgroup>,
+        resources: Option<Resources>,
     ) -> Self {
         Self {
             vm,
             origin,
             gpus,
             device,
-            cgroup,
-            shared_memory: None,
+            resources,
             sessions_total: 0,
             kernel_timeouts: BTreeMap::new(),
             past: Activity::default(),
@@ -110,32 +111,30 @@ impl VmState {
 
     /// Raises the default limits in the VM's cgroup after a change of its settings.
     pub(crate) fn raise_limits(&mut self, cgroups: &Cgroups) {
-        if let Some(cgroup) = &mut self.cgroup {
-            cgroups.raise(cgroup, &self.vm, self.gpus.len());
+        if let Some(resources) = &mut self.resources {
+            resources.raise_limits(cgroups, &self.vm, self.gpus.len());
         }
     }
 
-    /// Starts the VM's device process in the VM's cgroup.
-    pub(crate) fn start_device(
-        &mut self,
-        launcher: &Launcher,
-    ) -> Result<Option<DeviceFds>, String> {
-        self.device.start(launcher, &self.vm, &self.gpus, self.cgroup.as_ref())
+    /// Starts the VM's device process. Returns its socket, which the caller must watch.
+    pub(crate) fn start_device(&mut self, launcher: &Launcher) -> Result<Option<RawFd>, String> {
+        self.device.start(launcher, &self.vm)
     }
 
-    pub(crate) fn set_shared_memory(&mut self, directory: VmSharedMemory) {
-        self.shared_memory = Some(directory);
+    /// Handles that the device process has started.
+    pub(crate) fn set_device_started(&mut self, pid: u32, pidfd: OwnedFd) {
+        self.device.set_started(pid, pidfd, &self.vm, &self.gpus);
     }
 
     /// Removes what the VM's workers have left in their shared memory. Called when none of them is
     /// left.
     pub(crate) fn clear_shared_memory(&self) {
-        self.shared_memory.iter().for_each(VmSharedMemory::clear);
+        self.resources.iter().for_each(Resources::clear_shared_memory);
     }
 
     /// Moves a worker to the VM's cgroup, if there is one.
-    pub(crate) fn take_process(&self, pid: u32) -> Result<(), String> {
-        self.cgroup.as_ref().map_or(Ok(()), |cgroup| cgroup.take(pid))
+    pub(crate) fn take_process(&self, process: ProcessId) -> Result<(), String> {
+        self.resources.as_ref().map_or(Ok(()), |resources| resources.take(process))
     }
 
     /// Takes a token from the rate limit on session starts. Returns true if a session may start

@@ -17,10 +17,9 @@ pub(crate) enum Source {
     Saver,
     Nvml,
     Scheduler,
+    Spawner,
     DeviceSocket(VmId),
-    DevicePid(VmId),
     WorkerSocket(WorkerId),
-    WorkerPid(WorkerId),
 }
 
 /// The watched descriptors and their owners.

@@ -4,8 +4,8 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::process::ExitStatus;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use control_api::Activity;
 
@@ -21,15 +21,19 @@ use host_ipc::gate::{GateMap, GatePage};
 use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
 use host_ipc::printable::printable;
 use host_ipc::seqpacket;
+use host_ipc::spawner::{End, ProcessId};
 use memory_ledger::{GpuId, LedgerError, VmId};
 
+/// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a driver
+/// that starts.
+const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
 
 /// The phases in the life of a worker.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Phase {
-    /// The worker is loading the driver library.
+    /// The worker is being started, and loads the driver library.
     Starting,
     /// The worker is ready to be assigned to a session.
     Warm,
@@ -37,7 +41,7 @@ pub(crate) enum Phase {
     Assigned,
     /// The worker is serving its session.
     Serving,
-    /// The worker has been killed but not reaped.
+    /// The worker has been killed, but hasn't ended.
     Ending,
 }
 
@@ -88,6 +92,8 @@ pub(crate) enum WorkerEffect {
 pub(crate) struct Worker {
     process: ChildProcess,
     phase: Phase,
+    /// When its start was requested.
+    requested: Instant,
     /// The GPUs that the worker can use, by its device ordinal.
     gpus: Vec<GpuId>,
     /// True if the device process has been told about this worker.
@@ -110,6 +116,7 @@ impl Worker {
         Self {
             process,
             phase: Phase::Starting,
+            requested: Instant::now(),
             gpus,
             announced: false,
             cold,
@@ -121,16 +128,33 @@ impl Worker {
         }
     }
 
+    /// Returns the worker's process ID, or 0 if the process hasn't started.
     pub(crate) fn pid(&self) -> u32 {
-        self.process.pid()
+        self.process.pid().unwrap_or(0)
+    }
+
+    /// Returns the spawner's number for the process.
+    pub(crate) fn process(&self) -> ProcessId {
+        self.process.id()
     }
 
     pub(crate) fn socket_fd(&self) -> RawFd {
         self.process.socket_fd()
     }
 
-    pub(crate) fn pidfd(&self) -> RawFd {
+    pub(crate) fn pidfd(&self) -> Option<RawFd> {
         self.process.pidfd()
+    }
+
+    /// Records that the process has started. Returns true if it's already warm.
+    pub(crate) fn set_started(&mut self, pid: u32, pidfd: OwnedFd) -> bool {
+        self.process.set_started(pid, pidfd);
+        self.is_warm()
+    }
+
+    /// Records that the process has ended.
+    pub(crate) fn set_ended(&mut self, how: End) {
+        self.process.set_ended(how);
     }
 
     pub(crate) fn session(&self) -> Option<&Session> {
@@ -145,8 +169,10 @@ impl Worker {
         self.assigned_ms
     }
 
+    /// Returns true if the worker can be assigned to a session.
     pub(crate) fn is_warm(&self) -> bool {
-        self.phase == Phase::Warm
+        // Its message and the spawner's come over different sockets.
+        self.phase == Phase::Warm && self.process.pid().is_some()
     }
 
     pub(crate) fn is_ending(&self) -> bool {
@@ -178,25 +204,20 @@ impl Worker {
         self.failure.get_or_insert_with(|| reason.into());
     }
 
-    /// Returns the recorded reason why the worker exited, or a description of its exit status.
-    pub(crate) fn take_failure(&mut self, status: ExitStatus) -> String {
-        self.failure.take().unwrap_or_else(|| super::process::describe(status))
+    /// Returns the recorded reason why the worker ended, or a description of how it did.
+    pub(crate) fn take_failure(&mut self, how: &End) -> String {
+        self.failure.take().unwrap_or_else(|| super::process::describe(how))
     }
 
-    /// Kills the worker, which is reaped later.
+    /// Kills the worker, whose end is reported later.
     pub(crate) fn end(&mut self) {
         self.process.kill();
         self.phase = Phase::Ending;
     }
 
-    /// Kills the worker and waits until it has exited.
-    pub(crate) fn kill_and_wait(&mut self) {
-        self.process.kill_and_wait();
-    }
-
-    /// Reaps the worker if it has exited, and returns its exit status.
-    pub(crate) fn reap(&mut self) -> Option<ExitStatus> {
-        self.process.reap()
+    /// Returns how the worker ended, if it has.
+    pub(crate) fn ended(&self) -> Option<&End> {
+        self.process.end()
     }
 
     /// Reads one message, updates the worker's state and its account, and replies. The coordinator
@@ -215,7 +236,10 @@ impl Worker {
         let answer = match message {
             ToBroker::Ready if self.phase == Phase::Starting => {
                 self.phase = Phase::Warm;
-                return WorkerEffect::Ready;
+                return match self.is_warm() {
+                    true => WorkerEffect::Ready,
+                    false => WorkerEffect::None,
+                };
             }
             ToBroker::Failed { reason } => {
                 self.failure = Some(printable(&reason));
@@ -379,23 +403,25 @@ impl Workers {
         self.all.remove(&id)
     }
 
-    /// Kills a worker, which is reaped later.
+    /// Kills a worker, whose end is reported later.
     pub(crate) fn end(&mut self, id: WorkerId) {
         if let Some(worker) = self.all.get_mut(&id) {
             worker.end();
         }
     }
 
-    /// Kills all of a VM's workers, which are reaped later.
+    /// Kills all of a VM's workers, whose ends are reported later.
     pub(crate) fn end_vm(&mut self, vm: VmId) {
         self.all.values_mut().filter(|worker| worker.is_of(vm)).for_each(Worker::end);
     }
 
-    /// Kills and reaps all workers.
-    pub(crate) fn end_all(&mut self) {
-        let mut all: Vec<Worker> = self.all.drain().map(|(_, worker)| worker).collect();
-        all.iter_mut().for_each(Worker::end);
-        all.iter_mut().for_each(Worker::kill_and_wait);
+    /// Returns the workers whose start takes too long.
+    pub(crate) fn late(&self, now: Instant) -> Vec<WorkerId> {
+        let is_late = |worker: &Worker| {
+            worker.phase == Phase::Starting
+                && now.saturating_duration_since(worker.requested) > START_TIMEOUT
+        };
+        self.iter().filter(|(_, worker)| is_late(worker)).map(|(id, _)| id).collect()
     }
 
     /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already
@@ -443,13 +469,13 @@ impl Workers {
         context_bytes.saturating_mul(self.warm_target.max(1) as u64)
     }
 
-    /// Returns the number of a VM's workers. This includes killed workers that haven't been reaped,
+    /// Returns the number of a VM's workers. This includes killed workers that haven't ended,
     /// because they count against sessions.max.
     pub(crate) fn count_of_vm(&self, vm: VmId) -> usize {
         self.all.values().filter(|worker| worker.is_of(vm)).count()
     }
 
-    /// Returns true if a worker of this VM has been killed but not reaped.
+    /// Returns true if a worker of this VM has been killed but hasn't ended.
     pub(crate) fn is_vm_ending(&self, vm: VmId) -> bool {
         self.all.values().any(|worker| worker.is_ending() && worker.is_of(vm))
     }
@@ -463,6 +489,11 @@ impl Workers {
     /// Returns a VM's sessions that have a worker, with their workers.
     pub(crate) fn sessions_of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Session)> {
         self.of(vm).filter_map(|(id, worker)| Some((id, worker.session.as_ref()?)))
+    }
+
+    /// Returns the worker with this process.
+    pub(crate) fn with_process(&self, process: ProcessId) -> Option<WorkerId> {
+        self.iter().find(|(_, worker)| worker.process() == process).map(|(id, _)| id)
     }
 
     /// Returns a VM's workers.

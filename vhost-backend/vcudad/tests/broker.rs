@@ -1,5 +1,6 @@
 //! Tests for adding, changing and removing VMs at run time, and for the saved state.
 
+use std::os::unix::fs::PermissionsExt;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
@@ -293,6 +294,30 @@ fn a_device_process_cannot_flood_the_broker() {
     let _ = std::fs::remove_dir_all(&folder);
 }
 
+#[test]
+fn the_control_socket_is_for_its_owner_and_group_and_opened_only_once() {
+    let folder = Broker::folder("control");
+    // A socket that a killed broker has left.
+    drop(std::os::unix::net::UnixListener::bind(folder.join("control")).unwrap());
+    let broker = Broker::start(&folder, TWO);
+    let mode = folder.join("control").metadata().unwrap().permissions().mode();
+    assert_eq!(mode & 0o777, 0o660);
+    let said = |arguments: [&str; 2], more: &str| {
+        let mut command = Broker::command(&folder, more);
+        let output = command.args(arguments).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    let (code, text) = said(["--state-dir", ""], "");
+    let says = "control: the socket is in use by another process";
+    assert!(code == Some(2) && text.contains(says), "{text}");
+    assert_eq!(broker.vms().len(), 2);
+    let (code, text) = said(["--state-dir", ""], "control_group = \"no-such-group\"");
+    assert!(code == Some(2) && text.contains("group 'no-such-group' does not exist"), "{text}");
+    broker.end();
+    assert!(!folder.join("control").exists());
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// Depending on the host's cgroup controllers, a limit is enforced or refused, but never ignored.
 #[test]
 fn a_limit_on_processes_is_enforced_or_refused() {
@@ -300,8 +325,13 @@ fn a_limit_on_processes_is_enforced_or_refused() {
     let broker = Broker::start(&folder, "");
     let (status, answer) = broker.add("c", r#""memory": {"max": 4096}, "pids": {"max": 500}"#);
     if status == 201 {
-        let cgroup = std::fs::read_to_string(format!("/proc/{}/cgroup", answer["device_pid"]));
-        assert!(cgroup.unwrap().lines().any(|line| line.ends_with("/vm-c")), "{}", broker.log());
+        let mut pid = None;
+        wait_for("the device process", || {
+            pid = broker.ask("GET", "/v1/vms/c", "").1["device_pid"].as_u64();
+            pid.is_some()
+        });
+        let cgroup = || std::fs::read_to_string(format!("/proc/{}/cgroup", pid.unwrap())).unwrap();
+        wait_for("its cgroup", || cgroup().lines().any(|line| line.ends_with("/vm-c")));
     } else {
         let message = answer["message"].as_str().unwrap();
         assert_eq!((status, &answer["field"]), (422, &"pids.max".into()), "{answer}");

@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 
 use common::{Broker, Reply, TWO};
@@ -26,6 +27,8 @@ impl BusyDisk {
         let state = folder.join("state");
         let next = state.join("state.json.next");
         File::create(&next).unwrap();
+        // The broker may have another user.
+        std::fs::set_permissions(&next, std::fs::Permissions::from_mode(0o666)).unwrap();
         let lease = File::open(next).unwrap();
         let fd = lease.as_raw_fd();
         // SAFETY: these commands take an integer. The holder of a lease is sent a signal when

@@ -2,7 +2,9 @@
 //! uses.
 
 use std::io;
+use std::ops::RangeInclusive;
 use std::path::{Path, PathBuf};
+use std::str::FromStr;
 
 use host_ipc::process;
 use host_jail::root::{Root, share_memory};
@@ -36,9 +38,28 @@ pub struct Jail {
     /// User of the VM whose session this worker gets
     #[arg(long)]
     uid: Option<u32>,
+    /// Users one of whom this worker must become when it gets a session, as ranges of IDs [default:
+    /// as the broker says]
+    #[arg(long, value_name = "LOW-HIGH", value_delimiter = ',', conflicts_with = "uid")]
+    users: Vec<Users>,
     /// Name of the VM's directory in the one given with --shared
     #[arg(long, value_name = "NAME", requires = "shared")]
     shared_name: Option<String>,
+}
+
+/// A range of user IDs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Users(RangeInclusive<u32>);
+
+impl FromStr for Users {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let parsed = text
+            .split_once('-')
+            .and_then(|(low, high)| Some(Self(low.parse().ok()?..=high.parse().ok()?)));
+        parsed.ok_or_else(|| "must be two numbers with '-' between them".into())
+    }
 }
 
 impl Jail {
@@ -74,7 +95,11 @@ impl Jail {
 
     /// Makes this process one of a VM's, unless it is already.
     pub(super) fn join_later(&self, uid: Option<u32>, shared: Option<&str>) -> io::Result<()> {
+        let is_permitted = |uid: u32| self.users.iter().any(|users| users.0.contains(&uid));
         match self.uid {
+            None if !self.users.is_empty() && !uid.is_some_and(is_permitted) => {
+                Err(io::Error::other(format!("a worker can't become the user {uid:?}")))
+            }
             None => self.join(uid, shared),
             given if given == uid => Ok(()),
             _ => Err(io::Error::other("the session is another VM's")),
@@ -111,5 +136,24 @@ const OOM_SCORE_MAX: &str = "1000";
 pub(super) fn be_killed_first_without_memory() {
     if let Err(error) = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_MAX) {
         tracing::warn!("the kernel may kill other processes before this worker: {error}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_worker_becomes_only_a_user_of_a_vm() {
+        let users = ["100-199", "500-500"].map(|text| text.parse().unwrap()).to_vec();
+        let (jail, uid, devices, shared, shared_name) = (false, None, Vec::new(), None, None);
+        let jail = Jail { jail, devices, shared, uid, users, shared_name };
+        for uid in [None, Some(0), Some(99), Some(200), Some(u32::MAX)] {
+            let error = jail.join_later(uid, None).unwrap_err().to_string();
+            assert!(error.contains("can't become the user"), "{error}");
+        }
+        for text in ["", "5", "5-", "-5", "a-b", "1-2-3"] {
+            assert!(text.parse::<Users>().is_err(), "{text}");
+        }
     }
 }

@@ -44,9 +44,9 @@ mod worker;
 pub use error::DeviceError;
 use error::os;
 
-/// Serves the VM that the broker describes in its setup message. With `jail`, does so in a jail.
-/// Returns only on error.
-pub fn run(broker: OwnedFd, jail: bool) -> Result<(), DeviceError> {
+/// Serves the VM that the broker describes in its setup message, as the user `uid` if one is given.
+/// With `jail`, does so in a jail. Returns only on error.
+pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceError> {
     process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent)
@@ -64,7 +64,7 @@ pub fn run(broker: OwnedFd, jail: bool) -> Result<(), DeviceError> {
         enter().map_err(os("cannot enter the jail"))?;
     }
     privileges::limit().map_err(os("cannot set resource limits"))?;
-    process::become_user(setup.uid).map_err(os("cannot switch to the VM's user"))?;
+    process::become_user(uid).map_err(os("cannot switch to the VM's user"))?;
     process::die_with_parent(parent)
         .map_err(os("cannot tie this process's lifetime to the broker's"))?;
     filter::install()

@@ -26,6 +26,8 @@ struct Serve {
     broker_fd: RawFd,
     #[arg(long)]
     jail: bool,
+    #[arg(long)]
+    uid: Option<u32>,
 }
 
 fn main() -> ExitCode {
@@ -39,7 +41,7 @@ fn main() -> ExitCode {
         let Ok(broker) = process::inherited(serve.broker_fd) else {
             return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor");
         };
-        return match vhost_device_cuda::run(broker, serve.jail) {
+        return match vhost_device_cuda::run(broker, serve.jail, serve.uid) {
             Ok(()) => ExitCode::SUCCESS,
             Err(error) => exit::with(NAME, exit::FAILED, &error),
         };

@@ -1,7 +1,10 @@
 //! Bad arguments cause a one-line message and exit status 2, and no files are left behind.
 
-use host_test_support::Device;
+use std::os::unix::net::UnixStream;
+use std::process::Command;
+
 use host_test_support::refusal::{check, folder};
+use host_test_support::{Device, softgpu, wait_for};
 
 const DEVICE: &str = env!("CARGO_BIN_EXE_vhost-device-cuda");
 
@@ -47,9 +50,17 @@ fn a_socket_in_use_is_refused_and_a_stale_one_replaced() {
     let folder = folder("stale");
     let stale = folder.join("socket");
     drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
-    let socket = stale.display().to_string();
-    // The stale socket is accepted; the missing library is refused.
-    check(DEVICE, &["--socket-path", &socket, "--driver-library", "/none"], "missing");
+    let mut device = Command::new(DEVICE)
+        .arg("--socket-path")
+        .arg(&stale)
+        .args(["--driver-library", "softgpu"])
+        .env("VIRTIO_CUDA_SOFTGPU", softgpu())
+        .spawn()
+        .unwrap();
+    wait_for("the socket", || UnixStream::connect(&stale).is_ok());
+    // SAFETY: `kill` accesses no memory. The child hasn't been waited for, so it still has this ID.
+    unsafe { libc::kill(device.id() as libc::pid_t, libc::SIGTERM) };
+    assert!(device.wait().unwrap().success());
     assert!(!stale.exists());
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -77,7 +77,7 @@ impl<'w> Attacker<'w> {
 
     /// Performs an action. Returns false if it has no object.
     fn perform(&mut self, action: &Action) -> bool {
-        let broker = self.world.broker;
+        let spawner = self.world.spawner;
         match action {
             Action::Run { vm, program, args, seconds } => {
                 let args: Vec<&str> = args.iter().map(String::as_str).collect();
@@ -96,13 +96,13 @@ impl<'w> Attacker<'w> {
             }
             Action::KillWorker { which, signal } => {
                 let Some(session) = pick(&self.sessions(), *which) else { return false };
-                processes::signal(broker, session.worker, "vhost-cuda-work", *signal)
+                processes::signal(spawner, session.worker, "vhost-cuda-work", *signal)
             }
             Action::KillDevice { which } => {
                 let devices = self.world.seen().devices.into_iter();
                 let devices: Vec<_> = devices.filter(|(vm, _)| *vm >= UNHARMED).collect();
                 let Some((_, pid)) = pick(&devices, *which) else { return false };
-                processes::signal(broker, pid, "vhost-device-cu", libc::SIGKILL)
+                processes::signal(spawner, pid, "vhost-device-cu", libc::SIGKILL)
             }
             Action::EndSession { which } => {
                 let Some(session) = pick(&self.sessions(), *which) else { return false };

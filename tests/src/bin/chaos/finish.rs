@@ -48,13 +48,13 @@ pub fn check_running(world: &World, attacker: &mut Attacker, start: &Resources) 
         + &format!("at most as many at the end; {} without VMs; ", now.count())
 }
 
-/// Waits until the children of the broker are a device process per VM, warm workers, the process that
+/// Waits until the children of the spawner are a device process per VM, warm workers, the process that
 /// holds their PID namespace, and their supervisor.
 pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
     settled(world, "with idle VMs", || {
         let stats = client.get("/v1/stats")?;
         let mut counts: BTreeMap<String, u64> = BTreeMap::new();
-        for child in processes::children(world.broker) {
+        for child in processes::children(world.spawner) {
             if child.state == 'Z' {
                 return Err(format!("a zombie: {child:?}"));
             }
@@ -70,12 +70,12 @@ pub fn wait_for_warm_workers(world: &World, client: &mut Client) {
         if (devices, workers, others, warm) == (VMS as u64, 4, 0, Some(4)) {
             return Ok(());
         }
-        Err(format!("vcudad's children are {counts:?}, and {warm:?} workers are warm"))
+        Err(format!("the spawner's children are {counts:?}, and {warm:?} workers are warm"))
     });
 }
 
 fn without_vms(world: &World) -> Result<(), String> {
-    let devices = processes::children(world.broker).into_iter();
+    let devices = processes::children(world.spawner).into_iter();
     let devices: Vec<_> = devices.filter(|child| child.name == "vhost-device-cu").collect();
     let sockets = world.vms.iter().map(|vm| world.control.with_file_name(vm.name));
     let sockets: Vec<_> = sockets.filter(|path| path.exists()).collect();

@@ -41,16 +41,16 @@ pub fn adopt_orphans() {
     assert_eq!(done, 0, "cannot become a subreaper");
 }
 
-/// Sends a signal to the broker's child process `pid`, if its name begins with `name`. Returns
+/// Sends a signal to the spawner's child process `pid`, if its name begins with `name`. Returns
 /// whether the signal was sent.
-pub fn signal(broker: u32, pid: i32, name: &str, signal: i32) -> bool {
+pub fn signal(spawner: u32, pid: i32, name: &str, signal: i32) -> bool {
     // SAFETY: the system call takes no pointers.
     let fd = unsafe { libc::syscall(libc::SYS_pidfd_open, pid, 0) };
     if fd < 0 {
         return false;
     }
     // Check the process after opening it, because its id may have been reused.
-    let is_it = read(pid).is_some_and(|p| p.parent == broker && p.name.starts_with(name));
+    let is_it = read(pid).is_some_and(|p| p.parent == spawner && p.name.starts_with(name));
     // SAFETY: the descriptor is open, and a null pointer requests the default signal information.
     let sent =
         is_it && unsafe { libc::syscall(libc::SYS_pidfd_send_signal, fd, signal, 0, 0) } == 0;

@@ -45,6 +45,8 @@ pub struct World {
     pub vms: Vec<Vm>,
     /// The broker's process id.
     pub broker: u32,
+    /// The process id of its spawner.
+    pub spawner: u32,
     pub control: PathBuf,
     start: Instant,
     stop: AtomicBool,
@@ -71,6 +73,7 @@ impl World {
         Self {
             vms,
             broker,
+            spawner: virtio_cuda_tests::spawner_of(broker),
             control,
             start: Instant::now(),
             stop: AtomicBool::new(false),

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::os::fd::AsRawFd;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
@@ -37,12 +38,12 @@ impl Fake {
         let socket = folder.join("run/control.sock");
         let (handle, inbox) = handle::channel().unwrap();
         let events = inbox.events().clone();
+        std::fs::create_dir_all(folder.join("run")).unwrap();
         let config = ServerConfig {
-            socket: Some(socket.clone()),
+            socket: Some(UnixListener::bind(&socket).unwrap()),
             metrics_address: Some("127.0.0.1:0".parse().unwrap()),
-            ..ServerConfig::default()
         };
-        let server = start(&config, handle).unwrap();
+        let server = start(config, handle).unwrap();
         let end = Arc::new(AtomicBool::new(false));
         let ends = end.clone();
         let service = std::thread::spawn(move || serve(&inbox, &ends));
@@ -55,7 +56,7 @@ impl Fake {
 impl Drop for Fake {
     fn drop(&mut self) {
         drop(self.server.take());
-        assert!(!self.socket.exists(), "dropping the server must remove the socket");
+        assert!(UnixStream::connect(&self.socket).is_err(), "the server must close the socket");
         self.end.store(true, Ordering::SeqCst);
         if let Some(service) = self.service.take() {
             service.join().unwrap();

@@ -1,11 +1,10 @@
 //! Tests for the individual paths.
 
 use std::io::{BufRead, BufReader, Write};
-use std::os::unix::fs::PermissionsExt;
 
-use control_server::handle::{self, About};
+use control_server::handle::About;
 use control_server::model::{Event, EventKind, VmInfo};
-use control_server::{ServerConfig, openapi, start};
+use control_server::openapi;
 use serde_json::{Value, json};
 
 use crate::client::{ask, connect};
@@ -163,32 +162,4 @@ fn all_references_in_the_description_resolve() {
     let description: Value = serde_json::from_str(&openapi::json()).unwrap();
     walk(&description, &description);
     assert!(description.pointer("/components/schemas/VmSpec").is_some());
-}
-
-#[test]
-fn the_socket_is_limited_to_owner_and_group_and_opened_only_once() {
-    let fake = Fake::start();
-    let mode = std::fs::metadata(&fake.socket).unwrap().permissions().mode();
-    assert_eq!(mode & 0o777, 0o660);
-    let config = ServerConfig { socket: Some(fake.socket.clone()), ..ServerConfig::default() };
-    let (other, _inbox) = handle::channel().unwrap();
-    let refused = start(&config, other.clone()).unwrap_err();
-    assert!(refused.to_string().contains("in use"), "{refused}");
-    assert_eq!(ask(&fake.socket, "GET", "/v1/version", "").json()["name"], json!("vcudad"));
-
-    let stale = fake.folder.join("stale.sock");
-    drop(std::os::unix::net::UnixListener::bind(&stale).unwrap());
-    let config = ServerConfig { socket: Some(stale.clone()), ..ServerConfig::default() };
-    let server = start(&config, other.clone()).unwrap();
-    assert_eq!(ask(&stale, "GET", "/v1/version", "").status, 200);
-    drop(server);
-    assert!(!stale.exists());
-
-    let config = ServerConfig {
-        socket: Some(stale),
-        group: Some("no-such-group".into()),
-        ..ServerConfig::default()
-    };
-    let refused = start(&config, other).unwrap_err();
-    assert!(refused.to_string().contains("no-such-group"), "{refused}");
 }

@@ -170,6 +170,10 @@ pub struct BrokerArgs {
     /// Socket for the control API; "" for none [default for root: /run/virtio-cuda/control.sock]
     #[arg(long, value_name = "PATH", value_parser = path_or_nothing())]
     pub control_socket: Option<PathBuf>,
+    /// User as which vcudad runs after its start, if it was started by root [default: vcudad, or
+    /// 2113994751 if that user doesn't exist]
+    #[arg(long, value_name = "USER")]
+    pub user: Option<String>,
 }
 
 /// A parser for paths that also accepts an empty one, which clap's parser refuses.

@@ -26,6 +26,7 @@ struct File {
     state_dir: Option<PathBuf>,
     control_socket: Option<PathBuf>,
     control_group: Option<String>,
+    user: Option<String>,
     socket_folders: Option<Vec<PathBuf>>,
     metrics_address: Option<String>,
     #[serde(default)]
@@ -126,6 +127,7 @@ impl Config {
             state_dir: file.state_dir,
             control_socket: file.control_socket,
             control_group: file.control_group,
+            user: file.user,
             socket_folders: file.socket_folders.unwrap_or_else(default_socket_folders),
             metrics_address,
             policy: Policy {
@@ -161,6 +163,7 @@ fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
 /// Describes the allowed values of a top-level key or of a key in `[defaults]`.
 fn expected_at_top(field: &str) -> Option<&'static str> {
     Some(match field {
+        "user" => "the name or the number of a user, as a string",
         "driver_library" => "\"auto\", \"softgpu\", or the path of a libcuda.so.1",
         "allow_pageable_memory_access" => "true or false",
         "warm_workers" => "a whole number from 0 to 256",

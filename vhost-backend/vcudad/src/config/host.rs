@@ -9,8 +9,8 @@ use super::args::{DriverArgs, VmArgs};
 use super::error::{ConfigError, of_vm};
 use super::library::DriverLibrary;
 use super::policy::{JailMode, Policy};
-use super::vm::SOCKETS;
 use super::vm_set::check_vms;
+use host_ipc::spawner::SOCKETS;
 
 /// Default of `state_dir` for a broker that runs as root.
 const STATE_DIR: &str = "/var/lib/virtio-cuda";
@@ -41,6 +41,9 @@ pub struct Config {
     /// The group that may use the control API's socket. `None` means `virtio-cuda`, if that group
     /// exists.
     pub control_group: Option<String>,
+    /// The user as which the broker runs if it was started by root. `None` means `vcudad`, if that
+    /// user exists, and otherwise one that isn't in the user database.
+    pub user: Option<String>,
     /// Directories in which sockets of VMs can be that are added through the control API.
     pub socket_folders: Vec<PathBuf>,
     /// Loopback address that serves metrics over TCP.
@@ -65,6 +68,7 @@ impl Config {
             state_dir: None,
             control_socket: vm.control_socket.clone(),
             control_group: None,
+            user: None,
             socket_folders: default_socket_folders(),
             metrics_address: None,
             policy: vm.policy(),

@@ -34,5 +34,5 @@ pub use policy::{JailMode, OnExcess, Policy};
 pub use ratio::{BadRatio, Ratio};
 pub use size::Size;
 pub use users::choose_uids;
-pub use vm::{ALLOWED_ENV, CHOSEN_UIDS, SOCKETS, Vm};
+pub use vm::{ALLOWED_ENV, Vm};
 pub use vm_set::{VmSet, check_vms};

@@ -6,8 +6,9 @@ use super::host::Config;
 use super::library::DriverLibrary;
 use super::policy::OnExcess;
 use super::users::choose_uids;
-use super::vm::{ALLOWED_ENV, CHOSEN_UIDS};
+use super::vm::ALLOWED_ENV;
 use super::vm_set::check_vms;
+use host_ipc::spawner::VM_UIDS;
 
 const GOOD: &str = r#"
 driver_library = "softgpu"
@@ -43,7 +44,7 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     let [alpha, beta] = vms.as_slice() else { panic!("two VMs") };
     assert_eq!((alpha.spec.memory.max, beta.spec.memory.max), (4 << 30, 512 << 20));
     assert_eq!((alpha.limits.max_sessions, beta.limits.max_sessions), (8, 8));
-    assert_eq!((alpha.uid, beta.uid), (Some(*CHOSEN_UIDS.start()), Some(4711)));
+    assert_eq!((alpha.uid, beta.uid), (Some(*VM_UIDS.start()), Some(4711)));
     assert_eq!(beta.spec.cpu.max.as_deref(), Some("200000 100000"));
     assert_eq!((beta.spec.pids.max, beta.spec.memory.host_max), (Some(100), Some(2 << 30)));
     assert_eq!(alpha.env_allow, ALLOWED_ENV);

@@ -3,7 +3,8 @@
 use std::collections::HashSet;
 
 use super::error::ConfigError;
-use super::vm::{CHOSEN_UIDS, Vm};
+use super::vm::Vm;
+use host_ipc::spawner::VM_UIDS;
 
 /// Chooses a user ID for each VM that has none. The ID is one that no other VM uses and that isn't
 /// in `taken`.
@@ -14,7 +15,7 @@ pub fn choose_uids<'a>(
     let mut vms: Vec<&mut Vm> = vms.into_iter().collect();
     let named = vms.iter().filter_map(|vm| vm.uid);
     let taken: HashSet<u32> = taken.into_iter().chain(named).collect();
-    let mut free = CHOSEN_UIDS.filter(|uid| !taken.contains(uid));
+    let mut free = VM_UIDS.filter(|uid| !taken.contains(uid));
     for vm in &mut vms {
         if vm.uid.is_none() {
             let uid = free.next();

@@ -1,6 +1,5 @@
 //! A VM's settings, as given in the file or the arguments, and with defaults filled in.
 
-use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use control_api::{
@@ -12,9 +11,7 @@ use serde::Deserialize;
 use super::size::Size;
 use host_ipc::group;
 use host_ipc::messages::Limits;
-
-/// Default directory of the VMs' vhost-user sockets.
-pub const SOCKETS: &str = "/run/virtio-cuda";
+use host_ipc::spawner::{SOCKETS, VM_UIDS};
 
 /// The CUDA environment variables that a guest process may pass to its worker by default. They
 /// affect only that worker.
@@ -26,11 +23,6 @@ pub const ALLOWED_ENV: [&str; 6] = [
     "CUDA_MODULE_DATA_LOADING",
     "CUDA_MODULE_LOADING",
 ];
-
-/// The user IDs from which one is chosen for a VM without a `uid`. Neither systemd (which has ranges
-/// for dynamic users and for containers) nor the usual ranges for subordinate IDs and for directory
-/// services include them.
-pub const CHOSEN_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_ffff;
 
 /// A VM's settings with the defaults filled in.
 #[derive(Clone, Debug, PartialEq)]
@@ -95,7 +87,7 @@ impl Vm {
     /// Checks that a VM's processes don't run with the group of this VM's socket.
     fn check_group(&self, other: &Self) -> Result<(), ApiError> {
         match self.socket_gid {
-            Some(group) if other.uid == Some(group) || CHOSEN_UIDS.contains(&group) => {
+            Some(group) if other.uid == Some(group) || VM_UIDS.contains(&group) => {
                 let message = format!("processes of VMs run with group {group}; use another group");
                 Err(ApiError::new(ErrorCode::Conflict, message).of("socket_group"))
             }

@@ -59,14 +59,8 @@ impl Outputs {
 
     /// Reads the output of a new process from the broker's end of its pair. `vm` is `None` for a
     /// process without a VM.
-    pub(crate) fn read(
-        &self,
-        socket: Apart,
-        program: &'static str,
-        pid: u32,
-        vm: Option<&str>,
-    ) -> Output {
-        let source = Source::new(socket, program, pid, vm.map(Into::into));
+    pub(crate) fn read(&self, socket: Apart, program: &'static str, vm: Option<&str>) -> Output {
+        let source = Source::new(socket, program, vm.map(Into::into));
         let id = self.0.last.fetch_add(1, Ordering::Relaxed);
         self.send(Message::Started(id, source));
         Output { outputs: self.clone(), id }
@@ -82,6 +76,11 @@ impl Outputs {
 }
 
 impl Output {
+    /// Sets the process ID, which isn't known until the process has started.
+    pub(crate) fn set_pid(&self, pid: u32) {
+        self.outputs.send(Message::Named(self.id, pid));
+    }
+
     /// Sets the VM of a process that was started without one.
     pub(crate) fn set_vm(&self, vm: &str) {
         self.outputs.send(Message::Assigned(self.id, vm.into()));

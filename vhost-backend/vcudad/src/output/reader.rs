@@ -28,6 +28,8 @@ pub(super) type OutputId = u64;
 /// A message to the thread.
 pub(super) enum Message {
     Started(OutputId, Source),
+    /// The process has this process ID.
+    Named(OutputId, u32),
     /// The process now belongs to this VM.
     Assigned(OutputId, Arc<str>),
     Reaped(OutputId),
@@ -37,6 +39,7 @@ pub(super) enum Message {
 pub(super) struct Source {
     socket: Apart,
     program: &'static str,
+    /// 0 until it's known.
     pid: u32,
     vm: Option<Arc<str>>,
     lines: Lines,
@@ -45,13 +48,8 @@ pub(super) struct Source {
 }
 
 impl Source {
-    pub(super) fn new(
-        socket: Apart,
-        program: &'static str,
-        pid: u32,
-        vm: Option<Arc<str>>,
-    ) -> Self {
-        Self { socket, program, pid, vm, lines: Lines::default(), is_open: true }
+    pub(super) fn new(socket: Apart, program: &'static str, vm: Option<Arc<str>>) -> Self {
+        Self { socket, program, pid: 0, vm, lines: Lines::default(), is_open: true }
     }
 
     /// Reads once. Returns the finished lines, or `None` if there is nothing to read now.
@@ -148,6 +146,11 @@ impl Reader {
     fn handle(&mut self, message: Message) {
         match message {
             Message::Started(id, source) => drop(self.sources.insert(id, source)),
+            Message::Named(id, pid) => {
+                if let Some(source) = self.sources.get_mut(&id) {
+                    source.pid = pid;
+                }
+            }
             Message::Assigned(id, vm) => {
                 if let Some(source) = self.sources.get_mut(&id) {
                     source.vm = Some(vm);

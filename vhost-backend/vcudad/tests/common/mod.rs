@@ -175,6 +175,7 @@ pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
     for (from, to) in [
         ("vcudad", "vcudad"),
         (device, "vhost-device-cuda"),
+        ("vhost-cuda-spawner", "vhost-cuda-spawner"),
         ("vhost-cuda-supervisor", "vhost-cuda-supervisor"),
         (worker, "vhost-cuda-worker"),
     ] {

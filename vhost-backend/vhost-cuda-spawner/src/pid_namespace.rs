@@ -10,7 +10,6 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsFd;
 use std::process::{Child, Command, ExitCode, Stdio};
-use std::sync::{Mutex, PoisonError};
 
 use host_ipc::process;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
@@ -48,7 +47,7 @@ fn enter(namespace: &File) -> io::Result<()> {
 
 /// A namespace for several processes, which exists as long as this value. Then, the kernel kills
 /// all of them.
-pub(crate) struct PidNamespace(Mutex<Held>);
+pub(crate) struct PidNamespace(Held);
 
 struct Held {
     /// The namespace's first process, which does nothing.
@@ -58,18 +57,17 @@ struct Held {
 
 impl PidNamespace {
     pub(crate) fn create() -> io::Result<Self> {
-        Ok(Self(Mutex::new(Held::create()?)))
+        Ok(Self(Held::create()?))
     }
 
     /// Calls `start`, which starts a process, and has that process created in the namespace.
-    pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        let mut held = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        if held.holder.try_wait()?.is_some() {
+    pub(crate) fn start<T>(&mut self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
+        if self.0.holder.try_wait()?.is_some() {
             // Somebody has killed the holder, and the kernel the others.
-            *held = Held::create()?;
+            self.0 = Held::create()?;
         }
         and_return(|| {
-            enter(&held.namespace)?;
+            enter(&self.0.namespace)?;
             start()
         })
     }
@@ -99,7 +97,7 @@ impl Drop for Held {
     }
 }
 
-/// Holds a namespace until the broker ends this process, or exits.
+/// Holds a namespace until the spawner ends this process, or exits.
 pub fn hold() -> ExitCode {
     process::unblock_signals();
     // Otherwise, tools such as ps show "exe", the last part of the path that was run.

@@ -9,10 +9,13 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
+use host_ipc::process::parent;
+use host_ipc::spawner::directory_of;
+
 /// A tmpfs. What is in the directories is charged to the cgroup of the process that wrote it.
 const PARENT: &str = "/dev/shm";
 const PREFIX: &str = "virtio-cuda-";
-/// A file in each broker's directory that is locked as long as the broker runs.
+/// A file in each spawner's directory that is locked as long as the spawner runs.
 const LOCK: &str = "lock";
 
 /// The directory that contains the VMs' directories. Dropping it removes it.
@@ -25,13 +28,13 @@ pub(crate) struct SharedMemory {
 pub(crate) struct VmSharedMemory(PathBuf);
 
 impl SharedMemory {
-    /// Creates the directory, and removes those of brokers that were killed.
+    /// Creates the directory, and removes those of spawners that were killed.
     pub(crate) fn create() -> io::Result<Self> {
         remove_stale(Path::new(PARENT));
-        let path = Path::new(PARENT).join(format!("{PREFIX}{}", std::process::id()));
-        // Another broker that starts now removes directories that aren't locked, so this one gets its
+        let path = Path::new(PARENT).join(format!("{PREFIX}{}", parent()));
+        // Another spawner that starts now removes directories that aren't locked, so this one gets its
         // name once it is.
-        let new = Path::new(PARENT).join(format!("new-{PREFIX}{}", std::process::id()));
+        let new = Path::new(PARENT).join(format!("new-{PREFIX}{}", parent()));
         DirBuilder::new().mode(0o700).create(&new)?;
         let mut made = Self { lock: File::create(new.join(LOCK))?, path: new };
         made.lock.try_lock()?;
@@ -67,12 +70,7 @@ impl VmSharedMemory {
     }
 }
 
-/// Returns the name of a VM's directory. It differs from the names of all other files.
-pub(crate) fn directory_of(vm: &str) -> String {
-    format!("vm-{vm}")
-}
-
-/// Removes the directories of brokers that no longer run.
+/// Removes the directories of spawners that no longer run.
 fn remove_stale(parent: &Path) {
     for entry in std::fs::read_dir(parent).into_iter().flatten().flatten() {
         let is_ours = entry.file_name().to_str().is_some_and(|name| name.starts_with(PREFIX));
@@ -105,7 +103,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn files_end_with_their_vm_and_directories_with_their_broker() {
+    fn files_end_with_their_vm_and_directories_with_their_spawner() {
         let shared = SharedMemory::create().unwrap();
         let (path, vm) = (shared.path().to_owned(), shared.add("a", None).unwrap());
         std::fs::create_dir_all(path.join("vm-a/folder/deeper")).unwrap();
@@ -115,7 +113,7 @@ mod tests {
         std::fs::write(path.join("vm-a/file"), "left").unwrap();
         drop(vm);
         assert!(!path.join("vm-a").exists());
-        // Another broker that starts doesn't touch the directory of one that runs.
+        // Another spawner that starts doesn't touch the directory of one that runs.
         remove_stale(Path::new(PARENT));
         assert!(path.exists());
         drop(shared);
@@ -123,7 +121,7 @@ mod tests {
     }
 
     #[test]
-    fn what_a_killed_broker_left_is_removed() {
+    fn what_a_killed_spawner_left_is_removed() {
         let parent = tempfile::tempdir().unwrap();
         let left = parent.path().join("virtio-cuda-1");
         std::fs::create_dir_all(left.join("vm-a")).unwrap();

@@ -1,13 +1,7 @@
-//! The jail of workers: what the broker gives to a worker that enters one.
+//! The device files of GPUs, which a worker gets in its jail.
 
 use std::fs;
-use std::io;
 use std::path::{Path, PathBuf};
-use std::process::Command;
-
-use crate::config::Vm;
-use crate::pid_namespace::PidNamespace;
-use crate::shared_memory::{SharedMemory, VmSharedMemory, directory_of};
 
 /// Devices through which NVIDIA's libraries reach the kernel driver, on Linux and on WSL.
 const CONTROL: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dxg"];
@@ -16,45 +10,6 @@ const CAPABILITIES: &str = "/dev/nvidia-caps";
 /// A directory per GPU, named by its PCI address, with a file that contains the number of its device
 /// file.
 const GPUS: &str = "/proc/driver/nvidia/gpus";
-
-/// The jail of all workers.
-pub(crate) struct Jail {
-    shared: SharedMemory,
-    processes: PidNamespace,
-}
-
-impl Jail {
-    pub(crate) fn create() -> io::Result<Self> {
-        Ok(Self { shared: SharedMemory::create()?, processes: PidNamespace::create()? })
-    }
-
-    /// Calls `start`, which starts a worker, and has it created in the workers' PID namespace.
-    pub(crate) fn start<T>(&self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
-        self.processes.start(start)
-    }
-
-    /// Adds the arguments that make a worker enter the jail with these devices. If the worker
-    /// already has a session, it's one of `vm`.
-    pub(crate) fn add_arguments(
-        &self,
-        command: &mut Command,
-        devices: &[PathBuf],
-        vm: Option<&Vm>,
-    ) {
-        command.arg("--jail").arg("--shared").arg(self.shared.path());
-        devices.iter().for_each(|device| {
-            command.arg("--device").arg(device);
-        });
-        if let Some(vm) = vm {
-            command.arg("--shared-name").arg(directory_of(&vm.name));
-        }
-    }
-
-    /// Creates the directory for the memory that a VM's processes share.
-    pub(crate) fn add_vm(&self, vm: &Vm) -> io::Result<VmSharedMemory> {
-        self.shared.add(&vm.name, vm.uid)
-    }
-}
 
 /// Returns the device files that a worker needs for the GPUs with these PCI addresses. `slices` is
 /// true if they are MIG slices.

@@ -1,0 +1,272 @@
+//! Messages between the broker and the spawner, the process that keeps the broker's privileges.
+//!
+//! There are two sockets. On the first one, the broker sends [`ToSpawner`], and gets an [`Answer`] to
+//! each [`Call`]. On the second one, the spawner sends an [`Event`] when a process has started or
+//! ended.
+
+use std::ops::RangeInclusive;
+use std::path::PathBuf;
+
+use serde::{Deserialize, Serialize};
+
+/// Default directory of the VMs' vhost-user sockets, which is created if it's missing.
+pub const SOCKETS: &str = "/run/virtio-cuda";
+
+/// The user IDs of VMs, from which one is chosen for a VM without a `uid`. Neither systemd (which has
+/// ranges for dynamic users and for containers) nor the usual ranges for subordinate IDs and for
+/// directory services include them.
+pub const VM_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_fffe;
+
+/// Returns the name of a VM's directory in the one for the VMs' shared memory.
+pub fn directory_of(vm: &str) -> String {
+    format!("vm-{vm}")
+}
+
+/// Identifies a process. The broker chooses it, and never uses it again.
+pub type ProcessId = u64;
+
+/// Messages from the broker to the spawner.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum ToSpawner {
+    /// Starts a program. Carries two descriptors: the program's end of its socket to the broker, and
+    /// its standard output and error. For a probe, these are its standard output and its standard
+    /// error. [`Event`]s report the process.
+    Start {
+        /// The number that events contain.
+        id: ProcessId,
+        /// The program.
+        program: Program,
+    },
+    /// Kills a process, unless it has exited.
+    Kill {
+        /// The process.
+        id: ProcessId,
+    },
+    /// Removes all files from a VM's directory for shared memory.
+    ClearShared {
+        /// The VM's name.
+        vm: String,
+    },
+    /// Asks for something that is done before the answer is sent.
+    Call(Call),
+}
+
+/// A program that the spawner starts, with its arguments.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Program {
+    /// The device process of the VM with this name, in the VM's cgroup and with its user.
+    Device {
+        /// The VM's name.
+        vm: String,
+    },
+    /// A worker.
+    Worker {
+        /// Its CUDA_VISIBLE_DEVICES.
+        visible: String,
+        /// The device files that it needs in its jail.
+        devices: Vec<PathBuf>,
+        /// The session that waits for it, if there is one.
+        session: Option<NewSession>,
+    },
+    /// The supervisor of workers.
+    Supervisor,
+    /// A worker that only probes the driver library, and prints what it found.
+    Probe {
+        /// Path of the library. After [`Call::Seal`], it must be the one given there.
+        library: PathBuf,
+        /// Whether to accept a library whose kernels can access all memory of their process.
+        allow_pageable_memory_access: bool,
+        /// Its CUDA_VISIBLE_DEVICES, if it must not find all GPUs.
+        visible: Option<String>,
+        /// The device files that it needs in its jail. `None` if it isn't in a jail.
+        devices: Option<Vec<PathBuf>>,
+    },
+}
+
+/// The session of a worker that is started for one.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewSession {
+    /// The VM's name.
+    pub vm: String,
+    /// The session's environment variables.
+    pub env: Vec<(String, String)>,
+    /// Set if the worker is a client of the MPS daemon for its GPUs. Then, it has no jail.
+    pub mps: Option<MpsClient>,
+}
+
+/// Limits of a client of MPS.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct MpsClient {
+    /// Number of GPUs.
+    pub gpus: u32,
+    /// Share of the multiprocessors, in units of 0.01%.
+    pub threads: Option<u32>,
+    /// Limit on device memory on each GPU, in MiB.
+    pub memory_mib: Option<u64>,
+}
+
+/// Requests that the spawner answers.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Call {
+    /// Permits something for later calls. Refused after [`Call::Seal`].
+    Permit(Permit),
+    /// Creates the jail of workers, or removes it. Refused after [`Call::Seal`].
+    SetJail(bool),
+    /// Sets the driver library that workers load. After this, the spawner treats the broker as
+    /// untrusted: it does only what the broker has permitted by now.
+    Seal {
+        /// Path of the library.
+        library: PathBuf,
+    },
+    /// Creates the parent of the VMs' cgroups, and moves the broker below it. The answer is
+    /// [`Answer::Cgroups`].
+    SetUpCgroups,
+    /// Binds the control API's socket, at the path that was permitted. The answer carries it.
+    BindControl,
+    /// Removes the file of the control API's socket.
+    UnbindControl,
+    /// Creates a VM's cgroup, its socket, and its directory for shared memory. The answer carries the
+    /// listening socket.
+    AddVm(NewVm),
+    /// Changes the limits of a VM's cgroup.
+    SetLimits {
+        /// The VM's name.
+        vm: String,
+        /// The limits. Those that are `None` stay.
+        limits: CgroupLimits,
+    },
+    /// Moves a process to a VM's cgroup.
+    Join {
+        /// The VM's name.
+        vm: String,
+        /// The process.
+        process: ProcessId,
+    },
+    /// Removes the file of a VM's socket.
+    Unbind {
+        /// The VM's name.
+        vm: String,
+    },
+    /// Removes everything that `AddVm` has created. The VM's processes must have ended.
+    RemoveVm {
+        /// The VM's name.
+        vm: String,
+    },
+    /// Stops the MPS daemons for all GPUs but these.
+    RetainMps {
+        /// The CUDA_VISIBLE_DEVICES of the workers that use the other daemons.
+        visible: Vec<String>,
+    },
+}
+
+/// Something that the configuration file allows.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub enum Permit {
+    /// Sockets directly in this directory.
+    SocketFolder(PathBuf),
+    /// A socket with this path.
+    Socket(PathBuf),
+    /// A VM with this user, which isn't in [`VM_UIDS`].
+    Uid(u32),
+    /// The control API's socket.
+    Control {
+        /// Its path.
+        path: PathBuf,
+        /// The group that may use it.
+        group: Option<u32>,
+    },
+}
+
+/// A VM that the broker serves.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+pub struct NewVm {
+    /// Its name.
+    pub name: String,
+    /// The ID of the user and group of its processes. Ignored by a spawner without privileges.
+    pub uid: Option<u32>,
+    /// Path of its socket.
+    pub socket: PathBuf,
+    /// Permissions of the socket file.
+    pub socket_mode: u32,
+    /// Group of the socket file.
+    pub socket_group: Option<u32>,
+    /// The limits of its cgroup. `None` if it has none.
+    pub limits: Option<CgroupLimits>,
+}
+
+/// Limits of a cgroup.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct CgroupLimits {
+    /// `cpu.max`, as cgroup v2 expects it.
+    pub cpu: Option<String>,
+    /// `memory.max`, in bytes.
+    pub memory: Option<u64>,
+    /// `pids.max`.
+    pub pids: Option<u64>,
+}
+
+/// Answers of the spawner.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Answer {
+    /// It was done.
+    Done,
+    /// The controllers of the VMs' cgroups.
+    Cgroups {
+        /// Names of the controllers. Empty if there are no cgroups.
+        controllers: Vec<String>,
+        /// Why controllers are missing, for messages.
+        why: String,
+    },
+    /// It wasn't done.
+    Refused(Refusal),
+}
+
+/// The reason why a call failed.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Refusal {
+    /// What failed.
+    pub part: Part,
+    /// Why, for messages.
+    pub reason: String,
+}
+
+/// The parts of a VM that can't be created.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Part {
+    /// The request isn't permitted, or isn't valid.
+    Request,
+    /// The socket.
+    Socket,
+    /// The cgroup.
+    Cgroup,
+    /// The directory for shared memory.
+    SharedMemory,
+}
+
+/// Messages from the spawner to the broker about processes.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum Event {
+    /// A process has been created, and will execute its program. Carries its pidfd.
+    Started {
+        /// The number given to `Start`.
+        id: ProcessId,
+        /// Its process ID.
+        pid: u32,
+    },
+    /// A process has ended, or couldn't be started. Nothing follows for this process.
+    Ended {
+        /// The number given to `Start`.
+        id: ProcessId,
+        /// How it ended.
+        how: End,
+    },
+}
+
+/// How a process ended.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum End {
+    /// It exited with this status, as waitpid(2) returns it.
+    Exited(i32),
+    /// It wasn't started, for this reason.
+    NotStarted(String),
+}

@@ -1,0 +1,36 @@
+//! The spawner keeps the privileges of the broker, `vcudad`, which drops them after it has started
+//! this process. It starts the VMs' processes, and creates their cgroups, sockets and directories for
+//! shared memory.
+//!
+//! Somebody who has taken over the broker can send any request. So each one is checked here: only
+//! fixed programs are started, with users that belong to VMs; sockets can be only in the directories
+//! that the configuration file permits; and the number of processes is limited. The broker passes on
+//! what the configuration file permits before anybody else can talk to it, and then seals it.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `server` | receiving requests and reporting events |
+//! | `policy` | what is permitted |
+//! | `programs` | the programs and their arguments |
+//! | `processes`, `child` | the running processes; starting one |
+//! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
+//! | `vms`, `cgroup`, `shared_memory` | what each VM has |
+//! | `mps` | MPS daemons |
+//!
+//! This process has one thread, and never waits for another process or for the disk. It ends, with
+//! everything that it has started or created, when the broker does.
+
+mod cgroup;
+mod child;
+mod jail;
+mod mps;
+mod pid_namespace;
+mod policy;
+mod processes;
+mod programs;
+mod server;
+mod shared_memory;
+mod vms;
+
+pub use pid_namespace::{HOLD, hold};
+pub use server::run;

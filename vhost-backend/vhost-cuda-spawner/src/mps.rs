@@ -1,0 +1,272 @@
+//! MPS daemons. There is one MPS control daemon, with its own directories, per set of GPUs that VMs
+//! with `sharing = "mps"` use.
+
+use std::collections::BTreeMap;
+use std::fs::DirBuilder;
+use std::os::fd::{AsFd, BorrowedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Stdio};
+use std::time::{Duration, Instant};
+
+use host_ipc::process::is_root;
+use host_ipc::spawner::MpsClient;
+use rustix::process::{Signal, set_parent_process_death_signal};
+
+use crate::child::Child;
+
+/// The control daemon's program, which is installed with NVIDIA's driver.
+const DAEMON: &str = "nvidia-cuda-mps-control";
+/// How long a worker waits until a new daemon accepts clients. A client that starts earlier would
+/// silently run without MPS.
+const READY: Duration = Duration::from_secs(5);
+/// How long a daemon may take to exit before it's killed.
+const END: Duration = Duration::from_secs(3);
+const STEP: Duration = Duration::from_millis(5);
+/// Maximum number of daemons.
+const MAX: usize = 64;
+
+/// The daemons.
+pub(crate) struct Mps {
+    /// The directory that contains the daemons' directories.
+    folder: PathBuf,
+    daemon: PathBuf,
+    /// The running daemons, by the CUDA_VISIBLE_DEVICES that selects their GPUs.
+    running: BTreeMap<String, Daemon>,
+    /// Those that have been told to exit.
+    ending: Vec<Daemon>,
+    /// The number that names the next daemon's directory.
+    next: u32,
+}
+
+struct Daemon {
+    child: Child,
+    folder: PathBuf,
+    /// When it's killed, if it has been told to exit.
+    deadline: Option<Instant>,
+}
+
+impl Mps {
+    /// Starts without daemons. Their directories will be in a directory that only this process's
+    /// user can access.
+    pub(crate) fn new() -> Self {
+        let run = if is_root() {
+            PathBuf::from("/run/virtio-cuda")
+        } else {
+            std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
+        };
+        Self::of(run.join(format!("virtio-cuda-mps-{}", std::process::id())), DAEMON.into())
+    }
+
+    fn of(folder: PathBuf, daemon: PathBuf) -> Self {
+        Self { folder, daemon, running: BTreeMap::new(), ending: Vec::new(), next: 0 }
+    }
+
+    /// Returns the pipe directory of the daemon for these GPUs. If it isn't running, starts it.
+    pub(crate) fn pipe(&mut self, visible: &str) -> Result<PathBuf, String> {
+        if let Some(daemon) = self.running.get(visible) {
+            if daemon.child.reap().is_none() {
+                return Ok(daemon.pipe());
+            }
+            tracing::error!(gpus = visible, "{DAEMON} exited; restarting it");
+            self.running.remove(visible);
+        }
+        if self.running.len() + self.ending.len() >= MAX {
+            return Err(format!("there are {MAX} MPS daemons"));
+        }
+        let daemon = self.start(visible)?;
+        let pipe = daemon.pipe();
+        self.running.insert(visible.to_owned(), daemon);
+        Ok(pipe)
+    }
+
+    fn start(&mut self, visible: &str) -> Result<Daemon, String> {
+        let folder = self.folder.join(self.next.to_string());
+        self.next += 1;
+        let (pipe, log) = (folder.join("pipe"), folder.join("log"));
+        // Only this process's user may connect to the daemon. A worker connects before it switches
+        // to its VM's user.
+        let _ = std::fs::remove_dir_all(&folder);
+        for path in [&pipe, &log] {
+            let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
+            made.map_err(|error| format!("cannot create {}: {error}", path.display()))?;
+        }
+        let mut command = Command::new(&self.daemon);
+        command.arg("-f").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
+        command.env("CUDA_VISIBLE_DEVICES", visible);
+        command.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
+        // Put the daemon and its servers in a process group, so that one signal reaches them all.
+        command.process_group(0);
+        let prepare = || {
+            set_parent_process_death_signal(Some(Signal::TERM)).map_err(|error| error.to_string())
+        };
+        let child = Child::start(command, prepare)
+            .map_err(|error| format!("cannot start {DAEMON}: {error}"))?;
+        tracing::info!(gpus = visible, folder = %folder.display(), "starting {DAEMON}");
+        Ok(Daemon { child, folder, deadline: None })
+    }
+
+    /// Tells the daemons to exit, except those for these GPUs.
+    pub(crate) fn retain(&mut self, visible: &[String]) {
+        let gone = self.running.extract_if(.., |gpus, _| !visible.contains(gpus));
+        self.ending.extend(gone.map(|(_, daemon)| daemon.end()));
+    }
+
+    /// Reaps the daemons that have been told to exit, and kills those that take too long.
+    pub(crate) fn check_ending(&mut self) {
+        let now = Instant::now();
+        self.ending.retain(|daemon| {
+            if daemon.child.reap().is_some() {
+                // Keep the log.
+                let _ = std::fs::remove_dir_all(daemon.pipe());
+                return false;
+            }
+            if daemon.deadline.is_some_and(|deadline| deadline <= now) {
+                daemon.child.signal_group(Signal::KILL);
+            }
+            true
+        });
+    }
+
+    /// Returns the descriptors of daemons that have been told to exit.
+    pub(crate) fn ending(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.ending.iter().map(|daemon| daemon.child.as_fd())
+    }
+}
+
+impl Daemon {
+    fn pipe(&self) -> PathBuf {
+        self.folder.join("pipe")
+    }
+
+    fn end(mut self) -> Self {
+        self.child.signal_group(Signal::TERM);
+        self.deadline = Some(Instant::now() + END);
+        self
+    }
+}
+
+/// Waits until the daemon with this pipe directory accepts clients.
+pub(crate) fn wait_ready(pipe: &Path) -> Result<(), String> {
+    let end = Instant::now() + READY;
+    let control = pipe.join("control");
+    while !control.exists() {
+        if Instant::now() > end {
+            let log = pipe.with_file_name("log");
+            return Err(format!(
+                "{DAEMON} did not start in time; see its log in {}",
+                log.display()
+            ));
+        }
+        std::thread::sleep(STEP);
+    }
+    Ok(())
+}
+
+/// Returns the environment variables that make a worker a client of the daemon with this pipe
+/// directory, with these limits.
+pub(crate) fn client_env(pipe: &Path, client: MpsClient) -> Vec<(&'static str, String)> {
+    let mut env = vec![("CUDA_MPS_PIPE_DIRECTORY", pipe.display().to_string())];
+    if let Some(threads) = client.threads {
+        let percent = f64::from(threads) / 100.0;
+        env.push(("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", percent.to_string()));
+    }
+    if let Some(mib) = client.memory_mib {
+        let limits: Vec<_> = (0..client.gpus).map(|gpu| format!("{gpu}={mib}M")).collect();
+        env.push(("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", limits.join(",")));
+    }
+    env
+}
+
+impl Drop for Mps {
+    fn drop(&mut self) {
+        self.retain(&[]);
+        while !self.ending.is_empty() {
+            self.check_ending();
+            std::thread::sleep(STEP);
+        }
+        let _ = std::fs::remove_dir_all(&self.folder);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Creates a set of daemons whose program is a shell script.
+    fn mps(folder: &Path, script: &str) -> Mps {
+        use std::os::unix::fs::PermissionsExt;
+        let daemon = folder.join("daemon");
+        std::fs::write(&daemon, format!("#!/bin/sh\n{script}\n")).unwrap();
+        std::fs::set_permissions(&daemon, std::fs::Permissions::from_mode(0o755)).unwrap();
+        Mps::of(folder.join("mps"), daemon)
+    }
+
+    const SERVES: &str = "echo \"$CUDA_VISIBLE_DEVICES\" >\"$CUDA_MPS_LOG_DIRECTORY/visible\"
+        : >\"$CUDA_MPS_PIPE_DIRECTORY/control\"
+        while :; do sleep 0.01; done";
+
+    #[test]
+    fn a_daemon_serves_its_gpus_until_no_vm_uses_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut mps = mps(folder.path(), SERVES);
+        let pipe = mps.pipe("GPU-a,GPU-b").unwrap();
+        assert_eq!(pipe, folder.path().join("mps/0/pipe"));
+        wait_ready(&pipe).unwrap();
+        let visible = std::fs::read_to_string(folder.path().join("mps/0/log/visible")).unwrap();
+        assert_eq!(visible, "GPU-a,GPU-b\n");
+
+        // Another session on the same GPUs uses the same daemon. A session on other GPUs uses
+        // another one.
+        assert_eq!(mps.pipe("GPU-a,GPU-b").unwrap(), pipe);
+        assert_ne!(mps.pipe("GPU-b").unwrap(), pipe);
+
+        mps.retain(&["GPU-b".into()]);
+        assert_eq!(mps.running.len(), 1);
+        let end = Instant::now() + Duration::from_secs(20);
+        while pipe.exists() {
+            assert!(Instant::now() < end, "the daemon's pipes were not removed");
+            mps.check_ending();
+            std::thread::sleep(STEP);
+        }
+        drop(mps);
+        assert!(!folder.path().join("mps").exists());
+    }
+
+    #[test]
+    fn a_client_has_its_limits() {
+        let client = MpsClient { gpus: 2, threads: Some(1250), memory_mib: Some(3072) };
+        let env = client_env(Path::new("/run/pipe"), client);
+        assert_eq!(
+            env,
+            [
+                ("CUDA_MPS_PIPE_DIRECTORY", "/run/pipe".into()),
+                ("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE", "12.5".into()),
+                ("CUDA_MPS_PINNED_DEVICE_MEM_LIMIT", "0=3072M,1=3072M".into()),
+            ]
+        );
+        assert_eq!(client_env(Path::new("/run/pipe"), MpsClient::default()).len(), 1);
+    }
+
+    #[test]
+    fn a_daemon_that_exited_is_restarted() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut mps = mps(folder.path(), SERVES);
+        let first = mps.pipe("GPU-a").unwrap();
+        let end = Instant::now() + Duration::from_secs(20);
+        while mps.pipe("GPU-a").unwrap() == first {
+            mps.running["GPU-a"].child.signal_group(Signal::KILL);
+            assert!(Instant::now() < end, "the daemon was not restarted");
+            std::thread::sleep(STEP);
+        }
+    }
+
+    #[test]
+    fn a_daemon_that_cannot_run_is_an_error_that_names_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let pipe = mps(folder.path(), "exit 1").pipe("").unwrap();
+        let error = wait_ready(&pipe).unwrap_err();
+        assert!(error.contains("nvidia-cuda-mps-control did not start in time"), "{error}");
+    }
+}

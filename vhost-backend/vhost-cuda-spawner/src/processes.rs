@@ -1,0 +1,234 @@
+//! The processes that this process has started for the broker.
+
+use std::collections::HashMap;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
+use std::path::PathBuf;
+use std::process::{Command, Stdio};
+
+use host_ipc::process::set_nice;
+use host_ipc::spawner::{End, Event, NewSession, ProcessId, Program};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::stdio::{dup2_stderr, dup2_stdout};
+
+use crate::child::Child;
+use crate::jail::Jail;
+use crate::mps::{self, Mps};
+use crate::pid_namespace::start_in_new;
+use crate::policy::{MAX_PROCESSES, Policy, check_devices, check_env, check_visible};
+use crate::programs::{Programs, add_users};
+use crate::vms::Vms;
+
+/// The PID namespace of a new process.
+enum Namespace {
+    Host,
+    New,
+    Workers,
+}
+
+/// A program that is about to be started.
+struct Start<'a> {
+    command: Command,
+    namespace: Namespace,
+    /// The VM whose cgroup the process starts in.
+    vm: Option<&'a str>,
+    /// The pipe directory of the MPS daemon for which the process waits.
+    pipe: Option<PathBuf>,
+}
+
+/// What is needed to start programs.
+pub(crate) struct Parts<'a> {
+    pub(crate) policy: &'a Policy,
+    pub(crate) programs: &'a Programs,
+    pub(crate) vms: &'a Vms,
+    pub(crate) jail: Option<&'a mut Jail>,
+    pub(crate) mps: &'a mut Mps,
+    /// The nice value that processes get.
+    pub(crate) nice: i32,
+    /// Whether processes get users of their own.
+    pub(crate) is_root: bool,
+}
+
+/// The processes that haven't been reaped.
+#[derive(Default)]
+pub(crate) struct Processes(HashMap<ProcessId, Child>);
+
+impl Processes {
+    /// Starts a program with these descriptors. Returns its process ID and its pidfd.
+    pub(crate) fn start(
+        &mut self,
+        id: ProcessId,
+        program: &Program,
+        fds: Vec<OwnedFd>,
+        parts: &mut Parts<'_>,
+    ) -> Result<(u32, OwnedFd), String> {
+        let [first, second] = <[OwnedFd; 2]>::try_from(fds)
+            .map_err(|fds| format!("a program gets two descriptors, not {}", fds.len()))?;
+        self.check_new(id, MAX_PROCESSES)?;
+        let is_probe = matches!(program, Program::Probe { .. });
+        let Start { mut command, namespace, vm, pipe } = prepare(program, parts)?;
+        command.stdin(Stdio::null());
+        if !is_probe {
+            command.arg("--broker-fd").arg(first.as_raw_fd().to_string());
+        }
+        let cgroup = vm.map(|vm| parts.vms.get(vm)).transpose()?.and_then(|vm| vm.cgroup.as_ref());
+        let nice = parts.nice;
+        let in_child = || {
+            let (stdout, stderr) = if is_probe { (&first, &second) } else { (&second, &second) };
+            let connect = || {
+                dup2_stdout(stdout)?;
+                dup2_stderr(stderr)?;
+                if is_probe { Ok(()) } else { fcntl_setfd(&first, FdFlags::empty()) }
+            };
+            connect().map_err(|error| format!("cannot pass on its descriptors: {error}"))?;
+            set_nice(nice);
+            cgroup.map_or(Ok(()), |cgroup| cgroup.take(0))?;
+            pipe.as_deref().map_or(Ok(()), mps::wait_ready)
+        };
+        let start = || Child::start(command, in_child);
+        let child = match (namespace, &mut parts.jail) {
+            (Namespace::Workers, Some(jail)) => jail.start(start),
+            (Namespace::New, Some(_)) => start_in_new(start),
+            _ => start(),
+        };
+        let child = child.map_err(|error| error.to_string())?;
+        let started = child.pidfd().map(|pidfd| (child.pid(), pidfd));
+        match started {
+            Ok(started) => {
+                self.0.insert(id, child);
+                Ok(started)
+            }
+            Err(error) => {
+                child.kill();
+                child.wait();
+                Err(error.to_string())
+            }
+        }
+    }
+
+    /// Checks that a process with this number can be added if there may be `max` of them.
+    fn check_new(&self, id: ProcessId, max: usize) -> Result<(), String> {
+        if self.0.contains_key(&id) {
+            return Err(format!("there is a process {id} already"));
+        }
+        if self.0.len() >= max {
+            return Err(format!("there are {max} processes already"));
+        }
+        Ok(())
+    }
+
+    pub(crate) fn pid(&self, id: ProcessId) -> Result<u32, String> {
+        self.0.get(&id).map(Child::pid).ok_or_else(|| format!("there is no process {id}"))
+    }
+
+    pub(crate) fn kill(&self, id: ProcessId) {
+        self.0.get(&id).inspect(|child| child.kill());
+    }
+
+    /// Returns the descriptors that become readable when a process exits.
+    pub(crate) fn pidfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
+        self.0.values().map(Child::as_fd)
+    }
+
+    /// Reaps the processes that have exited.
+    pub(crate) fn reap(&mut self) -> impl Iterator<Item = Event> {
+        let ended = self.0.iter().filter_map(|(id, child)| Some((*id, child.reap()?)));
+        let ended: Vec<_> = ended.collect();
+        ended.iter().for_each(|(id, _)| drop(self.0.remove(id)));
+        ended.into_iter().map(|(id, status)| Event::Ended { id, how: End::Exited(status) })
+    }
+
+    /// Kills all processes, and waits until they have exited.
+    pub(crate) fn end(&mut self) {
+        self.0.values().for_each(Child::kill);
+        self.0.drain().for_each(|(_, child)| child.wait());
+    }
+}
+
+/// Checks a request to start a program.
+fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>, String> {
+    let jail = parts.jail.as_deref();
+    let start = |command, namespace| Start { command, namespace, vm: None, pipe: None };
+    match program {
+        Program::Device { vm } => {
+            let command = parts.programs.device(parts.vms.get(vm)?.uid, jail.is_some());
+            Ok(Start { vm: Some(vm), ..start(command, Namespace::New) })
+        }
+        Program::Supervisor => match jail {
+            Some(_) => Ok(start(parts.programs.supervisor(), Namespace::Workers)),
+            None => Err("workers have no jail".into()),
+        },
+        Program::Probe { library, allow_pageable_memory_access, visible, devices } => {
+            parts.policy.check_probe(library)?;
+            let mut command = parts.programs.worker(library);
+            command.arg("--probe");
+            command.args(allow_pageable_memory_access.then_some("--allow-pageable-memory-access"));
+            if let Some(visible) = visible {
+                check_visible(visible)?;
+                command.env("CUDA_VISIBLE_DEVICES", visible);
+            }
+            let Some(devices) = devices else { return Ok(start(command, Namespace::Host)) };
+            check_devices(devices)?;
+            jail.ok_or("there is no jail")?.add_arguments(&mut command, devices, None);
+            Ok(start(command, Namespace::Workers))
+        }
+        Program::Worker { visible, devices, session } => {
+            check_visible(visible)?;
+            check_devices(devices)?;
+            let mut command = parts.programs.serving_worker(parts.policy.library()?, visible);
+            let NewSession { vm, env, mps } = match session {
+                Some(session) => session,
+                None => {
+                    if parts.is_root {
+                        add_users(&mut command, parts.policy.uids());
+                    }
+                    return Ok(match jail {
+                        Some(jail) => {
+                            jail.add_arguments(&mut command, devices, None);
+                            start(command, Namespace::Workers)
+                        }
+                        None => start(command, Namespace::Host),
+                    });
+                }
+            };
+            check_env(env)?;
+            command.envs(env.iter().map(|(name, value)| (name, value)));
+            if let Some(uid) = parts.vms.get(vm)?.uid {
+                command.arg("--uid").arg(uid.to_string());
+            }
+            let pipe = match mps {
+                Some(client) => {
+                    let pipe = parts.mps.pipe(visible)?;
+                    command.envs(mps::client_env(&pipe, *client));
+                    Some(pipe)
+                }
+                None => None,
+            };
+            let vm = Some(vm.as_str());
+            // Clients of an MPS daemon can't be in a jail, because they share memory with its server.
+            Ok(match jail.filter(|_| pipe.is_none()) {
+                Some(jail) => {
+                    jail.add_arguments(&mut command, devices, vm);
+                    Start { vm, ..start(command, Namespace::Workers) }
+                }
+                None => Start { vm, pipe, ..start(command, Namespace::Host) },
+            })
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_number_of_processes_is_limited() {
+        let mut processes = Processes::default();
+        processes.check_new(1, 1).unwrap();
+        processes.0.insert(1, Child::start(Command::new("true"), || Ok(())).unwrap());
+        assert!(processes.check_new(2, 1).unwrap_err().contains("1 processes already"));
+        assert!(processes.check_new(1, 9).unwrap_err().contains("process 1 already"));
+        processes.check_new(2, 2).unwrap();
+        processes.end();
+        processes.check_new(1, 1).unwrap();
+    }
+}

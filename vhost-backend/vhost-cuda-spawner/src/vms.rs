@@ -1,0 +1,103 @@
+//! What each VM has: a user, a cgroup, a socket, and a directory for shared memory.
+
+use std::collections::HashMap;
+use std::os::unix::net::UnixListener;
+use std::path::Path;
+
+use host_ipc::listener::{Listener, SocketFile};
+use host_ipc::spawner::{CgroupLimits, NewVm, Part, Refusal, SOCKETS};
+
+use crate::cgroup::{Cgroups, VmCgroup};
+use crate::jail::Jail;
+use crate::policy::{MAX_VMS, check_limits};
+use crate::shared_memory::VmSharedMemory;
+
+/// A VM. Dropping it removes everything that belongs to it.
+pub(crate) struct Vm {
+    /// The user of its processes. `None` if they have that of this process.
+    pub(crate) uid: Option<u32>,
+    pub(crate) cgroup: Option<VmCgroup>,
+    socket: Option<SocketFile>,
+    shared: Option<VmSharedMemory>,
+}
+
+/// All VMs, by their names.
+#[derive(Default)]
+pub(crate) struct Vms(HashMap<String, Vm>);
+
+pub(crate) fn refused(part: Part) -> impl FnOnce(String) -> Refusal {
+    move |reason| Refusal { part, reason }
+}
+
+impl Vms {
+    pub(crate) fn get(&self, name: &str) -> Result<&Vm, String> {
+        self.0.get(name).ok_or_else(|| unknown(name))
+    }
+
+    /// Creates what a VM needs, and returns its listening socket. The policy permits the VM.
+    pub(crate) fn add(
+        &mut self,
+        vm: NewVm,
+        uid: Option<u32>,
+        cgroups: Option<&Cgroups>,
+        jail: Option<&Jail>,
+    ) -> Result<UnixListener, Refusal> {
+        if self.0.contains_key(&vm.name) || self.0.len() >= MAX_VMS {
+            return Err(refused(Part::Request)(format!("VM '{}' can't be added", vm.name)));
+        }
+        let cgroup = vm.limits.as_ref().map(|limits| {
+            let cgroups = cgroups.ok_or_else(|| "there are no cgroups yet".to_owned())?;
+            cgroups.create(&vm.name, limits)
+        });
+        let cgroup = cgroup.transpose().map_err(refused(Part::Cgroup))?;
+        let listener = bind(&vm).map_err(refused(Part::Socket))?;
+        let shared = jail.map(|jail| jail.add_vm(&vm.name, uid)).transpose();
+        let shared = shared.map_err(|error| refused(Part::SharedMemory)(error.to_string()))?;
+        let (listener, file) = listener.into_parts();
+        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some(file), shared });
+        Ok(listener)
+    }
+
+    pub(crate) fn set_limits(&self, name: &str, limits: &CgroupLimits) -> Result<(), Refusal> {
+        check_limits(limits).map_err(refused(Part::Request))?;
+        let vm = self.get(name).map_err(refused(Part::Request))?;
+        vm.cgroup
+            .as_ref()
+            .map_or(Ok(()), |cgroup| cgroup.set(limits))
+            .map_err(refused(Part::Cgroup))
+    }
+
+    /// Moves a process to a VM's cgroup, if it has one.
+    pub(crate) fn join(&self, name: &str, pid: u32) -> Result<(), String> {
+        self.get(name)?.cgroup.as_ref().map_or(Ok(()), |cgroup| cgroup.take(pid))
+    }
+
+    /// Removes the files that a VM's workers have left in their shared memory.
+    pub(crate) fn clear_shared(&self, name: &str) {
+        self.0.get(name).and_then(|vm| vm.shared.as_ref()).inspect(|shared| shared.clear());
+    }
+
+    /// Removes the file of a VM's socket.
+    pub(crate) fn unbind(&mut self, name: &str) -> Result<(), String> {
+        self.0.get_mut(name).ok_or_else(|| unknown(name))?.socket = None;
+        Ok(())
+    }
+
+    pub(crate) fn remove(&mut self, name: &str) -> Result<(), String> {
+        self.0.remove(name).map(drop).ok_or_else(|| unknown(name))
+    }
+}
+
+fn unknown(name: &str) -> String {
+    format!("there is no VM '{}'", name.escape_debug())
+}
+
+/// Binds a VM's socket. A stale socket file without a listener is replaced. The default directory
+/// for sockets is created if it is missing. Any other directory must exist.
+fn bind(vm: &NewVm) -> Result<Listener, String> {
+    if vm.socket.parent() == Some(Path::new(SOCKETS)) {
+        std::fs::create_dir_all(SOCKETS)
+            .map_err(|error| format!("cannot create its folder: {error}"))?;
+    }
+    Listener::bind(&vm.socket, vm.socket_mode, vm.socket_group)
+}
