@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the host's Debian package, virtio-cuda-host. It contains vcudad with its systemd unit, the
 # device process, the worker, vcudactl with man pages and completions, softgpu, and the vhost-user
-# descriptor, and it creates the group that owns the sockets. The files from which it's built are in
+# descriptor, and it creates the group that owns the sockets and the user as which vcudad runs. The files from which it's built are in
 # images/host-package/.
 #
 #   images/host-package.sh [--bin DIR] [--out DIR] [--try] [--boot]
@@ -27,12 +27,12 @@ while [ "$#" -gt 0 ]; do
     esac
 done
 parts="$IMAGES_DIR/host-package"
-programs=(vcudad vhost-device-cuda vhost-cuda-supervisor vhost-cuda-worker)
+programs=(vcudad vhost-device-cuda vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker)
 version="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
 if [ -z "$bin" ]; then
     log "building the host programs"
     (cd "$REPO_DIR" && cargo build --quiet --release --locked -p vcudad -p vhost-device-cuda \
-        -p vhost-cuda-supervisor -p vhost-cuda-worker -p vcudactl -p softgpu >&2)
+        -p vhost-cuda-spawner -p vhost-cuda-supervisor -p vhost-cuda-worker -p vcudactl -p softgpu >&2)
     bin="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release"
 fi
 for file in "${programs[@]}" vcudactl libsoftgpu.so; do
@@ -96,7 +96,7 @@ completions zsh usr/share/zsh/vendor-completions/_vcudactl
 completions fish usr/share/fish/vendor_completions.d/vcudactl.fish
 
 # The minimum glibc version is the newest symbol version that the programs use.
-libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-supervisor,vhost-cuda-worker,vcudactl,libsoftgpu.so} |
+libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-{spawner,supervisor},vhost-cuda-worker,vcudactl,libsoftgpu.so} |
     grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
 [ -n "$libc" ] || die "found no glibc symbol versions in the programs in $bin"
 install -d "$stage/DEBIAN"

@@ -14,7 +14,7 @@ set -euo pipefail
 dist="$1"
 built="$REPO_DIR/target/release"
 mkdir -p "$dist"/{bin/softgpu,guest,uml,tests}
-for program in vcudad vcudactl vhost-device-cuda vhost-cuda-supervisor vhost-cuda-worker vcuda-run; do
+for program in vcudad vcudactl vhost-device-cuda vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker vcuda-run; do
     install -s "$built/$program" "$dist/bin/$program"
 done
 install -s "$built/libsoftgpu.so" "$dist/bin/softgpu/libcuda.so.1"
