@@ -186,3 +186,24 @@ impl Drop for Ending {
         }
     }
 }
+
+#[cfg(test)]
+impl Spawner {
+    /// Returns the connection to a spawner that does nothing, and the spawner's ends of the sockets
+    /// for calls and for events.
+    pub(crate) fn idle() -> (Self, [OwnedFd; 2]) {
+        let ((calls, their_calls), (events, their_events)) =
+            (seqpacket::pair().unwrap(), seqpacket::pair().unwrap());
+        let mut process = Command::new("true").spawn().unwrap();
+        process.wait().unwrap();
+        let spawner = Self(Arc::new(Inner {
+            calls,
+            events,
+            last: AtomicU64::new(0),
+            is_root: false,
+            process: Mutex::new(process),
+            output: Mutex::new(None),
+        }));
+        (spawner, [their_calls, their_events])
+    }
+}

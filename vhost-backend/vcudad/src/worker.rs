@@ -542,3 +542,47 @@ impl Workers {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::output::Outputs;
+    use crate::spawner::Spawner;
+    use host_ipc::spawner::{Program, ToSpawner};
+
+    fn started(spawner: &Spawner, workers: &mut Workers) -> WorkerId {
+        let program =
+            Program::Worker { visible: String::new(), devices: Vec::new(), session: None };
+        let outputs = Outputs::start().unwrap();
+        let process = ChildProcess::start(program, spawner, &outputs, "worker", None).unwrap();
+        workers.add(process, vec![GpuId(0)], None, false)
+    }
+
+    #[test]
+    fn a_worker_that_is_not_ready_in_time_is_late() {
+        let (spawner, _ends) = Spawner::idle();
+        let mut workers = Workers::new(2);
+        let slow = started(&spawner, &mut workers);
+        let ready = started(&spawner, &mut workers);
+        workers.get_mut(ready).unwrap().phase = Phase::Warm;
+        let now = Instant::now();
+        assert!(workers.late(now).is_empty());
+        assert_eq!(workers.late(now + START_TIMEOUT + Duration::from_secs(1)), [slow]);
+    }
+
+    /// The messages of the worker and of the spawner come over different sockets.
+    #[test]
+    fn a_worker_may_be_ready_before_its_start_is_reported() {
+        let (spawner, [calls, _events]) = Spawner::idle();
+        let mut workers = Workers::new(1);
+        let id = started(&spawner, &mut workers);
+        let received = seqpacket::receive(&calls).unwrap();
+        let Some((ToSpawner::Start { .. }, fds)) = received else { panic!("{received:?}") };
+        seqpacket::send(&fds[0], &ToBroker::Ready, &[]).unwrap();
+        let worker = workers.get_mut(id).unwrap();
+        let effect = worker.handle_message(id, &mut Accounts::default());
+        assert!(matches!(effect, WorkerEffect::None) && !worker.is_warm() && worker.pid() == 0);
+        assert!(worker.set_started(7, eventfd().unwrap()));
+        assert!(worker.is_warm() && worker.pid() == 7);
+    }
+}
