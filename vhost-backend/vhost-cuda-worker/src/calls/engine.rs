@@ -11,9 +11,9 @@ use super::charges::begin_charges;
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
-use super::facts::Facts;
 use super::gate::{Admission, Cursor, Gate, Ticket, Turns};
 use super::memory::Memory;
+use super::properties::Properties;
 use super::shared::Shared;
 use super::{generated, host, output};
 use crate::driver::{CuError, Driver};
@@ -41,10 +41,10 @@ pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
             .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
     }
     let memory = Memory::new(&driver, devices)?;
-    let facts = Facts::read(&driver, devices)
+    let properties = Properties::read(&driver, devices)
         .map_err(|error| failed("reading device properties", error))?;
     let context = DriverHandle(context);
-    Ok(Box::new(Warm { driver, devices, context, memory, facts, output }))
+    Ok(Box::new(Warm { driver, devices, context, memory, properties, output }))
 }
 
 struct Warm {
@@ -52,7 +52,7 @@ struct Warm {
     devices: i32,
     context: DriverHandle<CUcontext>,
     memory: Memory,
-    facts: Facts,
+    properties: Properties,
     output: output::Output,
 }
 
@@ -88,7 +88,7 @@ impl Engine for Warm {
             devices: self.devices,
             tables: Mutex::default(),
             memory: self.memory,
-            facts: self.facts,
+            properties: self.properties,
             generation: AtomicU64::new(0),
             primaries: Mutex::new(primaries),
             green_descriptors: Mutex::default(),

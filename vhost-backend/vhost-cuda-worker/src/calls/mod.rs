@@ -75,6 +75,7 @@ mod memory;
 mod module;
 mod output;
 mod printing;
+mod properties;
 mod queue;
 mod registered;
 mod result;

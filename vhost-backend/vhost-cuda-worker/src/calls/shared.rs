@@ -6,11 +6,11 @@ use std::sync::{Arc, Mutex};
 use cuda_api::sys::{CUcontext, CUdevice};
 
 use super::driver_handle::DriverHandle;
-use super::facts::Facts;
 use super::gate::{InFlight, Turns};
 use super::handles::Tables;
 use super::lock::lock;
 use super::memory::{Memory, Unmapping};
+use super::properties::Properties;
 use super::{blob, budget, charges, hostfunc, output, registered, uses, value_waits};
 use crate::driver::Driver;
 use crate::executor::Session;
@@ -23,7 +23,7 @@ pub(super) struct Shared {
     pub(super) devices: CUdevice,
     pub(super) tables: Mutex<Tables>,
     pub(super) memory: Memory,
-    pub(super) facts: Facts,
+    pub(super) properties: Properties,
     /// Incremented whenever a context is created or destroyed. When a thread finds a new value, it
     /// makes its context current in the driver again.
     pub(super) generation: AtomicU64,
