@@ -192,7 +192,9 @@ enum vcuda_state {
  * @state: enum vcuda_state; written under @lock or by vcuda_session_end(),
  *	read without a lock
  * @reason: VIRTIO_CUDA_ENDED_* from the device, or 0
- * @lock: serializes START, ALLOC, PIN, RELEASE and QUERY
+ * @lock: serializes START, QUERY, and attaching and detaching regions; the
+ *	holder must not access the program's memory, where a page fault may wait
+ *	for the program
  * @regions: the session's regions, by id; has its own lock
  * @next_region: the id at which the search for a free id starts; protected by
  *	@lock
@@ -230,7 +232,7 @@ struct vcuda_session {
 	u32 era;
 	enum vcuda_state state;
 	u32 reason;
-	/* Serializes START, ALLOC, PIN, RELEASE and QUERY. */
+	/* Serializes changes of the session; see above. */
 	struct mutex lock;
 	struct xarray regions;
 	u32 next_region;

@@ -75,6 +75,39 @@ static int vcuda_ioctl_start(struct vcuda_session *s, void __user *arg)
 }
 
 /*
+ * The session's lock protects its regions. vcuda_session_end_work(), which ends
+ * a session for any reason, waits for it, so the holder must not access the
+ * program's memory: a page fault may wait until a program supplies the page
+ * (userfaultfd, FUSE).
+ */
+static int vcuda_attach(struct vcuda_session *s, struct vcuda_region *r)
+{
+	int err;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	/* Check under the lock; see vcuda_session_end_work(). */
+	err = vcuda_session_check(s);
+	if (!err)
+		err = vcuda_region_attach(r, 0);
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+static int vcuda_detach(struct vcuda_session *s, u32 region)
+{
+	int err;
+
+	if (mutex_lock_killable(&s->lock))
+		return -EINTR;
+	err = vcuda_session_check(s);
+	if (!err)
+		err = vcuda_region_detach(s, region);
+	mutex_unlock(&s->lock);
+	return err;
+}
+
+/*
  * Attaches the new region @r. If its id can't be copied to @arg, detaches it
  * again.
  */
@@ -82,14 +115,14 @@ static int vcuda_attach_new(struct vcuda_session *s, struct vcuda_region *r,
 			    void __user *arg, void *p, size_t size, u32 *id,
 			    u64 *offset)
 {
-	int err = vcuda_region_attach(r, 0);
+	int err = vcuda_attach(s, r);
 
 	if (!err) {
 		*id = r->id;
 		if (offset)
 			*offset = vcuda_mmap_offset(r->id);
 		if (copy_to_user(arg, p, size)) {
-			vcuda_region_detach(s, r->id);
+			vcuda_detach(s, r->id);
 			err = -EFAULT;
 		}
 	}
@@ -102,7 +135,6 @@ static int vcuda_ioctl_alloc(struct vcuda_session *s, void __user *arg)
 	struct virtio_cuda_ioc_alloc p;
 	struct vcuda_region *r;
 
-	lockdep_assert_held(&s->lock);
 	if (copy_from_user(&p, arg, sizeof(p)))
 		return -EFAULT;
 	if (p.reserved)
@@ -119,7 +151,6 @@ static int vcuda_ioctl_pin(struct vcuda_session *s, void __user *arg)
 	struct virtio_cuda_ioc_pin p;
 	struct vcuda_region *r;
 
-	lockdep_assert_held(&s->lock);
 	if (copy_from_user(&p, arg, sizeof(p)))
 		return -EFAULT;
 	if (p.reserved)
@@ -134,12 +165,11 @@ static int vcuda_ioctl_release(struct vcuda_session *s, void __user *arg)
 {
 	struct virtio_cuda_ioc_release p;
 
-	lockdep_assert_held(&s->lock);
 	if (copy_from_user(&p, arg, sizeof(p)))
 		return -EFAULT;
 	if (p.reserved)
 		return -EINVAL;
-	return vcuda_region_detach(s, p.region);
+	return vcuda_detach(s, p.region);
 }
 
 /*
@@ -273,28 +303,6 @@ out:
 	return err;
 }
 
-/* Handles the ioctls that change a session's regions, one at a time. */
-static int vcuda_ioctl_locked(struct vcuda_session *s, unsigned int cmd,
-			      void __user *arg)
-{
-	int err;
-
-	if (mutex_lock_killable(&s->lock))
-		return -EINTR;
-	/* Check under the lock; see vcuda_session_end_work(). */
-	err = vcuda_session_check(s);
-	if (!err) {
-		if (cmd == VIRTIO_CUDA_IOC_ALLOC)
-			err = vcuda_ioctl_alloc(s, arg);
-		else if (cmd == VIRTIO_CUDA_IOC_PIN)
-			err = vcuda_ioctl_pin(s, arg);
-		else
-			err = vcuda_ioctl_release(s, arg);
-	}
-	mutex_unlock(&s->lock);
-	return err;
-}
-
 long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 {
 	struct vcuda_session *s = file->private_data;
@@ -317,7 +325,6 @@ long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	case VIRTIO_CUDA_IOC_ALLOC:
 	case VIRTIO_CUDA_IOC_PIN:
 	case VIRTIO_CUDA_IOC_RELEASE:
-		return vcuda_ioctl_locked(s, cmd, p);
 	case VIRTIO_CUDA_IOC_KICK:
 	case VIRTIO_CUDA_IOC_WAIT:
 	case VIRTIO_CUDA_IOC_SUBMIT:
@@ -328,9 +335,18 @@ long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg)
 	err = vcuda_session_check(s);
 	if (err)
 		return err;
-	if (cmd == VIRTIO_CUDA_IOC_KICK)
+	switch (cmd) {
+	case VIRTIO_CUDA_IOC_ALLOC:
+		return vcuda_ioctl_alloc(s, p);
+	case VIRTIO_CUDA_IOC_PIN:
+		return vcuda_ioctl_pin(s, p);
+	case VIRTIO_CUDA_IOC_RELEASE:
+		return vcuda_ioctl_release(s, p);
+	case VIRTIO_CUDA_IOC_KICK:
 		return vcuda_doorbell(s);
-	if (cmd == VIRTIO_CUDA_IOC_WAIT)
+	case VIRTIO_CUDA_IOC_WAIT:
 		return vcuda_ioctl_wait(s, p);
-	return vcuda_ioctl_submit(s, p);
+	default:
+		return vcuda_ioctl_submit(s, p);
+	}
 }

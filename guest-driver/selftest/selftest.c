@@ -9,6 +9,8 @@
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/userfaultfd.h>
+#include <poll.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -19,6 +21,7 @@
 #include <string.h>
 #include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <sys/sysinfo.h>
 #include <sys/wait.h>
 #include <time.h>
@@ -88,6 +91,16 @@ static bool write_file(const char *path, const char *text)
 	return good;
 }
 
+static bool read_file(const char *path, char *text, size_t size)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t len = fd >= 0 ? read(fd, text, size - 1) : -1;
+
+	if (fd >= 0)
+		close(fd);
+	return len > 0;
+}
+
 static int open_device(void)
 {
 	int fd = open(device, O_RDWR | O_CLOEXEC);
@@ -139,11 +152,11 @@ static int alloc(int fd, uint64_t vaddr, uint64_t len,
 	return ioctl(fd, VIRTIO_CUDA_IOC_ALLOC, out);
 }
 
-/* Retries ALLOC for up to a second. */
+/* Retries ALLOC until other sessions' memory is free, for up to ten seconds. */
 static bool alloc_within(int fd, uint64_t vaddr, uint64_t len,
 			 struct virtio_cuda_ioc_alloc *out)
 {
-	double end = now() + 1;
+	double end = now() + 10;
 
 	while (alloc(fd, vaddr, len, out)) {
 		if (errno != EDQUOT || now() > end)
@@ -723,6 +736,84 @@ static void test_limit(void)
 	close(fd);
 }
 
+/* ---- Memory whose pages the process withholds -------------------------- */
+
+struct waiting_pin {
+	struct virtio_cuda_ioc_pin args;
+	int fd;
+	int error;
+};
+
+static void *pin_and_wait(void *arg)
+{
+	struct waiting_pin *pin = arg;
+
+	pin->error = ioctl(pin->fd, VIRTIO_CUDA_IOC_PIN, &pin->args) ? errno : 0;
+	return NULL;
+}
+
+/* Maps a page that's missing until the caller supplies it through the returned file. */
+static int withheld_page(void **page)
+{
+	struct uffdio_api api = { .api = UFFD_API };
+	struct uffdio_register range = { .mode = UFFDIO_REGISTER_MODE_MISSING };
+	int fd = syscall(SYS_userfaultfd, O_CLOEXEC | O_NONBLOCK);
+
+	*page = mmap(NULL, 4096, PROT_READ | PROT_WRITE,
+		     MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	range.range.start = (uintptr_t)*page;
+	range.range.len = 4096;
+	if (fd < 0 || *page == MAP_FAILED || ioctl(fd, UFFDIO_API, &api) ||
+	    ioctl(fd, UFFDIO_REGISTER, &range))
+		return -1;
+	return fd;
+}
+
+static void test_withheld(void)
+{
+	struct uffdio_zeropage supply = {};
+	struct virtio_cuda_ioc_alloc a;
+	struct waiting_pin pin = {};
+	struct pollfd fault = {};
+	char before[32] = {};
+	pthread_t thread;
+	void *ring, *page;
+	int fd, other;
+
+	fault.fd = withheld_page(&page);
+	fault.events = POLLIN;
+	if (!check(fault.fd >= 0, "create a page that is withheld"))
+		return;
+	other = open_session(NULL, NULL);
+	fd = open_session(&ring, NULL);
+	if (fd < 0 || other < 0 || !read_file(PINNED_MAX, before, sizeof(before)) ||
+	    !check(write_file(PINNED_MAX, "20"), "set pinned_max to 20 MiB"))
+		return;
+	check(!alloc(fd, PINNED_WINDOW, 12 * MIB, &a), "ALLOC");
+
+	pin.fd = fd;
+	pin.args.vaddr = (uintptr_t)page;
+	pin.args.len = 4096;
+	pthread_create(&thread, NULL, pin_and_wait, &pin);
+	check(poll(&fault, 1, -1) == 1, "PIN waits for the page");
+	/* This ends the session. */
+	munmap(ring, RING_REGION);
+	check(alloc_within(other, PINNED_WINDOW, 12 * MIB, &a),
+	      "a session's memory is freed while a PIN waits for a page");
+
+	supply.range.start = (uintptr_t)page;
+	supply.range.len = 4096;
+	check(!ioctl(fault.fd, UFFDIO_ZEROPAGE, &supply), "supply the page");
+	pthread_join(thread, NULL);
+	errno = pin.error;
+	check(pin.error == EPIPE, "PIN notices that the session has ended");
+	check(write_file(PINNED_MAX, before), "reset pinned_max");
+	close(fd);
+	close(other);
+	close(fault.fd);
+	munmap(page, 4096);
+}
+
 /* ---- Invalid ring contents --------------------------------------------- */
 
 static void test_rubbish(void)
@@ -884,6 +975,7 @@ int main(int argc, char **argv)
 		test_query();
 		test_fork();
 		test_limit();
+		test_withheld();
 		test_rubbish();
 		test_flood();
 	}
