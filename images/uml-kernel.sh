@@ -1,10 +1,14 @@
 #!/usr/bin/env bash
 # Builds the user-mode Linux kernel that the tests boot as a VM without KVM.
 #
-#   images/uml-kernel.sh            build if needed
-#   images/uml-kernel.sh --print    … and print the directory of the kernel
+#   images/uml-kernel.sh [--debug]            build if needed
+#   images/uml-kernel.sh [--debug] --print    … and print the directory of the kernel
 #
-# Result, under $VIRTIO_CUDA_CACHE/uml/VERSION-REVISION/ (and the link uml/current):
+# With --debug, the kernel detects invalid memory accesses (KASAN), leaks (kmemleak), undefined
+# behavior (UBSAN), and violations of the rules for locks (lockdep). It runs several times slower.
+#
+# Result, under $VIRTIO_CUDA_CACHE/uml/VERSION-REVISION/ (and the link uml/current), or with --debug
+# under $VIRTIO_CUDA_CACHE/uml/VERSION-REVISION-debug/ (and the link uml/debug):
 #   linux     the kernel, stripped
 #   build/    the build tree for modules:
 #             make -C …/uml/current/build ARCH=um M=$PWD modules
@@ -22,23 +26,32 @@ SUITE=trixie-backports
 CONFIG_REVISION=2
 
 UML="$CACHE/uml"
+link="$UML/current" debug=
+if [ "${1:-}" = --debug ]; then
+    link="$UML/debug" debug=-debug
+    shift
+fi
 
 finish() {
     if [ "${1:-}" = --print ]; then
-        readlink -f "$UML/current"
+        readlink -f "$link"
     fi
     exit 0
 }
 
-if [ -x "$UML/current/linux" ] && [ "$(cat "$UML/current/revision" 2>/dev/null)" = "$CONFIG_REVISION" ]; then
-    log "user-mode Linux $(basename -- "$(readlink "$UML/current")") is up to date: $UML/current/linux"
+is_current() {
+    [ -x "$link/linux" ] && [ "$(cat "$link/revision" 2>/dev/null)" = "$CONFIG_REVISION" ]
+}
+
+if is_current; then
+    log "user-mode Linux $(basename -- "$(readlink "$link")") is up to date: $link/linux"
     finish "${1:-}"
 fi
 
 mkdir -p "$UML"
-exec 8>"$UML/lock"
+exec 8>"$link.lock"
 flock 8
-if [ -x "$UML/current/linux" ] && [ "$(cat "$UML/current/revision" 2>/dev/null)" = "$CONFIG_REVISION" ]; then
+if is_current; then
     finish "${1:-}"
 fi
 
@@ -58,7 +71,7 @@ require_version "$package" "$version" "$LEAST"
 deb="$(fetch_deb "$package")"
 
 # Build in a new directory, because the current revision may be in use.
-name="$version-$CONFIG_REVISION"
+name="$version-$CONFIG_REVISION$debug"
 out="$UML/$name"
 build="$out/build"
 rm -rf "$out"
@@ -89,9 +102,18 @@ config -e IKCONFIG -e IKCONFIG_PROC -e DEBUG_FS -d DEBUG_INFO -e MAGIC_SYSRQ
 # Leave out drivers for devices that a UML guest never has: they take a third of the build time.
 config -d SOUND -d MEDIA_SUPPORT -d USB_SUPPORT -d WIRELESS -d WLAN -d ETHERNET -d SCSI -d MD \
     -d INPUT_TOUCHSCREEN
+checks=()
+if [ -n "$debug" ]; then
+    config --set-str LOCALVERSION "-virtio-cuda-debug"
+    checks=(KASAN KASAN_VMALLOC PROVE_LOCKING DEBUG_ATOMIC_SLEEP DEBUG_KMEMLEAK DEBUG_LIST DEBUG_SG
+        DEBUG_VM DETECT_HUNG_TASK DEBUG_OBJECTS_WORK DEBUG_NOTIFIERS UBSAN_BOUNDS UBSAN_SHIFT)
+    config -e KASAN_OUTLINE -e UBSAN -d UBSAN_TRAP --set-val DEBUG_KMEMLEAK_MEM_POOL_SIZE 40000 \
+        -d DEBUG_KMEMLEAK_AUTO_SCAN -e DEBUG_OBJECTS -e DEBUG_OBJECTS_FREE
+    for option in "${checks[@]}"; do config -e "$option"; done
+fi
 quietly "$out/config.log" make -s -C "$build" ARCH=um olddefconfig
 for option in SMP VIRTIO_UML HOSTFS MODULES MODULE_UNLOAD BLK_DEV_INITRD DEVTMPFS OVERLAY_FS \
-    VIRTIO_FS MEMFD_CREATE TMPFS PROC_FS UNIX98_PTYS; do
+    VIRTIO_FS MEMFD_CREATE TMPFS PROC_FS UNIX98_PTYS "${checks[@]}"; do
     grep -q "^CONFIG_$option=y" "$build/.config" ||
         die "CONFIG_$option did not take effect in $build/.config"
 done
@@ -130,7 +152,7 @@ find "$build" \( -path "$build/scripts" -o -path "$build/tools" \) -prune -o \
 rm -f "$build/linux" "$build/vmlinux" "$build/vmlinux.unstripped"
 
 echo "$CONFIG_REVISION" >"$out/revision"
-ln -sfn "$name" "$UML/current"
-record uml-kernel "$version" "$SUITE:$package"
+ln -sfn "$name" "$link"
+record "uml-kernel$debug" "$version" "$SUITE:$package"
 log "ready: $out/linux ($(du -h "$out/linux" | cut -f1)), boots in $ms ms; build tree $(du -sh "$build" | cut -f1)"
 finish "${1:-}"

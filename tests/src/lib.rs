@@ -6,6 +6,7 @@
 
 pub mod front_end;
 pub mod nvml;
+pub mod random;
 
 use std::io::Read;
 use std::path::{Path, PathBuf};

@@ -12,8 +12,8 @@ use crate::api::Client;
 use crate::plan::{Action, MEMORY_MAX, UNHARMED};
 use crate::processes;
 use crate::programs::Programs;
-use crate::random::Random;
 use crate::world::{Session, World};
+use virtio_cuda_tests::random::Random;
 
 /// Pause between two actions.
 const PAUSE: Duration = Duration::from_millis(50);

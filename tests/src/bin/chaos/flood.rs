@@ -11,7 +11,7 @@ use virtio_cuda_tests::front_end::{
     Descriptor, FREE, FrontEnd, MEMORY, REGION, RING, ring_request,
 };
 
-use crate::random::Random;
+use virtio_cuda_tests::random::Random;
 
 /// The kinds of hostile programs.
 #[derive(Clone, Copy, Debug)]

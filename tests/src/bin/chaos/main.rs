@@ -17,7 +17,6 @@ mod options;
 mod plan;
 mod processes;
 mod programs;
-mod random;
 mod run;
 mod settle;
 mod summary;

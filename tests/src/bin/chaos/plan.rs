@@ -3,7 +3,7 @@
 use serde_json::{Value, json};
 
 use crate::flood::Flood;
-use crate::random::Random;
+use virtio_cuda_tests::random::Random;
 
 /// VMs of a run, and how many of them, from the first, are never attacked.
 pub const VMS: usize = 50;

@@ -10,11 +10,11 @@ use crate::attacker::Attacker;
 use crate::options::Options;
 use crate::plan::UNHARMED;
 use crate::processes::{self, Resources};
-use crate::random::Random;
 use crate::settle::settled;
 use crate::summary::Summary;
 use crate::world::{World, vms};
 use crate::{bystanders, finish, ledger, watch};
+use virtio_cuda_tests::random::Random;
 
 /// Threads that run programs in unharmed VMs.
 const BYSTANDERS: usize = 2;
