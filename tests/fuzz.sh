@@ -122,7 +122,7 @@ done
     work="$out/$target"
     [ -e "$work/failed" ] || continue
     echo
-    echo "$target: $(grep -m1 -A1 -E 'panicked at|ERROR: libFuzzer' "$work/log" | tr '\n' ' ')"
+    echo "$target: $(grep -a -m1 -A1 -E 'panicked at|ERROR: libFuzzer' "$work/log" | tr '\n' ' ' | tr -cd '[:print:]')"
     for input in "$work"/*-*; do
         [ -e "$input" ] || continue
         echo "  reproduce: VIRTIO_CUDA_FUZZ_TARGET=$target $program $input"

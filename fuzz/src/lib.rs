@@ -10,7 +10,7 @@
 //! | `input` | numbers and choices from a fuzzer's bytes |
 //! | `requests` | generates requests for the device's queues |
 //! | `broker` | the broker and the workers of a device that runs in this process |
-//! | `world`, `arguments`, `graphs`, `ptx` | generate arguments of calls, graphs, and PTX text |
+//! | `world`, `arguments`, `graphs`, `ptx`, `images` | generate arguments of calls, graphs, PTX text, cubins, and fatbins |
 //! | `session` | a worker's session on softgpu, with an account of device memory |
 //! | `oracle` | compares the account with the memory that softgpu has allocated |
 //! | `child` | runs code in a child process and passes on its coverage |
@@ -19,6 +19,7 @@ mod arguments;
 mod broker;
 mod child;
 mod graphs;
+mod images;
 mod input;
 mod oracle;
 mod ptx;

@@ -1,14 +1,19 @@
-//! Loads images in a worker's session on softgpu: cubins and generated PTX text. The session's
-//! account must cover what softgpu allocates for them, and is empty again after they are unloaded.
+//! Loads images in a worker's session on softgpu: cubins, fatbins, and PTX text. The session's account
+//! must cover what they take, and is empty again after they are unloaded. What PTX takes is what
+//! softgpu has allocated. softgpu can't execute machine code, and so gives no memory to the sections of
+//! a cubin, but takes a module's text from a section that NVIDIA's cubins don't have. What a cubin
+//! takes at least is read from the file.
 
 use std::cell::RefCell;
 use std::time::Duration;
 
+use cuda_api::fatbin::ELF_MAGIC;
 use protocol::calls::*;
 use protocol::codec::Call;
 use protocol::ids::*;
 
 use crate::arguments::encoded;
+use crate::images;
 use crate::input::Input;
 use crate::oracle::{Allocated, FREE_MODULES};
 use crate::ptx;
@@ -48,7 +53,7 @@ impl Loader {
         answer.unwrap_or_else(|| panic!("{} isn't answered", C::NAME)).0
     }
 
-    fn load(&mut self, image: &[u8], is_covered: bool) {
+    fn load(&mut self, image: &[u8], takes: Takes) {
         let load = VcudaModuleLoad {
             module: MODULE,
             blob: BlobId::INLINE,
@@ -59,9 +64,14 @@ impl Loader {
         if self.call(&load) == 0 {
             let get = VcudaModuleGetFunction { hfunc: FUNCTION, hmod: MODULE, name: "k0" };
             self.call(&get);
-            if is_covered {
-                let text = || format!("loaded {}", String::from_utf8_lossy(image));
-                self.allocated.check(&mut self.session, FREE_MODULES, text);
+            let text = || format!("loaded {}", String::from_utf8_lossy(image));
+            match takes {
+                Takes::AsAllocated => self.allocated.check(&mut self.session, FREE_MODULES, text),
+                Takes::AtLeast(bytes) => {
+                    let charged = self.session.account().used();
+                    let enough = charged.saturating_add(FREE_MODULES) >= bytes;
+                    assert!(enough, "{charged} bytes are charged instead of {bytes}: {}", text());
+                }
             }
             assert_eq!(self.call(&CuModuleUnload { hmod: MODULE }), 0, "it can't be unloaded");
         }
@@ -72,17 +82,35 @@ impl Loader {
     }
 }
 
-fn load(image: &[u8], is_covered: bool) {
+/// The device memory that an image takes.
+#[derive(Clone, Copy)]
+enum Takes {
+    /// What softgpu has allocated.
+    AsAllocated,
+    /// At least these bytes, some of which softgpu doesn't allocate.
+    AtLeast(u64),
+}
+
+fn load(image: &[u8], takes: Takes) {
     LOADER.with_borrow_mut(|loader| {
         let loader = loader.as_mut().expect("the session has begun");
-        loader.load(image, is_covered);
+        loader.load(image, takes);
     });
 }
 
-/// Loads bytes as a cubin. softgpu takes kernels and variables from a section that NVIDIA's cubins
-/// don't have, and which the account doesn't describe, so the account isn't compared.
+/// Loads a generated cubin. If the bytes begin like a cubin, they are the cubin instead.
 pub fn run_cubin(bytes: &[u8]) {
-    load(bytes, false);
+    let cubin = match bytes.starts_with(&ELF_MAGIC) {
+        true => bytes.to_vec(),
+        false => images::cubin(&mut Input::new(bytes)),
+    };
+    load(&cubin, Takes::AtLeast(images::least(&cubin)));
+}
+
+/// Loads a generated fatbin.
+pub fn run_fatbin(bytes: &[u8]) {
+    let (fatbin, is_ptx) = images::fatbin(&mut Input::new(bytes));
+    load(&fatbin, if is_ptx { Takes::AsAllocated } else { Takes::AtLeast(0) });
 }
 
 /// Loads generated PTX text. If the first byte is 1, the text is the rest of the bytes instead.
@@ -91,5 +119,5 @@ pub fn run_ptx(bytes: &[u8]) {
         [1, text @ ..] => text.to_vec(),
         _ => ptx::text(&mut Input::new(bytes)).into_bytes(),
     };
-    load(&text, true);
+    load(&text, Takes::AsAllocated);
 }

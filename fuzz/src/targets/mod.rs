@@ -27,6 +27,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "decoders", prepare: || {}, run: decoders::run },
     Target { name: "fatbin", prepare: || {}, run: fatbin::run },
     Target { name: "cubin", prepare: image::prepare, run: image::run_cubin },
+    Target { name: "fatbin_charge", prepare: image::prepare, run: image::run_fatbin },
     Target { name: "ptx_charge", prepare: image::prepare, run: image::run_ptx },
     Target { name: "control_api", prepare: control_api::prepare, run: control_api::run },
 ];
