@@ -5,6 +5,8 @@
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
 #   make audit    security advisories for the dependencies
 #   make fuzz     runs each fuzz target for 15 seconds
+#   make fuzz-driver  attacks the guest driver for 15 seconds (tests/fuzz-driver.sh --debug does so
+#                 in a kernel that detects invalid memory accesses and wrong use of locks)
 #   make chaos    attacks 42 of 50 VMs at random for a minute (tests/chaos.sh runs for longer)
 #   make test     every check; README.md lists them
 #   make demo     runs CUDA programs in VMs (takes half a minute)
@@ -16,7 +18,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs chaos fuzz bench demo test clean
+.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -118,6 +120,10 @@ fuzz: deps
 	$(SAY) 'fuzz targets'
 	@tests/fuzz.sh --seconds 15 --seed 1
 
+fuzz-driver: build
+	$(SAY) 'random operations on the guest driver'
+	@tests/fuzz-driver.sh --dist $(DIST) --seconds 15 --seed 1
+
 driver: deps
 	$(SAY) "guest driver on every kernel"
 	@guest-driver/check.sh
@@ -133,7 +139,7 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver conformance suites matrix proofs fuzz
+test: build check driver conformance suites matrix proofs fuzz fuzz-driver
 	$(SAY) 'all checks passed'
 	@tests/summary.sh target/matrix.md
 
