@@ -25,6 +25,9 @@ pub enum EventKind {
     /// The driver reports more memory for a VM's workers than the ledger has charged to them, plus
     /// the slack.
     MemoryExcess,
+    /// A worker made a system call, or a control operation of NVIDIA's driver, that workers may not
+    /// make. Reported for the first one of each session.
+    CallRefused,
     /// A worker was killed because it sent no heartbeat, ran a kernel past its timeout, or violated
     /// the protocol.
     WorkerKilled,
@@ -74,6 +77,7 @@ impl EventKind {
             Self::SessionEnded => "session_ended",
             Self::MemoryRefused => "memory_refused",
             Self::MemoryExcess => "memory_excess",
+            Self::CallRefused => "call_refused",
             Self::WorkerKilled => "worker_killed",
             Self::GpuFault => "gpu_fault",
             Self::ProgramFault => "program_fault",

@@ -76,6 +76,17 @@ pub struct Activity {
     pub ring_depth: u64,
 }
 
+/// Calls of a VM's workers that were refused because workers may not make them, since vcudad started.
+/// Only workers in a jail are counted.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RefusedCalls {
+    /// Number of system calls.
+    pub system_calls: u64,
+    /// Number of control operations of NVIDIA's driver.
+    pub driver_operations: u64,
+}
+
 /// A VM's usage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -88,6 +99,8 @@ pub struct VmStats {
     pub sessions_total: u64,
     /// Number of device process restarts.
     pub device_restarts: u64,
+    /// Calls of workers that were refused.
+    pub refused_calls: RefusedCalls,
     /// Work done by all sessions, including those that have ended.
     pub activity: Activity,
     /// Usage per GPU, in the order that the guest sees.

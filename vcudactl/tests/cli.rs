@@ -60,6 +60,7 @@ fn failed(why: &str) -> Value {
         "socket": "/run/virtio-cuda/web.sock", "device_pid": null,
         "settings": {"name": "web", "memory": {"max": 4096}},
         "stats": {"name": "web", "sessions": 0, "sessions_total": 0, "device_restarts": 0,
+            "refused_calls": {"system_calls": 0, "driver_operations": 0},
             "activity": {"calls": 0, "launches": 0, "graph_launches": 0, "bytes_h2d": 0,
                 "bytes_d2h": 0, "bytes_d2d": 0, "ring_depth": 0}, "gpus": []}
     })
@@ -240,6 +241,7 @@ fn stats(time_ms: u64) -> String {
         "workers": {"warm": 1, "assigned": 1, "ending": 0, "started_total": 2, "killed_total": 0},
         "scheduler": {"on": true, "restarts": 0},
         "vms": [{"name": "web", "sessions": 1, "sessions_total": 1, "device_restarts": 0,
+            "refused_calls": {"system_calls": 0, "driver_operations": 0},
             "activity": {"calls": 0, "launches": time_ms, "graph_launches": 0, "bytes_h2d": 0,
                 "bytes_d2h": 0, "bytes_d2d": 0, "ring_depth": 0},
             "gpus": [{"gpu": 0, "uuid": "GPU-1", "memory_max": 4096, "memory_used": 1024,

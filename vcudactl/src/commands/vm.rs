@@ -241,6 +241,11 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     let most = settings.sessions.max.map(|max| format!(" of {max}")).unwrap_or_default();
     line("sessions", format!("{}{most}, {} in total", stats.sessions, stats.sessions_total))?;
     line("launches", stats.activity.launches.to_string())?;
+    let refused = stats.refused_calls;
+    if refused != Default::default() {
+        let (calls, operations) = (refused.system_calls, refused.driver_operations);
+        line("refused calls", format!("{calls} system calls, {operations} driver operations"))?;
+    }
     for gpu in &stats.gpus {
         writeln!(out, "GPU {} ({})", gpu.gpu, printable(&gpu.uuid))?;
         let mut line =

@@ -187,6 +187,15 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     let started = each(|vm| vm.sessions_total);
     page.count("sessions_started", None, "Guest processes that opened the device", started);
     let restarts = each(|vm| vm.device_restarts);
+    let refused = stats.vms.iter().flat_map(|vm| {
+        let kinds = [
+            ("system call", vm.refused_calls.system_calls),
+            ("driver operation", vm.refused_calls.driver_operations),
+        ];
+        kinds.map(|(kind, count)| (vec![("vm", vm.name.clone()), ("kind", kind.to_owned())], count))
+    });
+    let help = "Calls of workers that were refused because workers may not make them";
+    page.count("refused_calls", None, help, refused);
     page.count("device_restarts", None, "Restarts of the VM's device process", restarts);
 }
 

@@ -108,10 +108,38 @@ pub enum ToSupervisor {
     Worker {
         /// Names of the VM and the session, for logs.
         label: String,
+        /// The worker's session, for reports.
+        session: SessionOfVm,
     },
     /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries the
     /// filter's listener.
     Listener,
+}
+
+/// A session, by the broker's ID of its VM, and by its own number. The supervisor only repeats it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct SessionOfVm {
+    /// The broker's ID of the VM.
+    pub vm: u64,
+    /// The session's number.
+    pub number: u32,
+}
+
+/// Messages from the supervisor to the broker. For each worker, it sends at most one in a second, and
+/// one when the worker has exited.
+#[derive(Debug, Serialize, Deserialize)]
+pub enum FromSupervisor {
+    /// Calls of a worker have been refused since the last message about it.
+    Refused {
+        /// The worker's session.
+        session: SessionOfVm,
+        /// Number of system calls.
+        system_calls: u64,
+        /// Number of control operations of NVIDIA's driver.
+        driver_operations: u64,
+        /// A description of the first one, if it is the session's first.
+        first: Option<String>,
+    },
 }
 
 /// The session that a worker serves, with its settings.

@@ -6,12 +6,14 @@
 //! | `namespaces` | leaving the host's namespaces |
 //! | `root` | a file system that contains only what a process needs |
 //! | `privileges` | resource limits and capabilities |
-//! | `filter` | the system calls that are refused |
+//! | `filter` | the system calls that are permitted |
 //!
 //! A process enters its jail in this order: `namespaces::leave`, `root::enter`, `privileges::limit`
-//! and, before it handles anything from a guest, `filter::install`. Its parent creates the process
-//! in a PID namespace of its own.
+//! and, before it handles anything from a guest, its filter. Its parent creates the process in a PID
+//! namespace of its own.
 
+#[cfg(test)]
+mod child;
 pub mod filter;
 pub mod namespaces;
 pub mod privileges;

@@ -76,6 +76,7 @@ impl Reports<'_> {
             sessions: self.workers.count_of_vm(id) as u32,
             sessions_total: state.sessions_total(),
             device_restarts: state.device.restarts(),
+            refused_calls: state.refused_calls(),
             activity: sum,
             gpus: state
                 .gpus

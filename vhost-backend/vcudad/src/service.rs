@@ -30,7 +30,7 @@ use super::signals::Signals;
 use super::spawner::{Ending, Spawner};
 use super::start;
 use super::state::{SavedState, StateDir};
-use super::supervisor::Supervisor;
+use super::supervisor::{Supervisor, SupervisorEffect};
 use super::systemd::Systemd;
 use super::timer::Timer;
 use super::vms::{VmState, Vms};
@@ -570,6 +570,15 @@ impl Service {
                 self.send_to_device(vm, &message, fds.as_ref().map_or(&[], |fds| fds));
             }
             SessionEffect::Publish(event) => self.publish(event),
+            SessionEffect::Supervisor(SupervisorEffect::Watch(fd)) => {
+                self.watches.add(ops, fd, Source::Supervisor);
+            }
+            SessionEffect::Supervisor(SupervisorEffect::Unwatch(fd)) => {
+                self.watches.remove(ops, fd);
+            }
+            SessionEffect::Supervisor(SupervisorEffect::Ended(process)) => {
+                self.watches.remove(ops, process.socket_fd());
+            }
             SessionEffect::Queued => self.set_timer(),
             SessionEffect::WorkerGone(vm) => self.forget_vm(vm),
         }
@@ -666,6 +675,7 @@ impl MutEventSubscriber for Service {
             Some(Source::Nvml) => self.handle_nvml(ops),
             Some(Source::Spawner) => self.handle_spawner(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
+            Some(Source::Supervisor) => self.sessions.handle_supervisor_message(&mut self.vms),
             Some(Source::DeviceSocket(vm)) => self.handle_device_message(ops, vm),
             Some(Source::WorkerSocket(worker)) => {
                 self.sessions.handle_worker_message(worker, &mut self.vms, &self.gpus);

@@ -20,11 +20,15 @@ use super::mps;
 use super::process::describe;
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
-use super::supervisor::Supervisor;
+use super::supervisor::{Supervisor, SupervisorEffect};
 use super::vms::{VmState, Vms};
 use super::worker::{DeviceEnds, Worker, WorkerEffect, Workers};
 use host_ipc::gpu::Probed;
-use host_ipc::messages::{Assignment, BrokerToDevice, Charge, Ending, ToWorker, VmFacts, WorkerId};
+use host_ipc::messages::{
+    Assignment, BrokerToDevice, Charge, Ending, FromSupervisor, SessionOfVm, ToWorker, VmFacts,
+    WorkerId,
+};
+use host_ipc::printable::printable;
 use host_ipc::spawner::{Call, End, NewSession, ProcessId, directory_of};
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
 
@@ -46,6 +50,8 @@ pub(crate) enum SessionEffect {
     Publish(BrokerEvent),
     /// The start queue is no longer empty, so set the timer.
     Queued,
+    /// Watch or stop watching the supervisor.
+    Supervisor(SupervisorEffect),
     /// A VM's worker has ended. If the VM is being removed, its removal may be complete.
     WorkerGone(VmId),
 }
@@ -100,6 +106,8 @@ impl Sessions {
 
     /// Takes the effects emitted since the last call, in order.
     pub(crate) fn take_effects(&mut self) -> Vec<SessionEffect> {
+        self.effects
+            .extend(self.supervisor.take_effects().into_iter().map(SessionEffect::Supervisor));
         std::mem::take(&mut self.effects)
     }
 
@@ -296,7 +304,8 @@ impl Sessions {
         let has_jail = self.launcher.has_jail_of(&state.vm);
         let pidfd = worker.pidfd().filter(|_| has_jail);
         let supervisor = pidfd.map(|pidfd| {
-            let added = self.supervisor.add(&self.launcher, &label, pidfd);
+            let session = SessionOfVm { vm: vm.0, number: session.number() };
+            let added = self.supervisor.add(&self.launcher, &label, session, pidfd);
             added.map_err(|error| format!("cannot add it to its supervisor: {error}"))
         });
         let assignment = Assignment {
@@ -565,6 +574,20 @@ impl Sessions {
                     self.publish(BrokerEvent::new(EventKind::SchedulerRestarted, message));
                 }
             }
+        }
+    }
+
+    /// Handles a message of the supervisor: counts calls of a worker that were refused.
+    pub(crate) fn handle_supervisor_message(&mut self, vms: &mut Vms) {
+        let Some(message) = self.supervisor.receive() else { return };
+        let FromSupervisor::Refused { session, system_calls, driver_operations, first } = message;
+        let vm = VmId(session.vm);
+        // The VM may have been removed.
+        let Some(state) = vms.get_mut(vm) else { return };
+        state.count_refused_calls(system_calls, driver_operations);
+        if let Some(what) = first {
+            let text = format!("refused {}, which workers may not make", printable(&what));
+            self.publish(BrokerEvent::of_session(EventKind::CallRefused, vm, session.number, text));
         }
     }
 }

@@ -6,13 +6,26 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::launcher::Launcher;
 use super::process::{ChildProcess, describe};
-use host_ipc::messages::ToSupervisor;
+use host_ipc::messages::{FromSupervisor, SessionOfVm, ToSupervisor};
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
 
-/// The supervisor. `None` if workers have no jail.
+/// The coordinator's next step.
+pub(crate) enum SupervisorEffect {
+    /// Watch the socket of a new supervisor.
+    Watch(RawFd),
+    /// Stop watching the supervisor's socket, which has been closed or has failed.
+    Unwatch(RawFd),
+    /// The supervisor has exited. Stop watching its socket before dropping it.
+    Ended(ChildProcess),
+}
+
+/// The supervisor, if workers have a jail.
 #[derive(Default)]
-pub(crate) struct Supervisor(Option<ChildProcess>);
+pub(crate) struct Supervisor {
+    process: Option<ChildProcess>,
+    effects: Vec<SupervisorEffect>,
+}
 
 impl Supervisor {
     /// Starts the supervisor, if workers have a jail.
@@ -30,20 +43,42 @@ impl Supervisor {
         &mut self,
         launcher: &Launcher,
         label: &str,
+        session: SessionOfVm,
         worker: RawFd,
     ) -> io::Result<OwnedFd> {
         let process = self.running(launcher)?;
         let (ours, theirs) = seqpacket::pair()?;
-        let message = ToSupervisor::Worker { label: label.to_owned() };
+        let message = ToSupervisor::Worker { label: label.to_owned(), session };
         process.send(&message, &[theirs.as_raw_fd(), worker])?;
         Ok(ours)
     }
 
     fn running(&mut self, launcher: &Launcher) -> io::Result<&ChildProcess> {
-        match &mut self.0 {
+        match &mut self.process {
             Some(process) => Ok(process),
-            none => Ok(none.insert(launcher.start_supervisor()?)),
+            none => {
+                let process = none.insert(launcher.start_supervisor()?);
+                self.effects.push(SupervisorEffect::Watch(process.socket_fd()));
+                Ok(process)
+            }
         }
+    }
+
+    /// Takes the effects since the last call, in order.
+    pub(crate) fn take_effects(&mut self) -> Vec<SupervisorEffect> {
+        std::mem::take(&mut self.effects)
+    }
+
+    /// Reads one message, if there is one.
+    pub(crate) fn receive(&mut self) -> Option<FromSupervisor> {
+        let process = self.process.as_ref()?;
+        match process.receive() {
+            Ok(Some(message)) => return Some(message),
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+            // It has ended, which the spawner reports.
+            Ok(None) | Err(_) => self.effects.push(SupervisorEffect::Unwatch(process.socket_fd())),
+        }
+        None
     }
 
     /// Handles that a process has started. Returns its pidfd if it isn't the supervisor.
@@ -53,7 +88,7 @@ impl Supervisor {
         pid: u32,
         pidfd: OwnedFd,
     ) -> Option<OwnedFd> {
-        match self.0.as_mut().filter(|process| process.id() == id) {
+        match self.process.as_mut().filter(|process| process.id() == id) {
             Some(process) => {
                 process.set_started(pid, pidfd);
                 None
@@ -64,10 +99,10 @@ impl Supervisor {
 
     /// Handles that a process has ended. The next worker starts another supervisor.
     pub(crate) fn set_ended(&mut self, id: ProcessId, how: &End) {
-        if self.0.as_ref().is_some_and(|process| process.id() == id) {
+        if let Some(process) = self.process.take_if(|process| process.id() == id) {
             // Its workers can't perform any more operations, and get errors from the driver.
             tracing::error!("the supervisor of workers {}", describe(how));
-            self.0 = None;
+            self.effects.push(SupervisorEffect::Ended(process));
         }
     }
 }

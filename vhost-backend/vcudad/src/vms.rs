@@ -4,7 +4,9 @@ use std::collections::BTreeMap;
 use std::os::fd::{OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use control_api::{Activity, ApiError, ErrorCode, GpuRequest, Percent, Sharing, VmOrigin, VmPatch};
+use control_api::{
+    Activity, ApiError, ErrorCode, GpuRequest, Percent, RefusedCalls, Sharing, VmOrigin, VmPatch,
+};
 
 use super::activity::add;
 use super::cgroup::Cgroups;
@@ -42,6 +44,7 @@ pub(crate) struct VmState {
     /// `None` if the VM can't be served.
     resources: Option<Resources>,
     sessions_total: u64,
+    refused_calls: RefusedCalls,
     kernel_timeouts: BTreeMap<GpuId, u64>,
     /// Sums of the counters of the VM's past sessions.
     past: Activity,
@@ -68,6 +71,7 @@ impl VmState {
             device,
             resources,
             sessions_total: 0,
+            refused_calls: RefusedCalls::default(),
             kernel_timeouts: BTreeMap::new(),
             past: Activity::default(),
             session_starts: TokenBucket::new(STARTS_AT_ONCE, STARTS_PER_SECOND, Instant::now()),
@@ -165,6 +169,17 @@ impl VmState {
 
     pub(crate) fn sessions_total(&self) -> u64 {
         self.sessions_total
+    }
+
+    /// Counts calls of the VM's workers that were refused.
+    pub(crate) fn count_refused_calls(&mut self, system_calls: u64, driver_operations: u64) {
+        let count = &mut self.refused_calls;
+        count.system_calls = count.system_calls.saturating_add(system_calls);
+        count.driver_operations = count.driver_operations.saturating_add(driver_operations);
+    }
+
+    pub(crate) fn refused_calls(&self) -> RefusedCalls {
+        self.refused_calls
     }
 
     pub(crate) fn count_kernel_timeout(&mut self, gpu: GpuId) {

@@ -18,6 +18,7 @@ pub(crate) enum Source {
     Nvml,
     Scheduler,
     Spawner,
+    Supervisor,
     DeviceSocket(VmId),
     WorkerSocket(WorkerId),
 }

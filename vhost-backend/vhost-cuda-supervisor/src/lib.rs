@@ -1,5 +1,8 @@
 //! The supervisor of workers.
 //!
+//! Workers' filters refuse system calls that aren't on a list. Such a call waits for this process,
+//! which counts it, logs it, and refuses it.
+//!
 //! Some control operations of NVIDIA's kernel driver aren't restricted to the caller's own objects.
 //! A system call filter can't tell them apart, because their numbers are in memory. So a worker that
 //! serves a session makes none itself: its filter passes the system call to this process, which
@@ -13,6 +16,7 @@
 //! | `caller` | a worker's memory and descriptors |
 //! | `perform` | performing an operation |
 //! | `controls` | the list of operations |
+//! | `refusals` | logging and counting refused calls |
 //!
 //! This process may read and write the memory of workers, so it has nothing else: a jail without
 //! devices, a user of its own, and one capability.
@@ -21,6 +25,7 @@ mod caller;
 mod controls;
 mod listener;
 mod perform;
+mod refusals;
 mod serve;
 
 use std::io;
@@ -35,7 +40,7 @@ pub enum SupervisorError {
     Start(io::Error),
     /// The system call filter can't be installed.
     #[error("cannot install the system call filter: {0}")]
-    Filter(host_jail::filter::FilterError),
+    Filter(io::Error),
     /// The socket to the broker failed.
     #[error("cannot receive messages from vcudad: {0}")]
     Broker(io::Error),

@@ -2,14 +2,27 @@
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
+use std::time::Duration;
 
 /// A system call that waits for an answer.
 pub struct Call {
     id: u64,
+    /// The call's number.
+    pub number: libc::c_long,
     /// The thread that makes the call.
     pub thread: libc::pid_t,
     /// The call's arguments.
     pub arguments: [u64; 6],
+}
+
+/// The next thing that happens to a listener.
+pub enum Next {
+    /// The worker makes a system call.
+    Call(Call),
+    /// Time has run out.
+    Timeout,
+    /// The worker has exited.
+    Exited,
 }
 
 /// The supervisor's end of a worker's system call filter.
@@ -20,19 +33,22 @@ impl Listener {
         Self(fd)
     }
 
-    /// Waits for a call. Returns `None` if the worker has exited.
-    pub fn next(&self) -> io::Result<Option<Call>> {
+    /// Waits for a call, and no longer than this if a time is given.
+    pub fn next(&self, timeout: Option<Duration>) -> io::Result<Next> {
         loop {
-            if !self.wait()? {
-                return Ok(None);
+            match self.wait(timeout)? {
+                libc::POLLIN => {}
+                0 => return Ok(Next::Timeout),
+                _ => return Ok(Next::Exited),
             }
             // SAFETY: the structure contains only integers, and the kernel requires zeros.
             let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
             // SAFETY: `call` is writable and has the size that the request says.
             match unsafe { self.ioctl(libc::SECCOMP_IOCTL_NOTIF_RECV, (&raw mut call).cast()) } {
                 Ok(()) => {
-                    return Ok(Some(Call {
+                    return Ok(Next::Call(Call {
                         id: call.id,
+                        number: call.data.nr.into(),
                         thread: call.pid as libc::pid_t,
                         arguments: call.data.args,
                     }));
@@ -66,15 +82,19 @@ impl Listener {
         }
     }
 
-    /// Waits until there may be a call. Returns false if the worker has exited.
-    fn wait(&self) -> io::Result<bool> {
+    /// Waits until there may be a call, and returns the events of poll: POLLIN if there may be one, 0
+    /// if time has run out, and others if the worker has exited.
+    fn wait(&self, timeout: Option<Duration>) -> io::Result<libc::c_short> {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
+        let timeout = timeout.map_or(-1, |timeout| {
+            timeout.as_millis().saturating_add(1).try_into().unwrap_or(libc::c_int::MAX)
+        });
         // SAFETY: `poll` is one writable structure.
-        if unsafe { libc::poll(&mut poll, 1, -1) } < 0 {
+        if unsafe { libc::poll(&mut poll, 1, timeout) } < 0 {
             let error = io::Error::last_os_error();
-            return if is_one_of(&error, &[libc::EINTR]) { Ok(true) } else { Err(error) };
+            return if is_one_of(&error, &[libc::EINTR]) { Ok(0) } else { Err(error) };
         }
-        Ok(poll.revents & libc::POLLIN != 0)
+        Ok(if poll.revents & libc::POLLIN != 0 { libc::POLLIN } else { poll.revents })
     }
 
     /// # Safety

@@ -37,6 +37,13 @@ pub enum Outcome {
     Refused(u32),
 }
 
+/// Returns true if a system call is a control operation, or an ioctl with the same number in its low 8
+/// bits, which are all that the driver reads.
+pub fn is_control(number: libc::c_long, arguments: &[u64; 6]) -> bool {
+    let request = arguments[1] as u32;
+    number == libc::SYS_ioctl && request & 0xff == CONTROL && request > 0xffff
+}
+
 /// Performs the ioctl `request` of a worker on its descriptor `fd`, with an argument at `argument`.
 /// `driver` makes the ioctl. An error is the result of the worker's system call.
 pub fn perform(

@@ -2,23 +2,24 @@
 
 use std::io;
 use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::thread::Builder;
 use std::time::{Duration, Instant};
 
 use host_ipc::messages::ToSupervisor;
 use host_ipc::{process, seqpacket};
+use host_jail::filter::Filter;
 use host_jail::root::Root;
-use host_jail::{filter, namespaces, privileges};
+use host_jail::{namespaces, privileges};
 
 use super::SupervisorError;
 use super::caller::Thread;
-use super::listener::{Call, Listener};
-use super::perform::{Outcome, ioctl, perform};
+use super::listener::{Call, Listener, Next};
+use super::perform::{Outcome, ioctl, is_control, perform};
+use super::refusals::Refusals;
 
 /// The stack of each thread. The lists and parameters of an operation are on the heap.
 const STACK: usize = 256 << 10;
-/// So many refusals of a worker are logged.
-const LOGGED: u32 = 16;
 
 /// A worker that makes more calls than this in an interval waits for the next one. Creating a context
 /// takes about 200 calls in a tenth of a second.
@@ -36,15 +37,19 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     privileges::keep_only_inspecting().map_err(SupervisorError::Start)?;
     // Changing the user has cleared this setting.
     process::die_with_parent(parent).map_err(SupervisorError::Start)?;
-    filter::install_for_supervisor().map_err(SupervisorError::Filter)?;
-    while let Some((message, fds)) = seqpacket::receive(&broker).map_err(SupervisorError::Broker)? {
-        let ToSupervisor::Worker { label } = message else {
+    Filter::of_supervisor().install().map_err(SupervisorError::Filter)?;
+    let broker = Arc::new(broker);
+    while let Some((message, fds)) =
+        seqpacket::receive(&*broker).map_err(SupervisorError::Broker)?
+    {
+        let ToSupervisor::Worker { label, session } = message else {
             return Err(SupervisorError::Message);
         };
         let [socket, process] =
             <[OwnedFd; 2]>::try_from(fds).map_err(|_| SupervisorError::Message)?;
         let name = label.clone();
-        let supervise = move || match supervise(&label, &socket, &process) {
+        let refusals = Refusals::new(label.clone(), session, broker.clone());
+        let supervise = move || match supervise(refusals, &socket, &process) {
             Ok(()) => {}
             Err(error) => tracing::error!(session = label, "cannot supervise a worker: {error}"),
         };
@@ -56,8 +61,8 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     Ok(())
 }
 
-/// Performs the operations of one worker until it exits.
-fn supervise(label: &str, socket: &OwnedFd, process: &OwnedFd) -> io::Result<()> {
+/// Performs the operations of one worker until it exits, and refuses its other calls.
+fn supervise(mut refusals: Refusals, socket: &OwnedFd, process: &OwnedFd) -> io::Result<()> {
     let Some((ToSupervisor::Listener, fds)) = seqpacket::receive(socket)? else {
         // The worker has exited before it installed its filter.
         return Ok(());
@@ -66,9 +71,16 @@ fn supervise(label: &str, socket: &OwnedFd, process: &OwnedFd) -> io::Result<()>
         return Err(io::Error::other("the worker didn't send its listener"));
     };
     let listener = Listener::new(listener);
-    let mut refused = 0;
     let (mut start, mut calls) = (Instant::now(), 0);
-    while let Some(call) = listener.next()? {
+    loop {
+        let call = match listener.next(refusals.due())? {
+            Next::Call(call) => call,
+            Next::Timeout => {
+                refusals.report_if_due();
+                continue;
+            }
+            Next::Exited => return Ok(()),
+        };
         calls += 1;
         if calls > CALLS {
             std::thread::sleep(INTERVAL.saturating_sub(start.elapsed()));
@@ -76,18 +88,19 @@ fn supervise(label: &str, socket: &OwnedFd, process: &OwnedFd) -> io::Result<()>
         } else if start.elapsed() >= INTERVAL {
             (start, calls) = (Instant::now(), 1);
         }
-        let result = handle(&listener, process, &call).map(|outcome| {
-            let Outcome::Refused(command) = outcome else { return };
-            refused += 1;
-            if refused <= LOGGED {
-                let last = if refused == LOGGED { "; further ones aren't logged" } else { "" };
-                let command = format_args!("{command:#x}");
-                tracing::warn!(session = label, "refused the driver operation {command}{last}");
-            }
-        });
+        let result = if is_control(call.number, &call.arguments) {
+            handle(&listener, process, &call).map(|outcome| {
+                if let Outcome::Refused(command) = outcome {
+                    refusals.add_operation(command);
+                }
+            })
+        } else {
+            refusals.add_call(call.number, &call.arguments);
+            Err(io::Error::from_raw_os_error(libc::EPERM))
+        };
         listener.answer(&call, result)?;
+        refusals.report_if_due();
     }
-    Ok(())
 }
 
 fn handle(listener: &Listener, process: &OwnedFd, call: &Call) -> io::Result<Outcome> {

@@ -1,5 +1,6 @@
 //! Runs a worker: prepares the driver library, waits for a session, and serves it.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
@@ -11,7 +12,7 @@ use host_ipc::{process, seqpacket};
 use super::error::WorkerError;
 use super::isolate::{self, Jail};
 use super::{calls, control, executor, ledger, mirror, reader, region, waker};
-use host_jail::filter::{self, FilterError};
+use host_jail::filter::{Filter, Unlisted};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
 /// an error, or if the broker no longer needs this worker.
@@ -32,10 +33,9 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
-    // This must come after loading the driver library, which may start programs (nvidia-modprobe).
-    if let Err(error) = filter::install_early() {
-        return Err(fail(&broker, cannot_filter(&error)));
-    }
+    // In a jail, there is a supervisor.
+    let unlisted = if jail.is_jail() { Unlisted::AskSupervisor } else { Unlisted::Refuse };
+    let filter = Filter::of_worker(unlisted);
     seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
         // The broker closes the socket of workers that wait for a session if it doesn't need them
@@ -57,8 +57,9 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
     }
     process::set_dumpable(false).map_err(WorkerError::Start)?;
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
-    if let Err(error) = finish_filters(supervisor) {
-        return Err(fail(&broker, cannot_filter(&error)));
+    // This must come after loading the driver library, which may start programs (nvidia-modprobe).
+    if let Err(error) = install_filter(&filter, supervisor) {
+        return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
     }
     tracing::info!(session = label, guest_pid = pid, "serving");
 
@@ -90,17 +91,12 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }
 
-/// Installs the rest of the system call filters. If there is a supervisor, control operations of the
-/// driver wait for it from then on.
-fn finish_filters(supervisor: Option<OwnedFd>) -> Result<(), FilterError> {
-    let Some(supervisor) = supervisor else { return filter::finish() };
-    let listener = filter::finish_with_listener()?;
-    seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_raw_fd()])?;
-    Ok(())
-}
-
-fn cannot_filter(error: &FilterError) -> String {
-    format!("cannot install the system call filters: {error}")
+/// Installs the system call filter. If there is a supervisor, control operations of the driver, and
+/// calls that aren't listed, wait for it from then on.
+fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()> {
+    let Some(supervisor) = supervisor else { return filter.install() };
+    let listener = filter.install_with_listener()?;
+    seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_raw_fd()])
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

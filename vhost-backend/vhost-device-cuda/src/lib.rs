@@ -24,8 +24,9 @@ use std::os::unix::net::UnixListener;
 
 use host_ipc::messages::BrokerToDevice;
 use host_ipc::{process, seqpacket};
+use host_jail::filter::Filter;
 use host_jail::root::Root;
-use host_jail::{filter, namespaces, privileges};
+use host_jail::{namespaces, privileges};
 
 mod backend;
 mod chain;
@@ -67,8 +68,7 @@ pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceEr
     process::become_user(uid).map_err(os("cannot switch to the VM's user"))?;
     process::die_with_parent(parent)
         .map_err(os("cannot tie this process's lifetime to the broker's"))?;
-    filter::install()
-        .map_err(|error| os("cannot install the system call filter")(io::Error::other(error)))?;
+    Filter::of_device().install().map_err(os("cannot install the system call filter"))?;
     let link = link::Link::start(broker, setup.limits.max_sessions)
         .map_err(os("cannot start a thread"))?;
     connection::accept(UnixListener::from(listener), &setup, &link)

@@ -430,8 +430,7 @@ fn a_warm_worker_that_gets_a_session_can_start_no_processes() {
             line.unwrap().trim().parse().unwrap()
         })
         .collect();
-    // It has two before it gets a session.
-    assert!(filters.len() > 1 && filters.iter().all(|count| *count > 2), "{filters:?}");
+    assert!(filters.len() > 1 && filters.iter().all(|count| *count > 0), "{filters:?}");
 }
 
 #[test]

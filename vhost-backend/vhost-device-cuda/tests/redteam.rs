@@ -67,6 +67,10 @@ fn a_worker_that_was_taken_over_reaches_nothing_of_the_host() {
             assert_eq!(result == "done", allowed, "{line}");
         }
 
+        // Of all refused calls, only the first few are in the log.
+        let refused = device.log().lines().filter(|line| line.contains("refused the")).count();
+        assert_eq!(refused, 16, "{}", device.log());
+
         // Files that it left in its VM's shared memory are removed when the session ends.
         let left = || {
             let name = format!("virtio-cuda-{}/vm-vm/redteam-left", device.pid());

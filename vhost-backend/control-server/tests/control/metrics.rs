@@ -124,6 +124,7 @@ fn metrics_follow_the_format_and_have_the_expected_values() {
         "ring_depth_bytes",
         "sessions",
         "device_restarts_total",
+        "refused_calls_total",
         "workers",
         "scheduler_restarts_total",
         "gpu_faults_total",

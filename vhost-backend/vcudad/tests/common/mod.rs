@@ -152,6 +152,13 @@ impl Drop for Broker {
 pub struct Reply(UnixStream);
 
 impl Reply {
+    /// Waits for the end of the connection, and returns everything that was received.
+    pub fn text(mut self) -> String {
+        let mut text = String::new();
+        self.0.read_to_string(&mut text).unwrap();
+        text
+    }
+
     /// Waits for the HTTP status and the body.
     pub fn wait(mut self) -> (u16, serde_json::Value) {
         let mut answer = String::new();

@@ -26,6 +26,7 @@
 #include <sys/ipc.h>
 #include <sys/mount.h>
 #include <sys/msg.h>
+#include <sys/sem.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -39,7 +40,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-enum { CUDA_ERROR_OPERATING_SYSTEM = 304 };
+enum { CUDA_ERROR_OPERATING_SYSTEM = 304, FLOOD = 20000 };
 
 static FILE *report;
 static uid_t user_at_load;
@@ -148,6 +149,26 @@ static void kernel(void)
 	tried("count events", syscall(SYS_perf_event_open, room, 0, -1, -1, 0));
 	tried("add a key", syscall(SYS_add_key, "user", "x", "x", 1, -5));
 	tried("load a module", syscall(SYS_finit_module, 0, "", 0));
+	int ends[2] = { -1, -1 };
+	int duplicate = dup(2);
+	pipe(ends);
+	tried("create System V shared memory", shmget(IPC_PRIVATE, 4096, 0600));
+	tried("create a System V semaphore", semget(IPC_PRIVATE, 1, 0600));
+	tried("create a System V message queue", msgget(IPC_PRIVATE, 0600));
+	tried("read the kernel's log", syscall(SYS_syslog, 10, NULL, 0));
+	tried("change the personality", syscall(SYS_personality, 0xffffffff));
+	tried("change the segment table", syscall(SYS_modify_ldt, 0, room, sizeof(room)));
+	tried("watch files", syscall(SYS_inotify_init1, 0));
+	tried("watch a file system", syscall(SYS_fanotify_init, 0, 0));
+	tried("move pages into a pipe", vmsplice(ends[1], &(struct iovec){ room, 1 }, 1, 0));
+	tried("move data between files", splice(ends[0], NULL, duplicate, NULL, 1, SPLICE_F_NONBLOCK));
+	tried("hide memory from the kernel", syscall(SYS_memfd_secret, 0));
+	tried("start asynchronous I/O", syscall(SYS_io_setup, 1, &(unsigned long){ 0 }));
+	tried("map pages of a file in another order", syscall(SYS_remap_file_pages, room, 0, 0, 0, 0));
+	tried("list its own pages' nodes", syscall(SYS_move_pages, 0, 0, NULL, NULL, NULL, 0));
+	tried("open itself", syscall(SYS_pidfd_open, getpid(), 0));
+	tried("install a filter of its own", syscall(SYS_seccomp, 1, 0, NULL));
+	tried("control the CPUs of another process", sched_setaffinity(getppid() + 1, 0, NULL));
 	tried("create a message queue", syscall(SYS_mq_open, "x", O_CREAT | O_RDWR, 0600, NULL));
 }
 
@@ -217,6 +238,12 @@ static void driver_operations(void)
 	      driver_call(0x2a, 32, 0x2080110b, parameters, 536));
 	tried("restart a runlist", driver_call(0x2a, 32, 0xa06f0111, parameters, 8));
 	tried("wrap an operation in another call", driver_call(0xd3, 16, 0x2080110b, parameters, 536));
+	int device = open("/dev/null", O_RDWR);
+	tried("allocate an object of another kind", driver_call(0x28, 32, 0, NULL, 0));
+	tried("read another process's memory through nvidia-uvm", ioctl(device, 62, parameters));
+	tried("count another process's page faults", ioctl(device, 56, parameters));
+	tried("run a test of nvidia-uvm", ioctl(device, 200, parameters));
+	tried("type into a terminal", ioctl(device, TIOCSTI, "x"));
 	tried("idle channels of the GPU", driver_call(0x41, 40, 0, NULL, 0));
 	tried("pass an argument of another size",
 	      driver_call(0x2a, 48, 0x2080110b, parameters, 536));
@@ -237,14 +264,14 @@ static void permitted(void)
 	tried("(allowed) change its own stderr", fcntl(2, F_SETFL, O_NONBLOCK));
 }
 
-// A worker has installed all of its filters once it may serve a session.
+// A worker has installed its filter once it may serve a session.
 static int is_serving(void)
 {
 	char line[256];
 	int serving = 0;
 	FILE *status = fopen("/proc/self/status", "re");
 	while (status && fgets(line, sizeof(line), status))
-		serving |= strcmp(line, "Seccomp_filters:\t4\n") == 0;
+		serving |= strcmp(line, "Seccomp_filters:\t1\n") == 0;
 	if (status)
 		fclose(status);
 	return serving;
@@ -266,6 +293,9 @@ static void *attack(void *nothing)
 	privileges();
 	driver_operations();
 	permitted();
+	// The log and the broker must bear any number of refused calls.
+	for (int i = 0; i < FLOOD; i++)
+		syscall(SYS_personality, 0xffffffff);
 	fclose(report);
 	rename("/tmp/report.part", "/tmp/report");
 	return nothing;

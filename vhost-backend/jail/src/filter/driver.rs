@@ -1,0 +1,99 @@
+//! The ioctls of NVIDIA's devices that workers may make.
+//!
+//! Numbers are those in NVIDIA's open kernel modules (nv_escape.h, nv-ioctl-numbers.h,
+//! nv-ioctl-numa.h, and uvm_ioctl.h). The lists contain what libcuda used on an H200, and what it may
+//! use with other GPUs, several GPUs, or managed memory: calls that concern only objects of the
+//! caller's own clients and its own address space.
+
+use super::program::{Condition, equal};
+
+/// The index of an ioctl's number among its arguments.
+const NUMBER: u8 = 1;
+
+/// The control operation. It can be applied to many objects, and its own number is in memory, so only
+/// the supervisor can check it.
+const CONTROL: u32 = 0x2a;
+
+/// Calls of nvidiactl and of the GPUs' devices, except control operations. Others aren't restricted
+/// to the caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another
+/// call (IOCTL_XFER_CMD, 0xd3).
+const OF_DEVICES: [u32; 20] = [
+    0x27, // RM_ALLOC_MEMORY
+    0x29, // RM_FREE
+    0x2b, // RM_ALLOC
+    0x4a, // RM_VID_HEAP_CONTROL
+    0x4e, // RM_MAP_MEMORY
+    0x4f, // RM_UNMAP_MEMORY
+    0x52, // RM_GET_EVENT_DATA
+    0x57, // RM_MAP_MEMORY_DMA
+    0x58, // RM_UNMAP_MEMORY_DMA
+    0x5e, // RM_UPDATE_DEVICE_MAPPING_INFO
+    0xc8, // CARD_INFO
+    0xc9, // REGISTER_FD
+    0xce, // ALLOC_OS_EVENT
+    0xcf, // FREE_OS_EVENT
+    0xd1, // STATUS_CODE
+    0xd2, // CHECK_VERSION_STR
+    0xd4, // ATTACH_GPUS_TO_FD
+    0xd6, // SYS_PARAMS
+    0xd7, // NUMA_INFO
+    0xda, // WAIT_OPEN_COMPLETE
+];
+
+/// Calls of nvidia-uvm. Missing are those of tools, which access other processes (56 to 64, 67, 76,
+/// and 77), those of tests (200 and above), and those that concern all processes (69 and 79).
+const OF_UVM: [u32; 38] = [
+    23,          // CREATE_RANGE_GROUP
+    24,          // DESTROY_RANGE_GROUP
+    25,          // REGISTER_GPU_VASPACE
+    26,          // UNREGISTER_GPU_VASPACE
+    27,          // REGISTER_CHANNEL
+    28,          // UNREGISTER_CHANNEL
+    29,          // ENABLE_PEER_ACCESS
+    30,          // DISABLE_PEER_ACCESS
+    31,          // SET_RANGE_GROUP
+    33,          // MAP_EXTERNAL_ALLOCATION
+    34,          // FREE
+    35,          // MEM_MAP
+    37,          // REGISTER_GPU
+    38,          // UNREGISTER_GPU
+    39,          // PAGEABLE_MEM_ACCESS
+    40,          // PREVENT_MIGRATION_RANGE_GROUPS
+    41,          // ALLOW_MIGRATION_RANGE_GROUPS
+    42,          // SET_PREFERRED_LOCATION
+    43,          // UNSET_PREFERRED_LOCATION
+    44,          // ENABLE_READ_DUPLICATION
+    45,          // DISABLE_READ_DUPLICATION
+    46,          // SET_ACCESSED_BY
+    47,          // UNSET_ACCESSED_BY
+    51,          // MIGRATE
+    53,          // MIGRATE_RANGE_GROUP
+    65,          // MAP_DYNAMIC_PARALLELISM_REGION
+    66,          // UNMAP_EXTERNAL
+    68,          // ALLOC_SEMAPHORE_POOL
+    70,          // PAGEABLE_MEM_ACCESS_ON_GPU
+    71,          // POPULATE_PAGEABLE
+    72,          // VALIDATE_VA_RANGE
+    73,          // CREATE_EXTERNAL_RANGE
+    74,          // MAP_EXTERNAL_SPARSE
+    75,          // MM_INITIALIZE
+    78,          // ALLOC_DEVICE_P2P
+    80,          // DISCARD
+    0x3000_0001, // INITIALIZE
+    0x3000_0002, // DEINITIALIZE
+];
+
+/// Returns conditions, one of which the calls above meet. With `control`, control operations do, too.
+pub(super) fn ioctls(control: bool) -> impl Iterator<Item = Condition> {
+    let control = control.then_some(CONTROL);
+    let devices = OF_DEVICES.into_iter().chain(control).map(of_device);
+    devices.chain(OF_UVM.into_iter().map(|number| equal(NUMBER, number)))
+}
+
+/// A call of nvidiactl or a GPU's device: data is passed in both directions, the type is 'F', and the
+/// size depends on the driver's version. To the driver, only the low 8 bits and the size matter.
+fn of_device(number: u32) -> Condition {
+    const BOTH: u32 = 3 << 30;
+    let value = BOTH | u32::from(b'F') << 8 | number;
+    Condition { argument: NUMBER, mask: 0xc000_ffff, value }
+}

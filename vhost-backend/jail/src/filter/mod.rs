@@ -1,0 +1,88 @@
+//! The system call filter of a process that serves a VM, and of the supervisor: each may make only
+//! the calls on its list.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `lists` | the lists of permitted calls |
+//! | `driver` | the permitted ioctls of NVIDIA's devices |
+//! | `program` | translating a list to a program for the kernel |
+
+mod driver;
+mod lists;
+mod program;
+
+use std::io;
+use std::os::fd::{FromRawFd, OwnedFd};
+
+use libc::{c_long, c_ulong, sock_filter};
+
+pub use lists::Unlisted;
+
+/// A filter, which can be installed.
+pub struct Filter(Vec<sock_filter>);
+
+impl Filter {
+    /// Returns the filter of a worker. If the calls that aren't listed wait for the supervisor, it must
+    /// be installed with [`Self::install_with_listener`].
+    pub fn of_worker(unlisted: Unlisted) -> Self {
+        Self(lists::worker(unlisted).program())
+    }
+
+    /// Returns the filter of a device process.
+    pub fn of_device() -> Self {
+        Self(lists::device().program())
+    }
+
+    /// Returns the filter of the supervisor.
+    pub fn of_supervisor() -> Self {
+        Self(lists::supervisor().program())
+    }
+
+    /// Installs the filter permanently on all threads of this process. The process can't gain
+    /// privileges afterwards. If this fails, it must not serve a VM.
+    pub fn install(&self) -> io::Result<()> {
+        forbid_privileges()?;
+        match self.set(libc::SECCOMP_FILTER_FLAG_TSYNC)? {
+            0 => Ok(()),
+            thread => Err(io::Error::other(format!("thread {thread} has another filter"))),
+        }
+    }
+
+    /// Does the same as [`Self::install`]. Unlisted calls wait until whoever has the returned listener
+    /// has answered them.
+    pub fn install_with_listener(&self) -> io::Result<OwnedFd> {
+        forbid_privileges()?;
+        let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
+            | libc::SECCOMP_FILTER_FLAG_TSYNC
+            | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH;
+        // Once a call has been received, only a signal that ends the process should interrupt it. Linux
+        // before 5.19 can't do that, and repeats a call that another signal interrupted.
+        let fd = match self.set(flags | libc::SECCOMP_FILTER_FLAG_WAIT_KILLABLE_RECV) {
+            Err(error) if error.raw_os_error() == Some(libc::EINVAL) => self.set(flags)?,
+            done => done?,
+        };
+        // SAFETY: the descriptor is new, so nothing else owns it.
+        Ok(unsafe { OwnedFd::from_raw_fd(fd as libc::c_int) })
+    }
+
+    fn set(&self, flags: c_ulong) -> io::Result<c_long> {
+        let len = self.0.len().try_into().map_err(io::Error::other)?;
+        let program = libc::sock_fprog { len, filter: self.0.as_ptr().cast_mut() };
+        let mode = libc::SECCOMP_SET_MODE_FILTER;
+        // SAFETY: the structure describes the filter's instructions, which the kernel only reads.
+        let done = unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) };
+        if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
+    }
+}
+
+/// Without this, only root could install a filter.
+fn forbid_privileges() -> io::Result<()> {
+    // SAFETY: the call takes no pointers.
+    match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
+        0 => Ok(()),
+        _ => Err(io::Error::last_os_error()),
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,62 @@
+//! Calls of workers that are refused are counted and reported.
+
+use std::path::Path;
+use std::process::Command;
+
+use common::{Broker, TWO};
+use host_test_support::{Guest, softgpu, wait_for};
+
+mod common;
+
+/// Builds the driver library that makes such calls, in a directory that also contains softgpu's.
+fn build(folder: &Path) -> std::path::PathBuf {
+    // This is also the name by which libraries refer to it.
+    let softgpu_here = folder.join("libcuda.so.1");
+    std::fs::copy(softgpu(), &softgpu_here).unwrap();
+    let library = folder.join("librefused.so");
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused/refused.c");
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,--no-as-needed,-rpath,$ORIGIN", "-o"])
+        .args([&library, &source, &softgpu_here])
+        .status();
+    assert!(built.unwrap().success());
+    library
+}
+
+/// Without root, there is no jail, and refused calls aren't counted.
+#[test]
+fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event() {
+    if !vcudad::is_root() {
+        return;
+    }
+    let folder = Broker::folder("refused");
+    let libraries = folder.join("libraries");
+    std::fs::create_dir(&libraries).unwrap();
+    let mut command = Broker::command(&folder, &format!("jail = \"required\"\n{TWO}"));
+    command.env("VIRTIO_CUDA_SOFTGPU", build(&libraries));
+    let broker = Broker::started(&folder, command);
+    let events = broker.send("GET", "/v1/events", "");
+    let counts = |vm: &str| {
+        let (_, info) = broker.ask("GET", &format!("/v1/vms/{vm}"), "");
+        let counts = &info["stats"]["refused_calls"];
+        ["system_calls", "driver_operations"].map(|kind| counts[kind].as_u64().unwrap())
+    };
+    assert_eq!(counts("a"), [0, 0]);
+    let mut guest = Guest::connect(&folder.join("a"));
+    assert_eq!(guest.create(1), 0);
+    wait_for("the counts", || counts("a") == [3, 2]);
+    assert_eq!(counts("b"), [0, 0]);
+
+    // A second session adds to the counts.
+    assert_eq!(guest.create(2), 0);
+    wait_for("the counts", || counts("a") == [6, 4]);
+    drop(guest);
+    broker.end();
+    let told = events.text();
+    let refused = told.lines().filter(|line| line.contains("call_refused"));
+    let refused: Vec<&str> = refused.collect();
+    assert_eq!(refused.len(), 2, "{told}");
+    assert!(refused[0].contains("the system call personality"), "{}", refused[0]);
+    let log = std::fs::read_to_string(folder.join("log")).unwrap();
+    assert_eq!(log.matches("refused the driver operation 0x2080110b").count(), 4, "{log}");
+}
