@@ -13,10 +13,11 @@ use rustix::thread::{
 const KEPT: CapabilitySet = CapabilitySet::SETUID.union(CapabilitySet::SETGID);
 
 /// Sets the limits that no honest process of a VM reaches: no core dumps, which would contain guest
-/// data, and no POSIX message queues, which outlive their process.
+/// data, no POSIX message queues, which outlive their process, and no priority above others'.
 pub fn limit() -> io::Result<()> {
-    let none = Rlimit { current: Some(0), maximum: Some(0) };
-    setrlimit(Resource::Core, none)?;
+    for resource in [Resource::Core, Resource::Nice, Resource::Rtprio] {
+        setrlimit(resource, Rlimit { current: Some(0), maximum: Some(0) })?;
+    }
     // SAFETY: the pointer is to a local variable.
     let done = unsafe {
         let none = libc::rlimit { rlim_cur: 0, rlim_max: 0 };

@@ -22,11 +22,12 @@ const NEW: &str = "/tmp";
 const OLD: &str = "/old";
 /// The directory for the memory that a VM's processes share, which is linked to that of the VM once
 /// the process has one.
-const SHM: &str = "/dev/shm";
+pub(crate) const SHM: &str = "/dev/shm";
 /// Where the directory of all VMs' shared memory is mounted.
-const SHARED: &str = "/run/shared";
+pub(crate) const SHARED: &str = "/run/shared";
 /// Devices of the host that any program may need.
-const DEVICES: [&str; 5] = ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
+pub(crate) const DEVICES: [&str; 5] =
+    ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
 /// The limits of the tmpfs, for temporary files. They are also limited by the VM's cgroup.
 const LIMITS: &CStr = c"size=16m,nr_inodes=4096,mode=0755";
 
@@ -158,10 +159,15 @@ fn protect(path: &Path, flags: MountFlags) -> Result<(), RootError> {
 /// driver library writes the names of its threads there, and doesn't start if it can't.
 fn mount_processes(flags: MountFlags) -> Result<(), RootError> {
     mount_new("proc", "/proc", flags, Some(c"hidepid=2"))?;
-    let threads = PathBuf::from(format!("/proc/{}/task", std::process::id()));
+    let threads = threads();
     mount_bind_recursive(&threads, &threads)
         .map_err(|error| failed("mount", &threads)(error.into()))?;
     protect(Path::new("/proc"), flags | MountFlags::RDONLY)
+}
+
+/// Returns the directory that describes this process's threads.
+pub(crate) fn threads() -> PathBuf {
+    PathBuf::from(format!("/proc/{}/task", std::process::id()))
 }
 
 fn directory(path: &Path) -> Result<(), RootError> {

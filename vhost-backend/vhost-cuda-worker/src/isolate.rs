@@ -8,7 +8,7 @@ use std::str::FromStr;
 
 use host_ipc::process;
 use host_jail::root::{Root, share_memory};
-use host_jail::{namespaces, privileges};
+use host_jail::{access, namespaces, privileges};
 
 /// Files that a driver library reads, and directories from which it may load other libraries later,
 /// such as the PTX compiler. softgpu derives its GPUs' UUIDs from the machine ID.
@@ -69,7 +69,9 @@ impl Jail {
     pub(super) fn enter(&self, library: &Path) -> io::Result<()> {
         if self.jail {
             namespaces::leave().map_err(io::Error::other)?;
-            self.root(library).enter().map_err(io::Error::other)?;
+            let root = self.root(library);
+            root.enter().map_err(io::Error::other)?;
+            access::restrict(&root).map_err(io::Error::other)?;
         } else {
             namespaces::leave_if_allowed();
         }

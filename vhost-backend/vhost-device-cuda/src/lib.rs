@@ -26,7 +26,7 @@ use host_ipc::messages::BrokerToDevice;
 use host_ipc::{process, seqpacket};
 use host_jail::filter::Filter;
 use host_jail::root::Root;
-use host_jail::{namespaces, privileges};
+use host_jail::{access, namespaces, privileges};
 
 mod backend;
 mod chain;
@@ -60,7 +60,9 @@ pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceEr
     if jail {
         let enter = || {
             namespaces::leave().map_err(io::Error::other)?;
-            Root::default().enter().map_err(io::Error::other)
+            let root = Root::default();
+            root.enter().map_err(io::Error::other)?;
+            access::restrict(&root).map(drop).map_err(io::Error::other)
         };
         enter().map_err(os("cannot enter the jail"))?;
     }

@@ -1,0 +1,86 @@
+//! A second line behind the file system of the jail: the kernel's Landlock, with which a process
+//! restricts its own access to files.
+//!
+//! If a process finds a way to another file system, it can't open anything there. Landlock also keeps
+//! it from opening TCP connections, and from sending signals and connecting abstract sockets to
+//! processes outside its jail. Kernels before 5.13 don't have Landlock, and others before 6.12 only a
+//! part of this; what the kernel lacks is left out.
+
+use std::path::Path;
+
+use landlock::{
+    ABI, Access, AccessFs, AccessNet, BitFlags, Ruleset, RulesetAttr, RulesetCreatedAttr,
+    RulesetError, RulesetStatus, Scope, path_beneath_rules,
+};
+
+use super::root::{DEVICES, Root, SHARED, SHM, threads};
+
+/// The latest version of Landlock that has a right used here.
+const VERSION: ABI = ABI::V6;
+
+/// Restricts this process to what `root` contains, permanently. Must be called after [`Root::enter`],
+/// while the process has a single thread. Returns whether the kernel has all that is used here.
+pub fn restrict(root: &Root) -> Result<RulesetStatus, RulesetError> {
+    let all = AccessFs::from_all(VERSION);
+    let read = AccessFs::from_read(VERSION);
+    let look = AccessFs::ReadFile | AccessFs::ReadDir;
+    let write = AccessFs::WriteFile | AccessFs::Truncate;
+    let devices = write | AccessFs::ReadFile | AccessFs::IoctlDev;
+    let temporary = all & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock);
+    // The link to the VM's shared memory replaces a directory. Only root can do that.
+    let link = AccessFs::RemoveDir | AccessFs::MakeSym;
+    let fixed: [(&[&Path], BitFlags<AccessFs>); 5] = [
+        (&["/proc".as_ref(), "/sys".as_ref()], look),
+        (&[&threads()], look | write),
+        (&DEVICES.map(Path::new), devices),
+        (&["/tmp".as_ref(), SHM.as_ref(), SHARED.as_ref()], temporary),
+        (&["/dev".as_ref()], link),
+    ];
+    let mut rules = Ruleset::default()
+        .handle_access(all)?
+        .handle_access(AccessNet::from_all(VERSION))?
+        .scope(Scope::from_all(VERSION))?
+        .create()?;
+    // Paths that don't exist are left out.
+    for (paths, access) in [(&root.read_only, read), (&root.devices, devices)] {
+        rules = rules.add_rules(path_beneath_rules(paths, access))?;
+    }
+    for (paths, access) in fixed {
+        rules = rules.add_rules(path_beneath_rules(paths, access))?;
+    }
+    Ok(rules.restrict_self()?.ruleset)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::fs::{OpenOptions, read, write};
+    use std::io::ErrorKind;
+    use std::net::TcpStream;
+
+    use super::*;
+    use crate::child;
+
+    #[test]
+    fn only_what_the_jail_contains_can_be_opened_and_only_in_its_way() {
+        let name = "only_what_the_jail_contains_can_be_opened_and_only_in_its_way";
+        if let Some(output) = child::run(module_path!(), name) {
+            return assert!(output.status.success(), "{output:?}");
+        }
+        let root = Root { read_only: vec!["/etc/group".into()], ..Root::default() };
+        if restrict(&root).unwrap() != RulesetStatus::FullyEnforced {
+            eprintln!("this kernel doesn't have all of Landlock; skipping the test");
+            return;
+        }
+        let refused = |result: std::io::Result<()>| {
+            assert_eq!(result.unwrap_err().kind(), ErrorKind::PermissionDenied);
+        };
+        assert!(!read("/etc/group").unwrap().is_empty());
+        refused(OpenOptions::new().append(true).open("/etc/group").map(drop));
+        refused(read("/etc/passwd").map(drop));
+        refused(std::fs::read_dir("/").map(drop));
+        write("/dev/null", "x").unwrap();
+        write("/proc/thread-self/comm", "x").unwrap();
+        refused(OpenOptions::new().write(true).open("/proc/self/oom_score_adj").map(drop));
+        refused(TcpStream::connect("127.0.0.1:9").map(drop));
+    }
+}
