@@ -75,8 +75,13 @@ impl Supervisor {
         match process.receive() {
             Ok(Some(message)) => return Some(message),
             Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-            // It has ended, which the spawner reports.
-            Ok(None) | Err(_) => self.effects.push(SupervisorEffect::Unwatch(process.socket_fd())),
+            ended => {
+                // If it has exited, the spawner reports that.
+                if let Err(error) = ended {
+                    tracing::error!("refused calls aren't counted any more: {error}");
+                }
+                self.effects.push(SupervisorEffect::Unwatch(process.socket_fd()));
+            }
         }
         None
     }

@@ -62,9 +62,14 @@ pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceEr
             namespaces::leave().map_err(io::Error::other)?;
             let root = Root::default();
             root.enter().map_err(io::Error::other)?;
-            access::restrict(&root).map(drop).map_err(io::Error::other)
+            access::restrict(&root).map_err(io::Error::other)
         };
-        enter().map_err(os("cannot enter the jail"))?;
+        if !enter().map_err(os("cannot enter the jail"))? {
+            tracing::info!(
+                vm = setup.name,
+                "this kernel lacks a part of Landlock; the VM's processes run without it"
+            );
+        }
     }
     privileges::limit().map_err(os("cannot set resource limits"))?;
     process::become_user(uid).map_err(os("cannot switch to the VM's user"))?;
