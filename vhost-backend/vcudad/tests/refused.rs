@@ -50,6 +50,11 @@ fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event(
     // A second session adds to the counts.
     assert_eq!(guest.create(2), 0);
     wait_for("the counts", || counts("a") == [6, 4]);
+    let metrics = broker.send("GET", "/metrics", "").text();
+    for sample in [r#"vm="a",kind="system call"} 6"#, r#"vm="a",kind="driver operation"} 4"#] {
+        let sample = format!("virtio_cuda_refused_calls_total{{{sample}");
+        assert!(metrics.contains(&sample), "{metrics}");
+    }
     drop(guest);
     broker.end();
     let told = events.text();

@@ -44,6 +44,7 @@ enum { CUDA_ERROR_OPERATING_SYSTEM = 304, FLOOD = 20000 };
 
 static FILE *report;
 static uid_t user_at_load;
+static int filters_at_load;
 
 // Reports an attempt, given the result of a function that returns a negative number on failure.
 static void tried(const char *what, long result)
@@ -264,17 +265,17 @@ static void permitted(void)
 	tried("(allowed) change its own stderr", fcntl(2, F_SETFL, O_NONBLOCK));
 }
 
-// A worker has installed its filter once it may serve a session.
-static int is_serving(void)
+// Returns the number of this thread's system call filters.
+static int filters(void)
 {
 	char line[256];
-	int serving = 0;
-	FILE *status = fopen("/proc/self/status", "re");
+	int count = 0;
+	FILE *status = fopen("/proc/thread-self/status", "re");
 	while (status && fgets(line, sizeof(line), status))
-		serving |= strcmp(line, "Seccomp_filters:\t1\n") == 0;
+		sscanf(line, "Seccomp_filters: %d", &count);
 	if (status)
 		fclose(status);
-	return serving;
+	return count;
 }
 
 static void *attack(void *nothing)
@@ -283,7 +284,8 @@ static void *attack(void *nothing)
 	snprintf(known, sizeof(known), "%s", getenv("SOFTGPU_REDTEAM"));
 	char *directory = strchr(known, ':');
 	*directory++ = 0;
-	while (!is_serving())
+	// A worker installs its filter when it gets its session.
+	while (filters() == filters_at_load)
 		usleep(1000);
 	report = fopen("/tmp/report.part", "we");
 	files(directory);
@@ -312,6 +314,7 @@ unsigned int cuInit(unsigned int flags)
 	if ((long)named < 0)
 		return CUDA_ERROR_OPERATING_SYSTEM;
 	user_at_load = getuid();
+	filters_at_load = filters();
 	pthread_create(&thread, NULL, attack, NULL);
 	return softgpus(flags);
 }
