@@ -14,6 +14,9 @@ type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
 /// The bytes of modules in each context that the worker doesn't charge.
 pub const FREE_MODULES: u64 = 256 << 10;
 
+/// CUDA_ERROR_ILLEGAL_ADDRESS.
+const ILLEGAL_ADDRESS: c_int = 700;
+
 /// softgpu's own count of the memory in use.
 pub struct Allocated {
     retain: Retain,
@@ -53,13 +56,14 @@ impl Allocated {
                 before: 0,
             }
         };
-        this.before = this.bytes();
+        this.before = this.bytes().expect("softgpu's memory is known");
         this
     }
 
-    /// Returns the bytes of device memory that are in use. This needs a context, but must not keep
-    /// one that the session ends.
-    fn bytes(&self) -> u64 {
+    /// Returns the bytes of device memory that are in use, or `None` if the session has made an illegal
+    /// access, after which every call in its context fails. This needs a context, but must not keep one
+    /// that the session ends.
+    fn bytes(&self) -> Option<u64> {
         let (mut context, mut free, mut total) = (std::ptr::null_mut(), 0, 0);
         // SAFETY: the pointers are to local variables, and the context is retained meanwhile.
         let results = unsafe {
@@ -70,8 +74,11 @@ impl Allocated {
                 (self.release)(0),
             ]
         };
+        if results == [0, 0, ILLEGAL_ADDRESS, 0] {
+            return None;
+        }
         assert_eq!(results, [0; 4], "softgpu's memory is unknown");
-        ((total - free) as u64).saturating_sub(self.before)
+        Some(((total - free) as u64).saturating_sub(self.before))
     }
 
     /// Panics if softgpu has allocated more than `free` bytes beyond the charged ones. `doing` says what the session has done.
@@ -80,7 +87,8 @@ impl Allocated {
     pub fn check(&self, session: &mut Session, free: u64, doing: impl FnOnce() -> String) {
         let mut difference = (0, 0);
         for _ in 0..100 {
-            difference = (self.bytes(), session.account().used());
+            let Some(bytes) = self.bytes() else { return };
+            difference = (bytes, session.account().used());
             if difference.0 <= difference.1 + free {
                 return;
             }
