@@ -121,7 +121,7 @@ impl Session {
     /// Starts a session. A process can have only one.
     pub fn start() -> Self {
         reserve_pinned_window().expect("the window for pinned memory is free");
-        let engine = open(&library()).expect("softgpu works");
+        let engine = open(&library(), false).expect("softgpu works");
         let account = Arc::default();
         let gate = GateEnd::private().expect("memory for a page");
         let surroundings = Surroundings {

@@ -192,16 +192,25 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
             };
             check_env(env)?;
             command.envs(env.iter().map(|(name, value)| (name, value)));
-            if let Some(uid) = parts.vms.get(vm)?.uid {
-                command.arg("--uid").arg(uid.to_string());
-            }
+            let uid = parts.vms.get(vm)?.uid;
             let pipe = match mps {
                 Some(client) => {
                     let pipe = parts.mps.pipe(visible)?;
-                    command.envs(mps::client_env(&pipe, *client));
+                    command.arg("--mps").envs(mps::client_env(&pipe, *client));
+                    // It connects to the daemon before it switches to the VM's user: only this
+                    // process's user may connect, and clients of different users can't share a
+                    // server.
+                    if let Some(uid) = uid {
+                        command.arg("--users").arg(format!("{uid}-{uid}"));
+                    }
                     Some(pipe)
                 }
-                None => None,
+                None => {
+                    if let Some(uid) = uid {
+                        command.arg("--uid").arg(uid.to_string());
+                    }
+                    None
+                }
             };
             let vm = Some(vm.as_str());
             // Clients of an MPS daemon can't be in a jail, because they share memory with its server.

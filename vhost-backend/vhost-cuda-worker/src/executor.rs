@@ -130,6 +130,9 @@ pub enum EngineError {
         /// The CUresult of the call.
         result: u32,
     },
+    /// The driver isn't a client of an MPS daemon, but must be.
+    #[error("the driver does not use the MPS daemon; see the daemon's log")]
+    WithoutMps,
     /// The driver library doesn't have a function that the worker needs.
     #[error("the driver library {path} lacks {symbol}")]
     Missing {

@@ -82,7 +82,8 @@ impl Jail {
             // root. Before this process serves a session, they do again.
             return process::set_dumpable(true);
         }
-        if self.jail { privileges::keep_only_switching_users() } else { Ok(()) }
+        let switches = self.jail || !self.users.is_empty();
+        if switches { privileges::keep_only_switching_users() } else { Ok(()) }
     }
 
     /// Returns true if the worker enters a jail.

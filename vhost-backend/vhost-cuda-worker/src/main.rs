@@ -22,6 +22,9 @@ struct Args {
     /// Accept a library whose kernels can access all memory of this process
     #[arg(long)]
     allow_pageable_memory_access: bool,
+    /// Exit unless the driver uses an MPS daemon
+    #[arg(long)]
+    mps: bool,
     #[command(flatten)]
     jail: vhost_cuda_worker::Jail,
     /// Descriptor of the socket to the broker
@@ -61,7 +64,7 @@ fn main() -> ExitCode {
         Some(Ok(broker)) => broker,
         _ => return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor"),
     };
-    match vhost_cuda_worker::run(broker, &args.driver_library, &args.jail) {
+    match vhost_cuda_worker::run(broker, &args.driver_library, args.mps, &args.jail) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::FAILED, &error),
     }

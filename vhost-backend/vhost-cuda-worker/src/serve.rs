@@ -15,8 +15,9 @@ use super::{calls, control, executor, ledger, mirror, reader, region, waker};
 use host_jail::filter::{Filter, Unlisted};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
-/// an error, or if the broker no longer needs this worker.
-pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerError> {
+/// an error, or if the broker no longer needs this worker. With `mps`, the driver must be a client of
+/// an MPS daemon.
+pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
@@ -29,7 +30,7 @@ pub fn run(broker: OwnedFd, library: &Path, jail: &Jail) -> Result<(), WorkerErr
         process::die_with_parent(parent).map_err(WorkerError::Start)?;
     }
     region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
-    let engine = match calls::open(library) {
+    let engine = match calls::open(library, mps) {
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };

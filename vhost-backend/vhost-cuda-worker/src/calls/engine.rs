@@ -4,7 +4,7 @@ use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use cuda_api::sys::{CUcontext, CUstreamCaptureMode};
+use cuda_api::sys::{CUcontext, CUdevice_attribute, CUstreamCaptureMode};
 use protocol::ids::ContextId;
 
 use super::charges::begin_charges;
@@ -22,8 +22,9 @@ use crate::region::{Region, RegionKind};
 use crate::reply::ReplyTo;
 
 /// Loads the driver library and initializes it, with the primary context of the first device, so
-/// that the worker can serve a session without delay.
-pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
+/// that the worker can serve a session without delay. With `mps`, fails unless the driver is a client
+/// of an MPS daemon: it says nothing if it can't reach the daemon, but MPS's limits don't apply then.
+pub fn open(library: &Path, mps: bool) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;
     let failed = |call, error: CuError| EngineError::Call {
@@ -39,6 +40,14 @@ pub fn open(library: &Path) -> Result<Box<dyn Engine>, EngineError> {
         driver
             .cuDevicePrimaryCtxRetain(&mut context, 0)
             .map_err(|error| failed("cuDevicePrimaryCtxRetain", error))?;
+    }
+    if mps {
+        let (mut used, attribute) = (0, CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MPS_ENABLED);
+        // SAFETY: the pointer is to a local variable.
+        let known = unsafe { driver.cuDeviceGetAttribute(&mut used, attribute, 0) };
+        if known.is_err() || used == 0 {
+            return Err(EngineError::WithoutMps);
+        }
     }
     let memory = Memory::new(&driver, devices)?;
     let properties = Properties::read(&driver, devices)

@@ -5,6 +5,14 @@ use crate::calls::charges::fatbin;
 use cuda_api::fatbin::WRAPPER_MAGIC;
 
 #[test]
+fn a_worker_that_must_use_mps_is_refused_without_it() {
+    alone("a_worker_that_must_use_mps_is_refused_without_it", |_| {
+        let refused = super::super::open(&library(), true);
+        assert!(matches!(refused, Err(crate::executor::EngineError::WithoutMps)));
+    });
+}
+
+#[test]
 fn a_vector_add_runs() {
     alone("a_vector_add_runs", |mut bench| {
         let n = 1000;
