@@ -55,7 +55,7 @@ impl Broker {
         let setup = DeviceSetup { name: "fuzz".into(), limits: LIMITS };
         seqpacket::send(&ours, &BrokerToDevice::Setup(setup), &[listener.as_raw_fd()])?;
         std::thread::spawn(move || {
-            let ended = vhost_device_cuda::run(theirs, false, None);
+            let ended = vhost_device_cuda::run_in_a_test(theirs);
             panic!("the device ended: {ended:?}");
         });
         let workers = Arc::new(Mutex::new(Vec::new()));

@@ -22,7 +22,7 @@ use std::io;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixListener;
 
-use host_ipc::messages::BrokerToDevice;
+use host_ipc::messages::{BrokerToDevice, DeviceSetup};
 use host_ipc::{process, seqpacket};
 use host_jail::filter::Filter;
 use host_jail::root::Root;
@@ -52,11 +52,7 @@ pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceEr
     let parent = process::parent();
     process::die_with_parent(parent)
         .map_err(os("cannot tie this process's lifetime to the broker's"))?;
-    let message = seqpacket::receive(&broker).map_err(os("cannot receive from the broker"))?;
-    let Some((BrokerToDevice::Setup(setup), fds)) = message else {
-        return Err(DeviceError::NoSetup);
-    };
-    let listener = fds.into_iter().next().ok_or(DeviceError::NoSetup)?;
+    let (setup, listener) = receive_setup(&broker)?;
     if jail {
         let enter = || {
             namespaces::leave().map_err(io::Error::other)?;
@@ -76,7 +72,26 @@ pub fn run(broker: OwnedFd, jail: bool, uid: Option<u32>) -> Result<(), DeviceEr
     process::die_with_parent(parent)
         .map_err(os("cannot tie this process's lifetime to the broker's"))?;
     Filter::of_device().install().map_err(os("cannot install the system call filter"))?;
+    serve(broker, &setup, listener)
+}
+
+/// Does the same as [`run`], but doesn't isolate this process, of which the device is only a part.
+/// This is for tests.
+pub fn run_in_a_test(broker: OwnedFd) -> Result<(), DeviceError> {
+    let (setup, listener) = receive_setup(&broker)?;
+    serve(broker, &setup, listener)
+}
+
+fn receive_setup(broker: &OwnedFd) -> Result<(DeviceSetup, OwnedFd), DeviceError> {
+    let message = seqpacket::receive(broker).map_err(os("cannot receive from the broker"))?;
+    let Some((BrokerToDevice::Setup(setup), fds)) = message else {
+        return Err(DeviceError::NoSetup);
+    };
+    Ok((setup, fds.into_iter().next().ok_or(DeviceError::NoSetup)?))
+}
+
+fn serve(broker: OwnedFd, setup: &DeviceSetup, listener: OwnedFd) -> Result<(), DeviceError> {
     let link = link::Link::start(broker, setup.limits.max_sessions)
         .map_err(os("cannot start a thread"))?;
-    connection::accept(UnixListener::from(listener), &setup, &link)
+    connection::accept(UnixListener::from(listener), setup, &link)
 }
