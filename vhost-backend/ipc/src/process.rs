@@ -187,21 +187,6 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
     Ok(())
 }
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    /// These calls don't affect the test process, because the kernel leaves the ID unchanged if it
-    /// is -1.
-    #[test]
-    fn staying_root_is_an_error() {
-        // If the test doesn't run as root, the call fails because it can't drop the supplementary
-        // groups.
-        let error = become_user(Some(u32::MAX)).unwrap_err().to_string();
-        assert!(error.contains("setresuid(4294967295)") || error.contains("setgroups"), "{error}");
-    }
-}
-
 /// Makes the kernel's table of this process's descriptors large enough for `count` of them, or for as
 /// many as the soft limit allows. Call this before starting threads: when the table of a process with
 /// threads is full, the kernel replaces it only after an RCU grace period, which takes seconds on a
@@ -220,5 +205,20 @@ pub fn reserve_descriptors(count: u32) {
         if fd >= 0 {
             libc::close(fd);
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// These calls don't affect the test process, because the kernel leaves the ID unchanged if it
+    /// is -1.
+    #[test]
+    fn staying_root_is_an_error() {
+        // If the test doesn't run as root, the call fails because it can't drop the supplementary
+        // groups.
+        let error = become_user(Some(u32::MAX)).unwrap_err().to_string();
+        assert!(error.contains("setresuid(4294967295)") || error.contains("setgroups"), "{error}");
     }
 }

@@ -26,7 +26,7 @@ fn build(folder: &Path) -> std::path::PathBuf {
 /// Without root, there is no jail, and refused calls aren't counted.
 #[test]
 fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event() {
-    if !vcudad::is_root() {
+    if !host_ipc::process::is_root() {
         return;
     }
     let folder = Broker::folder("refused");
