@@ -14,8 +14,11 @@ type Info = unsafe extern "C" fn(*mut usize, *mut usize) -> c_int;
 /// The bytes of modules in each context that the worker doesn't charge.
 pub const FREE_MODULES: u64 = 256 << 10;
 
-/// CUDA_ERROR_ILLEGAL_ADDRESS.
-const ILLEGAL_ADDRESS: c_int = 700;
+/// The errors of a kernel after which every call in its context fails: CUDA_ERROR_ILLEGAL_ADDRESS,
+/// CUDA_ERROR_LAUNCH_TIMEOUT, and CUDA_ERROR_HARDWARE_STACK_ERROR to CUDA_ERROR_LAUNCH_FAILED.
+fn fails_context(error: c_int) -> bool {
+    matches!(error, 700 | 702 | 714..=719)
+}
 
 /// softgpu's own count of the memory in use.
 pub struct Allocated {
@@ -60,9 +63,8 @@ impl Allocated {
         this
     }
 
-    /// Returns the bytes of device memory that are in use, or `None` if the session has made an illegal
-    /// access, after which every call in its context fails. This needs a context, but must not keep one
-    /// that the session ends.
+    /// Returns the bytes of device memory that are in use, or `None` if a kernel's error has made the
+    /// session's context fail. This needs a context, but must not keep one that the session ends.
     fn bytes(&self) -> Option<u64> {
         let (mut context, mut free, mut total) = (std::ptr::null_mut(), 0, 0);
         // SAFETY: the pointers are to local variables, and the context is retained meanwhile.
@@ -74,16 +76,16 @@ impl Allocated {
                 (self.release)(0),
             ]
         };
-        if results == [0, 0, ILLEGAL_ADDRESS, 0] {
+        if fails_context(results[2]) {
             return None;
         }
         assert_eq!(results, [0; 4], "softgpu's memory is unknown");
         Some(((total - free) as u64).saturating_sub(self.before))
     }
 
-    /// Panics if softgpu has allocated more than `free` bytes beyond the charged ones. `doing` says what the session has done.
-    /// Memory that is being freed may be released from the account between the two readings, so
-    /// only a lasting difference counts.
+    /// Panics if softgpu has allocated more than `free` bytes beyond the charged ones. `doing` says
+    /// what the session has done. Memory that is being freed may be released from the account between
+    /// the two readings, so only a lasting difference counts.
     pub fn check(&self, session: &mut Session, free: u64, doing: impl FnOnce() -> String) {
         let mut difference = (0, 0);
         for _ in 0..100 {
