@@ -88,9 +88,9 @@ impl Device {
         std::thread::sleep(Duration::from_millis(300));
     }
 
-    /// Returns the number of sessions whose worker has been reaped.
-    fn reaped(&self) -> usize {
-        self.log().matches("worker reaped").count()
+    /// Returns the number of sessions whose worker has ended.
+    fn ended(&self) -> usize {
+        self.log().matches("vcudad::sessions: worker ended").count()
     }
 }
 
@@ -516,7 +516,7 @@ fn test_reset_stops_the_queues_and_a_new_driver_starts_over() {
     }
     vmm.activate();
     assert_eq!(vmm.hello(4), uapi::OK);
-    device.until("end of the three sessions", || device.reaped() >= 3);
+    device.until("end of the three sessions", || device.ended() >= 3);
 }
 
 #[test]
@@ -579,6 +579,6 @@ fn test_disconnecting_ends_the_sessions() {
         assert_eq!(vmm.create(1), uapi::OK);
         assert_eq!(vmm.attach(1, 16 << 20), uapi::OK);
         drop(vmm);
-        device.until("end of the session", || device.reaped() == round);
+        device.until("end of the session", || device.ended() == round);
     }
 }
