@@ -2,8 +2,8 @@
 //! the same memory.
 
 use std::ffi::{CStr, c_int};
-use std::sync::Arc;
 use std::sync::atomic::{AtomicI32, AtomicI64, AtomicU64, Ordering};
+use std::sync::{Arc, Barrier};
 use std::time::Duration;
 
 use protocol::plain::Plain;
@@ -99,14 +99,18 @@ pub fn attack(device: &'static CStr, counts: Counts, seed: u64, life: Life) -> !
         is_killed: life.is_killed,
     });
     let mut random = Random::new(seed);
+    // A new thread maps stacks and a heap, which the kernel may place where another thread has just
+    // unmapped a slot, and will unmap it again. So no thread begins before all have their memory.
+    let all_started = Arc::new(Barrier::new(THREADS as usize));
     for index in 0..THREADS as usize {
-        let (shared, seed) = (shared.clone(), random.word());
+        let (shared, all_started, seed) = (shared.clone(), all_started.clone(), random.word());
         std::thread::spawn(move || {
             // SAFETY: the call takes no pointers.
             shared.threads[index].store(unsafe { libc::gettid() }, Ordering::Relaxed);
             let mut random = Random::new(seed);
             let source = Source::new(&mut random);
             let mut thread = Thread { shared, source, random, own: Box::new(Own([0; 8192])) };
+            all_started.wait();
             while thread.shared.left.fetch_sub(1, Ordering::Relaxed) > 0 {
                 thread.operate();
             }
