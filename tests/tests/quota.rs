@@ -95,3 +95,33 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     let output = host.run(SMALL, "vectoradd", &[]);
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
+
+/// A host with two GPUs of its own, where A is on GPU 1 and B on GPU 0, and a GPU that `vcudad` doesn't
+/// use, which is number 2 in NVML.
+#[test]
+fn a_session_that_uses_memory_on_a_gpu_that_is_not_its_own_ends() {
+    let vms = [(A, "gpus = [1]"), (B, "gpus = [0]")];
+    let mut host = Host::start_in(&[("SOFTGPU_DEVICES", "2")], &vms);
+    let mut nvml = Nvml::install(&mut host, &[A, B]);
+    nvml.say("gpu GPU-ffffffff-0000-0000-0000-000000000000 1073741824");
+    host.restart(&[A, B]);
+    let (mut other, _) = host.spawn(B, "spin", &["loop"]);
+    // vcudad trusts NVML's process IDs once they are known to be those of its workers.
+    nvml.say(&format!("process 0 {} 1", host.workers(B)[0]));
+
+    for gpu in [0, 2] {
+        let (mut program, _) = host.spawn(A, "spin", &["loop"]);
+        nvml.say(&format!("process {gpu} {} 1", host.workers(A)[0]));
+        let mut status = None;
+        eventually(Duration::from_secs(60), || {
+            status = program.try_wait().unwrap();
+            status.is_some()
+        });
+        let log = host.log();
+        assert!(status.is_some_and(|status| !status.success()), "{status:?}\n{log}");
+        assert!(log.contains("which isn't one of the session's GPUs"), "{log}");
+    }
+    assert_eq!(other.try_wait().unwrap(), None, "{}", host.log());
+    other.kill().unwrap();
+    other.wait().unwrap();
+}

@@ -1,5 +1,5 @@
 //! The ledger audit: once a second, it compares the device memory that NVML reports for each worker
-//! with the bytes that the ledger has booked for that worker.
+//! with the bytes that the ledger has booked for that worker, on all of the host's GPUs.
 
 use std::collections::HashMap;
 use std::os::fd::RawFd;
@@ -34,7 +34,8 @@ pub(crate) enum AuditEffect {
 #[derive(Default)]
 pub(crate) struct Audit {
     monitor: Option<NvmlMonitor>,
-    comparisons: HashMap<GpuId, Comparison>,
+    /// The comparisons of all GPUs that NVML lists, by UUID.
+    comparisons: HashMap<String, Comparison>,
     /// Bytes that each worker uses on each GPU, from the GPU's latest sample.
     seen: HashMap<(WorkerId, GpuId), u64>,
 }
@@ -58,13 +59,10 @@ impl Audit {
             }
         };
         let known = nvml.uuids().unwrap_or_default();
-        let is_known = |uuid: &&str| known.iter().any(|other| other.eq_ignore_ascii_case(uuid));
-        let ours = gpus.iter().map(|(_, gpu)| gpu.uuid());
-        let uuids: Vec<String> = ours.filter(is_known).map(str::to_owned).collect();
-        if uuids.is_empty() {
+        if !known.iter().any(|uuid| gpus.by_uuid(uuid).is_some()) {
             return None;
         }
-        NvmlMonitor::start(nvml, uuids, INTERVAL)
+        NvmlMonitor::start(nvml, audited(known), INTERVAL)
             .inspect_err(|error| tracing::warn!("cannot start the ledger audit: {error}"))
             .ok()
     }
@@ -93,34 +91,25 @@ impl Audit {
         held.reduce(u64::saturating_add)
     }
 
-    /// Compares a GPU's sample with the ledger. `slack` is the number of bytes per worker that
-    /// isn't counted as an excess.
-    fn compare(
-        &mut self,
+    /// Returns the accounts on a GPU that the broker uses. A worker without that GPU has one only if
+    /// it uses memory there nevertheless.
+    fn booked(
         gpu: GpuId,
         sample: &MemorySample,
         workers: &Workers,
         ledger: &Ledger,
         context_bytes: u64,
-        slack: u64,
-    ) -> Vec<Finding> {
-        let with_gpu = workers.iter().filter(|(_, worker)| worker.gpus().contains(&gpu));
-        let booked: Vec<Booked> = with_gpu
-            .map(|(id, worker)| {
-                let held = ledger.held_by(id).into_iter().find(|(on, _)| *on == gpu);
-                let idle = if worker.gpus().first() == Some(&gpu) { context_bytes } else { 0 };
-                let bytes = held.map_or(idle, |(_, bytes)| bytes);
-                Booked { worker: id, pid: worker.pid(), bytes }
-            })
-            .collect();
-        let again = ledger.counted_again(gpu);
-        self.seen.retain(|(_, on), _| *on != gpu);
-        for account in &booked {
-            if let Some(bytes) = sample.process_bytes(account.pid) {
-                self.seen.insert((account.worker, gpu), bytes);
+    ) -> Vec<Booked> {
+        let account = |(id, worker): (WorkerId, &Worker)| {
+            if !worker.gpus().contains(&gpu) {
+                return not_own(id, worker, sample);
             }
-        }
-        self.comparisons.entry(gpu).or_default().compare(sample, &booked, again, slack)
+            let held = ledger.held_by(id).into_iter().find(|(on, _)| *on == gpu);
+            let idle = if worker.gpus().first() == Some(&gpu) { context_bytes } else { 0 };
+            let bytes = held.map_or(idle, |(_, bytes)| bytes);
+            Some(Booked { worker: id, pid: worker.pid(), bytes, is_own: true })
+        };
+        workers.iter().filter_map(account).collect()
     }
 
     /// Handles an NVML event: compares a sample with the ledger, or records a GPU fault.
@@ -140,72 +129,142 @@ impl Audit {
                 }
                 Vec::new()
             }
-            NvmlEvent::Sample(uuid, sample) => match gpus.by_uuid(uuid) {
-                Some(gpu) => self.handle_sample(gpu, sample, gpus, sessions, vms, policy),
-                None => Vec::new(),
-            },
+            NvmlEvent::Sample(uuid, sample) => {
+                self.handle_sample(uuid, sample, gpus, sessions, vms, policy)
+            }
         }
     }
 
+    /// Compares a GPU's sample with the ledger.
     fn handle_sample(
         &mut self,
-        gpu: GpuId,
+        uuid: &str,
         sample: &MemorySample,
         gpus: &mut Gpus,
         sessions: &Sessions,
         vms: &Vms,
         policy: &Policy,
     ) -> Vec<AuditEffect> {
-        let (workers, ledger) = (sessions.workers(), sessions.ledger());
-        for bytes in contexts(gpu, sample, workers) {
-            if gpus.set_context_bytes(gpu, bytes) {
-                tracing::info!(gpu = gpu.0, bytes, "measured the memory of a context");
+        let (workers, ledger, slack) = (sessions.workers(), sessions.ledger(), policy.memory_slack);
+        let gpu = gpus.by_uuid(uuid);
+        let (booked, again) = match gpu {
+            Some(gpu) => {
+                for bytes in contexts(gpu, sample, workers) {
+                    if gpus.set_context_bytes(gpu, bytes) {
+                        tracing::info!(gpu = gpu.0, bytes, "measured the memory of a context");
+                    }
+                }
+                let context = gpus.context_bytes(gpu);
+                let booked = Self::booked(gpu, sample, workers, ledger, context);
+                self.see(gpu, sample, &booked);
+                (booked, ledger.counted_again(gpu))
+            }
+            // In another PID namespace, NVML's process IDs could be those of other processes.
+            None if self.seen.is_empty() => return Vec::new(),
+            None => {
+                let account = |(id, worker)| not_own(id, worker, sample);
+                (workers.iter().filter_map(account).collect(), 0)
+            }
+        };
+        let comparison = self.comparisons.entry(uuid.to_owned()).or_default();
+        let findings = comparison.compare(sample, &booked, again, slack);
+        let report = Report { uuid, gpu, workers, vms, policy };
+        let effects = findings.into_iter().flat_map(|finding| report.effects(finding, gpus));
+        effects.collect()
+    }
+
+    /// Remembers what the workers use on a GPU.
+    fn see(&mut self, gpu: GpuId, sample: &MemorySample, booked: &[Booked]) {
+        self.seen.retain(|(_, on), _| *on != gpu);
+        for account in booked {
+            if let Some(bytes) = sample.process_bytes(account.pid) {
+                self.seen.insert((account.worker, gpu), bytes);
             }
         }
-        let (context, slack) = (gpus.context_bytes(gpu), policy.memory_slack);
-        let mut effects = Vec::new();
-        for finding in self.compare(gpu, sample, workers, ledger, context, slack) {
-            let (worker, message) = match finding {
-                Finding::Excess { worker, seen, booked } => (
-                    Some(worker),
-                    format!(
-                        "the driver reports {seen} bytes, the ledger {booked}: the difference \
-                         exceeds memory.slack ({slack} bytes)"
-                    ),
+    }
+}
+
+/// The circumstances of a comparison, which its reports mention.
+struct Report<'a> {
+    uuid: &'a str,
+    /// The GPU, if the broker uses it.
+    gpu: Option<GpuId>,
+    workers: &'a Workers,
+    vms: &'a Vms,
+    policy: &'a Policy,
+}
+
+impl Report<'_> {
+    /// Logs a finding. Returns the event to publish, and whether to kill the worker.
+    fn effects(&self, finding: Finding, gpus: &mut Gpus) -> Vec<AuditEffect> {
+        let Self { workers, vms, policy, .. } = *self;
+        let index = self.gpu.map(|gpu| gpu.0);
+        let uuid = printable(self.uuid);
+        let (worker, message) = match finding {
+            Finding::Excess { worker, seen, booked } => (
+                Some(worker),
+                format!(
+                    "the driver reports {seen} bytes, the ledger {booked}: the difference exceeds \
+                     memory.slack ({} bytes)",
+                    policy.memory_slack
                 ),
-                Finding::Unexplained { bytes } => (
-                    None,
-                    format!(
-                        "{bytes} bytes are in use that the ledger doesn't explain; the owner is \
-                         unknown"
-                    ),
+            ),
+            Finding::NotOwn { worker, seen } => (
+                Some(worker),
+                format!(
+                    "the driver reports {seen} bytes on {uuid}, which isn't one of the session's GPUs"
                 ),
-                Finding::Settled { worker } => {
-                    tracing::info!(gpu = gpu.0, worker, "usage is back within the limit");
-                    continue;
-                }
-                Finding::Explained => {
-                    tracing::info!(gpu = gpu.0, "the ledger accounts for all memory in use again");
-                    continue;
-                }
-            };
-            gpus.count_excess(gpu);
-            let session = worker.and_then(|worker| workers.get(worker)?.session());
-            let (vm, number) = session.map(|session| (session.vm, session.number())).unzip();
-            let name = vm.map_or("", |vm| vms.name(vm));
-            tracing::warn!(gpu = gpu.0, vm = name, session = number, "{message}");
-            let event = BrokerEvent::of_gpu(EventKind::MemoryExcess, gpu, message.clone());
-            let event = BrokerEvent { vm, session: number, ..event };
-            effects.push(AuditEffect::Publish(event));
-            if let Some(worker) = worker
-                && policy.on_excess == OnExcess::End
-                && vm.is_some()
-            {
-                effects.push(AuditEffect::KillWorker { worker, why: message });
+            ),
+            Finding::Unexplained { bytes } => (
+                None,
+                format!(
+                    "{bytes} bytes are in use that the ledger doesn't explain; the owner is unknown"
+                ),
+            ),
+            Finding::Settled { worker } => {
+                tracing::info!(gpu = index, worker, "usage is back within the limit");
+                return Vec::new();
             }
+            Finding::Explained => {
+                tracing::info!(gpu = index, "the ledger accounts for all memory in use again");
+                return Vec::new();
+            }
+        };
+        if let Some(gpu) = self.gpu {
+            gpus.count_excess(gpu);
+        }
+        let session = worker.and_then(|worker| workers.get(worker)?.session());
+        let (vm, number) = session.map(|session| (session.vm, session.number())).unzip();
+        let name = vm.map_or("", |vm| vms.name(vm));
+        tracing::warn!(gpu = index, vm = name, session = number, "{message}");
+        let event = BrokerEvent::new(EventKind::MemoryExcess, message.clone());
+        let event = BrokerEvent { vm, session: number, gpu: self.gpu, ..event };
+        let mut effects = vec![AuditEffect::Publish(event)];
+        if let Some(worker) = worker
+            && policy.on_excess == OnExcess::End
+            && vm.is_some()
+        {
+            effects.push(AuditEffect::KillWorker { worker, why: message });
         }
         effects
     }
+}
+
+/// Returns the account of a worker on a GPU that isn't one of its own, if it uses memory there.
+fn not_own(id: WorkerId, worker: &Worker, sample: &MemorySample) -> Option<Booked> {
+    let pid = worker.pid();
+    let uses = pid != 0 && sample.process_bytes(pid).is_some_and(|bytes| bytes > 0);
+    uses.then_some(Booked { worker: id, pid, bytes: 0, is_own: false })
+}
+
+/// Returns the GPUs and MIG slices whose memory is sampled, given the UUIDs of all: each GPU is
+/// followed by its slices. A GPU that has slices is left out, because what its slices use is reported
+/// for the GPU, too.
+fn audited(all: Vec<String>) -> Vec<String> {
+    let is_slice = |uuid: Option<&String>| uuid.is_some_and(|uuid| uuid.starts_with("MIG-"));
+    let has_slices = |index: usize| !is_slice(all.get(index)) && is_slice(all.get(index + 1));
+    let chosen = (0..all.len()).filter(|index| !has_slices(*index));
+    chosen.map(|index| all[index].clone()).collect()
 }
 
 /// Returns the sizes of the contexts on a GPU, as seen in a sample. The only device memory that a
@@ -261,5 +320,17 @@ fn handle_fault(fault: &Fault, gpus: &mut Gpus) -> Vec<AuditEffect> {
             }
             effects
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn of_a_gpu_with_mig_slices_only_the_slices_are_sampled() {
+        let all = ["GPU-a", "GPU-b", "MIG-c", "MIG-d", "GPU-e"].map(str::to_owned).to_vec();
+        assert_eq!(audited(all), ["GPU-a", "MIG-c", "MIG-d", "GPU-e"]);
+        assert_eq!(audited(vec![]), [] as [String; 0]);
     }
 }

@@ -14,6 +14,8 @@ pub(crate) struct Booked {
     pub(crate) pid: u32,
     /// Bytes that the ledger has booked for the worker.
     pub(crate) bytes: u64,
+    /// True if the GPU is one of the worker's. On any other GPU, it may use no memory at all.
+    pub(crate) is_own: bool,
 }
 
 /// A change that a comparison has found.
@@ -26,6 +28,12 @@ pub(crate) enum Finding {
         seen: u64,
         /// Bytes that the ledger has booked for the worker.
         booked: u64,
+    },
+    /// A worker uses memory on a GPU that isn't one of its own.
+    NotOwn {
+        worker: WorkerId,
+        /// Bytes that the driver reports for the worker.
+        seen: u64,
     },
     /// A worker whose excess was reported is back within the slack.
     Settled { worker: WorkerId },
@@ -61,7 +69,8 @@ pub(crate) struct Comparison {
 impl Comparison {
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
     /// `booked_again` is the number of bytes that are in more than one account, each time after the
-    /// first. `slack` is the number of bytes per worker that isn't counted as an excess.
+    /// first. `slack` is the number of bytes that a worker may use beyond its account on a GPU of its
+    /// own.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
@@ -79,9 +88,9 @@ impl Comparison {
         }
         let mut suspects = HashSet::new();
         for (account, seen) in seen {
-            let Booked { worker, bytes, .. } = *account;
+            let Booked { worker, bytes, is_own, .. } = *account;
             let excess = seen.saturating_sub(bytes);
-            if excess > slack {
+            if excess > if is_own { slack } else { 0 } {
                 suspects.insert(worker);
                 // Report an excess again only if it has grown by more than the slack since it was
                 // last reported.
@@ -89,7 +98,11 @@ impl Comparison {
                 let grown = last.is_none_or(|last| excess > last + slack.max(1));
                 if self.suspects.contains(&worker) && grown {
                     self.reported.insert(worker, excess);
-                    findings.push(Finding::Excess { worker, seen, booked: bytes });
+                    findings.push(if is_own {
+                        Finding::Excess { worker, seen, booked: bytes }
+                    } else {
+                        Finding::NotOwn { worker, seen }
+                    });
                 }
             } else if self.reported.remove(&worker).is_some() {
                 findings.push(Finding::Settled { worker });
@@ -141,6 +154,7 @@ mod tests {
             worker: *worker,
             pid: *pid,
             bytes: mib * MIB,
+            is_own: true,
         };
         accounts.iter().map(of).collect()
     }
@@ -195,6 +209,17 @@ mod tests {
         comparison.compare(&seen, &booked, 0, SLACK);
         let excess = Finding::Excess { worker: 1, seen: 400 * MIB, booked: 100 * MIB };
         assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), [excess]);
+    }
+
+    #[test]
+    fn a_worker_may_use_no_memory_on_a_gpu_that_is_not_its_own() {
+        let mut comparison = Comparison::default();
+        let (seen, account) =
+            (sample(&[(7, 1)]), Booked { is_own: false, ..booked(&[(1, 7, 0)])[0] });
+        assert_eq!(comparison.compare(&seen, &[account], 0, SLACK), []);
+        let not_own = Finding::NotOwn { worker: 1, seen: MIB };
+        assert_eq!(comparison.compare(&seen, &[account], 0, SLACK), [not_own]);
+        assert_eq!(comparison.compare(&seen, &[account], 0, SLACK), []);
     }
 
     #[test]
