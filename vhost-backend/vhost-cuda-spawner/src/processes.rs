@@ -125,16 +125,15 @@ impl Processes {
     }
 
     /// Returns the descriptors that become readable when a process exits.
-    pub(crate) fn pidfds(&self) -> impl Iterator<Item = BorrowedFd<'_>> {
-        self.0.values().map(Child::as_fd)
+    pub(crate) fn pidfds(&self) -> impl Iterator<Item = (ProcessId, BorrowedFd<'_>)> {
+        self.0.iter().map(|(id, child)| (*id, child.as_fd()))
     }
 
-    /// Reaps the processes that have exited.
-    pub(crate) fn reap(&mut self) -> impl Iterator<Item = Event> {
-        let ended = self.0.iter().filter_map(|(id, child)| Some((*id, child.reap()?)));
-        let ended: Vec<_> = ended.collect();
-        ended.iter().for_each(|(id, _)| drop(self.0.remove(id)));
-        ended.into_iter().map(|(id, status)| Event::Ended { id, how: End::Exited(status) })
+    /// Reaps a process if it has exited.
+    pub(crate) fn reap(&mut self, id: ProcessId) -> Option<Event> {
+        let status = self.0.get(&id)?.reap()?;
+        self.0.remove(&id);
+        Some(Event::Ended { id, how: End::Exited(status) })
     }
 
     /// Kills all processes, and waits until they have exited.

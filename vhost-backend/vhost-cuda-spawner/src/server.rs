@@ -79,20 +79,34 @@ pub fn run(calls: OwnedFd, events: OwnedFd) -> io::Result<()> {
 impl Server {
     fn serve(&mut self, calls: &OwnedFd, events: &OwnedFd) -> io::Result<()> {
         loop {
-            if self.wait(calls, events)? {
-                self.events.extend(self.processes.reap().map(|event| (event, None)));
-            }
+            let exited = self.wait(calls, events)?;
             self.mps.check_ending();
-            self.send_events(events)?;
-            if self.events.len() < MAX_EVENTS && is_readable(calls)? && !self.receive(calls)? {
-                return Ok(());
+            if self.events.len() < MAX_EVENTS && is_readable(calls)? {
+                if !self.receive(calls)? {
+                    return Ok(());
+                }
+            } else if let Some(id) = exited {
+                self.reap(id);
             }
             self.send_events(events)?;
         }
     }
 
-    /// Waits until there is something to do. Returns true if processes may have exited.
-    fn wait(&self, calls: &OwnedFd, events: &OwnedFd) -> io::Result<bool> {
+    /// Reaps a process that has exited.
+    ///
+    /// The kernel then removes the process from `/proc`. While other threads are about to remove
+    /// parts of it, the kernel doesn't sleep but polls, so these threads must get a CPU: on busy CPUs,
+    /// with this thread before all others, that took seconds. So this thread doesn't go before them
+    /// here, and requests aren't served after all processes that have exited but before.
+    fn reap(&mut self, id: ProcessId) {
+        process::set_nice(self.nice);
+        let event = self.processes.reap(id);
+        process::go_before_vms();
+        self.events.extend(event.map(|event| (event, None)));
+    }
+
+    /// Waits until there is something to do. Returns a process that has exited, if there is one.
+    fn wait(&self, calls: &OwnedFd, events: &OwnedFd) -> io::Result<Option<ProcessId>> {
         let mut fds = Vec::new();
         let is_full = self.events.len() >= MAX_EVENTS;
         fds.extend((!is_full).then(|| PollFd::new(calls, PollFlags::IN)));
@@ -101,11 +115,13 @@ impl Server {
         let flags = if is_waiting { PollFlags::OUT } else { PollFlags::empty() };
         fds.push(PollFd::new(events, flags));
         let sockets = fds.len();
-        let others: Vec<_> = self.processes.pidfds().chain(self.mps.ending()).collect();
-        fds.extend(others.iter().map(|fd| PollFd::new(fd, PollFlags::IN)));
-        let tick = self.mps.ending().next().map(|_| &TICK);
+        let (ids, pidfds): (Vec<_>, Vec<_>) = self.processes.pidfds().unzip();
+        let daemons: Vec<_> = self.mps.ending().collect();
+        fds.extend(pidfds.iter().chain(&daemons).map(|fd| PollFd::new(fd, PollFlags::IN)));
+        let tick = (!daemons.is_empty()).then_some(&TICK);
         poll(&mut fds, tick)?;
-        Ok(fds[sockets..].iter().any(|fd| !fd.revents().is_empty()))
+        let exited = ids.iter().zip(&fds[sockets..]).find(|(_, fd)| !fd.revents().is_empty());
+        Ok(exited.map(|(id, _)| *id))
     }
 
     /// Sends as many events as the broker has room for.
