@@ -105,17 +105,18 @@ impl Scheduler {
     }
 
     /// Adds a worker that is about to serve a VM. `gpus` is in the order of the worker's device
-    /// ordinals.
+    /// ordinals, and `is_throttled` says whether the VM's CPU time is limited.
     pub(crate) fn add_worker(
         &mut self,
         worker: WorkerId,
         vm: VmId,
         gpus: &[GpuId],
         ends: SchedulerEnds,
+        is_throttled: bool,
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
         let key = self.groups.key_of(vm);
-        self.compute.add_worker(worker, key, gpus, ends.page, ends.doorbell, ends.bell);
+        self.compute.add_worker(worker, key, gpus, ends, is_throttled);
     }
 
     /// Removes a worker that has exited.

@@ -324,7 +324,8 @@ impl Sessions {
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }
-        self.scheduler.add_worker(id, vm, &state.gpus, ends);
+        let is_throttled = state.vm.spec.cpu.max.is_some();
+        self.scheduler.add_worker(id, vm, &state.gpus, ends, is_throttled);
         Ok(())
     }
 

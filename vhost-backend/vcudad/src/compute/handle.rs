@@ -2,18 +2,18 @@
 
 use std::cell::{Cell, RefCell};
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
+use super::super::worker::SchedulerEnds;
 use super::message::{Command, ComputeEvent, GpuStats};
 use super::shared::{EventSender, Shared};
 use super::thread;
 use super::worker::WorkerEnds;
 use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
 use host_ipc::eventfd::{drain, notify};
-use host_ipc::gate::GateMap;
 use host_ipc::messages::WorkerId;
 
 /// How long the service waits for the thread to reply with statistics.
@@ -103,16 +103,17 @@ impl ComputeHandle {
         id: WorkerId,
         vm: VmKey,
         gpus: Vec<GpuKey>,
-        page: GateMap,
-        doorbell: OwnedFd,
-        bell: OwnedFd,
+        ends: SchedulerEnds,
+        is_throttled: bool,
     ) {
+        let SchedulerEnds { page, doorbell, bell } = ends;
         let ends = WorkerEnds {
             vm,
             gpus: gpus.into(),
             page: Arc::new(page),
             doorbell: Arc::new(doorbell),
             bell: Arc::new(bell),
+            is_throttled,
         };
         if self.commands.is_none() {
             ends.page.open_all();

@@ -7,11 +7,12 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::super::mps_group::MpsGroups;
+use super::super::worker::SchedulerEnds;
 use super::core::Core;
 use super::handle::ComputeHandle;
 use super::message::ComputeEvent;
 use super::registry::Registry;
-use super::worker::{Worker, WorkerEnds};
+use super::worker::{BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Heartbeat, Worker, WorkerEnds};
 use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::{eventfd, notify};
@@ -33,9 +34,10 @@ impl FakeWorker {
         let file = GatePage::create().unwrap();
         let ((button, doorbell), bell) = (doorbell().unwrap(), eventfd().unwrap());
         let ours = bell.try_clone().unwrap();
-        let page = GateMap::map(&file).unwrap();
-        compute.add_worker(id, vm, vec![GPU], GateMap::map(&file).unwrap(), button, bell);
-        Self { page, doorbell, bell: ours }
+        let [page, its_page] = std::array::from_fn(|_| GateMap::map(&file).unwrap());
+        let ends = SchedulerEnds { page, doorbell: button, bell };
+        compute.add_worker(id, vm, vec![GPU], ends, false);
+        Self { page: its_page, doorbell, bell: ours }
     }
 
     fn mode(&self) -> Mode {
@@ -236,6 +238,23 @@ fn a_heartbeat_that_stops_between_two_calls_is_reported_too() {
 }
 
 #[test]
+fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
+    for (is_throttled, dead_after) in [(false, BEAT_DEAD), (true, BEAT_DEAD_THROTTLED)] {
+        let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
+        page.worker.beating.store(1, Ordering::SeqCst);
+        let bell = || Arc::new(eventfd().unwrap());
+        let (doorbell, bell) = (bell(), bell());
+        let (vm, gpus) = (VmKey(1), [GPU].into());
+        let mut worker =
+            Worker::new(WorkerEnds { vm, gpus, page, doorbell, bell, is_throttled }, 0);
+        // Either way, its window passes to another VM at once.
+        assert_eq!(worker.check_heartbeat(false, BEAT_LOST + 1), Heartbeat::Lost);
+        assert_eq!(worker.check_heartbeat(false, dead_after), Heartbeat::Unchanged);
+        assert_eq!(worker.check_heartbeat(false, dead_after + 1), Heartbeat::Dead);
+    }
+}
+
+#[test]
 fn counters_of_a_worker_without_heartbeat_are_kept() {
     let (_handle, events) = ComputeHandle::new().unwrap();
     let mut core = Core::new(&Registry::default(), events, 0);
@@ -243,8 +262,14 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
     core.set_vm(vm, &share(100), 0);
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
     let bell = || Arc::new(eventfd().unwrap());
-    let ends =
-        WorkerEnds { vm, gpus: [GPU].into(), page: page.clone(), doorbell: bell(), bell: bell() };
+    let ends = WorkerEnds {
+        vm,
+        gpus: [GPU].into(),
+        page: page.clone(),
+        doorbell: bell(),
+        bell: bell(),
+        is_throttled: false,
+    };
     core.add_worker(7, ends, 0);
     let gate = &page.gpus[0];
     gate.held.store(1, Ordering::SeqCst);
@@ -412,7 +437,7 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
     // zero.
     let _its_end = blocking(&bell);
     let (doorbell, bell) = (Arc::new(button), Arc::new(bell));
-    let ends = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell };
+    let ends = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell, is_throttled: false };
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(Worker::new(ends, 0).count_ring(0)));
     assert_eq!(result.recv_timeout(Duration::from_secs(20)), Ok(true));

@@ -15,6 +15,9 @@ pub(super) const BEAT_LOST: Nanos = 60 * MS;
 /// If a worker's heartbeat hasn't changed for this long, the worker is killed. This is longer than
 /// [`BEAT_LOST`], because a host with too few CPUs can delay a healthy worker's heartbeat.
 pub(super) const BEAT_DEAD: Nanos = SEC / 2;
+/// The same if the VM has a `cpu.max`. Threads on many CPUs can together use the quota of several
+/// periods before the kernel stops them, and then none of them runs for as many periods.
+pub(super) const BEAT_DEAD_THROTTLED: Nanos = 5 * SEC;
 /// How often heartbeats are checked. If a check is late, this thread was delayed itself, so the
 /// check doesn't count as evidence that a heartbeat has stopped.
 pub(super) const BEAT_CHECK: Nanos = 20 * MS;
@@ -35,6 +38,8 @@ pub(super) struct WorkerEnds {
     /// The eventfd with which the worker wakes the scheduler thread. The worker can make it
     /// blocking, so the broker only watches it, and never reads or writes it.
     pub bell: Arc<OwnedFd>,
+    /// Whether the VM's CPU time is limited.
+    pub is_throttled: bool,
 }
 
 /// The values that the scheduler thread writes to a gate.
@@ -166,7 +171,8 @@ impl Worker {
             self.beat_since = self.beat_since.max(now.saturating_sub(BEAT_LOST / 2));
         }
         let stopped_for = now.saturating_sub(self.beat_since);
-        if stopped_for > BEAT_DEAD && !self.reported {
+        let dead = if self.ends.is_throttled { BEAT_DEAD_THROTTLED } else { BEAT_DEAD };
+        if stopped_for > dead && !self.reported {
             (self.lost, self.reported) = (true, true);
             return Heartbeat::Dead;
         }
