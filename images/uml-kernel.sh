@@ -23,7 +23,7 @@ LEAST=7.2
 PREFERRED=linux-source-7.2
 SUITE=trixie-backports
 # Increase this when the configuration below changes. Cached kernels are then rebuilt.
-CONFIG_REVISION=2
+CONFIG_REVISION=3
 
 UML="$CACHE/uml"
 link="$UML/current" debug=
@@ -97,6 +97,9 @@ config -e SMP --set-val NR_CPUS 16 -e VIRTIO_UML -e HOSTFS -e MODULES -e MODULE_
 config -e PROC_FS -e SYSFS -e TMPFS -e TMPFS_XATTR -e SHMEM -e MEMFD_CREATE -e FUTEX \
     -e EPOLL -e EVENTFD -e SIGNALFD -e TIMERFD -e INOTIFY_USER -e UNIX98_PTYS -e OVERLAY_FS \
     -e FUSE_FS -e VIRTIO_FS -e UNIX -e PACKET -e USERFAULTFD -e ADVISE_SYSCALLS -e MEMBARRIER
+# Features for tests of the limits that vcudad sets on a host.
+config -e CGROUPS -e MEMCG -e CGROUP_PIDS -e CGROUP_SCHED -e FAIR_GROUP_SCHED -e CFS_BANDWIDTH \
+    -e PID_NS
 # Features for tests of the driver. (Sleep states are unavailable with SMP.)
 config -e IKCONFIG -e IKCONFIG_PROC -e DEBUG_FS -d DEBUG_INFO -e MAGIC_SYSRQ
 # Leave out drivers for devices that a UML guest never has: they take a third of the build time.
@@ -113,7 +116,8 @@ if [ -n "$debug" ]; then
 fi
 quietly "$out/config.log" make -s -C "$build" ARCH=um olddefconfig
 for option in SMP VIRTIO_UML HOSTFS MODULES MODULE_UNLOAD BLK_DEV_INITRD DEVTMPFS OVERLAY_FS \
-    VIRTIO_FS MEMFD_CREATE TMPFS PROC_FS UNIX98_PTYS "${checks[@]}"; do
+    VIRTIO_FS MEMFD_CREATE TMPFS PROC_FS UNIX98_PTYS MEMCG CGROUP_PIDS CFS_BANDWIDTH PID_NS \
+    "${checks[@]}"; do
     grep -q "^CONFIG_$option=y" "$build/.config" ||
         die "CONFIG_$option did not take effect in $build/.config"
 done

@@ -5,6 +5,8 @@
 //   spin [hold=MIB] forever          launches one kernel that never ends
 //   spin hold=MIB idle [SECONDS]     holds memory and does nothing
 //
+// With fill=MIB instead of hold=MIB, it writes to all of the memory.
+//
 // Prints "spin: ready" when it has started.
 #include "check.h"
 
@@ -29,7 +31,7 @@ __global__ void never_end(volatile unsigned *word) {
 }
 
 static int usage() {
-    std::fprintf(stderr, "usage: spin [hold=MIB] loop [SECONDS | input] | forever | idle [SECONDS]\n");
+    std::fprintf(stderr, "usage: spin [hold=MIB | fill=MIB] loop [SECONDS | input] | forever | idle [SECONDS]\n");
     return 2;
 }
 
@@ -41,7 +43,8 @@ static void say_ready() {
 int main(int argc, char **argv) {
     int next = 1;
     size_t hold = 0;
-    if (next < argc && std::strncmp(argv[next], "hold=", 5) == 0) {
+    const bool fill = next < argc && std::strncmp(argv[next], "fill=", 5) == 0;
+    if (fill || (next < argc && std::strncmp(argv[next], "hold=", 5) == 0)) {
         hold = std::strtoull(argv[next++] + 5, nullptr, 10) << 20;
     }
     if (next >= argc || argc > next + 2) {
@@ -65,6 +68,9 @@ int main(int argc, char **argv) {
         // Write to both ends, so that the memory can't be allocated lazily.
         CHECK(cudaMemset(held, 1, 1));
         CHECK(cudaMemset(static_cast<char *>(held) + hold - 1, 1, 1));
+        if (fill) {
+            CHECK(cudaMemset(held, 1, hold));
+        }
     }
     if (mode == "loop") {
         unsigned launches = 0, counted;
