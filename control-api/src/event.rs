@@ -25,6 +25,8 @@ pub enum EventKind {
     /// The driver reports more memory for a VM's workers than the ledger has charged to them, plus
     /// the slack.
     MemoryExcess,
+    /// The driver reports more GPU time for a VM's workers than the scheduler has charged to the VM.
+    TimeExcess,
     /// A worker made a system call, or a control operation of NVIDIA's driver, that workers may not
     /// make. Reported for the first one of each session.
     CallRefused,
@@ -77,6 +79,7 @@ impl EventKind {
             Self::SessionEnded => "session_ended",
             Self::MemoryRefused => "memory_refused",
             Self::MemoryExcess => "memory_excess",
+            Self::TimeExcess => "time_excess",
             Self::CallRefused => "call_refused",
             Self::WorkerKilled => "worker_killed",
             Self::GpuFault => "gpu_fault",

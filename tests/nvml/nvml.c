@@ -4,6 +4,7 @@
 // STAND_IN_NVML names a file, which every call reads again. The file has these lines:
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
 //   process GPU PID BYTES    a process with a context on the GPU, and its memory
+//   busy GPU PID PERCENT     how much of the GPU's time a process uses
 //   link GPU GENERATION LANES MAX_GENERATION MAX_LANES
 //                            the GPU's current PCIe link, and its fastest one
 //   xid GPU NUMBER           an Xid event; events are reported once, in the order of the file
@@ -14,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <time.h>
 #include <unistd.h>
 
 enum {
@@ -38,6 +40,11 @@ struct process {
     unsigned long long used;
     unsigned gpu_instance, compute_instance;
 };
+struct utilization {
+    unsigned pid;
+    unsigned long long at_us;
+    unsigned sm, memory, encoder, decoder;
+};
 struct event {
     void *device;
     unsigned long long type, data;
@@ -52,6 +59,8 @@ struct gpu {
     unsigned link[4];
     unsigned count;
     struct process processes[MAX_PROCESSES];
+    unsigned busy_count;
+    struct utilization busy[MAX_PROCESSES];
 };
 struct state {
     unsigned count, events;
@@ -83,6 +92,10 @@ static void load(struct state *state, unsigned wanted) {
                    state->gpus[gpu].count < MAX_PROCESSES) {
             struct gpu *of = &state->gpus[gpu];
             of->processes[of->count++] = (struct process){pid, number, ~0u, ~0u};
+        } else if (sscanf(line, "busy %u %u %llu", &gpu, &pid, &number) == 3 && gpu < MAX_GPUS &&
+                   state->gpus[gpu].busy_count < MAX_PROCESSES) {
+            struct gpu *of = &state->gpus[gpu];
+            of->busy[of->busy_count++] = (struct utilization){.pid = pid, .sm = number};
         } else if (sscanf(line, "link %u %u %u %u %u", &gpu, &link[0], &link[1], &link[2],
                           &link[3]) == 5 &&
                    gpu < MAX_GPUS) {
@@ -185,6 +198,32 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
     }
     if (gpu->count > 0) {
         memcpy(processes, gpu->processes, gpu->count * sizeof *processes);
+    }
+    return SUCCESS;
+}
+
+int nvmlDeviceGetProcessUtilization(void *device, struct utilization *utilizations,
+                                    unsigned *count, unsigned long long since_us) {
+    struct state state;
+    struct gpu *gpu;
+    (void)since_us;
+    const int result = find(&state, device, &gpu);
+    if (result != SUCCESS) {
+        return result;
+    }
+    const unsigned room = utilizations ? *count : 0;
+    *count = gpu->busy_count;
+    if (gpu->busy_count == 0) {
+        return NOT_FOUND;
+    }
+    if (gpu->busy_count > room) {
+        return INSUFFICIENT_SIZE;
+    }
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    for (unsigned i = 0; i < gpu->busy_count; ++i) {
+        utilizations[i] = gpu->busy[i];
+        utilizations[i].at_us = now.tv_sec * 1000000ull + now.tv_nsec / 1000;
     }
     return SUCCESS;
 }

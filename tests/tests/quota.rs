@@ -1,5 +1,6 @@
 //! Tests memory.max: the guest sees the quota as the device's memory size, and can't exceed it.
 
+use std::process::Child;
 use std::time::Duration;
 
 use serde_json::{Value, json};
@@ -96,6 +97,18 @@ fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
+/// Checks that a program's session ends for this reason.
+fn ends(host: &Host, program: &mut Child, why: &str) {
+    let mut status = None;
+    eventually(Duration::from_secs(60), || {
+        status = program.try_wait().unwrap();
+        status.is_some()
+    });
+    let log = host.log();
+    assert!(status.is_some_and(|status| !status.success()), "{status:?}\n{log}");
+    assert!(log.contains(why), "{log}");
+}
+
 /// A host with two GPUs of its own, where A is on GPU 1 and B on GPU 0, and a GPU that `vcudad` doesn't
 /// use, which is number 2 in NVML.
 #[test]
@@ -112,15 +125,31 @@ fn a_session_that_uses_memory_on_a_gpu_that_is_not_its_own_ends() {
     for gpu in [0, 2] {
         let (mut program, _) = host.spawn(A, "spin", &["loop"]);
         nvml.say(&format!("process {gpu} {} 1", host.workers(A)[0]));
-        let mut status = None;
-        eventually(Duration::from_secs(60), || {
-            status = program.try_wait().unwrap();
-            status.is_some()
-        });
-        let log = host.log();
-        assert!(status.is_some_and(|status| !status.success()), "{status:?}\n{log}");
-        assert!(log.contains("which isn't one of the session's GPUs"), "{log}");
+        ends(&host, &mut program, "which isn't one of the session's GPUs");
     }
+    assert_eq!(other.try_wait().unwrap(), None, "{}", host.log());
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+#[test]
+fn a_session_that_uses_more_time_than_it_is_charged_ends() {
+    let mut host = Host::start(&[A, B]);
+    let config = host.dir().join("vcudad.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("compute.on_excess = \"end\"\n{text}")).unwrap();
+    let mut nvml = Nvml::install(&mut host, &[A, B]);
+    // NVML reports that both use the GPU, but A has started no kernel.
+    let (mut other, _) = host.spawn(B, "spin", &["forever"]);
+    let (mut program, _) = host.spawn(A, "spin", &["hold=1", "idle"]);
+    let ids = [B, A].map(|vm| host.workers(vm)[0]);
+    nvml.say(&format!("busy 0 {} 60\nbusy 0 {} 40", ids[0], ids[1]));
+    // A program that makes no more CUDA calls doesn't notice.
+    let ended = eventually(Duration::from_secs(60), || host.workers(A).is_empty());
+    let (why, log) = ("more GPU time for the VM than was charged to it", host.log());
+    assert!(ended && log.contains(why), "{log}");
+    program.kill().unwrap();
+    program.wait().unwrap();
     assert_eq!(other.try_wait().unwrap(), None, "{}", host.log());
     other.kill().unwrap();
     other.wait().unwrap();

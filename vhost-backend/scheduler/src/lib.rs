@@ -222,6 +222,7 @@ impl Scheduler {
     pub fn stats(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<VmStats> {
         let member = self.vms.get(&vm)?.members.get(&gpu)?;
         let mut stats = member.stats;
+        stats.overran = member.overran;
         let tokens = member.bucket.as_ref().map_or(0, |bucket| bucket.tokens(now));
         let ahead = member.time.ahead(self.clock_of_others(vm, gpu), member.share.weight);
         stats.debt_ns = ahead.max(tokens.min(0).unsigned_abs());

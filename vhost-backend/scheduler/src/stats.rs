@@ -24,6 +24,9 @@ pub struct VmStats {
     pub handover_max_ns: u64,
     /// How often a gate was reopened because a drain made no progress.
     pub reopened: u64,
+    /// True if a drain was given up because it took too long, and the work is still running. Its time
+    /// is charged when it ends.
+    pub overran: bool,
     /// GPU time by which the VM is ahead of its share or cap, in ns.
     pub debt_ns: u64,
     /// Fraction of the last second that was charged, in basis points.

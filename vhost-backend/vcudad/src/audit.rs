@@ -1,8 +1,10 @@
-//! The ledger audit: once a second, it compares the device memory that NVML reports for each worker
-//! with the bytes that the ledger has booked for that worker, on all of the host's GPUs.
+//! The audit: once a second, it compares the device memory that NVML reports for each worker with the
+//! bytes that the ledger has booked for that worker, on all of the host's GPUs, and the GPU time that
+//! NVML reports for a VM's workers with the time that the scheduler has charged to the VM.
 
-use std::collections::HashMap;
+use std::collections::{BTreeMap, HashMap};
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 use control_api::EventKind;
 
@@ -10,11 +12,13 @@ use super::comparison::{Booked, Comparison, Finding};
 use super::event::BrokerEvent;
 use super::faults::Verdict;
 use super::gpus::Gpus;
-use super::nvml::{self, Fault, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor};
+use super::nvml::{self, Fault, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor, TimeSample};
 use super::sessions::Sessions;
+use super::time_account::TimeAccount;
 use super::vms::Vms;
 use super::worker::{Worker, Workers};
 use crate::config::{OnExcess, Policy};
+use gpu_scheduler::VmKey;
 use host_ipc::messages::WorkerId;
 use host_ipc::printable::printable;
 use memory_ledger::{GpuId, Ledger};
@@ -36,6 +40,8 @@ pub(crate) struct Audit {
     monitor: Option<NvmlMonitor>,
     /// The comparisons of all GPUs that NVML lists, by UUID.
     comparisons: HashMap<String, Comparison>,
+    /// The GPU time of all VMs, by their keys in the scheduler.
+    times: HashMap<(VmKey, GpuId), TimeAccount>,
     /// Bytes that each worker uses on each GPU, from the GPU's latest sample.
     seen: HashMap<(WorkerId, GpuId), u64>,
 }
@@ -123,6 +129,10 @@ impl Audit {
     ) -> Vec<AuditEffect> {
         match event {
             NvmlEvent::Fault(fault) => handle_fault(fault, gpus),
+            NvmlEvent::Time(uuid, sample) => match gpus.by_uuid(uuid) {
+                Some(gpu) => self.handle_time(gpu, sample, sessions, vms, policy),
+                None => Vec::new(),
+            },
             NvmlEvent::Links(uuid, links) => {
                 if let Some(gpu) = gpus.by_uuid(uuid) {
                     gpus.set_links(gpu, *links);
@@ -171,6 +181,40 @@ impl Audit {
         let report = Report { uuid, gpu, workers, vms, policy };
         let effects = findings.into_iter().flat_map(|finding| report.effects(finding, gpus));
         effects.collect()
+    }
+
+    /// Compares the time for which VMs have used a GPU with what was charged to them.
+    fn handle_time(
+        &mut self,
+        gpu: GpuId,
+        sample: &TimeSample,
+        sessions: &Sessions,
+        vms: &Vms,
+        policy: &Policy,
+    ) -> Vec<AuditEffect> {
+        let mut charges = BTreeMap::new();
+        let mut used: BTreeMap<VmKey, Vec<(Duration, WorkerId)>> = BTreeMap::new();
+        for (vm, _) in vms.iter().filter(|(_, state)| state.gpus.contains(&gpu)) {
+            let Some((key, charge)) = sessions.scheduler().charge(vm, gpu) else { continue };
+            charges.insert(key, charge);
+            let time_of =
+                |(id, worker): (WorkerId, &Worker)| (sample.process_time(worker.pid()), id);
+            used.entry(key).or_default().extend(sessions.workers().of(vm).map(time_of));
+        }
+        self.times.retain(|(key, on), _| *on != gpu || charges.contains_key(key));
+        let mut effects = Vec::new();
+        for (key, charge) in charges {
+            let workers = used.remove(&key).unwrap_or_default();
+            let sum = workers.iter().map(|(time, _)| *time).sum();
+            let account = self.times.entry((key, gpu)).or_default();
+            // The worker that has used most in this sample is the one that ignores its gate.
+            if let Some(excess) = account.add(sum, charge, sample.elapsed)
+                && let Some((_, worker)) = workers.into_iter().max()
+            {
+                effects.extend(time_effects(gpu, excess, worker, sessions, vms, policy));
+            }
+        }
+        effects
     }
 
     /// Remembers what the workers use on a GPU.
@@ -241,13 +285,39 @@ impl Report<'_> {
         let event = BrokerEvent { vm, session: number, gpu: self.gpu, ..event };
         let mut effects = vec![AuditEffect::Publish(event)];
         if let Some(worker) = worker
-            && policy.on_excess == OnExcess::End
+            && policy.on_memory_excess == OnExcess::End
             && vm.is_some()
         {
             effects.push(AuditEffect::KillWorker { worker, why: message });
         }
         effects
     }
+}
+
+/// Logs that a VM has used more GPU time than was charged to it. Returns the event to publish, and
+/// whether to kill this worker.
+fn time_effects(
+    gpu: GpuId,
+    excess: Duration,
+    worker: WorkerId,
+    sessions: &Sessions,
+    vms: &Vms,
+    policy: &Policy,
+) -> Vec<AuditEffect> {
+    let session = sessions.workers().get(worker).and_then(Worker::session);
+    let Some((vm, number)) = session.map(|session| (session.vm, session.number())) else {
+        return Vec::new();
+    };
+    let message = format!(
+        "the driver reports {:.1} s more GPU time for the VM than was charged to it",
+        excess.as_secs_f64()
+    );
+    tracing::warn!(gpu = gpu.0, vm = vms.name(vm), session = number, "{message}");
+    let event = BrokerEvent::of_gpu(EventKind::TimeExcess, gpu, message.clone());
+    let event = BrokerEvent { vm: Some(vm), session: Some(number), ..event };
+    let kill = policy.on_time_excess == OnExcess::End;
+    let kill = kill.then_some(AuditEffect::KillWorker { worker, why: message });
+    std::iter::once(AuditEffect::Publish(event)).chain(kill).collect()
 }
 
 /// Returns the account of a worker on a GPU that isn't one of its own, if it uses memory there.

@@ -22,7 +22,7 @@
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
 //! | `mps`, `mps_group`, `fair_share` | clients of MPS; VMs that are one to the scheduler; promised shares |
-//! | `nvml`, `audit`, `comparison` | NVML; the comparison of its samples with the ledger |
+//! | `nvml`, `audit`, `comparison`, `time_account` | NVML; the comparison of its samples with the ledger and the scheduler |
 //! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
 //! | `event`, `rate` | events for operators; rate limits |
 
@@ -68,6 +68,7 @@ mod start;
 mod state;
 mod supervisor;
 mod systemd;
+mod time_account;
 mod timer;
 mod vms;
 mod watches;

@@ -4,12 +4,14 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::RawFd;
+use std::time::Duration;
 
 use control_api::{Class as Urgency, Sharing, VmGpuStats};
 
 use super::compute::{ComputeEvent, ComputeHandle};
 use super::fair_share::fair_shares;
 use super::mps_group::{GroupShare, MpsGroups};
+use super::time_account::TimeCharge;
 use super::vms::Vms;
 use super::worker::SchedulerEnds;
 use crate::config::Vm;
@@ -134,6 +136,15 @@ impl Scheduler {
         }
         let stats = self.compute.stats_of(key, gpu_key(gpu))?;
         Some(stats.share_1s.min(WHOLE))
+    }
+
+    /// Returns a VM's key and its charge on a GPU. VMs in a group have the same key and the same charge.
+    /// Returns `None` if the scheduler is off.
+    pub(crate) fn charge(&self, id: VmId, gpu: GpuId) -> Option<(VmKey, TimeCharge)> {
+        let key = self.groups.key_of(id);
+        let stats = self.compute.stats_of(key, gpu_key(gpu))?;
+        let total = Duration::from_nanos(stats.charged_ns.saturating_sub(stats.copied_ns));
+        Some((key, TimeCharge { total, is_late: stats.overran }))
     }
 
     /// Calculates the fraction of a GPU's time that each of its VMs gets if all of them have work.

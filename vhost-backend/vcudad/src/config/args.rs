@@ -74,9 +74,13 @@ pub struct VmArgs {
     /// [default: 256M]
     #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
     pub memory_slack: Option<Size>,
-    /// Reaction to an excess: log it, or also end the session [default: end]
+    /// Reaction to an excess of memory: log it, or also end the session [default: end]
     #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
     pub memory_on_excess: Option<OnExcess>,
+    /// Reaction if NVML reports more GPU time than was charged: log it, or also end the session
+    /// [default: log]
+    #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
+    pub compute_on_excess: Option<OnExcess>,
     /// Socket for the control API [default: none]
     #[arg(long, value_name = "PATH")]
     pub control_socket: Option<PathBuf>,
@@ -236,7 +240,8 @@ impl VmArgs {
         Policy {
             memory_overcommit: self.memory_overcommit.unwrap_or(default.memory_overcommit),
             memory_slack: self.memory_slack.map_or(default.memory_slack, |size| size.0),
-            on_excess: self.memory_on_excess.unwrap_or(default.on_excess),
+            on_memory_excess: self.memory_on_excess.unwrap_or(default.on_memory_excess),
+            on_time_excess: self.compute_on_excess.unwrap_or(default.on_time_excess),
             compute_overcommit: default.compute_overcommit,
             scheduler: self.scheduler.unwrap_or(default.scheduler),
         }

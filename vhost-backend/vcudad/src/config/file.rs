@@ -52,6 +52,7 @@ struct MemoryKeys {
 #[serde(deny_unknown_fields)]
 struct ComputeKeys {
     overcommit: Option<Ratio>,
+    on_excess: Option<OnExcess>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Deserialize)]
@@ -82,19 +83,19 @@ impl Config {
 
     /// Parses and checks the text of a configuration file.
     pub fn parse(text: &str) -> Result<Self, ConfigError> {
-        let file: File = toml::Deserializer::parse(text)
-            .map_err(|error| one_line(text, ".", &error))
-            .and_then(|from| {
-                serde_path_to_error::deserialize(from)
-                    .map_err(|error| one_line(text, &error.path().to_string(), error.inner()))
-            })?;
-        // The text was parsed above, so this can't fail.
+        // An error in the text itself is reported below.
         let mut top: Table = toml::from_str(text).unwrap_or_default();
         // Each VM is parsed separately below, so that an error can include the VM's name.
         top.remove("vm");
         // The only list that isn't a setting of VMs.
         top.remove("socket_folders");
         no_lists("", &Value::Table(top))?;
+        let file: File = toml::Deserializer::parse(text)
+            .map_err(|error| one_line(text, ".", &error))
+            .and_then(|from| {
+                serde_path_to_error::deserialize(from)
+                    .map_err(|error| one_line(text, &error.path().to_string(), error.inner()))
+            })?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
         let mut vms = Vec::new();
         for Entry { name, socket, settings } in file.vm {
@@ -133,7 +134,8 @@ impl Config {
             policy: Policy {
                 memory_overcommit: file.memory.overcommit.unwrap_or(default.memory_overcommit),
                 memory_slack: file.memory.slack.map_or(default.memory_slack, |size| size.0),
-                on_excess: file.memory.on_excess.unwrap_or(default.on_excess),
+                on_memory_excess: file.memory.on_excess.unwrap_or(default.on_memory_excess),
+                on_time_excess: file.compute.on_excess.unwrap_or(default.on_time_excess),
                 compute_overcommit: file.compute.overcommit.unwrap_or(default.compute_overcommit),
                 scheduler: file.scheduler != Some(Switch::Off),
             },
@@ -168,7 +170,7 @@ fn expected_at_top(field: &str) -> Option<&'static str> {
         "allow_pageable_memory_access" => "true or false",
         "warm_workers" => "a whole number from 0 to 256",
         "memory.slack" => "a size, such as \"256M\"",
-        "memory.on_excess" => "\"log\" or \"end\"",
+        "memory.on_excess" | "compute.on_excess" => "\"log\" or \"end\"",
         "scheduler" => "\"on\" or \"off\"",
         field => return expected(field.strip_prefix("defaults.")?),
     })

@@ -4,8 +4,8 @@ use serde::Deserialize;
 
 use super::ratio::Ratio;
 
-/// How to react to an excess, which means that the driver reports more memory for a VM than the
-/// ledger has booked plus the slack.
+/// How to react to an excess, which means that the driver reports more memory or GPU time for a VM
+/// than was charged to it, and more than the tolerance.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum OnExcess {
@@ -37,8 +37,10 @@ pub struct Policy {
     /// Bytes per VM and GPU that the driver may use beyond the ledger's account before this counts
     /// as an excess.
     pub memory_slack: u64,
-    /// How to react to an excess.
-    pub on_excess: OnExcess,
+    /// How to react to an excess of memory.
+    pub on_memory_excess: OnExcess,
+    /// How to react to an excess of GPU time.
+    pub on_time_excess: OnExcess,
     /// Ratio of the time that may be guaranteed on a GPU to the time that the GPU has.
     pub compute_overcommit: Ratio,
     /// Whether compute quotas are enforced. If not, the driver time-slices the GPU between VMs.
@@ -50,7 +52,8 @@ impl Default for Policy {
         Self {
             memory_overcommit: Ratio::ONE,
             memory_slack: 256 << 20,
-            on_excess: OnExcess::End,
+            on_memory_excess: OnExcess::End,
+            on_time_excess: OnExcess::Log,
             compute_overcommit: Ratio::ONE,
             scheduler: true,
         }

@@ -38,7 +38,7 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     let config = Config::parse(GOOD).unwrap();
     assert_eq!(config.driver_library, DriverLibrary::Softgpu);
     assert_eq!(config.warm_workers, 3);
-    assert_eq!(config.policy.on_excess, OnExcess::End);
+    assert_eq!(config.policy.on_memory_excess, OnExcess::End);
     let mut vms = check_vms(&config.vms).unwrap();
     choose_uids(&mut vms, []).unwrap();
     let [alpha, beta] = vms.as_slice() else { panic!("two VMs") };
@@ -150,6 +150,7 @@ fn errors_name_the_key_on_one_line() {
         (format!("{vm}mps.active_thread_percentage = \"20%\""), "sharing"),
         (format!("memory.overcommit = 0.5\n{vm}"), "'0.5' is not a ratio"),
         (format!("memory.on_excess = \"kill\"\n{vm}"), "kill"),
+        (format!("compute.on_excess = \"kill\"\n{vm}"), "kill"),
         (format!("scheduler = \"maybe\"\n{vm}"), "maybe"),
         (format!("metrics_address = \"0.0.0.0:9400\"\n{vm}"), "loopback"),
         (format!("metrics_address = \"here\"\n{vm}"), "metrics_address"),

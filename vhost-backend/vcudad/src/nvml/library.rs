@@ -9,10 +9,13 @@ use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError as LibraryError;
 use nvml_wrapper::event::EventSet;
+use nvml_wrapper::struct_wrappers::device::ProcessUtilizationSample;
 
 use host_ipc::gpu::{PcieLink, PcieLinks};
 
-use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory};
+use super::types::{
+    Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory, Utilization,
+};
 
 /// Maximum time that one wait for faults takes, in milliseconds.
 const WAIT_MS: u32 = 1000;
@@ -81,6 +84,22 @@ impl Nvml for Library {
             }
         }
         Ok(MemorySample { used, processes })
+    }
+
+    fn utilization(&self, uuid: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError> {
+        let failed = query_error("the use of a GPU");
+        let device = self.nvml.device_by_uuid(uuid).map_err(&failed)?;
+        let samples = match device.process_utilization_stats(since_us) {
+            // No process has used the GPU.
+            Err(LibraryError::NotFound) => Vec::new(),
+            samples => samples.map_err(failed)?,
+        };
+        let utilization = |sample: ProcessUtilizationSample| Utilization {
+            pid: sample.pid,
+            at_us: sample.timestamp,
+            percent: sample.sm_util,
+        };
+        Ok(samples.into_iter().map(utilization).collect())
     }
 
     fn links(&self, uuid: &str) -> PcieLinks {

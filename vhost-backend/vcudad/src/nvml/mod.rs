@@ -1,5 +1,5 @@
 //! Access to the host's NVML, which lists the GPUs and reports each process's device memory and GPU
-//! faults.
+//! time, and GPU faults.
 //!
 //! | module | contents |
 //! |---|---|
@@ -15,6 +15,6 @@ mod types;
 
 pub(crate) use library::open;
 pub(crate) use monitor::{INTERVAL, NvmlEvent, NvmlMonitor};
-pub(crate) use types::{Fault, FaultKind, MemorySample};
+pub(crate) use types::{Fault, FaultKind, MemorySample, TimeSample};
 #[cfg(test)]
 pub(crate) use types::{FaultSource, NvmlError, ProcessMemory};

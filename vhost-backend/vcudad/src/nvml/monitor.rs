@@ -1,4 +1,4 @@
-//! The threads that query NVML and queue memory samples and faults for the event loop.
+//! The threads that query NVML and queue samples and faults for the event loop.
 //!
 //! The event loop never waits for NVML. The threads put samples and faults in a bounded queue and
 //! wake the event loop through an eventfd. The event loop then empties the queue.
@@ -7,9 +7,9 @@ use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard};
-use std::time::Duration;
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError};
+use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, TimeSample};
 use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::gpu::PcieLinks;
 
@@ -23,21 +23,23 @@ const MAX_WAITING: usize = 256;
 pub(crate) enum NvmlEvent {
     /// A sample of the memory in use on the GPU with this UUID.
     Sample(String, MemorySample),
+    /// The time for which processes have used the GPU with this UUID.
+    Time(String, TimeSample),
     /// The PCIe links of the GPU with this UUID have changed or were read for the first time.
     Links(String, PcieLinks),
     /// A GPU fault.
     Fault(Fault),
 }
 
-/// The thread that samples memory and the thread that waits for faults. They run until the process
+/// The thread that takes samples and the thread that waits for faults. They run until the process
 /// exits.
 pub(crate) struct NvmlMonitor {
     queue: EventQueue,
 }
 
 impl NvmlMonitor {
-    /// Starts both threads: one samples the memory of these GPUs every `interval`, and one waits
-    /// for faults.
+    /// Starts both threads: one samples the memory and the time of these GPUs every `interval`, and
+    /// one waits for faults.
     pub(crate) fn start(
         nvml: Arc<dyn Nvml>,
         uuids: Vec<String>,
@@ -55,10 +57,11 @@ impl NvmlMonitor {
         }
         let samples = queue.clone();
         std::thread::Builder::new().name("gpu-memory".into()).spawn(move || {
-            let mut last = vec![(false, PcieLinks::default()); uuids.len()];
+            let mut last = vec![(false, PcieLinks::default(), None); uuids.len()];
             loop {
-                for (uuid, (lost, links)) in uuids.iter().zip(&mut last) {
+                for (uuid, (lost, links, since_us)) in uuids.iter().zip(&mut last) {
                     samples.push_sample(nvml.as_ref(), uuid, lost);
+                    samples.push_time(nvml.as_ref(), uuid, since_us);
                     samples.push_links(nvml.as_ref(), uuid, links);
                 }
                 std::thread::sleep(interval);
@@ -119,6 +122,26 @@ impl EventQueue {
         }
     }
 
+    /// Reads the time for which processes have used a GPU since `since_us`, and queues it.
+    fn push_time(&self, nvml: &dyn Nvml, uuid: &str, since_us: &mut Option<u64>) {
+        let Some(since) = *since_us else {
+            *since_us = Some(now_us());
+            return;
+        };
+        let sample = match nvml.utilization(uuid, since) {
+            Ok(utilizations) => TimeSample::new(since, &utilizations),
+            Err(error) => return tracing::debug!("{error}"),
+        };
+        // Without a sample, the GPU was idle, so nothing of the time until now is in a later sample.
+        let (sample, end_us) = sample.unwrap_or_else(|| {
+            let end_us = now_us().max(since);
+            let elapsed = Duration::from_micros(end_us - since);
+            (TimeSample { elapsed, processes: Vec::new() }, end_us)
+        });
+        *since_us = Some(end_us);
+        self.push(NvmlEvent::Time(uuid.to_owned(), sample));
+    }
+
     /// Reads a GPU's PCIe links, and queues them if they differ from `last`.
     fn push_links(&self, nvml: &dyn Nvml, uuid: &str, last: &mut PcieLinks) {
         let links = nvml.links(uuid);
@@ -142,9 +165,15 @@ impl EventQueue {
     }
 }
 
+/// Returns the time in microseconds since 1970.
+fn now_us() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap_or_default();
+    now.as_micros().try_into().unwrap_or(u64::MAX)
+}
+
 #[cfg(test)]
 mod tests {
-    use super::super::types::ProcessMemory;
+    use super::super::types::{ProcessMemory, Utilization};
     use super::*;
     use host_ipc::gpu::PcieLink;
 
@@ -159,6 +188,9 @@ mod tests {
                 return Err(NvmlError::Lost(uuid.into()));
             }
             Ok(MemorySample { used: 5, processes: vec![ProcessMemory { pid: 1, bytes: 5 }] })
+        }
+        fn utilization(&self, _: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError> {
+            Ok(vec![Utilization { pid: 1, at_us: since_us + 1000, percent: 50 }])
         }
         fn links(&self, _: &str) -> PcieLinks {
             let max = PcieLink { generation: 5, lanes: 16 };
@@ -194,6 +226,9 @@ mod tests {
                     NvmlEvent::Sample(uuid, sample) => {
                         assert_eq!((uuid.as_str(), sample.process_bytes(1)), ("GPU-a", Some(5)));
                         samples += 1;
+                    }
+                    NvmlEvent::Time(_, sample) => {
+                        assert_eq!(sample.process_time(1), Duration::from_micros(500));
                     }
                     NvmlEvent::Links(uuid, found) => {
                         assert_eq!((found.max.lanes, found.current.generation), (16, 1));

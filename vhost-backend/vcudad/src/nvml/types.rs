@@ -1,5 +1,7 @@
 //! The part of NVML that the broker uses, as traits and data types.
 
+use std::time::Duration;
+
 use host_ipc::gpu::PcieLinks;
 
 /// The device memory that one process uses on a GPU.
@@ -25,6 +27,41 @@ impl MemorySample {
     pub(crate) fn process_bytes(&self, pid: u32) -> Option<u64> {
         let listed = self.processes.iter().filter(|process| process.pid == pid);
         listed.map(|process| process.bytes).reduce(u64::saturating_add)
+    }
+}
+
+/// How much a process has used a GPU's multiprocessors, on average since an earlier sample.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Utilization {
+    pub(crate) pid: u32,
+    /// When the driver took the latest sample, in microseconds since 1970.
+    pub(crate) at_us: u64,
+    pub(crate) percent: u32,
+}
+
+/// The GPU time that processes have used since the previous sample.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimeSample {
+    pub(crate) elapsed: Duration,
+    /// Process IDs, each with its time.
+    pub(crate) processes: Vec<(u32, Duration)>,
+}
+
+impl TimeSample {
+    /// Returns the sample of the time since `since_us`, and when it ends. Returns `None` if the driver
+    /// has taken no sample since then.
+    pub(crate) fn new(since_us: u64, utilizations: &[Utilization]) -> Option<(Self, u64)> {
+        let end_us = utilizations.iter().map(|one| one.at_us).max()?;
+        let elapsed = Duration::from_micros(end_us.checked_sub(since_us).filter(|us| *us > 0)?);
+        // Drivers have been seen to report more than 100 for processes that had exited.
+        let valid = utilizations.iter().filter(|one| one.percent <= 100);
+        let processes = valid.map(|one| (one.pid, elapsed * one.percent / 100)).collect();
+        Some((Self { elapsed, processes }, end_us))
+    }
+
+    /// Returns the time that a process has used.
+    pub(crate) fn process_time(&self, pid: u32) -> Duration {
+        self.processes.iter().filter(|(of, _)| *of == pid).map(|(_, time)| *time).sum()
     }
 }
 
@@ -85,6 +122,10 @@ pub(crate) trait Nvml: Send + Sync {
     /// Returns the memory in use on a GPU or MIG slice. This may take a few milliseconds.
     fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError>;
 
+    /// Returns how much processes have used a GPU since a time in microseconds since 1970. Processes
+    /// that haven't used it may be missing. Fails if the GPU doesn't support it, as MIG slices.
+    fn utilization(&self, uuid: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError>;
+
     /// Returns a GPU's PCIe links. Values that NVML doesn't report are 0.
     fn links(&self, uuid: &str) -> PcieLinks;
 
@@ -96,4 +137,23 @@ pub(crate) trait Nvml: Send + Sync {
 pub(crate) trait FaultSource: Send {
     /// Waits up to a second for the next fault. Returns `None` if there was no fault in that time.
     fn next(&mut self) -> Result<Option<Fault>, NvmlError>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn utilization_becomes_time_since_the_previous_sample() {
+        let one = |pid, at_us, percent| Utilization { pid, at_us, percent };
+        let ms = Duration::from_millis;
+        assert_eq!(TimeSample::new(5_000_000, &[]), None);
+        assert_eq!(TimeSample::new(5_000_000, &[one(1, 5_000_000, 50)]), None);
+        let utilizations =
+            [one(1, 5_600_000, 50), one(2, 6_000_000, 20), one(3, 5_500_000, 40_000)];
+        let (sample, end) = TimeSample::new(5_000_000, &utilizations).unwrap();
+        assert_eq!((sample.elapsed, end), (ms(1000), 6_000_000));
+        let times = [1, 2, 3].map(|pid| sample.process_time(pid));
+        assert_eq!(times, [ms(500), ms(200), ms(0)]);
+    }
 }
