@@ -13,7 +13,7 @@ const LIMIT: Duration = Duration::from_secs(5);
 /// How much charged time that the driver hasn't reported yet counts later.
 const LATE: Duration = Duration::from_secs(2);
 
-/// What was charged to a VM on one GPU.
+/// A VM's charge for time on one GPU.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct TimeCharge {
     /// The charge since the VM was added, without copies.

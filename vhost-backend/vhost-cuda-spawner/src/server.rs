@@ -94,10 +94,10 @@ impl Server {
 
     /// Reaps a process that has exited.
     ///
-    /// The kernel then removes the process from `/proc`. While other threads are about to remove
-    /// parts of it, the kernel doesn't sleep but polls, so these threads must get a CPU: on busy CPUs,
-    /// with this thread before all others, that took seconds. So this thread doesn't go before them
-    /// here, and requests aren't served after all processes that have exited but before.
+    /// This can take long: the kernel removes the process from `/proc`, and while another thread is
+    /// in the middle of removing a part of it, the kernel polls instead of sleeping. That thread may
+    /// need this CPU, so this one gives up its priority meanwhile. This is also why requests are
+    /// served first, and only one process is reaped before the next request.
     fn reap(&mut self, id: ProcessId) {
         process::set_nice(self.nice);
         let event = self.processes.reap(id);
