@@ -66,7 +66,7 @@ impl Cgroups {
     pub(crate) fn limits(&self, vm: &Vm, gpus: usize) -> Result<Option<CgroupLimits>, ApiError> {
         let spec = &vm.spec;
         let asked = [
-            ("cpu.max", spec.cpu.max.as_ref().is_some_and(|max| !max.starts_with("max"))),
+            ("cpu.max", limits_cpu(vm)),
             ("memory.host_max", spec.memory.host_max.is_some()),
             ("pids.max", spec.pids.max.is_some()),
         ];
@@ -130,6 +130,11 @@ impl Defaults {
         *self = after;
         Some(CgroupLimits { cpu: None, memory: after.memory, pids: after.pids })
     }
+}
+
+/// Returns true if the VM's `cpu.max` limits its CPU time. "max" doesn't.
+pub(crate) fn limits_cpu(vm: &Vm) -> bool {
+    vm.spec.cpu.max.as_ref().is_some_and(|max| !max.starts_with("max"))
 }
 
 /// Returns the size of the host's memory, or the largest number if it is unknown.

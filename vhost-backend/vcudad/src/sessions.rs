@@ -11,6 +11,7 @@ use std::time::Instant;
 use control_api::{Activity, EventKind, Sharing};
 
 use super::accounts::Accounts;
+use super::cgroup::limits_cpu;
 use super::compute::ComputeEvent;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
@@ -324,8 +325,7 @@ impl Sessions {
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }
-        let is_throttled = state.vm.spec.cpu.max.is_some();
-        self.scheduler.add_worker(id, vm, &state.gpus, ends, is_throttled);
+        self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm));
         Ok(())
     }
 
