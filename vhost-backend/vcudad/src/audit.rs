@@ -65,10 +65,12 @@ impl Audit {
             }
         };
         let known = nvml.uuids().unwrap_or_default();
-        if !known.iter().any(|uuid| gpus.by_uuid(uuid).is_some()) {
+        let is_used = |uuid: &String| gpus.by_uuid(uuid).is_some();
+        let (used, others): (Vec<_>, Vec<_>) = audited(known).into_iter().partition(is_used);
+        if used.is_empty() {
             return None;
         }
-        NvmlMonitor::start(nvml, audited(known), INTERVAL)
+        NvmlMonitor::start(nvml, used, others, INTERVAL)
             .inspect_err(|error| tracing::warn!("cannot start the ledger audit: {error}"))
             .ok()
     }

@@ -90,7 +90,8 @@ impl Comparison {
         for (account, seen) in seen {
             let Booked { worker, bytes, is_own, .. } = *account;
             let excess = seen.saturating_sub(bytes);
-            if excess > if is_own { slack } else { 0 } {
+            let allowed = if is_own { slack } else { 0 };
+            if excess > allowed {
                 suspects.insert(worker);
                 // Report an excess again only if it has grown by more than the slack since it was
                 // last reported.

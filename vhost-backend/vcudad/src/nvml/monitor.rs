@@ -38,11 +38,12 @@ pub(crate) struct NvmlMonitor {
 }
 
 impl NvmlMonitor {
-    /// Starts both threads: one samples the memory and the time of these GPUs every `interval`, and
-    /// one waits for faults.
+    /// Starts both threads: every `interval`, one samples the memory and the time of the GPUs `used`
+    /// by the broker, and the memory of the `others`. The other thread waits for faults.
     pub(crate) fn start(
         nvml: Arc<dyn Nvml>,
-        uuids: Vec<String>,
+        used: Vec<String>,
+        others: Vec<String>,
         interval: Duration,
     ) -> io::Result<Self> {
         let queue = EventQueue { waiting: Arc::default(), bell: Arc::new(eventfd()?) };
@@ -57,12 +58,16 @@ impl NvmlMonitor {
         }
         let samples = queue.clone();
         std::thread::Builder::new().name("gpu-memory".into()).spawn(move || {
-            let mut last = vec![(false, PcieLinks::default(), None); uuids.len()];
+            let mut last = vec![(false, PcieLinks::default(), None); used.len()];
+            let mut others_lost = vec![false; others.len()];
             loop {
-                for (uuid, (lost, links, since_us)) in uuids.iter().zip(&mut last) {
+                for (uuid, (lost, links, since_us)) in used.iter().zip(&mut last) {
                     samples.push_sample(nvml.as_ref(), uuid, lost);
                     samples.push_time(nvml.as_ref(), uuid, since_us);
                     samples.push_links(nvml.as_ref(), uuid, links);
+                }
+                for (uuid, lost) in others.iter().zip(&mut others_lost) {
+                    samples.push_sample(nvml.as_ref(), uuid, lost);
                 }
                 std::thread::sleep(interval);
             }
@@ -215,7 +220,8 @@ mod tests {
     fn samples_and_faults_ring_the_bell_and_a_lost_gpu_is_reported_once() {
         let uuids = vec!["GPU-a".to_owned(), "GPU-gone".to_owned()];
         let monitor =
-            NvmlMonitor::start(Arc::new(FakeNvml), uuids, Duration::from_millis(1)).unwrap();
+            NvmlMonitor::start(Arc::new(FakeNvml), uuids, vec![], Duration::from_millis(1))
+                .unwrap();
         let (mut samples, mut faults, mut links) = (0, vec![], vec![]);
         while samples < 20 || faults.len() < 3 {
             let mut poll = libc::pollfd { fd: monitor.bell(), events: libc::POLLIN, revents: 0 };
