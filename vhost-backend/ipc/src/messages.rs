@@ -125,6 +125,23 @@ pub struct SessionOfVm {
     pub number: u32,
 }
 
+/// An object of NVIDIA's driver that a worker has created. Only those that lead to its channels are
+/// of interest.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DriverObject {
+    /// Handle of the client that the object belongs to.
+    pub client: u32,
+    /// Handle of the object that it was created under.
+    pub parent: u32,
+    /// The object's own handle.
+    pub handle: u32,
+    /// The object's class.
+    pub class: u32,
+    /// For a device, the driver's number of the GPU. For a channel group, its engine: 1 for compute.
+    /// Otherwise, 0.
+    pub detail: u32,
+}
+
 /// Messages from the supervisor to the broker. For each worker, it sends at most one in a second, and
 /// one when the worker has exited.
 #[derive(Debug, Serialize, Deserialize)]
