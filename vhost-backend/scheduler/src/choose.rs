@@ -61,7 +61,7 @@ impl Scheduler {
 
     /// Returns the number of tokens that a capped VM must have to begin a window.
     pub(super) fn need(&self) -> Nanos {
-        2 * self.settings.min_window
+        self.settings.min_window
     }
 
     /// Returns true if the VM's cap allows it to begin a turn, on this GPU and on any other GPUs
@@ -218,9 +218,22 @@ impl Scheduler {
         let part = part.max(u128::from(period) * u128::from(member.share.min) / u128::from(WHOLE));
         let least = settings.min_window.min(settings.max_window);
         let length = (part as u64).clamp(least, settings.max_window);
+        let length = vary(length, state.turns);
         match &member.bucket {
             Some(bucket) => length.min(bucket.lasts(now)),
             None => length,
         }
     }
+}
+
+/// Makes a window up to a quarter longer or shorter, depending on the number of turns before it. If
+/// all windows had the same length, the driver, which looks at fixed intervals which process uses
+/// the GPU, could find the same VM many times in a row.
+fn vary(length: Nanos, turns: u64) -> Nanos {
+    // Evenly spread numbers wouldn't do, because the sum of several windows would still be constant.
+    // So mix the bits (SplitMix64).
+    let mut mixed = turns.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    length - length / 4 + length * (mixed >> 54) / 2048
 }

@@ -109,7 +109,7 @@ pub struct Settings {
 impl Default for Settings {
     fn default() -> Self {
         Settings {
-            min_window: 2 * MS,
+            min_window: 4 * MS,
             max_window: 20 * MS,
             period: 60 * MS,
             no_progress: MS,

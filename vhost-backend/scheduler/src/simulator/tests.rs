@@ -477,3 +477,35 @@ fn a_vm_that_copies_between_its_kernels_keeps_its_window() {
     let parts = parts(&mut world, &vms, SEC, 11 * SEC);
     assert!(parts[0] >= 0.49 && parts[1] >= 0.49 / 3.0, "{parts:?}");
 }
+
+#[test]
+fn a_vm_is_found_on_the_gpu_as_often_as_it_uses_it() {
+    for kernel in [20 * US, 400 * US] {
+        let mut world = world(1, 31);
+        let vms = [(); 2].map(|()| world.add(&[0], weight(100), saturate(kernel)));
+        world.run(SEC);
+        world.spans = Some(Vec::new());
+        world.run(61 * SEC);
+        let mut spans = world.spans.take().unwrap_or_default();
+        spans.sort_by_key(|span| span.from);
+        // The driver looks a few times a second which process uses the GPU. The worst for it is an
+        // interval in which both VMs have the same number of windows.
+        let windows = spans.iter().filter(|span| span.vm == vms[0]).count() as u64;
+        let interval = 5 * 60 * SEC / windows;
+        let (mut ahead, mut most) = (0i64, 0);
+        for look in (2 * SEC..60 * SEC).step_by(interval as usize) {
+            let at = spans.partition_point(|span| span.to <= look);
+            ahead += match spans.get(at) {
+                Some(span) if span.from > look => 0,
+                Some(span) if span.vm == vms[0] => 1,
+                _ => -1,
+            };
+            most = most.max(ahead.abs());
+        }
+        // A coin tossed as often is about 17 ahead at some time.
+        assert!(
+            most <= 40,
+            "with kernels of {kernel} ns, one VM was found {most} times more often"
+        );
+    }
+}
