@@ -168,6 +168,11 @@ impl Account {
         std::mem::take(&mut self.busy)
     }
 
+    /// Discards reported busy time that hasn't been charged.
+    pub fn forget_busy(&mut self) {
+        (self.busy, self.begun) = (0, 0);
+    }
+
     /// Returns the reported time for copies with a closed gate that hasn't been charged. The caller
     /// must charge it.
     pub fn book_copies(&mut self) -> Nanos {

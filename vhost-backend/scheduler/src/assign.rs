@@ -147,6 +147,7 @@ impl Scheduler {
             progress_at: now,
             reopens: 0,
             stepped: false,
+            drains_beside: 0,
         };
         if let Some(state) = self.vms.get_mut(&vm) {
             state.turn = Some(turn);
@@ -166,6 +167,10 @@ impl Scheduler {
         if std::mem::take(&mut member.held_back) || several {
             member.time.limit_credit(others, most, member.share.weight);
         }
+        if member.restore(now) {
+            out.push(Action::Restore { vm, gpu });
+        }
+        let Some(member) = self.member_mut(vm, gpu) else { return };
         member.gate = Gate::Open;
         member.started = false;
         member.drained = false;

@@ -38,7 +38,7 @@ impl Scheduler {
         }
         let last = vm.members.values().filter_map(|member| member.worked_at).max().unwrap_or(0);
         let used = |member: &Member| {
-            member.last.held
+            member.asks()
                 || member
                     .worked_at
                     .is_some_and(|at| last.saturating_sub(at) <= self.settings.recent)
@@ -52,7 +52,7 @@ impl Scheduler {
         let Some(state) = self.vms.get(&vm) else { return false };
         let Some(member) = state.members.get(&gpu) else { return false };
         match &state.turn {
-            Some(turn) => member.last.held && !turn.gpus.contains(&gpu),
+            Some(turn) => member.asks() && !turn.gpus.contains(&gpu),
             None if member.asks() => true,
             None if state.members.len() == 1 => false,
             None => state.members.values().any(Member::asks) && self.gang(vm).contains(&gpu),
@@ -60,14 +60,16 @@ impl Scheduler {
     }
 
     /// Returns the number of tokens that a capped VM must have to begin a window.
-    pub(super) fn need(&self) -> Nanos {
-        self.settings.min_window
+    pub(super) fn need(&self, member: &Member) -> Nanos {
+        // A VM that pays for an eviction at the end of each window should have few of them.
+        if member.outlasts { self.settings.max_window } else { self.settings.min_window }
     }
 
     /// Returns true if the VM's cap allows it to begin a turn, on this GPU and on any other GPUs
     /// that the VM needs at the same time.
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
-        let may = |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(), now));
+        let may =
+            |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(member), now));
         may(gpu)
             && (self.vms.get(&vm).is_none_or(|vm| vm.members.len() == 1)
                 || self.gang(vm).into_iter().all(may))
@@ -188,7 +190,8 @@ impl Scheduler {
         for other in state.recent.iter().filter(|other| **other != vm) {
             let Some(member) = self.member(*other, gpu) else { continue };
             let Report { held, copying, .. } = member.last;
-            if held || copying || state.running.contains(other) {
+            let evicted = member.off_since.is_some();
+            if held || copying || evicted || state.running.contains(other) {
                 return None;
             }
             let quiet = state.alone_after;
@@ -216,7 +219,7 @@ impl Scheduler {
         }
         let part = u128::from(period) * u128::from(member.share.weight) / u128::from(weights);
         let part = part.max(u128::from(period) * u128::from(member.share.min) / u128::from(WHOLE));
-        let least = settings.min_window.min(settings.max_window);
+        let least = if member.outlasts { settings.max_window } else { settings.min_window };
         let length = (part as u64).clamp(least, settings.max_window);
         let length = vary(length, state.turns);
         match &member.bucket {

@@ -1,9 +1,10 @@
 //! Ends turns. After a turn's gates are closed, its work in flight must finish, which is called
-//! draining. If a drain is stuck, single calls that the gates hold back are let through.
+//! draining, or it's evicted. If it can't be evicted and the drain is stuck, single calls that the
+//! gates hold back are let through.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
-use super::member::Gate;
+use super::member::{Gate, Member};
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
@@ -14,7 +15,18 @@ impl Scheduler {
         let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
         let members = || gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
         if members().all(|member| member.drained) {
+            for gpu in gpus {
+                if let Some(member) = self.member_mut(vm, gpu) {
+                    member.outlasts = false;
+                }
+            }
             self.end(vm, now);
+            return;
+        }
+        if let Some(at) = self.evicts_at(vm, now) {
+            if now >= at {
+                self.evict(vm, now, out);
+            }
             return;
         }
         if self.drains_until(vm).is_some_and(|end| now >= end) {
@@ -35,6 +47,45 @@ impl Scheduler {
         }
         self.extend(vm, now, out);
         self.step(vm, now, out);
+    }
+
+    /// Returns the time at which the work of a draining turn is evicted, or `None` if that isn't
+    /// possible.
+    pub(super) fn evicts_at(&self, vm: VmKey, now: Nanos) -> Option<Nanos> {
+        let turn = self.turn(vm)?;
+        let Phase::Draining { since } = turn.phase else { return None };
+        let mut undrained = self.undrained(vm, turn);
+        if !undrained.all(|(_, member)| member.last.evictable) {
+            return None;
+        }
+        let wait = if self.preempted(vm, &turn.gpus, now) {
+            self.settings.drain_wait_latency
+        } else {
+            self.settings.drain_wait
+        };
+        let others = turn.drains_beside as Nanos * self.settings.drain_wait_other;
+        Some(since.saturating_add(wait + others))
+    }
+
+    fn undrained(&self, vm: VmKey, turn: &Turn) -> impl Iterator<Item = (GpuKey, &Member)> {
+        let members = turn.gpus.iter().filter_map(move |gpu| Some((*gpu, self.member(vm, *gpu)?)));
+        members.filter(|(_, member)| !member.drained)
+    }
+
+    /// Takes the work that hasn't drained off the turn's GPUs, and ends the turn. The next VM's
+    /// window begins meanwhile.
+    fn evict(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(turn) = self.turn(vm) else { return };
+        let gpus: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
+        for gpu in gpus {
+            self.book(gpu, now);
+            let settings = self.settings;
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.evict(&settings, now);
+            }
+            out.push(Action::Evict { vm, gpu });
+        }
+        self.end(vm, now);
     }
 
     /// Returns the time at which a turn's drain is given up. The limit includes the kernel_timeout,
@@ -80,6 +131,9 @@ impl Scheduler {
         (turn.mode, turn.until, turn.depth) = (OpenMode::Window, Some(now), 0);
         for gpu in gpus {
             if let Some(member) = self.member_mut(vm, gpu) {
+                if member.restore(now) {
+                    out.push(Action::Restore { vm, gpu });
+                }
                 member.gate = Gate::Open;
                 member.started = false;
                 member.drained = false;

@@ -61,6 +61,9 @@ pub struct Turn {
     pub reopens: u32,
     /// True if a stuck drain was reopened on the GPUs that `lagging` returned.
     pub stepped: bool,
+    /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared
+    /// mode, all of them drain at once, and each has to wait for its time slices.
+    pub drains_beside: usize,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

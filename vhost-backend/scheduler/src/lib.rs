@@ -159,12 +159,15 @@ impl Scheduler {
         let Some(member) = state.members.get_mut(&gpu) else { return };
         let finished = member.take(report, &self.settings, now);
         let works = report.held || report.active || report.copying;
-        let timed_out = member.share.kernel_timeout.is_some_and(|timeout| {
-            report.active && report.oldest_for > timeout && !member.timed_out
-        });
+        let off_for = member.off_for(now);
+        let ran_for = report.oldest_for.saturating_sub(off_for);
+        let timed_out = member
+            .share
+            .kernel_timeout
+            .is_some_and(|timeout| report.active && ran_for > timeout && !member.timed_out);
         if timed_out {
             member.timed_out = true;
-            out.push(Action::Timeout { vm, gpu });
+            out.push(Action::Timeout { vm, gpu, off_for });
         }
         let has_turn = match &mut state.turn {
             Some(turn) => {

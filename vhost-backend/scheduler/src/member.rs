@@ -31,6 +31,13 @@ pub struct Member {
     pub drained: bool,
     /// True if the VM's last drain was given up, and its work is still running.
     pub overran: bool,
+    /// Since when the VM's kernels have been off the GPU, if they were evicted.
+    pub off_since: Option<Nanos>,
+    /// How much of the time since the oldest call started the VM was off the GPU, not counting the
+    /// current eviction.
+    off_for: Nanos,
+    /// True if the VM's last window ended in an eviction.
+    pub outlasts: bool,
     /// Number of consecutive turns in which all of the VM's work in flight was waiting for the host
     /// and the VM started nothing.
     fruitless: u32,
@@ -76,6 +83,9 @@ impl Member {
             started: false,
             drained: true,
             overran: false,
+            off_since: None,
+            off_for: 0,
+            outlasts: false,
             fruitless: 0,
             rests_until: None,
             account: Account::new(now),
@@ -119,13 +129,17 @@ impl Member {
         let watch = 2 * settings.sample;
         let passed = now.saturating_sub(self.seen_at);
         self.account.take(&self.last, &report, passed, settings.late);
+        if self.off_since.is_some() {
+            // To the worker, the work seems to run.
+            self.account.forget_busy();
+        }
         let finished = report.finished != self.last.finished;
         if finished {
             let freed = self.reopened_at.take().is_some_and(|at| now.saturating_sub(at) < watch);
             let unfinished_for = if freed { 0 } else { self.unfinished_for };
             self.longest = unfinished_for.max(self.longest - self.longest / 16);
             self.unfinished_for = 0;
-        } else if self.last.active && passed <= watch {
+        } else if self.last.active && passed <= watch && self.off_since.is_none() {
             self.unfinished_for = self.unfinished_for.saturating_add(passed);
         } else {
             self.unfinished_for = 0;
@@ -147,10 +161,32 @@ impl Member {
         }
         if report.oldest_for < self.last.oldest_for {
             self.timed_out = false;
+            self.off_for = 0;
         }
         self.last = report;
         self.seen_at = now.max(self.seen_at);
         finished
+    }
+
+    /// Records that the VM's kernels are taken off the GPU, and charges the VM for that.
+    pub fn evict(&mut self, settings: &Settings, now: Nanos) {
+        self.off_since = Some(now);
+        self.outlasts = true;
+        self.stats.evictions += 1;
+        self.charge(settings.eviction_cost, now);
+    }
+
+    /// Records that the VM's kernels continue. Returns false if they weren't evicted.
+    pub fn restore(&mut self, now: Nanos) -> bool {
+        let Some(since) = self.off_since.take() else { return false };
+        self.off_for = self.off_for.saturating_add(now.saturating_sub(since));
+        true
+    }
+
+    /// Returns how much of the time since the oldest call started the VM was off the GPU.
+    pub fn off_for(&self, now: Nanos) -> Nanos {
+        let current = self.off_since.map_or(0, |since| now.saturating_sub(since));
+        self.off_for.saturating_add(current)
     }
 
     /// Returns true if the VM has held work, or had any work within `span`.
@@ -251,16 +287,17 @@ impl Member {
         }
     }
 
-    /// Returns true if the VM has held work and isn't in the pause after a fruitless turn.
+    /// Returns true if the VM needs a turn: it has held or evicted work, and isn't in the pause after
+    /// a fruitless turn.
     pub fn asks(&self) -> bool {
-        self.last.held && self.rests_until.is_none()
+        self.off_since.is_some() || self.last.held && self.rests_until.is_none()
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, or running work
     /// that isn't waiting for the host.
     pub fn contends(&self) -> bool {
         let Report { held, active, stalled, copying, .. } = self.last;
-        held || copying || (active && !stalled)
+        held || copying || self.off_since.is_some() || (active && !stalled)
     }
 
     /// Adds the time since the last call to the statistics, if work was held at a closed gate

@@ -11,8 +11,17 @@ pub struct Settings {
     pub max_window: Nanos,
     /// Time within which about every competing VM gets a turn.
     pub period: Nanos,
-    /// If no call finishes for this long during a drain, the drain counts as stuck, and the VM's
-    /// gate is reopened for one call.
+    /// How long the work in flight may take to finish after the end of a window. If it can be
+    /// evicted, that's done then.
+    pub drain_wait: Nanos,
+    /// The same if a latency VM is waiting.
+    pub drain_wait_latency: Nanos,
+    /// How much longer the work in flight may take for each other VM that drains at the same time.
+    pub drain_wait_other: Nanos,
+    /// What a VM is charged for an eviction and the return to the GPU. The GPU can be idle meanwhile.
+    pub eviction_cost: Nanos,
+    /// If work can't be evicted and no call finishes for this long during a drain, the drain counts
+    /// as stuck, and the VM's gate is reopened for one call.
     pub no_progress: Nanos,
     /// A drain is given up after this time plus the VM's kernel_timeout, if it has one.
     pub drain_limit: Nanos,
@@ -112,6 +121,10 @@ impl Default for Settings {
             min_window: 4 * MS,
             max_window: 20 * MS,
             period: 60 * MS,
+            drain_wait: 700 * US,
+            drain_wait_latency: 60 * US,
+            drain_wait_other: 10 * MS,
+            eviction_cost: 850 * US,
             no_progress: MS,
             drain_limit: SEC / 2,
             reopen: MS,

@@ -183,6 +183,7 @@ impl Scheduler {
             progress_at: now,
             reopens: 0,
             stepped: false,
+            drains_beside: 0,
         };
         if let Some(state) = self.gpus.get_mut(&gpu) {
             state.running.push(vm);

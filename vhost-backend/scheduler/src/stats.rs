@@ -22,6 +22,8 @@ pub struct VmStats {
     pub handovers: u64,
     /// Duration of the longest drain, in ns.
     pub handover_max_ns: u64,
+    /// How often the VM's kernels were taken off the GPU because they didn't end with its window.
+    pub evictions: u64,
     /// How often a gate was reopened because a drain made no progress.
     pub reopened: u64,
     /// True if a drain was given up because it took too long, and the work is still running. Its time

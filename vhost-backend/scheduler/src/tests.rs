@@ -19,6 +19,7 @@ const IDLE: Report = Report {
     copying: false,
     copied_ns: 0,
     oldest_for: 0,
+    evictable: false,
 };
 const HELD: Report = Report { held: true, ..IDLE };
 const BUSY: Report = Report { held: true, active: true, ..IDLE };
@@ -393,7 +394,7 @@ fn a_call_that_runs_too_long_is_reported_once() {
     bench.report(A, BUSY);
     bench.now = 3 * SEC;
     let long = Report { oldest_for: 2 * SEC + 1, ..BUSY };
-    assert_eq!(bench.report(A, long), [Action::Timeout { vm: A, gpu: GPU }]);
+    assert_eq!(bench.report(A, long), [Action::Timeout { vm: A, gpu: GPU, off_for: 0 }]);
     assert_eq!(bench.report(A, long), []);
 }
 
@@ -417,9 +418,15 @@ mod hostile {
 
     fn report() -> impl Strategy<Value = Report> {
         let any_time = prop_oneof![0u64..10_000_000, any::<u64>()];
-        (any::<[bool; 4]>(), any_time.clone(), any_time.clone(), any_time.clone(), any_time)
+        (any::<[bool; 5]>(), any_time.clone(), any_time.clone(), any_time.clone(), any_time)
             .prop_map(
-                |([held, active, stalled, copying], finished, busy_ns, copied_ns, oldest_for)| {
+                |(
+                    [held, active, stalled, copying, evictable],
+                    finished,
+                    busy_ns,
+                    copied_ns,
+                    oldest_for,
+                )| {
                     Report {
                         held,
                         active,
@@ -430,6 +437,7 @@ mod hostile {
                         copying,
                         copied_ns,
                         oldest_for,
+                        evictable,
                     }
                 },
             )
@@ -437,8 +445,8 @@ mod hostile {
 
     proptest! {
         /// Any sequence of reports leaves the scheduler in a consistent state: every open gate
-        /// belongs to a turn on that GPU, an open gate is never told to prepare, and the timer
-        /// always advances.
+        /// belongs to a turn on that GPU, an open gate is never told to prepare, evictions and
+        /// returns alternate, no evicted VM has an open gate, and the timer always advances.
         #[test]
         fn reports_bring_nothing_into_disorder(
             steps in prop::collection::vec(
@@ -451,7 +459,7 @@ mod hostile {
                 let gpus: Vec<_> = (0..vm as u32).map(|gpu| (GpuKey(gpu), share(100))).collect();
                 bench.scheduler.set_vm(VmKey(vm), &gpus, 0);
             }
-            let mut open = HashSet::new();
+            let (mut open, mut off) = (HashSet::new(), HashSet::new());
             for (vm, gpu, report, passes) in steps {
                 bench.now += passes;
                 bench.scheduler.tick(bench.now, &mut bench.out);
@@ -459,11 +467,17 @@ mod hostile {
                 for action in actions {
                     match action {
                         Action::Open { vm, gpu, .. } => {
+                            prop_assert!(!off.contains(&(vm, gpu)));
                             open.insert((vm, gpu));
                         }
                         Action::Close { vm, gpu } => {
                             open.remove(&(vm, gpu));
                         }
+                        Action::Evict { vm, gpu } => {
+                            prop_assert!(!open.contains(&(vm, gpu)));
+                            prop_assert!(off.insert((vm, gpu)));
+                        }
+                        Action::Restore { vm, gpu } => prop_assert!(off.remove(&(vm, gpu))),
                         Action::Copies { .. } => {}
                         Action::Prepare { vm, gpu } => prop_assert!(!open.contains(&(vm, gpu))),
                         Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),

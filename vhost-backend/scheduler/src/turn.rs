@@ -56,7 +56,6 @@ impl Scheduler {
         let (alone, shared) = (state.running.len() == 1, state.shared);
         let wanted = alone && self.wanted(gpu, state.running[0], now);
         for vm in state.recent.clone() {
-            let need = self.need();
             let settings = self.settings;
             let Some(state) = self.vms.get_mut(&vm) else { continue };
             let Some(member) = state.members.get_mut(&gpu) else { continue };
@@ -74,7 +73,10 @@ impl Scheduler {
                 }
                 _ => member.charge_busy(now),
             }
-            member.held_back |= member.last.held && !member.may_run(need, now);
+            let need = self.member(vm, gpu).map_or(0, |member| self.need(member));
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.held_back |= member.asks() && !member.may_run(need, now);
+            }
             self.judge_latency(vm, gpu);
         }
         self.advance_clock(gpu);
@@ -85,7 +87,8 @@ impl Scheduler {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        match (member.last.held || member.last.copying, member.time.sleeps()) {
+        let works = member.last.held || member.last.copying || member.off_since.is_some();
+        match (works, member.time.sleeps()) {
             (true, true) => {
                 let slept = member.time.slept(now).filter(|slept| *slept <= gap);
                 member.load.pause(slept.unwrap_or(0));
@@ -104,7 +107,7 @@ impl Scheduler {
             state.running.contains(vm)
                 || self
                     .member(*vm, gpu)
-                    .is_some_and(|m| m.awake(span, now) || m.last.active || m.last.copying)
+                    .is_some_and(|m| m.awake(span, now) || m.contends() || m.last.active)
         };
         if state.recent.iter().all(stays) {
             return;
@@ -191,8 +194,12 @@ impl Scheduler {
     /// drain at the same time. None of them counts as waiting yet, but each will want the GPU
     /// again, so none may continue as if it were alone.
     fn has_others(&self, vm: VmKey, gpus: &[GpuKey]) -> bool {
-        let running = |gpu: &GpuKey| self.gpus.get(gpu).map_or(&[][..], |gpu| &gpu.running);
-        gpus.iter().flat_map(running).any(|other| *other != vm)
+        gpus.iter().any(|gpu| self.others(vm, *gpu).next().is_some())
+    }
+
+    /// Returns the other VMs that have a turn on a GPU.
+    pub(super) fn others(&self, vm: VmKey, gpu: GpuKey) -> impl Iterator<Item = VmKey> {
+        self.running(gpu).iter().copied().filter(move |other| *other != vm)
     }
 
     /// Removes the turn's end, because no other VM is waiting. If the VM counts as alone, also
@@ -326,11 +333,14 @@ impl Scheduler {
     /// Closes a turn's gates.
     pub(super) fn close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let most = self.settings.alone_most;
+        let beside = |gpus: &[GpuKey]| gpus.iter().map(|gpu| self.others(vm, *gpu).count()).max();
+        let beside = self.turn(vm).and_then(|turn| beside(&turn.gpus)).unwrap_or(0);
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
         let unlimited = turn.mode == OpenMode::Unlimited;
         turn.mode = OpenMode::Window;
         turn.phase = Phase::Draining { since: now };
         turn.progress_at = now;
+        turn.drains_beside = beside;
         let gpus = turn.gpus.clone();
         for gpu in &gpus {
             if let Some(state) = self.gpus.get_mut(gpu)

@@ -97,6 +97,8 @@ pub struct Report {
     pub copied_ns: u64,
     /// How long the oldest unfinished call has been running. 0 if no call is running.
     pub oldest_for: Nanos,
+    /// True if all work in flight can be evicted.
+    pub evictable: bool,
 }
 
 /// The mode of an open gate.
@@ -142,6 +144,22 @@ pub enum Action {
         /// The GPU.
         gpu: GpuKey,
     },
+    /// Takes the VM's kernels off the GPU, even in the middle of a kernel. The VM's gate is closed.
+    /// Other VMs' gates may be opened without waiting for this.
+    Evict {
+        /// The VM.
+        vm: VmKey,
+        /// The GPU.
+        gpu: GpuKey,
+    },
+    /// Lets the VM's kernels continue after [`Action::Evict`]. It comes before the VM's gate is
+    /// opened.
+    Restore {
+        /// The VM.
+        vm: VmKey,
+        /// The GPU.
+        gpu: GpuKey,
+    },
     /// Changes the limit on copies between host and device that may be in flight while the VM's
     /// gate is closed. Doesn't open or close the gate.
     Copies {
@@ -159,5 +177,7 @@ pub enum Action {
         vm: VmKey,
         /// The GPU.
         gpu: GpuKey,
+        /// How much of the call's time the VM was off the GPU, which doesn't count.
+        off_for: Nanos,
     },
 }

@@ -25,10 +25,14 @@ impl Scheduler {
             let Some((turn, member)) = self.turn(*vm).zip(self.member(*vm, gpu)) else { continue };
             match turn.phase {
                 Phase::Draining { .. } => {
-                    if let Some(end) = self.drains_until(*vm) {
+                    if let Some(end) = self.evicts_at(*vm, now) {
                         at(end);
+                    } else {
+                        if let Some(end) = self.drains_until(*vm) {
+                            at(end);
+                        }
+                        at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                     }
-                    at(turn.progress_at.saturating_add(member.patience(&self.settings)))
                 }
                 Phase::Reopened { end, .. } => at(end),
                 // Even an unlimited VM is sampled regularly, so that its usage is recent when
@@ -68,7 +72,8 @@ impl Scheduler {
             if let Some(timeout) = member.share.kernel_timeout
                 && !member.timed_out
             {
-                let left = timeout.saturating_sub(member.last.oldest_for);
+                let ran_for = member.last.oldest_for.saturating_sub(member.off_for(now));
+                let left = timeout.saturating_sub(ran_for);
                 at(now.saturating_add(left.min(timeout / 4).max(self.settings.sample)));
             }
         }
@@ -82,9 +87,9 @@ impl Scheduler {
             }
             if let Some(bucket) = &member.bucket
                 && self.wants(*vm, gpu)
-                && !member.may_run(self.need(), now)
+                && !member.may_run(self.need(member), now)
             {
-                at(bucket.ready_at(self.need(), now));
+                at(bucket.ready_at(self.need(member), now));
             }
         }
         if let Some(state) = self.gpus.get_mut(&gpu) {

@@ -15,6 +15,8 @@ enum Event {
     /// A batch may have ended on a GPU. Ignored if the GPU's `generation` has changed since this
     /// event was scheduled.
     End { gpu: u32, generation: u64 },
+    /// A VM's work is off the GPU, or on it again.
+    Switched { vm: u64, gpu: u32, off: bool },
     /// A VM's copy has finished.
     Copied { vm: u64, gpu: u32 },
     /// A worker notices that its gate was opened or changed.
@@ -47,6 +49,8 @@ struct Gpu {
     updated: Nanos,
     /// Time at which the GPU finishes its current switch between VMs.
     frozen: Nanos,
+    /// Time at which the latest eviction or return is over. They're made one after another.
+    switched: Nanos,
     generation: u64,
     idle: Nanos,
 }
@@ -235,6 +239,7 @@ impl World {
                     }
                 }
             }
+            Event::Switched { vm, gpu, off } => self.switched(vm, gpu, off),
             Event::Copied { vm, gpu } => self.copied(vm, gpu),
             Event::Bell { vm, gpu } => self.report(vm, gpu),
             Event::Program { vm } => self.program(vm),
@@ -262,10 +267,10 @@ impl World {
     /// scheduler.
     fn report(&mut self, vm: u64, gpu: u32) {
         self.advance(gpu);
-        let now = self.now;
+        let (now, evictable) = (self.now, self.machine.evict.is_some());
         let Some(worker) = self.worker(vm, gpu) else { return };
         worker.account(now);
-        let report = worker.report(now);
+        let report = worker.report(evictable, now);
         let mut out = Vec::new();
         self.scheduler.report(VmKey(vm), GpuKey(gpu), report, now, &mut out);
         self.apply(out);
@@ -304,6 +309,8 @@ impl World {
                     }
                     self.record(vm.0, gpu.0, None);
                 }
+                Action::Evict { vm, gpu } => self.switch(vm.0, gpu.0, true),
+                Action::Restore { vm, gpu } => self.switch(vm.0, gpu.0, false),
                 Action::Copies { vm, gpu, depth } => {
                     if let Some(worker) = self.worker(vm.0, gpu.0) {
                         worker.copies = depth;
@@ -328,6 +335,29 @@ impl World {
             self.tick.1 += 1;
             self.push(self.now + 1000, Event::Tick { number: self.tick.1 });
         }
+    }
+
+    /// Begins to take a VM's work off the GPU, or to let it continue.
+    fn switch(&mut self, vm: u64, gpu: u32, off: bool) {
+        let range = if off { self.machine.evict.unwrap_or_default() } else { self.machine.restore };
+        let took = self.random.between(range);
+        let state = &mut self.gpus[gpu as usize];
+        state.switched = state.switched.max(self.now) + took;
+        let at = state.switched;
+        self.push(at, Event::Switched { vm, gpu, off });
+    }
+
+    fn switched(&mut self, vm: u64, gpu: u32, off: bool) {
+        self.advance(gpu);
+        let Some(worker) = self.worker(vm, gpu) else { return };
+        worker.off = off;
+        let waits = !worker.flight.is_empty();
+        let contexts = &mut self.gpus[gpu as usize].contexts;
+        contexts.retain(|other| *other != vm);
+        if !off && waits {
+            contexts.push(vm);
+        }
+        self.plan(gpu);
     }
 
     fn record(&mut self, vm: u64, gpu: u32, mode: Option<OpenMode>) {
@@ -386,7 +416,7 @@ impl World {
         // When the driver time-slices, `Machine::sliced` already includes the cost of switching.
         let sliced = self.free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
         let Some(worker) = self.worker(vm, gpu) else { return };
-        if worker.pump(most, now) {
+        if worker.pump(most, now) && !worker.off {
             let state = &mut self.gpus[gpu as usize];
             if !state.contexts.contains(&vm) {
                 if state.contexts.is_empty() && state.last != Some(vm) && !sliced {
@@ -414,8 +444,12 @@ impl World {
         let (all, ran) = (now - state.updated, now - from);
         state.updated = now;
         let contexts = state.contexts.clone();
+        // To a worker whose work is off the GPU, it seems to run.
+        for worker in self.workers.values_mut().filter_map(|all| all.get_mut(&gpu)) {
+            worker.busy += if worker.off && !worker.flight.is_empty() { all } else { 0 };
+        }
         if contexts.is_empty() {
-            state.idle += all;
+            self.gpus[gpu as usize].idle += all;
             return;
         }
         let runs = self.runs(gpu, from);

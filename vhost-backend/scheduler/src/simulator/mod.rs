@@ -1,7 +1,7 @@
 //! Simulates VMs and the scheduler in virtual time.
 //!
-//! The model: a GPU runs one VM's work at full speed and in order, and its kernels can't be
-//! preempted by the scheduler. If several VMs have work in flight, the driver time-slices between
+//! The model: a GPU runs one VM's work at full speed and in order. A VM's work can be taken off the
+//! GPU in the middle of a kernel, which takes time, and so does its return. If several VMs have work in flight, the driver time-slices between
 //! them, which wastes some time. Switching from one VM to another takes time. Workers notice opened
 //! gates, and the scheduler notices bells, with a random delay. Closing a gate takes effect
 //! immediately, because the real gate's handshake has the same effect.
@@ -32,6 +32,10 @@ pub struct Machine {
     /// Time from the opening of a gate until a worker that is asleep launches work (minimum and
     /// maximum).
     pub asleep: (Nanos, Nanos),
+    /// Time that an eviction takes (minimum and maximum), or `None` if nothing can be evicted.
+    pub evict: Option<(Nanos, Nanos)>,
+    /// Time until evicted work continues (minimum and maximum).
+    pub restore: (Nanos, Nanos),
     /// Time that the GPU takes to switch from one VM to another.
     pub change: Nanos,
     /// Fraction of the GPU's time that is usable when the driver time-slices.
@@ -49,6 +53,8 @@ impl Default for Machine {
             scheduler: (5 * US, 40 * US),
             prepared: (3 * US, 15 * US),
             asleep: (20 * US, 60 * US),
+            evict: Some((450 * US, 700 * US)),
+            restore: (280 * US, 340 * US),
             change: 60 * US,
             sliced: 0.92,
             slice: 2 * MS,

@@ -509,3 +509,87 @@ fn a_vm_is_found_on_the_gpu_as_often_as_it_uses_it() {
         );
     }
 }
+
+/// A kernel that never ends.
+const ENDLESS: Nanos = 3600 * SEC;
+
+#[test]
+fn shares_do_not_depend_on_how_long_kernels_are() {
+    for (a, b) in [
+        (5 * MS, 5 * MS),
+        (50 * MS, 50 * MS),
+        (500 * MS, 500 * MS),
+        (20 * US, 500 * MS),
+        (500 * MS, 20 * US),
+    ] {
+        let mut world = world(1, 41);
+        let vms =
+            [world.add(&[0], weight(30), saturate(a)), world.add(&[0], weight(70), saturate(b))];
+        let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+        let all = parts[0] + parts[1];
+        near(parts[0] / all, 0.3, 0.01);
+        assert!(all >= 0.95, "with kernels of {a} and {b} ns, the GPU was used {all} of the time");
+    }
+}
+
+#[test]
+fn an_endless_kernel_takes_only_its_share() {
+    let mut world = world(1, 42);
+    let vms = [
+        world.add(&[0], weight(50), saturate(ENDLESS)),
+        world.add(&[0], weight(50), saturate(20 * US)),
+    ];
+    let parts = parts(&mut world, &vms, SEC, 31 * SEC);
+    near(parts[1], 0.5, 0.01);
+    assert!(parts[0] >= 0.45, "the endless kernel ran {} of the time", parts[0]);
+}
+
+#[test]
+fn a_cap_holds_for_kernels_that_outlast_their_windows() {
+    let mut world = world(1, 43);
+    let capped = Share { max: 2500, ..Share::default() };
+    let vm = world.add(&[0], capped, saturate(200 * MS));
+    let parts = parts(&mut world, &[vm], SEC, 11 * SEC);
+    near(parts[0], 0.25, 0.01);
+}
+
+#[test]
+fn ten_vms_whose_kernels_outlast_their_windows_lose_little() {
+    let mut world = world(1, 44);
+    let vms: Vec<_> = (0..10).map(|_| world.add(&[0], weight(10), saturate(20 * MS))).collect();
+    let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+    parts.iter().for_each(|part| near(*part, 0.1, 0.01));
+    assert!(parts.iter().sum::<f64>() >= 0.95, "{}", parts.iter().sum::<f64>());
+}
+
+#[test]
+fn a_request_does_not_wait_for_another_vms_kernel() {
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    let chain = Load::Requests { period: 20 * MS, count: 100, kernel: 20 * US, gap: 5 * US };
+    let mut alone = world(1, 45);
+    let vm = alone.add(&[0], latency, chain);
+    alone.run(3 * SEC);
+    let bare = alone.percentile(vm, 0.99);
+    for kernel in [MS, 100 * MS, ENDLESS] {
+        let mut world = world(1, 45);
+        let batch = world.add(&[0], weight(100), saturate(kernel));
+        let vm = world.add(&[0], latency, chain);
+        world.run(SEC);
+        world.latencies.clear();
+        let parts = parts(&mut world, &[batch], SEC, 6 * SEC);
+        let (beside, most) = (world.percentile(vm, 0.99), bare + 800 * US);
+        assert!(beside <= most, "beside kernels of {kernel} ns: {beside} ns, more than {most}");
+        let left = 1.0 - 0.125;
+        assert!(parts[0] >= 0.9 * left, "the batch VM got {} of {left}", parts[0]);
+    }
+}
+
+#[test]
+fn a_changed_weight_is_followed_between_two_windows() {
+    let mut world = world(1, 46);
+    let vms = [(); 2].map(|()| world.add(&[0], weight(100), saturate(500 * MS)));
+    world.run(2 * SEC);
+    world.change(vms[0], 0, weight(25));
+    let parts = parts(&mut world, &vms, 2 * SEC + 100 * MS, 12 * SEC);
+    near(parts[0] / (parts[0] + parts[1]), 0.2, 0.01);
+}

@@ -54,6 +54,8 @@ pub struct Worker {
     pub head_since: Nanos,
     /// Kernel work done so far, in ns.
     pub done: f64,
+    /// True if the VM's work is off the GPU.
+    pub off: bool,
     /// The factor by which the worker's estimate of its work in flight is wrong.
     pub skew: f64,
 }
@@ -79,12 +81,13 @@ impl Worker {
             moved: 0,
             head_since: 0,
             done: 0.0,
+            off: false,
             skew: 1.0,
         }
     }
 
     /// Returns what the worker's gate page would say, as a report.
-    pub fn report(&self, now: Nanos) -> Report {
+    pub fn report(&self, evictable: bool, now: Nanos) -> Report {
         Report {
             held: self.source.waiting > 0 || (self.source.copies && self.copying.is_none()),
             active: self.active,
@@ -95,6 +98,7 @@ impl Worker {
             copying: self.copying.is_some() && !self.active,
             copied_ns: self.copied,
             oldest_for: if self.flight.is_empty() { 0 } else { now - self.head_since },
+            evictable,
         }
     }
 

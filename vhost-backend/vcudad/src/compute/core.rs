@@ -272,8 +272,10 @@ impl Core {
                 };
                 self.set(vm, gpu, setting);
             }
+            // No report says that work can be evicted.
+            Action::Evict { .. } | Action::Restore { .. } => {}
             Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
-            Action::Timeout { vm, gpu } => self.time_out(vm, gpu, now),
+            Action::Timeout { vm, gpu, off_for } => self.time_out(vm, gpu, off_for, now),
         }
     }
 
@@ -295,7 +297,7 @@ impl Core {
     }
 
     /// Ends the VM's sessions whose oldest running call has exceeded the kernel_timeout.
-    fn time_out(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
+    fn time_out(&mut self, vm: VmKey, gpu: GpuKey, off_for: Nanos, now: Nanos) {
         let timeout = self.vm_gpus.get(&(vm, gpu)).and_then(|vm_gpu| vm_gpu.share.kernel_timeout);
         let Some(timeout) = timeout else { return };
         for (id, worker) in &mut self.workers {
@@ -304,7 +306,7 @@ impl Core {
             }
             let oldest =
                 worker.gate(gpu).map_or(0, |(_, gate)| gate.oldest.load(Ordering::Relaxed));
-            if oldest != 0 && now.saturating_sub(oldest) > timeout {
+            if oldest != 0 && now.saturating_sub(oldest).saturating_sub(off_for) > timeout {
                 // Send the event before the guest gets the error, because the guest process may
                 // exit as soon as it gets it.
                 self.events.send(ComputeEvent::KernelTimeout(*id, gpu));
