@@ -51,6 +51,11 @@ const BOUNDARIES: &[Boundary] = &[
         reason: "the host processes that a guest can attack link it",
     },
     Boundary {
+        package: "rm-control",
+        forbidden: &[CUDA, GUEST_MEMORY, PROGRAMS],
+        reason: "the broker links it",
+    },
+    Boundary {
         package: "gpu-scheduler",
         forbidden: &[CUDA, GUEST_MEMORY, IO, PROGRAMS],
         reason: "the scheduler must not do I/O",

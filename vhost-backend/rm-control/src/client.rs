@@ -1,0 +1,300 @@
+//! A client of the resource manager, which disables and enables channels of any process.
+
+use std::fs::File;
+use std::io;
+use std::os::fd::AsRawFd;
+
+use libc::c_ulong;
+
+use super::objects::{self, Channel};
+use super::wire::{
+    self, alloc, card_info, control, device, disable_channels, gid_info, id_info, request,
+};
+
+const CONTROL_NODE: &str = "/dev/nvidiactl";
+
+/// An error of the driver, or from reaching it.
+#[derive(Debug, thiserror::Error)]
+pub enum RmError {
+    /// The host has no NVIDIA driver, or the jail has no node of it.
+    #[error("no NVIDIA device")]
+    NoDevice,
+    /// A device node can't be opened.
+    #[error("cannot open {path}: {source}")]
+    Open {
+        /// The node.
+        path: String,
+        /// The reason.
+        source: io::Error,
+    },
+    /// An ioctl failed before RM performed the operation.
+    #[error("{operation} failed: {source}")]
+    Ioctl {
+        /// The operation.
+        operation: &'static str,
+        /// The reason.
+        source: io::Error,
+    },
+    /// RM refused an operation.
+    #[error("{operation} failed with RM status {status:#x}")]
+    Status {
+        /// The operation.
+        operation: &'static str,
+        /// A number from nvstatuscodes.h.
+        status: u32,
+    },
+    /// A GPU has no UUID of 16 bytes.
+    #[error("GPU_GET_GID_INFO returned no UUID")]
+    NoUuid,
+    /// This client hasn't opened the GPU.
+    #[error("the driver has no GPU {0} that can be opened")]
+    UnknownGpu(u32),
+    /// A list of channels was disabled or enabled only in part. Disables are counted, so the
+    /// channels' state is unknown now, and their process must end.
+    #[error("{done} of {calls} calls were done: {source}")]
+    Partial {
+        /// Number of calls that were done, with up to 64 channels each.
+        done: usize,
+        /// Number of calls that were needed.
+        calls: usize,
+        /// Why the next call failed.
+        source: Box<RmError>,
+    },
+}
+
+/// A GPU that a [`Client`] has opened.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gpu {
+    /// The driver's number of the GPU, with which processes create devices.
+    pub number: u32,
+    /// The UUID, which CUDA reports as well.
+    pub uuid: [u8; 16],
+}
+
+/// A client of the resource manager. The driver frees its objects when it is dropped.
+#[derive(Debug)]
+pub struct Client {
+    control: File,
+    handle: u32,
+    gpus: Vec<OpenGpu>,
+}
+
+#[derive(Debug)]
+struct OpenGpu {
+    gpu: Gpu,
+    /// Handle of the subdevice, on which operations are performed.
+    subdevice: u32,
+    /// The driver keeps the GPU initialized while its node is open.
+    _node: File,
+}
+
+impl Client {
+    /// Opens the driver and all GPUs whose nodes this process can open. Takes no privileges.
+    pub fn open() -> Result<Self, RmError> {
+        let control = open(CONTROL_NODE).map_err(|error| match error {
+            RmError::Open { source, .. } if source.kind() == io::ErrorKind::NotFound => {
+                RmError::NoDevice
+            }
+            error => error,
+        })?;
+        let handle = create(&control, "RM_ALLOC of a client", 0, 0, wire::CLIENT, None)?;
+        let mut client = Self { control, handle, gpus: Vec::new() };
+        let mut answer = [0; card_info::SIZE];
+        // SAFETY: the argument contains no pointers.
+        unsafe { ioctl(&client.control, "CARD_INFO", wire::CARD_INFO, &mut answer)? };
+        let mut failure = RmError::NoDevice;
+        for card in card_info::cards(&answer) {
+            match client.open_gpu(card) {
+                Ok(gpu) => client.gpus.push(gpu),
+                // A container or a jail may have only some of the nodes.
+                Err(error) => {
+                    tracing::debug!("the RM client leaves out GPU {}: {error}", card.minor);
+                    failure = error;
+                }
+            }
+        }
+        if client.gpus.is_empty() { Err(failure) } else { Ok(client) }
+    }
+
+    /// Returns the GPUs that this client has opened.
+    pub fn gpus(&self) -> impl Iterator<Item = Gpu> + '_ {
+        self.gpus.iter().map(|open| open.gpu)
+    }
+
+    /// Takes the kernels of these channels off a GPU, and keeps them off until the channels are
+    /// enabled. They keep their state. Returns when they are off. All channels must be on that GPU.
+    ///
+    /// The driver counts disables: each needs an enable.
+    pub fn disable(&self, gpu_number: u32, channels: &[Channel]) -> Result<(), RmError> {
+        self.switch(gpu_number, true, channels)
+    }
+
+    /// Lets the kernels of disabled channels continue. Enabling a channel that isn't disabled has no
+    /// effect.
+    pub fn enable(&self, gpu_number: u32, channels: &[Channel]) -> Result<(), RmError> {
+        self.switch(gpu_number, false, channels)
+    }
+
+    fn switch(&self, number: u32, disable: bool, channels: &[Channel]) -> Result<(), RmError> {
+        let gpu = self.gpus.iter().find(|open| open.gpu.number == number);
+        let subdevice = gpu.ok_or(RmError::UnknownGpu(number))?.subdevice;
+        let operation = match disable {
+            true => "FIFO_DISABLE_CHANNELS (disable)",
+            false => "FIFO_DISABLE_CHANNELS (enable)",
+        };
+        let lists = channels.chunks(disable_channels::MAX);
+        let calls = lists.len();
+        for (done, list) in lists.enumerate() {
+            let mut parameters = disable_channels::encode(disable, list);
+            // SAFETY: the parameters have the command's size, and their only pointer is null.
+            let result = unsafe {
+                self.control(operation, subdevice, wire::FIFO_DISABLE_CHANNELS, &mut parameters)
+            };
+            result.map_err(|error| RmError::Partial { done, calls, source: Box::new(error) })?;
+        }
+        Ok(())
+    }
+
+    fn open_gpu(&self, card: card_info::Card) -> Result<OpenGpu, RmError> {
+        let node = open(&format!("/dev/nvidia{}", card.minor))?;
+        let mut control = self.control.as_raw_fd().to_ne_bytes();
+        // SAFETY: the argument is a descriptor.
+        unsafe { ioctl(&node, "REGISTER_FD", wire::REGISTER_FD, &mut control)? };
+        let mut answer = id_info::encode(card.id);
+        // SAFETY: the parameters have the command's size, and contain no pointers.
+        unsafe {
+            self.control("GPU_GET_ID_INFO", self.handle, wire::GPU_GET_ID_INFO, &mut answer)?;
+        }
+        let number = wire::get(&answer, id_info::NUMBER);
+        let parameters = device::encode(number, self.handle);
+        let device = self.create("RM_ALLOC of a device", self.handle, objects::DEVICE, &parameters);
+        // The number of the subdevice is 0: there are more only with SLI.
+        let device = device?;
+        let subdevice = self.create("RM_ALLOC of a subdevice", device, wire::SUBDEVICE, &[0; 4])?;
+        let mut answer = gid_info::encode();
+        // SAFETY: the parameters have the command's size, and contain no pointers.
+        unsafe {
+            self.control("GPU_GET_GID_INFO", subdevice, wire::GPU_GET_GID_INFO, &mut answer)?
+        };
+        let uuid = gid_info::uuid(&answer).ok_or(RmError::NoUuid)?;
+        Ok(OpenGpu { gpu: Gpu { number, uuid }, subdevice, _node: node })
+    }
+
+    /// Creates an object of this client, and returns its handle.
+    fn create(
+        &self,
+        operation: &'static str,
+        parent: u32,
+        class: u32,
+        parameters: &[u8],
+    ) -> Result<u32, RmError> {
+        create(&self.control, operation, self.handle, parent, class, Some(parameters))
+    }
+
+    /// Performs a control operation on an object of this client.
+    ///
+    /// # Safety
+    /// The parameters must have the size that the command has in the headers, and each pointer in
+    /// them must be null, or point to as many bytes as the command writes there.
+    unsafe fn control(
+        &self,
+        operation: &'static str,
+        object: u32,
+        command: u32,
+        parameters: &mut [u8],
+    ) -> Result<(), RmError> {
+        let length = parameters.len() as u32;
+        let pointer = parameters.as_mut_ptr() as u64;
+        let mut call = control::encode(self.handle, object, command, pointer, length);
+        // SAFETY: the pointer is to parameters that are writable for the given length. The caller
+        // vouches for their contents.
+        unsafe { ioctl(&self.control, operation, wire::RM_CONTROL, &mut call)? };
+        succeeded(operation, wire::get(&call, control::STATUS))
+    }
+}
+
+/// Creates an object, and returns its handle. Without parameters, the driver uses defaults.
+fn create(
+    node: &File,
+    operation: &'static str,
+    client: u32,
+    parent: u32,
+    class: u32,
+    parameters: Option<&[u8]>,
+) -> Result<u32, RmError> {
+    /// The driver reads and writes as many bytes as the class's parameters have. That is at most 56
+    /// for the classes that this module creates. The rest is room for later versions.
+    const ROOM: usize = 512;
+    let mut buffer = [0u8; ROOM];
+    let pointer = match parameters {
+        Some(parameters) => {
+            buffer[..parameters.len()].copy_from_slice(parameters);
+            buffer.as_mut_ptr() as u64
+        }
+        None => 0,
+    };
+    let mut call = alloc::encode(client, parent, class, pointer);
+    // SAFETY: the pointer is null, or to a writable buffer with room for the class's parameters. None
+    // of these classes has a pointer in its parameters.
+    unsafe { ioctl(node, operation, wire::RM_ALLOC, &mut call)? };
+    succeeded(operation, wire::get(&call, alloc::STATUS))?;
+    Ok(wire::get(&call, alloc::HANDLE))
+}
+
+fn succeeded(operation: &'static str, status: u32) -> Result<(), RmError> {
+    if status == 0 { Ok(()) } else { Err(RmError::Status { operation, status }) }
+}
+
+fn open(path: &str) -> Result<File, RmError> {
+    let options = File::options().read(true).write(true).open(path);
+    options.map_err(|source| RmError::Open { path: path.to_owned(), source })
+}
+
+/// Makes an ioctl. Success means that the driver has read the argument, and written its answer there.
+///
+/// # Safety
+/// The argument must have the size that the driver expects, and each pointer in it must be null, or
+/// point to as many bytes as the driver reads or writes there.
+unsafe fn ioctl(
+    node: &File,
+    operation: &'static str,
+    number: u8,
+    argument: &mut [u8],
+) -> Result<(), RmError> {
+    let request = c_ulong::from(request(number, argument.len()));
+    // SAFETY: the argument has the size in the request. The caller vouches for its contents.
+    match unsafe { libc::ioctl(node.as_raw_fd(), request, argument.as_mut_ptr()) } {
+        0.. => Ok(()),
+        _ => Err(RmError::Ioctl { operation, source: io::Error::last_os_error() }),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A client whose file isn't a device, so that every ioctl fails.
+    fn without_device() -> Client {
+        let file = || File::open("/dev/null").unwrap();
+        let gpu = Gpu { number: 3, uuid: [0; 16] };
+        let gpus = vec![OpenGpu { gpu, subdevice: 1, _node: file() }];
+        Client { control: file(), handle: 1, gpus }
+    }
+
+    #[test]
+    fn errors_say_how_much_was_done() {
+        let channels = vec![Channel { client: 1, handle: 2 }; 65];
+        let error = without_device().disable(3, &channels).unwrap_err();
+        let RmError::Partial { done: 0, calls: 2, .. } = error else { panic!("{error}") };
+        let text = error.to_string();
+        let start = "0 of 2 calls were done: FIFO_DISABLE_CHANNELS (disable) failed: ";
+        assert!(text.starts_with(start), "{text}");
+    }
+
+    #[test]
+    fn a_gpu_that_was_not_opened_is_an_error() {
+        let error = without_device().enable(0, &[]).unwrap_err();
+        assert!(matches!(error, RmError::UnknownGpu(0)), "{error}");
+        without_device().enable(3, &[]).unwrap();
+    }
+}

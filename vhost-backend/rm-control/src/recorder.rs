@@ -1,0 +1,166 @@
+//! Records the driver objects that lead to this process's channels, as it creates them.
+//!
+//! libcuda creates them with ioctls, and doesn't say which. A program that defines `ioctl` as a
+//! dynamic symbol sees these calls, because the dynamic loader searches the program before libc. Such
+//! a program passes its calls to [`ioctl`] here:
+//!
+//! ```ignore
+//! #[unsafe(no_mangle)]
+//! pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+//!     unsafe { rm_control::recorder::ioctl(fd, request, argument) }
+//! }
+//! ```
+
+use std::ffi::c_void;
+use std::mem::MaybeUninit;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Mutex, MutexGuard};
+
+use host_ipc::messages::DriverObject;
+use libc::{c_int, c_ulong};
+
+use super::objects::{self, Objects, TooManyObjects};
+use super::wire::{self, alloc, channel_group, device, free, request};
+
+static IS_RECORDING: AtomicBool = AtomicBool::new(false);
+static RECORDED: Mutex<Result<Objects, TooManyObjects>> = Mutex::new(Ok(Objects::new()));
+
+/// Starts a new recording.
+pub fn start() {
+    *recorded() = Ok(Objects::new());
+    IS_RECORDING.store(true, Ordering::Release);
+}
+
+/// Ends the recording, and returns the objects that exist now. After that, [`ioctl`] only makes the
+/// system call.
+pub fn stop() -> Result<Objects, TooManyObjects> {
+    IS_RECORDING.store(false, Ordering::Release);
+    std::mem::replace(&mut *recorded(), Ok(Objects::new()))
+}
+
+/// Returns the objects that have been recorded so far.
+pub fn objects() -> Result<Objects, TooManyObjects> {
+    recorded().clone()
+}
+
+fn recorded() -> MutexGuard<'static, Result<Objects, TooManyObjects>> {
+    RECORDED.lock().unwrap_or_else(|error| error.into_inner())
+}
+
+/// Makes the system call `ioctl` as libc does, and records it if it created or freed an object.
+///
+/// # Safety
+/// The caller must keep to the rules of the device for this request.
+pub unsafe fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    // SAFETY: the caller keeps to the device's rules. `syscall` sets errno as `ioctl` does.
+    let result = unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } as c_int;
+    if result == 0 && IS_RECORDING.load(Ordering::Acquire) {
+        // SAFETY: the kernel has just read and written the argument of this request.
+        unsafe { record(fd, request as u32, argument.cast()) };
+    }
+    result
+}
+
+/// Records a call that the kernel has performed.
+///
+/// # Safety
+/// If `fd` is one of NVIDIA's nodes, `argument` must be the one with which the request succeeded.
+unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
+    const ALLOC: u32 = request(wire::RM_ALLOC, alloc::SIZE);
+    const SHORT_ALLOC: u32 = request(wire::RM_ALLOC, alloc::SHORT_SIZE);
+    const FREE: u32 = request(wire::RM_FREE, free::SIZE);
+    let (size, status) = match request_code {
+        ALLOC => (alloc::SIZE, alloc::STATUS),
+        SHORT_ALLOC => (alloc::SHORT_SIZE, alloc::SHORT_STATUS),
+        FREE => (free::SIZE, free::STATUS),
+        _ => return,
+    };
+    if !is_nvidia(fd) {
+        return;
+    }
+    let mut call = [0; alloc::SIZE];
+    // SAFETY: the request says that the argument has this size, and the driver copied as much.
+    unsafe { argument.copy_to_nonoverlapping(call.as_mut_ptr(), size) };
+    if wire::get(&call, status) != 0 {
+        return;
+    }
+    if request_code == FREE {
+        if let Ok(objects) = &mut *recorded() {
+            objects.free(wire::get(&call, free::CLIENT), wire::get(&call, free::HANDLE));
+        }
+        return;
+    }
+    let class = wire::get(&call, alloc::CLASS);
+    let detail_at = match class {
+        objects::DEVICE => Some(device::NUMBER),
+        objects::CHANNEL_GROUP => Some(channel_group::ENGINE),
+        class if objects::is_channel(class) => None,
+        _ => return,
+    };
+    let parameters = wire::get_u64(&call, alloc::PARAMETERS) as *const u8;
+    let detail = match detail_at {
+        // SAFETY: the driver has just read the parameters of the class, which are longer.
+        Some(at) if !parameters.is_null() => unsafe {
+            parameters.add(at).cast::<u32>().read_unaligned()
+        },
+        _ => 0,
+    };
+    let object = DriverObject {
+        client: wire::get(&call, alloc::CLIENT),
+        parent: wire::get(&call, alloc::PARENT),
+        handle: wire::get(&call, alloc::HANDLE),
+        class,
+        detail,
+    };
+    let mut recorded = recorded();
+    if let Ok(objects) = &mut *recorded
+        && let Err(error) = objects.add(object)
+    {
+        *recorded = Err(error);
+    }
+}
+
+/// Returns true if a descriptor is one of the nodes of NVIDIA's driver.
+fn is_nvidia(fd: c_int) -> bool {
+    let mut status = MaybeUninit::<libc::stat>::uninit();
+    // SAFETY: `status` is writable, and fstat fills it if it succeeds.
+    let status = unsafe {
+        if libc::fstat(fd, status.as_mut_ptr()) != 0 {
+            return false;
+        }
+        status.assume_init()
+    };
+    status.st_mode & libc::S_IFMT == libc::S_IFCHR && libc::major(status.st_rdev) == wire::MAJOR
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::fd::AsRawFd;
+
+    #[test]
+    fn the_system_call_is_made_and_errno_set() {
+        let (reader, writer) = std::io::pipe().unwrap();
+        std::io::Write::write_all(&mut &writer, b"three").unwrap();
+        let mut waiting: c_int = 0;
+        // SAFETY: FIONREAD writes an int.
+        let result = unsafe {
+            ioctl(reader.as_raw_fd(), libc::FIONREAD as c_ulong, (&raw mut waiting).cast())
+        };
+        assert_eq!((result, waiting), (0, 5));
+        // SAFETY: the descriptor is invalid, so nothing is accessed.
+        assert_eq!(unsafe { ioctl(-1, libc::FIONREAD as c_ulong, std::ptr::null_mut()) }, -1);
+        assert_eq!(std::io::Error::last_os_error().raw_os_error(), Some(libc::EBADF));
+    }
+
+    #[test]
+    fn only_nvidias_nodes_are_recorded() {
+        let null = std::fs::File::open("/dev/null").unwrap();
+        assert!(!is_nvidia(null.as_raw_fd()) && !is_nvidia(-1));
+        start();
+        let call = alloc::encode(1, 1, objects::DEVICE, 0);
+        // SAFETY: the argument has the request's size, and the node isn't NVIDIA's.
+        unsafe { record(null.as_raw_fd(), request(wire::RM_ALLOC, alloc::SIZE), call.as_ptr()) };
+        assert!(stop().unwrap().relevant().is_empty());
+    }
+}
