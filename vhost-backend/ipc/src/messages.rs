@@ -10,7 +10,11 @@ pub use memory_ledger::{Charge, ShareId, WorkerId};
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToBroker {
     /// The worker is warm: it has loaded the driver library and created its context.
-    Ready,
+    Ready {
+        /// The objects of NVIDIA's driver that lead to its compute channels so far. The supervisor
+        /// reports those that the worker creates while it serves a session.
+        objects: Vec<DriverObject>,
+    },
     /// The worker failed to start, or can't accept its assignment.
     Failed {
         /// The reason, for the log.
@@ -491,4 +495,30 @@ pub enum WorkerToDevice {
         /// The violation, for logs.
         reason: String,
     },
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::seqpacket;
+
+    /// A context takes 10 objects: a device, a channel group for compute, and 8 channels.
+    #[test]
+    fn the_objects_of_a_worker_with_many_gpus_fit_into_a_message() {
+        let (worker, broker) = seqpacket::pair().unwrap();
+        let object = DriverObject {
+            client: 0xc1d0_014b,
+            parent: 0x5c00_0015,
+            handle: 0x5c00_0016,
+            class: 0xc86f,
+            detail: 0,
+        };
+        let objects = vec![object; 16 * 40];
+        seqpacket::send(&worker, &ToBroker::Ready { objects: objects.clone() }, &[]).unwrap();
+        let received = seqpacket::receive(&broker).unwrap();
+        let Some((ToBroker::Ready { objects: received }, _)) = received else {
+            panic!("{received:?}")
+        };
+        assert_eq!(received, objects);
+    }
 }

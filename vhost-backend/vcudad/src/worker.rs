@@ -234,7 +234,7 @@ impl Worker {
         let has_account = matches!(self.phase, Phase::Assigned | Phase::Serving);
         let misbehaved = |error: LedgerError| WorkerEffect::Misbehaved(error.to_string());
         let answer = match message {
-            ToBroker::Ready if self.phase == Phase::Starting => {
+            ToBroker::Ready { objects: _ } if self.phase == Phase::Starting => {
                 self.phase = Phase::Warm;
                 return match self.is_warm() {
                     true => WorkerEffect::Ready,
@@ -578,7 +578,7 @@ mod tests {
         let id = started(&spawner, &mut workers);
         let received = seqpacket::receive(&calls).unwrap();
         let Some((ToSpawner::Start { .. }, fds)) = received else { panic!("{received:?}") };
-        seqpacket::send(&fds[0], &ToBroker::Ready, &[]).unwrap();
+        seqpacket::send(&fds[0], &ToBroker::Ready { objects: Vec::new() }, &[]).unwrap();
         let worker = workers.get_mut(id).unwrap();
         let effect = worker.handle_message(id, &mut Accounts::default());
         assert!(matches!(effect, WorkerEffect::None) && !worker.is_warm() && worker.pid() == 0);

@@ -9,6 +9,7 @@ use std::time::Duration;
 use host_ipc::messages::{Assignment, ToBroker, ToSupervisor, ToWorker};
 use host_ipc::{process, seqpacket};
 
+use super::driver::recorder;
 use super::error::WorkerError;
 use super::isolate::{self, Jail};
 use super::{calls, control, executor, ledger, mirror, reader, region, waker};
@@ -30,14 +31,19 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         process::die_with_parent(parent).map_err(WorkerError::Start)?;
     }
     region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
+    recorder::start();
     let engine = match calls::open(library, mps) {
         Ok(engine) => engine,
+        Err(error) => return Err(fail(&broker, error.to_string())),
+    };
+    let objects = match recorder::stop() {
+        Ok(objects) => objects.relevant(),
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
     // In a jail, there is a supervisor.
     let unlisted = if jail.is_jail() { Unlisted::AskSupervisor } else { Unlisted::Refuse };
     let filter = Filter::of_worker(unlisted);
-    seqpacket::send(&broker, &ToBroker::Ready, &[]).map_err(WorkerError::Broker)?;
+    seqpacket::send(&broker, &ToBroker::Ready { objects }, &[]).map_err(WorkerError::Broker)?;
     let Some((message, fds)) = seqpacket::receive(&broker).map_err(WorkerError::Broker)? else {
         // The broker closes the socket of workers that wait for a session if it doesn't need them
         // any more.

@@ -28,12 +28,13 @@ fn main() {
     let fd = socket.as_raw_fd();
     // SAFETY: `hour` is readable for its length.
     unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
-    if seqpacket::send(&broker, &ToBroker::Ready, &[fd]).is_ok() {
+    if seqpacket::send(&broker, &ToBroker::Ready { objects: Vec::new() }, &[fd]).is_ok() {
         drop(socket);
     } else {
         // This kernel doesn't allow the socket to be passed, so send the message without it. Don't
         // close the socket, because that would block this process.
-        seqpacket::send(&broker, &ToBroker::Ready, &[]).expect("the broker listens");
+        seqpacket::send(&broker, &ToBroker::Ready { objects: Vec::new() }, &[])
+            .expect("the broker listens");
         std::mem::forget(socket);
     }
     std::fs::write(folder.join("sent"), "").expect("a writable directory");

@@ -18,7 +18,8 @@ const FLOOD: usize = 8 << 20;
 
 fn main() {
     let (folder, broker) = fake_worker::start();
-    seqpacket::send(&broker, &ToBroker::Ready, &[]).expect("the broker listens");
+    seqpacket::send(&broker, &ToBroker::Ready { objects: Vec::new() }, &[])
+        .expect("the broker listens");
     let message: Option<(ToWorker, Vec<OwnedFd>)> =
         seqpacket::receive(&broker).expect("a running broker");
     message.expect("a session");

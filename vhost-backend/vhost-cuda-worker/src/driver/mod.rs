@@ -3,6 +3,7 @@
 pub mod error;
 mod generated;
 mod library;
+pub mod recorder;
 #[cfg(test)]
 pub mod stubs;
 

@@ -1,0 +1,28 @@
+//! Records the objects that the driver library creates in NVIDIA's kernel driver before the worker
+//! installs its filter.
+//!
+//! To take this worker's kernels off the GPU, the broker needs the handles of its channels. Once
+//! there is a filter, the supervisor sees each channel that is created. But the driver library
+//! already creates some when it's loaded and when it creates a context, while the worker has no
+//! session and is still trusted. These calls are seen here.
+//!
+//! The driver library calls `ioctl` through the dynamic symbol table, and the dynamic loader searches
+//! the executable before libc. So the definition in this module takes the place of libc's, for all
+//! libraries in the process. It's found there only because `build.rs` makes the linker export it.
+//! While nothing is recorded, it only makes the system call.
+
+use std::ffi::{c_int, c_ulong, c_void};
+
+pub use rm_control::recorder::{start, stop};
+
+/// Takes the place of libc's function. That one takes a variable number of arguments, which are passed
+/// as these are, and no request has more than one. Without an argument, the third one is arbitrary, and
+/// the kernel ignores it.
+///
+/// # Safety
+/// As for ioctl(2).
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int {
+    // SAFETY: the caller keeps to the rules of ioctl(2).
+    unsafe { rm_control::recorder::ioctl(fd, request, argument) }
+}

@@ -1,0 +1,12 @@
+//! Checks the dynamic symbols of the worker program.
+
+use object::{Object, ObjectSymbol};
+
+/// The driver library's calls reach the recorder only through this symbol.
+#[test]
+fn the_worker_exports_ioctl() {
+    let program = std::fs::read(env!("CARGO_BIN_EXE_vhost-cuda-worker")).unwrap();
+    let file = object::File::parse(&*program).unwrap();
+    let mut symbols = file.dynamic_symbols();
+    assert!(symbols.any(|symbol| symbol.name() == Ok("ioctl") && symbol.is_definition()));
+}
