@@ -14,9 +14,22 @@ pub struct Probed {
     pub cuda_version: u32,
     /// Version of the driver, such as "580.95.05".
     pub driver: String,
+    /// Whether kernels can be taken off a GPU.
+    pub eviction: Eviction,
     /// The GPUs, in the order of the library's device ordinals.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
+}
+
+/// Whether a kernel can be taken off a GPU before it ends, and put back later. Tested on the first
+/// GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(rename_all = "snake_case")]
+pub enum Eviction {
+    /// A test has succeeded.
+    Works,
+    /// A test has failed, for this reason.
+    Unavailable(String),
 }
 
 /// Facts about a GPU that never change.
@@ -103,14 +116,19 @@ mod tests {
 
     #[test]
     fn the_broker_decodes_the_probes_output() {
-        let probed = Probed {
-            library: "/usr/lib/libcuda.so.1".into(),
-            cuda_version: 13000,
-            driver: "580.95.05".into(),
-            gpus: vec![GpuFacts { name: "a \"GPU\"".into(), ecc: true, ..GpuFacts::default() }; 2],
-        };
-        let text = toml::to_string(&probed).unwrap();
-        assert_eq!(toml::from_str::<Probed>(&text).unwrap(), probed);
+        for eviction in [Eviction::Works, Eviction::Unavailable("no \"GPU\"".into())] {
+            let gpu = GpuFacts { name: "a \"GPU\"".into(), ecc: true, ..GpuFacts::default() };
+            let probed = Probed {
+                library: "/usr/lib/libcuda.so.1".into(),
+                cuda_version: 13000,
+                driver: "580.95.05".into(),
+                eviction,
+                gpus: vec![gpu; 2],
+            };
+            let text = toml::to_string(&probed).unwrap();
+            assert!(text.starts_with("library = "), "{text}");
+            assert_eq!(toml::from_str::<Probed>(&text).unwrap(), probed);
+        }
     }
 
     #[test]

@@ -163,6 +163,8 @@ fn try_jail(config: &Config, spawner: &Spawner, found: &Probed) -> Result<(), St
             devices: Some(devices::devices(addresses, true)),
         },
     )?;
+    // The test of evictions may fail at any time, for example because the GPU is busy.
+    let jailed = Probed { eviction: found.eviction.clone(), ..jailed };
     if jailed != *found {
         let (inside, outside) = (jailed.gpus.len(), found.gpus.len());
         return Err(format!(

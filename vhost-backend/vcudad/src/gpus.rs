@@ -223,6 +223,7 @@ mod tests {
     use super::super::vms::{Vms, place_vm};
     use super::*;
     use crate::config::{Policy, Vm};
+    use host_ipc::gpu::Eviction;
 
     fn facts(byte: u8) -> GpuFacts {
         GpuFacts { uuid: [byte; 16], ..GpuFacts::default() }
@@ -234,6 +235,7 @@ mod tests {
             library: "libcuda.so.1".into(),
             cuda_version: 13000,
             driver: "1".into(),
+            eviction: Eviction::Works,
             gpus: vec![facts(1), facts(2)],
         };
         let gpus = Gpus::new(&probed, vec![("MIG-x".into(), facts(2)), ("MIG-y".into(), facts(3))]);
@@ -260,6 +262,7 @@ mod tests {
                 library: "libcuda.so.1".into(),
                 cuda_version: 13000,
                 driver: "1".into(),
+                eviction: Eviction::Works,
                 gpus: vec![facts(1), facts(2)],
             },
             Vec::new(),
@@ -292,6 +295,7 @@ mod tests {
             library: "libcuda.so.1".into(),
             cuda_version: 13000,
             driver: "1".into(),
+            eviction: Eviction::Works,
             gpus: vec![GpuFacts::default()],
         };
         let mut gpus = Gpus::new(&probed, Vec::new());

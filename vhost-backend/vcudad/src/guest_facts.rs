@@ -58,7 +58,7 @@ pub(crate) fn collect(
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_ipc::gpu::{GpuFacts, PcieLink};
+    use host_ipc::gpu::{Eviction, GpuFacts, PcieLink};
     use host_ipc::messages::Charge;
     use memory_ledger::Quota;
 
@@ -68,6 +68,7 @@ mod tests {
             library: "libcuda.so.1".into(),
             cuda_version: 13000,
             driver: "1.2".into(),
+            eviction: Eviction::Works,
             gpus: memory.iter().map(gpu).collect(),
         }
     }

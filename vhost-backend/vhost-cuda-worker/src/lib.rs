@@ -14,6 +14,7 @@
 //! | `control` | messages from the device process |
 //! | `isolate` | moving into the jail |
 //! | `probe` | testing a driver library before any VM uses it |
+//! | `eviction` | testing whether kernels can be taken off a GPU |
 //! | `driver` | loading the driver library, and the functions that the worker calls |
 //! | `calls` | the CUDA calls and their state |
 //!
@@ -25,6 +26,7 @@ mod control;
 pub mod driver;
 mod end;
 mod error;
+mod eviction;
 pub mod exchange;
 pub mod executor;
 mod isolate;

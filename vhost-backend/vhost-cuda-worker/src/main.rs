@@ -1,5 +1,6 @@
 //! The worker process, which executes the calls of one session. vcudad starts it.
 
+use std::io::Write;
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -32,6 +33,14 @@ struct Args {
     broker_fd: Option<RawFd>,
 }
 
+/// Ends the process, even while a thread is stuck in the driver library, whose exit handlers might
+/// wait for that thread.
+fn end_probe() -> ! {
+    let code = if std::io::stdout().flush().is_ok() { 0 } else { exit::FAILED };
+    // SAFETY: this takes no pointers. No other code of this process runs any more.
+    unsafe { libc::_exit(code.into()) }
+}
+
 fn main() -> ExitCode {
     let args: Args = match exit::parse(NAME) {
         Ok(args) => args,
@@ -47,7 +56,7 @@ fn main() -> ExitCode {
             Ok(probed) => match toml::to_string(&probed) {
                 Ok(text) => {
                     print!("{text}");
-                    ExitCode::SUCCESS
+                    end_probe()
                 }
                 Err(error) => exit::with(NAME, exit::FAILED, &error),
             },

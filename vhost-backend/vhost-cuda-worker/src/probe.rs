@@ -5,7 +5,8 @@ use std::path::{Path, PathBuf};
 
 use cuda_api::sys::{CUdevice_attribute, CUuuid};
 
-use super::driver::{CuError, CuResult, Driver};
+use super::driver::{CuError, CuResult, Driver, recorder};
+use super::eviction;
 use super::executor::EngineError;
 use super::isolate::Jail;
 use host_ipc::gpu::{self, GpuFacts, Probed};
@@ -17,7 +18,8 @@ const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
 /// `allow_pageable_memory_access` is set, fails if kernels can access all memory of their process.
 ///
 /// In a jail, also compiles and loads a module, because the driver library loads its compiler only
-/// then, from a file that may be missing there.
+/// then, from a file that may be missing there. Finally, tests whether kernels can be taken off a GPU.
+/// That may leave a thread behind, so the process should end without waiting for it.
 pub fn probe(
     library: &Path,
     allow_pageable_memory_access: bool,
@@ -27,6 +29,7 @@ pub fn probe(
     if is_jailed {
         jail.enter(library).map_err(EngineError::Jail)?;
     }
+    recorder::start();
     let driver = Driver::open(library)?;
     let path = || driver.library().path().to_owned();
     let failed = |call, error: CuError| EngineError::Call { path: path(), call, result: error.0 };
@@ -56,9 +59,10 @@ pub fn probe(
     if is_jailed {
         compile(&driver).map_err(|error| failed("cuModuleLoadDataEx", error))?;
     }
+    let eviction = eviction::test(&driver);
     let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
     let driver = gpu::driver_version(&library);
-    Ok(Probed { library, cuda_version: version as u32, driver, gpus })
+    Ok(Probed { library, cuda_version: version as u32, driver, eviction, gpus })
 }
 
 /// Compiles a module on the first GPU.
