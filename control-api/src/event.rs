@@ -27,8 +27,8 @@ pub enum EventKind {
     MemoryExcess,
     /// The driver reports more GPU time for a VM's workers than the scheduler has charged to the VM.
     TimeExcess,
-    /// A worker made a system call, or a control operation of NVIDIA's driver, that workers may not
-    /// make. Reported for the first one of each session.
+    /// A worker made a system call, or an operation on objects of NVIDIA's driver, that workers may
+    /// not make. Reported for the first one of each session.
     CallRefused,
     /// A worker was killed because it sent no heartbeat, ran a kernel past its timeout, or violated
     /// the protocol.

@@ -83,7 +83,7 @@ pub struct Activity {
 pub struct RefusedCalls {
     /// Number of system calls.
     pub system_calls: u64,
-    /// Number of control operations of NVIDIA's driver.
+    /// Number of operations on objects of NVIDIA's driver.
     pub driver_operations: u64,
 }
 

@@ -146,20 +146,40 @@ pub struct DriverObject {
     pub detail: u32,
 }
 
-/// Messages from the supervisor to the broker. For each worker, it sends at most one in a second, and
-/// one when the worker has exited.
-#[derive(Debug, Serialize, Deserialize)]
+/// Messages from the supervisor to the broker.
+#[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromSupervisor {
-    /// Calls of a worker have been refused since the last message about it.
+    /// Calls of a worker have been refused since the last such message about it. For each worker, the
+    /// supervisor sends at most one in a second, and one when the worker has exited.
     Refused {
         /// The worker's session.
         session: SessionOfVm,
         /// Number of system calls.
         system_calls: u64,
-        /// Number of control operations of NVIDIA's driver.
+        /// Number of operations of NVIDIA's driver.
         driver_operations: u64,
         /// A description of the first one, if it is the session's first.
         first: Option<String>,
+    },
+    /// A worker has created an object, and will be informed after this message has been sent. Objects
+    /// that it created before it got its session aren't reported. For each worker, the supervisor sends
+    /// at most 512 of these messages in a second, and a worker has at most 1,024 such objects. An object
+    /// replaces one with the same client and handle.
+    Object {
+        /// The worker's session.
+        session: SessionOfVm,
+        /// The object.
+        object: DriverObject,
+    },
+    /// A worker has freed an object that was reported, or one that it was created under. Sent once for
+    /// each object. There is no message for objects that end with the worker.
+    Freed {
+        /// The worker's session.
+        session: SessionOfVm,
+        /// Handle of the client that the object belonged to.
+        client: u32,
+        /// The object's handle.
+        handle: u32,
     },
 }
 

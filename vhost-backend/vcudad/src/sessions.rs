@@ -581,7 +581,10 @@ impl Sessions {
     /// Handles a message of the supervisor: counts calls of a worker that were refused.
     pub(crate) fn handle_supervisor_message(&mut self, vms: &mut Vms) {
         let Some(message) = self.supervisor.receive() else { return };
-        let FromSupervisor::Refused { session, system_calls, driver_operations, first } = message;
+        let FromSupervisor::Refused { session, system_calls, driver_operations, first } = message
+        else {
+            return;
+        };
         let vm = VmId(session.vm);
         // The VM may have been removed.
         let Some(state) = vms.get_mut(vm) else { return };

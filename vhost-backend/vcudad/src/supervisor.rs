@@ -1,4 +1,4 @@
-//! The supervisor of workers, a process that performs their control operations of the driver. It has
+//! The supervisor of workers, a process that performs their operations on the driver's objects. It has
 //! a thread for each worker in the jail.
 
 use std::io;

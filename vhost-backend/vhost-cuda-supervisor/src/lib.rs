@@ -3,11 +3,13 @@
 //! Workers' filters refuse system calls that aren't on a list. Such a call waits for this process,
 //! which counts it, logs it, and refuses it.
 //!
-//! Some control operations of NVIDIA's kernel driver aren't restricted to the caller's own objects.
-//! A system call filter can't tell them apart, because their numbers are in memory. So a worker that
-//! serves a session makes none itself: its filter passes the system call to this process, which
-//! copies the arguments, checks the operation against a list, performs it on a duplicate of the
-//! worker's descriptor, and copies the results back.
+//! Some control operations of NVIDIA's kernel driver aren't restricted to the caller's own objects,
+//! and some objects give access to others' or to more of the driver. A system call filter can't tell
+//! them apart, because their numbers are in memory. So a worker that serves a session performs no
+//! control operations, and allocates and frees no objects itself: its filter passes these system calls
+//! to this process, which copies the arguments, checks them against a list, performs the operation on
+//! a duplicate of the worker's descriptor, and copies the results back. The broker learns of the
+//! objects that lead to the worker's channels.
 //!
 //! | module | contents |
 //! |---|---|
@@ -15,15 +17,23 @@
 //! | `listener` | receiving and answering system calls |
 //! | `caller` | a worker's memory and descriptors |
 //! | `perform` | performing an operation |
-//! | `controls` | the list of operations |
+//! | `controls` | the list of control operations |
+//! | `allocations` | the list of classes of objects |
+//! | `objects` | the objects of a worker that the broker knows |
 //! | `refusals` | logging and counting refused calls |
+//! | `limit` | limiting how much a worker can do in a second |
+//! | `bytes` | reading numbers in structures |
 //!
 //! This process may read and write the memory of workers, so it has nothing else: a jail without
 //! devices, a user of its own, and one capability.
 
+mod allocations;
+mod bytes;
 mod caller;
 mod controls;
+mod limit;
 mod listener;
+mod objects;
 mod perform;
 mod refusals;
 mod serve;

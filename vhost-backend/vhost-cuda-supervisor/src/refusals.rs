@@ -10,6 +10,8 @@ use host_ipc::messages::{FromSupervisor, SessionOfVm};
 use host_ipc::seqpacket;
 use syscalls::Sysno;
 
+use super::perform::Refused;
+
 /// So many refusals of a worker are logged.
 const LOGGED: u32 = 16;
 /// The broker gets at most one message about a worker in this time.
@@ -43,10 +45,13 @@ impl Refusals {
         }
     }
 
-    /// Records a control operation of the driver.
-    pub fn add_operation(&mut self, command: u32) {
+    /// Records an operation of the driver.
+    pub fn add_operation(&mut self, refused: Refused) {
         self.driver_operations += 1;
-        self.log(|| format!("the driver operation {command:#x}"));
+        self.log(|| match refused {
+            Refused::Control(command) => format!("the driver operation {command:#x}"),
+            Refused::Class(class) => format!("the driver object of class {class:#x}"),
+        });
     }
 
     /// Records a system call.
@@ -145,7 +150,7 @@ mod tests {
         let session = SessionOfVm { vm: 3, number: 7 };
         let mut refusals = Refusals::new("vm/7".into(), session, Arc::new(ours));
         assert_eq!(refusals.due(), None);
-        refusals.add_operation(0x2080_110b);
+        refusals.add_operation(Refused::Control(0x2080_110b));
         refusals.report_if_due();
         for _ in 0..100_000 {
             refusals.add_call(libc::SYS_personality, &[0; 6]);
@@ -154,13 +159,15 @@ mod tests {
         assert_eq!(refusals.logged, LOGGED);
         // Even if the test takes longer than the interval, nothing is sent without being due.
         drop(refusals);
-        let FromSupervisor::Refused { session: of, system_calls, driver_operations, first } =
-            received(&broker);
-        assert_eq!((of, system_calls, driver_operations), (session, 0, 1));
-        assert_eq!(first.unwrap(), "the driver operation 0x2080110b");
-        let FromSupervisor::Refused { system_calls, driver_operations, first, .. } =
-            received(&broker);
-        assert_eq!((system_calls, driver_operations, first), (100_000, 0, None));
+        let refused = |system_calls, driver_operations, first| FromSupervisor::Refused {
+            session,
+            system_calls,
+            driver_operations,
+            first,
+        };
+        let first = "the driver operation 0x2080110b".to_owned();
+        assert_eq!(received(&broker), refused(0, 1, Some(first)));
+        assert_eq!(received(&broker), refused(100_000, 0, None));
         assert!(seqpacket::receive::<FromSupervisor>(&broker).unwrap().is_none());
     }
 }

@@ -98,7 +98,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }
 
-/// Installs the system call filter. If there is a supervisor, control operations of the driver, and
+/// Installs the system call filter. If there is a supervisor, operations on the driver's objects, and
 /// calls that aren't listed, wait for it from then on.
 fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()> {
     let Some(supervisor) = supervisor else { return filter.install() };

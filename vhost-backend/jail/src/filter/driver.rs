@@ -4,23 +4,28 @@
 //! nv-ioctl-numa.h, and uvm_ioctl.h). The lists contain what libcuda used on an H200, and what it may
 //! use with other GPUs, several GPUs, or managed memory: calls that concern only objects of the
 //! caller's own clients and its own address space.
+//!
+//! Calls of nvidia-uvm are restricted only by their number. They act on the address space of the
+//! calling process, so the supervisor couldn't make them for a worker.
 
 use super::program::{Condition, equal};
 
 /// The index of an ioctl's number among its arguments.
 const NUMBER: u8 = 1;
 
-/// The control operation. It can be applied to many objects, and its own number is in memory, so only
-/// the supervisor can check it.
-const CONTROL: u32 = 0x2a;
-
-/// Calls of nvidiactl and of the GPUs' devices, except control operations. Others aren't restricted
-/// to the caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another
-/// call (IOCTL_XFER_CMD, 0xd3).
-const OF_DEVICES: [u32; 20] = [
-    0x27, // RM_ALLOC_MEMORY
+/// Operations on many kinds of objects: which one, and on what, is in memory, so only the supervisor can
+/// check that. It must see each RM_FREE to know which objects a worker has.
+const OF_OBJECTS: [u32; 3] = [
     0x29, // RM_FREE
+    0x2a, // RM_CONTROL
     0x2b, // RM_ALLOC
+];
+
+/// Other calls of nvidiactl and of the GPUs' devices. Those that are missing aren't restricted to the
+/// caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another call
+/// (IOCTL_XFER_CMD, 0xd3).
+const OF_DEVICES: [u32; 18] = [
+    0x27, // RM_ALLOC_MEMORY
     0x4a, // RM_VID_HEAP_CONTROL
     0x4e, // RM_MAP_MEMORY
     0x4f, // RM_UNMAP_MEMORY
@@ -83,10 +88,11 @@ const OF_UVM: [u32; 38] = [
     0x3000_0002, // DEINITIALIZE
 ];
 
-/// Returns conditions, one of which the calls above meet. With `control`, control operations do, too.
-pub(super) fn ioctls(control: bool) -> impl Iterator<Item = Condition> {
-    let control = control.then_some(CONTROL);
-    let devices = OF_DEVICES.into_iter().chain(control).map(of_device);
+/// Returns conditions, one of which the calls above meet. Operations on objects are included only if
+/// `objects` is true.
+pub(super) fn ioctls(objects: bool) -> impl Iterator<Item = Condition> {
+    let objects = OF_OBJECTS.into_iter().filter(move |_| objects);
+    let devices = OF_DEVICES.into_iter().chain(objects).map(of_device);
     devices.chain(OF_UVM.into_iter().map(|number| equal(NUMBER, number)))
 }
 

@@ -14,7 +14,7 @@ use super::program::{Calls, Condition, Outcome, equal};
 pub enum Unlisted {
     /// It fails with EPERM.
     Refuse,
-    /// It waits for the supervisor, which refuses it, logs it, and counts it. So do control operations
+    /// It waits for the supervisor, which refuses it, logs it, and counts it. So do operations on objects
     /// of NVIDIA's driver, which the supervisor performs if they are permitted.
     AskSupervisor,
 }
@@ -289,12 +289,12 @@ fn generic_ioctls() -> impl Iterator<Item = Condition> {
 
 /// Returns the list of a worker.
 pub(super) fn worker(unlisted: Unlisted) -> Calls {
-    let (outcome, control) = match unlisted {
+    let (outcome, objects) = match unlisted {
         Unlisted::Refuse => (Outcome::Fail(EPERM), true),
         Unlisted::AskSupervisor => (Outcome::Notify, false),
     };
     let mut calls = of_vm(outcome);
-    calls.allow_if(libc::SYS_ioctl, generic_ioctls().chain(driver::ioctls(control)));
+    calls.allow_if(libc::SYS_ioctl, generic_ioctls().chain(driver::ioctls(objects)));
     calls
 }
 

@@ -12,8 +12,8 @@ use crate::child;
 /// A bit in the numbers of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such calls have the
 /// architecture x86-64.
 const X32: c_long = 0x4000_0000;
-/// The control operation of NVIDIA's driver.
-const CONTROL: usize = 0x2a;
+/// The operations on objects of NVIDIA's driver: RM_FREE, RM_CONTROL, and RM_ALLOC.
+const OF_OBJECTS: [&str; 3] = ["ioctl 0xc0104629", "ioctl 0xc020462a", "ioctl 0xc030462b"];
 
 const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
@@ -70,34 +70,34 @@ fn recorded(line: &str) -> (c_long, [u64; 6]) {
 }
 
 #[track_caller]
-fn assert_allowed(filter: &Filter, list: &str) {
+fn assert_allowed(filter: &Filter, operations: u32, list: &str) {
     assert!(list.lines().count() > 30, "the list isn't complete");
     for line in list.lines() {
         let (number, arguments) = recorded(line);
-        // Control operations wait for the supervisor.
-        let expected = if line == "ioctl 0xc020462a" { [ALLOWED, NOTIFIED] } else { [ALLOWED; 2] };
+        // Operations on objects wait for the supervisor.
+        let expected = if OF_OBJECTS.contains(&line) { operations } else { ALLOWED };
         let outcome = outcome(filter, number, arguments);
-        assert!(expected.contains(&outcome), "{line}: {outcome:#x}");
+        assert_eq!(outcome, expected, "{line}");
     }
 }
 
 #[test]
 fn workers_may_make_all_calls_that_were_recorded_on_an_h200() {
     let list = include_str!("../../recorded/worker-h200.txt");
-    assert_allowed(&Filter::of_worker(Unlisted::Refuse), list);
-    assert_allowed(&Filter::of_worker(Unlisted::AskSupervisor), list);
+    assert_allowed(&Filter::of_worker(Unlisted::Refuse), ALLOWED, list);
+    assert_allowed(&Filter::of_worker(Unlisted::AskSupervisor), NOTIFIED, list);
 }
 
 #[test]
 fn workers_may_make_all_calls_that_were_recorded_with_softgpu() {
     let list = include_str!("../../recorded/worker-softgpu.txt");
-    assert_allowed(&Filter::of_worker(Unlisted::Refuse), list);
-    assert_allowed(&Filter::of_worker(Unlisted::AskSupervisor), list);
+    assert_allowed(&Filter::of_worker(Unlisted::Refuse), ALLOWED, list);
+    assert_allowed(&Filter::of_worker(Unlisted::AskSupervisor), NOTIFIED, list);
 }
 
 #[test]
 fn device_processes_may_make_all_calls_that_were_recorded() {
-    assert_allowed(&Filter::of_device(), include_str!("../../recorded/device.txt"));
+    assert_allowed(&Filter::of_device(), ALLOWED, include_str!("../../recorded/device.txt"));
 }
 
 /// Calls that a process of a VM doesn't need, and that reach other processes or more of the kernel.
@@ -240,7 +240,7 @@ fn arguments_are_restricted() {
     let own = u64::from(std::process::id());
     let thread = 0x3d_0f00;
     let user = thread | libc::CLONE_NEWUSER as u64;
-    let control = 0xc020_462a;
+    let operations = [0xc010_4629, 0xc020_462a, 0xc030_462b];
     let calls = [
         (libc::SYS_clone, 0, vec![thread], vec![libc::SIGCHLD as u64, user]),
         (libc::SYS_kill, 0, vec![own], vec![0, u64::MAX, own + 1]),
@@ -253,13 +253,13 @@ fn arguments_are_restricted() {
         (libc::SYS_fcntl, 1, vec![1030, 1033], vec![8, 10, 15, 1024, 1026]),
         // PR_SET_NAME; PR_SET_PDEATHSIG, PR_SET_DUMPABLE, PR_SET_SECCOMP, PR_SET_MM, PR_SET_PTRACER.
         (libc::SYS_prctl, 0, vec![15], vec![1, 4, 22, 35, 0x5961_6d61]),
-        // FIONREAD, RM_ALLOC of two sizes, a control operation, and FREE of nvidia-uvm; operations in
+        // FIONREAD, RM_ALLOC of two sizes, RM_CONTROL, RM_FREE, and FREE of nvidia-uvm; operations in
         // another call, IDLE_CHANNELS, RM_ALLOC of another type, FIOSETOWN, TIOCSTI, and of nvidia-uvm
         // TOOLS_READ_PROCESS_MEMORY and a test.
         (
             libc::SYS_ioctl,
             1,
-            vec![0x541b, 0xc030_462b, 0xc020_462b, control, 34],
+            vec![0x541b, 0xc030_462b, 0xc020_462b, 0xc020_462a, 0xc010_4629, 34],
             vec![0xc010_46d3, 0xc028_4641, 0xc030_472b, 0x4030_462b, 0x8901, 0x5412, 62, 200],
         ),
     ];
@@ -272,10 +272,11 @@ fn arguments_are_restricted() {
             }
         }
     }
-    let asks = Filter::of_worker(Unlisted::AskSupervisor);
-    assert_eq!(outcome(&asks, libc::SYS_ioctl, [0, control, 0, 0, 0, 0]), NOTIFIED);
-    let device = Filter::of_device();
-    assert_eq!(outcome(&device, libc::SYS_ioctl, [0, control, 0, 0, 0, 0]), REFUSED);
+    let (asks, device) = (Filter::of_worker(Unlisted::AskSupervisor), Filter::of_device());
+    for operation in operations {
+        assert_eq!(outcome(&asks, libc::SYS_ioctl, [0, operation, 0, 0, 0, 0]), NOTIFIED);
+        assert_eq!(outcome(&device, libc::SYS_ioctl, [0, operation, 0, 0, 0, 0]), REFUSED);
+    }
 }
 
 #[test]
@@ -344,11 +345,13 @@ fn a_filtered_process_can_start_threads_but_not_processes() {
 }
 
 #[test]
-fn unlisted_calls_and_control_operations_wait_for_the_listener() {
-    const NAME: &str = "unlisted_calls_and_control_operations_wait_for_the_listener";
+fn unlisted_calls_and_operations_on_objects_wait_for_the_listener() {
+    const NAME: &str = "unlisted_calls_and_operations_on_objects_wait_for_the_listener";
     let number = |low: usize| 3 << 30 | 32 << 16 | (b'F' as usize) << 8 | low;
     let wait = [
-        (libc::SYS_ioctl, [0, number(CONTROL), 3]),
+        (libc::SYS_ioctl, [0, number(0x29), 3]),
+        (libc::SYS_ioctl, [0, number(0x2a), 3]),
+        (libc::SYS_ioctl, [0, number(0x2b), 3]),
         (libc::SYS_ioctl, [0, number(0x41), 3]),
         (libc::SYS_personality, [1, 2, 3]),
     ];
@@ -359,7 +362,7 @@ fn unlisted_calls_and_control_operations_wait_for_the_listener() {
             println!("error={}", errno(call, arguments));
         }
         // Other ioctls reach the file, such as those of nvidia-uvm, which have only a number.
-        for other in [23, number(0x2b)] {
+        for other in [23, number(0x4e)] {
             assert_eq!(errno(libc::SYS_ioctl, [0, other, 3]), libc::ENOTTY, "{other:#x}");
         }
         // Without a supervisor, unlisted calls fail.

@@ -1,0 +1,36 @@
+//! Performs an operation of the driver for a worker.
+//!
+//! The worker could change its memory at any time, so everything is copied once and then checked.
+//! The driver gets only copies: no pointer of the worker's reaches it.
+
+mod allocate;
+mod argument;
+mod control;
+mod free;
+#[cfg(test)]
+mod tests;
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::caller::Caller;
+use super::objects::Objects;
+use argument::Argument;
+
+pub use argument::{Operation, Outcome, Refused, ioctl};
+
+/// Performs an ioctl of a worker. Its arguments are a descriptor, the request, and an address. `driver` makes the ioctl. An error is the result of the worker's system call.
+pub fn perform(
+    caller: &impl Caller,
+    objects: &mut Objects,
+    operation: Operation,
+    arguments: [u64; 3],
+    driver: impl FnOnce(&OwnedFd, &mut [u8]) -> io::Result<()>,
+) -> io::Result<Outcome> {
+    let mut argument = Argument::copy(caller, operation, arguments)?;
+    match operation {
+        Operation::Free => free::perform(&mut argument, objects, driver),
+        Operation::Control => control::perform(&mut argument, driver),
+        Operation::Allocate => allocate::perform(&mut argument, objects, driver),
+    }
+}
