@@ -230,6 +230,23 @@ static long driver_call(int number, unsigned int size, unsigned int operation, v
 	return result;
 }
 
+// Allocates an object with these parameters.
+static long allocate(unsigned int class, void *parameters)
+{
+	struct {
+		unsigned int client, parent, object, class;
+		void *parameters, *rights;
+		unsigned int size, flags, status, unused;
+	} argument = { 0xc1d00001, 0xc1d00001, 0, class, parameters, NULL, 0, 0, 0, 0 };
+	int fd = open("/dev/null", O_RDWR);
+	long result = ioctl(fd, _IOC(_IOC_READ | _IOC_WRITE, 'F', 0x2b, sizeof(argument)), &argument);
+	if (result == 0 && argument.status != 0) {
+		errno = EACCES;
+		return -1;
+	}
+	return result;
+}
+
 // The file isn't one of NVIDIA's devices, so even a permitted operation fails, when the supervisor
 // checks the file.
 static void driver_operations(void)
@@ -238,6 +255,10 @@ static void driver_operations(void)
 	tried("stop channels of the GPU",
 	      driver_call(0x2a, 32, 0x2080110b, parameters, 536));
 	tried("restart a runlist", driver_call(0x2a, 32, 0xa06f0111, parameters, 8));
+	tried("allocate a client", allocate(0x41, NULL));
+	unsigned int debugged[] = { 0, 0xc1d00002, 0x5c00001d };
+	tried("debug an object of another client", allocate(0x83de, debugged));
+	tried("allocate a privileged object", allocate(0x2082, parameters));
 	tried("wrap an operation in another call", driver_call(0xd3, 16, 0x2080110b, parameters, 536));
 	int device = open("/dev/null", O_RDWR);
 	tried("allocate an object of another kind", driver_call(0x28, 32, 0, NULL, 0));
