@@ -22,6 +22,10 @@
 #   modules      10,000 generated modules, compared with NVML
 #   operations   a VM that saturates the GPU beside one with a weight of 1% that repeats operations
 #                which aren't kernels; and whether one VM's data stays in the L2 cache
+#   long         VMs whose kernels outlast their windows: shares, a cap, ten VMs, a kernel that never
+#                ends, and a changed weight
+#   sessions     a VM with one session beside a VM with eight, with long kernels
+#   request      a latency VM's requests beside kernels of 1 ms, 100 ms, and one that never ends
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
 #   gang         two VMs on the same two GPUs, with interdependent kernels (takes 60 s)
@@ -187,6 +191,9 @@ chain() {
     shift 2
     load "$name" "$vm" chain "${chain_shape[@]}" --rate "$chain_rate" "$@"
 }
+
+# How requests are launched.
+declare -A how_options=([eager]='--launch eager' [graph]='--launch graph' [single]='--launch eager --kernels 1')
 
 # The kernels of a small network don't fill the GPU, so use the small shape and its calibration.
 chain_calibrated() {
@@ -369,6 +376,132 @@ row_latency() {
     done
 }
 
+# outlast NAME VM US [ARGUMENT...]: starts a load of kernels of this length, or of one that never ends
+# if US is 0.
+outlast() {
+    local name=$1 vm=$2 us=$3
+    shift 3
+    load "$name" "$vm" outlast "${shape[@]}" --rate "$rate" --kernel-us "$us" "$@"
+}
+
+outlast_alone() {
+    meet_in "$lead"
+    outlast "$@" --seconds "$alone_seconds"
+    wait_loads
+}
+
+row_long() {
+    local fa fb share us i least=1000 most=0 sum=0 f
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory" 'compute.weight = 30'; vm b "$memory" 'compute.weight = 70') || return 1
+    for us in 5000 50000 500000; do
+        outlast_alone "alone-$us" b "$us" || return 1
+        meet_in "$lead"
+        outlast "a-$us" a "$us" --seconds "$seconds"
+        outlast "b-$us" b "$us" --seconds "$seconds"
+        wait_loads || return 1
+        fa=$(of_alone "a-$us" "alone-$us") fb=$(of_alone "b-$us" "alone-$us")
+        share=$(calc "100 * $fa / ($fa + $fb)")
+        result "30/70, kernels of $((us / 1000)) ms" "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
+            '30 ± 1' "$share >= 29 && $share <= 31"
+    done
+    saturate_alone alone-20us b 20us || return 1
+    meet_in "$lead"
+    saturate short a 20us --seconds "$seconds"
+    outlast long b 500000 --seconds "$seconds"
+    wait_loads || return 1
+    fa=$(of_alone short alone-20us) fb=$(of_alone long alone-500000)
+    share=$(calc "100 * $fa / ($fa + $fb)")
+    result '30/70, kernels of 20 us against 500 ms' "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
+        '30 ± 1' "$share >= 29 && $share <= 31"
+
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory"; vm capped "$memory" 'compute.max = "25%"') || return 1
+    meet_in "$lead"
+    saturate beside a 20us --seconds $((3 * ${seconds%.*}))
+    outlast endless b 0 --seconds $((3 * ${seconds%.*}))
+    wait_loads || return 1
+    f=$(of_alone beside alone-20us)
+    result "kernels of 20 us beside one that never ends, equal weights, $((3 * ${seconds%.*})) s" \
+        "$f% of alone (the other: $(of_alone endless alone-500000)%)" '50 ± 1' "$f >= 49 && $f <= 51"
+    meet_in "$lead"
+    outlast capped capped 200000 --seconds "$seconds"
+    wait_loads || return 1
+    f=$(of_alone capped alone-500000)
+    result 'cap of 25%, otherwise idle GPU, kernels of 200 ms' "$f% of alone" '25 ± 1' "$f >= 24 && $f <= 26"
+    meet_in "$lead"
+    outlast weight-a a 500000 --seconds 4
+    outlast weight-b b 500000 --seconds 4
+    local change=$((at + 2000000000)) bins=0 shares=()
+    sleep "$(calc "($change - $(date +%s%N)) / 1e9 - 0.01")"
+    "$dist/bin/vcudactl" --socket "$work/control.sock" vm set a --compute-weight 25 >"$out/long-set.txt" 2>&1
+    wait_loads || return 1
+    for i in 21 22 23 24 25 26 27 28 29 30 31 32 33; do
+        share=$(calc "100 * $(bin weight-a $i) / ($(bin weight-a $i) + $(bin weight-b $i) + 0.001)")
+        shares+=("$share") sum=$(calc "$sum + $share") bins=$((bins + 1))
+    done
+    result 'weights changed from 100:100 to 25:100, kernels of 500 ms, share per 100 ms' \
+        "from 100 ms after it: ${shares[*]}: $(calc "$sum / $bins")" 'average 20 ± 2' \
+        "$sum / $bins >= 18 && $sum / $bins <= 22"
+
+    start_broker < <(echo 'warm_workers = 10'; for i in 0 1 2 3 4 5 6 7 8 9; do vm "t$i" "$memory"; done) || return 1
+    meet_in $((2 * lead))
+    for i in 0 1 2 3 4 5 6 7 8 9; do outlast "$i" "t$i" 20000 --seconds "$seconds"; done
+    wait_loads || return 1
+    sum=0
+    for i in 0 1 2 3 4 5 6 7 8 9; do
+        f=$(of_alone "$i" alone-500000)
+        sum=$(calc "$sum + $f")
+        least=$(calc "$f < $least ? $f : $least") most=$(calc "$f > $most ? $f : $most")
+    done
+    result 'ten VMs at equal weights, kernels of 20 ms' "$least to $most (sum $sum% of alone)" \
+        '10 ± 1, sum at least 95%' "$least >= 9 && $most <= 11 && $sum >= 95"
+}
+
+row_sessions() {
+    local i f
+    start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory") || return 1
+    outlast_alone alone b 100000 || return 1
+    meet_in $((2 * lead))
+    for i in 1 2 3 4 5 6 7 8; do outlast "$i" a 100000 --seconds "$seconds"; done
+    outlast single b 100000 --seconds "$seconds"
+    wait_loads || return 1
+    f=$(of_alone single alone)
+    result 'a single session beside a VM with 8, kernels of 100 ms, equal weights' "$f% of alone" '50 ± 2' "$f >= 48 && $f <= 52"
+}
+
+row_request() {
+    local us how quiet beside left kept length
+    chain_calibrated
+    start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory") || return 1
+    for us in 1000 100000; do outlast_alone "alone-$us" batch "$us" || return 1; done
+    for how in eager graph single; do
+        meet_in "$lead"
+        chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
+        wait_loads || return 1
+    done
+    for us in 1000 100000 0; do
+        case $us in 0) length='one that never ends' ;; *) length="kernels of $((us / 1000)) ms" ;; esac
+        for how in eager graph single; do
+            [ $how != single ] || [ $us = 0 ] || continue
+            meet_in "$lead"
+            chain "$how-$us" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
+            outlast "batch-$how-$us" batch "$us" --seconds "$seconds"
+            wait_loads || return 1
+            quiet=$(field "alone-$how" p99) beside=$(field "$how-$us" p99)
+            if [ $how = single ]; then
+                result "a single small kernel beside $length" "p50 $(field "$how-$us" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
+                    'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$how-$us" p50) < 0.5 && $beside < 1.2"
+                continue
+            fi
+            result "p99 at 50 requests/s beside $length, $how" \
+                "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how-$us" p50), alone $(field "alone-$how" p50))" \
+                'alone + 0.8 ms' "$beside <= $quiet + 0.8"
+            left=$(calc "100 * (1 - 50 * $(field "alone-$how" mean) / 1000)")
+            kept=$(of_alone "batch-$how-$us" "alone-$([ $us = 1000 ] && echo 1000 || echo 100000)")
+            result "the batch VM beside it, $how" "$kept% of alone; requests leave $left%" 'at least 90% of the rest' "$kept >= 0.9 * $left"
+        done
+    done
+}
+
 row_memory() {
     local line held available total used first='' least=0 most=0 drift samples=0
     if [ "$driver" = softgpu ]; then say "memory: softgpu has no NVML"; return 0; fi
@@ -534,7 +667,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions request noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
