@@ -144,6 +144,9 @@ pub struct VmGpuStats {
     pub handover_ns: u64,
     /// Duration of the longest handover, in nanoseconds.
     pub handover_max_ns: u64,
+    /// Number of times that the VM's kernels were taken off the GPU at the end of a window.
+    #[serde(default)]
+    pub evictions: u64,
     /// GPU time that the VM used beyond its share and still owes, in nanoseconds.
     pub debt_ns: u64,
     /// The VM's share of GPU time over the last second, 0.0 to 1.0.
@@ -225,6 +228,12 @@ pub struct GpuInfo {
     /// Description of the latest fault.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub last_fault: Option<String>,
+    /// Whether kernels that outlast their VM's window are taken off the GPU.
+    #[serde(default)]
+    pub eviction: bool,
+    /// Why kernels aren't taken off the GPU.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub eviction_unavailable: Option<String>,
     /// Names of the VMs on the GPU.
     pub vms: Vec<String>,
 }

@@ -24,6 +24,7 @@ fn print(gpus: &[GpuInfo], mut out: &mut dyn Write) -> io::Result<()> {
         ("PROMISED", Side::Right),
         ("USED", Side::Right),
         ("MIN", Side::Right),
+        ("EVICTION", Side::Left),
         ("VMS", Side::Left),
     ]);
     for gpu in gpus {
@@ -40,6 +41,11 @@ fn print(gpus: &[GpuInfo], mut out: &mut dyn Write) -> io::Result<()> {
             format_size(gpu.memory_promised),
             format_size(gpu.memory_used),
             gpu.compute_min.to_string(),
+            match &gpu.eviction_unavailable {
+                _ if gpu.eviction => "yes".to_owned(),
+                Some(reason) => format!("no: {reason}"),
+                None => "no".to_owned(),
+            },
             gpu.vms.join(","),
         ]);
     }

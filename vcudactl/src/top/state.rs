@@ -221,6 +221,8 @@ pub(super) mod tests {
             compute_weight: 200,
             faults: 0,
             last_fault: None,
+            eviction: true,
+            eviction_unavailable: None,
             vms: Vec::new(),
         };
         let mut faulty = gpu(1);

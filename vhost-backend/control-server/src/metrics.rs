@@ -147,6 +147,13 @@ fn about_compute(page: &mut Page, stats: &Stats) {
     page.time("handover", "Total duration of handovers", handover);
     let longest = shares(stats, |gpu| seconds(gpu.handover_max_ns));
     page.gauge("handover_max", Some(Unit::Seconds), "Duration of the longest handover", longest);
+    let evictions = shares(stats, |gpu| gpu.evictions);
+    page.count(
+        "evictions",
+        None,
+        "Times that kernels outlasted a window and were taken off",
+        evictions,
+    );
     let debt = shares(stats, |gpu| seconds(gpu.debt_ns));
     page.gauge("debt", Some(Unit::Seconds), "GPU time used beyond the share and still owed", debt);
     let recent = shares(stats, |gpu| gpu.share_10s);
@@ -228,6 +235,9 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
     let help =
         "Number of times a worker held more memory than its charge in the ledger plus the slack";
     page.count("gpu_memory_excesses", None, help, excesses);
+    let eviction = stats.gpus.iter().map(|gpu| (of(gpu.index), f64::from(u8::from(gpu.eviction))));
+    let help = "1 if kernels that outlast their VM's window are taken off the GPU";
+    page.gauge("gpu_eviction", None, help, eviction);
     let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
     page.gauge("gpu_healthy", None, "1 if the GPU accepts new VMs, 0 if it had a fault", healthy);
     let faults = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.faults));

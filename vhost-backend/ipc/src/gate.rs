@@ -145,6 +145,9 @@ pub struct GpuGate {
     /// Total time from each submission to an idle GPU until the worker's next check, in ns. The GPU
     /// works during most of that time, which isn't included in `busy_ns`.
     pub begun_ns: AtomicU64,
+    /// The estimated time by which the work in flight will have finished (CLOCK_MONOTONIC, in ns), or
+    /// 0 if it is unknown.
+    pub ends: AtomicU64,
 }
 
 /// The state of a VM's account of a GPU's memory, as a session's guest process sees it.

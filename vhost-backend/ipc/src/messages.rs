@@ -114,6 +114,9 @@ pub enum ToSupervisor {
         label: String,
         /// The worker's session, for reports.
         session: SessionOfVm,
+        /// The objects that lead to its channels, as far as it has created them before it got its
+        /// session.
+        objects: Vec<DriverObject>,
     },
     /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries the
     /// filter's listener.
@@ -171,8 +174,8 @@ pub enum FromSupervisor {
         /// The object.
         object: DriverObject,
     },
-    /// A worker has freed an object that was reported, or one that it was created under. Sent once for
-    /// each object. There is no message for objects that end with the worker.
+    /// A worker has freed an object that was reported or in [`ToSupervisor::Worker`], or one that it
+    /// was created under. Sent once for each object. There is no message for objects that end with the worker.
     Freed {
         /// The worker's session.
         session: SessionOfVm,

@@ -120,7 +120,8 @@ impl Scheduler {
         let waited = capped || gpus.iter().any(|gpu| self.wanted(*gpu, vm, now));
         let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
         let (mode, until, depth) = if waited {
-            let end = now.saturating_add(self.length(vm, &gpus, now));
+            let begins = gpus.iter().map(|gpu| self.begins(*gpu, now)).max().unwrap_or(now);
+            let end = begins.saturating_add(self.length(vm, &gpus, now));
             (OpenMode::Window, Some(end), self.depth(vm, &gpus, now))
         } else if gpus.iter().all(alone) {
             (OpenMode::Unlimited, None, Nanos::MAX)
@@ -154,6 +155,12 @@ impl Scheduler {
         }
     }
 
+    /// Returns the time from which a VM whose gate opens now has the GPU to itself: the end of another
+    /// VM's eviction.
+    fn begins(&self, gpu: GpuKey, now: Nanos) -> Nanos {
+        self.gpus.get(&gpu).map_or(now, |gpu| gpu.evicting_until.max(now))
+    }
+
     /// Updates a VM's accounts and state on a GPU when its gate opens there.
     pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
@@ -161,6 +168,7 @@ impl Scheduler {
         let others = self.clock_of_others(vm, gpu);
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1);
+        let begins = self.begins(gpu, now);
         let Some(member) = self.member_mut(vm, gpu) else { return };
         // A VM with several GPUs may get this GPU without having work on it.
         member.time.wake(others, pause, now);
@@ -177,8 +185,8 @@ impl Scheduler {
         member.unfinished_for = 0;
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.
-        member.idle_since = Some(now);
-        member.account.open(now);
+        member.idle_since = Some(begins);
+        member.account.open(begins);
         member.stats.windows += 1;
         member.watch_throttling(now);
     }

@@ -54,16 +54,25 @@ impl Scheduler {
     pub(super) fn evicts_at(&self, vm: VmKey, now: Nanos) -> Option<Nanos> {
         let turn = self.turn(vm)?;
         let Phase::Draining { since } = turn.phase else { return None };
-        let mut undrained = self.undrained(vm, turn);
-        if !undrained.all(|(_, member)| member.last.evictable) {
+        if !self.undrained(vm, turn).all(|(_, member)| member.last.evictable) {
             return None;
         }
+        let settings = &self.settings;
         let wait = if self.preempted(vm, &turn.gpus, now) {
-            self.settings.drain_wait_latency
+            let ends_at = self.undrained(vm, turn).map(|(_, member)| member.last.ends_at).max();
+            match ends_at.unwrap_or(0) {
+                0 => settings.drain_slack,
+                // The worker's expectation isn't trusted, but it can't delay the eviction further than
+                // without a latency VM.
+                at => match at.saturating_sub(since) {
+                    soon if (1..=settings.eviction).contains(&soon) => soon + settings.drain_slack,
+                    _ => 0,
+                },
+            }
         } else {
-            self.settings.drain_wait
+            settings.drain_wait
         };
-        let others = turn.drains_beside as Nanos * self.settings.drain_wait_other;
+        let others = turn.drains_beside as Nanos * settings.drain_wait_other;
         Some(since.saturating_add(wait + others))
     }
 
@@ -80,8 +89,9 @@ impl Scheduler {
         for gpu in gpus {
             self.book(gpu, now);
             let settings = self.settings;
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.evict(&settings, now);
+            let takes = self.member_mut(vm, gpu).map_or(0, |member| member.evict(&settings, now));
+            if let Some(state) = self.gpus.get_mut(&gpu) {
+                state.evicting_until = state.evicting_until.max(now) + takes;
             }
             out.push(Action::Evict { vm, gpu });
         }

@@ -36,6 +36,8 @@ pub struct Gpu {
     pub alone_after: Nanos,
     /// When a VM began to run without limits because it was alone, if one does.
     pub alone_since: Option<Nanos>,
+    /// Time at which the latest eviction is over.
+    pub evicting_until: Nanos,
     /// The least virtual time among the VMs with work. It never decreases.
     pub clock: u128,
     /// Number of turns that have ended on this GPU.

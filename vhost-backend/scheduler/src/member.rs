@@ -168,12 +168,17 @@ impl Member {
         finished
     }
 
-    /// Records that the VM's kernels are taken off the GPU, and charges the VM for that.
-    pub fn evict(&mut self, settings: &Settings, now: Nanos) {
+    /// Records that the VM's kernels are taken off the GPU, and charges the VM for that. Returns how
+    /// long it takes.
+    pub fn evict(&mut self, settings: &Settings, now: Nanos) -> Nanos {
+        // The number isn't trusted. More sessions are rare.
+        let more = Nanos::from(self.last.sessions.clamp(1, 64) - 1);
+        let takes = settings.eviction + more * settings.eviction_more;
         self.off_since = Some(now);
         self.outlasts = true;
         self.stats.evictions += 1;
-        self.charge(settings.eviction_cost, now);
+        self.charge(takes, now);
+        takes
     }
 
     /// Records that the VM's kernels continue. Returns false if they weren't evicted.

@@ -12,14 +12,18 @@ pub struct Settings {
     /// Time within which about every competing VM gets a turn.
     pub period: Nanos,
     /// How long the work in flight may take to finish after the end of a window. If it can be
-    /// evicted, that's done then.
+    /// evicted, that's done then. If a latency VM is waiting, it's done at once, unless the worker
+    /// expects that the work finishes before an eviction would be over.
     pub drain_wait: Nanos,
-    /// The same if a latency VM is waiting.
-    pub drain_wait_latency: Nanos,
+    /// By how much such an expectation may be wrong, and how long to wait if there is none.
+    pub drain_slack: Nanos,
     /// How much longer the work in flight may take for each other VM that drains at the same time.
     pub drain_wait_other: Nanos,
-    /// What a VM is charged for an eviction and the return to the GPU. The GPU can be idle meanwhile.
-    pub eviction_cost: Nanos,
+    /// How long an eviction takes. It's charged to the evicted VM, and not to the next one. Its return
+    /// to the GPU is part of its next window.
+    pub eviction: Nanos,
+    /// How much longer it takes for each further session that has work in flight.
+    pub eviction_more: Nanos,
     /// If work can't be evicted and no call finishes for this long during a drain, the drain counts
     /// as stuck, and the VM's gate is reopened for one call.
     pub no_progress: Nanos,
@@ -122,9 +126,10 @@ impl Default for Settings {
             max_window: 20 * MS,
             period: 60 * MS,
             drain_wait: 700 * US,
-            drain_wait_latency: 60 * US,
+            drain_slack: 100 * US,
             drain_wait_other: 10 * MS,
-            eviction_cost: 850 * US,
+            eviction: 450 * US,
+            eviction_more: 140 * US,
             no_progress: MS,
             drain_limit: SEC / 2,
             reopen: MS,

@@ -19,7 +19,9 @@ const IDLE: Report = Report {
     copying: false,
     copied_ns: 0,
     oldest_for: 0,
+    ends_at: 0,
     evictable: false,
+    sessions: 1,
 };
 const HELD: Report = Report { held: true, ..IDLE };
 const BUSY: Report = Report { held: true, active: true, ..IDLE };
@@ -437,7 +439,9 @@ mod hostile {
                         copying,
                         copied_ns,
                         oldest_for,
+                        ends_at: oldest_for,
                         evictable,
+                        sessions: finished as u32,
                     }
                 },
             )

@@ -97,8 +97,13 @@ pub struct Report {
     pub copied_ns: u64,
     /// How long the oldest unfinished call has been running. 0 if no call is running.
     pub oldest_for: Nanos,
+    /// The time by which the worker expects the work in flight to have finished, or 0 if it doesn't
+    /// know.
+    pub ends_at: Nanos,
     /// True if all work in flight can be evicted.
     pub evictable: bool,
+    /// Number of sessions with work in flight.
+    pub sessions: u32,
 }
 
 /// The mode of an open gate.

@@ -38,6 +38,8 @@ pub(crate) struct Gpu {
     /// fault.
     last_fault: Option<String>,
     program_faults: RateLimited,
+    /// Why kernels can't be taken off the GPU, if they can't.
+    no_eviction: Option<String>,
 }
 
 impl Gpu {
@@ -52,6 +54,7 @@ impl Gpu {
             lost: false,
             last_fault: None,
             program_faults: RateLimited::new(PROGRAM_FAULT_INTERVAL),
+            no_eviction: None,
         };
         if gpu.is_software() {
             gpu.context_bytes = 0;
@@ -77,6 +80,11 @@ impl Gpu {
 
     pub(crate) fn last_fault(&self) -> Option<&str> {
         self.last_fault.as_deref()
+    }
+
+    /// Returns why kernels can't be taken off the GPU, if they can't.
+    pub(crate) fn no_eviction(&self) -> Option<&str> {
+        self.no_eviction.as_deref()
     }
 
     /// Returns true if VMs and workers may be placed on this GPU.
@@ -122,6 +130,13 @@ impl Gpus {
     /// Returns true if VMs and workers may be placed on the GPU.
     pub(crate) fn is_healthy(&self, id: GpuId) -> bool {
         self.get(id).is_some_and(Gpu::is_healthy)
+    }
+
+    /// Records that kernels can't be taken off a GPU.
+    pub(crate) fn set_no_eviction(&mut self, id: GpuId, reason: String) {
+        if let Some(gpu) = self.0.get_mut(id.0 as usize) {
+            gpu.no_eviction = Some(reason);
+        }
     }
 
     /// Returns the size of a CUDA context on the GPU, in bytes.

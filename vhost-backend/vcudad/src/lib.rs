@@ -39,6 +39,7 @@ mod devices;
 mod driver;
 mod error;
 mod event;
+mod eviction;
 mod fair_share;
 mod faults;
 mod gpus;

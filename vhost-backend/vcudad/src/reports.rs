@@ -170,6 +170,8 @@ impl Reports<'_> {
                 compute_weight: capacity.weights,
                 faults: gpu.faults(),
                 last_fault: gpu.last_fault().map(str::to_owned),
+                eviction: gpu.no_eviction().is_none(),
+                eviction_unavailable: gpu.no_eviction().map(str::to_owned),
                 vms: vms().map(|(_, state)| state.vm.name.clone()).collect(),
             }
         });

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use control_api::{Class as Urgency, Sharing, VmGpuStats};
 
-use super::compute::{ComputeEvent, ComputeHandle};
+use super::compute::{ComputeEvent, ComputeHandle, Eviction, WorkerObjects};
 use super::fair_share::fair_shares;
 use super::mps_group::{GroupShare, MpsGroups};
 use super::time_account::TimeCharge;
@@ -47,8 +47,11 @@ pub(crate) struct Scheduler {
 
 impl Scheduler {
     /// Starts the scheduler thread if the scheduler is enabled.
-    pub(crate) fn start(enabled: bool) -> io::Result<Self> {
-        let compute = if enabled { ComputeHandle::start() } else { ComputeHandle::off() };
+    pub(crate) fn start(enabled: bool, eviction: Option<&Eviction>) -> io::Result<Self> {
+        let compute = match enabled {
+            true => ComputeHandle::start(eviction),
+            false => ComputeHandle::off(),
+        };
         Ok(Self { compute: compute?, groups: MpsGroups::default(), enabled })
     }
 
@@ -107,7 +110,8 @@ impl Scheduler {
     }
 
     /// Adds a worker that is about to serve a VM. `gpus` is in the order of the worker's device
-    /// ordinals, and `is_throttled` says whether the VM's CPU time is limited.
+    /// ordinals, and `is_throttled` says whether the VM's CPU time is limited. Its kernels can be
+    /// evicted if its `objects` are known.
     pub(crate) fn add_worker(
         &mut self,
         worker: WorkerId,
@@ -115,10 +119,11 @@ impl Scheduler {
         gpus: &[GpuId],
         ends: SchedulerEnds,
         is_throttled: bool,
+        objects: Option<WorkerObjects>,
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
         let key = self.groups.key_of(vm);
-        self.compute.add_worker(worker, key, gpus, ends, is_throttled);
+        self.compute.add_worker(worker, key, gpus, ends, is_throttled, objects);
     }
 
     /// Removes a worker that has exited.
@@ -177,6 +182,7 @@ impl Scheduler {
         to.handovers = stats.handovers;
         to.handover_ns = stats.handover_ns;
         to.handover_max_ns = stats.handover_max_ns;
+        to.evictions = stats.evictions;
         to.debt_ns = stats.debt_ns;
         to.share_1s = f64::from(stats.share_1s) / f64::from(WHOLE);
         to.share_10s = f64::from(stats.share_10s) / f64::from(WHOLE);

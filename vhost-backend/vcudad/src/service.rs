@@ -16,6 +16,7 @@ use super::device::DeviceEffect;
 use super::driver;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
+use super::eviction;
 use super::gpus::Gpus;
 use super::launcher::Launcher;
 use super::output::{Output, Outputs};
@@ -105,12 +106,13 @@ impl Service {
         let mut roster = Roster::open(state)?;
         let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
         let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
-        let gpus = driver::add_slices(&config, &spawner, &mut probed, requests);
+        let mut gpus = driver::add_slices(&config, &spawner, &mut probed, requests);
         if !spawner.is_root() {
             tracing::warn!("not running as root: all VMs' processes run as this user");
         }
         let cgroups = Cgroups::set_up(&spawner);
-        let scheduler = Scheduler::start(config.policy.scheduler)
+        let eviction = eviction::prepare(&config.policy, &probed, &mut gpus, has_jail);
+        let scheduler = Scheduler::start(config.policy.scheduler, eviction.as_ref())
             .map_err(BrokerError::os("cannot start the scheduler"))?;
         let outputs = Outputs::start()
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;

@@ -306,7 +306,8 @@ impl Sessions {
         let pidfd = worker.pidfd().filter(|_| has_jail);
         let supervisor = pidfd.map(|pidfd| {
             let session = SessionOfVm { vm: vm.0, number: session.number() };
-            let added = self.supervisor.add(&self.launcher, &label, session, pidfd);
+            let added =
+                self.supervisor.add(&self.launcher, &label, session, worker.known_objects(), pidfd);
             added.map_err(|error| format!("cannot add it to its supervisor: {error}"))
         });
         let assignment = Assignment {
@@ -325,7 +326,10 @@ impl Sessions {
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }
-        self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm));
+        // The channels of MPS clients are the MPS server's.
+        let is_exclusive = state.vm.spec.sharing == Sharing::Exclusive;
+        let objects = (has_jail && is_exclusive).then(|| worker.objects().clone());
+        self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm), objects);
         Ok(())
     }
 
@@ -569,6 +573,9 @@ impl Sessions {
                 ComputeEvent::HeartbeatLost(worker) => {
                     self.kill_worker(worker, "its heartbeat stopped while it had the GPU", vms);
                 }
+                ComputeEvent::EvictionFailed(worker) => {
+                    self.kill_worker(worker, "its kernels can't be taken off the GPU", vms);
+                }
                 ComputeEvent::Restarted => {
                     tracing::error!("the scheduler was restarted; no VM ran in the meantime");
                     let message = "the scheduler's thread failed and was restarted";
@@ -578,20 +585,33 @@ impl Sessions {
         }
     }
 
-    /// Handles a message of the supervisor: counts calls of a worker that were refused.
+    /// Handles a message of the supervisor: counts calls of a worker that were refused, and follows
+    /// the objects that lead to its channels.
     pub(crate) fn handle_supervisor_message(&mut self, vms: &mut Vms) {
         let Some(message) = self.supervisor.receive() else { return };
-        let FromSupervisor::Refused { session, system_calls, driver_operations, first } = message
-        else {
-            return;
-        };
-        let vm = VmId(session.vm);
-        // The VM may have been removed.
-        let Some(state) = vms.get_mut(vm) else { return };
-        state.count_refused_calls(system_calls, driver_operations);
-        if let Some(what) = first {
-            let text = format!("refused {}, which workers may not make", printable(&what));
-            self.publish(BrokerEvent::of_session(EventKind::CallRefused, vm, session.number, text));
+        match message {
+            FromSupervisor::Refused { session, system_calls, driver_operations, first } => {
+                let vm = VmId(session.vm);
+                // The VM may have been removed.
+                let Some(state) = vms.get_mut(vm) else { return };
+                state.count_refused_calls(system_calls, driver_operations);
+                if let Some(what) = first {
+                    let text = format!("refused {}, which workers may not make", printable(&what));
+                    let kind = EventKind::CallRefused;
+                    self.publish(BrokerEvent::of_session(kind, vm, session.number, text));
+                }
+            }
+            FromSupervisor::Object { session, object } => {
+                let Some((id, worker)) = self.workers.of_session(session) else { return };
+                if let Err(error) = worker.add_object(object) {
+                    self.kill_worker(id, &error.to_string(), vms);
+                }
+            }
+            FromSupervisor::Freed { session, client, handle } => {
+                if let Some((_, worker)) = self.workers.of_session(session) {
+                    worker.free_object(client, handle);
+                }
+            }
         }
     }
 }

@@ -6,7 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::launcher::Launcher;
 use super::process::{ChildProcess, describe};
-use host_ipc::messages::{FromSupervisor, SessionOfVm, ToSupervisor};
+use host_ipc::messages::{DriverObject, FromSupervisor, SessionOfVm, ToSupervisor};
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
 
@@ -38,17 +38,19 @@ impl Supervisor {
     }
 
     /// Makes the supervisor supervise a worker with this pidfd. Returns the socket on which that
-    /// worker must send its listener. `label` names the session in the log.
+    /// worker must send its listener. `label` names the session in the log. `objects` are the worker's
+    /// objects of the driver so far.
     pub(crate) fn add(
         &mut self,
         launcher: &Launcher,
         label: &str,
         session: SessionOfVm,
+        objects: Vec<DriverObject>,
         worker: RawFd,
     ) -> io::Result<OwnedFd> {
         let process = self.running(launcher)?;
         let (ours, theirs) = seqpacket::pair()?;
-        let message = ToSupervisor::Worker { label: label.to_owned(), session };
+        let message = ToSupervisor::Worker { label: label.to_owned(), session, objects };
         process.send(&message, &[theirs.as_raw_fd(), worker])?;
         Ok(ours)
     }

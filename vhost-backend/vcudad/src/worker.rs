@@ -4,13 +4,14 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
+use std::sync::{Arc, PoisonError};
 use std::time::{Duration, Instant};
 
 use control_api::Activity;
 
 use super::accounts::Accounts;
 use super::activity::activity_of;
+use super::compute::WorkerObjects;
 use super::process::ChildProcess;
 use super::session::Session;
 use control_server::handle::now_ms;
@@ -18,11 +19,14 @@ use host_ipc::apart::Apart;
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::eventfd;
 use host_ipc::gate::{GateMap, GatePage};
-use host_ipc::messages::{Assignment, Charge, ToBroker, ToWorker, WorkerId};
+use host_ipc::messages::{
+    Assignment, Charge, DriverObject, SessionOfVm, ToBroker, ToWorker, WorkerId,
+};
 use host_ipc::printable::printable;
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
 use memory_ledger::{GpuId, LedgerError, VmId};
+use rm_control::TooManyObjects;
 
 /// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a driver
 /// that starts.
@@ -109,6 +113,7 @@ pub(crate) struct Worker {
     gate: Option<Arc<GateMap>>,
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
+    objects: WorkerObjects,
 }
 
 impl Worker {
@@ -125,6 +130,7 @@ impl Worker {
             failure: None,
             gate: None,
             assigned_ms: 0,
+            objects: WorkerObjects::default(),
         }
     }
 
@@ -189,6 +195,27 @@ impl Worker {
         self.session.as_ref().is_some_and(|session| session.vm == vm)
     }
 
+    /// Returns the worker's objects of the driver that lead to its channels.
+    pub(crate) fn objects(&self) -> &WorkerObjects {
+        &self.objects
+    }
+
+    /// Returns the driver objects that are known.
+    pub(crate) fn known_objects(&self) -> Vec<DriverObject> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner).relevant()
+    }
+
+    /// Adds an object of the driver that the worker has created. Fails if the worker has too many of
+    /// them.
+    pub(crate) fn add_object(&self, object: DriverObject) -> Result<(), TooManyObjects> {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner).add(object)
+    }
+
+    /// Removes an object of the driver, and all objects under it.
+    pub(crate) fn free_object(&self, client: u32, handle: u32) {
+        self.objects.lock().unwrap_or_else(PoisonError::into_inner).free(client, handle);
+    }
+
     /// Returns the counters of work that the worker reports in its shared page.
     pub(crate) fn activity(&self) -> Activity {
         self.gate.as_ref().map(|gate| activity_of(&gate.worker)).unwrap_or_default()
@@ -234,7 +261,10 @@ impl Worker {
         let has_account = matches!(self.phase, Phase::Assigned | Phase::Serving);
         let misbehaved = |error: LedgerError| WorkerEffect::Misbehaved(error.to_string());
         let answer = match message {
-            ToBroker::Ready { objects: _ } if self.phase == Phase::Starting => {
+            ToBroker::Ready { objects } if self.phase == Phase::Starting => {
+                if objects.into_iter().any(|object| self.add_object(object).is_err()) {
+                    return WorkerEffect::Misbehaved("too many driver objects".into());
+                }
                 self.phase = Phase::Warm;
                 return match self.is_warm() {
                     true => WorkerEffect::Ready,
@@ -484,6 +514,14 @@ impl Workers {
     pub(crate) fn find(&self, vm: VmId, request: u64) -> Option<WorkerId> {
         let mut sessions = self.sessions_of(vm);
         sessions.find(|(_, session)| session.request == request).map(|(id, _)| id)
+    }
+
+    /// Returns the worker of a session.
+    pub(crate) fn of_session(&self, session: SessionOfVm) -> Option<(WorkerId, &Worker)> {
+        let is = |worker: &Worker| {
+            worker.session.as_ref().is_some_and(|one| one.number() == session.number)
+        };
+        self.of(VmId(session.vm)).find(|(_, worker)| is(worker))
     }
 
     /// Returns a VM's sessions that have a worker, with their workers.

@@ -40,9 +40,10 @@ pub fn detail(class: u32, parameters: &[u8]) -> Option<u32> {
 }
 
 impl Objects {
-    /// `broker` is the socket to the broker.
-    pub fn new(session: SessionOfVm, broker: Arc<OwnedFd>) -> Self {
-        Self { session, broker, parents: HashMap::new(), limit: Limit::new(PER_SECOND) }
+    /// `broker` is the socket to the broker, which knows the objects in `before`.
+    pub fn new(session: SessionOfVm, before: &[DriverObject], broker: Arc<OwnedFd>) -> Self {
+        let parents = before.iter().map(|one| ((one.client, one.handle), one.parent)).collect();
+        Self { session, broker, parents, limit: Limit::new(PER_SECOND) }
     }
 
     /// Returns false if the worker may not allocate another object. Waits if it has allocated too many
@@ -91,7 +92,7 @@ pub mod tests {
     /// Returns no objects, and the broker's end of their socket.
     pub fn objects() -> (Objects, OwnedFd) {
         let (broker, ours) = seqpacket::pair().unwrap();
-        (Objects::new(SESSION, Arc::new(ours)), broker)
+        (Objects::new(SESSION, &[], Arc::new(ours)), broker)
     }
 
     /// Returns all messages once the supervisor has closed its end.
@@ -143,6 +144,15 @@ pub mod tests {
         for client in [100, 200] {
             assert_eq!([1, 2, 3, 4].map(|handle| freed(client, handle)), [1; 4]);
         }
+    }
+
+    #[test]
+    fn objects_from_before_the_session_are_reported_only_when_they_are_freed() {
+        let (broker, ours) = seqpacket::pair().unwrap();
+        let before = [object(100, 100, 1, DEVICE), object(100, 1, 2, CHANNEL_GROUP)];
+        let mut objects = Objects::new(SESSION, &before, Arc::new(ours));
+        objects.remove(100, 1);
+        assert_eq!(reports(objects, &broker).len(), 2);
     }
 
     #[test]

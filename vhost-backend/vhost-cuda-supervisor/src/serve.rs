@@ -43,14 +43,14 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     while let Some((message, fds)) =
         seqpacket::receive(&*broker).map_err(SupervisorError::Broker)?
     {
-        let ToSupervisor::Worker { label, session } = message else {
+        let ToSupervisor::Worker { label, session, objects } = message else {
             return Err(SupervisorError::Message);
         };
         let [socket, process] =
             <[OwnedFd; 2]>::try_from(fds).map_err(|_| SupervisorError::Message)?;
         let name = label.clone();
         let refusals = Refusals::new(label.clone(), session, broker.clone());
-        let objects = Objects::new(session, broker.clone());
+        let objects = Objects::new(session, &objects, broker.clone());
         let supervise = move || match supervise(refusals, objects, &socket, &process) {
             Ok(()) => {}
             Err(error) => tracing::error!(session = label, "cannot supervise a worker: {error}"),

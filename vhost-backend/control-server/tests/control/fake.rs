@@ -188,6 +188,8 @@ fn gpu() -> GpuInfo {
         compute_weight: 100,
         faults: 0,
         last_fault: None,
+        eviction: false,
+        eviction_unavailable: Some("no NVIDIA device".into()),
         vms: vec!["a".into()],
     }
 }

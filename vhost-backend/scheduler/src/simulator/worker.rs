@@ -98,7 +98,9 @@ impl Worker {
             copying: self.copying.is_some() && !self.active,
             copied_ns: self.copied,
             oldest_for: if self.flight.is_empty() { 0 } else { now - self.head_since },
+            ends_at: now + self.flight.iter().map(|batch| batch.left).sum::<f64>() as Nanos,
             evictable,
+            sessions: 1,
         }
     }
 

@@ -2,8 +2,10 @@
 //! out the resulting actions. This code never sleeps, and gets the current time as an argument.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::evictor::Evictor;
 use super::message::{ComputeEvent, GpuStats};
 use super::registry::Registry;
 use super::shared::EventSender;
@@ -60,6 +62,8 @@ struct VmGpu {
     past: Counters,
     /// True if the gates are closed. Work may still be running.
     draining: bool,
+    /// Workers whose kernels are off the GPU.
+    off: Vec<WorkerId>,
 }
 
 /// The state of the scheduler thread.
@@ -68,6 +72,7 @@ pub(super) struct Core {
     vm_gpus: BTreeMap<(VmKey, GpuKey), VmGpu>,
     pub workers: BTreeMap<WorkerId, Worker>,
     events: EventSender,
+    evictor: Arc<Evictor>,
     actions: Vec<Action>,
     beats_at: Nanos,
     beats_checked: Nanos,
@@ -75,12 +80,18 @@ pub(super) struct Core {
 
 impl Core {
     /// Creates the state from the registry of existing VMs and workers.
-    pub(super) fn new(registry: &Registry, events: EventSender, now: Nanos) -> Self {
+    pub(super) fn new(
+        registry: &Registry,
+        events: EventSender,
+        evictor: Arc<Evictor>,
+        now: Nanos,
+    ) -> Self {
         let mut core = Self {
             scheduler: Scheduler::new(Settings::default()),
             vm_gpus: BTreeMap::new(),
             workers: BTreeMap::new(),
             events,
+            evictor,
             actions: Vec::new(),
             beats_at: now,
             beats_checked: now,
@@ -112,6 +123,7 @@ impl Core {
                 copies,
                 past: Counters::default(),
                 draining: false,
+                off: Vec::new(),
             });
             let timed = |share: &Share| share.kernel_timeout.is_some();
             let changed = timed(&vm_gpu.share) != timed(share);
@@ -170,8 +182,10 @@ impl Core {
                 (self.vm_gpus.get_mut(&(vm, *gpu)), worker.gate(*gpu))
             {
                 vm_gpu.past.add(gate);
+                vm_gpu.off.retain(|other| *other != id);
             }
         }
+        self.evictor.forget(id);
         self.report_all_of(vm, &gpus, now);
         Some(worker)
     }
@@ -200,6 +214,7 @@ impl Core {
         let vm_gpu = self.vm_gpus.get(&(vm, gpu))?;
         let (mut sums, mut report) = (vm_gpu.past, Report::default());
         let mut all_stalled = true;
+        report.evictable = self.evictor.works(gpu, now);
         for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
@@ -213,7 +228,10 @@ impl Core {
             report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.kill_at.is_none();
             if gate.active.load(Ordering::SeqCst) != 0 {
                 report.active = true;
+                report.sessions += 1;
+                report.evictable &= worker.ends.objects.is_some();
                 all_stalled &= gate.stalled.load(Ordering::SeqCst) != 0;
+                report.ends_at = report.ends_at.max(word(&gate.ends));
                 let oldest = word(&gate.oldest);
                 if oldest != 0 {
                     report.oldest_for = report.oldest_for.max(now.saturating_sub(oldest));
@@ -272,8 +290,8 @@ impl Core {
                 };
                 self.set(vm, gpu, setting);
             }
-            // No report says that work can be evicted.
-            Action::Evict { .. } | Action::Restore { .. } => {}
+            Action::Evict { vm, gpu } => self.evict(vm, gpu),
+            Action::Restore { vm, gpu } => self.restore(vm, gpu),
             Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
             Action::Timeout { vm, gpu, off_for } => self.time_out(vm, gpu, off_for, now),
         }
@@ -286,6 +304,28 @@ impl Core {
         for worker in self.workers.values_mut().filter(|worker| worker.ends.vm == vm) {
             worker.set(gpu, setting);
         }
+    }
+
+    /// Takes the kernels of a VM's workers off a GPU, except those of workers that have none.
+    fn evict(&mut self, vm: VmKey, gpu: GpuKey) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        vm_gpu.draining = false;
+        let mut workers = Vec::new();
+        for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.ends.vm == vm) {
+            let Some((_, gate)) = worker.gate(gpu) else { continue };
+            let Some(objects) = &worker.ends.objects else { continue };
+            if gate.active.load(Ordering::SeqCst) != 0 && !vm_gpu.off.contains(id) {
+                vm_gpu.off.push(*id);
+                workers.push((*id, objects.clone()));
+            }
+        }
+        self.evictor.evict(gpu, workers);
+    }
+
+    fn restore(&mut self, vm: VmKey, gpu: GpuKey) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        let workers = std::mem::take(&mut vm_gpu.off);
+        self.evictor.restore(gpu, workers);
     }
 
     fn set_copies(&mut self, vm: VmKey, gpu: GpuKey, depth: Nanos) {

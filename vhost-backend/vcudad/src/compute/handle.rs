@@ -8,10 +8,11 @@ use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::super::worker::SchedulerEnds;
+use super::evictor::{Eviction, Evictor};
 use super::message::{Command, ComputeEvent, GpuStats};
 use super::shared::{EventSender, Shared};
 use super::thread;
-use super::worker::WorkerEnds;
+use super::worker::{WorkerEnds, WorkerObjects};
 use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
 use host_ipc::eventfd::{drain, notify};
 use host_ipc::messages::WorkerId;
@@ -34,13 +35,18 @@ pub(crate) struct ComputeHandle {
 }
 
 impl ComputeHandle {
-    /// Starts the scheduler thread.
-    pub(crate) fn start() -> io::Result<Self> {
+    /// Starts the scheduler thread, and those that evict kernels if that works.
+    pub(crate) fn start(eviction: Option<&Eviction>) -> io::Result<Self> {
         let (mut handle, sender) = Self::new()?;
+        let evictor = match eviction {
+            Some(eviction) => Evictor::start(eviction, &sender)?,
+            None => Evictor::default(),
+        };
+        let evictor = Arc::new(evictor);
         let (commands, incoming) = mpsc::channel();
         std::thread::Builder::new()
             .name("scheduler".into())
-            .spawn(move || thread::supervise(&incoming, &sender))?;
+            .spawn(move || thread::supervise(&incoming, &sender, &evictor))?;
         handle.commands = Some(commands);
         Ok(handle)
     }
@@ -97,7 +103,7 @@ impl ComputeHandle {
     }
 
     /// Adds a worker that was assigned to a VM. `gpus` is in the order of the worker's device
-    /// ordinals.
+    /// ordinals. Its kernels can be evicted if its `objects` are known.
     pub(crate) fn add_worker(
         &mut self,
         id: WorkerId,
@@ -105,6 +111,7 @@ impl ComputeHandle {
         gpus: Vec<GpuKey>,
         ends: SchedulerEnds,
         is_throttled: bool,
+        objects: Option<WorkerObjects>,
     ) {
         let SchedulerEnds { page, doorbell, bell } = ends;
         let ends = WorkerEnds {
@@ -114,6 +121,7 @@ impl ComputeHandle {
             doorbell: Arc::new(doorbell),
             bell: Arc::new(bell),
             is_throttled,
+            objects,
         };
         if self.commands.is_none() {
             ends.page.open_all();

@@ -33,6 +33,9 @@ pub(crate) enum ComputeEvent {
     /// This worker's heartbeat stopped while it had work on a GPU. The service must kill the
     /// worker. Its window has already passed to another VM.
     HeartbeatLost(WorkerId),
+    /// This worker's kernels may be on the GPU or off it, because an eviction or a return failed. The
+    /// service must kill the worker.
+    EvictionFailed(WorkerId),
     /// The thread failed and was restarted.
     Restarted,
 }

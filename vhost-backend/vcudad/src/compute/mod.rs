@@ -6,16 +6,20 @@
 //! | `handle` | starts the thread and exchanges messages with it |
 //! | `message`, `shared` | commands and events; the state that both sides share |
 //! | `registry` | the existing VMs and workers, kept outside the thread |
+//! | `evictor` | takes kernels off GPUs, on threads of its own |
 //! | `worker` | one worker's page, bell and heartbeat |
 //! | `core` | one round: reports to the scheduler, actions from it |
+//! | `priority` | the priority of these threads |
 //! | `thread` | the loop: bells, deadlines, polling |
 //!
 //! One thread handles all GPUs. If it panics, all gates are closed, and the thread is restarted
 //! with the existing VMs and workers. docs/design/gate.md describes how the pages are used.
 
 mod core;
+mod evictor;
 mod handle;
 mod message;
+mod priority;
 mod registry;
 mod shared;
 #[cfg(test)]
@@ -23,5 +27,7 @@ mod tests;
 mod thread;
 mod worker;
 
+pub(crate) use evictor::Eviction;
 pub(crate) use handle::ComputeHandle;
 pub(crate) use message::ComputeEvent;
+pub(crate) use worker::WorkerObjects;

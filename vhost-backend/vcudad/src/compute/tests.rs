@@ -2,23 +2,27 @@
 
 use std::io::Write;
 use std::os::fd::{AsRawFd, OwnedFd};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, mpsc};
 use std::time::{Duration, Instant};
 
 use super::super::mps_group::MpsGroups;
 use super::super::worker::SchedulerEnds;
 use super::core::Core;
+use super::evictor::{Channels, Eviction, Evictor};
 use super::handle::ComputeHandle;
 use super::message::ComputeEvent;
 use super::registry::Registry;
-use super::worker::{BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Heartbeat, Worker, WorkerEnds};
+use super::worker::{
+    BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Heartbeat, Worker, WorkerEnds, WorkerObjects,
+};
 use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::{eventfd, notify};
 use host_ipc::gate::{self, GateMap, GatePage, Mode};
-use host_ipc::messages::WorkerId;
+use host_ipc::messages::{DriverObject, WorkerId};
 use memory_ledger::{GpuId, VmId};
+use rm_control::{Channel, RmError};
 
 const GPU: GpuKey = GpuKey(0);
 
@@ -31,12 +35,21 @@ struct FakeWorker {
 
 impl FakeWorker {
     fn start(compute: &mut ComputeHandle, id: WorkerId, vm: VmKey) -> Self {
+        Self::start_with(compute, id, vm, None)
+    }
+
+    fn start_with(
+        compute: &mut ComputeHandle,
+        id: WorkerId,
+        vm: VmKey,
+        objects: Option<WorkerObjects>,
+    ) -> Self {
         let file = GatePage::create().unwrap();
         let ((button, doorbell), bell) = (doorbell().unwrap(), eventfd().unwrap());
         let ours = bell.try_clone().unwrap();
         let [page, its_page] = std::array::from_fn(|_| GateMap::map(&file).unwrap());
         let ends = SchedulerEnds { page, doorbell: button, bell };
-        compute.add_worker(id, vm, vec![GPU], ends, false);
+        compute.add_worker(id, vm, vec![GPU], ends, false, objects);
         Self { page: its_page, doorbell, bell: ours }
     }
 
@@ -101,7 +114,7 @@ fn share(weight: u32) -> Vec<(GpuKey, Share)> {
 
 #[test]
 fn copies_beside_another_vms_window_are_charged_and_stop_beyond_the_share() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(10));
@@ -134,7 +147,7 @@ fn copies_beside_another_vms_window_are_charged_and_stop_beyond_the_share() {
 
 #[test]
 fn a_vm_alone_is_unlimited_and_two_take_turns() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -166,7 +179,7 @@ fn a_vm_alone_is_unlimited_and_two_take_turns() {
 
 #[test]
 fn vms_under_mps_share_windows_and_an_exclusive_vm_has_its_own() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let (mut together, exclusive) = (MpsGroups::default(), VmKey(3));
     let keys = [VmId(1), VmId(2)].map(|vm| {
         let group = together.set(vm, &[GpuId(0)], Share::default());
@@ -197,7 +210,7 @@ fn vms_under_mps_share_windows_and_an_exclusive_vm_has_its_own() {
 
 #[test]
 fn a_worker_without_heartbeat_loses_its_window_and_is_reported() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -219,7 +232,7 @@ fn a_worker_without_heartbeat_loses_its_window_and_is_reported() {
 
 #[test]
 fn a_heartbeat_that_stops_between_two_calls_is_reported_too() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     compute.set_vm(VmKey(1), share(100));
     let one = FakeWorker::start(&mut compute, 7, VmKey(1));
     one.page.worker.beating.store(1, Ordering::SeqCst);
@@ -245,8 +258,10 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
         let bell = || Arc::new(eventfd().unwrap());
         let (doorbell, bell) = (bell(), bell());
         let (vm, gpus) = (VmKey(1), [GPU].into());
-        let mut worker =
-            Worker::new(WorkerEnds { vm, gpus, page, doorbell, bell, is_throttled }, 0);
+        let mut worker = Worker::new(
+            WorkerEnds { vm, gpus, page, doorbell, bell, is_throttled, objects: None },
+            0,
+        );
         // Either way, its window passes to another VM at once.
         assert_eq!(worker.check_heartbeat(false, BEAT_LOST + 1), Heartbeat::Lost);
         assert_eq!(worker.check_heartbeat(false, dead_after), Heartbeat::Unchanged);
@@ -257,7 +272,7 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
 #[test]
 fn counters_of_a_worker_without_heartbeat_are_kept() {
     let (_handle, events) = ComputeHandle::new().unwrap();
-    let mut core = Core::new(&Registry::default(), events, 0);
+    let mut core = Core::new(&Registry::default(), events, Arc::new(Evictor::default()), 0);
     let vm = VmKey(1);
     core.set_vm(vm, &share(100), 0);
     let page = Arc::new(GateMap::map(GatePage::create().unwrap()).unwrap());
@@ -269,6 +284,7 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
         doorbell: bell(),
         bell: bell(),
         is_throttled: false,
+        objects: None,
     };
     core.add_worker(7, ends, 0);
     let gate = &page.gpus[0];
@@ -292,7 +308,7 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
 
 #[test]
 fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let vm = VmKey(1);
     let timeout = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
     compute.set_vm(vm, vec![(GPU, timeout)]);
@@ -326,7 +342,7 @@ fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
 
 #[test]
 fn a_new_kernel_timeout_applies_at_once_to_a_vm_that_is_alone() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let worker = FakeWorker::start(&mut compute, 1, vm);
@@ -346,7 +362,7 @@ fn a_new_kernel_timeout_applies_at_once_to_a_vm_that_is_alone() {
 
 #[test]
 fn a_panic_closes_all_gates_and_restarts_the_thread() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let worker = FakeWorker::start(&mut compute, 1, vm);
@@ -361,7 +377,7 @@ fn a_panic_closes_all_gates_and_restarts_the_thread() {
 
 #[test]
 fn an_idle_thread_is_alive_and_a_stuck_one_is_not() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     until("the thread is alive", || compute.is_alive());
     until("the idle thread is alive", || compute.is_alive());
     let held = compute.inject_stall();
@@ -380,7 +396,7 @@ fn an_idle_thread_is_alive_and_a_stuck_one_is_not() {
 
 #[test]
 fn a_bell_that_always_rings_does_not_starve_other_workers() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -407,7 +423,7 @@ fn blocking(fd: &OwnedFd) -> std::fs::File {
 
 #[test]
 fn a_hostile_worker_cannot_block_the_thread_through_its_descriptors() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -437,7 +453,15 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
     // zero.
     let _its_end = blocking(&bell);
     let (doorbell, bell) = (Arc::new(button), Arc::new(bell));
-    let ends = WorkerEnds { vm, gpus: [GPU].into(), page, doorbell, bell, is_throttled: false };
+    let ends = WorkerEnds {
+        vm,
+        gpus: [GPU].into(),
+        page,
+        doorbell,
+        bell,
+        is_throttled: false,
+        objects: None,
+    };
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(Worker::new(ends, 0).count_ring(0)));
     assert_eq!(result.recv_timeout(Duration::from_secs(20)), Ok(true));
@@ -445,7 +469,7 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
 
 #[test]
 fn a_worker_that_closes_its_descriptors_causes_no_busy_loop() {
-    let mut compute = ComputeHandle::start().unwrap();
+    let mut compute = ComputeHandle::start(None).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let worker = FakeWorker::start(&mut compute, 1, vm);
@@ -474,4 +498,86 @@ fn without_a_scheduler_all_gates_are_open() {
     let worker = FakeWorker::start(&mut compute, 1, VmKey(1));
     assert_eq!(worker.mode(), Mode::Unlimited);
     assert_eq!(compute.stats_of(VmKey(1), GPU), None);
+}
+
+/// Records what the driver is asked to do.
+#[derive(Default)]
+struct Driver {
+    off: AtomicBool,
+    evictions: AtomicU64,
+}
+
+impl Channels for Driver {
+    fn disable(&self, gpu: u32, channels: &[Channel]) -> Result<(), RmError> {
+        assert_eq!((gpu, channels), (5, &[Channel { client: 1, handle: 4 }][..]));
+        assert!(!self.off.swap(true, Ordering::SeqCst), "the channel was disabled twice");
+        self.evictions.fetch_add(1, Ordering::SeqCst);
+        Ok(())
+    }
+
+    fn enable(&self, _: u32, _: &[Channel]) -> Result<(), RmError> {
+        assert!(self.off.swap(false, Ordering::SeqCst), "the channel wasn't disabled");
+        Ok(())
+    }
+}
+
+/// Starts a scheduler on whose GPU a worker of VM 1 runs a kernel that never ends, and can be evicted.
+fn with_endless_kernel(driver: &Arc<Driver>) -> (ComputeHandle, FakeWorker) {
+    let eviction = Eviction { channels: driver.clone(), gpus: [(GPU, 5)].into() };
+    let mut compute = ComputeHandle::start(Some(&eviction)).unwrap();
+    compute.set_vm(VmKey(1), share(100));
+    let object =
+        |parent, handle, class, detail| DriverObject { client: 1, parent, handle, class, detail };
+    let objects = WorkerObjects::default();
+    for object in [object(1, 2, 0x80, 5), object(2, 3, 0xa06c, 1), object(3, 4, 0xc86f, 0)] {
+        objects.lock().unwrap().add(object).unwrap();
+    }
+    let endless = FakeWorker::start_with(&mut compute, 1, VmKey(1), Some(objects));
+    endless.hold();
+    until("the first VM has the GPU", || endless.mode().is_open());
+    endless.set(|gpu| &gpu.active, 1);
+    endless.set(|gpu| &gpu.held, 0);
+    (compute, endless)
+}
+
+#[test]
+fn an_endless_kernel_is_evicted_and_returns() {
+    let driver = Arc::new(Driver::default());
+    let (mut compute, endless) = with_endless_kernel(&driver);
+    let other = VmKey(2);
+    compute.set_vm(other, share(100));
+    let two = FakeWorker::start(&mut compute, 2, other);
+    two.hold();
+    let beat = || endless.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+    for round in 1..=3 {
+        until("the second VM has the GPU while the kernel is off it", || {
+            beat();
+            two.run() && driver.off.load(Ordering::SeqCst)
+        });
+        assert!(!endless.mode().is_open());
+        until("the kernel is back in a window of its own", || {
+            beat();
+            two.run();
+            endless.mode().is_open() && !driver.off.load(Ordering::SeqCst)
+        });
+        assert!(driver.evictions.load(Ordering::SeqCst) >= round);
+    }
+    let stats = compute.stats_of(VmKey(1), GPU).unwrap();
+    assert!(stats.evictions >= 3);
+}
+
+#[test]
+fn a_restarted_scheduler_lets_evicted_kernels_continue() {
+    let driver = Arc::new(Driver::default());
+    let (mut compute, endless) = with_endless_kernel(&driver);
+    compute.set_vm(VmKey(2), share(100));
+    let two = FakeWorker::start(&mut compute, 2, VmKey(2));
+    two.hold();
+    until("the kernel is off the GPU", || {
+        endless.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+        two.run();
+        driver.off.load(Ordering::SeqCst)
+    });
+    compute.inject_panic();
+    until("the kernel is back", || !driver.off.load(Ordering::SeqCst));
 }

@@ -5,12 +5,14 @@ use std::collections::HashMap;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
-use std::sync::mpsc;
+use std::sync::{Arc, mpsc};
 use std::time::Duration;
 use std::{io, ptr};
 
 use super::core::Core;
+use super::evictor::Evictor;
 use super::message::{Command, ComputeEvent};
+use super::priority::prefer_this_thread;
 use super::shared::EventSender;
 use super::worker::CLOSED;
 use gpu_scheduler::{Nanos, US};
@@ -34,17 +36,23 @@ const COMMANDS: u64 = u64::MAX;
 
 /// Runs the scheduler until the service closes the command channel. Restarts it after a panic or an
 /// error.
-pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender) {
+pub(super) fn supervise(
+    commands: &mpsc::Receiver<Command>,
+    events: &EventSender,
+    evictor: &Arc<Evictor>,
+) {
     let shared = &events.shared;
     prefer_this_thread();
     loop {
-        let run = catch_unwind(AssertUnwindSafe(|| run(commands, events)));
+        let run = catch_unwind(AssertUnwindSafe(|| run(commands, events, evictor)));
         match run {
             Ok(Ok(())) => return,
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
             Err(_) => tracing::error!("the scheduler panicked"),
         }
-        // No worker may run while there is no scheduler.
+        // The new scheduler doesn't know which kernels are off their GPU. No worker may start others
+        // while there is no scheduler.
+        evictor.restore_all();
         for worker in shared.registry().workers.values() {
             for gate in &worker.page.gpus {
                 let Grant { epoch, .. } = gate.grant();
@@ -59,16 +67,6 @@ pub(super) fn supervise(commands: &mpsc::Receiver<Command>, events: &EventSender
         events.send(ComputeEvent::Restarted);
         shared.restarts.fetch_add(1, Ordering::Release);
         std::thread::sleep(PAUSE);
-    }
-}
-
-/// Raises the thread's priority if that is allowed, because handovers from one VM to the next
-/// depend on it.
-fn prefer_this_thread() {
-    // SAFETY: neither call takes a pointer. If they are refused, handovers are only slower.
-    unsafe {
-        libc::setpriority(libc::PRIO_PROCESS, 0, -15);
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1000);
     }
 }
 
@@ -135,7 +133,11 @@ impl Bells {
     }
 }
 
-fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<()> {
+fn run(
+    commands: &mpsc::Receiver<Command>,
+    events: &EventSender,
+    evictor: &Arc<Evictor>,
+) -> io::Result<()> {
     let shared = &events.shared;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = if processors > FEW_PROCESSORS { SPIN } else { SHORT_SPIN };
@@ -144,7 +146,7 @@ fn run(commands: &mpsc::Receiver<Command>, events: &EventSender) -> io::Result<(
         let registry = shared.registry();
         // The registry already reflects all commands sent so far, so discard them.
         while commands.try_recv().is_ok() {}
-        Core::new(&registry, events.clone(), gate::now())
+        Core::new(&registry, events.clone(), evictor.clone(), gate::now())
     };
     for (id, worker) in &core.workers {
         bells.watch(*id, worker.bell());

@@ -2,12 +2,13 @@
 //! can write any value to the page.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
 use std::sync::atomic::Ordering;
+use std::sync::{Arc, Mutex};
 
 use gpu_scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
 use host_ipc::doorbell;
 use host_ipc::gate::{GateMap, GpuGate, Grant, MAX_GPUS, Mode};
+use rm_control::Objects;
 
 /// If a worker's heartbeat hasn't changed for this long, it counts as stopped, and the worker's
 /// window passes to another VM.
@@ -26,6 +27,9 @@ pub(super) const BEAT_CHECK: Nanos = 20 * MS;
 const MAX_RINGS: u32 = 200;
 const RING_PERIOD: Nanos = 10 * MS;
 
+/// A worker's objects of the driver. More are added while it serves its session.
+pub(crate) type WorkerObjects = Arc<Mutex<Objects>>;
+
 /// The broker's ends of the channels to a worker. The service passes them to the scheduler thread.
 #[derive(Clone)]
 pub(super) struct WorkerEnds {
@@ -40,6 +44,8 @@ pub(super) struct WorkerEnds {
     pub bell: Arc<OwnedFd>,
     /// Whether the VM's CPU time is limited.
     pub is_throttled: bool,
+    /// The worker's objects of the driver, if its kernels can be evicted.
+    pub objects: Option<WorkerObjects>,
 }
 
 /// The values that the scheduler thread writes to a gate.

@@ -8,7 +8,7 @@ use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpe
 use serde::de::DeserializeOwned;
 
 use super::library::DriverLibrary;
-use super::policy::{JailMode, OnExcess, Policy};
+use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
 use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
@@ -67,6 +67,10 @@ pub struct VmArgs {
     /// Enforce compute quotas; if off, the driver shares the GPU's time [default: on]
     #[arg(long, value_name = "on|off", value_parser = switch)]
     pub scheduler: Option<bool>,
+    /// Take kernels off the GPU that outlast their VM's window: if the driver can, or never
+    /// [default: auto]
+    #[arg(long, value_name = "auto|off", value_parser = word::<EvictionMode>)]
+    pub eviction: Option<EvictionMode>,
     /// Ratio of promised memory to the GPU's memory, 1.0 to 100.0 [default: 1.0]
     #[arg(long, value_name = "RATIO")]
     pub memory_overcommit: Option<Ratio>,
@@ -78,7 +82,7 @@ pub struct VmArgs {
     #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
     pub memory_on_excess: Option<OnExcess>,
     /// Reaction if NVML reports more GPU time than was charged: log it, or also end the session
-    /// [default: log]
+    /// [default: end]
     #[arg(long, value_name = "log|end", value_parser = word::<OnExcess>)]
     pub compute_on_excess: Option<OnExcess>,
     /// Socket for the control API [default: none]
@@ -244,6 +248,7 @@ impl VmArgs {
             on_time_excess: self.compute_on_excess.unwrap_or(default.on_time_excess),
             compute_overcommit: default.compute_overcommit,
             scheduler: self.scheduler.unwrap_or(default.scheduler),
+            eviction: self.eviction.unwrap_or(default.eviction),
         }
     }
 }

@@ -9,7 +9,7 @@ use toml::{Table, Value};
 use super::error::{ConfigError, of_vm};
 use super::host::{Config, default_socket_folders};
 use super::library::DriverLibrary;
-use super::policy::{JailMode, OnExcess, Policy};
+use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
 use super::vm::Settings;
@@ -34,6 +34,7 @@ struct File {
     #[serde(default)]
     compute: ComputeKeys,
     scheduler: Option<Switch>,
+    eviction: Option<EvictionMode>,
     #[serde(default)]
     defaults: Settings,
     #[serde(default)]
@@ -138,6 +139,7 @@ impl Config {
                 on_time_excess: file.compute.on_excess.unwrap_or(default.on_time_excess),
                 compute_overcommit: file.compute.overcommit.unwrap_or(default.compute_overcommit),
                 scheduler: file.scheduler != Some(Switch::Off),
+                eviction: file.eviction.unwrap_or(default.eviction),
             },
             vms,
             memory_max_is_default: false,
@@ -172,6 +174,7 @@ fn expected_at_top(field: &str) -> Option<&'static str> {
         "memory.slack" => "a size, such as \"256M\"",
         "memory.on_excess" | "compute.on_excess" => "\"log\" or \"end\"",
         "scheduler" => "\"on\" or \"off\"",
+        "eviction" => "\"auto\" or \"off\"",
         field => return expected(field.strip_prefix("defaults.")?),
     })
 }

@@ -30,7 +30,7 @@ pub use args::{BrokerArgs, DriverArgs, VmArgs};
 pub use error::{ConfigError, of_vm};
 pub use host::Config;
 pub use library::DriverLibrary;
-pub use policy::{JailMode, OnExcess, Policy};
+pub use policy::{EvictionMode, JailMode, OnExcess, Policy};
 pub use ratio::{BadRatio, Ratio};
 pub use size::Size;
 pub use users::choose_uids;

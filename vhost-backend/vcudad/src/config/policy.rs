@@ -29,6 +29,17 @@ pub enum JailMode {
     Off,
 }
 
+/// Whether kernels that outlast their VM's window are taken off the GPU.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
+#[serde(rename_all = "lowercase")]
+pub enum EvictionMode {
+    /// If the driver can do that.
+    #[default]
+    Auto,
+    /// No.
+    Off,
+}
+
 /// Settings that apply to all VMs.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Policy {
@@ -45,6 +56,8 @@ pub struct Policy {
     pub compute_overcommit: Ratio,
     /// Whether compute quotas are enforced. If not, the driver time-slices the GPU between VMs.
     pub scheduler: bool,
+    /// Whether kernels that outlast their VM's window are taken off the GPU.
+    pub eviction: EvictionMode,
 }
 
 impl Default for Policy {
@@ -56,6 +69,7 @@ impl Default for Policy {
             on_time_excess: OnExcess::Log,
             compute_overcommit: Ratio::ONE,
             scheduler: true,
+            eviction: EvictionMode::Auto,
         }
     }
 }

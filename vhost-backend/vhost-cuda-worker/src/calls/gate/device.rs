@@ -41,6 +41,8 @@ pub(super) struct Observation {
     /// The earliest time since which a call has been at the head of its stream, or 0 if there is no
     /// such call or its time is unknown.
     pub oldest: u64,
+    /// The estimated time by which all calls in flight will have finished, or 0 if it is unknown.
+    pub ends: u64,
     /// Whether some stream has only copies in flight while the gate is closed. The other fields
     /// leave out the copies in flight in such streams.
     pub copying: bool,
@@ -353,6 +355,7 @@ impl Device {
         // Unless times are measured continuously, it isn't known when the oldest call began.
         let oldest = if self.is_sampled() { 0 } else { seen.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
+        page.ends.store(seen.ends, Ordering::Relaxed);
         let stalled = seen.flying > 0 && !seen.running;
         let mut ring = false;
         // Copies that began while the gate was closed count as ordinary work once it is open.

@@ -330,6 +330,9 @@ impl Stream {
         }
         seen.running = true;
         seen.oldest = earlier(seen.oldest, if timed { self.begun } else { 0 });
+        if timed {
+            seen.ends = seen.ends.max(self.begun.saturating_add(self.ns));
+        }
         ended
     }
 

@@ -1,0 +1,68 @@
+//! Finds out whether kernels can be taken off the host's GPUs before they end.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use rm_control::Client;
+
+use super::compute::Eviction;
+use super::gpus::Gpus;
+use crate::config::{EvictionMode, Policy};
+use gpu_scheduler::GpuKey;
+use host_ipc::gpu::{self, Probed};
+use memory_ledger::GpuId;
+
+/// Prepares evictions, if they work, and records for each GPU why they don't. `has_jail` says whether
+/// workers have a jail.
+pub(crate) fn prepare(
+    policy: &Policy,
+    probed: &Probed,
+    gpus: &mut Gpus,
+    has_jail: bool,
+) -> Option<Eviction> {
+    let found = find(policy, probed, gpus, has_jail);
+    let reason = |id: GpuId| match &found {
+        Ok(eviction) if eviction.gpus.contains_key(&GpuKey(id.0)) => None,
+        Ok(_) => Some("the driver doesn't find this GPU's UUID"),
+        Err(reason) => Some(reason.as_str()),
+    };
+    let reasons: Vec<_> =
+        gpus.iter().filter_map(|(id, _)| Some((id, reason(id)?.to_owned()))).collect();
+    for (id, reason) in reasons {
+        gpus.set_no_eviction(id, reason);
+    }
+    match found {
+        Ok(eviction) => {
+            tracing::info!("kernels that outlast their VM's window are taken off the GPU");
+            Some(eviction)
+        }
+        Err(reason) => {
+            tracing::info!("kernels can't be taken off the GPU before they end: {reason}");
+            None
+        }
+    }
+}
+
+fn find(policy: &Policy, probed: &Probed, gpus: &Gpus, has_jail: bool) -> Result<Eviction, String> {
+    if policy.eviction == EvictionMode::Off {
+        return Err("eviction = \"off\"".into());
+    }
+    if !policy.scheduler {
+        return Err("scheduler = \"off\"".into());
+    }
+    if let gpu::Eviction::Unavailable(reason) = &probed.eviction {
+        return Err(reason.clone());
+    }
+    // Without a supervisor, nobody would know the channels of later contexts, and workers could
+    // return to the GPU by themselves.
+    if !has_jail {
+        return Err("workers have no jail".into());
+    }
+    let client = Client::open().map_err(|error| error.to_string())?;
+    let known: BTreeMap<[u8; 16], u32> = client.gpus().map(|gpu| (gpu.uuid, gpu.number)).collect();
+    let numbers = gpus
+        .iter()
+        .filter_map(|(id, gpu)| Some((GpuKey(id.0), *known.get(&gpu.facts().uuid)?)))
+        .collect();
+    Ok(Eviction { channels: Arc::new(client), gpus: numbers })
+}
