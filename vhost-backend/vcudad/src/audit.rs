@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use control_api::EventKind;
+use control_api::{EventKind, Sharing};
 
 use super::comparison::{Booked, Comparison, Finding};
 use super::event::BrokerEvent;
@@ -317,7 +317,9 @@ fn time_effects(
     tracing::warn!(gpu = gpu.0, vm = vms.name(vm), session = number, "{message}");
     let event = BrokerEvent::of_gpu(EventKind::TimeExcess, gpu, message.clone());
     let event = BrokerEvent { vm: Some(vm), session: Some(number), ..event };
-    let kill = policy.on_time_excess == OnExcess::End;
+    // MPS clients use the GPU at the same time, and how NVML divides it among them isn't known.
+    let is_mps = vms.get(vm).is_some_and(|state| state.vm.spec.sharing == Sharing::Mps);
+    let kill = policy.on_time_excess == OnExcess::End && !is_mps;
     let kill = kill.then_some(AuditEffect::KillWorker { worker, why: message });
     std::iter::once(AuditEffect::Publish(event)).chain(kill).collect()
 }

@@ -66,7 +66,7 @@ impl Default for Policy {
             memory_overcommit: Ratio::ONE,
             memory_slack: 256 << 20,
             on_memory_excess: OnExcess::End,
-            on_time_excess: OnExcess::Log,
+            on_time_excess: OnExcess::End,
             compute_overcommit: Ratio::ONE,
             scheduler: true,
             eviction: EvictionMode::Auto,
