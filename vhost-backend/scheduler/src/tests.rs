@@ -400,6 +400,75 @@ fn a_call_that_runs_too_long_is_reported_once() {
     assert_eq!(bench.report(A, long), []);
 }
 
+/// Lets A, whose kernel never ends, be evicted for B, and returns the time of the eviction.
+fn evicted(bench: &mut Bench) -> Nanos {
+    let endless = Report { held: false, evictable: true, ..BUSY };
+    bench.report(A, HELD);
+    bench.report(A, endless);
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+    bench.report(A, endless);
+    let since = bench.now;
+    for _ in 0..100 {
+        let actions = bench.tick(bench.now + SEC);
+        if actions.contains(&Action::Evict { vm: A, gpu: GPU }) {
+            assert!(bench.now <= since + MS, "it took {}", bench.now - since);
+            assert_eq!(opened(&actions).map(|open| open.0), Some(B), "without waiting");
+            return bench.now;
+        }
+    }
+    panic!("nothing is evicted");
+}
+
+#[test]
+fn an_evicted_vm_returns_even_if_it_has_no_more_work() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.now = SEC;
+    evicted(&mut bench);
+    let mut all = Vec::new();
+    for _ in 0..10 {
+        all.extend(bench.report(B, IDLE));
+        all.extend(bench.tick(2 * SEC));
+    }
+    let restore = all.iter().position(|one| *one == Action::Restore { vm: A, gpu: GPU });
+    let open = all.iter().position(|one| matches!(one, Action::Open { vm: A, .. }));
+    assert!(restore.is_some() && restore < open, "{all:?}");
+}
+
+#[test]
+fn time_off_the_gpu_is_neither_charged_nor_counts_for_the_timeout() {
+    let share_a = Share { kernel_timeout: Some(2 * SEC), ..share(100) };
+    let mut bench = Bench::new(&[(A, share_a), (B, share(100))]);
+    bench.now = SEC;
+    let since = evicted(&mut bench);
+    let charged = bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns;
+    // To A's worker, the kernel still runs.
+    bench.now = since + 3 * SEC;
+    let busy_ns = 3 * SEC;
+    let report = Report { busy_ns, oldest_for: 3 * SEC, held: false, evictable: true, ..BUSY };
+    let actions = bench.report(A, report);
+    assert!(!actions.iter().any(|one| matches!(one, Action::Timeout { .. })), "{actions:?}");
+    assert_eq!(bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns, charged);
+}
+
+#[test]
+fn a_latency_vm_does_not_wait_for_a_kernel_unless_it_ends_soon() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    for (ends_in, evicts) in [(300 * US, false), (700 * US, true), (0, true)] {
+        let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
+        bench.now = SEC;
+        let ends_at = bench.now + ends_in;
+        let busy = Report { held: false, evictable: true, ends_at, ..BUSY };
+        bench.report(A, HELD);
+        bench.report(A, busy);
+        let mut actions = bench.report(B, HELD);
+        actions.extend(bench.report(A, busy));
+        actions.extend(bench.tick(SEC + 100 * US));
+        let evicted = actions.contains(&Action::Evict { vm: A, gpu: GPU });
+        assert_eq!(evicted, evicts, "a kernel that ends in {ends_in} ns");
+        assert_eq!(opened(&actions).map(|open| open.0) == Some(B), evicts);
+    }
+}
+
 #[test]
 fn a_removed_vms_window_goes_to_the_next() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
