@@ -151,7 +151,7 @@ fn about_compute(page: &mut Page, stats: &Stats) {
     page.count(
         "evictions",
         None,
-        "Times that kernels outlasted a window and were taken off",
+        "Times that the VM's kernels were evicted at the end of a window",
         evictions,
     );
     let debt = shares(stats, |gpu| seconds(gpu.debt_ns));

@@ -36,6 +36,8 @@ pub struct Member {
     /// How much of the time since the oldest call started the VM was off the GPU, not counting the
     /// current eviction.
     off_for: Nanos,
+    /// True if the next report includes time off the GPU.
+    reports_off: bool,
     /// True if the VM's last window ended in an eviction.
     pub outlasts: bool,
     /// Number of consecutive turns in which all of the VM's work in flight was waiting for the host
@@ -85,6 +87,7 @@ impl Member {
             overran: false,
             off_since: None,
             off_for: 0,
+            reports_off: false,
             outlasts: false,
             fruitless: 0,
             rests_until: None,
@@ -129,7 +132,7 @@ impl Member {
         let watch = 2 * settings.sample;
         let passed = now.saturating_sub(self.seen_at);
         self.account.take(&self.last, &report, passed, settings.late);
-        if self.off_since.is_some() {
+        if std::mem::take(&mut self.reports_off) || self.off_since.is_some() {
             // To the worker, the work seems to run.
             self.account.forget_busy();
         }
@@ -161,7 +164,9 @@ impl Member {
         }
         if report.oldest_for < self.last.oldest_for {
             self.timed_out = false;
-            self.off_for = 0;
+            // The call that is the oldest now may have been off the GPU with the one before it. It's
+            // better to count too little of its time than too much.
+            self.off_for = self.off_for.min(report.oldest_for);
         }
         self.last = report;
         self.seen_at = now.max(self.seen_at);
@@ -175,7 +180,7 @@ impl Member {
         let more = Nanos::from(self.last.sessions.clamp(1, 64) - 1);
         let takes = settings.eviction + more * settings.eviction_more;
         self.off_since = Some(now);
-        self.outlasts = true;
+        (self.outlasts, self.overran) = (true, false);
         self.stats.evictions += 1;
         self.charge(takes, now);
         takes
@@ -185,6 +190,7 @@ impl Member {
     pub fn restore(&mut self, now: Nanos) -> bool {
         let Some(since) = self.off_since.take() else { return false };
         self.off_for = self.off_for.saturating_add(now.saturating_sub(since));
+        self.reports_off = true;
         true
     }
 

@@ -67,8 +67,8 @@ pub struct VmArgs {
     /// Enforce compute quotas; if off, the driver shares the GPU's time [default: on]
     #[arg(long, value_name = "on|off", value_parser = switch)]
     pub scheduler: Option<bool>,
-    /// Take kernels off the GPU that outlast their VM's window: if the driver can, or never
-    /// [default: auto]
+    /// Evict kernels that outlast their VM's window, if the driver supports it, or never [default:
+    /// auto]
     #[arg(long, value_name = "auto|off", value_parser = word::<EvictionMode>)]
     pub eviction: Option<EvictionMode>,
     /// Ratio of promised memory to the GPU's memory, 1.0 to 100.0 [default: 1.0]

@@ -33,10 +33,10 @@ pub enum JailMode {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Deserialize)]
 #[serde(rename_all = "lowercase")]
 pub enum EvictionMode {
-    /// If the driver can do that.
+    /// If the driver supports it.
     #[default]
     Auto,
-    /// No.
+    /// Never.
     Off,
 }
 
