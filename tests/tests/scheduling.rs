@@ -87,3 +87,22 @@ fn a_kernel_above_its_timeout_ends_its_session_with_702_and_the_other_vm_continu
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
 }
+
+#[test]
+fn a_kernel_that_never_ends_is_evicted_for_other_vms_and_continues() {
+    let host = Host::start(&[A, B]);
+    let (endless, _) = host.spawn(A, "spin", &["hold=64", "forever"]);
+    let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
+    let evictions = |vm| number(&stats(&host, vm), "/gpus/0/evictions");
+    assert!(eventually(NEVER, || evictions(A) >= 3), "{}", host.log());
+    assert!(goes_on(&host, B), "{}", host.log());
+    // Each eviction but the last was followed by a return.
+    let windows = |vm| number(&stats(&host, vm), "/gpus/0/windows");
+    assert!(windows(A) >= 3, "{}", host.log());
+    // A program that is killed while its kernel is off the GPU leaves nothing behind.
+    end_running(&host, endless);
+    assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
+    let again = host.run(A, "vectoradd", &[]);
+    assert!(again.status.success(), "{again:?}\n{}", host.log());
+    end_running(&host, other);
+}

@@ -211,6 +211,7 @@ impl Kernel {
             printf: context.printf.clone(),
             heap: function.loaded.heap.clone(),
             id: context.next_launch(),
+            device: context.device()?.ordinal as usize,
             processors: context.device()?.processors,
             workspace,
             cooperative: shape.cooperative,

@@ -4,6 +4,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Condvar, Mutex, OnceLock, PoisonError};
 
 use super::block::Block;
+use super::eviction::Running;
 use super::launch::Launch;
 use super::memory::Fault;
 
@@ -33,30 +34,33 @@ impl Grid {
 
     /// Runs blocks until none are left or one has failed.
     fn work(&self, worker: u32) {
+        let running = Running::on(self.launch.device);
         let mut block = Block::new(&self.launch, worker);
         while !self.cancelled.load(Ordering::Relaxed) {
             let index = self.next.fetch_add(1, Ordering::Relaxed);
             if index >= self.launch.blocks() {
                 break;
             }
-            if let Err(fault) = self.run_block(&mut block, index) {
+            if let Err(fault) = self.run_block(&mut block, index, &running) {
                 self.fail(fault);
             }
         }
     }
 
-    fn run_block(&self, block: &mut Block<'_>, index: u64) -> Result<(), Fault> {
+    fn run_block(&self, block: &mut Block<'_>, index: u64, running: &Running) -> Result<(), Fault> {
         block.start(index)?;
         while !block.step()? {
             if self.cancelled.load(Ordering::Relaxed) {
                 return Err(Fault::Cancelled);
             }
+            running.obey();
         }
         Ok(())
     }
 
     /// Runs all blocks in turns on this thread, so that blocks can wait for each other.
     fn together(&self) {
+        let running = Running::on(self.launch.device);
         let mut blocks = Vec::new();
         for index in 0..self.launch.blocks() {
             let mut block = Block::new(&self.launch, index as u32 % self.launch.processors.max(1));
@@ -66,6 +70,7 @@ impl Grid {
             blocks.push(block);
         }
         while !blocks.is_empty() {
+            running.obey();
             let mut i = 0;
             while i < blocks.len() {
                 match blocks[i].step() {

@@ -33,6 +33,8 @@ pub struct Launch {
     pub heap: Arc<Heap>,
     /// The launch's number in its context, which kernels read as `%gridid`.
     pub id: u64,
+    /// The device's index in this process.
+    pub device: usize,
     /// Number of multiprocessors on the device.
     pub processors: u32,
     /// Address of a cooperative launch's workspace, or 0.

@@ -12,6 +12,7 @@ pub mod call;
 pub mod collective;
 pub mod compare;
 pub mod cvt;
+pub mod eviction;
 pub mod float;
 pub mod fp8;
 pub(crate) mod fused;

@@ -12,7 +12,7 @@ use crate::exec::memory::Ranges;
 /// The CUDA version that the driver API reports.
 pub(crate) const DRIVER_VERSION: i32 = 13000;
 /// Maximum value of `SOFTGPU_DEVICES`.
-const MAX_DEVICES: usize = 16;
+pub(crate) const MAX_DEVICES: usize = 16;
 
 /// The compute capabilities of the GPUs that CUDA 13.0 supports, as in `sm_90`.
 const CAPABILITIES: [u32; 12] = [75, 80, 86, 87, 88, 89, 90, 100, 103, 110, 120, 121];

@@ -116,7 +116,8 @@ pub struct GpuGate {
     memory_version: AtomicU64,
     memory_used: AtomicU64,
     memory_max: AtomicU64,
-    _broker: u64,
+    /// 1 while the VM's kernels must not run. Only softgpu's read it.
+    pub off: AtomicU64,
     /// 1 if work may be in flight, apart from copies for which `copying` is set. The worker sets it
     /// (SeqCst) before it reads `grant` to submit work, and clears it only when nothing is in
     /// flight.
@@ -148,6 +149,8 @@ pub struct GpuGate {
     /// The estimated time by which the work in flight will have finished (CLOCK_MONOTONIC, in ns), or
     /// 0 if it is unknown.
     pub ends: AtomicU64,
+    /// Number of threads that run softgpu's kernels.
+    pub running: AtomicU64,
 }
 
 /// The state of a VM's account of a GPU's memory, as a session's guest process sees it.

@@ -28,6 +28,8 @@ pub struct Probed {
 pub enum Eviction {
     /// A test has succeeded.
     Works,
+    /// The driver library is softgpu, whose kernels obey orders in the gate page.
+    Simulated,
     /// A test has failed, for this reason.
     Unavailable(String),
 }

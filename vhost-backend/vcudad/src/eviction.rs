@@ -12,6 +12,9 @@ use gpu_scheduler::GpuKey;
 use host_ipc::gpu::{self, Probed};
 use memory_ledger::GpuId;
 
+/// Why kernels can't be evicted on a GPU that the driver doesn't know, such as a MIG slice.
+const UNKNOWN: &str = "the driver has no whole GPU with this UUID";
+
 /// Prepares evictions, if they work, and records for each GPU why they don't. `has_jail` says whether
 /// workers have a jail.
 pub(crate) fn prepare(
@@ -23,7 +26,7 @@ pub(crate) fn prepare(
     let found = find(policy, probed, gpus, has_jail);
     let reason = |id: GpuId| match &found {
         Ok(eviction) if eviction.gpus.contains_key(&GpuKey(id.0)) => None,
-        Ok(_) => Some("the driver doesn't find this GPU's UUID"),
+        Ok(_) => Some(UNKNOWN),
         Err(reason) => Some(reason.as_str()),
     };
     let reasons: Vec<_> =
@@ -50,8 +53,13 @@ fn find(policy: &Policy, probed: &Probed, gpus: &Gpus, has_jail: bool) -> Result
     if !policy.scheduler {
         return Err("scheduler = \"off\"".into());
     }
-    if let gpu::Eviction::Unavailable(reason) = &probed.eviction {
-        return Err(reason.clone());
+    match &probed.eviction {
+        gpu::Eviction::Works => {}
+        gpu::Eviction::Simulated => {
+            let gpus = gpus.iter().map(|(id, _)| (GpuKey(id.0), id.0)).collect();
+            return Ok(Eviction { channels: None, gpus });
+        }
+        gpu::Eviction::Unavailable(reason) => return Err(reason.clone()),
     }
     // Without a supervisor, nobody would know the channels of later contexts, and workers could
     // return to the GPU by themselves.
@@ -60,9 +68,12 @@ fn find(policy: &Policy, probed: &Probed, gpus: &Gpus, has_jail: bool) -> Result
     }
     let client = Client::open().map_err(|error| error.to_string())?;
     let known: BTreeMap<[u8; 16], u32> = client.gpus().map(|gpu| (gpu.uuid, gpu.number)).collect();
-    let numbers = gpus
+    let numbers: BTreeMap<_, _> = gpus
         .iter()
         .filter_map(|(id, gpu)| Some((GpuKey(id.0), *known.get(&gpu.facts().uuid)?)))
         .collect();
-    Ok(Eviction { channels: Arc::new(client), gpus: numbers })
+    if numbers.is_empty() {
+        return Err(UNKNOWN.into());
+    }
+    Ok(Eviction { channels: Some(Arc::new(client)), gpus: numbers })
 }

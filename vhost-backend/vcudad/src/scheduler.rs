@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use control_api::{Class as Urgency, Sharing, VmGpuStats};
 
-use super::compute::{ComputeEvent, ComputeHandle, Eviction, WorkerObjects};
+use super::compute::{ComputeEvent, ComputeHandle, Eviction, Evicts};
 use super::fair_share::fair_shares;
 use super::mps_group::{GroupShare, MpsGroups};
 use super::time_account::TimeCharge;
@@ -110,8 +110,8 @@ impl Scheduler {
     }
 
     /// Adds a worker that is about to serve a VM. `gpus` is in the order of the worker's device
-    /// ordinals, and `is_throttled` says whether the VM's CPU time is limited. Its kernels can be
-    /// evicted if its `objects` are known.
+    /// ordinals, and `is_throttled` says whether the VM's CPU time is limited. `evicts` says
+    /// how its kernels are evicted, if they can be.
     pub(crate) fn add_worker(
         &mut self,
         worker: WorkerId,
@@ -119,11 +119,11 @@ impl Scheduler {
         gpus: &[GpuId],
         ends: SchedulerEnds,
         is_throttled: bool,
-        objects: Option<WorkerObjects>,
+        evicts: Option<Evicts>,
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
         let key = self.groups.key_of(vm);
-        self.compute.add_worker(worker, key, gpus, ends, is_throttled, objects);
+        self.compute.add_worker(worker, key, gpus, ends, is_throttled, evicts);
     }
 
     /// Removes a worker that has exited.

@@ -39,7 +39,7 @@ use super::watches::{Source, Watches};
 use super::worker::DeviceEnds;
 use crate::config::{Config, Policy, Vm};
 use control_server::handle::{About, Answer, ControlInbox, Reply, Request, Response, now_ms};
-use host_ipc::gpu::Probed;
+use host_ipc::gpu::{Eviction, Probed};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
 use host_ipc::spawner::{End, Event, ProcessId};
 use memory_ledger::VmId;
@@ -130,7 +130,13 @@ impl Service {
             changes: Changes::default(),
             vms: Vms::default(),
             gpus,
-            sessions: Sessions::new(scheduler, launcher.clone(), supervisor, warm_workers),
+            sessions: Sessions::new(
+                scheduler,
+                launcher.clone(),
+                supervisor,
+                probed.eviction == Eviction::Simulated,
+                warm_workers,
+            ),
             audit: Audit::default(),
             launcher,
             ending: Some(ending),

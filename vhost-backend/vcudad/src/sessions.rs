@@ -12,7 +12,7 @@ use control_api::{Activity, EventKind, Sharing};
 
 use super::accounts::Accounts;
 use super::cgroup::limits_cpu;
-use super::compute::ComputeEvent;
+use super::compute::{ComputeEvent, Evicts};
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
@@ -65,16 +65,19 @@ pub(crate) struct Sessions {
     scheduler: Scheduler,
     launcher: Launcher,
     supervisor: Supervisor,
+    /// Whether kernels are softgpu's.
+    simulates: bool,
     effects: Vec<SessionEffect>,
 }
 
 /// Creation, access for reports, and effects.
 impl Sessions {
-    /// Starts without sessions. `warm_workers` is the number of workers kept ready per set of GPUs.
+    /// Starts without sessions. `simulates` says whether kernels are softgpu's, and `warm_workers` is the number of workers kept ready per set of GPUs.
     pub(crate) fn new(
         scheduler: Scheduler,
         launcher: Launcher,
         supervisor: Supervisor,
+        simulates: bool,
         warm_workers: usize,
     ) -> Self {
         Self {
@@ -84,6 +87,7 @@ impl Sessions {
             scheduler,
             launcher,
             supervisor,
+            simulates,
             effects: Vec::new(),
         }
     }
@@ -326,10 +330,13 @@ impl Sessions {
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }
-        // The channels of MPS clients are the MPS server's.
-        let is_exclusive = state.vm.spec.sharing == Sharing::Exclusive;
-        let objects = (has_jail && is_exclusive).then(|| worker.objects().clone());
-        self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm), objects);
+        let evicts = match self.simulates {
+            true => Some(Evicts::GatePage),
+            // The channels of MPS clients are the MPS server's.
+            false => (has_jail && state.vm.spec.sharing == Sharing::Exclusive)
+                .then(|| Evicts::Channels(worker.objects().clone())),
+        };
+        self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm), evicts);
         Ok(())
     }
 
@@ -447,10 +454,16 @@ impl Sessions {
         Some(id)
     }
 
-    /// Kills the workers whose start takes too long.
+    /// Kills the workers whose start takes too long, and those whose kernels may be on the GPU or off
+    /// it.
     pub(crate) fn end_late_starts(&mut self, vms: &Vms) {
-        for worker in self.workers.late(Instant::now()) {
+        let now = Instant::now();
+        for worker in self.workers.late(now) {
             self.kill_worker(worker, "its start takes too long", vms);
+        }
+        for worker in self.workers.lost(now) {
+            let why = "taking its kernels off the GPU, or letting them continue, failed";
+            self.kill_worker(worker, why, vms);
         }
     }
 
@@ -574,7 +587,9 @@ impl Sessions {
                     self.kill_worker(worker, "its heartbeat stopped while it had the GPU", vms);
                 }
                 ComputeEvent::EvictionFailed(worker) => {
-                    self.kill_worker(worker, "its kernels can't be taken off the GPU", vms);
+                    if let Some(worker) = self.workers.get_mut(worker) {
+                        worker.set_lost();
+                    }
                 }
                 ComputeEvent::Restarted => {
                     tracing::error!("the scheduler was restarted; no VM ran in the meantime");

@@ -31,6 +31,8 @@ use rm_control::TooManyObjects;
 /// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a driver
 /// that starts.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
+/// How long a worker may take to exit after its channels have ended.
+const EXIT_TIME: Duration = Duration::from_secs(1);
 /// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
 
@@ -114,6 +116,8 @@ pub(crate) struct Worker {
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
     objects: WorkerObjects,
+    /// Since when it isn't known whether the worker's kernels are on the GPU, if it isn't.
+    lost_since: Option<Instant>,
 }
 
 impl Worker {
@@ -131,6 +135,7 @@ impl Worker {
             gate: None,
             assigned_ms: 0,
             objects: WorkerObjects::default(),
+            lost_since: None,
         }
     }
 
@@ -193,6 +198,11 @@ impl Worker {
     /// Returns true if the worker has a session of this VM.
     pub(crate) fn is_of(&self, vm: VmId) -> bool {
         self.session.as_ref().is_some_and(|session| session.vm == vm)
+    }
+
+    /// Records that it isn't known whether the worker's kernels are on the GPU.
+    pub(crate) fn set_lost(&mut self) {
+        self.lost_since.get_or_insert_with(Instant::now);
     }
 
     /// Returns the worker's objects of the driver that lead to its channels.
@@ -452,6 +462,15 @@ impl Workers {
                 && now.saturating_duration_since(worker.requested) > START_TIMEOUT
         };
         self.iter().filter(|(_, worker)| is_late(worker)).map(|(id, _)| id).collect()
+    }
+
+    /// Returns the workers whose kernels may be on the GPU or off it. A worker that is exiting has lost
+    /// its channels already, so each gets some time to exit.
+    pub(crate) fn lost(&self, now: Instant) -> Vec<WorkerId> {
+        let is_lost = |worker: &Worker| {
+            worker.lost_since.is_some_and(|since| now.saturating_duration_since(since) > EXIT_TIME)
+        };
+        self.iter().filter(|(_, worker)| is_lost(worker)).map(|(id, _)| id).collect()
     }
 
     /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use rm_control::self_test::{self, Cuda};
 
-use super::driver::Driver;
+use super::driver::{Driver, OBEY_EVICTIONS};
 use host_ipc::gpu::Eviction;
 
 const ROUNDS: u32 = 3;
@@ -18,6 +18,9 @@ const TIMEOUT: Duration = Duration::from_secs(3);
 /// recording since before the driver library was loaded. If the test takes too long, it still runs when
 /// this returns, and only the end of the process is sure to end it.
 pub(super) fn test(driver: &Driver) -> Eviction {
+    if driver.library().symbol(OBEY_EVICTIONS).is_some() {
+        return Eviction::Simulated;
+    }
     // SAFETY: the driver library's functions are those that cuda.h declares, and it is never
     // unloaded.
     let cuda = match unsafe { Cuda::load(|name| driver.library().symbol(name)) } {

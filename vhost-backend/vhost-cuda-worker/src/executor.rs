@@ -20,6 +20,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use host_ipc::gate::GateMap;
 use protocol::ids::ContextId;
 
 use super::calls::GateEnd;
@@ -104,6 +105,9 @@ pub trait Engine: Send {
     /// Starts a session with the library. Called once, after the worker has switched to the VM's
     /// user.
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError>;
+
+    /// If the library is softgpu, makes its kernels obey the orders in the gate page.
+    fn obey_evictions(&self, page: &Arc<GateMap>);
 }
 
 /// An error in preparing the driver library.

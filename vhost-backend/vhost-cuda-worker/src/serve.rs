@@ -71,6 +71,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     tracing::info!(session = label, guest_pid = pid, "serving");
 
     let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
+    engine.obey_evictions(&gate.page);
     let broker = Arc::new(Mutex::new(broker));
     let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
     let exchange = device.exchange();

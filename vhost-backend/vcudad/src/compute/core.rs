@@ -5,11 +5,11 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::evictor::Evictor;
+use super::evictor::{Evictor, Kernels};
 use super::message::{ComputeEvent, GpuStats};
 use super::registry::Registry;
 use super::shared::EventSender;
-use super::worker::{BEAT_CHECK, CLOSED, GateSetting, Heartbeat, Worker, WorkerEnds};
+use super::worker::{BEAT_CHECK, CLOSED, Evicts, GateSetting, Heartbeat, Worker, WorkerEnds};
 use gpu_scheduler::{
     Action, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
 };
@@ -229,7 +229,7 @@ impl Core {
             if gate.active.load(Ordering::SeqCst) != 0 {
                 report.active = true;
                 report.sessions += 1;
-                report.evictable &= worker.ends.objects.is_some();
+                report.evictable &= worker.ends.evicts.is_some();
                 all_stalled &= gate.stalled.load(Ordering::SeqCst) != 0;
                 report.ends_at = report.ends_at.max(word(&gate.ends));
                 let oldest = word(&gate.oldest);
@@ -312,11 +312,17 @@ impl Core {
         vm_gpu.draining = false;
         let mut workers = Vec::new();
         for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.ends.vm == vm) {
-            let Some((_, gate)) = worker.gate(gpu) else { continue };
-            let Some(objects) = &worker.ends.objects else { continue };
+            let Some((ordinal, gate)) = worker.gate(gpu) else { continue };
+            let Some(evicts) = &worker.ends.evicts else { continue };
             if gate.active.load(Ordering::SeqCst) != 0 && !vm_gpu.off.contains(id) {
                 vm_gpu.off.push(*id);
-                workers.push((*id, objects.clone()));
+                workers.push((
+                    *id,
+                    match evicts {
+                        Evicts::Channels(objects) => Kernels::Channels(objects.clone()),
+                        Evicts::GatePage => Kernels::Gate(worker.ends.page.clone(), ordinal),
+                    },
+                ));
             }
         }
         self.evictor.evict(gpu, workers);

@@ -8,18 +8,23 @@ use std::collections::{BTreeMap, HashMap};
 use std::io;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, mpsc};
+use std::time::Duration;
 
 use super::message::ComputeEvent;
 use super::priority::prefer_this_thread;
 use super::shared::EventSender;
 use super::worker::WorkerObjects;
-use gpu_scheduler::{GpuKey, Nanos, SEC};
-use host_ipc::gate;
+use gpu_scheduler::{GpuKey, MS, Nanos, SEC};
+use host_ipc::gate::{self, GateMap, GpuGate};
 use host_ipc::messages::WorkerId;
 use rm_control::{Channel, Client, RmError};
 
 /// An order that takes longer than this has failed.
-pub(super) const DEADLINE: Nanos = SEC;
+const DEADLINE: Nanos = SEC;
+/// How long the message that a worker has freed a channel may take to arrive.
+const FREED_WITHIN: Nanos = 20 * MS;
+/// How often the thread checks whether that message has arrived, or softgpu's kernels have stopped.
+const POLL: Duration = Duration::from_micros(50);
 
 /// The driver's operations. It's a trait so that tests need no GPU.
 pub(crate) trait Channels: Send + Sync {
@@ -41,13 +46,30 @@ impl Channels for Client {
 
 /// What evictions need.
 pub(crate) struct Eviction {
-    pub(crate) channels: Arc<dyn Channels>,
+    /// The driver's operations. `None` for softgpu.
+    pub(crate) channels: Option<Arc<dyn Channels>>,
     /// The driver's number of each GPU on which kernels can be evicted.
     pub(crate) gpus: BTreeMap<GpuKey, u32>,
 }
 
+/// A worker's kernels on a GPU.
+pub(super) enum Kernels {
+    /// In the channels among these objects of the driver.
+    Channels(WorkerObjects),
+    /// softgpu's, which obey orders in the gate page, by the worker's device ordinal.
+    Gate(Arc<GateMap>, usize),
+}
+
+/// Kernels that are off a GPU.
+enum Off {
+    /// The channels that were disabled, and the worker's objects, among which they are until they
+    /// are freed.
+    Channels(WorkerObjects, Vec<Channel>),
+    Gate(Arc<GateMap>, usize),
+}
+
 enum Order {
-    Evict(Vec<(WorkerId, WorkerObjects)>),
+    Evict(Vec<(WorkerId, Kernels)>),
     Restore(Vec<WorkerId>),
     RestoreAll,
     /// The worker has exited, and with it its channels.
@@ -103,7 +125,7 @@ impl Evictor {
     }
 
     /// Takes workers' kernels off a GPU. None of the workers may be off it already.
-    pub(super) fn evict(&self, gpu: GpuKey, workers: Vec<(WorkerId, WorkerObjects)>) {
+    pub(super) fn evict(&self, gpu: GpuKey, workers: Vec<(WorkerId, Kernels)>) {
         self.order(gpu, Order::Evict(workers));
     }
 
@@ -133,11 +155,11 @@ impl Evictor {
 /// What the thread of a GPU knows.
 struct Thread {
     number: u32,
-    channels: Arc<dyn Channels>,
+    channels: Option<Arc<dyn Channels>>,
     events: EventSender,
-    /// The channels that are disabled, by worker. They are recorded before they are disabled, because
-    /// the driver counts disables: each needs an enable.
-    off: HashMap<WorkerId, Vec<Channel>>,
+    /// The kernels that are off the GPU, by worker. Channels are recorded before they are disabled,
+    /// because the driver counts disables: each needs an enable.
+    off: HashMap<WorkerId, Off>,
 }
 
 impl Thread {
@@ -150,52 +172,114 @@ impl Thread {
         }
     }
 
-    fn evict(&mut self, workers: Vec<(WorkerId, WorkerObjects)>) {
-        let mut lists = Vec::new();
-        for (worker, objects) in workers {
-            let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
-            let channels = objects.compute_channels(self.number);
-            drop(objects);
-            if !channels.is_empty() {
-                self.off.insert(worker, channels.clone());
-                lists.push((worker, channels));
+    fn evict(&mut self, workers: Vec<(WorkerId, Kernels)>) {
+        let (mut lists, mut gates) = (Vec::new(), Vec::new());
+        for (worker, kernels) in workers {
+            match kernels {
+                Kernels::Channels(objects) => {
+                    let channels = self.channels_of(&objects);
+                    if !channels.is_empty() {
+                        self.off.insert(worker, Off::Channels(objects.clone(), channels.clone()));
+                        lists.push((worker, objects, channels));
+                    }
+                }
+                Kernels::Gate(page, ordinal) => {
+                    page.gpus[ordinal].off.store(1, Ordering::SeqCst);
+                    self.off.insert(worker, Off::Gate(page.clone(), ordinal));
+                    gates.push((worker, page, ordinal));
+                }
             }
         }
-        let all: Vec<_> = lists.iter().flat_map(|(_, channels)| channels).copied().collect();
-        let Err(error) = self.channels.disable(self.number, &all) else { return };
-        tracing::debug!("cannot evict several workers at once: {error}");
-        // Some of the channels may be disabled now. Enable all of them, which has no effect on the
-        // others, and begin again with one worker at a time. One of them may have exited.
-        for (worker, channels) in lists {
-            let _ = self.channels.enable(self.number, &channels);
-            if let Err(error) = self.channels.disable(self.number, &channels) {
+        for (worker, page, ordinal) in gates {
+            if !stops(&page.gpus[ordinal]) {
+                self.fail(worker, &"softgpu doesn't obey");
+            }
+        }
+        let Some(driver) = self.channels.clone().filter(|_| !lists.is_empty()) else { return };
+        let all: Vec<_> = lists.iter().flat_map(|(.., channels)| channels).copied().collect();
+        let Err(error) = driver.disable(self.number, &all) else { return };
+        tracing::debug!("cannot evict all workers at once: {error}");
+        // A worker may have exited or freed a channel. Some of the channels may be disabled now, so
+        // enable each of them, which has no effect on the others, and disable it again.
+        for (worker, objects, channels) in lists {
+            let change = |channel: &[Channel]| {
+                let _ = driver.enable(self.number, channel);
+                driver.disable(self.number, channel)
+            };
+            if let Err(error) = self.change_each(&objects, &channels, change) {
                 self.fail(worker, &error);
             }
         }
+    }
+
+    /// Returns the channels that run a worker's kernels.
+    fn channels_of(&self, objects: &WorkerObjects) -> Vec<Channel> {
+        let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
+        objects.compute_channels(self.number)
+    }
+
+    /// Changes one channel after the other. A channel that the worker has freed may fail. The message
+    /// that says so may be on its way for a while.
+    fn change_each(
+        &self,
+        objects: &WorkerObjects,
+        channels: &[Channel],
+        change: impl Fn(&[Channel]) -> Result<(), RmError>,
+    ) -> Result<(), RmError> {
+        for channel in channels {
+            let Err(error) = change(std::slice::from_ref(channel)) else { continue };
+            let since = gate::now();
+            while self.channels_of(objects).contains(channel) {
+                if gate::now().saturating_sub(since) > FREED_WITHIN {
+                    return Err(error);
+                }
+                std::thread::sleep(POLL);
+            }
+        }
+        Ok(())
     }
 
     fn restore(&mut self, workers: Vec<WorkerId>) {
-        let lists: Vec<_> = workers
-            .into_iter()
-            .filter_map(|worker| Some((worker, self.off.remove(&worker)?)))
-            .collect();
-        let all: Vec<_> = lists.iter().flat_map(|(_, channels)| channels).copied().collect();
-        if self.channels.enable(self.number, &all).is_ok() {
+        let mut lists = Vec::new();
+        for worker in workers {
+            match self.off.remove(&worker) {
+                Some(Off::Channels(objects, channels)) => lists.push((worker, objects, channels)),
+                Some(Off::Gate(page, at)) => page.gpus[at].off.store(0, Ordering::SeqCst),
+                None => {}
+            }
+        }
+        let Some(driver) = self.channels.clone().filter(|_| !lists.is_empty()) else { return };
+        let all: Vec<_> = lists.iter().flat_map(|(.., channels)| channels).copied().collect();
+        if driver.enable(self.number, &all).is_ok() {
             return;
         }
-        for (worker, channels) in lists {
-            if let Err(error) = self.channels.enable(self.number, &channels) {
+        // Enabling a channel again has no effect.
+        for (worker, objects, channels) in lists {
+            let enable = |channel: &[Channel]| driver.enable(self.number, channel);
+            if let Err(error) = self.change_each(&objects, &channels, enable) {
                 self.fail(worker, &error);
             }
         }
     }
 
-    /// Reports a worker whose channels may be disabled or enabled. If it still exists, it must end.
-    fn fail(&mut self, worker: WorkerId, error: &RmError) {
+    /// Reports a worker whose kernels may be on the GPU or off it. If it still exists, it must end.
+    fn fail(&mut self, worker: WorkerId, error: &dyn std::fmt::Display) {
         self.off.remove(&worker);
         tracing::debug!(worker, "cannot evict or restore: {error}");
         self.events.send(ComputeEvent::EvictionFailed(worker));
     }
+}
+
+/// Waits until softgpu's kernels in a worker have obeyed. Returns false if that takes too long.
+fn stops(gate: &GpuGate) -> bool {
+    let since = gate::now();
+    while gate.running.load(Ordering::SeqCst) != 0 {
+        if gate::now().saturating_sub(since) > DEADLINE {
+            return false;
+        }
+        std::thread::sleep(POLL);
+    }
+    true
 }
 
 #[cfg(test)]
@@ -213,14 +297,14 @@ mod tests {
     /// before a missing one, and counts.
     #[derive(Default)]
     struct FakeDriver {
-        gone: BTreeSet<u32>,
+        gone: Mutex<BTreeSet<u32>>,
         disabled: Mutex<BTreeMap<u32, u32>>,
     }
 
     impl FakeDriver {
         fn each(&self, channels: &[Channel], change: impl Fn(&mut u32)) -> Result<(), RmError> {
             for channel in channels {
-                if self.gone.contains(&channel.client) {
+                if self.gone.lock().unwrap().contains(&channel.client) {
                     return Err(RmError::Status { operation: "test", status: 0x57 });
                 }
                 change(self.disabled.lock().unwrap().entry(channel.client).or_default());
@@ -245,7 +329,7 @@ mod tests {
     }
 
     /// A worker with one channel, whose client has the worker's number.
-    fn worker(id: WorkerId) -> (WorkerId, WorkerObjects) {
+    fn worker(id: WorkerId) -> (WorkerId, Kernels) {
         let client = id as u32;
         let mut objects = Objects::new();
         for (handle, parent, class, detail) in
@@ -253,13 +337,13 @@ mod tests {
         {
             objects.add(DriverObject { client, parent, handle, class, detail }).unwrap();
         }
-        (id, Arc::new(Mutex::new(objects)))
+        (id, Kernels::Channels(Arc::new(Mutex::new(objects))))
     }
 
     fn thread(driver: &Arc<FakeDriver>) -> (Thread, mpsc::Receiver<ComputeEvent>) {
         let (events, incoming) = mpsc::channel();
         let events = EventSender { shared: Arc::new(Shared::new().unwrap()), events };
-        let channels: Arc<dyn Channels> = driver.clone();
+        let channels: Option<Arc<dyn Channels>> = Some(driver.clone());
         (Thread { number: GPU, channels, events, off: HashMap::new() }, incoming)
     }
 
@@ -278,7 +362,7 @@ mod tests {
 
     #[test]
     fn a_worker_that_has_exited_does_not_keep_others_from_being_evicted_and_restored() {
-        let driver = FakeDriver { gone: [12].into(), ..FakeDriver::default() };
+        let driver = FakeDriver { gone: Mutex::new([12].into()), ..FakeDriver::default() };
         let driver = Arc::new(driver);
         let (mut thread, events) = thread(&driver);
         thread.evict(vec![worker(11), worker(12), worker(13)]);
@@ -289,10 +373,29 @@ mod tests {
     }
 
     #[test]
+    fn a_channel_that_a_worker_has_freed_does_not_end_its_session() {
+        let driver = Arc::new(FakeDriver::default());
+        let (mut thread, events) = thread(&driver);
+        let (_, Kernels::Channels(objects)) = worker(11) else { unreachable!() };
+        for (handle, parent, class) in [(1, 12, 0x80), (2, 1, 0xa06c), (3, 2, 0xc86f)] {
+            let detail = if class == 0x80 { GPU } else { 1 };
+            let object = DriverObject { client: 12, parent, handle, class, detail };
+            objects.lock().unwrap().add(object).unwrap();
+        }
+        thread.evict(vec![(11, Kernels::Channels(objects.clone()))]);
+        assert_eq!([11, 12].map(|client| driver.disabled(client)), [1, 1]);
+        driver.gone.lock().unwrap().insert(12);
+        objects.lock().unwrap().free(12, 3);
+        thread.restore(vec![11]);
+        assert_eq!(driver.disabled(11), 0);
+        assert_eq!(events.try_iter().next(), None);
+    }
+
+    #[test]
     fn a_worker_without_channels_is_left_alone() {
         let driver = Arc::new(FakeDriver::default());
         let (mut thread, events) = thread(&driver);
-        thread.evict(vec![(11, WorkerObjects::default())]);
+        thread.evict(vec![(11, Kernels::Channels(WorkerObjects::default()))]);
         thread.restore(vec![11]);
         assert_eq!(events.try_iter().next(), None);
     }

@@ -12,7 +12,7 @@ use super::evictor::{Eviction, Evictor};
 use super::message::{Command, ComputeEvent, GpuStats};
 use super::shared::{EventSender, Shared};
 use super::thread;
-use super::worker::{WorkerEnds, WorkerObjects};
+use super::worker::{Evicts, WorkerEnds};
 use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
 use host_ipc::eventfd::{drain, notify};
 use host_ipc::messages::WorkerId;
@@ -103,7 +103,8 @@ impl ComputeHandle {
     }
 
     /// Adds a worker that was assigned to a VM. `gpus` is in the order of the worker's device
-    /// ordinals. Its kernels can be evicted if its `objects` are known.
+    /// ordinals. `evicts` says how its kernels are evicted, if they can
+    /// be.
     pub(crate) fn add_worker(
         &mut self,
         id: WorkerId,
@@ -111,7 +112,7 @@ impl ComputeHandle {
         gpus: Vec<GpuKey>,
         ends: SchedulerEnds,
         is_throttled: bool,
-        objects: Option<WorkerObjects>,
+        evicts: Option<Evicts>,
     ) {
         let SchedulerEnds { page, doorbell, bell } = ends;
         let ends = WorkerEnds {
@@ -121,7 +122,7 @@ impl ComputeHandle {
             doorbell: Arc::new(doorbell),
             bell: Arc::new(bell),
             is_throttled,
-            objects,
+            evicts,
         };
         if self.commands.is_none() {
             ends.page.open_all();

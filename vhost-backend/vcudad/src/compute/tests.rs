@@ -14,7 +14,7 @@ use super::handle::ComputeHandle;
 use super::message::ComputeEvent;
 use super::registry::Registry;
 use super::worker::{
-    BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Heartbeat, Worker, WorkerEnds, WorkerObjects,
+    BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Evicts, Heartbeat, Worker, WorkerEnds, WorkerObjects,
 };
 use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
@@ -42,14 +42,14 @@ impl FakeWorker {
         compute: &mut ComputeHandle,
         id: WorkerId,
         vm: VmKey,
-        objects: Option<WorkerObjects>,
+        evicts: Option<Evicts>,
     ) -> Self {
         let file = GatePage::create().unwrap();
         let ((button, doorbell), bell) = (doorbell().unwrap(), eventfd().unwrap());
         let ours = bell.try_clone().unwrap();
         let [page, its_page] = std::array::from_fn(|_| GateMap::map(&file).unwrap());
         let ends = SchedulerEnds { page, doorbell: button, bell };
-        compute.add_worker(id, vm, vec![GPU], ends, false, objects);
+        compute.add_worker(id, vm, vec![GPU], ends, false, evicts);
         Self { page: its_page, doorbell, bell: ours }
     }
 
@@ -259,7 +259,7 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
         let (doorbell, bell) = (bell(), bell());
         let (vm, gpus) = (VmKey(1), [GPU].into());
         let mut worker = Worker::new(
-            WorkerEnds { vm, gpus, page, doorbell, bell, is_throttled, objects: None },
+            WorkerEnds { vm, gpus, page, doorbell, bell, is_throttled, evicts: None },
             0,
         );
         // Either way, its window passes to another VM at once.
@@ -284,7 +284,7 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
         doorbell: bell(),
         bell: bell(),
         is_throttled: false,
-        objects: None,
+        evicts: None,
     };
     core.add_worker(7, ends, 0);
     let gate = &page.gpus[0];
@@ -460,7 +460,7 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
         doorbell,
         bell,
         is_throttled: false,
-        objects: None,
+        evicts: None,
     };
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(Worker::new(ends, 0).count_ring(0)));
@@ -523,7 +523,7 @@ impl Channels for Driver {
 
 /// Starts a scheduler on whose GPU a worker of VM 1 runs a kernel that never ends, and can be evicted.
 fn with_endless_kernel(driver: &Arc<Driver>) -> (ComputeHandle, FakeWorker) {
-    let eviction = Eviction { channels: driver.clone(), gpus: [(GPU, 5)].into() };
+    let eviction = Eviction { channels: Some(driver.clone()), gpus: [(GPU, 5)].into() };
     let mut compute = ComputeHandle::start(Some(&eviction)).unwrap();
     compute.set_vm(VmKey(1), share(100));
     let object =
@@ -532,7 +532,8 @@ fn with_endless_kernel(driver: &Arc<Driver>) -> (ComputeHandle, FakeWorker) {
     for object in [object(1, 2, 0x80, 5), object(2, 3, 0xa06c, 1), object(3, 4, 0xc86f, 0)] {
         objects.lock().unwrap().add(object).unwrap();
     }
-    let endless = FakeWorker::start_with(&mut compute, 1, VmKey(1), Some(objects));
+    let endless =
+        FakeWorker::start_with(&mut compute, 1, VmKey(1), Some(Evicts::Channels(objects)));
     endless.hold();
     until("the first VM has the GPU", || endless.mode().is_open());
     endless.set(|gpu| &gpu.active, 1);

@@ -30,6 +30,15 @@ const RING_PERIOD: Nanos = 10 * MS;
 /// A worker's objects of the driver. More are added while it serves its session.
 pub(crate) type WorkerObjects = Arc<Mutex<Objects>>;
 
+/// How a worker's kernels are evicted.
+#[derive(Clone)]
+pub(crate) enum Evicts {
+    /// By the driver, which disables the channels among these objects.
+    Channels(WorkerObjects),
+    /// By softgpu, in the worker, which obeys orders in the gate page.
+    GatePage,
+}
+
 /// The broker's ends of the channels to a worker. The service passes them to the scheduler thread.
 #[derive(Clone)]
 pub(super) struct WorkerEnds {
@@ -44,8 +53,8 @@ pub(super) struct WorkerEnds {
     pub bell: Arc<OwnedFd>,
     /// Whether the VM's CPU time is limited.
     pub is_throttled: bool,
-    /// The worker's objects of the driver, if its kernels can be evicted.
-    pub objects: Option<WorkerObjects>,
+    /// How the worker's kernels are evicted, if they can be.
+    pub evicts: Option<Evicts>,
 }
 
 /// The values that the scheduler thread writes to a gate.

@@ -1,11 +1,14 @@
 //! The engine that executes the calls of a session.
 
+use std::ffi::{c_int, c_void};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
 use cuda_api::sys::{CUcontext, CUdevice_attribute, CUstreamCaptureMode};
 use protocol::ids::ContextId;
+
+use host_ipc::gate::GateMap;
 
 use super::charges::begin_charges;
 use super::cx::Cx;
@@ -16,7 +19,7 @@ use super::memory::Memory;
 use super::properties::Properties;
 use super::shared::Shared;
 use super::{generated, host, output};
-use crate::driver::{CuError, Driver};
+use crate::driver::{CuError, Driver, OBEY_EVICTIONS};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
 use crate::reply::ReplyTo;
@@ -66,6 +69,22 @@ struct Warm {
 }
 
 impl Engine for Warm {
+    fn obey_evictions(&self, page: &Arc<GateMap>) {
+        let Some(symbol) = self.driver.library().symbol(OBEY_EVICTIONS) else { return };
+        // SAFETY: softgpu's function of this name has this type.
+        let obey = unsafe {
+            std::mem::transmute::<*mut c_void, unsafe extern "C" fn(c_int, *mut u64, *mut u64)>(
+                symbol,
+            )
+        };
+        // The kernels access the page until this process ends.
+        std::mem::forget(page.clone());
+        for (device, gate) in (0..self.devices).zip(&page.gpus) {
+            // SAFETY: the words are in the page, which stays mapped, and are only accessed atomically.
+            unsafe { obey(device, gate.off.as_ptr(), gate.running.as_ptr()) };
+        }
+    }
+
     fn begin(self: Box<Self>, session: Session) -> Result<Box<dyn Executor>, EngineError> {
         // Allow driver calls that are unsafe during stream capture, so that this thread can query a
         // stream that is capturing.

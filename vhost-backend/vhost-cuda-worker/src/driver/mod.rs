@@ -9,3 +9,6 @@ pub mod stubs;
 
 pub use error::{CuError, CuResult};
 pub use generated::Driver;
+
+/// softgpu's function that makes kernels obey the orders in the gate page.
+pub const OBEY_EVICTIONS: &std::ffi::CStr = c"softgpuObeyEvictions";
