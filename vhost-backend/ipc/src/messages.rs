@@ -164,10 +164,10 @@ pub enum FromSupervisor {
         /// A description of the first one, if it is the session's first.
         first: Option<String>,
     },
-    /// A worker has created an object, and will be informed after this message has been sent. Objects
-    /// that it created before it got its session aren't reported. For each worker, the supervisor sends
-    /// at most 512 of these messages in a second, and a worker has at most 1,024 such objects. An object
-    /// replaces one with the same client and handle.
+    /// A worker has created an object. The supervisor sends this before it answers the worker's call.
+    /// Objects from before the session aren't reported. For each worker, there are at most 512 of
+    /// these messages in a second, and a worker has at most 1,024 such objects. An object replaces
+    /// one with the same client and handle.
     Object {
         /// The worker's session.
         session: SessionOfVm,
@@ -175,7 +175,8 @@ pub enum FromSupervisor {
         object: DriverObject,
     },
     /// A worker has freed an object that was reported or in [`ToSupervisor::Worker`], or one that it
-    /// was created under. Sent once for each object. There is no message for objects that end with the worker.
+    /// was created under. Sent once for each object. There is no message for objects that end with
+    /// the worker.
     Freed {
         /// The worker's session.
         session: SessionOfVm,

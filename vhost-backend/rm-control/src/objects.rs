@@ -11,9 +11,9 @@ pub const MAX_OBJECTS: usize = 4096;
 pub const DEVICE: u32 = 0x80;
 /// A group of channels that share a timeslice (KEPLER_CHANNEL_GROUP_A).
 pub const CHANNEL_GROUP: u32 = 0xa06c;
-/// The engine of a channel group for compute (NV2080_ENGINE_TYPE_GRAPHICS). Copy engines have
-/// groups of their own.
-const COMPUTE: u32 = 1;
+/// The engines that run kernels are those up to this one (NV2080_ENGINE_TYPE_GR7, cl2080.h). Copy
+/// engines and others come after it.
+const LAST_COMPUTE: u32 = 8;
 
 /// Returns true if objects of this class are channels. Each generation of GPUs has its own class, such
 /// as 0xc86f (HOPPER_CHANNEL_GPFIFO_A).
@@ -84,9 +84,7 @@ impl Objects {
     /// Returns the channels that run kernels on a GPU, which is given by the driver's number.
     pub fn compute_channels(&self, gpu_number: u32) -> Vec<Channel> {
         let on_gpu = |object: &&DriverObject| {
-            let group = self.compute_group_of(object);
-            let device = group.and_then(|group| self.get(group.client, group.parent));
-            device.is_some_and(|device| device.class == DEVICE && device.detail == gpu_number)
+            self.computes_on(object).is_some_and(|device| device.detail == gpu_number)
         };
         let channels = self.objects.values().filter(on_gpu);
         channels.map(|object| Channel { client: object.client, handle: object.handle }).collect()
@@ -96,17 +94,24 @@ impl Objects {
     /// compute, and their channels.
     pub fn relevant(&self) -> Vec<DriverObject> {
         let is_relevant = |object: &&DriverObject| {
-            object.class == DEVICE
-                || is_compute_group(object)
-                || self.compute_group_of(object).is_some()
+            object.class == DEVICE || is_compute_group(object) || self.computes_on(object).is_some()
         };
         self.objects.values().filter(is_relevant).copied().collect()
     }
 
-    /// Returns the compute group of a channel. Returns `None` for any other object.
-    fn compute_group_of(&self, object: &DriverObject) -> Option<&DriverObject> {
-        let group = self.get(object.client, object.parent)?;
-        (is_channel(object.class) && is_compute_group(group)).then_some(group)
+    /// Returns the device on which a channel may run kernels. Returns `None` for other channels, such
+    /// as those of copy engines, and for other objects.
+    fn computes_on(&self, object: &DriverObject) -> Option<&DriverObject> {
+        if !is_channel(object.class) {
+            return None;
+        }
+        // A channel can also be created without a group of its own.
+        let parent = self.get(object.client, object.parent)?;
+        let device = match parent.class {
+            CHANNEL_GROUP if is_compute_group(parent) => self.get(parent.client, parent.parent)?,
+            _ => parent,
+        };
+        (device.class == DEVICE).then_some(device)
     }
 
     fn get(&self, client: u32, handle: u32) -> Option<&DriverObject> {
@@ -115,7 +120,7 @@ impl Objects {
 }
 
 fn is_compute_group(object: &DriverObject) -> bool {
-    object.class == CHANNEL_GROUP && object.detail == COMPUTE
+    object.class == CHANNEL_GROUP && object.detail <= LAST_COMPUTE
 }
 
 #[cfg(test)]
@@ -136,7 +141,7 @@ mod tests {
             let device = 0x5c00_0000 + gpu * 0x100;
             for (handle, parent, class, detail) in [
                 (device, client, DEVICE, gpu),
-                (device + 1, device, CHANNEL_GROUP, COMPUTE),
+                (device + 1, device, CHANNEL_GROUP, 1),
                 (device + 2, device + 1, HOPPER_CHANNEL, 0),
                 (device + 3, device + 1, HOPPER_CHANNEL, 0),
                 (device + 4, device, CHANNEL_GROUP, 11),
@@ -175,6 +180,21 @@ mod tests {
     }
 
     #[test]
+    fn channels_without_a_group_or_in_a_group_for_any_engine_that_computes_are_listed() {
+        let mut objects = two_gpus(CLIENT);
+        for (handle, parent, class, detail) in [
+            (10, 0x5c00_0100, HOPPER_CHANNEL, 0),
+            (11, 0x5c00_0100, CHANNEL_GROUP, 0),
+            (12, 11, HOPPER_CHANNEL, 0),
+            (13, 0x5c00_0100, CHANNEL_GROUP, 9),
+            (14, 13, HOPPER_CHANNEL, 0),
+        ] {
+            objects.add(object(CLIENT, parent, handle, class, detail)).unwrap();
+        }
+        assert_eq!(handles(&objects, 1), [10, 12, 0x5c00_0102, 0x5c00_0103]);
+    }
+
+    #[test]
     fn freeing_an_object_frees_those_under_it() {
         let mut objects = two_gpus(CLIENT);
         objects.free(CLIENT, 0x5c00_0002);
@@ -210,7 +230,7 @@ mod tests {
     fn cycles_end() {
         let mut objects = Objects::new();
         for (parent, handle) in [(2, 1), (1, 2), (3, 3)] {
-            objects.add(object(CLIENT, parent, handle, CHANNEL_GROUP, COMPUTE)).unwrap();
+            objects.add(object(CLIENT, parent, handle, CHANNEL_GROUP, 1)).unwrap();
         }
         assert_eq!(handles(&objects, 0), []);
         objects.free(CLIENT, 1);

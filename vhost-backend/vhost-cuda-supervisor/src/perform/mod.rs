@@ -19,7 +19,8 @@ use argument::Argument;
 
 pub use argument::{Operation, Outcome, Refused, ioctl};
 
-/// Performs an ioctl of a worker. Its arguments are a descriptor, the request, and an address. `driver` makes the ioctl. An error is the result of the worker's system call.
+/// Performs an ioctl of a worker. Its arguments are a descriptor, the request, and an address.
+/// `driver` makes the ioctl. An error is the result of the worker's system call.
 pub fn perform(
     caller: &impl Caller,
     objects: &mut Objects,
