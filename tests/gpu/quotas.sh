@@ -115,20 +115,27 @@ saturate_alone() {
 # of_alone NAME REFERENCE: prints a load's rate in percent of REFERENCE, which ran alone.
 of_alone() { calc "100 * $(field "$1" per_second) / $(field "$2" per_second)"; }
 
+# split CASE NAME_A REFERENCE_A NAME_B REFERENCE_B SHARE_A: checks that load NAME_A's share of the work of
+# two loads is SHARE_A. The references ran alone.
+split() {
+    local what=$1 promised=$6 fa fb share
+    fa=$(of_alone "$2" "$3") fb=$(of_alone "$4" "$5")
+    share=$(calc "100 * $fa / ($fa + $fb)")
+    result "$what" "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
+        "$promised ± 1" "$share >= $promised - 1 && $share <= $promised + 1"
+}
+
 # pair CASE KIND_A KIND_B SHARE_A: runs loads of both kinds at once in VMs a and b, and checks that
 # a's share of the work is SHARE_A.
 pair() {
-    local what=$1 a=$2 b=$3 promised=$4 fa fb share
+    local what=$1 a=$2 b=$3 promised=$4
     saturate_alone "alone-$a" b "$a" || return 1
     [ "$a" = "$b" ] || saturate_alone "alone-$b" b "$b" || return 1
     meet_in "$lead"
     saturate "$a-a" a "$a" --seconds "$seconds"
     saturate "$b-b" b "$b" --seconds "$seconds"
     wait_loads || return 1
-    fa=$(of_alone "$a-a" "alone-$a") fb=$(of_alone "$b-b" "alone-$b")
-    share=$(calc "100 * $fa / ($fa + $fb)")
-    result "$what" "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
-        "$promised ± 1" "$share >= $promised - 1 && $share <= $promised + 1"
+    split "$what" "$a-a" "alone-$a" "$b-b" "alone-$b" "$promised"
 }
 
 row_shares() {
@@ -391,7 +398,7 @@ outlast_alone() {
 }
 
 row_long() {
-    local fa fb share us i least=1000 most=0 sum=0 f
+    local share us i least=1000 most=0 sum=0 f
     start_broker < <(echo 'warm_workers = 2'; vm a "$memory" 'compute.weight = 30'; vm b "$memory" 'compute.weight = 70') || return 1
     for us in 5000 50000 500000; do
         outlast_alone "alone-$us" b "$us" || return 1
@@ -399,20 +406,14 @@ row_long() {
         outlast "a-$us" a "$us" --seconds "$seconds"
         outlast "b-$us" b "$us" --seconds "$seconds"
         wait_loads || return 1
-        fa=$(of_alone "a-$us" "alone-$us") fb=$(of_alone "b-$us" "alone-$us")
-        share=$(calc "100 * $fa / ($fa + $fb)")
-        result "30/70, kernels of $((us / 1000)) ms" "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
-            '30 ± 1' "$share >= 29 && $share <= 31"
+        split "30/70, kernels of $((us / 1000)) ms" "a-$us" "alone-$us" "b-$us" "alone-$us" 30
     done
     saturate_alone alone-20us b 20us || return 1
     meet_in "$lead"
     saturate short a 20us --seconds "$seconds"
     outlast long b 500000 --seconds "$seconds"
     wait_loads || return 1
-    fa=$(of_alone short alone-20us) fb=$(of_alone long alone-500000)
-    share=$(calc "100 * $fa / ($fa + $fb)")
-    result '30/70, kernels of 20 us against 500 ms' "$share / $(calc "100 - $share") (work: $fa + $fb = $(calc "$fa + $fb")% of alone)" \
-        '30 ± 1' "$share >= 29 && $share <= 31"
+    split '30/70, kernels of 20 us against 500 ms' short alone-20us long alone-500000 30
 
     start_broker < <(echo 'warm_workers = 2'; vm a "$memory"; vm b "$memory"; vm capped "$memory" 'compute.max = "25%"') || return 1
     meet_in "$lead"

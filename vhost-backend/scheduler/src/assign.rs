@@ -178,7 +178,6 @@ impl Scheduler {
         if member.restore(now) {
             out.push(Action::Restore { vm, gpu });
         }
-        let Some(member) = self.member_mut(vm, gpu) else { return };
         member.gate = Gate::Open;
         member.started = false;
         member.drained = false;

@@ -20,7 +20,7 @@
 pub struct Class {
     /// Size of the parameters. 0 if there are none.
     pub size: usize,
-    /// What must hold for the parameters.
+    /// The rules that the parameters must follow.
     pub rules: &'static [Rule],
 }
 

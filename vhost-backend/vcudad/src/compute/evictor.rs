@@ -44,7 +44,7 @@ impl Channels for Client {
     }
 }
 
-/// What evictions need.
+/// The means to evict kernels.
 pub(crate) struct Eviction {
     /// The driver's operations. `None` for softgpu.
     pub(crate) channels: Option<Arc<dyn Channels>>,
@@ -152,7 +152,7 @@ impl Evictor {
     }
 }
 
-/// What the thread of a GPU knows.
+/// The state of a GPU's thread.
 struct Thread {
     number: u32,
     channels: Option<Arc<dyn Channels>>,

@@ -103,8 +103,7 @@ impl ComputeHandle {
     }
 
     /// Adds a worker that was assigned to a VM. `gpus` is in the order of the worker's device
-    /// ordinals. `evicts` says how its kernels are evicted, if they can
-    /// be.
+    /// ordinals. `evicts` says how its kernels are evicted, if they can be.
     pub(crate) fn add_worker(
         &mut self,
         id: WorkerId,

@@ -34,7 +34,7 @@ pub(crate) enum ComputeEvent {
     /// worker. Its window has already passed to another VM.
     HeartbeatLost(WorkerId),
     /// This worker's kernels may be on the GPU or off it, because an eviction or a return failed. The
-    /// service must kill the worker.
+    /// service must kill the worker, unless it exits by itself.
     EvictionFailed(WorkerId),
     /// The thread failed and was restarted.
     Restarted,

@@ -418,7 +418,7 @@ mod allocations {
             (0xc86f, parameters(368, []), 0),
         ];
         for (class, parameters, _) in &classes {
-            // What the driver refuses isn't reported, nor are objects of other classes.
+            // Neither objects that the driver refuses nor those of other classes are reported.
             let worker = Worker::allocates(*class, parameters);
             worker
                 .perform_with(&mut objects, |argument| {
