@@ -84,7 +84,7 @@ const SPECIAL: [(u32, Parameters); 11] = [
 ];
 
 /// Operations whose parameters contain neither pointers nor descriptors.
-const PLAIN: [u32; 104] = [
+const PLAIN: [u32; 105] = [
     // Of a client: the system, its GPUs, power, and the client itself.
     0x102,
     0x12b,
@@ -102,6 +102,7 @@ const PLAIN: [u32; 104] = [
     0x279,
     0x27b,
     0x288,
+    0x289,
     0xa04,
     0xd01,
     0xd04,

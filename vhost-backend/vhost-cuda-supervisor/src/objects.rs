@@ -53,6 +53,11 @@ impl Objects {
         self.parents.len() < MOST
     }
 
+    /// Returns true if the broker knows this object.
+    pub fn has(&self, client: u32, handle: u32) -> bool {
+        self.parents.contains_key(&(client, handle))
+    }
+
     /// Records an object that the driver has allocated. It replaces one with the same handle, which
     /// the driver has freed with something that it depended on.
     pub fn add(&mut self, object: DriverObject) {

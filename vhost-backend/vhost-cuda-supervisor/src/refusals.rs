@@ -51,6 +51,7 @@ impl Refusals {
         self.log(|| match refused {
             Refused::Control(command) => format!("the driver operation {command:#x}"),
             Refused::Class(class) => format!("the driver object of class {class:#x}"),
+            Refused::Duplicate => "a duplicate of a driver object".into(),
         });
     }
 

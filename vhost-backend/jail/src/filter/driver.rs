@@ -15,18 +15,18 @@ const NUMBER: u8 = 1;
 
 /// Operations on many kinds of objects: which one, and on what, is in memory, so only the supervisor can
 /// check that. It must see each RM_FREE to know which objects a worker has.
-const OF_OBJECTS: [u32; 3] = [
+const OF_OBJECTS: [u32; 4] = [
     0x29, // RM_FREE
     0x2a, // RM_CONTROL
     0x2b, // RM_ALLOC
+    0x34, // RM_DUP_OBJECT
 ];
 
 /// Other calls of nvidiactl and of the GPUs' devices. Those that are missing aren't restricted to the
 /// caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another call
 /// (IOCTL_XFER_CMD, 0xd3).
-const OF_DEVICES: [u32; 18] = [
+const OF_DEVICES: [u32; 17] = [
     0x27, // RM_ALLOC_MEMORY
-    0x4a, // RM_VID_HEAP_CONTROL
     0x4e, // RM_MAP_MEMORY
     0x4f, // RM_UNMAP_MEMORY
     0x52, // RM_GET_EVENT_DATA

@@ -12,8 +12,9 @@ use crate::child;
 /// A bit in the numbers of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such calls have the
 /// architecture x86-64.
 const X32: c_long = 0x4000_0000;
-/// The operations on objects of NVIDIA's driver: RM_FREE, RM_CONTROL, and RM_ALLOC.
-const OF_OBJECTS: [&str; 3] = ["ioctl 0xc0104629", "ioctl 0xc020462a", "ioctl 0xc030462b"];
+/// The operations on objects of NVIDIA's driver: RM_FREE, RM_CONTROL, RM_ALLOC, and RM_DUP_OBJECT.
+const OF_OBJECTS: [&str; 4] =
+    ["ioctl 0xc0104629", "ioctl 0xc020462a", "ioctl 0xc030462b", "ioctl 0xc01c4634"];
 
 const ALLOWED: u32 = libc::SECCOMP_RET_ALLOW;
 const REFUSED: u32 = libc::SECCOMP_RET_ERRNO | libc::EPERM as u32;
@@ -352,6 +353,7 @@ fn unlisted_calls_and_operations_on_objects_wait_for_the_listener() {
         (libc::SYS_ioctl, [0, number(0x29), 3]),
         (libc::SYS_ioctl, [0, number(0x2a), 3]),
         (libc::SYS_ioctl, [0, number(0x2b), 3]),
+        (libc::SYS_ioctl, [0, number(0x34), 3]),
         (libc::SYS_ioctl, [0, number(0x41), 3]),
         (libc::SYS_personality, [1, 2, 3]),
     ];

@@ -21,6 +21,8 @@ pub enum Operation {
     Control,
     /// Allocates an object (NV_ESC_RM_ALLOC).
     Allocate,
+    /// Gives an object another handle (NV_ESC_RM_DUP_OBJECT).
+    Duplicate,
 }
 
 impl Operation {
@@ -31,7 +33,7 @@ impl Operation {
         if number != libc::SYS_ioctl || request <= 0xffff {
             return None;
         }
-        let all = [Self::Free, Self::Control, Self::Allocate];
+        let all = [Self::Free, Self::Control, Self::Allocate, Self::Duplicate];
         all.into_iter().find(|operation| operation.number() == request & 0xff)
     }
 
@@ -41,6 +43,7 @@ impl Operation {
             Self::Free => 0x29,
             Self::Control => 0x2a,
             Self::Allocate => 0x2b,
+            Self::Duplicate => 0x34,
         }
     }
 
@@ -50,6 +53,7 @@ impl Operation {
             Self::Free => 16,
             Self::Control => 32,
             Self::Allocate => 48,
+            Self::Duplicate => 28,
         }
     }
 
@@ -59,6 +63,7 @@ impl Operation {
             Self::Free => 12,
             Self::Control => 28,
             Self::Allocate => 40,
+            Self::Duplicate => 24,
         };
         at..at + 4
     }
@@ -80,6 +85,8 @@ pub enum Refused {
     Control(u32),
     /// The allocation of an object of this class.
     Class(u32),
+    /// Another handle for an object of another client, or for one that leads to a channel.
+    Duplicate,
 }
 
 /// Makes the ioctl of an operation.

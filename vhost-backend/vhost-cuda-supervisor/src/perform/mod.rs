@@ -6,6 +6,7 @@
 mod allocate;
 mod argument;
 mod control;
+mod duplicate;
 mod free;
 #[cfg(test)]
 mod tests;
@@ -33,5 +34,6 @@ pub fn perform(
         Operation::Free => free::perform(&mut argument, objects, driver),
         Operation::Control => control::perform(&mut argument, driver),
         Operation::Allocate => allocate::perform(&mut argument, objects, driver),
+        Operation::Duplicate => duplicate::perform(&mut argument, objects, driver),
     }
 }

@@ -50,6 +50,12 @@ impl Worker {
         Self::new(Operation::Free, &numbers.map(u32::to_ne_bytes).concat(), &[])
     }
 
+    /// A worker that gives an object another handle, 9.
+    fn duplicates(object: u32) -> Self {
+        let numbers = [CLIENT, 1, 9, CLIENT, object, 0, 0];
+        Self::new(Operation::Duplicate, &numbers.map(u32::to_ne_bytes).concat(), &[])
+    }
+
     /// Changes a number in the argument.
     fn set(self, at: u64, number: u32) -> Self {
         self.write(ARGUMENT + at, &number.to_ne_bytes()).unwrap();
@@ -268,6 +274,52 @@ mod controls {
         assert_eq!(worker.refused().unwrap(), refused(timeslice));
         let worker = Worker::controls(timeslice, &2048u64.to_ne_bytes());
         assert_eq!(worker.perform(|_| {}).unwrap(), Outcome::Performed);
+    }
+}
+
+mod duplicates {
+    use super::*;
+
+    const HANDLE: u64 = 8;
+    const SOURCE_CLIENT: u64 = 12;
+    const FLAGS: u64 = 20;
+
+    #[track_caller]
+    fn assert_refused(worker: &Worker, objects: &mut Objects) {
+        let outcome = worker.perform_with(objects, |_| panic!("the driver was called"));
+        assert_eq!(outcome.unwrap(), Outcome::Refused(Refused::Duplicate));
+        assert_eq!(worker.status(), NOT_PERMITTED);
+    }
+
+    #[test]
+    fn memory_of_the_same_client_gets_another_handle() {
+        let worker = Worker::duplicates(5).set(HANDLE, 0);
+        let outcome = worker.perform(|argument| {
+            argument[HANDLE as usize] = 77;
+            argument[Operation::Duplicate.status().start] = 3;
+        });
+        assert_eq!(outcome.unwrap(), Outcome::Performed);
+        assert_eq!((u32_at(&worker.get(ARGUMENT), HANDLE as usize), worker.status()), (77, 3));
+    }
+
+    #[test]
+    fn objects_of_other_clients_are_refused() {
+        assert_refused(&Worker::duplicates(5).set(SOURCE_CLIENT, STRANGER), &mut objects().0);
+        assert_refused(&Worker::duplicates(5).set(FLAGS, 1), &mut objects().0);
+    }
+
+    #[test]
+    fn the_broker_knows_all_handles_of_channels() {
+        let (mut objects, _broker) = objects();
+        for (parent, handle, class) in [(CLIENT, 1, DEVICE), (1, 2, CHANNEL_GROUP), (2, 3, 0xc86f)]
+        {
+            objects.add(DriverObject { client: CLIENT, parent, handle, class, detail: 0 });
+        }
+        for object in [CLIENT, 1, 2, 3] {
+            assert_refused(&Worker::duplicates(object), &mut objects);
+        }
+        let memory = Worker::duplicates(4).perform_with(&mut objects, |_| {});
+        assert_eq!(memory.unwrap(), Outcome::Performed);
     }
 }
 

@@ -1,0 +1,34 @@
+//! Gives an object another handle, in the same client. libcuda does that to make memory of one GPU
+//! accessible to another one.
+
+use std::io;
+use std::os::fd::OwnedFd;
+
+use super::argument::{Argument, Outcome, Refused};
+use crate::caller::Caller;
+use crate::objects::Objects;
+
+/// The ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client and the handle
+/// of the object, flags, and the status. The new handle and the status are results.
+const CLIENT: usize = 0;
+const HANDLE: usize = 8;
+const SOURCE_CLIENT: usize = 12;
+const SOURCE: usize = 16;
+const FLAGS: usize = 20;
+
+pub fn perform(
+    argument: &mut Argument<impl Caller>,
+    objects: &Objects,
+    driver: impl FnOnce(&OwnedFd, &mut [u8]) -> io::Result<()>,
+) -> io::Result<Outcome> {
+    let (client, source) = (argument.u32_at(CLIENT), argument.u32_at(SOURCE));
+    // The broker knows a worker's channels, and what they were created under, by their first handle.
+    let leads_to_channels = source == client || objects.has(client, source);
+    let plain = argument.u32_at(SOURCE_CLIENT) == client && argument.u32_at(FLAGS) == 0;
+    if leads_to_channels || !plain {
+        return argument.refuse(Refused::Duplicate);
+    }
+    argument.call(driver)?;
+    argument.copy_back(HANDLE..SOURCE_CLIENT)?;
+    argument.finish()
+}
