@@ -3,18 +3,19 @@
 # and within their limits, even while the scheduler gives windows to other VMs. Other VMs must not
 # use MPS, and must get their share by weight. Nothing may be left behind. Needs root.
 #
-#   tests/gpu/mps.sh [--dist DIR] [--out DIR] [--seconds S]
+#   tests/gpu/mps.sh [--dist DIR] [--out DIR] [--seconds S] [--jail auto|required|off]
 #
 # Prints `row | case | measured | bar | pass` for each case. The exit status is 0 if all bars were
 # met, and 77 if MPS isn't installed.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dist=$here/../../target/dist out='' seconds=5 driver=auto
+dist=$here/../../target/dist out='' seconds=5 driver=auto jail=auto
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
         --out) out=${2:?--out needs a directory}; shift 2 ;;
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
+        --jail) jail=${2:?--jail needs auto, required, or off}; shift 2 ;;
         *) echo "mps.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
@@ -32,8 +33,8 @@ trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
 
 # Prints the number of running MPS servers and daemons. The kernel truncates their names.
-mps_processes() { pgrep -c '^nvidia-cuda-mps' || true; }
-sms() { in_vm "$1" "$dist/programs/static/deviceinfo" | sed -n 's/.*multiprocessors: //p'; }
+mps_processes() { pgrep -c '^nvidia-cuda-mp' || true; }
+sms() { in_vm "$1" "$dist/programs/static/deviceinfo" | sed -n 's/.*multiprocessors: //p' | head -n 1; }
 before=$(mps_processes)
 total=$(sms native)
 # Use one block per multiprocessor, so that a block from another process fits beside it.
