@@ -163,7 +163,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 18,
         name: "cuCtxSetLimit",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::Context,
@@ -2146,7 +2146,7 @@ impl<'a> Call<'a> for CuCtxSetLimit {
     const OPCODE: u32 = 18;
     const NAME: &'static str = "cuCtxSetLimit";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {

@@ -142,7 +142,7 @@ pub(super) fn dispatch(
             Ok(())
         }),
         // cuCtxSetLimit
-        18 => inline(deferred, command, reply, |cx, args, _| {
+        18 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuCtxSetLimit>(args)?;
             bodies::cu_ctx_set_limit(cx, call, Reservation::of_call())
                 .and_then(Settled::<kind::Limit>::done)
