@@ -98,6 +98,7 @@ functions! {
     context_retain: c"cuDevicePrimaryCtxRetain" (*mut *mut c_void, c_int);
     context_set: c"cuCtxSetCurrent" (*mut c_void);
     context_synchronize: c"cuCtxSynchronize" ();
+    stream_create: c"cuStreamCreate" (*mut *mut c_void, c_uint);
     host_alloc: c"cuMemHostAlloc" (*mut *mut c_void, usize, c_uint);
     device_pointer: c"cuMemHostGetDevicePointer_v2" (*mut u64, *mut c_void, c_uint);
     module_load: c"cuModuleLoadData" (*mut *mut c_void, *const c_void);
@@ -166,7 +167,7 @@ pub fn run(cuda: &Cuda, rounds: u32, limit: Duration) -> Result<Report> {
     let gpu = client.gpus().find(|gpu| gpu.uuid == uuid).ok_or(SelfTestError::UnknownGpu)?;
     let kernel = Kernel::start(cuda, device, limit)?;
     let result = measure(&client, gpu.number, &kernel, rounds);
-    kernel.flag.store(1, Ordering::Release);
+    kernel.stop();
     let report = result?;
     // SAFETY: this takes no pointers.
     check("cuCtxSynchronize", unsafe { (cuda.context_synchronize)() })?;
@@ -174,14 +175,18 @@ pub fn run(cuda: &Cuda, rounds: u32, limit: Duration) -> Result<Report> {
 }
 
 /// A running kernel.
-struct Kernel {
+#[derive(Debug)]
+pub struct Kernel {
     counter: &'static AtomicU32,
     flag: &'static AtomicU32,
 }
 
 impl Kernel {
-    fn start(cuda: &Cuda, device: c_int, limit: Duration) -> Result<Self> {
+    /// Starts a kernel in a device's primary context, which becomes this thread's current context.
+    /// The kernel ends by itself after `limit`. Its page of host memory is never freed.
+    pub fn start(cuda: &Cuda, device: c_int, limit: Duration) -> Result<Self> {
         const MAPPED: c_uint = 2;
+        const NON_BLOCKING: c_uint = 1;
         let (mut context, mut module, mut function) = (null_mut(), null_mut(), null_mut());
         let (mut page, mut address) = (null_mut(), 0u64);
         let mut limit = limit.as_nanos() as u64;
@@ -199,7 +204,10 @@ impl Kernel {
             let result = (cuda.module_function)(&mut function, module, c"count".as_ptr());
             check("cuModuleGetFunction", result)?;
             let mut parameters = [(&raw mut address).cast(), (&raw mut limit).cast()];
-            let (stream, parameters) = (null_mut(), parameters.as_mut_ptr());
+            // A kernel in the legacy stream would keep calls from beginning that synchronize with it.
+            let mut stream = null_mut();
+            check("cuStreamCreate", (cuda.stream_create)(&mut stream, NON_BLOCKING))?;
+            let parameters = parameters.as_mut_ptr();
             let result =
                 (cuda.launch)(function, 1, 1, 1, 1, 1, 1, 0, stream, parameters, null_mut());
             check("cuLaunchKernel", result)?;
@@ -214,8 +222,13 @@ impl Kernel {
         self.counter.load(Ordering::Acquire)
     }
 
+    /// Lets the kernel end.
+    pub fn stop(&self) {
+        self.flag.store(1, Ordering::Release);
+    }
+
     /// Waits until the kernel counts further than `from`. Returns false if it doesn't.
-    fn continues(&self, from: u32) -> bool {
+    pub fn continues(&self, from: u32) -> bool {
         let start = Instant::now();
         while self.count() == from {
             if start.elapsed() > PATIENCE {
