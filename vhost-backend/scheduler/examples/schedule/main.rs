@@ -9,6 +9,7 @@ use gpu_scheduler::*;
 #[path = "../../src/simulator/mod.rs"]
 #[allow(dead_code, reason = "the tests use more of it")]
 mod simulator;
+#[allow(dead_code, reason = "the other example uses more of it")]
 mod svg;
 
 use simulator::{Load, Machine, World};
@@ -208,10 +209,11 @@ fn draw_spans(
             let bars: Vec<_> = spans
                 .map(|span| (ms(span.from).max(0.0), ms(span.to).min(100.0)))
                 .filter(|(from, to)| from < to)
+                .map(|period| svg::Bar::new(period, svg::colour(at)))
                 .collect();
             if players[at].0.contains(&gpu) {
                 let name = format!("{} on GPU {gpu}", ["A", "B", "C"][at]);
-                rows.push(svg::Row { name, colour: at, bars });
+                rows.push(svg::Row { name, bars, marks: Vec::new() });
             }
         }
     }

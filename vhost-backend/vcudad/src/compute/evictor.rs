@@ -76,6 +76,17 @@ enum Order {
     Forget(WorkerId),
 }
 
+impl Order {
+    fn name(&self) -> &'static str {
+        match self {
+            Self::Evict(_) => "Evict",
+            Self::Restore(_) => "Restore",
+            Self::RestoreAll => "RestoreAll",
+            Self::Forget(_) => "Forget",
+        }
+    }
+}
+
 /// The threads, one for each GPU on which kernels can be evicted.
 #[derive(Default)]
 pub(super) struct Evictor(BTreeMap<GpuKey, Lane>);
@@ -91,7 +102,7 @@ impl Evictor {
     pub(super) fn start(eviction: &Eviction, events: &EventSender) -> io::Result<Self> {
         let mut lanes = BTreeMap::new();
         for (gpu, number) in &eviction.gpus {
-            let (orders, incoming) = mpsc::channel();
+            let (orders, incoming) = mpsc::channel::<Order>();
             let busy_since = Arc::new(AtomicU64::new(0));
             let mut thread = Thread {
                 number: *number,
@@ -99,13 +110,16 @@ impl Evictor {
                 events: events.clone(),
                 off: HashMap::new(),
             };
-            let since = busy_since.clone();
+            let (since, key) = (busy_since.clone(), gpu.0);
             std::thread::Builder::new().name(format!("evictor {number}")).spawn(move || {
                 prefer_this_thread();
                 for order in incoming {
-                    since.store(gate::now(), Ordering::Relaxed);
+                    let (name, began) = (order.name(), gate::now());
+                    since.store(began, Ordering::Relaxed);
                     thread.carry_out(order);
                     since.store(0, Ordering::Relaxed);
+                    let now = gate::now();
+                    tracing::trace!(now, gpu = key, took = now - began, order = %name);
                 }
             })?;
             lanes.insert(*gpu, Lane { orders, busy_since });
