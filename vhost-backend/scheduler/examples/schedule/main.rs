@@ -28,13 +28,26 @@ fn saturate(kernel: Nanos) -> Load {
 const CHAIN: Load = Load::Chain { kernel: 14 * US, gap: 6 * US };
 const REQUESTS: Load = Load::Requests { period: 20 * MS, count: 180, kernel: 10 * US, gap: 4 * US };
 
-fn world(gpus: u32) -> World {
-    World::new(Settings::default(), Machine { in_flight: 128, ..Machine::default() }, gpus, 1)
+fn machine() -> Machine {
+    Machine { in_flight: 128, ..Machine::default() }
 }
 
-/// Runs a one-second warm-up and ten more seconds. Prints the fraction of its first GPU that each
-/// VM used during the ten seconds.
-fn row(name: &str, mut world: World, players: &[Player]) {
+fn world(gpus: u32) -> World {
+    World::new(Settings::default(), machine(), gpus, 1)
+}
+
+/// The results of a scenario.
+struct Results {
+    /// The part of its first GPU that each VM used, in percent.
+    parts: Vec<f64>,
+    /// The sum of the parts of GPU 0.
+    total: f64,
+    /// The 99th percentile of a VM's response times, if it gets requests.
+    late: String,
+}
+
+/// Runs a one-second warm-up and ten more seconds, which are measured.
+fn measure(mut world: World, players: &[Player]) -> Results {
     let vms: Vec<_> =
         players.iter().map(|(gpus, share, load)| world.add(gpus, *share, *load)).collect();
     world.run(SEC);
@@ -47,18 +60,20 @@ fn row(name: &str, mut world: World, players: &[Player]) {
     world.run(11 * SEC);
     let parts: Vec<f64> =
         done(&world).iter().zip(before).map(|(after, before)| (after - before) / 1e8).collect();
-    let text: Vec<_> = parts.iter().map(|part| format!("{part:.2}")).collect();
-    let first: f64 = parts
-        .iter()
-        .zip(players)
-        .filter(|(_, (gpus, ..))| gpus[0] == 0)
-        .map(|(part, _)| part)
-        .sum();
+    let on_first = parts.iter().zip(players).filter(|(_, (gpus, ..))| gpus[0] == 0);
     let late = vms
         .iter()
         .find(|vm| world.latencies.contains_key(&vm.0))
         .map(|vm| format!("{:.2} ms", world.percentile(*vm, 0.99) as f64 / 1e6));
-    println!("| {name} | {} | {first:.2} | {} |", text.join(" / "), late.unwrap_or_default());
+    let total = on_first.map(|(part, _)| part).sum();
+    Results { parts, total, late: late.unwrap_or_default() }
+}
+
+/// Prints a row of the table.
+fn row(name: &str, world: World, players: &[Player]) {
+    let Results { parts, total, late } = measure(world, players);
+    let parts: Vec<_> = parts.iter().map(|part| format!("{part:.2}")).collect();
+    println!("| {name} | {} | {total:.2} | {late} |", parts.join(" / "));
 }
 
 fn table() {
@@ -124,6 +139,52 @@ fn table() {
         (&[1][..], weight(100), saturate(50 * US)),
     ];
     row("one VM with two GPUs, one on each", world(2), &mixed);
+}
+
+/// Prints a table that compares the scheduler with one that only evicts.
+fn compare() {
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    let pair = |kernel| vec![(&[0u32][..], weight(30), kernel), (&[0][..], weight(70), kernel)];
+    let equal = |a, b| vec![(&[0u32][..], weight(100), a), (&[0][..], weight(100), b)];
+    let beside =
+        |kernel| vec![(&[0u32][..], weight(100), saturate(kernel)), (&[0][..], latency, REQUESTS)];
+    let ten = |kernel| (0..10).map(|_| (&[0u32][..], weight(10), saturate(kernel))).collect();
+    let eager = Load::Eager { count: 180, launch: 8 * US, pause: 80 * US };
+    let scenarios: [(&str, Vec<Player>); 10] = [
+        ("30/70, 20 us kernels", pair(saturate(20 * US))),
+        ("30/70, 400 us", pair(saturate(400 * US))),
+        ("30/70, 5 ms", pair(saturate(5 * MS))),
+        ("ten at 10, 20 us", ten(20 * US)),
+        ("ten at 10, 20 ms", ten(20 * MS)),
+        ("two chains with gaps", equal(CHAIN, CHAIN)),
+        ("chain beside 100 us kernels", equal(CHAIN, saturate(100 * US))),
+        ("requests with pauses of 80 us, beside 100 us kernels", equal(eager, saturate(100 * US))),
+        ("1 ms kernels beside a latency VM", beside(MS)),
+        ("a kernel that never ends beside a latency VM", beside(3600 * SEC)),
+    ];
+    println!("\n| scenario | windows and evictions | only evictions | the same, 15 to 20 ms |");
+    println!("|---|---|---|---|");
+    let with =
+        |evict_stops| World::new(Settings::default(), Machine { evict_stops, ..machine() }, 1, 1);
+    let designs: [fn(World) -> World; 3] =
+        [|world| world, |world| world.evict_only(4 * MS), |world| world.evict_only(15 * MS)];
+    for (name, players) in scenarios {
+        print!("| {name} |");
+        for design in designs {
+            let Results { parts, total, late } = measure(design(with(false)), &players);
+            let stops = measure(design(with(true)), &players).total;
+            match parts[..] {
+                [a, b] => print!(" {a:.1} + {b:.1} = {total:.1} ({stops:.1})"),
+                _ => {
+                    let least = parts.iter().copied().fold(f64::MAX, f64::min);
+                    let most = parts.iter().copied().fold(0.0, f64::max);
+                    print!(" {least:.1} to {most:.1}, sum {total:.1} ({stops:.1})");
+                }
+            }
+            print!("{} |", if late.is_empty() { late } else { format!(", p99 {late}") });
+        }
+        println!();
+    }
 }
 
 /// Simulates an hour in which a thousand VMs use four GPUs.
@@ -223,6 +284,7 @@ fn draw_spans(
 fn main() -> std::io::Result<()> {
     let Some(folder) = std::env::args().nth(1) else {
         table();
+        compare();
         hour();
         return Ok(());
     };

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, BinaryHeap};
 use super::super::{
     Action, GpuKey, MS, Nanos, OpenMode, Scheduler, Settings, Share, VmKey, VmStats,
 };
+use super::evict_only::{EvictOnly, Order};
 use super::load::Load;
 use super::worker::{Grant, Worker};
 use super::{Machine, Random};
@@ -78,6 +79,8 @@ pub struct World {
     word: u64,
     next_vm: u64,
     free: bool,
+    /// The scheduler that is used in place of the real one, on GPU 0.
+    evict_only: Option<EvictOnly>,
 }
 
 impl World {
@@ -104,6 +107,7 @@ impl World {
             word: 0,
             next_vm: 1,
             free: false,
+            evict_only: None,
         }
     }
 
@@ -120,8 +124,13 @@ impl World {
             worker.copies = self.scheduler.copies(VmKey(vm), GpuKey(*gpu));
         }
         self.workers.insert(vm, workers);
+        if let Some(scheduler) = &mut self.evict_only {
+            scheduler.add(vm, share);
+        }
         if self.free {
-            let grant = Grant { mode: OpenMode::Unlimited, until: Nanos::MAX, depth: Nanos::MAX };
+            let mode =
+                if self.evict_only.is_some() { OpenMode::Window } else { OpenMode::Unlimited };
+            let grant = Grant { mode, until: Nanos::MAX, depth: Nanos::MAX };
             for worker in self.workers.get_mut(&vm).into_iter().flat_map(BTreeMap::values_mut) {
                 worker.grant = Some(grant);
             }
@@ -145,6 +154,12 @@ impl World {
     pub fn unscheduled(mut self) -> Self {
         self.free = true;
         self
+    }
+
+    /// Opens every gate, and evicts all VMs but one. Windows have at least the given length.
+    pub fn evict_only(mut self, min_window: Nanos) -> Self {
+        self.evict_only = Some(EvictOnly::new(min_window));
+        self.unscheduled()
     }
 
     /// Changes a VM's share.
@@ -247,6 +262,11 @@ impl World {
                 if self.tick.1 != number {
                     return;
                 }
+                if let Some(scheduler) = &mut self.evict_only {
+                    let orders = scheduler.tick(self.now);
+                    self.carry_out(orders);
+                    return;
+                }
                 let watched: Vec<_> = self.scheduler.watched(self.now).collect();
                 for (vm, gpu) in watched {
                     self.report(vm.0, gpu.0);
@@ -271,6 +291,11 @@ impl World {
         let Some(worker) = self.worker(vm, gpu) else { return };
         worker.account(now);
         let report = worker.report(evictable, now);
+        if let Some(scheduler) = &mut self.evict_only {
+            let orders = scheduler.report(vm, report.active, now);
+            self.carry_out(orders);
+            return;
+        }
         let mut out = Vec::new();
         self.scheduler.report(VmKey(vm), GpuKey(gpu), report, now, &mut out);
         self.apply(out);
@@ -323,7 +348,18 @@ impl World {
         for (vm, gpu) in closed {
             self.report(vm, gpu);
         }
-        let wanted = self.scheduler.wake_at();
+        self.set_timer(self.scheduler.wake_at());
+    }
+
+    /// Carries out the orders of [`EvictOnly`].
+    fn carry_out(&mut self, orders: Vec<Order>) {
+        for (vm, off) in orders {
+            self.switch(vm, 0, off);
+        }
+        self.set_timer(self.evict_only.as_ref().and_then(EvictOnly::wake_at));
+    }
+
+    fn set_timer(&mut self, wanted: Option<Nanos>) {
         if wanted != self.tick.0 {
             self.tick = (wanted, self.tick.1 + 1);
             if let Some(at) = wanted {
@@ -345,6 +381,9 @@ impl World {
         state.switched = state.switched.max(self.now) + took;
         let at = state.switched;
         self.push(at, Event::Switched { vm, gpu, off });
+        if off && self.machine.evict_stops {
+            self.switched(vm, gpu, true);
+        }
     }
 
     fn switched(&mut self, vm: u64, gpu: u32, off: bool) {
@@ -414,9 +453,16 @@ impl World {
         self.advance(gpu);
         let (now, most) = (self.now, self.machine.in_flight);
         // When the driver time-slices, `Machine::sliced` already includes the cost of switching.
-        let sliced = self.free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
+        let free = self.free && self.evict_only.is_none();
+        let rings = self.evict_only.is_some();
+        let sliced = free || self.open.keys().any(|(other, at)| *at == gpu && *other != vm);
         let Some(worker) = self.worker(vm, gpu) else { return };
-        if worker.pump(most, now) && !worker.off {
+        let was_active = worker.active;
+        let (pumped, off) = (worker.pump(most, now), worker.off);
+        if rings && pumped && !was_active {
+            self.ring(vm, gpu);
+        }
+        if pumped && !off {
             let state = &mut self.gpus[gpu as usize];
             if !state.contexts.contains(&vm) {
                 if state.contexts.is_empty() && state.last != Some(vm) && !sliced {

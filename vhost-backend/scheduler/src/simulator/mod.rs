@@ -2,13 +2,15 @@
 //!
 //! The model: a GPU runs one VM's work at full speed and in order. A VM's work can be taken off the
 //! GPU in the middle of a kernel, which takes time, and so does its return. If several VMs have work
-//! in flight, the driver time-slices between them, which wastes some time. Switching from one VM to another takes time. Workers notice opened
-//! gates, and the scheduler notices bells, with a random delay. Closing a gate takes effect
-//! immediately, because the real gate's handshake has the same effect.
+//! in flight, the driver time-slices between them, which wastes some time. Switching from one VM to
+//! another takes time. Workers notice opened gates, and the scheduler notices bells, with a random
+//! delay. Closing a gate takes effect immediately, because the real gate's handshake has the same
+//! effect.
 //!
 //! Both the unit tests and `examples/schedule/` include this module.
 
 mod engine;
+mod evict_only;
 mod load;
 mod worker;
 
@@ -34,6 +36,8 @@ pub struct Machine {
     pub asleep: (Nanos, Nanos),
     /// Time that an eviction takes (minimum and maximum), or `None` if nothing can be evicted.
     pub evict: Option<(Nanos, Nanos)>,
+    /// True if work makes no progress while it's being evicted.
+    pub evict_stops: bool,
     /// Time until evicted work continues (minimum and maximum).
     pub restore: (Nanos, Nanos),
     /// Time that the GPU takes to switch from one VM to another.
@@ -54,6 +58,7 @@ impl Default for Machine {
             prepared: (3 * US, 15 * US),
             asleep: (20 * US, 60 * US),
             evict: Some((450 * US, 700 * US)),
+            evict_stops: false,
             restore: (280 * US, 340 * US),
             change: 60 * US,
             sliced: 0.92,

@@ -51,6 +51,21 @@ fn two_saturating_vms_get_30_and_70_percent_whatever_their_kernels() {
 }
 
 #[test]
+fn the_scheduler_that_only_evicts_keeps_shares_and_answers_requests() {
+    let mut world = world(1, 1).evict_only(4 * MS);
+    let requests = Load::Requests { period: 20 * MS, count: 10, kernel: 10 * US, gap: 4 * US };
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    let vms = [
+        world.add(&[0], weight(30), saturate(20 * US)),
+        world.add(&[0], weight(70), saturate(SEC * 3600)),
+        world.add(&[0], latency, requests),
+    ];
+    let parts = parts(&mut world, &vms, SEC, 11 * SEC);
+    near(parts[0] / (parts[0] + parts[1]), 0.3, 0.02);
+    assert!(world.percentile(vms[2], 0.99) <= 2 * MS);
+}
+
+#[test]
 fn ten_equal_vms_get_a_tenth_each() {
     let mut world = world(1, 2);
     let vms: Vec<_> = (0..10).map(|_| world.add(&[0], weight(10), saturate(20 * US))).collect();
