@@ -234,9 +234,13 @@ impl Scheduler {
 /// the GPU, could find the same VM many times in a row.
 fn vary(length: Nanos, turns: u64) -> Nanos {
     // Evenly spread numbers wouldn't do, because the sum of several windows would still be constant.
-    // So mix the bits (SplitMix64).
-    let mut mixed = turns.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    length - length / 4 + length * (pseudorandom(0, turns) >> 54) / 2048
+}
+
+/// Returns a number from the pseudorandom sequence that begins with `seed` (SplitMix64).
+pub fn pseudorandom(seed: u64, at: u64) -> u64 {
+    let mut mixed = seed.wrapping_add(at.wrapping_mul(0x9e37_79b9_7f4a_7c15));
     mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
     mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-    length - length / 4 + length * (mixed >> 54) / 2048
+    mixed ^ (mixed >> 31)
 }

@@ -51,6 +51,7 @@ mod tests;
 
 use std::collections::BTreeMap;
 
+pub use choose::pseudorandom;
 pub use settings::Settings;
 pub use stats::VmStats;
 pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, US, VmKey, WHOLE};

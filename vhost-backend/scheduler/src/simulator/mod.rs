@@ -17,7 +17,7 @@ mod worker;
 pub use engine::World;
 pub use load::Load;
 
-use super::{MS, Nanos, US};
+use super::{MS, Nanos, US, pseudorandom};
 
 /// Delays and costs of the simulated machine. The defaults were fitted to measurements on an H200,
 /// where two VMs that alternate reach 97% of the throughput of one VM with windows of 5 ms, and 99%
@@ -68,21 +68,22 @@ impl Default for Machine {
     }
 }
 
-/// A SplitMix64 random number generator. The same seed gives the same numbers.
+/// A random number generator. The same seed gives the same numbers.
 #[derive(Debug)]
-pub struct Random(u64);
+pub struct Random {
+    seed: u64,
+    /// How many numbers there were.
+    count: u64,
+}
 
 impl Random {
     pub fn new(seed: u64) -> Self {
-        Random(seed)
+        Random { seed, count: 0 }
     }
 
     pub fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mut mixed = self.0;
-        mixed = (mixed ^ (mixed >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
+        self.count += 1;
+        pseudorandom(self.seed, self.count)
     }
 
     /// Returns a random number in the inclusive range.
