@@ -132,6 +132,20 @@ pub struct SessionOfVm {
     pub number: u32,
 }
 
+/// Classes of [`DriverObject`]s.
+pub mod class {
+    /// A device: one GPU, as a client sees it (NV01_DEVICE_0).
+    pub const DEVICE: u32 = 0x80;
+    /// A group of channels that share a timeslice (KEPLER_CHANNEL_GROUP_A).
+    pub const CHANNEL_GROUP: u32 = 0xa06c;
+
+    /// Returns true if objects of this class are channels. Each generation of GPUs has its own
+    /// class, such as 0xc86f (HOPPER_CHANNEL_GPFIFO_A).
+    pub fn is_channel(class: u32) -> bool {
+        class & 0xff == 0x6f
+    }
+}
+
 /// An object of NVIDIA's driver that a worker has created. Only those that lead to its channels are
 /// of interest.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

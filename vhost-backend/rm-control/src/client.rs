@@ -4,9 +4,10 @@ use std::fs::File;
 use std::io;
 use std::os::fd::AsRawFd;
 
+use host_ipc::messages::class;
 use libc::c_ulong;
 
-use super::objects::{self, Channel};
+use super::objects::Channel;
 use super::wire::{
     self, alloc, card_info, control, device, disable_channels, gid_info, id_info, request,
 };
@@ -167,7 +168,7 @@ impl Client {
         }
         let number = wire::get(&answer, id_info::NUMBER);
         let parameters = device::encode(number, self.handle);
-        let device = self.create("RM_ALLOC of a device", self.handle, objects::DEVICE, &parameters);
+        let device = self.create("RM_ALLOC of a device", self.handle, class::DEVICE, &parameters);
         // The number of the subdevice is 0: there are more only with SLI.
         let device = device?;
         let subdevice = self.create("RM_ALLOC of a subdevice", device, wire::SUBDEVICE, &[0; 4])?;

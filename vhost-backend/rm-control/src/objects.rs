@@ -3,23 +3,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use host_ipc::messages::DriverObject;
+use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE, is_channel};
 
 /// Maximum number of objects per process. A context takes about 25.
 pub const MAX_OBJECTS: usize = 4096;
 
-/// A device: one GPU, as a client sees it (NV01_DEVICE_0).
-pub const DEVICE: u32 = 0x80;
-/// A group of channels that share a timeslice (KEPLER_CHANNEL_GROUP_A).
-pub const CHANNEL_GROUP: u32 = 0xa06c;
 /// The engines that run kernels are those up to this one (NV2080_ENGINE_TYPE_GR7, cl2080.h). Copy
 /// engines and others come after it.
 const LAST_COMPUTE: u32 = 8;
-
-/// Returns true if objects of this class are channels. Each generation of GPUs has its own class, such
-/// as 0xc86f (HOPPER_CHANNEL_GPFIFO_A).
-pub fn is_channel(class: u32) -> bool {
-    class & 0xff == 0x6f
-}
 
 /// A channel, through which a process submits work to a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

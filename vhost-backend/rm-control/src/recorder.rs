@@ -16,10 +16,10 @@ use std::mem::MaybeUninit;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Mutex, MutexGuard};
 
-use host_ipc::messages::DriverObject;
+use host_ipc::messages::{DriverObject, class};
 use libc::{c_int, c_ulong};
 
-use super::objects::{self, Objects, TooManyObjects};
+use super::objects::{Objects, TooManyObjects};
 use super::wire::{self, alloc, channel_group, device, free, request};
 
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
@@ -92,9 +92,9 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
     }
     let class = wire::get(&call, alloc::CLASS);
     let detail_at = match class {
-        objects::DEVICE => Some(device::NUMBER),
-        objects::CHANNEL_GROUP => Some(channel_group::ENGINE),
-        class if objects::is_channel(class) => None,
+        class::DEVICE => Some(device::NUMBER),
+        class::CHANNEL_GROUP => Some(channel_group::ENGINE),
+        class if class::is_channel(class) => None,
         _ => return,
     };
     let parameters = wire::get_u64(&call, alloc::PARAMETERS) as *const u8;
@@ -158,7 +158,7 @@ mod tests {
         let null = std::fs::File::open("/dev/null").unwrap();
         assert!(!is_nvidia(null.as_raw_fd()) && !is_nvidia(-1));
         start();
-        let call = alloc::encode(1, 1, objects::DEVICE, 0);
+        let call = alloc::encode(1, 1, class::DEVICE, 0);
         // SAFETY: the argument has the request's size, and the node isn't NVIDIA's.
         unsafe { record(null.as_raw_fd(), request(wire::RM_ALLOC, alloc::SIZE), call.as_ptr()) };
         assert!(stop().unwrap().relevant().is_empty());

@@ -64,21 +64,10 @@ pub mod alloc {
 
 /// Frees an object and those under it (NVOS00_PARAMETERS, nvos.h).
 pub mod free {
-    use super::*;
-
     pub const SIZE: usize = 16;
     pub const CLIENT: usize = 0;
-    pub const PARENT: usize = 4;
     pub const HANDLE: usize = 8;
     pub const STATUS: usize = 12;
-
-    pub fn encode(client: u32, parent: u32, handle: u32) -> [u8; SIZE] {
-        let mut bytes = [0; SIZE];
-        put(&mut bytes, CLIENT, client);
-        put(&mut bytes, PARENT, parent);
-        put(&mut bytes, HANDLE, handle);
-        bytes
-    }
 }
 
 /// A control operation on an object (NVOS54_PARAMETERS, nvos.h).
@@ -279,7 +268,6 @@ mod tests {
         let expected =
             [(0, 0xc1d0_014b), (4, 0x5c00_0002), (12, 0x2080), (16, 0x5678_9abc), (20, 0x1234)];
         assert_eq!(numbers(&bytes), expected);
-        assert_eq!(numbers(&free::encode(1, 2, 3)), [(0, 1), (4, 2), (8, 3)]);
         let bytes = control::encode(1, 2, FIFO_DISABLE_CHANNELS, 1 << 32 | 3, 536);
         let expected = [(0, 1), (4, 2), (8, 0x2080_110b), (16, 3), (20, 1), (24, 536)];
         assert_eq!(numbers(&bytes), expected);

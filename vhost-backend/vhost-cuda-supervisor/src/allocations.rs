@@ -15,6 +15,8 @@
 //! | MIG slices (0xc637, 0xc638) and MIG's settings (0xc639, 0xc640) | the driver creates a descriptor in the calling process, so the supervisor can't allocate them for a worker. A worker has its first context before it has a filter |
 //! | exported, imported, and multicast fabric memory (0xe0, 0xf9, 0xfb, 0xfd) | they name memory of others, and guests can't use them |
 
+use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE};
+
 /// A class of objects.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Class {
@@ -35,16 +37,6 @@ pub enum Rule {
     Clear { at: usize, bits: u32 },
     /// The 32-bit number at this offset has this value.
     Is { at: usize, value: u32 },
-}
-
-/// A device.
-pub const DEVICE: u32 = 0x80;
-/// A channel group.
-pub const CHANNEL_GROUP: u32 = 0xa06c;
-
-/// Returns true for a channel, of any generation of GPUs.
-pub fn is_channel(class: u32) -> bool {
-    class & 0xff == 0x6f
 }
 
 /// Returns the class with this number, or `None` if workers may not allocate it.

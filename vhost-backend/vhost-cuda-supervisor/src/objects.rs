@@ -5,10 +5,10 @@ use std::collections::HashMap;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE, is_channel};
 use host_ipc::messages::{DriverObject, FromSupervisor, SessionOfVm};
 use host_ipc::seqpacket;
 
-use super::allocations::{CHANNEL_GROUP, DEVICE, is_channel};
 use super::bytes::u32_at;
 use super::limit::Limit;
 

@@ -2,12 +2,12 @@ use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
 
+use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE};
 use host_ipc::messages::{DriverObject, FromSupervisor};
 use libc::c_int;
 
 use super::argument::NOT_PERMITTED;
 use super::*;
-use crate::allocations::{CHANNEL_GROUP, DEVICE};
 use crate::bytes::{u32_at, u64_at};
 use crate::objects::tests::{SESSION, objects, reports};
 
