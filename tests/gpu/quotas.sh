@@ -357,8 +357,18 @@ END
         'at least 99.5%, within two standard errors' "$ratio + 2 * $error >= 99.5"
 }
 
+# batch_beside HOW NAME REFERENCE PERCENT: checks that a batch VM's load NAME got at least PERCENT of the
+# GPU time left by 50 requests a second, which take as long as in load alone-HOW.
+batch_beside() {
+    local left kept
+    left=$(calc "100 * (1 - 50 * $(field "alone-$1" mean) / 1000)")
+    kept=$(of_alone "$2" "$3")
+    result "the batch VM beside it, $1" "$kept% of alone; requests leave $left%" \
+        "at least $4% of the rest" "$kept >= $4 / 100 * $left"
+}
+
 row_latency() {
-    local how quiet beside left kept bar
+    local how quiet beside bar
     chain_calibrated
     start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory") || return 1
     saturate_alone alone-batch batch 1ms || return 1
@@ -376,10 +386,7 @@ row_latency() {
         result "p99 at 50 requests/s beside 1 ms kernels, $how" \
             "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × alone + 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
             "at most $bar × alone + 1 ms" "$beside <= $bar * $quiet + 1"
-        left=$(calc "100 * (1 - 50 * $(field "alone-$how" mean) / 1000)")
-        kept=$(of_alone "batch-$how" alone-batch)
-        result "the batch VM beside it, $how" "$kept% of alone; requests leave $left%" \
-            'at least 80% of the rest' "$kept >= 0.8 * $left"
+        batch_beside "$how" "batch-$how" alone-batch 80
     done
 }
 
@@ -470,7 +477,7 @@ row_sessions() {
 }
 
 row_request() {
-    local us how quiet beside left kept length
+    local us how quiet beside length
     chain_calibrated
     start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory") || return 1
     for us in 1000 100000; do outlast_alone "alone-$us" batch "$us" || return 1; done
@@ -496,9 +503,7 @@ row_request() {
             result "p99 at 50 requests/s beside $length, $how" \
                 "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how-$us" p50), alone $(field "alone-$how" p50))" \
                 'alone + 0.8 ms' "$beside <= $quiet + 0.8"
-            left=$(calc "100 * (1 - 50 * $(field "alone-$how" mean) / 1000)")
-            kept=$(of_alone "batch-$how-$us" "alone-$([ $us = 1000 ] && echo 1000 || echo 100000)")
-            result "the batch VM beside it, $how" "$kept% of alone; requests leave $left%" 'at least 90% of the rest' "$kept >= 0.9 * $left"
+            batch_beside "$how" "batch-$how-$us" "alone-$([ $us = 1000 ] && echo 1000 || echo 100000)" 90
         done
     done
 }
