@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# Demonstrates VMs with a GPU: starts the broker, boots a VM and runs CUDA programs in it, and then
-# boots two VMs that share the GPU at 30/70.
+# Demonstrates VMs with a GPU: starts the broker, boots a VM and runs CUDA programs in it, then boots
+# two VMs that share the GPU at 30/70, and finally one that answers requests beside another one's
+# kernel that never ends.
 # usage: scripts/demo.sh DIST [START]    (called by `make demo`)
 #
 # The first VM runs in QEMU if the processor supports virtualization and KVM can boot a guest,
 # otherwise in user-mode Linux. VIRTIO_CUDA_DEMO_VMM=qemu or uml forces one of them; if KVM doesn't
-# work, QEMU then runs without it. The other two VMs always run in user-mode Linux.
+# work, QEMU then runs without it. The other VMs always run in user-mode Linux.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 dist=$(cd "${1:?usage: demo.sh DIST [START]}" && pwd)
@@ -33,6 +34,7 @@ fail() {
 work=$(mktemp -d)
 chmod 755 "$work"
 . "$here/scripts/demo-shares.sh"
+. "$here/scripts/demo-latency.sh"
 broker=
 cleanup() {
     [ -z "$broker" ] || kill "$broker" 2>/dev/null || true
@@ -41,7 +43,7 @@ cleanup() {
 }
 trap cleanup EXIT
 
-step "starting vcudad: a VM with memory.max = $quota, two that share the GPU at 30/70 with $share_quota each"
+step "starting vcudad: a VM with memory.max = $quota, two that share the GPU at 30/70 and two more, with $share_quota each"
 cat >"$work/vcudad.toml" <<TOML
 driver_library = "auto"
 state_dir = "$work/state"
@@ -52,15 +54,17 @@ name = "demo"
 socket = "$work/demo.sock"
 memory.max = "$quota"
 $(share_vms)
+$(latency_vms)
 TOML
 "$dist/bin/vcudad" --config "$work/vcudad.toml" >"$out/vcudad.log" 2>&1 &
 broker=$!
 for _ in $(seq 300); do
-    [ -S "$work/demo.sock" ] && [ -S "$work/vm30.sock" ] && [ -S "$work/vm70.sock" ] && break
+    [ -S "$work/demo.sock" ] && [ -S "$work/vm30.sock" ] && [ -S "$work/vm70.sock" ] &&
+        [ -S "$work/endless.sock" ] && [ -S "$work/latency.sock" ] && break
     kill -0 "$broker" 2>/dev/null || fail "vcudad exited"
     sleep 0.1
 done
-[ -S "$work/vm70.sock" ] || fail "vcudad did not create its sockets"
+[ -S "$work/latency.sock" ] || fail "vcudad did not create its sockets"
 driver=$(sed -n 's/.*driver=\([a-z]*\).*/\1/p' "$out/vcudad.log" | head -n 1)
 
 # The script that runs in the guest, in the directory of the programs.
@@ -114,6 +118,9 @@ shape=()
 share_rate=$(LD_LIBRARY_PATH=$dist/guest VIRTIO_CUDA_SOCKET=$work/demo.sock \
     "$dist/programs/quota/saturate" --calibrate 1 "${shape[@]}") || fail 'the calibration failed'
 show_shares
+
+step 'booting two more VMs: one sends requests, first alone and then beside the kernel of the other'
+show_latency
 
 step 'checking the results'
 grep -q 'vectoradd: PASS' "$out/guest.txt" || fail 'vectoradd did not pass'
