@@ -100,8 +100,8 @@ pub struct WorkerWords {
     pub beating: AtomicU64,
 }
 
-/// Words about one GPU. The broker writes the first cache line: its scheduler thread writes the words
-/// about work, and its main thread those about memory. The worker writes the other lines.
+/// Words about one GPU. The broker writes the first cache line: its scheduler thread writes the
+/// words about work, and its main thread those about memory. The worker writes the other lines.
 #[repr(C, align(64))]
 pub struct GpuGate {
     /// The current [`Grant`], encoded.
@@ -146,8 +146,8 @@ pub struct GpuGate {
     /// Total time from each submission to an idle GPU until the worker's next check, in ns. The GPU
     /// works during most of that time, which isn't included in `busy_ns`.
     pub begun_ns: AtomicU64,
-    /// The estimated time by which the work in flight will have finished (CLOCK_MONOTONIC, in ns), or
-    /// 0 if it is unknown.
+    /// The estimated time by which the work in flight will have finished (CLOCK_MONOTONIC, in ns),
+    /// or 0 if it is unknown.
     pub ends: AtomicU64,
     /// Number of threads that run softgpu's kernels.
     pub running: AtomicU64,
@@ -294,8 +294,8 @@ impl GpuGate {
         self.memory_version.store(changing.wrapping_add(1), Ordering::Release);
     }
 
-    /// Returns the last published state of the VM's account. Returns `None` if there is none yet, or
-    /// if it kept changing while it was being read.
+    /// Returns the last published state of the VM's account. Returns `None` if there is none yet,
+    /// or if it kept changing while it was being read.
     pub fn memory(&self) -> Option<MemoryUsage> {
         for _ in 0..MEMORY_READS {
             let version = self.memory_version.load(Ordering::Acquire);

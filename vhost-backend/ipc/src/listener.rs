@@ -71,8 +71,8 @@ impl Listener {
     }
 }
 
-/// Connects to a socket, to find out whether a process listens on it. Never waits: if too many other
-/// connections are waiting to be accepted, somebody does listen.
+/// Connects to a socket, to find out whether a process listens on it. Never waits: if too many
+/// other connections are waiting to be accepted, somebody does listen.
 fn connect(path: &Path) -> io::Result<()> {
     let socket = Socket::new(Domain::UNIX, Type::STREAM.nonblocking(), None)?;
     match socket.connect(&SockAddr::unix(path)?) {

@@ -118,8 +118,8 @@ pub enum ToSupervisor {
         /// session.
         objects: Vec<DriverObject>,
     },
-    /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries the
-    /// filter's listener.
+    /// From a worker: it has installed the filter that makes it wait for the supervisor. Carries
+    /// the filter's listener.
     Listener,
 }
 
@@ -158,16 +158,16 @@ pub struct DriverObject {
     pub handle: u32,
     /// The object's class.
     pub class: u32,
-    /// For a device, the driver's number of the GPU. For a channel group, its engine: 1 for compute.
-    /// Otherwise, 0.
+    /// For a device, the driver's number of the GPU. For a channel group, its engine: 1 for
+    /// compute. Otherwise, 0.
     pub detail: u32,
 }
 
 /// Messages from the supervisor to the broker.
 #[derive(Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum FromSupervisor {
-    /// Calls of a worker have been refused since the last such message about it. For each worker, the
-    /// supervisor sends at most one in a second, and one when the worker has exited.
+    /// Calls of a worker have been refused since the last such message about it. For each worker,
+    /// the supervisor sends at most one in a second, and one when the worker has exited.
     Refused {
         /// The worker's session.
         session: SessionOfVm,
@@ -178,19 +178,19 @@ pub enum FromSupervisor {
         /// A description of the first one, if it is the session's first.
         first: Option<String>,
     },
-    /// A worker has created an object. The supervisor sends this before it answers the worker's call.
-    /// Objects from before the session aren't reported. For each worker, there are at most 512 of
-    /// these messages in a second, and a worker has at most 1,024 such objects. An object replaces
-    /// one with the same client and handle.
+    /// A worker has created an object. The supervisor sends this before it answers the worker's
+    /// call. Objects from before the session aren't reported. For each worker, there are at most
+    /// 512 of these messages in a second, and a worker has at most 1,024 such objects. An object
+    /// replaces one with the same client and handle.
     Object {
         /// The worker's session.
         session: SessionOfVm,
         /// The object.
         object: DriverObject,
     },
-    /// A worker has freed an object that was reported or in [`ToSupervisor::Worker`], or one that it
-    /// was created under. Sent once for each object. There is no message for objects that end with
-    /// the worker.
+    /// A worker has freed an object that was reported or in [`ToSupervisor::Worker`], or one that
+    /// it was created under. Sent once for each object. There is no message for objects that end
+    /// with the worker.
     Freed {
         /// The worker's session.
         session: SessionOfVm,
@@ -373,8 +373,8 @@ pub struct Limits {
     pub max_connections: u32,
 }
 
-/// Names a thing that a worker has exported: 256 random bits. A worker that knows the name can import
-/// the thing, if it serves the same VM.
+/// Names a thing that a worker has exported: 256 random bits. A worker that knows the name can
+/// import the thing, if it serves the same VM.
 pub type Token = [u64; 4];
 
 /// Maximum number of things that the workers of one VM can export at once.

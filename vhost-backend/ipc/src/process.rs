@@ -92,10 +92,10 @@ pub fn parent() -> libc::pid_t {
     unsafe { libc::getppid() }
 }
 
-/// Switches permanently to a user and the group with the same ID, without supplementary groups, sets
-/// no_new_privs, and makes this process non-dumpable, so that only root can inspect it. Verifies the
-/// IDs afterwards: the kernel takes -1 as a request to leave the ID unchanged, so this process would
-/// still be root.
+/// Switches permanently to a user and the group with the same ID, without supplementary groups,
+/// sets no_new_privs, and makes this process non-dumpable, so that only root can inspect it.
+/// Verifies the IDs afterwards: the kernel takes -1 as a request to leave the ID unchanged, so this
+/// process would still be root.
 pub fn become_user(id: Option<u32>) -> io::Result<()> {
     match id {
         Some(id) => become_with_groups(id, id, &[]),
@@ -187,10 +187,10 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
     Ok(())
 }
 
-/// Makes the kernel's table of this process's descriptors large enough for `count` of them, or for as
-/// many as the soft limit allows. Call this before starting threads: when the table of a process with
-/// threads is full, the kernel replaces it only after an RCU grace period, which takes seconds on a
-/// host whose CPUs are busy, and no thread can open a descriptor meanwhile.
+/// Makes the kernel's table of this process's descriptors large enough for `count` of them, or for
+/// as many as the soft limit allows. Call this before starting threads: when the table of a process
+/// with threads is full, the kernel replaces it only after an RCU grace period, which takes seconds
+/// on a host whose CPUs are busy, and no thread can open a descriptor meanwhile.
 pub fn reserve_descriptors(count: u32) {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.

@@ -1,8 +1,8 @@
 //! Messages between the broker and the spawner, the process that keeps the broker's privileges.
 //!
-//! There are two sockets. On the first one, the broker sends [`ToSpawner`], and gets an [`Answer`] to
-//! each [`Call`]. On the second one, the spawner sends an [`Event`] when a process has started or
-//! ended.
+//! There are two sockets. On the first one, the broker sends [`ToSpawner`], and gets an [`Answer`]
+//! to each [`Call`]. On the second one, the spawner sends an [`Event`] when a process has started
+//! or ended.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -12,9 +12,9 @@ use serde::{Deserialize, Serialize};
 /// Default directory of the VMs' vhost-user sockets, which is created if it's missing.
 pub const SOCKETS: &str = "/run/virtio-cuda";
 
-/// The user IDs of VMs, from which one is chosen for a VM without a `uid`. Neither systemd (which has
-/// ranges for dynamic users and for containers) nor the usual ranges for subordinate IDs and for
-/// directory services include them.
+/// The user IDs of VMs, from which one is chosen for a VM without a `uid`. Neither systemd (which
+/// has ranges for dynamic users and for containers) nor the usual ranges for subordinate IDs and
+/// for directory services include them.
 pub const VM_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_fffe;
 
 /// Returns the name of a VM's directory in the one for the VMs' shared memory.
@@ -28,9 +28,9 @@ pub type ProcessId = u64;
 /// Messages from the broker to the spawner.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToSpawner {
-    /// Starts a program. Carries two descriptors: the program's end of its socket to the broker, and
-    /// its standard output and error. For a probe, these are its standard output and its standard
-    /// error. [`Event`]s report the process.
+    /// Starts a program. Carries two descriptors: the program's end of its socket to the broker,
+    /// and its standard output and error. For a probe, these are its standard output and its
+    /// standard error. [`Event`]s report the process.
     Start {
         /// The number that events contain.
         id: ProcessId,
@@ -125,8 +125,8 @@ pub enum Call {
     BindControl,
     /// Removes the file of the control API's socket.
     UnbindControl,
-    /// Creates a VM's cgroup, its socket, and its directory for shared memory. The answer carries the
-    /// listening socket.
+    /// Creates a VM's cgroup, its socket, and its directory for shared memory. The answer carries
+    /// the listening socket.
     AddVm(NewVm),
     /// Changes the limits of a VM's cgroup.
     SetLimits {

@@ -1,10 +1,10 @@
 //! A second line behind the file system of the jail: the kernel's Landlock, with which a process
 //! restricts its own access to files.
 //!
-//! If a process finds a way to another file system, it can't open anything there. Landlock also keeps
-//! it from opening TCP connections, and from sending signals and connecting abstract sockets to
-//! processes outside its jail. Kernels before 5.13 don't have Landlock, and others before 6.12 only a
-//! part of this; what the kernel lacks is left out.
+//! If a process finds a way to another file system, it can't open anything there. Landlock also
+//! keeps it from opening TCP connections, and from sending signals and connecting abstract sockets
+//! to processes outside its jail. Kernels before 5.13 don't have Landlock, and others before 6.12
+//! only a part of this; what the kernel lacks is left out.
 
 use std::path::Path;
 
@@ -18,9 +18,9 @@ use super::root::{DEVICES, Root, SHARED, SHM, threads};
 /// The latest version of Landlock that has a right used here.
 const VERSION: ABI = ABI::V6;
 
-/// Restricts this process to what `root` contains, permanently. Must be called after [`Root::enter`],
-/// while the process has a single thread. Returns false if
-/// the kernel lacks a part of this.
+/// Restricts this process to what `root` contains, permanently. Must be called after
+/// [`Root::enter`], while the process has a single thread. Returns false if the kernel lacks a part
+/// of this.
 pub fn restrict(root: &Root) -> Result<bool, RulesetError> {
     let all = AccessFs::from_all(VERSION);
     let read = AccessFs::from_read(VERSION);

@@ -4,8 +4,8 @@ use std::process::{Command, Output};
 
 const MARK: &str = "VIRTIO_CUDA_TEST_RESTRICTED";
 
-/// Runs a test of a module in a child process. Returns `None` in the child, and the child's output in
-/// the parent.
+/// Runs a test of a module in a child process. Returns `None` in the child, and the child's output
+/// in the parent.
 pub fn run(module: &str, test: &str) -> Option<Output> {
     if is_child() {
         return None;

@@ -37,8 +37,8 @@ pub fn keep_only_switching_users() -> io::Result<()> {
 const NOBODY: u32 = 65534;
 
 /// Switches to a user without files, and drops all capabilities except that of reading and writing
-/// the memory of other users' processes, permanently. Must be called by root while the process has a
-/// single thread.
+/// the memory of other users' processes, permanently. Must be called by root while the process has
+/// a single thread.
 pub fn keep_only_inspecting() -> io::Result<()> {
     remove_from_bounding_set_except(CapabilitySet::SYS_PTRACE)?;
     // Otherwise, switching to another user than root drops all capabilities.

@@ -15,8 +15,8 @@ use rustix::mount::{
 };
 use rustix::process::pivot_root;
 
-/// Where the new root is mounted first. Every host has this directory, and since the mount namespace
-/// is new, nobody else sees the mount.
+/// Where the new root is mounted first. Every host has this directory, and since the mount
+/// namespace is new, nobody else sees the mount.
 const NEW: &str = "/tmp";
 /// Where the host's root is mounted while the new root is built.
 const OLD: &str = "/old";
@@ -59,8 +59,8 @@ fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RootErro
 }
 
 impl Root {
-    /// Makes this the root directory of this process, and its working directory. Must be called in a
-    /// mount namespace that only this process uses. If it fails, the process must exit.
+    /// Makes this the root directory of this process, and its working directory. Must be called in
+    /// a mount namespace that only this process uses. If it fails, the process must exit.
     pub fn enter(&self) -> Result<(), RootError> {
         let new = Path::new(NEW);
         // Another user must be able to enter the directories that are created here.
@@ -115,8 +115,8 @@ pub fn share_memory(directory: &str) -> io::Result<()> {
     symlink(Path::new(SHARED).join(directory), SHM)
 }
 
-/// Returns the paths that exist, each after what it leads to, in an order in which a directory comes
-/// before its contents.
+/// Returns the paths that exist, each after what it leads to, in an order in which a directory
+/// comes before its contents.
 fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
     let mut all: Vec<(PathBuf, PathBuf)> = Vec::new();
     for path in paths {

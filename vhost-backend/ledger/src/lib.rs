@@ -2,9 +2,9 @@
 //! do any I/O.
 //!
 //! Memory that a worker reserves is charged to its VM until the worker releases it or is reaped.
-//! Workers of a VM can share memory with one another. Shared memory is charged to the VM once, until
-//! the last worker that holds it leaves it or is reaped. All arithmetic is checked, so no sequence of requests can bring an account below the actual
-//! usage.
+//! Workers of a VM can share memory with one another. Shared memory is charged to the VM once,
+//! until the last worker that holds it leaves it or is reaped. All arithmetic is checked, so no
+//! sequence of requests can bring an account below the actual usage.
 
 use std::collections::{BTreeMap, HashMap};
 
@@ -276,8 +276,8 @@ impl Ledger {
         Ok(())
     }
 
-    /// Turns `bytes` of kind `Memory` that a worker holds alone into shared memory, which the worker
-    /// holds once. The VM's usage doesn't change.
+    /// Turns `bytes` of kind `Memory` that a worker holds alone into shared memory, which the
+    /// worker holds once. The VM's usage doesn't change.
     pub fn share(
         &mut self,
         worker: WorkerId,

@@ -347,8 +347,8 @@ fn share_step() -> impl Strategy<Value = ShareStep> {
 }
 
 proptest! {
-    /// After any sequence of operations, the VM is charged for what its workers hold alone, and once
-    /// for each piece of shared memory that any of them holds.
+    /// After any sequence of operations, the VM is charged for what its workers hold alone, and
+    /// once for each piece of shared memory that any of them holds.
     #[test]
     fn shared_memory_is_never_lost_or_charged_twice(
         steps in prop::collection::vec(share_step(), 0..200),

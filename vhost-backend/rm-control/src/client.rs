@@ -130,8 +130,8 @@ impl Client {
         self.switch(gpu_number, true, channels)
     }
 
-    /// Lets the kernels of disabled channels continue. Enabling a channel that isn't disabled has no
-    /// effect.
+    /// Lets the kernels of disabled channels continue. Enabling a channel that isn't disabled has
+    /// no effect.
     pub fn enable(&self, gpu_number: u32, channels: &[Channel]) -> Result<(), RmError> {
         self.switch(gpu_number, false, channels)
     }
@@ -251,7 +251,8 @@ fn open(path: &str) -> Result<File, RmError> {
     options.map_err(|source| RmError::Open { path: path.to_owned(), source })
 }
 
-/// Makes an ioctl. Success means that the driver has read the argument, and written its answer there.
+/// Makes an ioctl. Success means that the driver has read the argument, and written its answer
+/// there.
 ///
 /// # Safety
 /// The argument must have the size that the driver expects, and each pointer in it must be null, or

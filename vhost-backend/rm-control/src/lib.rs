@@ -9,8 +9,8 @@
 //! | `recorder` | records the driver objects that this process creates |
 //! | `self_test` | finds out whether all of this works with the host's driver |
 //!
-//! Any RM client can disable the channels of any process if it knows their handles. So one client of
-//! the broker's is enough for all workers, and it needs no descriptor of theirs.
+//! Any RM client can disable the channels of any process if it knows their handles. So one client
+//! of the broker's is enough for all workers, and it needs no descriptor of theirs.
 
 pub mod client;
 pub mod objects;

@@ -90,8 +90,8 @@ impl Objects {
         self.objects.values().filter(is_relevant).copied().collect()
     }
 
-    /// Returns the device on which a channel may run kernels. Returns `None` for other channels, such
-    /// as those of copy engines, and for other objects.
+    /// Returns the device on which a channel may run kernels. Returns `None` for other channels,
+    /// such as those of copy engines, and for other objects.
     fn computes_on(&self, object: &DriverObject) -> Option<&DriverObject> {
         if !is_channel(object.class) {
             return None;

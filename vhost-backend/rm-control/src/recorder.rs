@@ -1,8 +1,8 @@
 //! Records the driver objects that lead to this process's channels, as it creates them.
 //!
 //! libcuda creates them with ioctls, and doesn't say which. A program that defines `ioctl` as a
-//! dynamic symbol sees these calls, because the dynamic loader searches the program before libc. Such
-//! a program passes its calls to [`ioctl`] here:
+//! dynamic symbol sees these calls, because the dynamic loader searches the program before libc.
+//! Such a program passes its calls to [`ioctl`] here:
 //!
 //! ```ignore
 //! #[unsafe(no_mangle)]

@@ -1,7 +1,7 @@
 //! The arguments of the driver's ioctls, as bytes.
 //!
-//! Names, numbers and layouts are those in release 580 of NVIDIA's open kernel modules. The header is
-//! given with each. All numbers have the byte order of the host.
+//! Names, numbers and layouts are those in release 580 of NVIDIA's open kernel modules. The header
+//! is given with each. All numbers have the byte order of the host.
 
 use super::objects::Channel;
 
@@ -122,8 +122,8 @@ pub mod channel_group {
 }
 
 /// Parameters of [`FIFO_DISABLE_CHANNELS`] (NV2080_CTRL_FIFO_DISABLE_CHANNELS_PARAMS). Those that
-/// stay 0: bOnlyDisableScheduling and bRewindGpPut (bytes at 8 and 9), and pRunlistPreemptEvent (16),
-/// so that the operation ends when the channels are off the GPU.
+/// stay 0: bOnlyDisableScheduling and bRewindGpPut (bytes at 8 and 9), and pRunlistPreemptEvent
+/// (16), so that the operation ends when the channels are off the GPU.
 pub mod disable_channels {
     use super::*;
 

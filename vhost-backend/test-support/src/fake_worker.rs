@@ -1,5 +1,5 @@
-//! The start of fake workers, programs that a test copies into the directory with its `vcudad`, under
-//! the name `vhost-cuda-worker`.
+//! The start of fake workers, programs that a test copies into the directory with its `vcudad`,
+//! under the name `vhost-cuda-worker`.
 
 use std::os::fd::OwnedFd;
 use std::os::unix::process::CommandExt;
@@ -8,9 +8,9 @@ use std::process::Command;
 
 use host_ipc::process;
 
-/// Returns the directory that contains this program, and the socket to the broker. If the broker has
-/// started this program to probe the driver library, executes `real-worker` instead, a link in that
-/// directory.
+/// Returns the directory that contains this program, and the socket to the broker. If the broker
+/// has started this program to probe the driver library, executes `real-worker` instead, a link in
+/// that directory.
 ///
 /// # Panics
 /// If a broker hasn't started this program.

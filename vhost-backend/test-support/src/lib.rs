@@ -290,8 +290,8 @@ impl Guest {
         assert_eq!(unsafe { libc::ftruncate(self.memory.as_raw_fd(), 0) }, 0);
     }
 
-    /// Sends a memory table with memory that isn't sealed against shrinking. Meanwhile, truncates that
-    /// memory after about this time, and kicks the command queue.
+    /// Sends a memory table with memory that isn't sealed against shrinking. Meanwhile, truncates
+    /// that memory after about this time, and kicks the command queue.
     pub fn swap_memory_and_truncate(&mut self, after: Duration) -> vhost::Result<()> {
         let memory = guest_memory(false);
         let region = memory_region(self.base, &memory);

@@ -1,6 +1,7 @@
-//! The audit: once a second, it compares the device memory that NVML reports for each worker with the
-//! bytes that the ledger has booked for that worker, on all of the host's GPUs, and the GPU time that
-//! NVML reports for a VM's workers with the time that the scheduler has charged to the VM.
+//! The audit: once a second, it compares the device memory that NVML reports for each worker with
+//! the bytes that the ledger has booked for that worker, on all of the host's GPUs, and the GPU
+//! time that NVML reports for a VM's workers with the time that the scheduler has charged to the
+//! VM.
 
 use std::collections::{BTreeMap, HashMap};
 use std::os::fd::RawFd;
@@ -99,8 +100,8 @@ impl Audit {
         held.reduce(u64::saturating_add)
     }
 
-    /// Returns the accounts on a GPU that the broker uses. A worker without that GPU has one only if
-    /// it uses memory there nevertheless.
+    /// Returns the accounts on a GPU that the broker uses. A worker without that GPU has one only
+    /// if it uses memory there nevertheless.
     fn booked(
         gpu: GpuId,
         sample: &MemorySample,
@@ -332,8 +333,8 @@ fn not_own(id: WorkerId, worker: &Worker, sample: &MemorySample) -> Option<Booke
 }
 
 /// Returns the GPUs and MIG slices whose memory is sampled, given the UUIDs of all: each GPU is
-/// followed by its slices. A GPU that has slices is left out, because what its slices use is reported
-/// for the GPU, too.
+/// followed by its slices. A GPU that has slices is left out, because what its slices use is
+/// reported for the GPU, too.
 fn audited(all: Vec<String>) -> Vec<String> {
     let is_slice = |uuid: Option<&String>| uuid.is_some_and(|uuid| uuid.starts_with("MIG-"));
     let has_slices = |index: usize| !is_slice(all.get(index)) && is_slice(all.get(index + 1));

@@ -13,8 +13,8 @@ use host_ipc::spawner::{Answer, Call, CgroupLimits};
 const CONTROLLERS: [(&str, &str); 3] =
     [("cpu", "cpu.max"), ("memory", "memory.host_max"), ("pids", "pids.max")];
 
-/// The default of `pids.max`: this many, and so many per session. A worker has up to 128 threads for
-/// the guest's threads, and the driver's own; softgpu has one per CPU.
+/// The default of `pids.max`: this many, and so many per session. A worker has up to 128 threads
+/// for the guest's threads, and the driver's own; softgpu has one per CPU.
 const PIDS: u64 = 256;
 const PIDS_PER_SESSION: u64 = 512;
 /// The default of `memory.host_max`: this much, so much per session, and `memory.max` for each GPU,
@@ -42,8 +42,8 @@ pub(crate) struct Defaults {
 }
 
 impl Cgroups {
-    /// Has the spawner set up the parent cgroup as far as the host allows it, below the broker's own
-    /// cgroup. Logs a warning if VMs can't have all default limits.
+    /// Has the spawner set up the parent cgroup as far as the host allows it, below the broker's
+    /// own cgroup. Logs a warning if VMs can't have all default limits.
     pub(crate) fn set_up(spawner: &Spawner) -> Self {
         let (controllers, why) = match spawner.call(Call::SetUpCgroups) {
             Ok((Answer::Cgroups { controllers, why }, _)) => (controllers, why),
@@ -120,8 +120,9 @@ impl Cgroups {
 }
 
 impl Defaults {
-    /// Raises the limits to those of `new`, after a change of the VM's settings. They aren't reduced,
-    /// because the kernel would then kill workers that already use more. Returns what to change.
+    /// Raises the limits to those of `new`, after a change of the VM's settings. They aren't
+    /// reduced, because the kernel would then kill workers that already use more. Returns what to
+    /// change.
     pub(crate) fn raise(&mut self, new: Self) -> Option<CgroupLimits> {
         let after = Self { memory: self.memory.max(new.memory), pids: self.pids.max(new.pids) };
         if after == *self {

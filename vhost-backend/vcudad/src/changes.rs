@@ -55,8 +55,8 @@ impl Changes {
     }
 
     /// Adds a request to the queue. If the queue is full, refuses the request. Drops requests that
-    /// nobody waits for any longer: their clients were told that vcudad didn't respond, and may have
-    /// tried something else since.
+    /// nobody waits for any longer: their clients were told that vcudad didn't respond, and may
+    /// have tried something else since.
     pub(crate) fn wait(&mut self, request: ChangeRequest, answer: Answer) {
         self.waiting.retain(|(_, answer)| !answer.is_abandoned());
         if self.waiting.len() >= MAX_WAITING {

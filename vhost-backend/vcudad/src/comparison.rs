@@ -69,8 +69,8 @@ pub(crate) struct Comparison {
 impl Comparison {
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
     /// `booked_again` is the number of bytes that are in more than one account, each time after the
-    /// first. `slack` is the number of bytes that a worker may use beyond its account on a GPU of its
-    /// own.
+    /// first. `slack` is the number of bytes that a worker may use beyond its account on a GPU of
+    /// its own.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,

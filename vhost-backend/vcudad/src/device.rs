@@ -92,8 +92,8 @@ impl Device {
         self.restarts
     }
 
-    /// Starts the process, unless the VM isn't being served. Returns its socket, which the caller must
-    /// watch. An error is a message for operators.
+    /// Starts the process, unless the VM isn't being served. Returns its socket, which the caller
+    /// must watch. An error is a message for operators.
     pub(crate) fn start(&mut self, launcher: &Launcher, vm: &Vm) -> Result<Option<RawFd>, String> {
         let Some(listener) = &self.listener else { return Ok(None) };
         self.starts.retain(|start| start.elapsed() < Duration::from_secs(60));

@@ -7,8 +7,8 @@ use std::path::{Path, PathBuf};
 const CONTROL: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dxg"];
 /// The device files of MIG slices.
 const CAPABILITIES: &str = "/dev/nvidia-caps";
-/// A directory per GPU, named by its PCI address, with a file that contains the number of its device
-/// file.
+/// A directory per GPU, named by its PCI address, with a file that contains the number of its
+/// device file.
 const GPUS: &str = "/proc/driver/nvidia/gpus";
 
 /// Returns the device files that a worker needs for the GPUs with these PCI addresses. `slices` is

@@ -176,8 +176,8 @@ fn try_jail(config: &Config, spawner: &Spawner, found: &Probed) -> Result<(), St
 }
 
 /// Loads and initializes a library in a child process. `allow` permits GPUs whose kernels can
-/// access pageable memory. The operator's CUDA_VISIBLE_DEVICES isn't passed on, because workers don't
-/// get it, either.
+/// access pageable memory. The operator's CUDA_VISIBLE_DEVICES isn't passed on, because workers
+/// don't get it, either.
 fn probe(spawner: &Spawner, library: &Path, allow: bool) -> Result<Probed, String> {
     run_probe(
         spawner,

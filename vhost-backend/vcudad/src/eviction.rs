@@ -15,8 +15,8 @@ use memory_ledger::GpuId;
 /// Why kernels can't be evicted on a GPU that the driver doesn't know, such as a MIG slice.
 const UNKNOWN: &str = "the driver has no whole GPU with this UUID";
 
-/// Prepares evictions, if they work, and records for each GPU why they don't. `has_jail` says whether
-/// workers have a jail.
+/// Prepares evictions, if they work, and records for each GPU why they don't. `has_jail` says
+/// whether workers have a jail.
 pub(crate) fn prepare(
     policy: &Policy,
     probed: &Probed,

@@ -34,8 +34,8 @@ impl Launcher {
         self.has_jail
     }
 
-    /// Returns true if a VM's workers have a jail. Clients of an MPS daemon can't be in a jail, because
-    /// they share memory with its server.
+    /// Returns true if a VM's workers have a jail. Clients of an MPS daemon can't be in a jail,
+    /// because they share memory with its server.
     pub(crate) fn has_jail_of(&self, vm: &Vm) -> bool {
         self.has_jail && vm.spec.sharing == Sharing::Exclusive
     }
@@ -46,8 +46,8 @@ impl Launcher {
         vm.uid.filter(|_| self.spawner.is_root())
     }
 
-    /// Starts the device process of the VM with this name. The caller must then send it the settings
-    /// on its socket.
+    /// Starts the device process of the VM with this name. The caller must then send it the
+    /// settings on its socket.
     pub(crate) fn start_device(&self, vm: &str) -> io::Result<ChildProcess> {
         self.start(Program::Device { vm: vm.to_owned() }, "device", Some(vm))
     }

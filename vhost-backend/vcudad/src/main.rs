@@ -10,8 +10,8 @@ use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary}
 mod one_vm;
 
 const NAME: &str = "vcudad";
-/// The broker has eight descriptors or so for each session. A host has fewer sessions than this would
-/// be enough for.
+/// The broker has eight descriptors or so for each session. A host has fewer sessions than this
+/// would be enough for.
 const DESCRIPTORS: u32 = 1 << 16;
 
 /// Serve virtio-cuda devices to VMs: start a device process per VM and a worker per session, and

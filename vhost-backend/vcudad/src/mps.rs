@@ -1,5 +1,5 @@
-//! NVIDIA's MPS for VMs with `sharing = "mps"`. There is one MPS control daemon per set of GPUs that
-//! such VMs use. The spawner starts it when a session needs it.
+//! NVIDIA's MPS for VMs with `sharing = "mps"`. There is one MPS control daemon per set of GPUs
+//! that such VMs use. The spawner starts it when a session needs it.
 //!
 //! MPS weakens isolation. The workers of all these VMs are clients of one server process, which
 //! runs as the spawner's user and submits the clients' work to the GPU. A compromised worker can

@@ -1,5 +1,5 @@
-//! What the broker does with root's privileges before it drops them: it passes on to the spawner what
-//! the configuration file permits, and chooses a user.
+//! What the broker does with root's privileges before it drops them: it passes on to the spawner
+//! what the configuration file permits, and chooses a user.
 
 use super::error::BrokerError;
 use super::spawner::Spawner;

@@ -148,8 +148,8 @@ impl Roster {
         }))
     }
 
-    /// Returns an eventfd that is readable when [`Self::take_saved`] has a result. Returns `None` if
-    /// changes aren't saved.
+    /// Returns an eventfd that is readable when [`Self::take_saved`] has a result. Returns `None`
+    /// if changes aren't saved.
     pub(crate) fn bell(&self) -> Option<RawFd> {
         self.saver.as_ref().map(Saver::bell)
     }

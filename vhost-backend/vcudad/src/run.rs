@@ -49,8 +49,8 @@ pub fn run(config: Config) -> Result<(), BrokerError> {
     }
 }
 
-/// Does what needs root's privileges, if the broker has them, and drops them. Until then, it handles
-/// nothing but the configuration file and what the driver library reports.
+/// Does what needs root's privileges, if the broker has them, and drops them. Until then, it
+/// handles nothing but the configuration file and what the driver library reports.
 fn prepare(config: &Config) -> Result<Prepared, BrokerError> {
     let user = privileges::choose_user(config)?;
     let (spawner, ending) = Spawner::start()?;

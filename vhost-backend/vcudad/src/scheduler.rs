@@ -143,8 +143,8 @@ impl Scheduler {
         Some(stats.share_1s.min(WHOLE))
     }
 
-    /// Returns a VM's key and its charge on a GPU. VMs in a group have the same key and the same charge.
-    /// Returns `None` if the scheduler is off.
+    /// Returns a VM's key and its charge on a GPU. VMs in a group have the same key and the same
+    /// charge. Returns `None` if the scheduler is off.
     pub(crate) fn charge(&self, id: VmId, gpu: GpuId) -> Option<(VmKey, TimeCharge)> {
         let key = self.groups.key_of(id);
         let stats = self.compute.stats_of(key, gpu_key(gpu))?;

@@ -46,8 +46,8 @@ use memory_ledger::VmId;
 
 /// Interval of the timer if nothing happens.
 const IDLE_TICK: Duration = Duration::from_secs(1);
-/// Interval of the timer while sessions are waiting to be started, or a device process that has sent
-/// too many messages isn't read.
+/// Interval of the timer while sessions are waiting to be started, or a device process that has
+/// sent too many messages isn't read.
 const QUEUE_TICK: Duration = Duration::from_millis(25);
 
 /// The coordinator and the broker's parts.
@@ -407,8 +407,8 @@ impl Service {
     }
 
     /// Applies a change that has been saved. Changes are made one at a time, so since the check, no
-    /// VM has been added, changed, or removed. But device processes and sessions may have ended, and
-    /// others started.
+    /// VM has been added, changed, or removed. But device processes and sessions may have ended,
+    /// and others started.
     fn apply(&mut self, ops: &mut EventOps, change: Change, answer: Answer) {
         match change {
             Change::Add(state) => answer.give(self.add_vm(ops, *state)),

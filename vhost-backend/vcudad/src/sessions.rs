@@ -72,7 +72,8 @@ pub(crate) struct Sessions {
 
 /// Creation, access for reports, and effects.
 impl Sessions {
-    /// Starts without sessions. `simulates` says whether kernels are softgpu's, and `warm_workers` is the number of workers kept ready per set of GPUs.
+    /// Starts without sessions. `simulates` says whether kernels are softgpu's, and `warm_workers`
+    /// is the number of workers kept ready per set of GPUs.
     pub(crate) fn new(
         scheduler: Scheduler,
         launcher: Launcher,
@@ -454,8 +455,8 @@ impl Sessions {
         Some(id)
     }
 
-    /// Kills the workers whose start takes too long, and those whose kernels may be on the GPU or off
-    /// it.
+    /// Kills the workers whose start takes too long, and those whose kernels may be on the GPU or
+    /// off it.
     pub(crate) fn end_late_starts(&mut self, vms: &Vms) {
         let now = Instant::now();
         for worker in self.workers.late(now) {
@@ -522,8 +523,8 @@ impl Sessions {
         }
     }
 
-    /// If a worker has ended, closes its account, and reports that its session has ended. Returns true
-    /// if so.
+    /// If a worker has ended, closes its account, and reports that its session has ended. Returns
+    /// true if so.
     pub(crate) fn reap(&mut self, id: WorkerId, vms: &mut Vms) -> bool {
         // Handle the scheduler's events first, while the session of this worker is still known.
         self.handle_scheduler_events(vms);

@@ -1,9 +1,9 @@
 //! The spawner, the process that keeps the broker's privileges. It starts the VMs' processes, and
 //! creates what else needs privileges.
 //!
-//! The event loop doesn't wait for a process to start: it sends a request and continues. The process
-//! is reported later, as an [`Event`]. A [`Call`] is answered at once, because the spawner waits for
-//! nothing.
+//! The event loop doesn't wait for a process to start: it sends a request and continues. The
+//! process is reported later, as an [`Event`]. A [`Call`] is answered at once, because the spawner
+//! waits for nothing.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};

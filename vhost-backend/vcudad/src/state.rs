@@ -103,8 +103,8 @@ fn os(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> StateError {
 }
 
 impl StateDir {
-    /// Creates the directory if it is missing, and locks it until this value is dropped. If `owner` is
-    /// given, the directory and its files will belong to this user.
+    /// Creates the directory if it is missing, and locks it until this value is dropped. If `owner`
+    /// is given, the directory and its files will belong to this user.
     pub(crate) fn open(path: &Path, owner: Option<&User>) -> Result<Self, StateError> {
         let mut builder = DirBuilder::new();
         builder.recursive(true).mode(0o700).create(path).map_err(os("create", path))?;
@@ -178,8 +178,8 @@ fn open_in(folder: &File, name: &str, flags: OFlags) -> io::Result<File> {
     Ok(openat(folder, name, flags | OFlags::CLOEXEC, Mode::RUSR | Mode::WUSR)?.into())
 }
 
-/// Gives a directory that belongs to root to another user, with its files. If it belongs to that user
-/// already, its files do too: they were created later.
+/// Gives a directory that belongs to root to another user, with its files. If it belongs to that
+/// user already, its files do too: they were created later.
 fn give(path: &Path, folder: &File, owner: &User) -> Result<(), StateError> {
     let now = folder.metadata().map_err(os("read the owner of", path))?.uid();
     if now == owner.uid {

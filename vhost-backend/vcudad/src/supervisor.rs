@@ -1,5 +1,5 @@
-//! The supervisor of workers, a process that performs their operations on the driver's objects. It has
-//! a thread for each worker in the jail.
+//! The supervisor of workers, a process that performs their operations on the driver's objects. It
+//! has a thread for each worker in the jail.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -38,8 +38,8 @@ impl Supervisor {
     }
 
     /// Makes the supervisor supervise a worker with this pidfd. Returns the socket on which that
-    /// worker must send its listener. `label` names the session in the log. `objects` are the worker's
-    /// objects of the driver so far.
+    /// worker must send its listener. `label` names the session in the log. `objects` are the
+    /// worker's objects of the driver so far.
     pub(crate) fn add(
         &mut self,
         launcher: &Launcher,

@@ -1,5 +1,5 @@
-//! Compares the GPU time that the driver reports for a VM's workers with the time that the scheduler
-//! has charged to the VM. No I/O.
+//! Compares the GPU time that the driver reports for a VM's workers with the time that the
+//! scheduler has charged to the VM. No I/O.
 
 use std::time::Duration;
 
@@ -35,8 +35,9 @@ pub(crate) struct TimeAccount {
 }
 
 impl TimeAccount {
-    /// Adds a sample: in `elapsed`, the VM has used the GPU for `used`. Returns the time that the VM has used beyond its charge, if that reaches
-    /// the limit. It's then counted from zero again, so that it's returned rarely.
+    /// Adds a sample: in `elapsed`, the VM has used the GPU for `used`. Returns the time that the
+    /// VM has used beyond its charge, if that reaches the limit. It's then counted from zero again,
+    /// so that it's returned rarely.
     pub(crate) fn add(
         &mut self,
         used: Duration,

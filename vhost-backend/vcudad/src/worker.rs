@@ -28,8 +28,8 @@ use host_ipc::spawner::{End, ProcessId};
 use memory_ledger::{GpuId, LedgerError, VmId};
 use rm_control::TooManyObjects;
 
-/// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a driver
-/// that starts.
+/// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a
+/// driver that starts.
 const START_TIMEOUT: Duration = Duration::from_secs(120);
 /// How long a worker may take to exit after its channels have ended.
 const EXIT_TIME: Duration = Duration::from_secs(1);
@@ -215,8 +215,8 @@ impl Worker {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner).relevant()
     }
 
-    /// Adds an object of the driver that the worker has created. Fails if the worker has too many of
-    /// them.
+    /// Adds an object of the driver that the worker has created. Fails if the worker has too many
+    /// of them.
     pub(crate) fn add_object(&self, object: DriverObject) -> Result<(), TooManyObjects> {
         self.objects.lock().unwrap_or_else(PoisonError::into_inner).add(object)
     }
@@ -352,8 +352,8 @@ impl Worker {
     }
 
     /// Sends a warm worker its assignment, with the worker's ends of all channels. Keeps the device
-    /// process's ends until the worker serves its session, and returns the scheduler's ends. `vm` is
-    /// the VM's name, and `supervisor` is the worker's socket to the supervisor, if it has one.
+    /// process's ends until the worker serves its session, and returns the scheduler's ends. `vm`
+    /// is the VM's name, and `supervisor` is the worker's socket to the supervisor, if it has one.
     pub(crate) fn assign(
         &mut self,
         assignment: Assignment,
@@ -464,8 +464,8 @@ impl Workers {
         self.iter().filter(|(_, worker)| is_late(worker)).map(|(id, _)| id).collect()
     }
 
-    /// Returns the workers whose kernels may be on the GPU or off it. A worker that is exiting has lost
-    /// its channels already, so each gets some time to exit.
+    /// Returns the workers whose kernels may be on the GPU or off it. A worker that is exiting has
+    /// lost its channels already, so each gets some time to exit.
     pub(crate) fn lost(&self, now: Instant) -> Vec<WorkerId> {
         let is_lost = |worker: &Worker| {
             worker.lost_since.is_some_and(|since| now.saturating_duration_since(since) > EXIT_TIME)

@@ -341,8 +341,8 @@ fn a_limit_on_processes_is_enforced_or_refused() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A process with threads waits for an RCU grace period when its table of descriptors is full, which
-/// takes seconds on a busy host.
+/// A process with threads waits for an RCU grace period when its table of descriptors is full,
+/// which takes seconds on a busy host.
 #[test]
 fn the_broker_has_room_for_descriptors_from_the_start() {
     let folder = Broker::folder("descriptors");

@@ -1,4 +1,5 @@
-//! Tests that the broker has no privileges after its start, and doesn't wait for processes to start.
+//! Tests that the broker has no privileges after its start, and doesn't wait for processes to
+//! start.
 
 use std::fs::File;
 use std::os::fd::AsRawFd;
@@ -89,8 +90,8 @@ fn the_brokers_user_must_be_one_without_privileges() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
-/// A program whose start takes as long as this value exists. A lease on the file does that: the kernel
-/// lets nobody open the file until its holder has released the lease.
+/// A program whose start takes as long as this value exists. A lease on the file does that: the
+/// kernel lets nobody open the file until its holder has released the lease.
 struct SlowStart(File);
 
 impl SlowStart {

@@ -1,5 +1,5 @@
-//! Starting a child process without waiting until it has executed its program. That can take seconds
-//! on a busy disk.
+//! Starting a child process without waiting until it has executed its program. That can take
+//! seconds on a busy disk.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};

@@ -1,11 +1,12 @@
 //! The spawner keeps the privileges of the broker, `vcudad`, which drops them after it has started
-//! this process. It starts the VMs' processes, and creates their cgroups, sockets and directories for
-//! shared memory.
+//! this process. It starts the VMs' processes, and creates their cgroups, sockets and directories
+//! for shared memory.
 //!
 //! Somebody who has taken over the broker can send any request. So each one is checked here: only
-//! fixed programs are started, with users that belong to VMs; sockets can be only in the directories
-//! that the configuration file permits; and the number of processes is limited. The broker passes on
-//! what the configuration file permits before anybody else can talk to it, and then seals it.
+//! fixed programs are started, with users that belong to VMs; sockets can be only in the
+//! directories that the configuration file permits; and the number of processes is limited. The
+//! broker passes on what the configuration file permits before anybody else can talk to it, and
+//! then seals it.
 //!
 //! | module | contents |
 //! |---|---|

@@ -42,8 +42,8 @@ impl Programs {
         command_passing(&self.supervisor, |name| PASSED.contains(&name))
     }
 
-    /// Returns a command that starts a worker with this driver library. Of this process's environment
-    /// variables, it passes on only those that a driver library may need.
+    /// Returns a command that starts a worker with this driver library. Of this process's
+    /// environment variables, it passes on only those that a driver library may need.
     pub(crate) fn worker(&self, library: &Path) -> Command {
         let mut command = command_passing(&self.worker, |name| {
             PASSED.contains(&name)

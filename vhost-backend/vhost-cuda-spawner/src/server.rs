@@ -21,8 +21,8 @@ use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
 use crate::vms::{Vms, refused};
 
-/// Maximum number of events that wait for the broker to receive them. If there are more, no requests
-/// are received.
+/// Maximum number of events that wait for the broker to receive them. If there are more, no
+/// requests are received.
 const MAX_EVENTS: usize = 2 * MAX_PROCESSES;
 /// How often to check on MPS daemons that have been told to exit.
 const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
@@ -95,9 +95,9 @@ impl Server {
     /// Reaps a process that has exited.
     ///
     /// This can take long: the kernel removes the process from `/proc`, and while another thread is
-    /// in the middle of removing a part of it, the kernel polls instead of sleeping. That thread may
-    /// need this CPU, so this one gives up its priority meanwhile. This is also why requests are
-    /// served first, and only one process is reaped before the next request.
+    /// in the middle of removing a part of it, the kernel polls instead of sleeping. That thread
+    /// may need this CPU, so this one gives up its priority meanwhile. This is also why requests
+    /// are served first, and only one process is reaped before the next request.
     fn reap(&mut self, id: ProcessId) {
         process::set_nice(self.nice);
         let event = self.processes.reap(id);

@@ -2,9 +2,9 @@
 //!
 //! Numbers and structures are those in NVIDIA's open kernel modules, release 580 (`class/cl*.h`,
 //! `nvos.h`, and `alloc/alloc_channel.h`). The list contains what libcuda used on an H200, and the
-//! same objects of other GPUs. In the parameters, handles of objects belong to the allocating client.
-//! Fields that name another client, and fields that only the kernel or the driver's own tests need,
-//! must have the values that libcuda passes.
+//! same objects of other GPUs. In the parameters, handles of objects belong to the allocating
+//! client. Fields that name another client, and fields that only the kernel or the driver's own
+//! tests need, must have the values that libcuda passes.
 //!
 //! Missing on purpose are:
 //!

@@ -4,12 +4,12 @@
 //! which counts it, logs it, and refuses it.
 //!
 //! Some control operations of NVIDIA's kernel driver aren't restricted to the caller's own objects,
-//! and some objects give access to others' or to more of the driver. A system call filter can't tell
-//! them apart, because their numbers are in memory. So a worker that serves a session performs no
-//! control operations, and allocates and frees no objects itself: its filter passes these system calls
-//! to this process, which copies the arguments, checks them against a list, performs the operation on
-//! a duplicate of the worker's descriptor, and copies the results back. The broker learns of the
-//! objects that lead to the worker's channels.
+//! and some objects give access to others' or to more of the driver. A system call filter can't
+//! tell them apart, because their numbers are in memory. So a worker that serves a session performs
+//! no control operations, and allocates and frees no objects itself: its filter passes these system
+//! calls to this process, which copies the arguments, checks them against a list, performs the
+//! operation on a duplicate of the worker's descriptor, and copies the results back. The broker
+//! learns of the objects that lead to the worker's channels.
 //!
 //! | module | contents |
 //! |---|---|

@@ -82,8 +82,8 @@ impl Listener {
         }
     }
 
-    /// Waits until there may be a call, and returns the events of poll: POLLIN if there may be one, 0
-    /// if time has run out, and others if the worker has exited.
+    /// Waits until there may be a call, and returns the events of poll: POLLIN if there may be one,
+    /// 0 if time has run out, and others if the worker has exited.
     fn wait(&self, timeout: Option<Duration>) -> io::Result<libc::c_short> {
         let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
         let timeout = timeout.map_or(-1, |timeout| {

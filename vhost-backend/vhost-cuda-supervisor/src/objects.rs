@@ -14,8 +14,8 @@ use super::limit::Limit;
 
 /// A worker has at most so many of these objects. libcuda allocates 24 for a context.
 const MOST: usize = 1024;
-/// A worker that allocates more of them than this in a second waits, so that the broker isn't flooded.
-/// Creating a context takes a tenth of a second, so no program allocates as many.
+/// A worker that allocates more of them than this in a second waits, so that the broker isn't
+/// flooded. Creating a context takes a tenth of a second, so no program allocates as many.
 const PER_SECOND: u32 = 512;
 /// Offset of the engine in the parameters of a channel group.
 const ENGINE: usize = 12;
@@ -46,8 +46,8 @@ impl Objects {
         Self { session, broker, parents, limit: Limit::new(PER_SECOND) }
     }
 
-    /// Returns false if the worker may not allocate another object. Waits if it has allocated too many
-    /// in this second.
+    /// Returns false if the worker may not allocate another object. Waits if it has allocated too
+    /// many in this second.
     pub fn has_room(&mut self) -> bool {
         self.limit.wait();
         self.parents.len() < MOST
@@ -65,8 +65,8 @@ impl Objects {
         self.report(&FromSupervisor::Object { session: self.session, object });
     }
 
-    /// Records that the driver has freed an object, and with it those that were created under it. It
-    /// may be one that was never added, such as a client.
+    /// Records that the driver has freed an object, and with it those that were created under it.
+    /// It may be one that was never added, such as a client.
     pub fn remove(&mut self, client: u32, handle: u32) {
         let mut freed = vec![handle];
         while let Some(handle) = freed.pop() {

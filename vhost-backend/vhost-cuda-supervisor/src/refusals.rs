@@ -1,6 +1,6 @@
-//! Logs and counts the calls of a worker that are refused. A worker that was taken over may make any
-//! number of them, so only the first ones are logged, and the broker gets only counts, at most once in
-//! an interval.
+//! Logs and counts the calls of a worker that are refused. A worker that was taken over may make
+//! any number of them, so only the first ones are logged, and the broker gets only counts, at most
+//! once in an interval.
 
 use std::os::fd::OwnedFd;
 use std::sync::Arc;

@@ -22,9 +22,9 @@ use super::refusals::Refusals;
 /// The stack of each thread. The lists and parameters of an operation are on the heap.
 const STACK: usize = 256 << 10;
 
-/// A worker that makes more calls than this in a second waits. Creating a context takes about 280 calls
-/// in a tenth of a second. A program that does nothing but allocate and free device memory makes two
-/// calls in the 0.09 ms that the driver takes for both, which is 22,000 in a second.
+/// A worker that makes more calls than this in a second waits. Creating a context takes about 280
+/// calls in a tenth of a second. A program that does nothing but allocate and free device memory
+/// makes two calls in the 0.09 ms that the driver takes for both, which is 22,000 in a second.
 const CALLS: u32 = 65_536;
 
 /// Supervises workers until the broker closes its socket.

@@ -14,9 +14,9 @@ const KERNEL_LIMIT: Duration = Duration::from_secs(1);
 /// The time after which the test has failed.
 const TIMEOUT: Duration = Duration::from_secs(3);
 
-/// Tests on the first GPU, because all GPUs of a host have the same driver. The recorder must have been
-/// recording since before the driver library was loaded. If the test takes too long, it still runs when
-/// this returns, and only the end of the process is sure to end it.
+/// Tests on the first GPU, because all GPUs of a host have the same driver. The recorder must have
+/// been recording since before the driver library was loaded. If the test takes too long, it still
+/// runs when this returns, and only the end of the process is sure to end it.
 pub(super) fn test(driver: &Driver) -> Eviction {
     if driver.library().symbol(OBEY_EVICTIONS).is_some() {
         return Eviction::Simulated;

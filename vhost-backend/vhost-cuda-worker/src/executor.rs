@@ -6,14 +6,14 @@
 //! arguments and calls the driver API.
 //!
 //! Rules for an executor:
-//! - [`Executor::execute`] runs on the ring reader's thread and must not block. Calls that may block
-//!   go to [`Mirrors::run`], with the [`ReplyTo`] moved into the job. Calls that wait for the GPU
-//!   are kept in a list with their [`ReplyTo`], which [`Executor::poll`] checks.
-//! - Every command's [`ReplyTo`] is finished exactly once, from any thread. Dropping it replies with
-//!   CUDA_ERROR_UNKNOWN, so that no guest waits forever. For a posted command, finishing records the
-//!   error, if any, and writes no reply.
-//! - The reply to an invalid opcode, handle or argument is a CUresult. Nothing in the arguments of a
-//!   guest's command may end the worker.
+//! - [`Executor::execute`] runs on the ring reader's thread and must not block. Calls that may
+//!   block go to [`Mirrors::run`], with the [`ReplyTo`] moved into the job. Calls that wait for the
+//!   GPU are kept in a list with their [`ReplyTo`], which [`Executor::poll`] checks.
+//! - Every command's [`ReplyTo`] is finished exactly once, from any thread. Dropping it replies
+//!   with CUDA_ERROR_UNKNOWN, so that no guest waits forever. For a posted command, finishing
+//!   records the error, if any, and writes no reply.
+//! - The reply to an invalid opcode, handle or argument is a CUresult. Nothing in the arguments of
+//!   a guest's command may end the worker.
 //! - Guest memory is accessed only through [`Regions`]. Code that uses a region's pages holds the
 //!   region's `Arc`: the pages stay mapped until the last one is dropped.
 

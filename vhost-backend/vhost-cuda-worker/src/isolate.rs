@@ -134,8 +134,8 @@ impl Jail {
 const OOM_SCORE_MAX: &str = "1000";
 
 /// Makes the kernel kill a worker first if the host runs out of memory, because a guest decides how
-/// much memory its worker uses. A broker that runs as root does this with a capability without which
-/// a process can't lower the value again, so a compromised worker can't either.
+/// much memory its worker uses. A broker that runs as root does this with a capability without
+/// which a process can't lower the value again, so a compromised worker can't either.
 pub(super) fn be_killed_first_without_memory() {
     if let Err(error) = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_MAX) {
         tracing::warn!("the kernel may kill other processes before this worker: {error}");

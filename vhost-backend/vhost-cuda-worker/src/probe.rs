@@ -18,8 +18,8 @@ const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
 /// `allow_pageable_memory_access` is set, fails if kernels can access all memory of their process.
 ///
 /// In a jail, also compiles and loads a module, because the driver library loads its compiler only
-/// then, from a file that may be missing there. Finally, tests whether kernels can be taken off a GPU.
-/// That may leave a thread behind, so the process should end without waiting for it.
+/// then, from a file that may be missing there. Finally, tests whether kernels can be taken off a
+/// GPU. That may leave a thread behind, so the process should end without waiting for it.
 pub fn probe(
     library: &Path,
     allow_pageable_memory_access: bool,

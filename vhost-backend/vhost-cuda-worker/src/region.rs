@@ -437,9 +437,9 @@ mod tests {
     }
 
     proptest! {
-        /// After any sequence of attached and detached regions, only attached regions are found, and
-        /// only for ranges that they contain. Of those that begin at the address nearest below, it's
-        /// the shortest, and the latest of those.
+        /// After any sequence of attached and detached regions, only attached regions are found,
+        /// and only for ranges that they contain. Of those that begin at the address nearest below,
+        /// it's the shortest, and the latest of those.
         #[test]
         fn only_regions_that_contain_the_range_are_found(
             steps in prop::collection::vec(step(), 0..24),

@@ -16,8 +16,8 @@ use super::{calls, control, executor, ledger, mirror, reader, region, waker};
 use host_jail::filter::{Filter, Unlisted};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
-/// an error, or if the broker no longer needs this worker. With `mps`, the driver must be a client of
-/// an MPS daemon.
+/// an error, or if the broker no longer needs this worker. With `mps`, the driver must be a client
+/// of an MPS daemon.
 pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<(), WorkerError> {
     process::unblock_signals();
     let parent = process::parent();
@@ -99,8 +99,8 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }
 
-/// Installs the system call filter. If there is a supervisor, operations on the driver's objects, and
-/// calls that aren't listed, wait for it from then on.
+/// Installs the system call filter. If there is a supervisor, operations on the driver's objects,
+/// and calls that aren't listed, wait for it from then on.
 fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()> {
     let Some(supervisor) = supervisor else { return filter.install() };
     let listener = filter.install_with_listener()?;

@@ -1,8 +1,8 @@
 //! The ioctls of NVIDIA's devices that workers may make.
 //!
 //! Numbers are those in NVIDIA's open kernel modules (nv_escape.h, nv-ioctl-numbers.h,
-//! nv-ioctl-numa.h, and uvm_ioctl.h). The lists contain what libcuda used on an H200, and what it may
-//! use with other GPUs, several GPUs, or managed memory: calls that concern only objects of the
+//! nv-ioctl-numa.h, and uvm_ioctl.h). The lists contain what libcuda used on an H200, and what it
+//! may use with other GPUs, several GPUs, or managed memory: calls that concern only objects of the
 //! caller's own clients and its own address space.
 //!
 //! Calls of nvidia-uvm are restricted only by their number. They act on the address space of the
@@ -13,8 +13,8 @@ use super::program::{Condition, equal};
 /// The index of an ioctl's number among its arguments.
 const NUMBER: u8 = 1;
 
-/// Operations on many kinds of objects: which one, and on what, is in memory, so only the supervisor can
-/// check that. It must see each RM_FREE to know which objects a worker has.
+/// Operations on many kinds of objects: which one, and on what, is in memory, so only the
+/// supervisor can check that. It must see each RM_FREE to know which objects a worker has.
 const OF_OBJECTS: [u32; 4] = [
     0x29, // RM_FREE
     0x2a, // RM_CONTROL
@@ -22,8 +22,8 @@ const OF_OBJECTS: [u32; 4] = [
     0x34, // RM_DUP_OBJECT
 ];
 
-/// Other calls of nvidiactl and of the GPUs' devices. Those that are missing aren't restricted to the
-/// caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another call
+/// Other calls of nvidiactl and of the GPUs' devices. Those that are missing aren't restricted to
+/// the caller's own objects, such as IDLE_CHANNELS (0x41), change settings, or contain another call
 /// (IOCTL_XFER_CMD, 0xd3).
 const OF_DEVICES: [u32; 17] = [
     0x27, // RM_ALLOC_MEMORY
@@ -88,16 +88,17 @@ const OF_UVM: [u32; 38] = [
     0x3000_0002, // DEINITIALIZE
 ];
 
-/// Returns conditions, one of which the calls above meet. Operations on objects are included only if
-/// `objects` is true.
+/// Returns conditions, one of which the calls above meet. Operations on objects are included only
+/// if `objects` is true.
 pub(super) fn ioctls(objects: bool) -> impl Iterator<Item = Condition> {
     let objects = OF_OBJECTS.into_iter().filter(move |_| objects);
     let devices = OF_DEVICES.into_iter().chain(objects).map(of_device);
     devices.chain(OF_UVM.into_iter().map(|number| equal(NUMBER, number)))
 }
 
-/// A call of nvidiactl or a GPU's device: data is passed in both directions, the type is 'F', and the
-/// size depends on the driver's version. To the driver, only the low 8 bits and the size matter.
+/// A call of nvidiactl or a GPU's device: data is passed in both directions, the type is 'F', and
+/// the size depends on the driver's version. To the driver, only the low 8 bits and the size
+/// matter.
 fn of_device(number: u32) -> Condition {
     const BOTH: u32 = 3 << 30;
     let value = BOTH | u32::from(b'F') << 8 | number;

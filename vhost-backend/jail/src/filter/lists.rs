@@ -1,8 +1,9 @@
 //! The system calls that each kind of process may make.
 //!
-//! The calls that driver libraries and the programs make were recorded (`recorded/`). The lists also
-//! contain calls that these, the C library, or Rust's library may make in rarer cases, such as after
-//! an error, if they affect only the process itself, or files and sockets that it can open anyway.
+//! The calls that driver libraries and the programs make were recorded (`recorded/`). The lists
+//! also contain calls that these, the C library, or Rust's library may make in rarer cases, such as
+//! after an error, if they affect only the process itself, or files and sockets that it can open
+//! anyway.
 
 use libc::{EPERM, c_int, c_long};
 
@@ -14,8 +15,8 @@ use super::program::{Calls, Condition, Outcome, equal};
 pub enum Unlisted {
     /// It fails with EPERM.
     Refuse,
-    /// It waits for the supervisor, which refuses it, logs it, and counts it. So do operations on objects
-    /// of NVIDIA's driver, which the supervisor performs if they are permitted.
+    /// It waits for the supervisor, which refuses it, logs it, and counts it. So do operations on
+    /// objects of NVIDIA's driver, which the supervisor performs if they are permitted.
     AskSupervisor,
 }
 
@@ -223,12 +224,13 @@ const FCNTL: [c_int; 15] = [
     libc::F_SETLKW,
 ];
 
-/// Ioctls that terminals, pipes, and sockets have, and of which programs ask whether a file has them.
+/// Ioctls that terminals, pipes, and sockets have, and of which programs ask whether a file has
+/// them.
 const IOCTLS: [u64; 6] =
     [libc::FIOCLEX, libc::FIONBIO, libc::FIONCLEX, libc::FIONREAD, libc::TCGETS, libc::TIOCGWINSZ];
 
-/// The options of prctl. Missing is PR_SET_PDEATHSIG, among others, with which a worker could survive
-/// the broker.
+/// The options of prctl. Missing is PR_SET_PDEATHSIG, among others, with which a worker could
+/// survive the broker.
 const PRCTL: [c_int; 7] = [
     libc::PR_GET_DUMPABLE,
     libc::PR_GET_NAME,

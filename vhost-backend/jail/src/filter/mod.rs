@@ -22,8 +22,8 @@ pub use lists::Unlisted;
 pub struct Filter(Vec<sock_filter>);
 
 impl Filter {
-    /// Returns the filter of a worker. If the calls that aren't listed wait for the supervisor, it must
-    /// be installed with [`Self::install_with_listener`].
+    /// Returns the filter of a worker. If the calls that aren't listed wait for the supervisor, it
+    /// must be installed with [`Self::install_with_listener`].
     pub fn of_worker(unlisted: Unlisted) -> Self {
         Self(lists::worker(unlisted).program())
     }
@@ -48,8 +48,8 @@ impl Filter {
         }
     }
 
-    /// Does the same as [`Self::install`]. Unlisted calls wait until whoever has the returned listener
-    /// has answered them.
+    /// Does the same as [`Self::install`]. Unlisted calls wait until whoever has the returned
+    /// listener has answered them.
     pub fn install_with_listener(&self) -> io::Result<OwnedFd> {
         forbid_privileges()?;
         let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER

@@ -106,8 +106,8 @@ impl Calls {
         self.calls.insert(call as u32, entry);
     }
 
-    /// Returns the program. A call of the 32-bit ABI, in which numbers have other meanings, kills the
-    /// process. Calls of the x32 ABI have other numbers, which aren't listed.
+    /// Returns the program. A call of the 32-bit ABI, in which numbers have other meanings, kills
+    /// the process. Calls of the x32 ABI have other numbers, which aren't listed.
     pub(super) fn program(&self) -> Vec<sock_filter> {
         let mut program = vec![load(ARCHITECTURE), equals(X86_64, 1, 0), ends(Outcome::Kill)];
         program.push(load(NUMBER));
@@ -115,8 +115,8 @@ impl Calls {
         program
     }
 
-    /// Divides all numbers into ranges with the same entry, or none. A range ends where the next one
-    /// starts.
+    /// Divides all numbers into ranges with the same entry, or none. A range ends where the next
+    /// one starts.
     fn ranges(&self) -> Vec<Range<'_>> {
         let mut ranges: Vec<Range<'_>> = vec![(0, None)];
         for (call, entry) in &self.calls {

@@ -9,8 +9,8 @@ use syscalls::Sysno;
 use super::*;
 use crate::child;
 
-/// A bit in the numbers of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such calls have the
-/// architecture x86-64.
+/// A bit in the numbers of the x32 ABI (x86-64 with 32-bit pointers). To a filter, such calls have
+/// the architecture x86-64.
 const X32: c_long = 0x4000_0000;
 /// The operations on objects of NVIDIA's driver: RM_FREE, RM_CONTROL, RM_ALLOC, and RM_DUP_OBJECT.
 const OF_OBJECTS: [&str; 4] =

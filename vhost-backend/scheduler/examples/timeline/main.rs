@@ -6,9 +6,9 @@
 //!     vcudad.log 7000 100 timeline.svg title='An H200' 1='latency VM' 2='batch VM'
 //! ```
 //!
-//! draws the 100 ms that begin 7000 ms after the scheduler's first line. A negative time counts from
-//! its last line. The names are those of the VMs with these numbers in the log. The figure also shows
-//! the first request in detail.
+//! draws the 100 ms that begin 7000 ms after the scheduler's first line. A negative time counts
+//! from its last line. The names are those of the VMs with these numbers in the log. The figure
+//! also shows the first request in detail.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::error::Error;

@@ -3,8 +3,8 @@
 //!
 //! Tests copy this program into the directory with their `vcudad`, under the name
 //! `vhost-device-cuda`. The file `answers-NAME` then appears in the directory, where NAME is the
-//! VM's name: the number of answers, and the milliseconds in which they arrived. It first requests a
-//! session with a variable that no process can get.
+//! VM's name: the number of answers, and the milliseconds in which they arrived. It first requests
+//! a session with a variable that no process can get.
 
 use std::time::{Duration, Instant};
 

@@ -121,7 +121,8 @@ pub struct VmArgs {
     /// if run as root, otherwise the current user's]
     #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
     pub uid: Option<u32>,
-    /// CPU time limit of the VM's processes: "QUOTA PERIOD" in microseconds, as in cgroup v2's cpu.max
+    /// CPU time limit of the VM's processes: "QUOTA PERIOD" in microseconds, as in cgroup v2's
+    /// cpu.max
     #[arg(long, value_name = "MAX")]
     pub cpu_max: Option<String>,
     /// Number of processes and threads that the workers may have

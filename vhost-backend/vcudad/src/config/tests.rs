@@ -71,8 +71,8 @@ fn no_socket_has_a_group_with_which_a_vms_processes_run() {
     assert!(config(group, group).is_ok());
 }
 
-/// systemd gives the IDs of its ranges to services and containers, which would share a VM's files and
-/// could be sent its signals.
+/// systemd gives the IDs of its ranges to services and containers, which would share a VM's files
+/// and could be sent its signals.
 #[test]
 fn chosen_user_ids_are_in_no_range_that_others_use() {
     let mut vms = check_vms(&Config::parse(GOOD).unwrap().vms).unwrap();

@@ -38,8 +38,8 @@ pub(crate) struct NvmlMonitor {
 }
 
 impl NvmlMonitor {
-    /// Starts both threads: every `interval`, one samples the memory and the time of the GPUs `used`
-    /// by the broker, and the memory of the `others`. The other thread waits for faults.
+    /// Starts both threads: every `interval`, one samples the memory and the time of the GPUs
+    /// `used` by the broker, and the memory of the `others`. The other thread waits for faults.
     pub(crate) fn start(
         nvml: Arc<dyn Nvml>,
         used: Vec<String>,

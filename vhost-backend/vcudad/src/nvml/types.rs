@@ -48,8 +48,8 @@ pub(crate) struct TimeSample {
 }
 
 impl TimeSample {
-    /// Returns the sample of the time since `since_us`, and when it ends. Returns `None` if the driver
-    /// has taken no sample since then.
+    /// Returns the sample of the time since `since_us`, and when it ends. Returns `None` if the
+    /// driver has taken no sample since then.
     pub(crate) fn new(since_us: u64, utilizations: &[Utilization]) -> Option<(Self, u64)> {
         let end_us = utilizations.iter().map(|one| one.at_us).max()?;
         let elapsed = Duration::from_micros(end_us.checked_sub(since_us).filter(|us| *us > 0)?);
@@ -122,8 +122,9 @@ pub(crate) trait Nvml: Send + Sync {
     /// Returns the memory in use on a GPU or MIG slice. This may take a few milliseconds.
     fn sample(&self, uuid: &str) -> Result<MemorySample, NvmlError>;
 
-    /// Returns how much processes have used a GPU since a time in microseconds since 1970. Processes
-    /// that haven't used it may be missing. Fails if the GPU doesn't support it, as MIG slices.
+    /// Returns how much processes have used a GPU since a time in microseconds since 1970.
+    /// Processes that haven't used it may be missing. Fails if the GPU doesn't support it, as MIG
+    /// slices.
     fn utilization(&self, uuid: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError>;
 
     /// Returns a GPU's PCIe links. Values that NVML doesn't report are 0.

@@ -12,8 +12,8 @@ use crate::caller::Caller;
 use crate::objects::{self, Objects};
 
 /// The ioctl's argument (NVOS64_PARAMETERS): client, parent, the new object, its class, pointers to
-/// the parameters and to the requested rights, the size of the parameters, flags, and the status. The
-/// new object's handle and the status are results. libcuda doesn't use the shorter form of the
+/// the parameters and to the requested rights, the size of the parameters, flags, and the status.
+/// The new object's handle and the status are results. libcuda doesn't use the shorter form of the
 /// argument.
 const CLIENT: usize = 0;
 const PARENT: usize = 4;

@@ -26,8 +26,8 @@ pub enum Operation {
 }
 
 impl Operation {
-    /// Returns the operation that a system call requests, if any. To the driver, only the low 8 bits of
-    /// the ioctl's number and the size matter.
+    /// Returns the operation that a system call requests, if any. To the driver, only the low 8
+    /// bits of the ioctl's number and the size matter.
     pub fn of(number: libc::c_long, arguments: &[u64; 6]) -> Option<Self> {
         let request = arguments[1] as u32;
         if number != libc::SYS_ioctl || request <= 0xffff {
@@ -141,8 +141,8 @@ impl<'a, C: Caller> Argument<'a, C> {
         self.u32_at(self.operation.status().start)
     }
 
-    /// Makes the pointer at this offset point to parameters, which must stay where they are. A pointer
-    /// to no parameters is null.
+    /// Makes the pointer at this offset point to parameters, which must stay where they are. A
+    /// pointer to no parameters is null.
     pub fn point_to(&mut self, at: usize, parameters: &mut [u8]) {
         let here = if parameters.is_empty() { 0 } else { parameters.as_mut_ptr() as u64 };
         self.bytes[at..at + 8].copy_from_slice(&here.to_ne_bytes());

@@ -58,8 +58,8 @@ struct Held {
 }
 
 impl Held {
-    /// Replaces pointers and descriptors in the parameters by the supervisor's own. Returns false if
-    /// the operation isn't permitted with these parameters.
+    /// Replaces pointers and descriptors in the parameters by the supervisor's own. Returns false
+    /// if the operation isn't permitted with these parameters.
     fn prepare(
         &mut self,
         caller: &impl Caller,

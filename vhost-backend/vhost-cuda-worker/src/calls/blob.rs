@@ -49,7 +49,8 @@ impl Blobs {
         Ok(())
     }
 
-    /// Returns how many bytes of a blob have been received so far. If the blob doesn't exist, that's 0.
+    /// Returns how many bytes of a blob have been received so far. If the blob doesn't exist,
+    /// that's 0.
     pub(super) fn len(&self, id: BlobId) -> u64 {
         self.blobs.get(&id).map_or(0, |blob| blob.bytes.len() as u64)
     }

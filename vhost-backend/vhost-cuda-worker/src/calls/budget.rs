@@ -30,8 +30,8 @@ pub(super) struct Part<'a> {
 }
 
 impl Budget {
-    /// Takes what loading or linking images of this many bytes needs. Their formats aren't known yet,
-    /// so this is for the one that needs most. Waits until the budget has room or is unused.
+    /// Takes what loading or linking images of this many bytes needs. Their formats aren't known
+    /// yet, so this is for the one that needs most. Waits until the budget has room or is unused.
     pub(super) fn take_for(&self, images: u64) -> Part<'_> {
         self.take(images.saturating_mul(MOST))
     }

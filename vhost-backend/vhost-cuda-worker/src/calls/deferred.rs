@@ -224,8 +224,8 @@ impl Deferred {
     }
 
     /// Lets a new allocation reuse memory of this size and pool whose stream-ordered free hasn't
-    /// taken effect in the same stream of the current context. Returns the address, or `None` if there is
-    /// no such memory.
+    /// taken effect in the same stream of the current context. Returns the address, or `None` if
+    /// there is no such memory.
     pub(super) fn reuse(
         &mut self,
         cx: &Cx<'_>,

@@ -25,8 +25,9 @@ use crate::region::{Region, RegionKind};
 use crate::reply::ReplyTo;
 
 /// Loads the driver library and initializes it, with the primary context of the first device, so
-/// that the worker can serve a session without delay. With `mps`, fails unless the driver is a client
-/// of an MPS daemon: it says nothing if it can't reach the daemon, but MPS's limits don't apply then.
+/// that the worker can serve a session without delay. With `mps`, fails unless the driver is a
+/// client of an MPS daemon: it says nothing if it can't reach the daemon, but MPS's limits don't
+/// apply then.
 pub fn open(library: &Path, mps: bool) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;

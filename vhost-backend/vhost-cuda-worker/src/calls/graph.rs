@@ -229,7 +229,8 @@ fn build(
     Ok((graph, stops, reservation.settled_by_nodes()))
 }
 
-/// Ends a graph: destroys it, or removes its nodes if it belongs to the values of conditional nodes.
+/// Ends a graph: destroys it, or removes its nodes if it belongs to the values of conditional
+/// nodes.
 fn end_graph(cx: &Cx<'_>, graph: &Graph) {
     // SAFETY: the worker created the graph and its nodes, and destroys them once.
     unsafe {

@@ -1,9 +1,9 @@
 //! Values on which conditional nodes depend.
 //!
-//! A program creates such a value for a graph, and passes the driver's handle to kernels, before the
-//! guest sends the graph. The worker therefore keeps a driver graph for the values of a guest's graph.
-//! It adds nodes to that graph when the guest's graph is instantiated, and removes them when the
-//! executable graph is destroyed.
+//! A program creates such a value for a graph, and passes the driver's handle to kernels, before
+//! the guest sends the graph. The worker therefore keeps a driver graph for the values of a guest's
+//! graph. It adds nodes to that graph when the guest's graph is instantiated, and removes them when
+//! the executable graph is destroyed.
 
 use std::sync::Arc;
 

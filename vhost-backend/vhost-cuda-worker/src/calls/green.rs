@@ -40,8 +40,8 @@ const NO_RESOURCE: CUdevResource = CUdevResource {
     __bindgen_anon_1: Union { _oversize: [0; 48] },
 };
 
-/// Fails if the VM's share of the GPU is a percentage of its SMs, which the driver enforces with MPS.
-/// It isn't known whether green contexts respect it.
+/// Fails if the VM's share of the GPU is a percentage of its SMs, which the driver enforces with
+/// MPS. It isn't known whether green contexts respect it.
 fn refuse_with_mps() -> CuResult {
     match std::env::var_os("CUDA_MPS_ACTIVE_THREAD_PERCENTAGE") {
         Some(_) => Err(CuError::NOT_SUPPORTED),

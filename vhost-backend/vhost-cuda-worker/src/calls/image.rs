@@ -1,9 +1,10 @@
 //! Code images.
 //!
 //! The driver gets only images in formats that contain no addresses. Other formats that it accepts
-//! do: a wrapper, which nvcc puts into programs, points to a fatbin, and from a guest such a pointer
-//! could lead anywhere in the worker. The format and the length in an image's header are checked
-//! before the driver gets the image. If the driver still reads past the end, it reads zeros.
+//! do: a wrapper, which nvcc puts into programs, points to a fatbin, and from a guest such a
+//! pointer could lead anywhere in the worker. The format and the length in an image's header are
+//! checked before the driver gets the image. If the driver still reads past the end, it reads
+//! zeros.
 
 use std::ffi::{CString, c_void};
 
@@ -188,8 +189,8 @@ mod tests {
         }
     }
 
-    /// Returns an ELF file of 256 bytes with one section header at 64, which describes the section's
-    /// position and size.
+    /// Returns an ELF file of 256 bytes with one section header at 64, which describes the
+    /// section's position and size.
     fn elf(at: u64, size: u64) -> Vec<u8> {
         let mut elf = vec![0; 256];
         elf[..5].copy_from_slice(&[0x7f, b'E', b'L', b'F', 2]);

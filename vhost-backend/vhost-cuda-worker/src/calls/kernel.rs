@@ -93,9 +93,9 @@ struct Described {
     layout: Layout,
 }
 
-/// Describes up to `more` kernels of a library that the guest hasn't got yet, beginning with the one
-/// after `kernel`. Leaves out kernels that the driver can't describe, because the guest hasn't asked
-/// for them. Stops at a kernel whose code the VM's quota has no room for.
+/// Describes up to `more` kernels of a library that the guest hasn't got yet, beginning with the
+/// one after `kernel`. Leaves out kernels that the driver can't describe, because the guest hasn't
+/// asked for them. Stops at a kernel whose code the VM's quota has no room for.
 fn describe_more(
     cx: &Cx<'_>,
     reservation: &Reservation<kind::Module>,

@@ -72,8 +72,8 @@ fn perform(
     submit(cx, pass, operation, &call, stream)
 }
 
-/// Queues a command that makes a stream wait for something that may never happen. The stream doesn't
-/// use the GPU meanwhile.
+/// Queues a command that makes a stream wait for something that may never happen. The stream
+/// doesn't use the GPU meanwhile.
 pub(super) fn queue_wait(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -74,8 +74,8 @@ pub(super) fn checked(
     Ok((CUDA_RESOURCE_DESC { resType: kind, res, flags: resource.flags }, life))
 }
 
-/// Creates an object in the driver and adds it to a table. If the table is full, destroys the object
-/// again, so that a guest can't make the worker's memory grow without limit.
+/// Creates an object in the driver and adds it to a table. If the table is full, destroys the
+/// object again, so that a guest can't make the worker's memory grow without limit.
 fn list(
     cx: &Cx<'_>,
     which: Which<(ContextId, u64), ()>,

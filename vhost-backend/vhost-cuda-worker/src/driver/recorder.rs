@@ -6,18 +6,18 @@
 //! already creates some when it's loaded and when it creates a context, while the worker has no
 //! session and is still trusted. These calls are seen here.
 //!
-//! The driver library calls `ioctl` through the dynamic symbol table, and the dynamic loader searches
-//! the executable before libc. So the definition in this module takes the place of libc's, for all
-//! libraries in the process. It's found there only because `build.rs` makes the linker export it.
-//! While nothing is recorded, it only makes the system call.
+//! The driver library calls `ioctl` through the dynamic symbol table, and the dynamic loader
+//! searches the executable before libc. So the definition in this module takes the place of libc's,
+//! for all libraries in the process. It's found there only because `build.rs` makes the linker
+//! export it. While nothing is recorded, it only makes the system call.
 
 use std::ffi::{c_int, c_ulong, c_void};
 
 pub use rm_control::recorder::{start, stop};
 
-/// Takes the place of libc's function. That one takes a variable number of arguments, which are passed
-/// as these are, and no request has more than one. Without an argument, the third one is arbitrary, and
-/// the kernel ignores it.
+/// Takes the place of libc's function. That one takes a variable number of arguments, which are
+/// passed as these are, and no request has more than one. Without an argument, the third one is
+/// arbitrary, and the kernel ignores it.
 ///
 /// # Safety
 /// As for ioctl(2).

@@ -28,8 +28,8 @@ const FEW_STREAMS: u64 = 4;
 /// Bytes per node of an instantiated graph, without the node's parameters.
 const GRAPH_NODE: u64 = 2304;
 /// A context comes with room for this many bytes of graphs: 100 nodes. Only further bytes are
-/// charged. The charge depends on the largest number of bytes that have existed at once, because the
-/// driver keeps the memory of destroyed graphs.
+/// charged. The charge depends on the largest number of bytes that have existed at once, because
+/// the driver keeps the memory of destroyed graphs.
 const SMALL_GRAPHS: u64 = 100 * GRAPH_NODE;
 
 /// The resources that a context uses besides its allocations, from which its charges are computed.

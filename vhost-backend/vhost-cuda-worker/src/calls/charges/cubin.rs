@@ -99,8 +99,8 @@ pub(super) fn allocates(name: &[u8]) -> bool {
     name.windows(6).any(|part| part.eq_ignore_ascii_case(b"malloc"))
 }
 
-/// Counts the sections. Returns the number of bytes that those with memory take, including memory of
-/// launches.
+/// Counts the sections. Returns the number of bytes that those with memory take, including memory
+/// of launches.
 fn add_sections(found: &mut Footprint, sections: &[Section<'_>]) -> Result<u64, Damaged> {
     let functions: HashSet<&[u8]> =
         sections.iter().filter(|section| section.size > 0).filter_map(Section::function).collect();

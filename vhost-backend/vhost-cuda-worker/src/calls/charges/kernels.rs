@@ -73,8 +73,8 @@ pub(in crate::calls) fn reserve_listed(
     reserve_kernel(cx, reservation, cx.ctx, library, library.code_of(name))
 }
 
-/// Charges all contexts on a device for a library's variables and a kernel's code, before a call for
-/// the kernel and the device makes the driver load them.
+/// Charges all contexts on a device for a library's variables and a kernel's code, before a call
+/// for the kernel and the device makes the driver load them.
 pub(in crate::calls) fn reserve_kernel_on(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Module>,

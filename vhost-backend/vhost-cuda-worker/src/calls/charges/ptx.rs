@@ -160,10 +160,11 @@ fn number(token: &[u8]) -> Option<u64> {
 /// The tokens of PTX text: words (directives with their dot, opcodes with their modifiers) and
 /// single punctuation characters. Comments, strings and white space are skipped.
 ///
-/// The rules are those of ptxas: comments don't nest, a backslash means nothing in a string, both can
-/// contain line feeds, and only a line feed ends a `//` comment. The text may have no white space
-/// between a word and a directive after it, as in `sm_90.global` or `.visible.global`. Only in
-/// functions, where words are opcodes, the dots after a word belong to it, as in `ld.global.u32`.
+/// The rules are those of ptxas: comments don't nest, a backslash means nothing in a string, both
+/// can contain line feeds, and only a line feed ends a `//` comment. The text may have no white
+/// space between a word and a directive after it, as in `sm_90.global` or `.visible.global`. Only
+/// in functions, where words are opcodes, the dots after a word belong to it, as in
+/// `ld.global.u32`.
 struct Tokens<'a> {
     text: &'a [u8],
     at: usize,

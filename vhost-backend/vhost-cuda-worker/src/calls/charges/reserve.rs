@@ -229,8 +229,8 @@ pub(in crate::calls) fn reserve_stream(
     }))
 }
 
-/// Reserves memory for a graph of this size, before the driver instantiates the graph in the current
-/// context.
+/// Reserves memory for a graph of this size, before the driver instantiates the graph in the
+/// current context.
 pub(in crate::calls) fn reserve_graph(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Graph>,

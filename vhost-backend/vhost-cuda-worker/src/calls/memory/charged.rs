@@ -22,8 +22,8 @@ pub(super) enum Charged {
 }
 
 impl Charged {
-    /// Ends the export of memory that is about to be freed. Afterwards, the worker has no descriptor
-    /// of the memory any more.
+    /// Ends the export of memory that is about to be freed. Afterwards, the worker has no
+    /// descriptor of the memory any more.
     pub(super) fn withdraw(self, session: &Session) {
         if let Self::Shared(Shared { token: Some(token), .. }) = self {
             session.exchange.withdraw(token);

@@ -1,9 +1,9 @@
 //! Keeps track of the allocations in the window for device memory. Makes no driver calls.
 //!
 //! Stream-ordered allocations come from memory pools; see [`super::pools`]. The others work as
-//! follows. A granule is the driver's unit for physical memory. Requests of up to half a granule are cut
-//! from slabs that are one granule long. Larger requests get their own mapping. A slab belongs to
-//! one context, and is unmapped as soon as nothing in it is in use.
+//! follows. A granule is the driver's unit for physical memory. Requests of up to half a granule
+//! are cut from slabs that are one granule long. Larger requests get their own mapping. A slab
+//! belongs to one context, and is unmapped as soon as nothing in it is in use.
 
 use std::collections::BTreeMap;
 

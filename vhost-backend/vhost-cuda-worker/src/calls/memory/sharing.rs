@@ -34,8 +34,8 @@ struct Export {
 }
 
 /// Begins to export physical memory: turns its charge into a shared one, and chooses the token. The
-/// caller must hold the lock that keeps the memory from being freed. Returns `None` if the memory is
-/// exported already.
+/// caller must hold the lock that keeps the memory from being freed. Returns `None` if the memory
+/// is exported already.
 fn begin_export(
     cx: &Cx<'_>,
     (real, len): (u64, u64),

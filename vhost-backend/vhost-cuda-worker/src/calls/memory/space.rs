@@ -167,8 +167,8 @@ impl Space {
         Ok(created)
     }
 
-    /// Records whether the guest exports physical memory under this name. If nothing uses the memory
-    /// any more, returns it, so that the caller releases it.
+    /// Records whether the guest exports physical memory under this name. If nothing uses the
+    /// memory any more, returns it, so that the caller releases it.
     pub(super) fn set_exported(&mut self, token: Token, exported: bool) -> Option<Created> {
         let is_named = |charged: Charged| matches!(charged, Charged::Shared(Shared { token: Some(name), .. }) if name == token);
         let mut all = self.physical.iter_mut();

@@ -147,8 +147,8 @@ pub(in crate::calls) fn vcuda_mem_restrict_access(
     set_access(cx, call.ptr, call.size, call.access)
 }
 
-/// Sets the access to mapped memory. Runs only on the ring reader's thread, as `vcuda_mem_map` does,
-/// so nothing can be mapped meanwhile.
+/// Sets the access to mapped memory. Runs only on the ring reader's thread, as `vcuda_mem_map`
+/// does, so nothing can be mapped meanwhile.
 fn set_access(cx: &Cx<'_>, ptr: u64, size: usize, access: Array<'_, MemoryAccess>) -> CuResult {
     let (mut descriptions, mut devices) = (Vec::new(), Vec::new());
     for MemoryAccess { device, flags } in access.iter() {

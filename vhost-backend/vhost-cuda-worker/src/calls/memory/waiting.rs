@@ -1,4 +1,5 @@
-//! Stream-ordered frees that haven't taken effect, and calls that are waiting for memory to be freed.
+//! Stream-ordered frees that haven't taken effect, and calls that are waiting for memory to be
+//! freed.
 
 use std::collections::{HashSet, VecDeque};
 

@@ -31,8 +31,8 @@ fn part(name: &'static str, kind: u32, flags: u64, size: u64) -> Part {
     Part { name, kind, flags, size, alignment: 8 }
 }
 
-/// Builds a cubin for tests. Each section has a name, flags and a size. Code and kernels' parameters
-/// are in the file, and other sections aren't.
+/// Builds a cubin for tests. Each section has a name, flags and a size. Code and kernels'
+/// parameters are in the file, and other sections aren't.
 pub(in crate::calls) fn cubin(sections: &[(&'static str, u64, u64)]) -> Vec<u8> {
     let stored = |name: &str| name.starts_with(".text") || name.starts_with(".nv.constant");
     let kind = |name| if stored(name) { SHT_PROGBITS } else { SHT_NOBITS };
