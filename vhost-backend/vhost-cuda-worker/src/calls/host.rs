@@ -92,9 +92,13 @@ pub(super) fn vcuda_host_unregister(cx: &Cx<'_>, call: api::VcudaHostUnregister)
 /// Waits for all work that may use the pages, and then unregisters them from the GPU. This works in
 /// any context in which no kernel has failed. If there is no such context, no kernel can access the
 /// pages, so that counts as done. The inner `CuResult` is the result of the guest's call.
+///
+/// Meanwhile, the gate holds back launches: while a kernel runs, or is off the GPU,
+/// cuMemHostUnregister waits, and holds a lock that the ring reader's calls need.
 fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refused> {
     let mut contexts: Vec<ContextId> =
         lock(&cx.shared.tables).contexts.iter().map(|(id, _)| id).collect();
+    let _quiet = cx.shared.turns.quiet();
     contexts.sort_by_key(|id| (*id != cx.ctx, *id != registration.ctx));
     let (mut refused, mut failed) = (None, None);
     for id in contexts {

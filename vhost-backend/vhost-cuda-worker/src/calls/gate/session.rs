@@ -14,7 +14,7 @@ use super::gpus::Gpus;
 use super::held::{Held, HeldQueue, Needs};
 use super::named::Names;
 use super::order::{Number, Resource};
-use super::turns::{Turn, Turns};
+use super::turns::{Request, Turn, Turns};
 use super::used::{Rule, Used};
 use crate::calls::cx::Cx;
 use crate::calls::events::{EventPool, PoolMarks};
@@ -40,6 +40,8 @@ pub(in crate::calls) struct Gate {
     held: HeldQueue,
     /// The calls on mirrors that are waiting for a window.
     turns: Vec<Turn>,
+    /// Whether no gated call may begin beside a call on a mirror.
+    quiet: bool,
     names: NameHandles,
     /// The context of the last gated call that was admitted, and the ordinal of its GPU.
     last: (ContextId, usize),
@@ -59,6 +61,7 @@ impl Gate {
             gpus: Gpus::new(end, devices),
             held: HeldQueue::default(),
             turns: Vec::new(),
+            quiet: false,
             names,
             last: (ContextId::NONE, 0),
             full: false,
@@ -107,7 +110,8 @@ impl Gate {
     #[inline]
     fn is_wide(&self, ctx: ContextId) -> bool {
         let (last, device) = self.last;
-        last == ctx && !self.full && !self.long && self.gpus.is_wide(device)
+        let unhindered = !self.full && !self.long && !self.quiet;
+        last == ctx && unhindered && self.gpus.is_wide(device)
     }
 
     #[cold]
@@ -205,7 +209,8 @@ impl Gate {
         let Needs::Gate { device, kind, ctx, stream } = needs else {
             return matches!(needs, Needs::Nothing) || !self.full;
         };
-        if self.full {
+        self.quiet &= cx.shared.turns.is_quiet();
+        if self.full || self.quiet {
             return false;
         }
         let now = gate::now();
@@ -309,15 +314,26 @@ impl Gate {
         GateChange { ended, look }
     }
 
-    /// Lets those calls on mirrors go on whose VM may now use their GPU.
+    /// Takes the requests of calls on mirrors, and lets those go on that may.
     pub(in crate::calls) fn give_turns(&mut self, turns: &Turns, now: u64) {
-        let new = turns.take_new();
-        if self.verdict != 0 {
-            return;
+        for request in turns.take_new() {
+            match request {
+                Request::Turn(turn) if self.verdict == 0 => {
+                    self.gpus.hold(turn.device);
+                    self.turns.push(turn);
+                }
+                // The session has ended, so the call can go on at once.
+                Request::Turn(_) => {}
+                Request::Quiet(go) => {
+                    self.quiet = true;
+                    // The call waits until this is received.
+                    let _ = go.send(());
+                }
+            }
         }
-        for turn in new {
-            self.gpus.hold(turn.device);
-            self.turns.push(turn);
+        self.quiet &= turns.is_quiet();
+        if self.quiet {
+            return;
         }
         let gpus = &mut self.gpus;
         let may_go = |turn: &mut Turn| {

@@ -1,23 +1,49 @@
-//! Calls that aren't gated, but make the GPU work while they run on a mirror. They wait for their
-//! VM's window, like gated calls, and their VM is charged for the estimated time of that work.
+//! Calls that run on a mirror and need something from the gate.
+//!
+//! Some aren't gated, but make the GPU work. They wait for their VM's window, like gated calls, and
+//! their VM is charged for the estimated time of that work. Others must not run beside kernels, so
+//! they need the gate to hold back all gated calls for a while.
 
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
+use std::time::Duration;
 
 use super::end::GateEnd;
 use crate::calls::lock::lock;
 use crate::waker::Waker;
 use host_ipc::gate::Mode;
 
-/// The calls that have begun to wait since the gate was last polled.
+/// The requests of mirrors since the gate was last polled.
 pub(in crate::calls) struct Turns {
     /// The ring reader's thread, which must not wait.
     reader: ThreadId,
     waker: Waker,
     end: GateEnd,
-    new: Mutex<Vec<Turn>>,
+    new: Mutex<Vec<Request>>,
     any: AtomicBool,
+    /// The number of `Quiet`s, including those that the gate has yet to take.
+    quiet: AtomicUsize,
+}
+
+/// How long the ring reader may take until it holds back gated calls.
+const QUIET_WITHIN: Duration = Duration::from_millis(100);
+
+/// What a mirror wants from the gate.
+pub(super) enum Request {
+    Turn(Turn),
+    /// Hold back gated calls from now on, and then send this.
+    Quiet(mpsc::Sender<()>),
+}
+
+/// While it exists, the gate holds back all gated calls of the session.
+pub(in crate::calls) struct Quiet<'a>(&'a Turns);
+
+impl Drop for Quiet<'_> {
+    fn drop(&mut self) {
+        self.0.quiet.fetch_sub(1, Ordering::Release);
+        self.0.waker.wake();
+    }
 }
 
 /// A call that is waiting.
@@ -41,7 +67,8 @@ impl Turns {
     /// Must be called on the ring reader's thread. `waker` wakes that thread.
     pub(in crate::calls) fn new(waker: Waker, end: GateEnd) -> Self {
         let reader = thread::current().id();
-        Self { reader, waker, end, new: Mutex::default(), any: AtomicBool::new(false) }
+        let (new, any, quiet) = (Mutex::default(), AtomicBool::new(false), AtomicUsize::new(0));
+        Self { reader, waker, end, new, any, quiet }
     }
 
     /// Waits until the VM may use the GPU with this ordinal, for an estimated `ns` ns, or until the
@@ -54,14 +81,35 @@ impl Turns {
             return;
         }
         let (go, gone) = mpsc::channel();
-        lock(&self.new).push(Turn { device, ns, go });
-        self.any.store(true, Ordering::Release);
-        self.waker.wake();
+        self.request(Request::Turn(Turn { device, ns, go }));
         let _ = gone.recv();
     }
 
-    /// Removes and returns the calls that have begun to wait.
-    pub(super) fn take_new(&self) -> Vec<Turn> {
+    /// Holds back all gated calls that the reader takes from the ring, until the result is dropped.
+    /// Calls that have begun before may still be running. Must not be called on the ring reader's
+    /// thread.
+    pub(in crate::calls) fn quiet(&self) -> Quiet<'_> {
+        self.quiet.fetch_add(1, Ordering::Relaxed);
+        let (go, gone) = mpsc::channel();
+        self.request(Request::Quiet(go));
+        // When the session has ended, the reader takes no calls from the ring, and no requests.
+        let _ = gone.recv_timeout(QUIET_WITHIN);
+        Quiet(self)
+    }
+
+    /// Returns whether the gate must still hold back gated calls because of a `Quiet` that it took.
+    pub(super) fn is_quiet(&self) -> bool {
+        self.quiet.load(Ordering::Acquire) > 0
+    }
+
+    fn request(&self, request: Request) {
+        lock(&self.new).push(request);
+        self.any.store(true, Ordering::Release);
+        self.waker.wake();
+    }
+
+    /// Removes and returns the requests that have been made since the last call.
+    pub(super) fn take_new(&self) -> Vec<Request> {
         if !self.any.load(Ordering::Relaxed) || !self.any.swap(false, Ordering::AcqRel) {
             return Vec::new();
         }

@@ -424,6 +424,32 @@ impl Bench {
 }
 
 #[test]
+fn no_call_begins_while_host_memory_is_being_unregistered() {
+    alone("gate::no_call_begins_while_host_memory_is_being_unregistered", |mut bench| {
+        const OTHER_THREAD: u32 = THREAD + 1;
+        bench.streams();
+        bench.pinned(1 << 20);
+        let memory = bench.alloc(4096);
+        bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
+        assert_eq!(bench.host_func(), 42);
+        // This waits for the host function, without blocking other calls.
+        bench.begin(OTHER_THREAD, &VcudaHostUnregister { vaddr: PINNED });
+        let start = std::time::Instant::now();
+        while bench.held() == 0 {
+            assert!(start.elapsed().as_secs() < 60, "no call is held back");
+            bench.fill(memory, 7, 1, BLOCKING);
+            bench.executor.poll();
+        }
+        assert_eq!(bench.query(BLOCKING), NOT_READY);
+        assert_eq!(bench.held(), 1);
+        bench.executor.host_func_ended();
+        assert_eq!(bench.ended(OTHER_THREAD), 0);
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(BLOCKING) });
+        assert_eq!((bench.held(), bench.posted_error()), (0, 0));
+    });
+}
+
+#[test]
 fn allowed_copies_pass_a_closed_gate_and_kernels_do_not() {
     alone("gate::allowed_copies_pass_a_closed_gate_and_kernels_do_not", |mut bench| {
         let len = 1 << 20;
