@@ -349,6 +349,8 @@ impl Sessions {
         let (Some(session), Some(ends)) = (worker.session(), ends) else { return };
         let (vm, number) = (session.vm, session.number());
         let text = format!("guest process {}, worker {pid}", session.pid);
+        // tests/gpu/evictions.sh reads this line.
+        tracing::trace!(worker = id, guest_pid = session.pid, "session begins");
         let message = BrokerToDevice::Started { request: session.request, pid };
         if let Some(state) = vms.get_mut(vm) {
             state.count_session();

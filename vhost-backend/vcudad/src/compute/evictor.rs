@@ -85,6 +85,16 @@ impl Order {
             Self::Forget(_) => "Forget",
         }
     }
+
+    /// Returns the workers that the order names.
+    fn workers(&self) -> Vec<WorkerId> {
+        match self {
+            Self::Evict(workers) => workers.iter().map(|(id, _)| *id).collect(),
+            Self::Restore(workers) => workers.clone(),
+            Self::RestoreAll => Vec::new(),
+            Self::Forget(worker) => vec![*worker],
+        }
+    }
 }
 
 /// The threads, one for each GPU on which kernels can be evicted.
@@ -114,12 +124,14 @@ impl Evictor {
             std::thread::Builder::new().name(format!("evictor {number}")).spawn(move || {
                 prefer_this_thread();
                 for order in incoming {
-                    let (name, began) = (order.name(), gate::now());
+                    let (name, workers, began) = (order.name(), order.workers(), gate::now());
                     since.store(began, Ordering::Relaxed);
                     thread.carry_out(order);
                     since.store(0, Ordering::Relaxed);
                     let now = gate::now();
-                    tracing::trace!(now, gpu = key, took = now - began, order = %name);
+                    let us = now.saturating_sub(began) / 1000;
+                    // tests/gpu/evictions.sh and the example `timeline` read these lines.
+                    tracing::trace!(now, gpu = key, order = %name, us, ?workers);
                 }
             })?;
             lanes.insert(*gpu, Lane { orders, busy_since });
