@@ -1,5 +1,5 @@
 # shellcheck shell=bash
-# Functions shared by quotas.sh and mps.sh. They start a broker with VMs, run loads in the VMs or
+# Functions shared by quotas.sh, mps.sh, and evictions.sh. They start a broker with VMs, run loads in the VMs or
 # directly on the GPU, and print results. The scripts source this file after setting $dist, $out,
 # $driver, $row, $work, $programs, $seconds, $lead and $settle.
 
