@@ -4,10 +4,11 @@
 //! processes create contexts. So there is a thread for each GPU, which carries out orders one after
 //! another, and the scheduler's thread never waits for it.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::io;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, PoisonError, mpsc};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::message::ComputeEvent;
@@ -103,6 +104,8 @@ pub(super) struct Evictor(BTreeMap<GpuKey, Lane>);
 
 struct Lane {
     orders: mpsc::Sender<Order>,
+    /// The workers that have exited and that the thread has yet to forget.
+    exited: Arc<Mutex<HashSet<WorkerId>>>,
     /// When the current order began, or 0 if there is none.
     busy_since: Arc<AtomicU64>,
 }
@@ -118,15 +121,20 @@ impl Evictor {
                 number: *number,
                 channels: eviction.channels.clone(),
                 events: events.clone(),
+                exited: Arc::default(),
                 off: HashMap::new(),
             };
+            let exited = thread.exited.clone();
             let (since, key) = (busy_since.clone(), gpu.0);
             std::thread::Builder::new().name(format!("evictor {number}")).spawn(move || {
                 prefer_this_thread();
                 for order in incoming {
                     let (name, workers, began) = (order.name(), order.workers(), gate::now());
                     since.store(began, Ordering::Relaxed);
-                    thread.carry_out(order);
+                    if catch_unwind(AssertUnwindSafe(|| thread.carry_out(order))).is_err() {
+                        // The panic has been logged. Nobody may stay off the GPU because of it.
+                        thread.carry_out(Order::RestoreAll);
+                    }
                     since.store(0, Ordering::Relaxed);
                     let now = gate::now();
                     let us = now.saturating_sub(began) / 1000;
@@ -134,7 +142,7 @@ impl Evictor {
                     tracing::trace!(now, gpu = key, order = %name, us, ?workers);
                 }
             })?;
-            lanes.insert(*gpu, Lane { orders, busy_since });
+            lanes.insert(*gpu, Lane { orders, exited, busy_since });
         }
         Ok(Self(lanes))
     }
@@ -167,7 +175,10 @@ impl Evictor {
 
     /// Forgets a worker that has exited.
     pub(super) fn forget(&self, worker: WorkerId) {
-        self.0.keys().for_each(|gpu| self.order(*gpu, Order::Forget(worker)));
+        for (gpu, lane) in &self.0 {
+            lock(&lane.exited).insert(worker);
+            self.order(*gpu, Order::Forget(worker));
+        }
     }
 
     fn order(&self, gpu: GpuKey, order: Order) {
@@ -183,6 +194,7 @@ struct Thread {
     number: u32,
     channels: Option<Arc<dyn Channels>>,
     events: EventSender,
+    exited: Arc<Mutex<HashSet<WorkerId>>>,
     /// The kernels that are off the GPU, by worker. Channels are recorded before they are disabled,
     /// because the driver counts disables: each needs an enable.
     off: HashMap<WorkerId, Off>,
@@ -194,7 +206,10 @@ impl Thread {
             Order::Evict(workers) => self.evict(workers),
             Order::Restore(workers) => self.restore(workers),
             Order::RestoreAll => self.restore(self.off.keys().copied().collect()),
-            Order::Forget(worker) => drop(self.off.remove(&worker)),
+            Order::Forget(worker) => {
+                self.off.remove(&worker);
+                lock(&self.exited).remove(&worker);
+            }
         }
     }
 
@@ -217,7 +232,7 @@ impl Thread {
             }
         }
         for (worker, page, ordinal) in gates {
-            if !stops(&page.gpus[ordinal]) {
+            if !self.stops(worker, &page.gpus[ordinal]) {
                 self.fail(worker, &"softgpu doesn't obey");
             }
         }
@@ -238,9 +253,22 @@ impl Thread {
         }
     }
 
+    /// Waits until softgpu's kernels in a worker have obeyed, or the worker has exited. Returns false
+    /// if that takes too long.
+    fn stops(&self, worker: WorkerId, gate: &GpuGate) -> bool {
+        let since = gate::now();
+        while gate.running.load(Ordering::SeqCst) != 0 && !lock(&self.exited).contains(&worker) {
+            if gate::now().saturating_sub(since) > DEADLINE {
+                return false;
+            }
+            std::thread::sleep(POLL);
+        }
+        true
+    }
+
     /// Returns the channels that run a worker's kernels.
     fn channels_of(&self, objects: &WorkerObjects) -> Vec<Channel> {
-        let objects = objects.lock().unwrap_or_else(PoisonError::into_inner);
+        let objects = lock(objects);
         objects.compute_channels(self.number)
     }
 
@@ -296,16 +324,8 @@ impl Thread {
     }
 }
 
-/// Waits until softgpu's kernels in a worker have obeyed. Returns false if that takes too long.
-fn stops(gate: &GpuGate) -> bool {
-    let since = gate::now();
-    while gate.running.load(Ordering::SeqCst) != 0 {
-        if gate::now().saturating_sub(since) > DEADLINE {
-            return false;
-        }
-        std::thread::sleep(POLL);
-    }
-    true
+fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 #[cfg(test)]
@@ -315,7 +335,6 @@ mod tests {
     use host_ipc::messages::DriverObject;
     use rm_control::Objects;
     use std::collections::BTreeSet;
-    use std::sync::Mutex;
 
     const GPU: u32 = 3;
 
@@ -370,7 +389,8 @@ mod tests {
         let (events, incoming) = mpsc::channel();
         let events = EventSender { shared: Arc::new(Shared::new().unwrap()), events };
         let channels: Option<Arc<dyn Channels>> = Some(driver.clone());
-        (Thread { number: GPU, channels, events, off: HashMap::new() }, incoming)
+        let (exited, off) = (Arc::default(), HashMap::new());
+        (Thread { number: GPU, channels, events, exited, off }, incoming)
     }
 
     #[test]
@@ -396,6 +416,18 @@ mod tests {
         assert_eq!(events.try_iter().collect::<Vec<_>>(), [ComputeEvent::EvictionFailed(12)]);
         thread.restore(vec![11, 12, 13]);
         assert_eq!([11, 13].map(|client| driver.disabled(client)), [0, 0]);
+    }
+
+    #[test]
+    fn a_worker_of_softgpu_that_has_exited_does_not_delay_evictions() {
+        let (mut thread, events) = thread(&Arc::new(FakeDriver::default()));
+        let page = Arc::new(GateMap::private().unwrap());
+        page.gpus[0].running.store(1, Ordering::SeqCst);
+        lock(&thread.exited).insert(11);
+        thread.evict(vec![(11, Kernels::Gate(page, 0))]);
+        assert_eq!(events.try_iter().next(), None);
+        thread.carry_out(Order::Forget(11));
+        assert!(thread.off.is_empty() && lock(&thread.exited).is_empty());
     }
 
     #[test]
