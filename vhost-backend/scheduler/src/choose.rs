@@ -1,6 +1,6 @@
 //! Selects the next VM for a GPU, and calculates the length of its window.
 
-use super::types::{Class, GpuKey, Nanos, Report, VmKey, WHOLE};
+use super::types::{Class, GpuKey, Nanos, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
 /// A VM's rank in the queue. The lowest rank goes first. Ties go to the VM that hasn't run for the
@@ -65,7 +65,7 @@ impl Scheduler {
         if member.outlasts { self.settings.max_window } else { self.settings.min_window }
     }
 
-    /// Returns true if the VM's cap allows it to begin a turn, on this GPU and on any other GPUs
+    /// Returns true if the VM isn't paused, and its cap allows it to begin a turn, on this GPU and on any other GPUs
     /// that the VM needs at the same time.
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
         let may =
@@ -183,15 +183,13 @@ impl Scheduler {
         }
         // If a latency VM got a request, it would have to wait until the unlimited work in flight
         // has drained.
-        if state.latency.iter().any(|other| *other != vm) {
+        if state.latency.iter().any(|other| *other != vm && !self.is_paused(*other)) {
             return None;
         }
         let mut at = 0;
         for other in state.recent.iter().filter(|other| **other != vm) {
             let Some(member) = self.member(*other, gpu) else { continue };
-            let Report { held, copying, .. } = member.last;
-            let evicted = member.off_since.is_some();
-            if held || copying || evicted || state.running.contains(other) {
+            if member.has_work() || state.running.contains(other) {
                 return None;
             }
             let quiet = state.alone_after;

@@ -87,15 +87,39 @@ impl Scheduler {
         let Some(turn) = self.turn(vm) else { return };
         let gpus: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
         for gpu in gpus {
-            self.book(gpu, now);
-            let settings = self.settings;
-            let takes = self.member_mut(vm, gpu).map_or(0, |member| member.evict(&settings, now));
-            if let Some(state) = self.gpus.get_mut(&gpu) {
-                state.evicting_until = state.evicting_until.max(now) + takes;
-            }
-            out.push(Action::Evict { vm, gpu });
+            self.evict_from(vm, gpu, now, out);
         }
         self.end(vm, now);
+    }
+
+    /// Takes a VM's work off a GPU.
+    fn evict_from(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        self.book(gpu, now);
+        let settings = self.settings;
+        let takes = self.member_mut(vm, gpu).map_or(0, |member| member.evict(&settings, now));
+        if let Some(state) = self.gpus.get_mut(&gpu) {
+            state.evicting_until = state.evicting_until.max(now) + takes;
+        }
+        out.push(Action::Evict { vm, gpu });
+    }
+
+    /// Evicts work of paused VMs that have no turn on any GPU. Such work was waiting for the host when
+    /// the turn ended, or has been running since a drain was given up.
+    pub(super) fn evict_paused(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let Some(state) = self.gpus.get(&gpu) else { return };
+        let runs = |vm: &VmKey| {
+            self.turn(*vm).is_none()
+                && self.member(*vm, gpu).is_some_and(|member| {
+                    member.paused
+                        && member.off_since.is_none()
+                        && member.last.active
+                        && member.last.evictable
+                })
+        };
+        let vms: Vec<_> = state.recent.iter().copied().filter(runs).collect();
+        for vm in vms {
+            self.evict_from(vm, gpu, now, out);
+        }
     }
 
     /// Returns the time at which a turn's drain is given up. The limit includes the kernel_timeout,

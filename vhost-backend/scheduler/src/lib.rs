@@ -66,6 +66,13 @@ struct Vm {
     turn: Option<Turn>,
 }
 
+impl Vm {
+    /// Returns true if the VM is paused, which it is on all of its GPUs or on none.
+    fn is_paused(&self) -> bool {
+        self.members.values().any(|member| member.paused)
+    }
+}
+
 /// The scheduler for all GPUs on a host.
 #[derive(Debug)]
 pub struct Scheduler {
@@ -97,7 +104,8 @@ impl Scheduler {
                 continue;
             }
             self.add_gpu(*gpu);
-            let member = Member::new(*share, &self.settings, now);
+            let mut member = Member::new(*share, &self.settings, now);
+            member.paused = self.is_paused(vm);
             self.vms.entry(vm).or_default().members.insert(*gpu, member);
             self.note_class(vm, *gpu, share.class);
         }
@@ -147,6 +155,39 @@ impl Scheduler {
         self.settle_all(now, false, out);
     }
 
+    /// Pauses a VM, or lets it continue. A paused VM gets no windows, may not copy outside of them,
+    /// and isn't charged. Work that waits at its gates is kept. Work in flight is evicted or, if that
+    /// isn't possible, runs to its end. To the other VMs, the VM is one without work. After the VM
+    /// continues, report it, so that its waiting work is considered again.
+    pub fn set_paused(&mut self, vm: VmKey, paused: bool, now: Nanos, out: &mut Vec<Action>) {
+        let Some(state) = self.vms.get(&vm) else { return };
+        if state.is_paused() == paused {
+            return;
+        }
+        let gpus: Vec<_> = state.members.keys().copied().collect();
+        for gpu in &gpus {
+            self.book(*gpu, now);
+        }
+        for gpu in gpus {
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.set_paused(paused);
+            }
+            let Some(state) = self.gpus.get_mut(&gpu) else { continue };
+            if !state.recent.contains(&vm) {
+                state.recent.push(vm);
+            }
+            if state.prepared == Some(vm) {
+                state.prepared = None;
+                self.unprepare(Some(vm), gpu, out);
+            }
+            if self.turn(vm).is_none() {
+                self.sleep_or_wake(vm, gpu, now);
+            }
+            self.dirty.push(gpu);
+        }
+        self.settle_all(now, false, out);
+    }
+
     /// Processes the latest report for a VM's sessions on a GPU. Unknown VMs are ignored.
     pub fn report(
         &mut self,
@@ -158,6 +199,7 @@ impl Scheduler {
     ) {
         let Some(state) = self.vms.get_mut(&vm) else { return };
         let Some(member) = state.members.get_mut(&gpu) else { return };
+        let report = member.considered(report);
         let finished = member.take(report, &self.settings, now);
         let works = report.held || report.active || report.copying;
         let off_for = member.off_for(now);
@@ -235,6 +277,10 @@ impl Scheduler {
         }
         (stats.share_1s, stats.share_10s) = member.ring.shares(now);
         Some(stats)
+    }
+
+    fn is_paused(&self, vm: VmKey) -> bool {
+        self.vms.get(&vm).is_some_and(Vm::is_paused)
     }
 
     fn member(&self, vm: VmKey, gpu: GpuKey) -> Option<&Member> {

@@ -21,6 +21,8 @@ pub struct Member {
     pub share: Share,
     pub last: Report,
     pub seen_at: Nanos,
+    /// True if the VM is paused. Its gates are then closed, and it's treated as one without work.
+    pub paused: bool,
     /// Time at which the VM last had work.
     pub worked_at: Option<Nanos>,
     /// Time since which no work of the VM has been running, or `None` if some is running.
@@ -80,6 +82,7 @@ impl Member {
             share,
             last: Report::default(),
             seen_at: now,
+            paused: false,
             worked_at: None,
             idle_since: Some(now),
             started: false,
@@ -122,6 +125,21 @@ impl Member {
         self.guarantee.set(share.min, now);
         self.share = share;
         self.timed_out = false;
+    }
+
+    /// Pauses the VM on this GPU, or lets it continue.
+    pub fn set_paused(&mut self, paused: bool) {
+        self.paused = paused;
+        self.last = self.considered(self.last);
+    }
+
+    /// Returns a report without the work of a paused VM that it can't do: work that waits at the
+    /// gate, and kernels that are off the GPU.
+    pub fn considered(&self, report: Report) -> Report {
+        if !self.paused {
+            return report;
+        }
+        Report { held: false, active: report.active && self.off_since.is_none(), ..report }
     }
 
     /// Processes a report. Returns true if calls have finished since the last report. The duration
@@ -180,6 +198,7 @@ impl Member {
         let more = Nanos::from(self.last.sessions.clamp(1, 64) - 1);
         let takes = settings.eviction + more * settings.eviction_more;
         self.off_since = Some(now);
+        self.last = self.considered(self.last);
         (self.outlasts, self.overran) = (true, false);
         self.stats.evictions += 1;
         self.charge(takes, now);
@@ -200,9 +219,10 @@ impl Member {
         self.off_for.saturating_add(current)
     }
 
-    /// Returns true if the VM has held work, or had any work within `span`.
+    /// Returns true if the VM has held work, or had any work within `span`, and isn't paused.
     pub fn awake(&self, span: Nanos, now: Nanos) -> bool {
-        self.last.held || self.worked_at.is_some_and(|at| now.saturating_sub(at) <= span)
+        let worked = self.worked_at.is_some_and(|at| now.saturating_sub(at) <= span);
+        !self.paused && (self.last.held || worked)
     }
 
     /// Charges GPU time to the VM.
@@ -298,17 +318,23 @@ impl Member {
         }
     }
 
-    /// Returns true if the VM needs a turn: it has held or evicted work, and isn't in the pause after
-    /// a fruitless turn.
+    /// Returns true if the VM has work that it could do if it had a turn: held work, evicted work, or
+    /// copies.
+    pub fn has_work(&self) -> bool {
+        !self.paused && (self.last.held || self.last.copying || self.off_since.is_some())
+    }
+
+    /// Returns true if the VM needs a turn: it has held or evicted work, and is neither paused nor in
+    /// the rest after a fruitless turn.
     pub fn asks(&self) -> bool {
-        self.off_since.is_some() || self.last.held && self.rests_until.is_none()
+        let evicted = self.off_since.is_some();
+        !self.paused && (evicted || self.last.held && self.rests_until.is_none())
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, or running work
-    /// that isn't waiting for the host.
+    /// that isn't waiting for the host. What a paused VM is still running doesn't count.
     pub fn contends(&self) -> bool {
-        let Report { held, active, stalled, copying, .. } = self.last;
-        held || copying || self.off_since.is_some() || (active && !stalled)
+        self.has_work() || !self.paused && self.last.active && !self.last.stalled
     }
 
     /// Adds the time since the last call to the statistics, if work was held at a closed gate
@@ -322,8 +348,10 @@ impl Member {
         self.waiting_since = waits.then_some(now);
     }
 
-    /// Returns true if the VM has no cap, or its token bucket contains at least `need` tokens.
+    /// Returns true if the VM isn't paused and has no cap, or its token bucket contains at least
+    /// `need` tokens.
     pub fn may_run(&self, need: Nanos, now: Nanos) -> bool {
-        self.bucket.as_ref().is_none_or(|bucket| bucket.tokens(now) >= need as i64)
+        let has_tokens = |bucket: &Bucket| bucket.tokens(now) >= need as i64;
+        !self.paused && self.bucket.as_ref().is_none_or(has_tokens)
     }
 }

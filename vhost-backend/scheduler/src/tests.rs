@@ -51,6 +51,11 @@ impl Bench {
         std::mem::take(&mut self.out)
     }
 
+    fn set_paused(&mut self, vm: VmKey, paused: bool) -> Vec<Action> {
+        self.scheduler.set_paused(vm, paused, self.now, &mut self.out);
+        std::mem::take(&mut self.out)
+    }
+
     /// Advances the clock to the next tick, but at most to `to`, and ticks. Returns the actions.
     fn tick(&mut self, to: Nanos) -> Vec<Action> {
         self.now = self.scheduler.wake_at().unwrap_or(to).clamp(self.now, to);
@@ -469,6 +474,153 @@ fn a_latency_vm_does_not_wait_for_a_kernel_unless_it_ends_soon() {
     }
 }
 
+/// A kernel that never ends, and work behind it.
+const ENDLESS: Report = Report { evictable: true, ..BUSY };
+
+/// Lets A run a kernel that never ends, pauses A, and returns the actions until A is off the GPU.
+fn paused(bench: &mut Bench) -> Vec<Action> {
+    bench.report(A, HELD);
+    bench.report(A, ENDLESS);
+    let mut actions = bench.set_paused(A, true);
+    actions.extend(bench.report(A, ENDLESS));
+    let since = bench.now;
+    while !actions.contains(&Action::Evict { vm: A, gpu: GPU }) {
+        assert!(bench.now <= since + MS, "A isn't evicted: {actions:?}");
+        actions.extend(bench.tick(bench.now + SEC));
+    }
+    actions
+}
+
+#[test]
+fn a_paused_vm_leaves_the_gpu_to_others_and_returns() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.now = SEC;
+    let actions = paused(&mut bench);
+    let none = Action::Copies { vm: A, gpu: GPU, depth: 0 };
+    assert!(actions.contains(&none) && closed(&actions) == Some(A), "{actions:?}");
+    assert_eq!(opened(&actions), None);
+    let charged = bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns;
+    // B counts as alone, whatever A's workers report.
+    bench.now += SEC;
+    assert_eq!(opened(&bench.report(B, HELD)), Some((B, OpenMode::Unlimited)));
+    bench.now += SEC;
+    let busy_ns = 2 * SEC;
+    assert_eq!(bench.report(A, Report { busy_ns, ..ENDLESS }), []);
+    assert_eq!(bench.set_paused(A, true), [], "it is paused already");
+    let stats = bench.scheduler.stats(A, GPU, bench.now).unwrap();
+    assert_eq!(stats.charged_ns, charged);
+    assert!(stats.throttled_ns < 10 * MS, "{stats:?}");
+
+    let mut all = bench.set_paused(A, false);
+    assert_eq!(closed(&all), Some(B), "{all:?}");
+    all.extend(bench.report(B, IDLE));
+    all.extend(bench.report(A, Report { busy_ns, ..ENDLESS }));
+    let restore = all.iter().position(|one| *one == Action::Restore { vm: A, gpu: GPU });
+    let open = all.iter().position(|one| matches!(one, Action::Open { vm: A, .. }));
+    assert!(restore.is_some() && restore < open, "{all:?}");
+    assert!(all.iter().any(|one| matches!(one, Action::Copies { vm: A, depth: 1.., .. })));
+    assert_eq!(bench.set_paused(A, false), [], "it isn't paused");
+}
+
+#[test]
+fn paused_time_does_not_count_for_the_timeout() {
+    let timed = Share { kernel_timeout: Some(2 * SEC), ..share(100) };
+    let mut bench = Bench::new(&[(A, timed)]);
+    paused(&mut bench);
+    let (since, before) = (bench.now, bench.now);
+    bench.now = since + 60 * SEC;
+    let running = |now: Nanos| Report { oldest_for: before + now - since, ..ENDLESS };
+    assert_eq!(bench.report(A, running(bench.now)), []);
+    bench.set_paused(A, false);
+    assert!(opened(&bench.report(A, running(bench.now))).is_none(), "it is open already");
+    bench.now += SEC;
+    let timed_out = |actions: &[Action]| {
+        actions.iter().any(|action| matches!(action, Action::Timeout { vm: A, .. }))
+    };
+    assert!(!timed_out(&bench.report(A, running(bench.now))));
+    bench.now += 2 * SEC;
+    assert!(timed_out(&bench.report(A, running(bench.now))), "its time on the GPU counts");
+}
+
+#[test]
+fn a_paused_vms_work_waits_and_its_kernels_end_where_they_cannot_be_evicted() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    bench.report(A, HELD);
+    bench.report(A, BUSY);
+    let mut actions = bench.set_paused(A, true);
+    assert_eq!(closed(&actions), Some(A));
+    // Work that is held back isn't let through, even if the running work may be waiting for it.
+    for _ in 0..100 {
+        actions.extend(bench.report(A, BUSY));
+        actions.extend(bench.tick(bench.now + SEC));
+    }
+    assert_eq!(opened(&actions), None);
+    assert_eq!(bench.report(A, HELD), []);
+    assert_eq!(opened(&bench.report(B, HELD)).map(|open| open.0), Some(B));
+    bench.report(B, IDLE);
+    assert_eq!(bench.report(A, HELD), []);
+    bench.set_paused(A, false);
+    let mut actions = bench.report(A, HELD);
+    for _ in 0..10 {
+        actions.extend(bench.report(B, IDLE));
+        actions.extend(bench.tick(bench.now + SEC));
+    }
+    assert!(actions.iter().any(|one| matches!(one, Action::Open { vm: A, .. })), "{actions:?}");
+}
+
+#[test]
+fn work_that_waited_for_the_host_is_evicted_from_a_paused_vm() {
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+    let stalled = Report { held: false, stalled: true, ..ENDLESS };
+    bench.report(A, HELD);
+    bench.report(A, stalled);
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+    bench.report(A, stalled);
+    let actions = bench.set_paused(A, true);
+    assert!(actions.contains(&Action::Evict { vm: A, gpu: GPU }), "{actions:?}");
+    // Once the host has returned, the work seems to run.
+    let actions = bench.report(A, Report { held: false, ..ENDLESS });
+    assert_eq!(opened(&actions), Some((B, OpenMode::Unlimited)), "B is alone");
+}
+
+#[test]
+fn a_paused_latency_vm_does_not_count() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let mut bench = Bench::new(&[(A, share(100)), (B, latency)]);
+    bench.report(B, HELD);
+    bench.set_paused(B, true);
+    bench.report(B, HELD);
+    bench.now = MS;
+    assert_eq!(opened(&bench.report(A, HELD)), Some((A, OpenMode::Unlimited)));
+    bench.set_paused(B, false);
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A), "its request waits for A's work only");
+}
+
+#[test]
+fn a_paused_vm_leaves_all_its_gpus_and_returns_to_all_at_once() {
+    let mut bench = Bench::new(&[]);
+    bench.scheduler.set_vm(A, &[(GPU, share(100)), (GPU1, share(100))], 0);
+    bench.report_on(A, GPU, HELD);
+    bench.report_on(A, GPU1, HELD);
+    for gpu in [GPU, GPU1] {
+        bench.report_on(A, gpu, ENDLESS);
+    }
+    let mut actions = bench.set_paused(A, true);
+    for gpu in [GPU, GPU1] {
+        assert!(actions.contains(&Action::Close { vm: A, gpu }), "{actions:?}");
+        actions.extend(bench.report_on(A, gpu, ENDLESS));
+    }
+    for _ in 0..10 {
+        actions.extend(bench.tick(bench.now + SEC));
+    }
+    let actions: Vec<_> = [actions, bench.set_paused(A, false)].concat();
+    for gpu in [GPU, GPU1] {
+        for action in [Action::Evict { vm: A, gpu }, Action::Restore { vm: A, gpu }] {
+            assert_eq!(actions.iter().filter(|one| **one == action).count(), 1, "{actions:?}");
+        }
+    }
+}
+
 #[test]
 fn a_removed_vms_window_goes_to_the_next() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
@@ -517,13 +669,20 @@ mod hostile {
     }
 
     proptest! {
-        /// Any sequence of reports leaves the scheduler in a consistent state: every open gate
-        /// belongs to a turn on that GPU, an open gate is never told to prepare, evictions and
-        /// returns alternate, no evicted VM has an open gate, and the timer always advances.
+        /// Any sequence of reports and pauses leaves the scheduler in a consistent state: every open
+        /// gate belongs to a turn on that GPU, an open gate is never told to prepare, evictions and
+        /// returns alternate, neither an evicted nor a paused VM has an open gate or may copy, and
+        /// the timer always advances.
         #[test]
         fn reports_bring_nothing_into_disorder(
             steps in prop::collection::vec(
-                (0u64..5, 0u32..3, report(), prop_oneof![Just(0u64), 0u64..30_000_000]),
+                (
+                    0u64..5,
+                    0u32..3,
+                    report(),
+                    prop_oneof![Just(0u64), 0u64..30_000_000],
+                    prop_oneof![4 => Just(None), 1 => any::<bool>().prop_map(Some)],
+                ),
                 0..300,
             ),
         ) {
@@ -533,10 +692,20 @@ mod hostile {
                 bench.scheduler.set_vm(VmKey(vm), &gpus, 0);
             }
             let (mut open, mut off) = (HashSet::new(), HashSet::new());
-            for (vm, gpu, report, passes) in steps {
+            let (mut paused, mut pauses, mut copies) = (HashSet::new(), 0, HashSet::new());
+            for (vm, gpu, report, passes, pause) in steps {
                 bench.now += passes;
                 bench.scheduler.tick(bench.now, &mut bench.out);
-                let actions = bench.report_on(VmKey(vm), GpuKey(gpu), report);
+                let mut actions = std::mem::take(&mut bench.out);
+                if let Some(pause) = pause {
+                    actions.extend(bench.set_paused(VmKey(vm), pause));
+                    match pause {
+                        true => paused.insert(VmKey(vm)),
+                        false => paused.remove(&VmKey(vm)),
+                    };
+                    pauses += 1;
+                }
+                actions.extend(bench.report_on(VmKey(vm), GpuKey(gpu), report));
                 for action in actions {
                     match action {
                         Action::Open { vm, gpu, .. } => {
@@ -551,7 +720,10 @@ mod hostile {
                             prop_assert!(off.insert((vm, gpu)));
                         }
                         Action::Restore { vm, gpu } => prop_assert!(off.remove(&(vm, gpu))),
-                        Action::Copies { .. } => {}
+                        Action::Copies { vm, gpu, depth } => {
+                            copies.insert((vm, gpu, depth > 0));
+                            copies.remove(&(vm, gpu, depth == 0));
+                        }
                         Action::Prepare { vm, gpu } => prop_assert!(!open.contains(&(vm, gpu))),
                         Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),
                     }
@@ -559,6 +731,13 @@ mod hostile {
                 for (vm, gpu) in &open {
                     let turn = bench.scheduler.turn(*vm);
                     prop_assert!(turn.is_some_and(|turn| turn.gpus.contains(gpu)));
+                    prop_assert!(!paused.contains(vm));
+                }
+                for vm in paused.iter().filter(|vm| (1..4).contains(&vm.0)) {
+                    for gpu in (0..vm.0 as u32).map(GpuKey) {
+                        prop_assert_eq!(bench.scheduler.copies(*vm, gpu), 0);
+                        prop_assert!(copies.contains(&(*vm, gpu, false)));
+                    }
                 }
                 if passes > 0 {
                     let wake = bench.scheduler.wake_at();
@@ -569,8 +748,11 @@ mod hostile {
                     .map(|stats| stats.charged_ns)
                     .sum();
                 // Work that continues after its window may be charged at the same time as another
-                // VM's work. A VM that claims to copy in its own window is charged for both.
-                prop_assert!(charged <= 2 * 3 * bench.now);
+                // VM's work. A VM that claims to copy in its own window is charged for both. Each
+                // pause may cause an eviction.
+                let settings = Settings::default();
+                let eviction = settings.eviction + 63 * settings.eviction_more;
+                prop_assert!(charged <= 2 * 3 * bench.now + pauses * eviction);
             }
         }
     }

@@ -41,6 +41,7 @@ impl Scheduler {
             self.advance(vm, now, out);
         }
         self.share(gpu, now, ticks, out);
+        self.evict_paused(gpu, now, out);
         if self.dirty.iter().any(|other| *other < gpu) {
             // The turn has ended on several GPUs. They must be assigned in order, so process them
             // all again.
@@ -87,8 +88,7 @@ impl Scheduler {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        let works = member.last.held || member.last.copying || member.off_since.is_some();
-        match (works, member.time.sleeps()) {
+        match (member.has_work(), member.time.sleeps()) {
             (true, true) => {
                 let slept = member.time.slept(now).filter(|slept| *slept <= gap);
                 member.load.pause(slept.unwrap_or(0));

@@ -168,6 +168,18 @@ impl World {
         self.apply(Vec::new());
     }
 
+    /// Pauses a VM, or lets it continue.
+    pub fn set_paused(&mut self, vm: VmKey, paused: bool) {
+        let mut out = Vec::new();
+        self.scheduler.set_paused(vm, paused, self.now, &mut out);
+        self.apply(out);
+        let gpus: Vec<u32> =
+            self.workers.get(&vm.0).into_iter().flatten().map(|(gpu, _)| *gpu).collect();
+        for gpu in gpus {
+            self.report(vm.0, gpu);
+        }
+    }
+
     /// Returns how much kernel work was done for a VM on a GPU, in ns.
     pub fn done(&self, vm: VmKey, gpu: u32) -> f64 {
         self.workers.get(&vm.0).and_then(|all| all.get(&gpu)).map_or(0.0, |worker| worker.done)

@@ -397,6 +397,76 @@ proptest! {
         }
     }
 
+    /// Whatever VMs run, and whenever they are paused: a paused VM does nothing and isn't charged,
+    /// the others divide its time among them, and afterward, all have their shares again.
+    #[test]
+    fn a_paused_vm_does_nothing_and_the_others_have_their_shares(
+        vms in prop::collection::vec((50u32..=1000, 20u64..30_000), 3..5),
+        pauses in prop::collection::vec((1u64..300, 1u64..300), 0..20),
+        seed in any::<u64>(),
+    ) {
+        let mut world = world(1, seed);
+        let add = |world: &mut World, (share, kernel): &(u32, u64)| {
+            world.add(&[0], weight(*share), saturate(kernel * US))
+        };
+        let keys: Vec<_> = vms.iter().map(|vm| add(&mut world, vm)).collect();
+        world.run(SEC);
+        for (run, pause) in pauses {
+            world.set_paused(keys[0], true);
+            world.run(world.now + pause * MS);
+            world.set_paused(keys[0], false);
+            world.run(world.now + run * MS);
+        }
+        world.set_paused(keys[0], true);
+        // Its drain, and the eviction.
+        world.run(world.now + 5 * MS);
+        let now = world.now;
+        let (done, charged) = (world.done(keys[0], 0), world.stats(keys[0], 0).charged_ns);
+        let there = parts(&mut world, &keys, now + SEC, now + 11 * SEC);
+        prop_assert_eq!(world.done(keys[0], 0), done);
+        prop_assert_eq!(world.stats(keys[0], 0).charged_ns, charged);
+        world.set_paused(keys[0], false);
+        let back = parts(&mut world, &keys, now + 12 * SEC, now + 22 * SEC);
+        for (parts, first) in [(there, 1), (back, 0)] {
+            let used: f64 = parts.iter().sum();
+            prop_assert!(used >= 0.95, "the GPU was used {} of the time", used);
+            let all: u32 = vms[first..].iter().map(|vm| vm.0).sum();
+            for (part, (share, _)) in parts.iter().zip(&vms).skip(first) {
+                let promised = f64::from(*share) / f64::from(all);
+                prop_assert!((part / used - promised).abs() < 0.015, "{} for {}", part, promised);
+            }
+        }
+    }
+
+    /// Interdependent kernels on several GPUs continue, because they leave and return together.
+    #[test]
+    fn paused_gangs_go_on(
+        vms in prop::collection::vec((1u8..8, 20u64..20_000, any::<bool>()), 2..5),
+        pauses in prop::collection::vec((0usize..5, any::<bool>(), 1u64..200), 0..40),
+        seed in any::<u64>(),
+    ) {
+        let mut world = world(3, seed);
+        let mut keys = Vec::new();
+        for (mask, kernel, collective) in &vms {
+            let gpus: Vec<u32> = (0..3).filter(|gpu| mask & (1 << gpu) != 0).collect();
+            let kernel = kernel * US;
+            let load = if *collective { Load::Collective { kernel } } else { saturate(kernel) };
+            keys.push((world.add(&gpus, weight(100), load), gpus));
+        }
+        world.run(SEC);
+        for (vm, paused, run) in pauses {
+            world.set_paused(keys[vm % keys.len()].0, paused);
+            world.run(world.now + run * MS);
+        }
+        keys.iter().for_each(|(vm, _)| world.set_paused(*vm, false));
+        let before: Vec<f64> = keys.iter().map(|(vm, gpus)| world.done(*vm, gpus[0])).collect();
+        world.run(world.now + 10 * SEC);
+        for ((vm, gpus), before) in keys.iter().zip(before) {
+            let done = world.done(*vm, gpus[0]) - before;
+            prop_assert!(done > 0.0, "{:?} on {:?} makes no progress", vm, gpus);
+        }
+    }
+
     #[test]
     fn gangs_and_others_all_go_on(
         vms in prop::collection::vec((1u8..8, 1u32..=100, 20u64..1000, any::<bool>()), 2..6),
