@@ -13,6 +13,10 @@ pub enum EventKind {
     VmChanged,
     /// A VM was removed.
     VmRemoved,
+    /// A VM was paused. The message says by whom.
+    VmPaused,
+    /// A VM was resumed. The message says by whom, and whether somebody else still pauses it.
+    VmResumed,
     /// A VM's device process exited. The message says whether it was restarted.
     DeviceEnded,
     /// A guest process opened the device.
@@ -74,6 +78,8 @@ impl EventKind {
             Self::VmAdded => "vm_added",
             Self::VmChanged => "vm_changed",
             Self::VmRemoved => "vm_removed",
+            Self::VmPaused => "vm_paused",
+            Self::VmResumed => "vm_resumed",
             Self::DeviceEnded => "device_ended",
             Self::SessionStarted => "session_started",
             Self::SessionEnded => "session_ended",

@@ -18,6 +18,9 @@ pub struct VmInfo {
     pub origin: VmOrigin,
     /// Whether the VM's device can be used.
     pub state: VmState,
+    /// Who has paused the VM. Absent if nobody has.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub paused_by: Vec<PausedBy>,
     /// Reason for the failure. Absent while the VM is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
@@ -50,10 +53,24 @@ pub enum VmOrigin {
 pub enum VmState {
     /// The device process is running.
     Running,
+    /// The device process is running, but the VM is off its GPUs until it's resumed. `paused_by`
+    /// says who has paused it.
+    Paused,
     /// The VM has no device and no socket until vcudad is restarted: the VM couldn't be placed, its
     /// socket couldn't be created, or its device process couldn't be started or exited too often.
     /// `failure` gives the reason.
     Failed,
+}
+
+/// Who has paused a VM. It runs once nobody pauses it any longer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "lowercase")]
+pub enum PausedBy {
+    /// A client of this API.
+    Api,
+    /// The VMM, which has stopped the VM.
+    Vmm,
 }
 
 /// Work done by a VM or session since it started.
@@ -93,6 +110,9 @@ pub struct RefusedCalls {
 pub struct VmStats {
     /// Name of the VM.
     pub name: String,
+    /// Whether the VM is paused, and thus off its GPUs.
+    #[serde(default)]
+    pub paused: bool,
     /// Current number of sessions.
     pub sessions: u32,
     /// Total number of sessions since vcudad started.

@@ -33,7 +33,7 @@ pub(crate) struct Cli {
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum Command {
-    /// Add, change, remove, list, and show VMs
+    /// Add, change, pause, resume, remove, list, and show VMs
     #[command(subcommand)]
     Vm(VmCommand),
     /// List GPUs
@@ -73,6 +73,16 @@ pub(crate) enum VmCommand {
     Add(Box<AddArgs>),
     /// Change a running VM; if one change is refused, none is made
     Set(Box<SetArgs>),
+    /// Take a VM off its GPUs until it's resumed; its sessions stay, and their work waits
+    Pause {
+        /// Name of the VM
+        name: String,
+    },
+    /// Let a paused VM use its GPUs again; its kernels continue where they were
+    Resume {
+        /// Name of the VM
+        name: String,
+    },
     /// Remove VMs: end their sessions and devices, and delete their settings
     Rm {
         /// Names of the VMs
@@ -396,6 +406,8 @@ mod tests {
             "vcudactl vm set web --compute-max 12.555%",
             "vcudactl vm set web --gpus 0",
             "vcudactl vm rm",
+            "vcudactl vm pause",
+            "vcudactl vm resume a b",
             "vcudactl session kill web one",
             "vcudactl top --interval 1ms",
             "vcudactl completions cobol",

@@ -127,6 +127,11 @@ impl Client {
         self.value(Method::POST, path, Some(to_json(body)?)).await
     }
 
+    /// Requests an action that has no parameters.
+    pub(crate) async fn act<T: DeserializeOwned>(&self, path: &str) -> Result<T, CtlError> {
+        self.value(Method::POST, path, None).await
+    }
+
     /// Changes a resource.
     pub(crate) async fn patch<T: DeserializeOwned>(
         &self,

@@ -86,6 +86,29 @@ fn a_failed_vm_is_shown_with_the_reason() {
 }
 
 #[test]
+fn a_vm_is_paused_and_resumed() {
+    let server = Server::start(|method, path, body| {
+        let paused_by = match (method, path) {
+            ("POST", "/v1/vms/web/pause") => json!(["api", "vmm"]),
+            ("POST", "/v1/vms/web/resume") => json!(["vmm"]),
+            _ => return (404, String::new()),
+        };
+        assert_eq!(body, "");
+        let mut vm = failed("");
+        vm.as_object_mut().unwrap().remove("failure");
+        (vm["state"], vm["paused_by"]) = (json!("paused"), paused_by);
+        (200, vm.to_string())
+    });
+    assert_eq!(vcudactl(&server.socket, &["vm", "pause", "web"]), (0, "".into(), "".into()));
+    let (code, out, err) = vcudactl(&server.socket, &["vm", "resume", "web"]);
+    assert_eq!((code, out.as_str()), (0, ""));
+    assert_eq!(err, "vcudactl: VM 'web' is still paused by the VMM\n");
+    let (_, out, _) = vcudactl(&server.socket, &["--json", "vm", "pause", "web"]);
+    let printed: Value = serde_json::from_str(&out).unwrap();
+    assert_eq!(printed["paused_by"], json!(["api", "vmm"]));
+}
+
+#[test]
 fn a_space_separates_names_and_values() {
     let mut vm: Value = serde_json::from_str(&stats(1000)).unwrap();
     let mut shown = failed("");

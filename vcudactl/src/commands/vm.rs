@@ -3,8 +3,9 @@
 use std::io::{self, Write};
 
 use control_api::{
-    Class, ComputePatch, CpuSpec, EnvSpec, LimitPatch, LimitSpec, MemoryPatch, MpsPatch, PidsSpec,
-    Sharing, SizeLimitSpec, VmGpuStats, VmInfo, VmOrigin, VmPatch, VmSpec, VmState, format_size,
+    Class, ComputePatch, CpuSpec, EnvSpec, LimitPatch, LimitSpec, MemoryPatch, MpsPatch, PausedBy,
+    PidsSpec, Sharing, SizeLimitSpec, VmGpuStats, VmInfo, VmOrigin, VmPatch, VmSpec, VmState,
+    format_size,
 };
 use serde_json::json;
 
@@ -33,6 +34,8 @@ pub(super) async fn run(
             output.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
         }
         VmCommand::Set(args) => set(client, output, args).await,
+        VmCommand::Pause { name } => act(client, output, name, "pause").await,
+        VmCommand::Resume { name } => act(client, output, name, "resume").await,
         VmCommand::Rm { names } => {
             for name in names {
                 client.delete(&vm_path(name)?).await?;
@@ -127,6 +130,17 @@ async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), Ctl
     output.answer(&vm, |_| Ok(()))
 }
 
+/// Pauses or resumes a VM. Says so if the VM doesn't run after it was resumed.
+async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
+    let vm: VmInfo = client.act(&format!("{}/{action}", vm_path(name)?)).await?;
+    warn_if_failed(&vm);
+    if action == "resume" && vm.state == VmState::Paused {
+        let text = format!("VM '{}' is still paused by {}", vm.name, pausers(&vm));
+        eprintln!("{NAME}: {}", printable(&text));
+    }
+    output.answer(&vm, |_| Ok(()))
+}
+
 /// Warns if the settings were saved but the VM isn't running.
 fn warn_if_failed(vm: &VmInfo) {
     if vm.state == VmState::Failed {
@@ -190,8 +204,18 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
 fn state(vm: &VmInfo) -> &'static str {
     match vm.state {
         VmState::Running => "running",
+        VmState::Paused => "paused",
         VmState::Failed => "failed",
     }
+}
+
+/// Returns who has paused a VM.
+fn pausers(vm: &VmInfo) -> String {
+    let names = vm.paused_by.iter().map(|by| match by {
+        PausedBy::Api => "the control API",
+        PausedBy::Vmm => "the VMM",
+    });
+    names.collect::<Vec<_>>().join(" and ")
 }
 
 /// Returns the state, with the beginning of the reason for a failure, short enough for a column.
@@ -216,6 +240,9 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     let pid = vm.device_pid.map(|pid| format!(", process {pid}")).unwrap_or_default();
     let reason = vm.failure.as_ref().map(|reason| format!(": {reason}")).unwrap_or_default();
     line("state", format!("{}{pid}{reason}", state(vm)))?;
+    if !vm.paused_by.is_empty() {
+        line("paused by", pausers(vm))?;
+    }
     line("socket", vm.socket.display().to_string())?;
     line("memory.max", format_size(settings.memory.max))?;
     if let Some(max) = settings.memory.session_max {

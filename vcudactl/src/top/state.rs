@@ -13,6 +13,7 @@ use crate::table::printable;
 pub(super) struct Row {
     pub(super) vm: String,
     pub(super) gpu: u32,
+    pub(super) paused: bool,
     pub(super) used: u64,
     pub(super) max: u64,
     pub(super) share_1s: f64,
@@ -111,7 +112,7 @@ impl TopState {
             for (place, gpu) in vm.gpus.iter().enumerate() {
                 let whole = (place == 0).then(|| whole(vm, old, seconds));
                 let old = old.and_then(|old| old.gpus.iter().find(|old| old.gpu == gpu.gpu));
-                rows.push(row(&vm.name, gpu, old, seconds, whole));
+                rows.push(row(vm, gpu, old, seconds, whole));
             }
         }
         rows.sort_by(|a, b| {
@@ -157,7 +158,7 @@ fn whole(vm: &VmStats, old: Option<&VmStats>, seconds: f64) -> Whole {
 }
 
 fn row(
-    vm: &str,
+    vm: &VmStats,
     gpu: &VmGpuStats,
     old: Option<&VmGpuStats>,
     seconds: f64,
@@ -166,8 +167,9 @@ fn row(
     let waited =
         old.map(|old| gpu.throttled_ns.saturating_sub(old.throttled_ns) as f64 / 1e9 / seconds);
     Row {
-        vm: printable(vm),
+        vm: printable(&vm.name),
         gpu: gpu.gpu,
+        paused: vm.paused,
         used: gpu.memory_used,
         max: gpu.memory_max,
         share_1s: gpu.share_1s,

@@ -150,15 +150,19 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
         None => [const { String::new() }; 3],
     };
     let name = cut(&row.vm, vm);
+    let share = match row.paused {
+        true => Span::styled(format!("{:<share_bar$}", "paused"), Style::new().fg(Color::Yellow)),
+        false => Span::styled(
+            bar(row.share_1s, share_bar, Some(row.promised)),
+            Style::new().fg(Color::Cyan),
+        ),
+    };
     let busy = row.waited.is_some_and(|waited| waited > 0.5);
     Line::from(vec![
         Span::raw(format!("{name:<vm$} {:>3} ", row.gpu)),
         Span::styled(bar(memory, memory_bar, None), fullness(memory)),
         Span::raw(format!(" {used:>11} ")),
-        Span::styled(
-            bar(row.share_1s, share_bar, Some(row.promised)),
-            Style::new().fg(Color::Cyan),
-        ),
+        share,
         Span::raw(format!(
             " {:>5} {:>5} {:>5} ",
             percent(row.share_1s),
@@ -269,6 +273,18 @@ mod tests {
         let row = text.lines().find(|line| line.starts_with("web")).unwrap();
         for part in ["6.50G/8G", "30.2", "30.3", "30.0", "64%", "12.0k", "1.50", " 1"] {
             assert!(row.contains(part), "{part} in {row}");
+        }
+    }
+
+    #[test]
+    fn a_paused_vm_is_marked() {
+        let [_, mut stats] = super::super::state::tests::samples();
+        stats.vms.iter_mut().filter(|vm| vm.name == "web").for_each(|vm| vm.paused = true);
+        let mut state = TopState::new(SortKey::Name);
+        state.add(stats);
+        for line in text(&state, 80).lines() {
+            assert!(line.chars().count() <= 80, "{line}");
+            assert_eq!(line.contains(" paused "), line.starts_with("web"), "{line}");
         }
     }
 

@@ -34,6 +34,8 @@ pub enum Request {
     ShowVm(String),
     /// Changes a VM. Applies either the whole patch or nothing. The reply is `Response::Vm`.
     SetVm(String, VmPatch),
+    /// Pauses a VM, or resumes it if false. The reply is `Response::Vm`.
+    SetPaused(String, bool),
     /// Removes a VM with its sessions and device process. The reply is `Response::Done`.
     RemoveVm(String),
     /// Lists the sessions of one VM or all VMs. The reply is `Response::Sessions`.
@@ -55,7 +57,11 @@ impl Request {
     fn is_change(&self) -> bool {
         matches!(
             self,
-            Self::AddVm(_) | Self::SetVm(..) | Self::RemoveVm(_) | Self::KillSession { .. }
+            Self::AddVm(_)
+                | Self::SetVm(..)
+                | Self::SetPaused(..)
+                | Self::RemoveVm(_)
+                | Self::KillSession { .. }
         )
     }
 }

@@ -191,6 +191,8 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     );
     let sessions = each(|vm| vm.sessions.into()).map(|(labels, value)| (labels, value as f64));
     page.gauge("sessions", None, "Guest processes that have the device open", sessions);
+    let paused = each(|vm| vm.paused.into()).map(|(labels, value)| (labels, value as f64));
+    page.gauge("paused", None, "1 if the VM is paused, and thus off its GPUs", paused);
     let started = each(|vm| vm.sessions_total);
     page.count("sessions_started", None, "Guest processes that opened the device", started);
     let restarts = each(|vm| vm.device_restarts);

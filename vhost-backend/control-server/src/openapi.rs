@@ -22,6 +22,8 @@ use super::routes;
         routes::add_vm,
         routes::show_vm,
         routes::set_vm,
+        routes::pause_vm,
+        routes::resume_vm,
         routes::remove_vm,
         routes::list_sessions_of_vm,
         routes::kill_session,
@@ -62,6 +64,9 @@ mod tests {
                 }
                 if (path.as_str(), method.as_str()) == ("/v1/vms/{name}", "delete") {
                     statuses.push("507");
+                }
+                if path.ends_with("/pause") || path.ends_with("/resume") {
+                    statuses.extend(["409", "507"]);
                 }
                 for status in statuses {
                     let answer = &operation["responses"][status];

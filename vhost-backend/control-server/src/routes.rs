@@ -6,7 +6,7 @@ use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get};
+use axum::routing::{delete, get, post};
 
 use super::body::{self, Refusal, json};
 use super::handle::{ControlHandle, Request, Response as Reply};
@@ -31,6 +31,8 @@ pub(super) fn control(handle: ControlHandle) -> Router {
     Router::new()
         .route("/v1/vms", get(list_vms).post(add_vm))
         .route("/v1/vms/{name}", get(show_vm).patch(set_vm).delete(remove_vm))
+        .route("/v1/vms/{name}/pause", post(pause_vm))
+        .route("/v1/vms/{name}/resume", post(resume_vm))
         .route("/v1/vms/{name}/sessions", get(list_sessions_of_vm))
         .route("/v1/vms/{name}/sessions/{id}", delete(kill_session))
         .route("/v1/sessions", get(list_sessions))
@@ -174,6 +176,42 @@ pub(super) async fn set_vm(
     let name = part(name)?;
     let patch = body::patch(body).await?;
     answer_vm(&api, Request::SetVm(name, patch), StatusCode::OK).await
+}
+
+/// Takes a VM off its GPUs until it's resumed. Its sessions stay, and their work waits. This has no
+/// effect if the API has already paused the VM. The VM stays paused across restarts of vcudad. The
+/// request has no body.
+#[utoipa::path(post, path = "/v1/vms/{name}/pause", tag = "vms",
+    params(("name" = String, Path, description = "Name of the VM")), responses(
+    (status = 200, description = "The paused VM", body = VmInfo),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 409, description = "The VM is being removed, or the scheduler is off", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
+    (status = 507, description = "The state file can't be written", body = ApiError),
+))]
+pub(super) async fn pause_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    answer_vm(&api, Request::SetPaused(part(name)?, true), StatusCode::OK).await
+}
+
+/// Lets a VM that the API has paused use its GPUs again. Its kernels continue where they were. This
+/// has no effect if the API hasn't paused the VM. If the VMM has paused the VM, too, the VM stays
+/// paused. The request has no body.
+#[utoipa::path(post, path = "/v1/vms/{name}/resume", tag = "vms",
+    params(("name" = String, Path, description = "Name of the VM")), responses(
+    (status = 200, description = "The VM", body = VmInfo),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 409, description = "The VM is being removed", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
+    (status = 507, description = "The state file can't be written", body = ApiError),
+))]
+pub(super) async fn resume_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    answer_vm(&api, Request::SetPaused(part(name)?, false), StatusCode::OK).await
 }
 
 /// Removes a VM: ends its sessions and its device process, and deletes its settings.

@@ -250,6 +250,9 @@ pub enum DeviceToBroker {
         /// Identifies this request in the reply.
         request: u64,
     },
+    /// Says whether the VMM has stopped the VM: the queues of all front ends that have sessions are
+    /// stopped. Sent when this changes. A new device process has no sessions, so its VM runs.
+    Stopped(bool),
 }
 
 /// Messages from the broker to a device process.

@@ -18,6 +18,7 @@ const MAX_WAITING: usize = 64;
 pub(crate) enum ChangeRequest {
     Add(Box<VmSpec>),
     Set(String, VmPatch),
+    SetPaused(String, bool),
     Remove(String),
 }
 
@@ -31,6 +32,7 @@ pub(crate) enum Change {
         patch: VmPatch,
         after: Box<Vm>,
     },
+    SetPaused(VmId, bool),
     Remove(VmId),
 }
 

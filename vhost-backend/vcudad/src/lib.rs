@@ -49,6 +49,7 @@ mod mps;
 mod mps_group;
 mod nvml;
 mod output;
+mod pause;
 mod placement;
 mod privileges;
 mod process;

@@ -56,8 +56,10 @@ impl Reports<'_> {
             origin: state.origin,
             state: match state.device.failure() {
                 Some(_) => State::Failed,
+                None if state.pause.is_paused() => State::Paused,
                 None => State::Running,
             },
+            paused_by: state.pause.paused_by(),
             failure: state.device.failure().map(str::to_owned),
             socket: state.vm.socket.clone(),
             device_pid: state.device.pid(),
@@ -73,6 +75,7 @@ impl Reports<'_> {
         }
         VmStats {
             name: state.vm.name.clone(),
+            paused: state.pause.is_paused(),
             sessions: self.workers.count_of_vm(id) as u32,
             sessions_total: state.sessions_total(),
             device_restarts: state.device.restarts(),

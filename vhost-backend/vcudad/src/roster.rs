@@ -38,7 +38,12 @@ impl Roster {
     ) -> Result<Vec<(VmSpec, VmOrigin)>, ConfigError> {
         let saved = &mut self.saved;
         let in_file = |name: &String| file.iter().any(|spec| spec.name == *name);
-        let before = (saved.removed.len(), saved.changed.len());
+        let counts =
+            |saved: &SavedState| (saved.removed.len(), saved.changed.len(), saved.paused.len());
+        let before = counts(saved);
+        let added = &saved.vms;
+        let is_added = |name: &String| added.iter().any(|spec| spec.name == *name);
+        saved.paused.retain(|name| in_file(name) || is_added(name));
         saved.removed.retain(|name| in_file(name));
         saved.changed.retain(|name, _| {
             let keep = in_file(name);
@@ -50,7 +55,7 @@ impl Roster {
             }
             keep
         });
-        self.pruned = before != (saved.removed.len(), saved.changed.len());
+        self.pruned = before != counts(saved);
         let is_served = |spec: &VmSpec| !saved.removed.contains(&spec.name);
         let is_twice =
             |added: &&VmSpec| file.iter().any(|spec| spec.name == added.name && is_served(spec));
@@ -112,9 +117,24 @@ impl Roster {
         next
     }
 
+    /// Returns true if an operator has paused this VM.
+    pub(crate) fn is_paused(&self, name: &str) -> bool {
+        self.saved.paused.contains(name)
+    }
+
+    /// Returns the state to save when an operator pauses a VM, or lets it continue.
+    pub(crate) fn with_paused(&self, name: &str, paused: bool) -> SavedState {
+        let mut next = self.saved.clone();
+        match paused {
+            true => next.paused.insert(name.to_owned()),
+            false => next.paused.remove(name),
+        };
+        next
+    }
+
     /// Returns the state to save when an operator removes a VM.
     pub(crate) fn removed(&self, name: &str, origin: VmOrigin) -> SavedState {
-        let mut next = self.saved.clone();
+        let mut next = self.with_paused(name, false);
         match origin {
             VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
             VmOrigin::File => {
@@ -227,6 +247,22 @@ mod tests {
         assert!(roster.vms(Vec::new()).unwrap().is_empty());
         assert_eq!(roster.saved, SavedState::default());
         assert!(roster.pruned);
+    }
+
+    #[test]
+    fn a_vm_stays_paused_until_it_continues_or_is_removed() {
+        let mut saved = SavedState::default();
+        saved.vms.push(VmSpec::new("b", 1 << 20));
+        let mut roster = roster(saved);
+        for name in ["a", "b", "gone"] {
+            roster.save(roster.with_paused(name, true));
+        }
+        roster.vms(vec![VmSpec::new("a", 1 << 20)]).unwrap();
+        assert!(["a", "b"].iter().all(|name| roster.is_paused(name)));
+        assert!(!roster.is_paused("gone") && roster.pruned);
+        roster.save(roster.with_paused("a", false));
+        roster.save(roster.removed("b", VmOrigin::Api));
+        assert!(!roster.is_paused("a") && !roster.is_paused("b"));
     }
 
     #[test]

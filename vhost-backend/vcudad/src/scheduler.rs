@@ -1,14 +1,14 @@
 //! The coordinator's interface to the scheduler thread. It translates the broker's IDs into the
 //! scheduler's keys. All VMs that use MPS on the same GPUs have the same key.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
 use control_api::{Class as Urgency, Sharing, VmGpuStats};
 
-use super::compute::{ComputeEvent, ComputeHandle, Eviction, Evicts};
+use super::compute::{ComputeEvent, ComputeHandle, Eviction, Evicts, WorkerTraits};
 use super::fair_share::fair_shares;
 use super::mps_group::{GroupShare, MpsGroups};
 use super::time_account::TimeCharge;
@@ -42,6 +42,8 @@ fn share(vm: &Vm) -> Share {
 pub(crate) struct Scheduler {
     compute: ComputeHandle,
     groups: MpsGroups,
+    /// The VMs that are off their GPUs.
+    paused: BTreeSet<VmId>,
     enabled: bool,
 }
 
@@ -52,7 +54,8 @@ impl Scheduler {
             true => ComputeHandle::start(eviction),
             false => ComputeHandle::off(),
         };
-        Ok(Self { compute: compute?, groups: MpsGroups::default(), enabled })
+        let (groups, paused) = (MpsGroups::default(), BTreeSet::new());
+        Ok(Self { compute: compute?, groups, paused, enabled })
     }
 
     pub(crate) fn is_enabled(&self) -> bool {
@@ -93,10 +96,34 @@ impl Scheduler {
 
     /// Removes a VM. Its workers must have been removed.
     pub(crate) fn remove_vm(&mut self, id: VmId) {
+        self.paused.remove(&id);
         match self.groups.remove(id) {
             Some(group) => self.set_group(&group),
             None => self.compute.remove_vm(VmKey(id.0)),
         }
+    }
+
+    /// Pauses a VM, which takes it off its GPUs, or lets it continue. `workers` are the VM's. If the
+    /// scheduler is off, this has no effect.
+    pub(crate) fn set_paused(
+        &mut self,
+        id: VmId,
+        paused: bool,
+        workers: impl Iterator<Item = WorkerId>,
+    ) {
+        match paused {
+            true => self.paused.insert(id),
+            false => self.paused.remove(&id),
+        };
+        match self.is_in_group(id) {
+            // The other VMs in the group continue.
+            true => workers.for_each(|worker| self.compute.set_worker_paused(worker, paused)),
+            false => self.compute.set_paused(VmKey(id.0), paused),
+        }
+    }
+
+    fn is_in_group(&self, id: VmId) -> bool {
+        self.groups.key_of(id) != VmKey(id.0)
     }
 
     fn set_group(&mut self, group: &GroupShare) {
@@ -110,20 +137,22 @@ impl Scheduler {
     }
 
     /// Adds a worker that is about to serve a VM. `gpus` is in the order of the worker's device
-    /// ordinals, and `is_throttled` says whether the VM's CPU time is limited. `evicts` says
-    /// how its kernels are evicted, if they can be.
+    /// ordinals, and `limits_cpu` says whether the VM's CPU time is limited. `evicts` says how
+    /// its kernels are evicted, if they can be.
     pub(crate) fn add_worker(
         &mut self,
         worker: WorkerId,
         vm: VmId,
         gpus: &[GpuId],
         ends: SchedulerEnds,
-        is_throttled: bool,
+        limits_cpu: bool,
         evicts: Option<Evicts>,
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
         let key = self.groups.key_of(vm);
-        self.compute.add_worker(worker, key, gpus, ends, is_throttled, evicts);
+        let is_paused = self.is_in_group(vm) && self.paused.contains(&vm);
+        let traits = WorkerTraits { is_throttled: limits_cpu, evicts, is_paused };
+        self.compute.add_worker(worker, key, gpus, ends, traits);
     }
 
     /// Removes a worker that has exited.
@@ -135,11 +164,10 @@ impl Scheduler {
     /// if the scheduler is off. Also returns `None` if the VM is in a group, because a guest must
     /// not learn about other VMs.
     pub(crate) fn utilization(&self, id: VmId, gpu: GpuId) -> Option<u32> {
-        let key = self.groups.key_of(id);
-        if key != VmKey(id.0) {
+        if self.is_in_group(id) {
             return None;
         }
-        let stats = self.compute.stats_of(key, gpu_key(gpu))?;
+        let stats = self.compute.stats_of(VmKey(id.0), gpu_key(gpu))?;
         Some(stats.share_1s.min(WHOLE))
     }
 

@@ -4,9 +4,9 @@
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use control_api::{ApiError, ErrorCode, EventKind, Sharing, VmPatch, VmSpec};
+use control_api::{ApiError, ErrorCode, EventKind, PausedBy, Sharing, VmPatch, VmSpec};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
@@ -156,7 +156,8 @@ impl Service {
             let (gpus, spawner) = (&service.gpus, service.launcher.spawner());
             let cgroups = &service.cgroups;
             let state = candidate.place(&capacities, gpus, spawner, cgroups, is_default)?;
-            service.enroll(state);
+            let id = service.enroll(state);
+            service.pause_saved(id);
         }
         service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
@@ -170,6 +171,21 @@ impl Service {
             self.sessions.set_quotas(id, state);
         }
         id
+    }
+
+    /// Pauses a VM that was paused when the state was saved. None of its sessions has started yet.
+    fn pause_saved(&mut self, id: VmId) {
+        let Some(state) = self.vms.get_mut(id) else { return };
+        if !self.roster.is_paused(&state.vm.name) {
+            return;
+        }
+        if !self.sessions.scheduler().is_enabled() {
+            tracing::warn!(vm = state.vm.name, "the VM is paused, but runs: the scheduler is off");
+            return;
+        }
+        state.pause.set_by_operator(true);
+        self.sessions.set_paused(id, true);
+        tracing::info!(vm = state.vm.name, "the VM is still paused; resume it with vcudactl");
     }
 
     /// Returns true if the broker must exit.
@@ -237,6 +253,10 @@ impl Service {
                 self.watches.add(ops, socket, Source::DeviceSocket(vm));
             }
         }
+        // Pauses by VMMs that were over the limit.
+        for vm in self.vms.ids() {
+            self.apply_vmm_pause(vm);
+        }
         if self.systemd.take_ping_due() {
             if self.sessions.scheduler().is_alive() {
                 self.systemd.ping_watchdog();
@@ -275,6 +295,9 @@ impl Service {
             }
             Request::SetVm(name, patch) => {
                 return self.request_change(ops, ChangeRequest::Set(name, patch), answer);
+            }
+            Request::SetPaused(name, paused) => {
+                return self.request_change(ops, ChangeRequest::SetPaused(name, paused), answer);
             }
             Request::RemoveVm(name) => {
                 return self.request_change(ops, ChangeRequest::Remove(name), answer);
@@ -339,9 +362,15 @@ impl Service {
             // The removal has been saved already.
             return self.remove_vm(id, answer);
         }
+        if let ChangeRequest::SetPaused(name, paused) = &request
+            && let Some(id) = self.vms.named(name).filter(|id| self.is_as_wanted(*id, *paused))
+        {
+            return answer.give(self.show(id));
+        }
         let checked = match request {
             ChangeRequest::Add(spec) => self.check_new_vm(*spec),
             ChangeRequest::Set(name, patch) => self.check_patch(&name, patch),
+            ChangeRequest::SetPaused(name, paused) => self.check_pause(&name, paused),
             ChangeRequest::Remove(name) => self.check_removal(&name),
         };
         match checked {
@@ -388,16 +417,41 @@ impl Service {
         Ok((Change::Add(Box::new(state)), next))
     }
 
-    fn check_patch(&self, name: &str, patch: VmPatch) -> Result<(Change, SavedState), ApiError> {
+    /// Returns a VM that isn't being removed.
+    fn find_staying(&self, name: &str) -> Result<(VmId, &VmState), ApiError> {
         let vm = self.vms.find(name)?;
-        let Some(state) = self.vms.get(vm).filter(|state| !state.is_leaving()) else {
+        let state = self.vms.get(vm).filter(|state| !state.is_leaving());
+        state.map(|state| (vm, state)).ok_or_else(|| {
             let message = format!("VM '{name}' is being removed; changes are refused");
-            return Err(ApiError::new(ErrorCode::Conflict, message));
-        };
+            ApiError::new(ErrorCode::Conflict, message)
+        })
+    }
+
+    fn check_patch(&self, name: &str, patch: VmPatch) -> Result<(Change, SavedState), ApiError> {
+        let (vm, state) = self.find_staying(name)?;
         let after = state.changed(&patch)?;
         state.check_increase(&after, &self.capacities(Some(vm)))?;
         let next = self.roster.changed(state.origin, &patch, &after.spec);
         Ok((Change::Set { vm, patch, after: Box::new(after) }, next))
+    }
+
+    /// Returns true if an operator has already paused the VM, or let it continue, and this has been
+    /// saved.
+    fn is_as_wanted(&self, id: VmId, paused: bool) -> bool {
+        self.vms.get(id).is_some_and(|state| {
+            let saved = self.roster.is_paused(&state.vm.name);
+            !state.is_leaving() && (state.pause.is_by_operator(), saved) == (paused, paused)
+        })
+    }
+
+    fn check_pause(&self, name: &str, paused: bool) -> Result<(Change, SavedState), ApiError> {
+        let (vm, _) = self.find_staying(name)?;
+        if paused && !self.sessions.scheduler().is_enabled() {
+            let message = "the scheduler is off, so VMs can't be paused; set scheduler = \"on\" and \
+                           restart vcudad";
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        }
+        Ok((Change::SetPaused(vm, paused), self.roster.with_paused(name, paused)))
     }
 
     fn check_removal(&self, name: &str) -> Result<(Change, SavedState), ApiError> {
@@ -413,6 +467,7 @@ impl Service {
         match change {
             Change::Add(state) => answer.give(self.add_vm(ops, *state)),
             Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after)),
+            Change::SetPaused(vm, paused) => answer.give(self.set_paused(vm, paused)),
             Change::Remove(vm) => self.remove_vm(vm, answer),
         }
     }
@@ -440,6 +495,47 @@ impl Service {
         tracing::info!(vm = self.vms.name(id), "changed: {message}");
         self.publish(BrokerEvent::of_vm(EventKind::VmChanged, id, message));
         self.show(id)
+    }
+
+    /// Pauses a VM for an operator, or lets it continue.
+    fn set_paused(&mut self, id: VmId, paused: bool) -> Reply {
+        if let Some(state) = self.vms.get_mut(id)
+            && state.pause.is_by_operator() != paused
+        {
+            state.pause.set_by_operator(paused);
+            self.pause_changed(id, paused, PausedBy::Api);
+        }
+        self.show(id)
+    }
+
+    /// If the VMM has paused a VM or lets it continue, and this isn't in effect yet, applies it.
+    fn apply_vmm_pause(&mut self, id: VmId) {
+        let Some(state) = self.vms.get_mut(id) else { return };
+        if let Some(paused) = state.pause.take_vmm_change(Instant::now()) {
+            self.pause_changed(id, paused, PausedBy::Vmm);
+        }
+    }
+
+    /// Applies a pause or its end, and reports it.
+    fn pause_changed(&mut self, id: VmId, paused: bool, by: PausedBy) {
+        let Some(state) = self.vms.get(id) else { return };
+        let is_off = state.pause.is_paused();
+        self.sessions.set_paused(id, is_off);
+        let who = |by| match by {
+            PausedBy::Api => "the control API",
+            PausedBy::Vmm => "the VMM",
+        };
+        let (kind, message) = match (paused, state.pause.paused_by().first()) {
+            (true, _) => (EventKind::VmPaused, format!("paused by {}", who(by))),
+            (false, None) => (EventKind::VmResumed, format!("resumed by {}", who(by))),
+            (false, Some(other)) => {
+                let message =
+                    format!("resumed by {}, but still paused by {}", who(by), who(*other));
+                (EventKind::VmResumed, message)
+            }
+        };
+        tracing::info!(vm = state.vm.name, "{message}");
+        self.publish(BrokerEvent::of_vm(kind, id, message));
     }
 
     /// Removes a VM, or adds a requester to those that wait for its removal.
@@ -508,6 +604,10 @@ impl Service {
         if state.is_leaving() {
             return self.forget_vm(id);
         }
+        // A VMM that has paused the VM has lost its device, and the VM its sessions.
+        state.pause.set_by_vmm(false);
+        self.apply_vmm_pause(id);
+        let Some(state) = self.vms.get_mut(id) else { return };
         tracing::warn!(vm = state.vm.name, "device process: {how}");
         if !self.ended {
             state.device.count_restart();
@@ -536,6 +636,12 @@ impl Service {
             }
             DeviceEffect::Message(DeviceToBroker::End { request }) => {
                 self.sessions.end(id, request);
+            }
+            DeviceEffect::Message(DeviceToBroker::Stopped(stopped)) => {
+                // Without the scheduler, the VM can't be taken off its GPUs.
+                if self.sessions.scheduler().is_enabled() && state.pause.set_by_vmm(stopped) {
+                    self.apply_vmm_pause(id);
+                }
             }
             DeviceEffect::Message(DeviceToBroker::Query { request }) => {
                 self.send_facts(id, request);

@@ -138,6 +138,12 @@ impl Sessions {
         self.scheduler.set_vm(id, &state.gpus, &state.vm);
     }
 
+    /// Takes a VM off its GPUs, or lets it continue. Its sessions stay.
+    pub(crate) fn set_paused(&mut self, id: VmId, paused: bool) {
+        let workers = self.workers.of(id).map(|(worker, _)| worker);
+        self.scheduler.set_paused(id, paused, workers);
+    }
+
     /// Kills all of a VM's workers, and drops its sessions that are waiting for a worker.
     pub(crate) fn end_vm(&mut self, id: VmId) {
         self.start_queue.remove_vm(id);

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// The file format version that this program writes. It can't read newer versions.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
 const LOCK: &str = "lock";
@@ -37,6 +37,9 @@ pub(crate) struct SavedState {
     /// configuration file no longer contains it.
     #[serde(default)]
     pub(crate) removed: BTreeSet<String>,
+    /// Names of VMs that operators have paused.
+    #[serde(default)]
+    pub(crate) paused: BTreeSet<String>,
 }
 
 /// The reason why the state can't be read or written.
@@ -230,6 +233,7 @@ mod tests {
         assert_eq!(first.read().unwrap(), SavedState::default());
         let mut state = with("a");
         state.removed.insert("b".into());
+        state.paused.insert("a".into());
         state.changed.insert("c".into(), VmPatch::default());
         first.write(&state).unwrap();
         let error = StateDir::open(&path, None).unwrap_err();
@@ -301,7 +305,7 @@ mod tests {
             ("", "damaged"),
             ("{\"version\": 1, \"vms\": [", "damaged"),
             ("{\"version\": 1, \"colour\": 2}", "colour"),
-            ("{\"version\": 3, \"something\": {}}", "has version 3"),
+            ("{\"version\": 4, \"something\": {}}", "has version 4"),
         ] {
             std::fs::write(path.join(FILE), text).unwrap();
             let error = dir.read().unwrap_err().to_string();

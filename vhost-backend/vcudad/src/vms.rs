@@ -13,6 +13,7 @@ use super::cgroup::Cgroups;
 use super::device::Device;
 use super::gpus::{Gpu, Gpus};
 use super::launcher::Launcher;
+use super::pause::Pause;
 use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
 use super::resources::Resources;
@@ -41,6 +42,7 @@ pub(crate) struct VmState {
     /// it isn't served.
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
+    pub(crate) pause: Pause,
     /// `None` if the VM can't be served.
     resources: Option<Resources>,
     sessions_total: u64,
@@ -69,6 +71,7 @@ impl VmState {
             origin,
             gpus,
             device,
+            pause: Pause::new(),
             resources,
             sessions_total: 0,
             refused_calls: RefusedCalls::default(),

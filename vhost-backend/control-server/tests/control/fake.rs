@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
 use control_server::model::{
-    Activity, ApiError, ErrorCode, EventKind, GpuInfo, GpuState, Percent, SessionInfo, Stats,
-    VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
+    Activity, ApiError, ErrorCode, EventKind, GpuInfo, GpuState, PausedBy, Percent, SessionInfo,
+    Stats, VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
 };
 use control_server::{Server, ServerConfig, start};
 
@@ -102,6 +102,14 @@ fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events)
             vms.insert(name, changed);
             Ok(Response::Vm(Box::new(answer)))
         }
+        Request::SetPaused(name, paused) => {
+            let info = info(&find(vms, &name)?);
+            let (state, paused_by) = match paused {
+                true => (VmState::Paused, vec![PausedBy::Api]),
+                false => (VmState::Running, Vec::new()),
+            };
+            Ok(Response::Vm(Box::new(VmInfo { state, paused_by, ..info })))
+        }
         Request::RemoveVm(name) => {
             vms.remove(&name).map(|_| Response::Done).ok_or_else(|| ApiError::no_vm(&name))
         }
@@ -130,6 +138,7 @@ fn info(spec: &VmSpec) -> VmInfo {
         name: spec.name.clone(),
         origin: VmOrigin::Api,
         state: VmState::Running,
+        paused_by: Vec::new(),
         failure: None,
         socket: spec.socket.clone().unwrap_or_default(),
         device_pid: Some(7),

@@ -43,6 +43,20 @@ fn a_vm_is_added_listed_changed_and_removed() {
 }
 
 #[test]
+fn a_vm_is_paused_and_resumed() {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": GIB}});
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
+    let paused = ask(&fake.socket, "POST", "/v1/vms/web/pause", "");
+    let shown = paused.json();
+    assert_eq!(paused.status, 200, "{paused:?}");
+    assert_eq!((&shown["state"], &shown["paused_by"]), (&json!("paused"), &json!(["api"])));
+    let resumed = ask(&fake.socket, "POST", "/v1/vms/web/resume", "");
+    assert_eq!((resumed.status, &resumed.json()["state"]), (200, &json!("running")));
+    assert!(resumed.json().get("paused_by").is_none(), "{resumed:?}");
+}
+
+#[test]
 fn a_partly_invalid_patch_changes_nothing() {
     let fake = Fake::start();
     let body = json!({"name": "web", "memory": {"max": GIB}});
@@ -65,6 +79,8 @@ fn missing_objects_and_paths_are_not_found() {
         ("GET", "/v1/vms/none", "none"),
         ("PATCH", "/v1/vms/none", "none"),
         ("DELETE", "/v1/vms/none", "none"),
+        ("POST", "/v1/vms/none/pause", "none"),
+        ("POST", "/v1/vms/none/resume", "none"),
         ("GET", "/v1/vms/none/sessions", "none"),
         ("DELETE", "/v1/vms/none/sessions/1", "none"),
         ("DELETE", "/v1/vms/none/sessions/one", "one"),

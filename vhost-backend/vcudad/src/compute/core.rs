@@ -103,8 +103,15 @@ impl Core {
                 now,
             );
         }
+        for vm in &registry.paused {
+            core.set_paused(*vm, true, now);
+        }
         for (id, ends) in &registry.workers {
-            core.add_worker(*id, ends.clone(), now);
+            core.insert_worker(*id, ends.clone(), now);
+        }
+        // Only now, because if a paused VM's work is evicted, that must include all of its workers.
+        for ends in registry.workers.values() {
+            core.report_all_of(ends.vm, &ends.gpus, now);
         }
         core
     }
@@ -157,21 +164,49 @@ impl Core {
         self.settle(now);
     }
 
-    pub(super) fn add_worker(&mut self, id: WorkerId, ends: WorkerEnds, now: Nanos) {
-        let (vm, gpus) = (ends.vm, ends.gpus.clone());
-        let mut worker = Worker::new(ends, now);
-        for gpu in gpus.iter() {
-            // The new worker gets the current settings of its VM. If the VM doesn't have the GPU,
-            // the gate stays closed.
-            let vm_gpu = self.vm_gpus.get(&(vm, *gpu));
+    /// Pauses a VM, or lets it continue.
+    pub(super) fn set_paused(&mut self, vm: VmKey, paused: bool, now: Nanos) {
+        self.scheduler.set_paused(vm, paused, now, &mut self.actions);
+        self.settle(now);
+        let gpus = self.vm_gpus.keys().filter(|(of, _)| *of == vm).map(|(_, gpu)| *gpu);
+        let gpus: Vec<_> = gpus.collect();
+        self.report_all_of(vm, &gpus, now);
+    }
+
+    /// Pauses one worker of a VM, or lets it continue.
+    pub(super) fn set_worker_paused(&mut self, id: WorkerId, paused: bool, now: Nanos) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        worker.ends.is_paused = paused;
+        self.show_settings(id);
+        if let Some(worker) = self.workers.get(&id) {
+            let (vm, gpus) = (worker.ends.vm, worker.ends.gpus.clone());
+            self.report_all_of(vm, &gpus, now);
+        }
+    }
+
+    /// Gives a worker the current settings of its VM. If the VM doesn't have one of the worker's GPUs,
+    /// the gate stays closed.
+    fn show_settings(&mut self, id: WorkerId) {
+        let Some(worker) = self.workers.get_mut(&id) else { return };
+        for gpu in worker.ends.gpus.clone().iter() {
+            let vm_gpu = self.vm_gpus.get(&(worker.ends.vm, *gpu));
             let (setting, copies) =
                 vm_gpu.map_or((CLOSED, 0), |vm_gpu| (vm_gpu.gate, vm_gpu.copies));
             worker.set(*gpu, setting);
             worker.set_copies(*gpu, copies);
         }
-        self.workers.insert(id, worker);
-        self.beats_at = self.beats_at.min(now + BEAT_CHECK);
+    }
+
+    pub(super) fn add_worker(&mut self, id: WorkerId, ends: WorkerEnds, now: Nanos) {
+        let (vm, gpus) = (ends.vm, ends.gpus.clone());
+        self.insert_worker(id, ends, now);
         self.report_all_of(vm, &gpus, now);
+    }
+
+    fn insert_worker(&mut self, id: WorkerId, ends: WorkerEnds, now: Nanos) {
+        self.workers.insert(id, Worker::new(ends, now));
+        self.show_settings(id);
+        self.beats_at = self.beats_at.min(now + BEAT_CHECK);
     }
 
     pub(super) fn remove_worker(&mut self, id: WorkerId, now: Nanos) -> Option<Worker> {
@@ -225,7 +260,7 @@ impl Core {
                 continue;
             }
             report.copying |= word(&gate.copying) != 0;
-            report.held |= gate.held.load(Ordering::SeqCst) > 0 && worker.kill_at.is_none();
+            report.held |= worker.holds(gate);
             if gate.active.load(Ordering::SeqCst) != 0 {
                 report.active = true;
                 report.sessions += 1;

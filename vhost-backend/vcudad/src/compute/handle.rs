@@ -12,7 +12,7 @@ use super::evictor::{Eviction, Evictor};
 use super::message::{Command, ComputeEvent, GpuStats};
 use super::shared::{EventSender, Shared};
 use super::thread;
-use super::worker::{Evicts, WorkerEnds};
+use super::worker::{WorkerEnds, WorkerTraits};
 use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
 use host_ipc::eventfd::{drain, notify};
 use host_ipc::messages::WorkerId;
@@ -98,22 +98,45 @@ impl ComputeHandle {
 
     /// Removes a VM. Its workers must be removed separately.
     pub(crate) fn remove_vm(&mut self, vm: VmKey) {
-        self.shared.registry().vms.remove(&vm);
+        let mut registry = self.shared.registry();
+        registry.vms.remove(&vm);
+        registry.paused.remove(&vm);
+        drop(registry);
         self.send(Command::RemoveVm(vm));
     }
 
+    /// Pauses a VM, which takes it off its GPUs, or lets it continue.
+    pub(crate) fn set_paused(&mut self, vm: VmKey, paused: bool) {
+        let mut registry = self.shared.registry();
+        match paused {
+            true => registry.paused.insert(vm),
+            false => registry.paused.remove(&vm),
+        };
+        drop(registry);
+        self.send(Command::PauseVm(vm, paused));
+    }
+
+    /// Pauses a worker whose VM shares its key with other VMs, or lets it continue. It starts no
+    /// more work, and the work that it has started ends.
+    pub(crate) fn set_worker_paused(&mut self, id: WorkerId, paused: bool) {
+        if let Some(ends) = self.shared.registry().workers.get_mut(&id) {
+            ends.is_paused = paused;
+        }
+        self.send(Command::PauseWorker(id, paused));
+    }
+
     /// Adds a worker that was assigned to a VM. `gpus` is in the order of the worker's device
-    /// ordinals. `evicts` says how its kernels are evicted, if they can be.
+    /// ordinals.
     pub(crate) fn add_worker(
         &mut self,
         id: WorkerId,
         vm: VmKey,
         gpus: Vec<GpuKey>,
         ends: SchedulerEnds,
-        is_throttled: bool,
-        evicts: Option<Evicts>,
+        traits: WorkerTraits,
     ) {
         let SchedulerEnds { page, doorbell, bell } = ends;
+        let WorkerTraits { is_throttled, evicts, is_paused } = traits;
         let ends = WorkerEnds {
             vm,
             gpus: gpus.into(),
@@ -122,6 +145,7 @@ impl ComputeHandle {
             bell: Arc::new(bell),
             is_throttled,
             evicts,
+            is_paused,
         };
         if self.commands.is_none() {
             ends.page.open_all();

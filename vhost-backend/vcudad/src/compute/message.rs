@@ -10,8 +10,10 @@ use host_ipc::messages::WorkerId;
 pub(super) enum Command {
     SetVm(VmKey, Vec<(GpuKey, Share)>),
     RemoveVm(VmKey),
+    PauseVm(VmKey, bool),
     AddWorker(WorkerId, WorkerEnds),
     RemoveWorker(WorkerId),
+    PauseWorker(WorkerId, bool),
     Stats(mpsc::Sender<Vec<GpuStats>>),
     /// Makes the scheduler thread panic.
     #[cfg(test)]

@@ -30,4 +30,4 @@ mod worker;
 pub(crate) use evictor::Eviction;
 pub(crate) use handle::ComputeHandle;
 pub(crate) use message::ComputeEvent;
-pub(crate) use worker::{Evicts, WorkerObjects};
+pub(crate) use worker::{Evicts, WorkerObjects, WorkerTraits};

@@ -1,6 +1,6 @@
 //! The registry of existing VMs and workers, from which a restarted scheduler thread gets its state.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use super::worker::WorkerEnds;
 use gpu_scheduler::{GpuKey, Share, VmKey};
@@ -11,4 +11,5 @@ use host_ipc::messages::WorkerId;
 pub(super) struct Registry {
     pub vms: BTreeMap<VmKey, BTreeMap<GpuKey, Share>>,
     pub workers: BTreeMap<WorkerId, WorkerEnds>,
+    pub paused: BTreeSet<VmKey>,
 }

@@ -14,7 +14,8 @@ use super::handle::ComputeHandle;
 use super::message::ComputeEvent;
 use super::registry::Registry;
 use super::worker::{
-    BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Evicts, Heartbeat, Worker, WorkerEnds, WorkerObjects,
+    BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Evicts, Heartbeat, Worker, WorkerEnds,
+    WorkerObjects, WorkerTraits,
 };
 use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
@@ -49,7 +50,8 @@ impl FakeWorker {
         let ours = bell.try_clone().unwrap();
         let [page, its_page] = std::array::from_fn(|_| GateMap::map(&file).unwrap());
         let ends = SchedulerEnds { page, doorbell: button, bell };
-        compute.add_worker(id, vm, vec![GPU], ends, false, evicts);
+        let traits = WorkerTraits { evicts, ..WorkerTraits::default() };
+        compute.add_worker(id, vm, vec![GPU], ends, traits);
         Self { page: its_page, doorbell, bell: ours }
     }
 
@@ -259,7 +261,16 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
         let (doorbell, bell) = (bell(), bell());
         let (vm, gpus) = (VmKey(1), [GPU].into());
         let mut worker = Worker::new(
-            WorkerEnds { vm, gpus, page, doorbell, bell, is_throttled, evicts: None },
+            WorkerEnds {
+                vm,
+                gpus,
+                page,
+                doorbell,
+                bell,
+                is_throttled,
+                evicts: None,
+                is_paused: false,
+            },
             0,
         );
         // Either way, its window passes to another VM at once.
@@ -285,6 +296,7 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
         bell: bell(),
         is_throttled: false,
         evicts: None,
+        is_paused: false,
     };
     core.add_worker(7, ends, 0);
     let gate = &page.gpus[0];
@@ -461,6 +473,7 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
         bell,
         is_throttled: false,
         evicts: None,
+        is_paused: false,
     };
     let (done, result) = mpsc::channel();
     std::thread::spawn(move || done.send(Worker::new(ends, 0).count_ring(0)));
@@ -565,6 +578,84 @@ fn an_endless_kernel_is_evicted_and_returns() {
     }
     let stats = compute.stats_of(VmKey(1), GPU).unwrap();
     assert!(stats.evictions >= 3);
+}
+
+#[test]
+fn a_paused_vm_is_off_the_gpu_even_after_a_restart_of_the_scheduler() {
+    let driver = Arc::new(Driver::default());
+    let (mut compute, endless) = with_endless_kernel(&driver);
+    let is_off = || driver.off.load(Ordering::SeqCst) && !endless.mode().is_open();
+    let beat = || endless.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+    compute.set_paused(VmKey(1), true);
+    until("the kernel is off the GPU", || {
+        beat();
+        is_off()
+    });
+    assert_eq!(endless.page.gpus[0].copies.load(Ordering::SeqCst), 0);
+    // A session that starts now waits, too.
+    let new = FakeWorker::start(&mut compute, 3, VmKey(1));
+    new.hold();
+    compute.set_vm(VmKey(2), share(100));
+    let two = FakeWorker::start(&mut compute, 2, VmKey(2));
+    two.hold();
+    until("the second VM is alone", || {
+        beat();
+        two.run() && two.mode() == Mode::Unlimited
+    });
+    assert!(is_off());
+    compute.inject_panic();
+    until("the second VM has the GPU again", || {
+        beat();
+        compute.restarts() == 1 && two.run()
+    });
+    until("the kernel is off the GPU again", || {
+        beat();
+        is_off() && driver.evictions.load(Ordering::SeqCst) == 2
+    });
+    assert_eq!(new.mode(), Mode::Closed);
+    compute.set_paused(VmKey(1), false);
+    for worker in [&endless, &new] {
+        until("the VM is back", || {
+            beat();
+            two.run();
+            !driver.off.load(Ordering::SeqCst) && worker.mode().is_open()
+        });
+    }
+}
+
+#[test]
+fn one_of_several_vms_with_the_same_key_is_paused() {
+    let mut compute = ComputeHandle::start(None).unwrap();
+    let vm = VmKey(1);
+    compute.set_vm(vm, share(100));
+    let (one, two) =
+        (FakeWorker::start(&mut compute, 1, vm), FakeWorker::start(&mut compute, 2, vm));
+    one.hold();
+    two.hold();
+    until("both have the GPU", || one.run() && two.run());
+    compute.set_worker_paused(1, true);
+    until("the first worker's gate is closed", || !one.run());
+    assert_eq!(one.page.gpus[0].copies.load(Ordering::SeqCst), 0);
+    compute.set_vm(VmKey(2), share(100));
+    let other = FakeWorker::start(&mut compute, 3, VmKey(2));
+    other.hold();
+    for _ in 0..3 {
+        until("the second worker has the GPU", || {
+            assert!(!one.run(), "the first worker has work, but is paused");
+            other.run();
+            two.run()
+        });
+        until("the other VM has the GPU", || {
+            two.run();
+            other.run()
+        });
+    }
+    compute.set_worker_paused(1, false);
+    until("the first worker continues", || {
+        two.run();
+        other.run();
+        one.run()
+    });
 }
 
 #[test]

@@ -202,6 +202,7 @@ fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
     match command {
         Command::SetVm(vm, gpus) => core.set_vm(vm, &gpus, now),
         Command::RemoveVm(vm) => core.remove_vm(vm, now),
+        Command::PauseVm(vm, paused) => core.set_paused(vm, paused, now),
         Command::AddWorker(id, ends) => {
             if core.workers.contains_key(&id) {
                 return;
@@ -215,6 +216,7 @@ fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
             bells.unwatch(id);
             core.remove_worker(id, now);
         }
+        Command::PauseWorker(id, paused) => core.set_worker_paused(id, paused, now),
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
         #[cfg(test)]
         Command::Panic => panic!("requested by a test"),

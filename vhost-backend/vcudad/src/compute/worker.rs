@@ -39,6 +39,18 @@ pub(crate) enum Evicts {
     GatePage,
 }
 
+/// What the scheduler thread must know about a worker.
+#[derive(Default)]
+pub(crate) struct WorkerTraits {
+    /// Whether the VM's CPU time is limited.
+    pub(crate) is_throttled: bool,
+    /// How the worker's kernels are evicted, if they can be.
+    pub(crate) evicts: Option<Evicts>,
+    /// True if the worker's gates stay closed although its VM's are open: its VM is one of several
+    /// with the same key, and is paused.
+    pub(crate) is_paused: bool,
+}
+
 /// The broker's ends of the channels to a worker. The service passes them to the scheduler thread.
 #[derive(Clone)]
 pub(super) struct WorkerEnds {
@@ -51,10 +63,12 @@ pub(super) struct WorkerEnds {
     /// The eventfd with which the worker wakes the scheduler thread. The worker can make it
     /// blocking, so the broker only watches it, and never reads or writes it.
     pub bell: Arc<OwnedFd>,
-    /// Whether the VM's CPU time is limited.
+    /// As in [`WorkerTraits`].
     pub is_throttled: bool,
-    /// How the worker's kernels are evicted, if they can be.
+    /// As in [`WorkerTraits`].
     pub evicts: Option<Evicts>,
+    /// As in [`WorkerTraits`].
+    pub is_paused: bool,
 }
 
 /// The values that the scheduler thread writes to a gate.
@@ -123,10 +137,11 @@ impl Worker {
         Some((ordinal, &self.ends.page.gpus[ordinal]))
     }
 
-    /// Changes the gate for a GPU. If the change affects work that the worker has or holds back,
-    /// wakes the worker, which may be asleep.
+    /// Changes the gate for a GPU, which stays closed if the worker is paused. If the change affects
+    /// work that the worker has or holds back, wakes the worker, which may be asleep.
     pub(super) fn set(&mut self, gpu: GpuKey, setting: GateSetting) {
         let Some((ordinal, _)) = self.gate(gpu) else { return };
+        let setting = if self.ends.is_paused { CLOSED } else { setting };
         self.epochs[ordinal] += 1;
         let gate = &self.ends.page.gpus[ordinal];
         let grant = Grant { epoch: self.epochs[ordinal], mode: setting.mode };
@@ -142,14 +157,22 @@ impl Worker {
         }
     }
 
-    /// Sets the limit on copies in flight while the gate is closed. If copies were not allowed
-    /// before and the worker holds back work, wakes the worker.
+    /// Sets the limit on copies in flight while the gate is closed. It's 0 if the worker is paused. If
+    /// copies were not allowed before and the worker holds back work, wakes the worker.
     pub(super) fn set_copies(&self, gpu: GpuKey, depth: Nanos) {
         let Some((_, gate)) = self.gate(gpu) else { return };
+        let depth = if self.ends.is_paused { 0 } else { depth };
         let before = gate.copies.swap(depth, Ordering::SeqCst);
         if before == 0 && gate.held.load(Ordering::SeqCst) != 0 {
             doorbell::ring(&*self.ends.doorbell);
         }
+    }
+
+    /// Returns true if the worker has work on this GPU that waits at its gate, and that it could start
+    /// if the gate opened.
+    pub(super) fn holds(&self, gate: &GpuGate) -> bool {
+        let is_ending = self.kill_at.is_some();
+        gate.held.load(Ordering::SeqCst) > 0 && !is_ending && !self.ends.is_paused
     }
 
     /// Makes every further call in the session return the CUDA error `verdict`. The worker is
