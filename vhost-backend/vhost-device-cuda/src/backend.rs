@@ -24,8 +24,9 @@ use super::link::{Link, Mailbox};
 use super::machine::{Effect, Machine, RequestId};
 use super::memory::{Slots, can_shrink, exceeds_file};
 use super::place::Place;
-use super::queues::{Queues, Vring};
+use super::queues::Queues;
 use super::request::{max_command, max_control};
+use super::vring::Vring;
 use super::worker::WorkerLink;
 use host_ipc::apart::Apart;
 use host_ipc::eventfd::{drain, eventfd, notify};
@@ -45,6 +46,8 @@ const QUIT: u16 = 9;
 /// A queue still had chains after the device took [`BATCH`] of them.
 const MORE: u16 = 10;
 const COUNTER: u16 = 11;
+/// A queue may have been started or stopped.
+const QUEUES: u16 = 12;
 /// The first number for workers. Each worker has two: one for its stream and one for its wake
 /// eventfd.
 const FIRST_WORKER: u16 = 16;
@@ -69,6 +72,7 @@ pub(super) struct Backend {
     mailbox: Arc<Mailbox>,
     quit: OwnedFd,
     more: OwnedFd,
+    queues: Arc<OwnedFd>,
     handler: OnceLock<Weak<Handler>>,
     state: Mutex<State>,
 }
@@ -81,6 +85,8 @@ struct State {
     /// The worker that each pair of event numbers belongs to.
     places: Vec<Option<RequestId>>,
     closed: bool,
+    /// Whether the front end has stopped the VM. `None` if it has no sessions.
+    stopped: Option<bool>,
 }
 
 impl Backend {
@@ -98,6 +104,7 @@ impl Backend {
             workers: HashMap::new(),
             places: Vec::new(),
             closed: false,
+            stopped: None,
         };
         Ok(Self {
             name: setup.name.clone(),
@@ -109,6 +116,7 @@ impl Backend {
             mailbox: Mailbox::new()?,
             quit: eventfd()?,
             more: eventfd()?,
+            queues: Arc::new(eventfd()?),
             handler: OnceLock::new(),
             state: Mutex::new(state),
         })
@@ -121,6 +129,7 @@ impl Backend {
         handler.register_listener(mailbox, EventSet::IN, MAILBOX.into())?;
         let counter = self.counter.event.as_raw_fd();
         handler.register_listener(counter, EventSet::IN, COUNTER.into())?;
+        handler.register_listener(self.queues.as_raw_fd(), EventSet::IN, QUEUES.into())?;
         handler.register_listener(self.more.as_raw_fd(), EventSet::IN, MORE.into())?;
         handler.register_listener(self.quit.as_raw_fd(), EventSet::IN, QUIT.into())
     }
@@ -159,11 +168,21 @@ impl Backend {
         loop {
             let effects = state.machine.take_effects();
             if effects.is_empty() {
-                return;
+                return self.note_stop(state);
             }
             for effect in effects {
                 self.carry_out_one(state, effect);
             }
+        }
+    }
+
+    /// Reports whether the VMM has stopped the VM: its queues are stopped while it has sessions. A
+    /// driver that is unbound ends its sessions before it stops the queues.
+    fn note_stop(&self, state: &mut State) {
+        let stopped = state.machine.has_sessions().then(|| state.queues.are_stopped());
+        if stopped != state.stopped {
+            state.stopped = stopped;
+            self.link.set_stopped(&self.mailbox, stopped);
         }
     }
 
@@ -545,11 +564,13 @@ impl VhostUserBackend for Backend {
         if event == QUIT || state.closed {
             return Err(io::Error::other("the front end disconnected"));
         }
-        state.queues.set_vrings(vrings);
+        state.queues.set_vrings(vrings, &self.queues);
         match event {
             queue if usize::from(queue) < uapi::NUM_QUEUES => {
                 self.queue(&mut state, queue.into())?
             }
+            // `carry_out` checks the queues after each event.
+            QUEUES => drain(&self.queues),
             MAILBOX => self.broker_spoke(&mut state),
             COUNTER => {
                 for parcel in self.counter.take() {

@@ -13,6 +13,7 @@
 //! | `exports` | memory and events that the VM's sessions share |
 //! | `worker` | the connection to a worker |
 //! | `queues` | the virtqueues: takes chains, and writes responses and events |
+//! | `vring` | a virtqueue of the library, which reports when it's started or stopped |
 //! | `backend` | implements vhost-user-backend's trait |
 //! | `connection` | accepts front ends and serves each one |
 //! | `place` | limits the number of connected front ends |
@@ -40,6 +41,7 @@ mod memory;
 mod place;
 mod queues;
 pub mod request;
+mod vring;
 mod worker;
 
 pub use error::DeviceError;

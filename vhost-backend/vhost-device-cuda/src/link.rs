@@ -22,6 +22,16 @@ pub(super) struct Link {
     questions: Mutex<Questions<Asker>>,
     /// The VM's current sessions.max.
     max_sessions: AtomicU32,
+    stops: Mutex<Stops>,
+}
+
+/// Which front ends the VMM has stopped.
+#[derive(Default)]
+struct Stops {
+    /// Whether each front end that has sessions is stopped, by the address of its mailbox.
+    fronts: HashMap<usize, bool>,
+    /// What the broker was told last.
+    told: bool,
 }
 
 /// The sender of a GPU query: the query's number, and the mailbox of the connection that sent it.
@@ -64,7 +74,8 @@ impl Link {
         let routes = Mutex::default();
         let questions = Mutex::new(Questions::new(Instant::now()));
         let (last, max_sessions) = (AtomicU64::new(0), AtomicU32::new(max_sessions));
-        let link = Arc::new(Self { broker, last, routes, questions, max_sessions });
+        let stops = Mutex::default();
+        let link = Arc::new(Self { broker, last, routes, questions, max_sessions, stops });
         let reader = link.clone();
         std::thread::Builder::new().name("broker".into()).spawn(move || {
             loop {
@@ -122,6 +133,23 @@ impl Link {
     /// Returns the VM's current sessions.max.
     pub(super) fn max_sessions(&self) -> u32 {
         self.max_sessions.load(Ordering::Relaxed)
+    }
+
+    /// Records whether a front end is stopped, or that it has no sessions. Tells the broker if that
+    /// stops the VM, which it does if no front end with sessions runs, or ends the stop.
+    pub(super) fn set_stopped(&self, mailbox: &Arc<Mailbox>, stopped: Option<bool>) {
+        let mut stops = lock(&self.stops);
+        let front = Arc::as_ptr(mailbox).addr();
+        match stopped {
+            Some(stopped) => stops.fronts.insert(front, stopped),
+            None => stops.fronts.remove(&front),
+        };
+        let is_stopped = !stops.fronts.is_empty() && stops.fronts.values().all(|stopped| *stopped);
+        if is_stopped != stops.told {
+            stops.told = is_stopped;
+            // The lock keeps the messages in order.
+            self.send(&DeviceToBroker::Stopped(is_stopped), mailbox);
+        }
     }
 
     /// Returns a number that no other request in this process has.

@@ -590,6 +590,11 @@ impl Machine {
         self.queries.clear();
     }
 
+    /// Returns true if any session has a worker, or is waiting for one.
+    pub fn has_sessions(&self) -> bool {
+        self.sessions.values().any(|session| session.state != State::Ended)
+    }
+
     /// Returns true if the session exists, or has ended but the driver hasn't acknowledged that
     /// yet.
     pub fn knows(&self, session: u32) -> bool {

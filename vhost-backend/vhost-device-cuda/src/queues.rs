@@ -4,25 +4,25 @@
 //! the queue is ignored until it's stopped or reset.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
+use std::os::fd::OwnedFd;
+use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
 use protocol::plain::Plain;
 use protocol::uapi::{self, Event};
-use vhost_user_backend::{VringRwLock, VringState, VringT};
+use vhost_user_backend::{VringState, VringT};
 use virtio_queue::{DescriptorChain, QueueT};
 use vm_memory::{Bytes, GuestAddress, GuestAddressSpace, GuestMemoryAtomic, GuestMemoryMmap};
 
 use super::chain::Chain;
 use super::machine::ChainId;
+use super::vring::Vring;
 use host_ipc::process::set_nonblocking;
 
 const EVENTS: usize = uapi::QUEUE_EVENT as usize;
 
 /// Maximum number of too-short event buffers that one `deliver` call skips.
 const MAX_SHORT: u32 = 1024;
-
-/// A virtqueue in vhost-user-backend.
-pub(super) type Vring = VringRwLock<GuestMemoryAtomic<GuestMemoryMmap>>;
 
 type Ring = VringState<GuestMemoryAtomic<GuestMemoryMmap>>;
 type Memory = <GuestMemoryAtomic<GuestMemoryMmap> as GuestAddressSpace>::T;
@@ -93,11 +93,18 @@ impl Queues {
         self.memory = GuestMemoryAtomic::new(memory.clone());
     }
 
-    /// Stores the rings, which the library first passes with the first kick.
-    pub(super) fn set_vrings(&mut self, vrings: &[Vring]) {
+    /// Stores the rings, which the library first passes with the first kick. From then on, they
+    /// notify `changed` whenever one of them may have been started or stopped.
+    pub(super) fn set_vrings(&mut self, vrings: &[Vring], changed: &Arc<OwnedFd>) {
         if self.vrings.is_empty() {
             self.vrings = vrings.to_vec();
+            self.vrings.iter().for_each(|vring| vring.report_to(changed));
         }
+    }
+
+    /// Returns true if the front end has stopped all of the queues.
+    pub(super) fn are_stopped(&self) -> bool {
+        !self.vrings.is_empty() && !self.vrings.iter().any(Vring::runs)
     }
 
     /// Checks whether a queue was reset. If so, drops its chains and returns `true`.
@@ -426,7 +433,7 @@ mod tests {
             .collect();
         let mut queues = Queues::new("a");
         queues.set_memory(memory);
-        queues.set_vrings(&vrings);
+        queues.set_vrings(&vrings, &Arc::new(host_ipc::eventfd::eventfd().unwrap()));
         queues.look(0);
         queues
     }

@@ -1,6 +1,8 @@
 //! Tests the device as a front end sees it: sessions, rings, submitted commands, and guests that
 //! violate the protocol.
 
+use std::io::{Read, Write};
+
 use host_test_support::{BASE, Device, FREE, Guest, create, create_with, submit, wait_for};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Event, Hdr, Resp};
@@ -270,6 +272,75 @@ fn a_stopped_queue_is_not_written_and_continues_where_it_was() {
     let mut ring = guest.attach_ring(2, FREE);
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
     assert_eq!(guest.destroy(1), uapi::OK);
+}
+
+/// Sends a request to the control API, and returns the response.
+fn ask(socket: &std::path::Path, request: &str) -> String {
+    let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    write!(stream, "{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    answer
+}
+
+#[test]
+fn a_vm_is_paused_while_its_vmm_has_stopped_its_queues() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = folder.path().join("control.sock");
+    let device = Device::start(&["--control-socket", control.to_str().unwrap()]);
+    let is_paused = || ask(&control, "GET /v1/vms").contains("\"paused_by\":[\"vmm\"]");
+    let mut guest = Guest::connect(&device.socket);
+    let mut running = Guest::connect(&device.socket);
+    assert_eq!(guest.create(1), uapi::OK);
+    // cloud-hypervisor only disables the queues.
+    for enabled in [false, true, false, true] {
+        for queue in 0..3 {
+            guest.front.set_vring_enable(queue, enabled).unwrap();
+        }
+        wait_for("the VM's state", || is_paused() != enabled);
+    }
+    let mut ring = guest.attach_ring(1, FREE);
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    // QEMU stops them. The VM isn't paused if another front end that has a session runs.
+    let stop = |guest: &mut Guest| -> Vec<u16> {
+        (0..3).map(|queue| guest.front.get_vring_base(queue).unwrap() as u16).collect()
+    };
+    assert_eq!(running.create(1), uapi::OK);
+    let bases = stop(&mut guest);
+    std::thread::sleep(std::time::Duration::from_millis(200));
+    assert!(!is_paused());
+    assert_eq!(running.destroy(1), uapi::OK);
+    wait_for("the pause", is_paused);
+    for (queue, base) in bases.into_iter().enumerate() {
+        guest.start_queue(queue, base);
+    }
+    wait_for("the end of the pause", || !is_paused());
+    assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
+    // A driver that is unbound first ends its sessions.
+    assert_eq!(guest.hello(2), uapi::OK);
+    stop(&mut guest);
+    // A VMM that exits while its VM is stopped leaves no pause behind.
+    assert_eq!(running.create(1), uapi::OK);
+    assert!(!is_paused());
+    stop(&mut running);
+    wait_for("the pause", is_paused);
+    drop(running);
+    wait_for("the end of the pause", || !is_paused());
+}
+
+#[test]
+fn without_a_scheduler_a_pause_is_refused() {
+    let folder = tempfile::tempdir().unwrap();
+    let control = folder.path().join("control.sock");
+    let arguments = ["--control-socket", control.to_str().unwrap(), "--scheduler", "off"];
+    let _device = Device::start(&arguments);
+    let vms = ask(&control, "GET /v1/vms");
+    let name = vms.split("\"name\":\"").nth(1).and_then(|rest| rest.split('"').next()).unwrap();
+    let refused = ask(&control, &format!("POST /v1/vms/{name}/pause"));
+    assert!(refused.starts_with("HTTP/1.1 409"), "{refused}");
+    assert!(refused.contains("the scheduler is off"), "{refused}");
+    let resumed = ask(&control, &format!("POST /v1/vms/{name}/resume"));
+    assert!(resumed.starts_with("HTTP/1.1 200"), "{resumed}");
 }
 
 #[test]
