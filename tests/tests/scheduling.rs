@@ -1,6 +1,8 @@
 //! If a worker stops during its window or never yields the GPU, its session ends, and the other VM
-//! continues.
+//! continues. A paused VM leaves the GPU, and continues where it was.
 
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
 use std::time::Duration;
 
@@ -105,4 +107,115 @@ fn a_kernel_that_never_ends_is_evicted_for_other_vms_and_continues() {
     let again = host.run(A, "vectoradd", &[]);
     assert!(again.status.success(), "{again:?}\n{}", host.log());
     end_running(&host, other);
+}
+
+/// Sends a POST request to the control API, which must succeed.
+fn post(host: &Host, path: &str) {
+    let mut stream = UnixStream::connect(host.control()).unwrap();
+    write!(stream, "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
+    let mut answer = String::new();
+    stream.read_to_string(&mut answer).unwrap();
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+}
+
+fn state(host: &Host, vm: Vm) -> String {
+    host.ask(&["vm", "show", vm.name])["state"].as_str().unwrap().to_owned()
+}
+
+/// Waits until a VM does nothing on the GPU: it gets no more windows and isn't charged.
+fn is_off(host: &Host, vm: Vm) -> bool {
+    let used = || {
+        let stats = stats(host, vm);
+        ["/gpus/0/windows", "/gpus/0/gpu_ns", "/gpus/0/copied_ns"].map(|key| number(&stats, key))
+    };
+    eventually(NEVER, || {
+        let before = used();
+        std::thread::sleep(Duration::from_millis(300));
+        used() == before
+    })
+}
+
+#[test]
+fn a_pause_longer_than_its_timeout_does_not_end_an_evicted_kernel() {
+    let host = Host::start_with(&[(A, "compute.kernel_timeout = \"3s\""), (B, "")]);
+    let mut command = host.command(A, "spin", &["hold=64", "forever"]);
+    let mut endless = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+    let windows = || number(&stats(&host, A), "/gpus/0/windows");
+    assert!(eventually(NEVER, || windows() > 0), "{}", host.log());
+    let evictions = || number(&stats(&host, A), "/gpus/0/evictions");
+    host.ask(&["vm", "pause", A.name]);
+    assert_eq!(state(&host, A), "paused");
+    assert!(is_off(&host, A) && evictions() == 1, "{}", host.log());
+    // The other VM is alone on the GPU.
+    let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
+    assert!(goes_on(&host, B), "{}", host.log());
+    std::thread::sleep(Duration::from_secs(5));
+    assert_eq!(endless.try_wait().unwrap(), None, "{}", host.log());
+    assert_eq!(number(&stats(&host, A), "/sessions"), 1, "{}", host.log());
+    assert_eq!((windows(), evictions()), (1, 1), "{}", host.log());
+    post(&host, "/v1/vms/a/resume");
+    assert_eq!(state(&host, A), "running");
+    assert!(eventually(NEVER, || windows() > 1), "{}", host.log());
+    // On the GPU, its time counts.
+    let output = endless.wait_with_output().unwrap();
+    let says = String::from_utf8_lossy(&output.stderr);
+    assert!(says.contains("cudaErrorLaunchTimeout"), "{says}\n{}", host.log());
+    end_running(&host, other);
+}
+
+#[test]
+fn programs_of_a_paused_vm_wait_and_complete() {
+    let host = Host::start(&[A, B]);
+    let mut reader =
+        host.vcudactl(&["events", "--vm", A.name]).stdout(Stdio::piped()).spawn().unwrap();
+    let (mut running, _) = host.spawn(A, "spin", &["hold=64", "loop", "input"]);
+    let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
+    post(&host, "/v1/vms/a/pause");
+    post(&host, "/v1/vms/a/pause");
+    assert!(is_off(&host, A), "{}", host.log());
+    // A session that starts now can do anything but work on the GPU.
+    let mut new = host.command(A, "vectoradd", &[]).stdout(Stdio::piped()).spawn().unwrap();
+    let sessions = || number(&stats(&host, A), "/sessions");
+    assert!(eventually(NEVER, || sessions() == 2), "{}", host.log());
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!(new.try_wait().unwrap(), None, "{}", host.log());
+    assert!(goes_on(&host, B), "{}", host.log());
+    let share = || stats(&host, B).pointer("/gpus/0/share_1s").and_then(Value::as_f64).unwrap();
+    assert!(eventually(NEVER, || share() > 0.8), "{}", host.log());
+    let metrics = host.ask(&["stats"]);
+    assert_eq!(metrics["vms"][0]["paused"], Value::Bool(true), "{metrics}");
+    host.ask(&["vm", "resume", A.name]);
+    host.ask(&["vm", "resume", A.name]);
+    assert!(new.wait().unwrap().success(), "{}", host.log());
+    assert!(goes_on(&host, A), "{}", host.log());
+    // The program checks what all of its kernels have counted.
+    drop(running.stdin.take());
+    assert!(running.wait().unwrap().success(), "{}", host.log());
+    end_running(&host, other);
+    reader.kill().unwrap();
+    let mut events = String::new();
+    reader.stdout.take().unwrap().read_to_string(&mut events).unwrap();
+    reader.wait().unwrap();
+    for event in ["paused by the control API", "resumed by the control API"] {
+        assert_eq!(events.matches(event).count(), 1, "{events}");
+    }
+}
+
+#[test]
+fn a_paused_vm_stays_paused_after_a_restart_and_can_be_removed() {
+    let mut host = Host::start(&[A, B]);
+    host.ask(&["vm", "pause", A.name]);
+    host.ask(&["vm", "pause", B.name]);
+    host.restart(&[A, B]);
+    let mut waits = host.command(A, "vectoradd", &[]).stdout(Stdio::piped()).spawn().unwrap();
+    std::thread::sleep(Duration::from_secs(1));
+    assert_eq!((state(&host, A), waits.try_wait().unwrap()), ("paused".into(), None));
+    host.ask(&["vm", "resume", A.name]);
+    assert!(waits.wait().unwrap().success(), "{}", host.log());
+    // A VM is removed with sessions that wait.
+    let mut waits = host.command(B, "vectoradd", &[]);
+    let mut waits = waits.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
+    assert!(eventually(NEVER, || number(&stats(&host, B), "/sessions") == 1), "{}", host.log());
+    host.ask(&["vm", "rm", B.name]);
+    assert!(!waits.wait().unwrap().success(), "{}", host.log());
 }
