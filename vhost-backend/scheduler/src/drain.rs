@@ -58,19 +58,20 @@ impl Scheduler {
             return None;
         }
         let settings = &self.settings;
-        let wait = if self.preempted(vm, &turn.gpus, now) {
-            let ends_at = self.undrained(vm, turn).map(|(_, member)| member.last.ends_at).max();
-            match ends_at.unwrap_or(0) {
-                0 => settings.drain_slack,
-                // The worker's expectation isn't trusted, but it can't delay the eviction further than
-                // without a latency VM.
-                at => match at.saturating_sub(since) {
-                    soon if (1..=settings.eviction).contains(&soon) => soon + settings.drain_slack,
-                    _ => 0,
-                },
-            }
+        let ends_at = self.undrained(vm, turn).map(|(_, member)| member.last.ends_at).max();
+        // The worker's expectation isn't trusted, but it can't delay the eviction much.
+        let expected = ends_at.filter(|at| *at != 0).map(|at| at.saturating_sub(since));
+        let soon = |limit| {
+            let soon = expected.filter(|soon| (1..=limit).contains(soon));
+            soon.map(|soon| soon + settings.drain_slack)
+        };
+        let wait = if !self.preempted(vm, &turn.gpus, now) {
+            let longer = soon(settings.drain_wait + settings.eviction).unwrap_or(0);
+            settings.drain_wait.max(longer)
+        } else if expected.is_none() {
+            settings.drain_slack
         } else {
-            settings.drain_wait
+            soon(settings.eviction).unwrap_or(0)
         };
         let others = turn.drains_beside as Nanos * settings.drain_wait_other;
         Some(since.saturating_add(wait + others))

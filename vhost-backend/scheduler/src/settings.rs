@@ -12,8 +12,8 @@ pub struct Settings {
     /// Time within which about every competing VM gets a turn.
     pub period: Nanos,
     /// How long the work in flight may take to finish after the end of a window. If it can be
-    /// evicted, that's done then. If a latency VM is waiting, it's done at once, unless the worker
-    /// expects that the work finishes before an eviction would be over.
+    /// evicted, that's done then. If a latency VM is waiting, it's done at once. In both cases, it
+    /// isn't done if the worker expects that the work finishes before an eviction would be over.
     pub drain_wait: Nanos,
     /// By how much such an expectation may be wrong, and how long to wait if there is none.
     pub drain_slack: Nanos,

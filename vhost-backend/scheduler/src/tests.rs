@@ -474,6 +474,26 @@ fn a_latency_vm_does_not_wait_for_a_kernel_unless_it_ends_soon() {
     }
 }
 
+#[test]
+fn work_that_ends_soon_after_a_window_is_not_evicted() {
+    for (ends_in, evicted_after) in [(1000 * US, 1100 * US), (1200 * US, 700 * US), (0, 700 * US)] {
+        let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
+        bench.now = SEC;
+        let busy = Report { held: false, evictable: true, ..BUSY };
+        bench.report(A, HELD);
+        bench.report(A, busy);
+        assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+        let since = bench.now;
+        bench.report(A, Report { ends_at: if ends_in == 0 { 0 } else { since + ends_in }, ..busy });
+        let mut actions = Vec::new();
+        while !actions.contains(&Action::Evict { vm: A, gpu: GPU }) {
+            assert!(bench.now < since + 2 * MS, "nothing is evicted");
+            actions = bench.tick(bench.now + SEC);
+        }
+        assert_eq!(bench.now - since, evicted_after, "a kernel that ends in {ends_in} ns");
+    }
+}
+
 /// A kernel that never ends, and work behind it.
 const ENDLESS: Report = Report { evictable: true, ..BUSY };
 
