@@ -251,6 +251,29 @@ fn two_sharing_vms_that_both_begin_to_saturate_are_set_apart() {
 }
 
 #[test]
+fn a_vm_that_shares_is_paused_and_shares_again() {
+    let mut world = world(1, 18);
+    let chain = Load::Chain { kernel: 14 * US, gap: 6 * US };
+    let vms = [(); 3].map(|()| world.add(&[0], weight(100), chain));
+    world.run(2 * SEC);
+    world.set_paused(vms[0], true);
+    world.set_paused(vms[1], true);
+    let alone = parts(&mut world, &vms, 2 * SEC + 100 * MS, 4 * SEC);
+    assert_eq!(alone[..2], [0.0, 0.0]);
+    near(alone[2], 14.0 / 20.0, 0.02);
+    world.set_paused(vms[0], false);
+    world.set_paused(vms[1], false);
+    world.spans = Some(Vec::new());
+    let again = parts(&mut world, &vms, 5 * SEC, 9 * SEC);
+    again.iter().for_each(|part| near(*part, 0.92 / 3.0, 0.02));
+    let spans = world.spans.take().unwrap();
+    assert!(
+        vms.iter()
+            .all(|vm| { spans.iter().any(|span| span.vm == *vm && span.mode == OpenMode::Shared) })
+    );
+}
+
+#[test]
 fn unused_time_goes_to_the_others() {
     let mut world = world(1, 12);
     let burst = Load::OnOff { kernel: 20 * US, on: 10 * MS, off: 190 * MS };
