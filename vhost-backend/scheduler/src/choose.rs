@@ -65,8 +65,8 @@ impl Scheduler {
         if member.outlasts { self.settings.max_window } else { self.settings.min_window }
     }
 
-    /// Returns true if the VM isn't paused, and its cap allows it to begin a turn, on this GPU and on any other GPUs
-    /// that the VM needs at the same time.
+    /// Returns true if the VM isn't paused, and its cap allows it to begin a turn, on this GPU and on
+    /// any other GPUs that the VM needs at the same time.
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
         let may =
             |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(member), now));

@@ -8,8 +8,8 @@ use super::argument::{Argument, Outcome, Refused};
 use crate::caller::Caller;
 use crate::objects::Objects;
 
-/// The ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client and the handle
-/// of the object, flags, and the status. The new handle and the status are results.
+/// The ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client and the
+/// handle of the object, flags, and the status. The new handle and the status are results.
 const CLIENT: usize = 0;
 const HANDLE: usize = 8;
 const SOURCE_CLIENT: usize = 12;
@@ -22,7 +22,7 @@ pub fn perform(
     driver: impl FnOnce(&OwnedFd, &mut [u8]) -> io::Result<()>,
 ) -> io::Result<Outcome> {
     let (client, source) = (argument.u32_at(CLIENT), argument.u32_at(SOURCE));
-    // The broker knows a worker's channels, and what they were created under, by their first handle.
+    // The broker knows a worker's channels, and what they were created under, by one handle each.
     let leads_to_channels = source == client || objects.has(client, source);
     let plain = argument.u32_at(SOURCE_CLIENT) == client && argument.u32_at(FLAGS) == 0;
     if leads_to_channels || !plain {
