@@ -274,9 +274,11 @@ fn a_stopped_queue_is_not_written_and_continues_where_it_was() {
     assert_eq!(guest.destroy(1), uapi::OK);
 }
 
-/// Sends a request to the control API, and returns the response.
+/// Sends a request to the control API, once it listens, and returns the response.
 fn ask(socket: &std::path::Path, request: &str) -> String {
-    let mut stream = std::os::unix::net::UnixStream::connect(socket).unwrap();
+    let connect = || std::os::unix::net::UnixStream::connect(socket);
+    wait_for("the control API", || connect().is_ok());
+    let mut stream = connect().unwrap();
     write!(stream, "{request} HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n").unwrap();
     let mut answer = String::new();
     stream.read_to_string(&mut answer).unwrap();
