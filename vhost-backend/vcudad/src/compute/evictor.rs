@@ -129,7 +129,8 @@ impl Evictor {
             std::thread::Builder::new().name(format!("evictor {number}")).spawn(move || {
                 prefer_this_thread();
                 for order in incoming {
-                    let (name, workers, began) = (order.name(), order.workers(), gate::now());
+                    let (name, began) = (order.name(), gate::now());
+                    let workers = tracing::enabled!(tracing::Level::TRACE).then(|| order.workers());
                     since.store(began, Ordering::Relaxed);
                     if catch_unwind(AssertUnwindSafe(|| thread.carry_out(order))).is_err() {
                         // The panic has been logged. Nobody may stay off the GPU because of it.
@@ -139,7 +140,9 @@ impl Evictor {
                     let now = gate::now();
                     let us = now.saturating_sub(began) / 1000;
                     // tests/gpu/evictions.sh and the example `timeline` read these lines.
-                    tracing::trace!(now, gpu = key, order = %name, us, ?workers);
+                    if let Some(workers) = workers {
+                        tracing::trace!(now, gpu = key, order = %name, us, ?workers);
+                    }
                 }
             })?;
             lanes.insert(*gpu, Lane { orders, exited, busy_since });
