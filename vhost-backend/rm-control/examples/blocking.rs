@@ -374,7 +374,7 @@ fn on_a_thread(
     receiver
 }
 
-/// What was seen of a call.
+/// Describes a call's result, or says that it waits.
 fn seen(result: &Result<c_int, mpsc::RecvTimeoutError>) -> String {
     match result {
         Ok(0) => "returns".into(),

@@ -1,4 +1,4 @@
-//! Who keeps a VM off its GPUs: an operator, its VMM, or both. The VM runs only if neither does.
+//! The pauses of a VM, by an operator and by its VMM. The VM runs only if neither has paused it.
 
 use std::time::Instant;
 

@@ -39,7 +39,7 @@ pub(crate) enum Evicts {
     GatePage,
 }
 
-/// What the scheduler thread must know about a worker.
+/// The properties of a worker that the scheduler thread needs.
 #[derive(Default)]
 pub(crate) struct WorkerTraits {
     /// Whether the VM's CPU time is limited.

@@ -29,7 +29,7 @@ pub(in crate::calls) struct Turns {
 /// How long the ring reader may take until it holds back gated calls.
 const QUIET_WITHIN: Duration = Duration::from_millis(100);
 
-/// What a mirror wants from the gate.
+/// A request from a mirror to the gate.
 pub(super) enum Request {
     Turn(Turn),
     /// Hold back gated calls from now on, and then send this.
