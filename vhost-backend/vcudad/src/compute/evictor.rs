@@ -12,7 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
 use std::time::Duration;
 
 use super::message::ComputeEvent;
-use super::priority::prefer_this_thread;
+use super::precision::sleep_precisely;
 use super::shared::EventSender;
 use super::worker::WorkerObjects;
 use gpu_scheduler::{GpuKey, MS, Nanos, SEC};
@@ -127,7 +127,7 @@ impl Evictor {
             let exited = thread.exited.clone();
             let (since, key) = (busy_since.clone(), gpu.0);
             std::thread::Builder::new().name(format!("evictor {number}")).spawn(move || {
-                prefer_this_thread();
+                sleep_precisely();
                 for order in incoming {
                     let (name, began) = (order.name(), gate::now());
                     let workers = tracing::enabled!(tracing::Level::TRACE).then(|| order.workers());

@@ -12,7 +12,7 @@ use std::{io, ptr};
 use super::core::Core;
 use super::evictor::Evictor;
 use super::message::{Command, ComputeEvent};
-use super::priority::prefer_this_thread;
+use super::precision::sleep_precisely;
 use super::shared::EventSender;
 use super::worker::CLOSED;
 use gpu_scheduler::{Nanos, US};
@@ -42,7 +42,7 @@ pub(super) fn supervise(
     evictor: &Arc<Evictor>,
 ) {
     let shared = &events.shared;
-    prefer_this_thread();
+    sleep_precisely();
     loop {
         let run = catch_unwind(AssertUnwindSafe(|| run(commands, events, evictor)));
         match run {
