@@ -297,43 +297,45 @@ row_throughput() {
     note "the driver's own slicing, kernels of 20 us, two native processes relative to one" "$(calc "$fa + $fb")% ($fa + $fb)"
 }
 
-# Alternates several times between the scheduler on and off, so that changes in clock speed affect
-# both.
+# Two brokers, one without a scheduler, run at the same time. Each measurement with one of them comes
+# right after one with the other, so that changes in clock speed affect both.
 row_alone() {
-    local turn mode kind on off ratio sums
+    local kind turn mode ratio error
     chain_calibrated
-    declare -A sums
-    for turn in 1 2 3 4; do
-        # The order is on, off, off, on, so that a slow change in clock speed affects both equally.
-        case $turn in 1 | 4) mode=on ;; *) mode=off ;; esac
-        start_broker < <(echo 'warm_workers = 1'; echo "scheduler = \"$mode\""; vm a "$memory") || return 1
-        for kind in 20us chain; do
-            meet_in "$lead"
-            case $kind in
-                20us) saturate "$kind-$turn" a 20us --seconds "$alone_seconds" ;;
-                chain) chain "$kind-$turn" a --seconds "$alone_seconds" ;;
-            esac
-            wait_loads || return 1
-            sums[$kind-$mode]=$(calc "${sums[$kind-$mode]:-0} + $(field "$kind-$turn" per_second)")
-        done
-    done
+    start_broker < <(echo 'warm_workers = 1'; echo 'scheduler = "off"'; vm off "$memory") || return 1
+    another_broker < <(echo 'warm_workers = 1'; vm on "$memory") || return 1
     for kind in 20us chain; do
-        on=${sums[$kind-on]} off=${sums[$kind-off]} ratio=$(calc "100 * $on / $off")
+        for turn in 1 2 3 4; do
+            for mode in $([ $((turn % 2)) = 0 ] && echo off on || echo on off); do
+                meet_in "$lead"
+                case $kind in
+                    20us) saturate "$kind-$mode-$turn" "$mode" 20us --seconds "$alone_seconds" ;;
+                    chain) chain "$kind-$mode-$turn" "$mode" --seconds "$alone_seconds" ;;
+                esac
+                wait_loads || return 1
+            done
+        done
+        read -r ratio error < <(python3 - "$out/$row-$kind" <<'END'
+import json, math, statistics, sys
+rate = lambda mode, turn: json.loads(open(f"{sys.argv[1]}-{mode}-{turn}.json").read().splitlines()[-1])["per_second"]
+logs = [math.log(rate("on", turn) / rate("off", turn)) for turn in range(1, 5)]
+error = statistics.stdev(logs) / math.sqrt(len(logs))
+print(f"{100 * math.exp(statistics.mean(logs)):.2f} {100 * error:.2f}")
+END
+        )
         result "relative to no scheduler: $([ $kind = chain ] && echo 'the chain' || echo 'kernels of 20 us')" \
-            "$ratio%" 'at least 99.5%' "$ratio >= 99.5"
+            "$ratio% (± $error, the standard error of 4 pairs)" 'at least 99.5%' "$ratio >= 99.5"
     done
     launches_alone
 }
 
 # A CPU's launch rate can vary by a third from one tenth of a second to the next, depending on the
-# load of other CPUs. Two brokers therefore run at the same time and use the GPU in alternating half
-# seconds, and each slot is compared with the other broker's slots before and after it. The result
-# includes the remaining noise.
+# load of other CPUs. The two brokers therefore use the GPU in alternating half seconds, and each
+# slot is compared with the other broker's slots before and after it. The result includes the
+# remaining noise.
 launches_alone() {
     local mode slot=0 slots ratio error
     slots=$((6 * ${seconds%.*}))
-    start_broker < <(echo 'warm_workers = 1'; echo 'scheduler = "off"'; vm off "$memory") || return 1
-    another_broker < <(echo 'warm_workers = 1'; vm on "$memory") || return 1
     meet_in "$lead"
     for mode in off on; do
         load "launches-$mode" "$mode" saturate "${small[@]}" --rate "$small_rate" --kernel-us 1 \
