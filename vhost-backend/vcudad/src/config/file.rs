@@ -2,17 +2,19 @@
 
 use std::path::{Path, PathBuf};
 
-use control_api::{expected, is_list};
+use control_api::{ApiError, expected, is_list};
 use serde::Deserialize;
 use toml::{Table, Value};
 
-use super::error::{ConfigError, of_vm};
+use super::error::ConfigError;
 use super::host::{Config, default_socket_folders};
 use super::library::DriverLibrary;
+use super::lines::Lines;
 use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
 use super::vm::Settings;
+use super::vm_set::VmSet;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -98,19 +100,28 @@ impl Config {
                     .map_err(|error| one_line(text, &error.path().to_string(), error.inner()))
             })?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
-        let mut vms = Vec::new();
-        for Entry { name, socket, settings } in file.vm {
-            let of_vm_at = |message| ConfigError::Value(format!("vm '{name}': {message}"));
+        let lines = Lines::of(text);
+        let (mut vms, mut set) = (Vec::new(), VmSet::default());
+        for (index, Entry { name, socket, settings }) in file.vm.into_iter().enumerate() {
+            let of_vm_at = |field: &str, message: String| {
+                let message = format!("vm '{name}': {message}");
+                ConfigError::Value(at(lines.of_vm(index, field), &message))
+            };
             let settings = Value::Table(settings);
             let lists = settings.clone();
             let settings: Settings =
                 serde_path_to_error::deserialize(settings).map_err(|error| {
                     let field = error.path().to_string();
-                    of_vm_at(said(&field, error.inner(), expected(&field)))
+                    of_vm_at(&field, said(&field, error.inner(), expected(&field)))
                 })?;
-            no_lists("", &lists).map_err(|error| of_vm_at(error.to_string()))?;
+            no_lists("", &lists).map_err(|error| of_vm_at("", error.to_string()))?;
+            let invalid = |error: ApiError| {
+                of_vm_at(error.field.as_deref().unwrap_or_default(), error.to_string())
+            };
             let spec = settings.or(file.defaults.clone()).into_spec(name.clone(), socket);
-            vms.push(spec.map_err(|error| of_vm(&name, &error))?);
+            let spec = spec.map_err(invalid)?;
+            set.add(&spec).map_err(invalid)?;
+            vms.push(spec);
         }
         let metrics_address =
             file.metrics_address.map(|text| text.parse()).transpose().map_err(|_| {
@@ -145,6 +156,12 @@ impl Config {
             memory_max_is_default: false,
         }
         .checked()
+        .map_err(|error| {
+            // The message begins with the key.
+            let text = error.to_string();
+            let key = text.split([':', ' ']).next().unwrap_or_default();
+            ConfigError::Value(at(lines.of_key(key), &text))
+        })
     }
 }
 
@@ -186,13 +203,13 @@ fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     } else {
         said(field, error, expected_at_top(field))
     };
-    let line = error.span().map(|span| {
-        text.as_bytes()[..span.start.min(text.len())].iter().filter(|b| **b == b'\n').count() + 1
-    });
-    ConfigError::Value(match line {
-        Some(line) => format!("line {line}: {reason}"),
-        None => reason,
-    })
+    let line = error.span().map(|span| Lines::of(text).of_byte(span.start));
+    ConfigError::Value(at(line, &reason))
+}
+
+/// Adds the line to the description of an error, if it's known.
+fn at(line: Option<usize>, reason: &str) -> String {
+    line.map_or_else(|| reason.to_owned(), |line| format!("line {line}: {reason}"))
 }
 
 /// Rejects lists in place of tables. Serde would accept a list and assign its values to the fields

@@ -5,6 +5,7 @@
 //! |---|---|
 //! | `host` | the whole configuration |
 //! | `file` | the configuration file |
+//! | `lines` | the lines of keys in that file |
 //! | `args` | command-line arguments |
 //! | `vm`, `vm_set` | one VM's settings; what no two VMs may share |
 //! | `users` | choosing a user ID for each VM |
@@ -17,6 +18,7 @@ mod error;
 mod file;
 mod host;
 mod library;
+mod lines;
 mod policy;
 mod ratio;
 mod size;
