@@ -42,6 +42,14 @@ pub enum EventKind {
     /// A GPU reported an Xid that a program caused, such as an illegal access. The GPU still works,
     /// and the program is unknown. Reported at most once per second per GPU.
     ProgramFault,
+    /// The configuration file was read again and applied. The message says what changed.
+    ConfigReloaded,
+    /// The configuration file was read again, but contains an error, so nothing changed. The message
+    /// says what is wrong.
+    ConfigRefused,
+    /// The configuration file was read again, and contains a change that has no effect until vcudad
+    /// is restarted. The message names the settings.
+    RestartNeeded,
     /// The scheduler thread died and was restarted.
     SchedulerRestarted,
     /// This reader was too slow and missed events. The message says how many.
@@ -90,6 +98,9 @@ impl EventKind {
             Self::WorkerKilled => "worker_killed",
             Self::GpuFault => "gpu_fault",
             Self::ProgramFault => "program_fault",
+            Self::ConfigReloaded => "config_reloaded",
+            Self::ConfigRefused => "config_refused",
+            Self::RestartNeeded => "restart_needed",
             Self::SchedulerRestarted => "scheduler_restarted",
             Self::Missed => "missed",
         }

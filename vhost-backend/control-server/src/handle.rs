@@ -156,6 +156,11 @@ struct Asked {
 pub struct Answer(oneshot::Sender<Reply>);
 
 impl Answer {
+    /// Creates the reply to a request that nobody waits for.
+    pub fn nobody() -> Self {
+        Self(oneshot::channel().0)
+    }
+
     /// Sends the reply.
     pub fn give(self, reply: Reply) {
         let _ = self.0.send(reply);

@@ -6,8 +6,9 @@ use std::collections::VecDeque;
 
 use control_api::{ApiError, ErrorCode, VmPatch, VmSpec};
 
+use super::reload::Plan;
 use super::vms::VmState;
-use crate::config::Vm;
+use crate::config::{Config, Vm};
 use control_server::handle::Answer;
 use memory_ledger::VmId;
 
@@ -34,6 +35,8 @@ pub(crate) enum Change {
     },
     SetPaused(VmId, bool),
     Remove(VmId),
+    /// The changes that the configuration file makes.
+    Reload(Box<Plan>),
 }
 
 /// The change that is being saved, and those that wait for it.
@@ -41,6 +44,8 @@ pub(crate) enum Change {
 pub(crate) struct Changes {
     saving: Option<(Change, Answer)>,
     waiting: VecDeque<(ChangeRequest, Answer)>,
+    /// The latest configuration that was read again. It's applied before other changes.
+    reload: Option<Box<Config>>,
 }
 
 impl Changes {
@@ -54,6 +59,16 @@ impl Changes {
 
     pub(crate) fn take_saving(&mut self) -> Option<(Change, Answer)> {
         self.saving.take()
+    }
+
+    /// Lets a configuration wait for the change that is being saved.
+    pub(crate) fn set_reload(&mut self, config: Box<Config>) {
+        self.reload = Some(config);
+    }
+
+    /// Takes the configuration that waits.
+    pub(crate) fn take_reload(&mut self) -> Option<Box<Config>> {
+        self.reload.take()
     }
 
     /// Adds a request to the queue. If the queue is full, refuses the request. Drops requests that

@@ -4,10 +4,12 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | the broker from its start to its end |
+//! | `check` | checking a configuration without serving it |
 //! | `service` | the coordinator: it composes the parts and dispatches events to them |
 //! | `watches`, `signals`, `timer`, `systemd` | the event loop's descriptors; systemd notifications |
 //! | `roster`, `state`, `saver` | the configured VMs, with run-time changes; the file that saves the changes, and its thread |
 //! | `changes` | run-time changes that are being saved, or wait for that |
+//! | `reread`, `reload`, `differences` | reading the configuration file again; what that changes |
 //! | `start` | new VMs, at the broker's start and at run time |
 //! | `vms`, `device` | the VMs, and each one's device process |
 //! | `resources`, `socket`, `cgroup` | what the spawner creates for a VM; sockets; limits of cgroups |
@@ -31,11 +33,13 @@ mod activity;
 mod audit;
 mod cgroup;
 mod changes;
+mod check;
 mod comparison;
 mod compute;
 pub mod config;
 mod device;
 mod devices;
+mod differences;
 mod driver;
 mod error;
 mod event;
@@ -54,7 +58,9 @@ mod placement;
 mod privileges;
 mod process;
 mod rate;
+mod reload;
 mod reports;
+mod reread;
 mod resources;
 mod roster;
 mod run;
@@ -76,6 +82,8 @@ mod vms;
 mod watches;
 mod worker;
 
+pub use check::check;
 pub use error::BrokerError;
+pub use reread::Reread;
 pub use run::run;
 pub use state::StateError;

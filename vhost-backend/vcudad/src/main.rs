@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use host_ipc::{exit, process, program};
+use vcudad::BrokerError;
 use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
 
 mod one_vm;
@@ -22,6 +23,9 @@ struct Args {
     /// Configuration file (TOML)
     #[arg(long, value_name = "FILE")]
     config: PathBuf,
+    /// Check the configuration file, and exit with status 0 if it's valid, or 1 if it isn't
+    #[arg(long)]
+    check: bool,
     #[command(flatten)]
     driver: DriverArgs,
     #[command(flatten)]
@@ -32,10 +36,16 @@ fn main() -> ExitCode {
     if std::env::args_os().nth(1).is_some_and(|arg| arg == program::ONE_VM) {
         return one_vm::main();
     }
-    let args: Args = match exit::parse(NAME) {
+    let mut args: Args = match exit::parse(NAME) {
         Ok(args) => args,
         Err(code) => return code,
     };
+    if let Ok(path) = std::path::absolute(&args.config) {
+        args.config = path;
+    }
+    if args.check {
+        return check(&args);
+    }
     process::raise_descriptor_limit();
     process::reserve_descriptors(DESCRIPTORS);
     let _log = exit::start_broker_logging();
@@ -43,9 +53,22 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
-    match vcudad::run(config) {
+    let reread = Box::new(move || read(&args));
+    match vcudad::run(config, Some(reread)) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, error.code(), &error),
+    }
+}
+
+/// Checks the configuration file without serving it.
+fn check(args: &Args) -> ExitCode {
+    let checked = read(args).map_err(BrokerError::from).and_then(vcudad::check);
+    match checked {
+        Ok(text) => {
+            println!("{}: OK: {text}", args.config.display());
+            ExitCode::SUCCESS
+        }
+        Err(error) => exit::with(NAME, exit::FAILED, &error),
     }
 }
 

@@ -37,7 +37,7 @@ pub fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
-    match vcudad::run(config) {
+    match vcudad::run(config, None) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, error.code(), &error),
     }

@@ -59,7 +59,8 @@ pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerErr
     Ok(())
 }
 
-fn control_group(config: &Config) -> Result<Option<u32>, ConfigError> {
+/// Returns the group of the control API's socket. `None` means that of the spawner.
+pub(crate) fn control_group(config: &Config) -> Result<Option<u32>, ConfigError> {
     match &config.control_group {
         Some(name) => group::find(name).map(Some).ok_or_else(|| {
             ConfigError::Value(format!(

@@ -18,6 +18,8 @@ pub(crate) struct Roster {
     dir: Option<StateDir>,
     saver: Option<Saver>,
     saved: SavedState,
+    /// The VMs in the configuration file, without saved changes.
+    file: Vec<VmSpec>,
     /// True if entries were dropped since the state was last written.
     pruned: bool,
 }
@@ -26,7 +28,7 @@ impl Roster {
     /// Reads the saved changes from the directory, if one is configured.
     pub(crate) fn open(dir: Option<StateDir>) -> Result<Self, StateError> {
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
-        Ok(Self { dir, saver: None, saved, pruned: false })
+        Ok(Self { dir, saver: None, saved, file: Vec::new(), pruned: false })
     }
 
     /// Returns the VMs to serve: first those in the configuration file `file`, with saved changes
@@ -36,11 +38,26 @@ impl Roster {
         &mut self,
         file: Vec<VmSpec>,
     ) -> Result<Vec<(VmSpec, VmOrigin)>, ConfigError> {
-        let saved = &mut self.saved;
+        let (all, next) = self.with_file(&file)?;
+        self.pruned = next != self.saved;
+        self.saved = next;
+        self.file = file;
+        Ok(all)
+    }
+
+    /// Sets the VMs in the configuration file.
+    pub(crate) fn set_file(&mut self, file: Vec<VmSpec>) {
+        self.file = file;
+    }
+
+    /// Returns what [`Self::vms`] would return, and the state to save.
+    pub(crate) fn with_file(
+        &self,
+        file: &[VmSpec],
+    ) -> Result<(Vec<(VmSpec, VmOrigin)>, SavedState), ConfigError> {
+        let mut next = self.saved.clone();
+        let saved = &mut next;
         let in_file = |name: &String| file.iter().any(|spec| spec.name == *name);
-        let counts =
-            |saved: &SavedState| (saved.removed.len(), saved.changed.len(), saved.paused.len());
-        let before = counts(saved);
         let added = &saved.vms;
         let is_added = |name: &String| added.iter().any(|spec| spec.name == *name);
         saved.paused.retain(|name| in_file(name) || is_added(name));
@@ -55,7 +72,6 @@ impl Roster {
             }
             keep
         });
-        self.pruned = before != counts(saved);
         let is_served = |spec: &VmSpec| !saved.removed.contains(&spec.name);
         let is_twice =
             |added: &&VmSpec| file.iter().any(|spec| spec.name == added.name && is_served(spec));
@@ -67,13 +83,13 @@ impl Roster {
             )));
         }
         let mut all = Vec::new();
-        for spec in file.into_iter().filter(is_served) {
+        for spec in file.iter().filter(|spec| is_served(spec)) {
             let patch = saved.changed.get(&spec.name);
-            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(&spec));
+            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(spec));
             all.push((spec, VmOrigin::File));
         }
         all.extend(saved.vms.iter().map(|spec| (spec.clone(), VmOrigin::Api)));
-        Ok(all)
+        Ok((all, next))
     }
 
     /// Writes the saved state if [`Self::vms`] dropped entries from it, and starts the thread that
@@ -203,7 +219,7 @@ mod tests {
     use control_api::ComputePatch;
 
     fn roster(saved: SavedState) -> Roster {
-        Roster { dir: None, saver: None, saved, pruned: false }
+        Roster { dir: None, saver: None, saved, file: Vec::new(), pruned: false }
     }
 
     fn names(of: &[(VmSpec, VmOrigin)]) -> Vec<(&str, VmOrigin)> {

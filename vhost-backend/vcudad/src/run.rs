@@ -5,6 +5,7 @@ use event_manager::{EventManager, SubscriberOps};
 use super::driver;
 use super::error::BrokerError;
 use super::privileges;
+use super::reread::{Reread, Rereader};
 use super::service::{Prepared, Service};
 use super::signals::Signals;
 use super::socket::ControlFile;
@@ -15,8 +16,9 @@ use control_server::{ServerConfig, handle};
 use host_ipc::process;
 use host_ipc::spawner::Call;
 
-/// Serves the configured VMs until the broker receives a signal that stops it.
-pub fn run(config: Config) -> Result<(), BrokerError> {
+/// Serves the configured VMs until the broker receives a signal that stops it. On SIGHUP, it calls
+/// `reread` to read the configuration again, or stops if that is `None`.
+pub fn run(config: Config, reread: Option<Reread>) -> Result<(), BrokerError> {
     // Block signals first, so that no signal can stop the process before it has removed its
     // sockets. Threads that start later inherit the signal mask.
     let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
@@ -25,7 +27,9 @@ pub fn run(config: Config) -> Result<(), BrokerError> {
     let (handle, inbox) =
         handle::channel().map_err(BrokerError::os("cannot create the control API's channel"))?;
     let (control, metrics_address) = (config.control_socket.clone(), config.metrics_address);
-    let service = Service::new(config, prepared, signals, inbox)?;
+    let rereader = reread.map(Rereader::start).transpose();
+    let rereader = rereader.map_err(BrokerError::os("cannot start a thread to read the file"))?;
+    let service = Service::new(config, prepared, signals, inbox, rereader)?;
     let listener = control.map(|path| {
         spawner
             .bind(Call::BindControl)

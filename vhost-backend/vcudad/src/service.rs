@@ -3,7 +3,6 @@
 //! read its messages is killed, another thread saves changes, and the spawner starts processes.
 
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use control_api::{ApiError, ErrorCode, EventKind, PausedBy, Sharing, VmPatch, VmSpec};
@@ -22,7 +21,9 @@ use super::launcher::Launcher;
 use super::output::{Output, Outputs};
 use super::placement::Capacity;
 use super::process::describe;
+use super::reload::{Host, Plan};
 use super::reports::Reports;
+use super::reread::Rereader;
 use super::roster::Roster;
 use super::scheduler::Scheduler;
 use super::session::Session;
@@ -37,7 +38,7 @@ use super::timer::Timer;
 use super::vms::{VmState, Vms};
 use super::watches::{Source, Watches};
 use super::worker::DeviceEnds;
-use crate::config::{Config, Policy, Vm};
+use crate::config::{Config, ConfigError, Policy, Vm};
 use control_server::handle::{About, Answer, ControlInbox, Reply, Request, Response, now_ms};
 use host_ipc::gpu::{Eviction, Probed};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
@@ -54,6 +55,8 @@ const QUEUE_TICK: Duration = Duration::from_millis(25);
 pub(crate) struct Service {
     watches: Watches,
     signals: Signals,
+    /// `None` if there is no configuration file.
+    rereader: Option<Rereader>,
     timer: Timer,
     systemd: Systemd,
     inbox: ControlInbox,
@@ -70,8 +73,11 @@ pub(crate) struct Service {
     /// The driver library and the GPUs that it found.
     driver: Probed,
     policy: Policy,
-    /// Directories in which sockets of VMs can be that are added through the control API.
-    socket_folders: Vec<PathBuf>,
+    /// The configuration with which the broker was started.
+    started: Config,
+    /// New VMs that are served once all removed ones have ended, because their memory was promised
+    /// to these.
+    starting: Vec<VmId>,
     /// When the broker started, in milliseconds since 1970.
     started_ms: u64,
     ended: bool,
@@ -101,6 +107,7 @@ impl Service {
         prepared: Prepared,
         signals: Signals,
         inbox: ControlInbox,
+        rereader: Option<Rereader>,
     ) -> Result<Self, BrokerError> {
         let Prepared { spawner, ending, state, driver: mut probed, has_jail } = prepared;
         let mut roster = Roster::open(state)?;
@@ -124,6 +131,7 @@ impl Service {
         let mut service = Self {
             watches: Watches::default(),
             signals,
+            rereader,
             timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
             systemd: Systemd::from_env(),
             inbox,
@@ -143,7 +151,8 @@ impl Service {
             _spawner_output: spawner_output,
             driver: probed,
             policy: config.policy,
-            socket_folders: config.socket_folders,
+            starting: Vec::new(),
+            started: config,
             started_ms: now_ms(),
             ended: false,
             failure: None,
@@ -152,7 +161,7 @@ impl Service {
         };
         for candidate in vms {
             let capacities = service.capacities(None);
-            let is_default = config.memory_max_is_default;
+            let is_default = service.started.memory_max_is_default;
             let (gpus, spawner) = (&service.gpus, service.launcher.spawner());
             let cgroups = &service.cgroups;
             let state = candidate.place(&capacities, gpus, spawner, cgroups, is_default)?;
@@ -199,7 +208,12 @@ impl Service {
     }
 
     fn handle_signal(&mut self) {
-        if self.signals.take() {
+        let Some(signal) = self.signals.take() else { return };
+        if let (libc::SIGHUP, Some(rereader)) = (signal, &self.rereader) {
+            tracing::info!("reading the configuration file again");
+            self.systemd.reloading();
+            rereader.request();
+        } else {
             tracing::info!("shutting down");
             self.systemd.stopping();
             self.ended = true;
@@ -390,11 +404,17 @@ impl Service {
         match saved {
             Ok(()) => self.apply(ops, change, answer),
             Err(error) => {
+                if matches!(change, Change::Reload(_)) {
+                    self.refuse_reload(&error.to_string());
+                }
                 drop(change);
                 answer.give(Err(error));
             }
         }
         self.carry_out(ops);
+        if let Some(config) = self.changes.take_reload() {
+            self.start_reload(ops, config);
+        }
         while !self.changes.is_saving()
             && let Some((request, answer)) = self.changes.next_waiting()
         {
@@ -408,7 +428,7 @@ impl Service {
     }
 
     fn check_new_vm(&self, spec: VmSpec) -> Result<(Change, SavedState), ApiError> {
-        start::check_request(&spec, &self.socket_folders)?;
+        start::check_request(&spec, &self.started.socket_folders)?;
         let capacities = self.capacities(None);
         let spawner = self.launcher.spawner();
         let state =
@@ -469,6 +489,7 @@ impl Service {
             Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after)),
             Change::SetPaused(vm, paused) => answer.give(self.set_paused(vm, paused)),
             Change::Remove(vm) => self.remove_vm(vm, answer),
+            Change::Reload(plan) => self.reload(*plan),
         }
     }
 
@@ -540,13 +561,20 @@ impl Service {
 
     /// Removes a VM, or adds a requester to those that wait for its removal.
     fn remove_vm(&mut self, id: VmId, answer: Answer) {
+        self.begin_removal(id);
+        let Some(state) = self.vms.get_mut(id) else { return };
+        state.add_removal(answer);
+        self.forget_vm(id);
+    }
+
+    /// Ends a VM's sessions and its device process.
+    fn begin_removal(&mut self, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
         if !state.is_leaving() {
             state.device.close();
+            state.leave();
             self.sessions.end_vm(id);
         }
-        state.add_removal(answer);
-        self.forget_vm(id);
     }
 
     /// Removes a VM from all tables, if its removal was requested and its last process has ended.
@@ -571,6 +599,99 @@ impl Service {
         }
         if !self.ended {
             self.sessions.refill(&self.vms, &self.gpus);
+        }
+    }
+}
+
+/// Reading the configuration file again. The file is handled like a change through the control API:
+/// it is checked completely, and then the state is saved, before anything changes.
+impl Service {
+    fn handle_reread(&mut self, ops: &mut EventOps) {
+        match self.rereader.as_ref().and_then(Rereader::take) {
+            None => {}
+            Some(Err(error)) => self.refuse_reload(&error.to_string()),
+            Some(Ok(config)) if self.changes.is_saving() => {
+                self.changes.set_reload(Box::new(config));
+            }
+            Some(Ok(config)) => self.start_reload(ops, Box::new(config)),
+        }
+    }
+
+    fn refuse_reload(&mut self, reason: &str) {
+        tracing::error!("the configuration file was not applied, and nothing changed: {reason}");
+        let event = BrokerEvent::new(EventKind::ConfigRefused, reason);
+        self.publish(event);
+        self.systemd.ready();
+    }
+
+    fn start_reload(&mut self, ops: &mut EventOps, config: Box<Config>) {
+        match self.check_reload(*config) {
+            Err(error) => self.refuse_reload(&error.to_string()),
+            Ok((plan, next)) => {
+                let (change, answer) = (Change::Reload(Box::new(plan)), Answer::nobody());
+                match self.roster.save(next) {
+                    true => self.changes.set_saving(change, answer),
+                    false => self.apply(ops, change, answer),
+                }
+            }
+        }
+    }
+
+    fn check_reload(&self, config: Config) -> Result<(Plan, SavedState), ConfigError> {
+        let (all, next) = self.roster.with_file(&config.vms)?;
+        let capacities = Reports { policy: &config.policy, ..self.reports() }.capacities(None);
+        let host = Host {
+            started: &self.started,
+            vms: &self.vms,
+            gpus: &self.gpus,
+            spawner: self.launcher.spawner(),
+            cgroups: &self.cgroups,
+        };
+        Ok((Plan::check(config, all, capacities, &host)?, next))
+    }
+
+    fn reload(&mut self, plan: Plan) {
+        let summary = plan.summary(&self.vms);
+        let Plan { policy, file, added, changed, removed, deferred } = plan;
+        self.policy = policy;
+        self.roster.set_file(file);
+        for id in &removed {
+            self.begin_removal(*id);
+        }
+        for (id, patch, after) in changed {
+            if let Err(error) = self.set_vm(id, &patch, after) {
+                tracing::error!("cannot change a VM: {error}");
+            }
+        }
+        for state in added {
+            let id = self.enroll(state);
+            self.pause_saved(id);
+            self.starting.push(id);
+            let message = "added by the configuration file";
+            self.publish(BrokerEvent::of_vm(EventKind::VmAdded, id, message));
+        }
+        for id in removed {
+            self.forget_vm(id);
+        }
+        self.sessions.refill(&self.vms, &self.gpus);
+        for (vm, keys) in deferred {
+            let message = format!("needs a restart of vcudad to take effect: {keys}");
+            tracing::warn!(vm = vm.map(|vm| self.vms.name(vm)), "{message}");
+            let event = BrokerEvent::new(EventKind::RestartNeeded, message);
+            self.publish(BrokerEvent { vm, ..event });
+        }
+        tracing::info!("applied the configuration file: {summary}");
+        self.publish(BrokerEvent::new(EventKind::ConfigReloaded, summary));
+        self.systemd.ready();
+    }
+
+    /// Starts the devices of new VMs, unless VMs that were removed haven't ended.
+    fn start_new(&mut self, ops: &mut EventOps) {
+        if self.starting.is_empty() || self.vms.iter().any(|(_, state)| state.is_leaving()) {
+            return;
+        }
+        for id in std::mem::take(&mut self.starting) {
+            self.start_device(ops, id);
         }
     }
 }
@@ -786,6 +907,7 @@ impl MutEventSubscriber for Service {
             Some(Source::Timer) => self.tick(ops),
             Some(Source::Control) => self.handle_requests(ops),
             Some(Source::Saver) => self.handle_saved(ops),
+            Some(Source::Rereader) => self.handle_reread(ops),
             Some(Source::Nvml) => self.handle_nvml(ops),
             Some(Source::Spawner) => self.handle_spawner(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
@@ -797,6 +919,7 @@ impl MutEventSubscriber for Service {
             None => {}
         }
         self.carry_out(ops);
+        self.start_new(ops);
     }
 
     fn init(&mut self, ops: &mut EventOps) {
@@ -806,6 +929,9 @@ impl MutEventSubscriber for Service {
         self.watches.add(ops, self.launcher.spawner().events_fd(), Source::Spawner);
         if let Some(bell) = self.roster.bell() {
             self.watches.add(ops, bell, Source::Saver);
+        }
+        if let Some(bell) = self.rereader.as_ref().map(Rereader::bell) {
+            self.watches.add(ops, bell, Source::Rereader);
         }
         if let Some(bell) = self.audit.bell() {
             self.watches.add(ops, bell, Source::Nvml);

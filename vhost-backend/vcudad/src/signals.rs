@@ -1,4 +1,5 @@
-//! Receives the signals that stop the broker, through a descriptor.
+//! Receives the signals that stop the broker or make it read its configuration file again, through a
+//! descriptor.
 
 use std::io;
 use std::mem::MaybeUninit;
@@ -8,7 +9,7 @@ use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
-    /// Blocks the signals that stop the broker, and opens a signalfd for them.
+    /// Blocks these signals, and opens a signalfd for them.
     pub(crate) fn catch() -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigemptyset initializes `set` before it is used, and all pointers are valid.
@@ -29,13 +30,14 @@ impl Signals {
         }
     }
 
-    /// Reads one signal if one is pending. Returns true if there was one.
-    pub(crate) fn take(&self) -> bool {
+    /// Reads one signal, and returns its number, if one is pending.
+    pub(crate) fn take(&self) -> Option<libc::c_int> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
         // SAFETY: `info` has room for the `size` bytes that read writes.
         let read = unsafe { libc::read(self.0.as_raw_fd(), info.as_mut_ptr().cast(), size) };
-        read == size as isize
+        // SAFETY: read has written the whole structure, in which all values are valid.
+        (read == size as isize).then(|| unsafe { info.assume_init() }.ssi_signo as libc::c_int)
     }
 }
 

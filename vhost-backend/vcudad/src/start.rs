@@ -62,7 +62,7 @@ impl Candidate {
 }
 
 /// Returns true if a file is directly in one of these directories.
-fn is_in(file: &Path, folders: &[PathBuf]) -> bool {
+pub(crate) fn is_in(file: &Path, folders: &[PathBuf]) -> bool {
     let folder = file.file_name().and_then(|_| file.parent());
     folder.is_some_and(|folder| folders.iter().any(|one| one == folder))
 }

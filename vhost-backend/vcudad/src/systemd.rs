@@ -60,6 +60,15 @@ impl Systemd {
         self.send("READY=1\nSTATUS=serving");
     }
 
+    /// Reports that the configuration is being read again. [`Self::ready`] reports the end of that.
+    pub(crate) fn reloading(&self) {
+        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+        // SAFETY: `now` is a writable structure.
+        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
+        let usec = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000;
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={usec}"));
+    }
+
     pub(crate) fn ping_watchdog(&self) {
         if self.watchdog.is_some() {
             self.send("WATCHDOG=1");
@@ -91,6 +100,7 @@ mod tests {
         let systemd = Systemd::new(Some(OsStr::new(&at)), Some(Duration::from_secs(3)));
         assert_eq!(systemd.interval(), Some(Duration::from_secs(1)));
         systemd.ready();
+        systemd.reloading();
         systemd.ping_watchdog();
         systemd.stopping();
         let received = || {
@@ -99,6 +109,7 @@ mod tests {
             String::from_utf8_lossy(&buffer[..len]).into_owned()
         };
         assert!(received().starts_with("READY=1\n"));
+        assert!(received().starts_with("RELOADING=1\nMONOTONIC_USEC="));
         assert_eq!((received(), received()), ("WATCHDOG=1".into(), "STOPPING=1".into()));
     }
 

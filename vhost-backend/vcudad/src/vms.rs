@@ -208,6 +208,11 @@ impl VmState {
         self.removal.is_some()
     }
 
+    /// Starts the removal of the VM, which nobody waits for.
+    pub(crate) fn leave(&mut self) {
+        self.removal.get_or_insert_default();
+    }
+
     /// Starts the removal of the VM, or adds a request for it. `answer` is sent once the VM has
     /// been removed.
     pub(crate) fn add_removal(&mut self, answer: Answer) {

@@ -15,6 +15,7 @@ pub(crate) enum Source {
     Timer,
     Control,
     Saver,
+    Rereader,
     Nvml,
     Scheduler,
     Spawner,

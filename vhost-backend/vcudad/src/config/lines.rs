@@ -31,7 +31,7 @@ impl<'a> Lines<'a> {
     /// section.
     pub(super) fn of_vm(&self, index: usize, key: &str) -> Option<usize> {
         let top = self.table.as_ref()?.get_ref();
-        let section = top.get("vm")?.get_ref().as_array()?.iter().nth(index)?;
+        let section = top.get("vm")?.get_ref().as_array()?.get(index)?;
         let table = section.get_ref().as_table()?;
         let own = self.find(table, key);
         let default = || self.find(top.get("defaults")?.get_ref().as_table()?, key);

@@ -1,0 +1,230 @@
+//! What changes when the configuration file is read again. The file is checked completely before
+//! anything changes. A setting that can't change while the broker is running is reported, and has
+//! no effect until a restart.
+
+use control_api::{ApiError, VmOrigin, VmPatch, VmSpec};
+
+use super::cgroup::Cgroups;
+use super::device::Device;
+use super::differences::change;
+use super::gpus::Gpus;
+use super::mps::check_sharing;
+use super::placement::Capacity;
+use super::resources::Resources;
+use super::spawner::Spawner;
+use super::start;
+use super::vms::{VmState, Vms, place_vm};
+use crate::config::{Config, ConfigError, Policy, Vm, VmSet, choose_uids, of_vm};
+use host_ipc::spawner::VM_UIDS;
+use memory_ledger::VmId;
+
+/// The changes that a file makes. Dropping this without applying it removes the sockets and cgroups
+/// of the new VMs.
+pub(crate) struct Plan {
+    pub(crate) policy: Policy,
+    /// The VMs in the file.
+    pub(crate) file: Vec<VmSpec>,
+    pub(crate) added: Vec<VmState>,
+    pub(crate) changed: Vec<(VmId, VmPatch, Vm)>,
+    pub(crate) removed: Vec<VmId>,
+    /// Changes that need a restart, with the running VM that they concern, if any.
+    pub(crate) deferred: Vec<(Option<VmId>, String)>,
+}
+
+/// What the plan depends on.
+pub(crate) struct Host<'a> {
+    /// The configuration with which the broker was started.
+    pub(crate) started: &'a Config,
+    pub(crate) vms: &'a Vms,
+    pub(crate) gpus: &'a Gpus,
+    pub(crate) spawner: &'a Spawner,
+    pub(crate) cgroups: &'a Cgroups,
+}
+
+impl Plan {
+    /// Compares a file with the running VMs. `all` contains the VMs to serve from now on,
+    /// `capacities` the GPUs' capacities under the file's policy.
+    pub(crate) fn check(
+        config: Config,
+        all: Vec<(VmSpec, VmOrigin)>,
+        capacities: Vec<Capacity>,
+        host: &Host<'_>,
+    ) -> Result<Self, ConfigError> {
+        let vms = host.vms;
+        let mut plan = Self {
+            policy: live_policy(host.started, &config),
+            file: Vec::new(),
+            added: Vec::new(),
+            changed: Vec::new(),
+            removed: Vec::new(),
+            deferred: fixed_keys(host.started, &config).map(|key| (None, key.into())).collect(),
+        };
+        let in_file = |vm: &Vm| config.vms.iter().any(|spec| spec.name == vm.name);
+        let gone = vms.iter().filter(|(_, state)| {
+            state.origin == VmOrigin::File && !state.is_leaving() && !in_file(&state.vm)
+        });
+        plan.removed.extend(gone.map(|(id, _)| id));
+
+        // What the GPUs have promised once all changes have been made.
+        let mut capacities = capacities;
+        for state in plan.removed.iter().filter_map(|id| vms.get(*id)) {
+            promise(&mut capacities, state, None);
+        }
+        let (mut set, mut new) = (VmSet::default(), Vec::new());
+        for (spec, origin) in &all {
+            let fail = |error: &ApiError| of_vm(&spec.name, error);
+            let running = vms.named(&spec.name).and_then(|id| Some((id, vms.get(id)?)));
+            let Some((id, state)) = running else {
+                let vm = set.add(spec).map_err(|error| fail(&error))?;
+                match plan.needs_restart(&vm, host.started) {
+                    Some(why) => {
+                        plan.deferred.push((None, format!("VM '{}': {why}", vm.name)));
+                    }
+                    None => new.push(vm),
+                }
+                continue;
+            };
+            if *origin == VmOrigin::Api {
+                continue;
+            }
+            set.add(spec).map_err(|error| fail(&error))?;
+            let (patch, fixed) = change(&state.vm.spec, spec);
+            if !fixed.is_empty() {
+                plan.deferred.push((Some(id), fixed.join(", ")));
+            }
+            if !patch.is_empty() {
+                let after = state.changed(&patch).map_err(|error| fail(&error))?;
+                promise(&mut capacities, state, Some(&after));
+                plan.changed.push((id, patch, after));
+            }
+        }
+        for (id, _, after) in &plan.changed {
+            let Some(state) = vms.get(*id) else { continue };
+            // The capacities already contain this change.
+            let mut before = capacities.clone();
+            let changed = (&after.spec, &state.vm.spec);
+            for capacity in before.iter_mut().filter(|one| state.gpus.contains(&one.gpu)) {
+                let (memory, min) = (changed.0.memory.max, changed.0.compute.min);
+                capacity.memory_promised = capacity.memory_promised.saturating_sub(memory);
+                let min = u64::from(min.basis_points());
+                capacity.time_promised = capacity.time_promised.saturating_sub(min);
+            }
+            state
+                .check_increase(after, &before)
+                .map_err(|error| of_vm(&after.name, &error.into()))?;
+        }
+        choose_uids(&mut new, vms.uids())?;
+        for vm in new {
+            let name = vm.name.clone();
+            let state = plan
+                .place(vm, &capacities, host)
+                .map_err(|error: ApiError| of_vm(&name, &error))?;
+            promise_new(&mut capacities, &state);
+            plan.added.push(state);
+        }
+        plan.file = config.vms;
+        Ok(plan)
+    }
+
+    fn place(
+        &self,
+        mut vm: Vm,
+        capacities: &[Capacity],
+        host: &Host<'_>,
+    ) -> Result<VmState, ApiError> {
+        host.vms.check_unique(&vm)?;
+        let set = place_vm(capacities, &mut vm, false)?;
+        check_sharing(&vm.spec, &set, host.gpus)?;
+        let (resources, socket) = Resources::create(host.spawner, host.cgroups, &vm, set.len())?;
+        Ok(VmState::new(vm, VmOrigin::File, set, Device::new(socket), Some(resources)))
+    }
+
+    /// Returns why a new VM can't be added without a restart. The spawner does only what the
+    /// configuration file permitted when the broker was started.
+    fn needs_restart(&self, vm: &Vm, started: &Config) -> Option<String> {
+        let was_in_file = |has: &dyn Fn(&VmSpec) -> bool| started.vms.iter().any(has);
+        let socket = Some(&vm.socket);
+        if !start::is_in(&vm.socket, &started.socket_folders)
+            && !was_in_file(&|spec| spec.socket.as_ref() == socket)
+        {
+            let socket = vm.socket.display();
+            return Some(format!("its socket {socket} is not in socket_folders"));
+        }
+        let uid = vm.uid.filter(|uid| !VM_UIDS.contains(uid))?;
+        (!was_in_file(&|spec| spec.uid == Some(uid)))
+            .then(|| format!("its uid {uid} is not one of {VM_UIDS:?}"))
+    }
+
+    /// Describes the changes for operators.
+    pub(crate) fn summary(&self, vms: &Vms) -> String {
+        let list = |what: &str, names: Vec<&str>| match names.is_empty() {
+            true => None,
+            false => Some(format!("{what} {}", names.join(", "))),
+        };
+        let parts = [
+            list("added", self.added.iter().map(|state| state.vm.name.as_str()).collect()),
+            list("changed", self.changed.iter().map(|(_, _, vm)| vm.name.as_str()).collect()),
+            list("removed", self.removed.iter().map(|id| vms.name(*id)).collect()),
+        ];
+        let parts: Vec<String> = parts.into_iter().flatten().collect();
+        match parts.is_empty() {
+            true => "no VM was added, changed, or removed".into(),
+            false => parts.join("; "),
+        }
+    }
+}
+
+/// Replaces a VM's promises by those of its settings `after`, or removes them.
+fn promise(capacities: &mut [Capacity], state: &VmState, after: Option<&Vm>) {
+    for capacity in capacities.iter_mut().filter(|one| state.gpus.contains(&one.gpu)) {
+        let spec = &state.vm.spec;
+        capacity.memory_promised = capacity.memory_promised.saturating_sub(spec.memory.max);
+        let min = u64::from(spec.compute.min.basis_points());
+        capacity.time_promised = capacity.time_promised.saturating_sub(min);
+        capacity.weights = capacity.weights.saturating_sub(spec.compute.weight.into());
+        if let Some(after) = after {
+            add(capacity, after);
+        }
+    }
+}
+
+fn promise_new(capacities: &mut [Capacity], state: &VmState) {
+    let own = capacities.iter_mut().filter(|one| state.gpus.contains(&one.gpu));
+    own.for_each(|capacity| add(capacity, &state.vm));
+}
+
+fn add(capacity: &mut Capacity, vm: &Vm) {
+    let (memory, compute) = (&vm.spec.memory, &vm.spec.compute);
+    capacity.memory_promised = capacity.memory_promised.saturating_add(memory.max);
+    capacity.time_promised += u64::from(compute.min.basis_points());
+    capacity.weights += u64::from(compute.weight);
+}
+
+/// Returns the file's policy, without the settings that need a restart.
+fn live_policy(started: &Config, file: &Config) -> Policy {
+    let Policy { scheduler, eviction, .. } = started.policy;
+    Policy { scheduler, eviction, ..file.policy }
+}
+
+/// Returns the top-level keys whose changes need a restart.
+fn fixed_keys(started: &Config, file: &Config) -> impl Iterator<Item = &'static str> {
+    let (a, b) = (started, file);
+    let keys = [
+        ("driver_library", a.driver_library != b.driver_library),
+        (
+            "allow_pageable_memory_access",
+            a.allow_pageable_memory_access != b.allow_pageable_memory_access,
+        ),
+        ("jail", a.jail != b.jail),
+        ("warm_workers", a.warm_workers != b.warm_workers),
+        ("state_dir", a.state_dir != b.state_dir),
+        ("control_socket", a.control_socket != b.control_socket),
+        ("control_group", a.control_group != b.control_group),
+        ("user", a.user != b.user),
+        ("socket_folders", a.socket_folders != b.socket_folders),
+        ("metrics_address", a.metrics_address != b.metrics_address),
+        ("scheduler", a.policy.scheduler != b.policy.scheduler),
+        ("eviction", a.policy.eviction != b.policy.eviction),
+    ];
+    keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
+}

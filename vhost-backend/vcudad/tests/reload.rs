@@ -1,0 +1,183 @@
+//! Tests of `vcudad --check`, and that SIGHUP makes the broker read its configuration file again.
+
+use std::path::Path;
+
+use common::{BROKER, Broker, TWO};
+use host_test_support::{Guest, softgpu, wait_for};
+
+mod common;
+
+const GIB: u64 = 1 << 30;
+/// The status of a response from the device.
+const OK: u32 = 0;
+
+fn vm(name: &str, more: &str) -> String {
+    format!("[[vm]]\nname = \"{name}\"\nsocket = \"DIR/{name}\"\nmemory.max = \"1G\"\n{more}\n")
+}
+
+/// Writes another configuration, and waits until the broker has applied or refused it.
+fn reload(broker: &Broker, folder: &Path, text: &str) {
+    let count = || {
+        let log = broker.log();
+        let lines = ["applied the configuration file", "the configuration file was not applied"];
+        lines.iter().map(|line| log.matches(line).count()).sum::<usize>()
+    };
+    let before = count();
+    // This only writes the file.
+    let _ = Broker::command(folder, text);
+    // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
+    unsafe { libc::kill(broker.child.id() as i32, libc::SIGHUP) };
+    wait_for("the configuration", || count() > before);
+}
+
+fn row(name: &str, weight: u64, memory: u64) -> (String, u64, u64) {
+    (name.into(), weight, memory)
+}
+
+#[test]
+fn sighup_adds_changes_and_removes_vms() {
+    let folder = Broker::folder("reload");
+    let broker = Broker::start(&folder, TWO);
+    let events = broker.send("GET", "/v1/events", "");
+    let (mut a, mut b) = (Guest::connect(&folder.join("a")), Guest::connect(&folder.join("b")));
+    assert_eq!((a.create(1), b.create(1)), (OK, OK));
+    let text = format!("{}{}", vm("a", "compute.weight = 300\nsessions.max = 1"), vm("c", ""));
+    reload(&broker, &folder, &text);
+    wait_for("the end of VM b", || broker.vms().len() == 2);
+    assert_eq!(broker.vms(), [row("a", 300, GIB), row("c", 100, GIB)]);
+    // The running VM has kept its session, and has its new limit.
+    let sessions = broker.ask("GET", "/v1/vms/a/sessions", "").1;
+    assert_eq!(sessions.as_array().unwrap().len(), 1, "{sessions}");
+    assert_ne!(a.create(2), OK);
+    assert!(!folder.join("b").exists());
+    assert_eq!(Guest::connect(&folder.join("c")).create(1), OK);
+    let c = broker.ask("GET", "/v1/vms/c", "").1;
+    assert_eq!((&c["origin"], &c["state"]), (&"file".into(), &"running".into()));
+
+    // A setting without a value gets its default.
+    reload(&broker, &folder, &format!("{}{}", vm("a", ""), vm("c", "")));
+    assert_eq!(broker.vms(), [row("a", 100, GIB), row("c", 100, GIB)]);
+    assert_eq!(a.create(3), OK);
+    broker.end();
+    let text = events.text();
+    for part in [
+        r#""kind":"vm_added","vm":"c""#,
+        r#""kind":"vm_removed","vm":"b""#,
+        r#""kind":"config_reloaded","message":"added c; changed a; removed b""#,
+        r#""kind":"config_reloaded","message":"changed a""#,
+    ] {
+        assert!(text.contains(part), "{part} in {text}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_with_an_error_changes_nothing() {
+    let folder = Broker::folder("reload-error");
+    let broker = Broker::start(&folder, TWO);
+    let events = broker.send("GET", "/v1/events", "");
+    let before = broker.vms();
+    let new = vm("c", "compute.weight = 5");
+    for (text, says) in [
+        (format!("{new}colour = 1\n"), "line 11: vm 'c': colour"),
+        (format!("{new}compute.max = \"0.5%\"\n"), "line 11: vm 'c': compute.max: 0.5%"),
+        (format!("{TWO}{}", new.replace("1G", "100G")), "vm 'c': memory.max: 100G does not fit"),
+        (format!("{TWO}{}", vm("c", "gpus = [\"7\"]")), "vm 'c': gpus: there is no GPU 7"),
+        (TWO.replacen("1G", "9G", 1), "vm 'a': memory.max: 9G does not fit"),
+        (format!("{TWO}{}", new.replace("DIR/c", "DIR/gone/c")), "directory does not exist"),
+    ] {
+        reload(&broker, &folder, &text);
+        assert!(broker.log().contains(says), "{says}: {}", broker.log());
+        assert_eq!(broker.vms(), before, "{says}");
+    }
+    // The disk is full.
+    std::os::unix::fs::symlink("/dev/full", folder.join("state/state.json.next")).unwrap();
+    reload(&broker, &folder, &format!("{TWO}{new}"));
+    assert!(broker.log().contains("No space left"), "{}", broker.log());
+    assert_eq!(broker.vms(), before);
+    assert!(!folder.join("c").exists());
+    std::fs::remove_file(folder.join("state/state.json.next")).unwrap();
+    reload(&broker, &folder, &format!("{TWO}{new}"));
+    assert_eq!(broker.vms().len(), 3);
+    broker.end();
+    let text = events.text();
+    assert_eq!(text.matches("config_refused").count(), 7, "{text}");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn settings_that_need_a_restart_are_reported() {
+    let folder = Broker::folder("reload-restart");
+    let broker = Broker::start(&folder, TWO);
+    let events = broker.send("GET", "/v1/events", "");
+    let b = vm("b", "gpus = [\"1\"]\ncompute.weight = 7\nspin_us = 9");
+    let text = format!("scheduler = \"off\"\n{}{b}{}", vm("a", ""), vm("c", ""));
+    let outside = folder.join("elsewhere");
+    std::fs::create_dir(&outside).unwrap();
+    reload(&broker, &folder, &text.replace("DIR/c", "DIR/elsewhere/c"));
+    // What can be changed has been changed.
+    assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 7, GIB)]);
+    broker.end();
+    let events = events.text();
+    for says in [
+        "needs a restart of vcudad to take effect: scheduler\"",
+        "needs a restart of vcudad to take effect: gpus, spin_us\"",
+        "needs a restart of vcudad to take effect: VM 'c': its socket",
+    ] {
+        assert!(events.contains(says), "{says} in {events}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A new VM can have the memory of one that the same file removes.
+#[test]
+fn a_vm_replaces_another_one_on_a_full_gpu() {
+    let folder = Broker::folder("reload-full");
+    let big = |name: &str| vm(name, "gpus = [\"0\"]").replace("1G", "6G");
+    let broker = Broker::start(&folder, &big("a"));
+    let mut guest = Guest::connect(&folder.join("a"));
+    assert_eq!(guest.create(1), OK);
+    reload(&broker, &folder, &big("b"));
+    wait_for("the replacement", || broker.vms() == [row("b", 100, 6 * GIB)]);
+    wait_for("the device", || broker.ask("GET", "/v1/vms/b", "").1["device_pid"].is_u64());
+    assert_eq!(Guest::connect(&folder.join("b")).create(1), OK);
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn a_file_is_checked_without_serving_it() {
+    let folder = Broker::folder("check");
+    let check = |text: &str| {
+        let mut command = Broker::command(&folder, text);
+        let output = command.arg("--check").env("VIRTIO_CUDA_SOFTGPU", softgpu()).output().unwrap();
+        let text = |bytes: Vec<u8>| String::from_utf8(bytes).unwrap();
+        (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
+    };
+    assert_eq!(Path::new(BROKER).file_name().unwrap(), "vcudad");
+    // Another broker may be running with the same directories.
+    let broker = Broker::start(&folder, TWO);
+    let (code, out, err) = check(TWO);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("vcudad.toml: OK: 2 VMs") && out.contains("2 GPUs"), "{out}");
+    for (text, says) in [
+        (format!("{TWO}colour = 1"), "line 14: vm 'b': colour"),
+        (format!("{TWO}gpus = [\"2\"]"), "vm 'b': gpus: there is no GPU 2: this host has 2 GPUs"),
+        (format!("{TWO}gpus = [\"GPU-12345678\"]"), "there is no GPU GPU-12345678"),
+        (TWO.replace("1G", "100G"), "vm 'a': memory.max: 100G does not fit"),
+        (format!("{TWO}socket_group = \"nobody-here\""), "group 'nobody-here' does not exist"),
+        (format!("control_group = \"nobody-here\"\n{TWO}"), "group 'nobody-here' does not exist"),
+        (TWO.replace("DIR/a", "DIR/missing/a"), "vm 'a': socket: the directory"),
+    ] {
+        let (code, out, err) = check(&text);
+        assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");
+        assert!(err.contains(says), "{says}: {err}");
+    }
+    if host_ipc::process::is_root() {
+        let (code, _, err) = check(&format!("user = \"nobody-here\"\n{TWO}"));
+        assert!(code == 1 && err.contains("user 'nobody-here' does not exist"), "{err}");
+    }
+    assert_eq!(broker.vms().len(), 2);
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
