@@ -734,6 +734,19 @@ impl Service {
             state.device.count_restart();
             let message = format!("device process: {how}");
             self.publish(BrokerEvent::of_vm(EventKind::DeviceEnded, id, message));
+            self.restart_device(ops, id);
+        }
+    }
+
+    /// Starts the VM's device process again if there is none. Waits until all of its workers have
+    /// ended: the guest's driver takes the new process's first response as a confirmation that
+    /// nothing uses the guest's pages.
+    fn restart_device(&mut self, ops: &mut EventOps, id: VmId) {
+        let ended = |state: &VmState| !state.is_leaving() && !state.device.has_process();
+        if !self.ended
+            && self.vms.get(id).is_some_and(ended)
+            && self.sessions.workers().count_of_vm(id) == 0
+        {
             self.start_device(ops, id);
         }
     }
@@ -815,7 +828,10 @@ impl Service {
                 self.watches.remove(ops, process.socket_fd());
             }
             SessionEffect::Queued => self.set_timer(),
-            SessionEffect::WorkerGone(vm) => self.forget_vm(vm),
+            SessionEffect::WorkerGone(vm) => {
+                self.forget_vm(vm);
+                self.restart_device(ops, vm);
+            }
         }
     }
 
