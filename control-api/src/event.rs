@@ -42,6 +42,10 @@ pub enum EventKind {
     /// A GPU reported an Xid that a program caused, such as an illegal access. The GPU still works,
     /// and the program is unknown. Reported at most once per second per GPU.
     ProgramFault,
+    /// Another vcudad has taken over, and all sessions continue. The message says how many.
+    BrokerReplaced,
+    /// Another vcudad was to take over, but can't. The message says why.
+    ReplacementRefused,
     /// The configuration file was read again and applied. The message says what changed.
     ConfigReloaded,
     /// The configuration file was read again, but contains an error, so nothing changed. The message
@@ -98,6 +102,8 @@ impl EventKind {
             Self::WorkerKilled => "worker_killed",
             Self::GpuFault => "gpu_fault",
             Self::ProgramFault => "program_fault",
+            Self::BrokerReplaced => "broker_replaced",
+            Self::ReplacementRefused => "replacement_refused",
             Self::ConfigReloaded => "config_reloaded",
             Self::ConfigRefused => "config_refused",
             Self::RestartNeeded => "restart_needed",

@@ -8,7 +8,10 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use serde::{Deserialize, Serialize};
+
 mod charge;
+mod pairs;
 #[cfg(test)]
 mod tests;
 
@@ -18,11 +21,11 @@ pub use charge::Charge;
 pub type WorkerId = u64;
 
 /// The broker's number for a VM. Never reused.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct VmId(pub u64);
 
 /// A GPU's index on the host.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct GpuId(pub u32);
 
 /// The broker's number for memory that workers of a VM share. Never reused.
@@ -35,7 +38,7 @@ pub const MAX_SHARES: usize = 4096;
 pub type Kinds = [u64; Charge::ALL.len()];
 
 /// A VM's memory limits on a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Quota {
     /// memory.max: the limit for all of the VM's sessions together, in bytes.
     pub max: u64,
@@ -44,7 +47,7 @@ pub struct Quota {
 }
 
 /// A VM's account on a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Account {
     /// The VM's limits.
     pub quota: Quota,
@@ -142,9 +145,10 @@ impl LedgerError {
     }
 }
 
-/// The accounts for all VMs and workers.
-#[derive(Debug, Default)]
+/// The accounts for all VMs and workers. A broker that another one replaces passes them on.
+#[derive(Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
+    #[serde(with = "pairs")]
     accounts: HashMap<(VmId, GpuId), Account>,
     workers: HashMap<WorkerId, Worker>,
     /// The shared memory of each VM.
@@ -153,7 +157,7 @@ pub struct Ledger {
 }
 
 /// Memory that one or more workers of a VM hold together. Its kind of charge is `Memory`.
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Shared {
     gpu: GpuId,
     bytes: u64,
@@ -161,14 +165,14 @@ struct Shared {
     holders: BTreeMap<WorkerId, u32>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Worker {
     vm: VmId,
     /// The worker's GPUs, by device ordinal.
     devices: Vec<Held>,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Serialize, Deserialize)]
 struct Held {
     gpu: GpuId,
     /// The memory that only this worker holds, plus the shared memory that it holds.

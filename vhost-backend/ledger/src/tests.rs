@@ -410,3 +410,22 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_ledger_that_is_passed_on_continues() {
+    let mut first = ledger(100, Some(90));
+    first.reserve(1, 0, 50, Charge::Memory).unwrap();
+    first.reserve(2, 0, 20, Charge::Module).unwrap();
+    let share = first.share(1, 0, 30).unwrap();
+    first.join(2, 0, share).unwrap();
+    let text = serde_json::to_string(&first).unwrap();
+    let mut next: Ledger = serde_json::from_str(&text).unwrap();
+    assert_eq!(next.account(VM, GPU), first.account(VM, GPU));
+    assert_eq!(next.usage_of(2, 0), first.usage_of(2, 0));
+    assert!(next.reserve(1, 0, 31, Charge::Memory).unwrap_err().is_full());
+    // No number of shared memory is used again.
+    assert_ne!(next.share(1, 0, 1).unwrap(), share);
+    assert_eq!(next.close(1), 20);
+    assert_eq!(next.leave(2, 0, share), Ok(()));
+    assert_eq!((next.close(2), used(&next)), (20, 0));
+}

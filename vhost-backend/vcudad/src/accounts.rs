@@ -22,6 +22,23 @@ pub(crate) struct Accounts {
 }
 
 impl Accounts {
+    /// Continues with the ledger of the broker that this one replaces.
+    pub(crate) fn restore(ledger: Ledger) -> Self {
+        Self { ledger, ..Self::default() }
+    }
+
+    /// Takes the ledger for a broker that replaces this one.
+    pub(crate) fn take_ledger(&mut self) -> Ledger {
+        std::mem::take(&mut self.ledger)
+    }
+
+    /// Makes a worker whose accounts are open known again, with the page on which their state is
+    /// published.
+    pub(crate) fn reopen(&mut self, worker: WorkerId, vm: VmId, page: Arc<GateMap>) {
+        self.vms.insert(worker, vm);
+        self.show(worker, page);
+    }
+
     /// Returns the ledger for reports.
     pub(crate) fn ledger(&self) -> &Ledger {
         &self.ledger

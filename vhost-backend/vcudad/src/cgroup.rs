@@ -4,6 +4,7 @@
 use std::fs;
 
 use control_api::ApiError;
+use serde::{Deserialize, Serialize};
 
 use super::spawner::Spawner;
 use crate::config::Vm;
@@ -24,6 +25,7 @@ const MEMORY_PER_SESSION: u64 = 1 << 30;
 const MEMORY_PART: (u64, u64) = (3, 4);
 
 /// The cgroups that the host allows.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Cgroups {
     /// The controllers of the VMs' cgroups. Empty if there are no cgroups.
     controllers: Vec<String>,

@@ -4,14 +4,17 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
+use super::kept_fd::KeptFd;
 use super::launcher::Launcher;
-use super::process::ChildProcess;
+use super::process::{ChildProcess, ChildRecord};
 use super::rate::TokenBucket;
 use super::socket::VmSocket;
+use super::spawner::Spawner;
 use crate::config::Vm;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
 use host_ipc::spawner::ProcessId;
 use memory_ledger::GpuId;
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of starts per minute. After that, the device process isn't restarted.
 const MAX_RESTARTS: usize = 5;
@@ -50,7 +53,45 @@ pub(crate) struct Device {
     is_paused: bool,
 }
 
+/// A device, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct DeviceRecord {
+    listener: Option<KeptFd>,
+    process: Option<ChildRecord>,
+    failure: Option<String>,
+    restarts: u64,
+}
+
 impl Device {
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> io::Result<DeviceRecord> {
+        Ok(DeviceRecord {
+            listener: self.listener.as_ref().map(KeptFd::keep).transpose()?,
+            process: self.process.as_ref().map(ChildProcess::record).transpose()?,
+            failure: self.failure.clone(),
+            restarts: self.restarts,
+        })
+    }
+
+    /// Continues with the device of a VM of the broker that this one replaces.
+    pub(crate) fn restore(
+        record: DeviceRecord,
+        launcher: &Launcher,
+        spawner: &Spawner,
+        vm: &str,
+    ) -> io::Result<Self> {
+        let listener = record.listener.map(KeptFd::take).transpose()?;
+        let listener = listener.map(|fd| VmSocket::new(fd.into(), spawner, vm));
+        let process = record.process.map(|process| launcher.restore(&process, "device", Some(vm)));
+        let (process, restarts) = (process.transpose()?, record.restarts);
+        Ok(Self { process, restarts, ..Self::with(listener, record.failure) })
+    }
+
+    /// Returns the process's socket, if there is a process.
+    pub(crate) fn socket_fd(&self) -> Option<RawFd> {
+        self.process.as_ref().map(ChildProcess::socket_fd)
+    }
+
     /// Creates a device whose process hasn't been started.
     pub(crate) fn new(listener: VmSocket) -> Self {
         Self::with(Some(listener), None)

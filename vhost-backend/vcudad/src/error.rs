@@ -48,6 +48,9 @@ pub enum BrokerError {
         /// The operating system's error.
         source: io::Error,
     },
+    /// What the previous vcudad has handed over can't be used.
+    #[error("cannot take over from the previous vcudad: {0}")]
+    Handover(io::Error),
     /// The event loop failed.
     #[error("the event loop failed: {0}")]
     Loop(event_manager::Error),
@@ -59,6 +62,7 @@ impl BrokerError {
         match self {
             Self::Os { .. }
             | Self::Loop(_)
+            | Self::Handover(_)
             | Self::Spawner(_)
             | Self::Program(ProgramError::This(_)) => host_ipc::exit::FAILED,
             _ => host_ipc::exit::BAD_INPUT,

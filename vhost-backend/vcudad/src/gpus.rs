@@ -4,6 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use control_api::{GpuRequest, GpuState};
+use serde::{Deserialize, Serialize};
 
 use super::devices;
 use super::faults::{Verdict, judge};
@@ -20,7 +21,7 @@ const CONTEXT: u64 = 528 << 20;
 const PROGRAM_FAULT_INTERVAL: Duration = Duration::from_secs(1);
 
 /// A GPU, or a MIG slice.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gpu {
     facts: GpuFacts,
     /// The GPU's name in CUDA_VISIBLE_DEVICES: `GPU-…` or `MIG-…`.
@@ -37,9 +38,14 @@ pub(crate) struct Gpu {
     /// The latest fault that wasn't caused by a program. No VM is placed on a GPU after such a
     /// fault.
     last_fault: Option<String>,
+    #[serde(skip, default = "program_faults")]
     program_faults: RateLimited,
     /// Why kernels can't be taken off the GPU, if they can't.
     no_eviction: Option<String>,
+}
+
+fn program_faults() -> RateLimited {
+    RateLimited::new(PROGRAM_FAULT_INTERVAL)
 }
 
 impl Gpu {
@@ -53,7 +59,7 @@ impl Gpu {
             faults: 0,
             lost: false,
             last_fault: None,
-            program_faults: RateLimited::new(PROGRAM_FAULT_INTERVAL),
+            program_faults: program_faults(),
             no_eviction: None,
         };
         if gpu.is_software() {
@@ -103,7 +109,7 @@ impl Gpu {
 }
 
 /// All GPUs, indexed by [`GpuId`].
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Gpus(Vec<Gpu>);
 
 impl Gpus {

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use control_api::Sharing;
 
 use super::output::Outputs;
-use super::process::ChildProcess;
+use super::process::{ChildProcess, ChildRecord};
 use super::spawner::Spawner;
 use crate::config::Vm;
 use host_ipc::spawner::{NewSession, Program};
@@ -67,6 +67,16 @@ impl Launcher {
     ) -> io::Result<ChildProcess> {
         let vm = session.as_ref().map(|session| session.vm.clone());
         self.start(Program::Worker { visible, devices, session }, "worker", vm.as_deref())
+    }
+
+    /// Continues with a process of the broker that this one replaces.
+    pub(crate) fn restore(
+        &self,
+        record: &ChildRecord,
+        name: &'static str,
+        vm: Option<&str>,
+    ) -> io::Result<ChildProcess> {
+        ChildProcess::restore(record, &self.spawner, &self.outputs, name, vm)
     }
 
     fn start(

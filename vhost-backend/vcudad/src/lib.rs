@@ -21,6 +21,7 @@
 //! | `supervisor`, `devices` | the supervisor of workers; the device files of GPUs |
 //! | `output` | the output of child processes |
 //! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
+//! | `handover`, `kept_fd` | another vcudad that takes this one's place; the descriptors that it inherits |
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
 //! | `mps`, `mps_group`, `fair_share` | clients of MPS; VMs that are one to the scheduler; promised shares |
@@ -48,6 +49,8 @@ mod fair_share;
 mod faults;
 mod gpus;
 mod guest_facts;
+pub mod handover;
+mod kept_fd;
 mod launcher;
 mod mps;
 mod mps_group;

@@ -1,5 +1,6 @@
 //! vcudad, the broker, serves the VMs in a configuration file.
 
+use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -7,11 +8,12 @@ use clap::Parser;
 use host_ipc::{exit, process, program};
 use vcudad::BrokerError;
 use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
+use vcudad::handover::{self, Inherited};
 
 mod one_vm;
 
 const NAME: &str = "vcudad";
-/// The broker has eight descriptors or so for each session. A host has fewer sessions than this
+/// The broker has eleven descriptors or so for each session. A host has fewer sessions than this
 /// would be enough for.
 const DESCRIPTORS: u32 = 1 << 16;
 
@@ -26,6 +28,12 @@ struct Args {
     /// Check the configuration file, and exit with status 0 if it's valid, or 1 if it isn't
     #[arg(long)]
     check: bool,
+    /// Exit with status 0 if this program can take over from one that writes this format
+    #[arg(long, hide = true, value_name = "VERSION")]
+    accepts_handover: Option<u32>,
+    /// Take over from the program that this process has executed before
+    #[arg(long, hide = true, value_name = "FD")]
+    handover_fd: Option<RawFd>,
     #[command(flatten)]
     driver: DriverArgs,
     #[command(flatten)]
@@ -40,29 +48,54 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
+    // Take over these descriptors before others are opened.
+    let inherited = match args.handover_fd.map(Inherited::read).transpose() {
+        Ok(inherited) => inherited,
+        Err(error) => return exit::with(NAME, exit::FAILED, &BrokerError::Handover(error)),
+    };
     if let Ok(path) = std::path::absolute(&args.config) {
         args.config = path;
     }
     if args.check {
         return check(&args);
     }
+    if let Some(version) = args.accepts_handover {
+        return answer(&args, version);
+    }
     process::raise_descriptor_limit();
     process::reserve_descriptors(DESCRIPTORS);
-    let _log = exit::start_broker_logging();
-    let config = match read(&args) {
+    let log = exit::start_broker_logging();
+    // Later, this process has no privileges.
+    let is_root = inherited.as_ref().map_or(process::is_root(), Inherited::has_root);
+    let config = match read(&args, is_root) {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
-    let reread = Box::new(move || read(&args));
-    match vcudad::run(config, Some(reread)) {
-        Ok(()) => ExitCode::SUCCESS,
+    let reread = Box::new(move || read(&args, is_root));
+    match vcudad::run(config, Some(reread), inherited) {
+        Ok(None) => ExitCode::SUCCESS,
+        Ok(Some(replacement)) => {
+            drop(log);
+            exit::with(NAME, exit::FAILED, &BrokerError::Handover(replacement.execute()))
+        }
         Err(error) => exit::with(NAME, error.code(), &error),
+    }
+}
+
+/// Exits with status 0 if this program can take over from one that writes this format.
+fn answer(args: &Args, version: u32) -> ExitCode {
+    if !handover::accepts(version) {
+        return exit::with(NAME, exit::FAILED, &format!("it doesn't read format {version}"));
+    }
+    match read(args, process::is_root()) {
+        Ok(_) => ExitCode::SUCCESS,
+        Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
     }
 }
 
 /// Checks the configuration file without serving it.
 fn check(args: &Args) -> ExitCode {
-    let checked = read(args).map_err(BrokerError::from).and_then(vcudad::check);
+    let checked = read(args, process::is_root()).map_err(BrokerError::from).and_then(vcudad::check);
     match checked {
         Ok(text) => {
             println!("{}: OK: {text}", args.config.display());
@@ -72,8 +105,9 @@ fn check(args: &Args) -> ExitCode {
     }
 }
 
-/// Reads the configuration file, and overrides settings that are given as arguments.
-fn read(args: &Args) -> Result<Config, ConfigError> {
+/// Reads the configuration file, and overrides settings that are given as arguments. `is_root` says
+/// whether the broker was started by root.
+fn read(args: &Args, is_root: bool) -> Result<Config, ConfigError> {
     let mut config = Config::read(&args.config)?;
     if let Some(library) = &args.driver.library {
         config.driver_library = DriverLibrary::clone(library);
@@ -94,5 +128,5 @@ fn read(args: &Args) -> Result<Config, ConfigError> {
     if let Some(user) = &args.broker.user {
         config.user = Some(user.clone());
     }
-    config.with_places(process::is_root())
+    config.with_places(is_root)
 }

@@ -37,8 +37,8 @@ pub fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
-    match vcudad::run(config, None) {
-        Ok(()) => ExitCode::SUCCESS,
+    match vcudad::run(config, None, None) {
+        Ok(_) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, error.code(), &error),
     }
 }

@@ -3,6 +3,7 @@
 use std::time::Instant;
 
 use control_api::PausedBy;
+use serde::{Deserialize, Serialize};
 
 use super::rate::TokenBucket;
 
@@ -13,18 +14,23 @@ const PAUSES_AT_ONCE: u32 = 8;
 const PAUSES_PER_SECOND: u32 = 2;
 
 /// A VM's pauses.
+#[derive(Clone, Serialize, Deserialize)]
 pub(crate) struct Pause {
     by_operator: bool,
     by_vmm: bool,
     /// What the device process has reported last. A pause beyond the limit isn't in effect yet.
     vmm_has_paused: bool,
+    #[serde(skip, default = "pauses")]
     pauses: TokenBucket,
+}
+
+fn pauses() -> TokenBucket {
+    TokenBucket::new(PAUSES_AT_ONCE, PAUSES_PER_SECOND, Instant::now())
 }
 
 impl Pause {
     pub(crate) fn new() -> Self {
-        let pauses = TokenBucket::new(PAUSES_AT_ONCE, PAUSES_PER_SECOND, Instant::now());
-        Self { by_operator: false, by_vmm: false, vmm_has_paused: false, pauses }
+        Self { by_operator: false, by_vmm: false, vmm_has_paused: false, pauses: pauses() }
     }
 
     /// Returns true if the VM must be off its GPUs.

@@ -6,13 +6,14 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
+use super::kept_fd::KeptFd;
 use super::output::{self, Output, Outputs};
 use super::spawner::Spawner;
 use host_ipc::apart::Apart;
 use host_ipc::spawner::{End, ProcessId, Program};
 use host_ipc::{process, seqpacket};
-use serde::Serialize;
 use serde::de::DeserializeOwned;
+use serde::{Deserialize, Serialize};
 
 /// A child process that may not have started.
 pub(crate) struct ChildProcess {
@@ -28,7 +29,53 @@ pub(crate) struct ChildProcess {
     output: Output,
 }
 
+/// A child process that hasn't been reaped, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct ChildRecord {
+    id: ProcessId,
+    started: Option<(u32, KeptFd)>,
+    socket: KeptFd,
+    output: KeptFd,
+}
+
 impl ChildProcess {
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> io::Result<ChildRecord> {
+        let started = self.started.as_ref();
+        let started = started.map(|(pid, pidfd)| io::Result::Ok((*pid, KeptFd::keep(pidfd)?)));
+        Ok(ChildRecord {
+            id: self.id,
+            started: started.transpose()?,
+            socket: KeptFd::keep(&self.socket)?,
+            output: KeptFd::keep(&self.output)?,
+        })
+    }
+
+    /// Continues with a child of the broker that this one replaces. `name` and `vm` mark its lines
+    /// in the log.
+    pub(crate) fn restore(
+        record: &ChildRecord,
+        spawner: &Spawner,
+        outputs: &Outputs,
+        name: &'static str,
+        vm: Option<&str>,
+    ) -> io::Result<Self> {
+        let started = record.started.map(|(pid, pidfd)| io::Result::Ok((pid, pidfd.take()?)));
+        let started = started.transpose()?;
+        let output = outputs.read(record.output.take()?.into(), name, vm);
+        if let Some((pid, _)) = &started {
+            output.set_pid(*pid);
+        }
+        Ok(Self {
+            id: record.id,
+            spawner: spawner.clone(),
+            started,
+            end: None,
+            socket: record.socket.take()?.into(),
+            output,
+        })
+    }
+
     /// Starts a program. `name` and `vm` mark its lines in the log. Messages can be sent before it
     /// has started.
     pub(crate) fn start(

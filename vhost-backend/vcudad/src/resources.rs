@@ -41,6 +41,12 @@ impl Resources {
         Ok((resources, VmSocket::new(listener, spawner, &vm.name)))
     }
 
+    /// Continues with the resources of a VM of the broker that this one replaces.
+    pub(crate) fn restore(spawner: &Spawner, cgroups: &Cgroups, vm: &Vm, gpus: usize) -> Self {
+        let defaults = cgroups.defaults(vm, gpus);
+        Self { spawner: spawner.clone(), vm: vm.name.clone(), defaults }
+    }
+
     /// Raises the default limits in the VM's cgroup after a change of its settings.
     pub(crate) fn raise_limits(&mut self, cgroups: &Cgroups, vm: &Vm, gpus: usize) {
         let Some(limits) = self.defaults.raise(cgroups.defaults(vm, gpus)) else { return };

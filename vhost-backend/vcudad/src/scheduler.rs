@@ -58,6 +58,11 @@ impl Scheduler {
         Ok(Self { compute: compute?, groups, paused, enabled })
     }
 
+    /// Lets all evicted kernels continue, and stops the threads. The gates stay as they are.
+    pub(crate) fn stop(&mut self) -> io::Result<()> {
+        self.compute.stop()
+    }
+
     pub(crate) fn is_enabled(&self) -> bool {
         self.enabled
     }

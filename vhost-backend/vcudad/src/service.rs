@@ -2,6 +2,7 @@
 //! them. It runs on one thread and never blocks: sockets are non-blocking, a process that doesn't
 //! read its messages is killed, another thread saves changes, and the spawner starts processes.
 
+use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
@@ -17,13 +18,15 @@ use super::error::BrokerError;
 use super::event::BrokerEvent;
 use super::eviction;
 use super::gpus::Gpus;
+use super::handover::{Replacement, State, Successor};
+use super::kept_fd::KeptFd;
 use super::launcher::Launcher;
 use super::output::{Output, Outputs};
 use super::placement::Capacity;
 use super::process::describe;
 use super::reload::{Host, Plan};
 use super::reports::Reports;
-use super::reread::Rereader;
+use super::reread::{Reread, Rereader};
 use super::roster::Roster;
 use super::scheduler::Scheduler;
 use super::session::Session;
@@ -57,6 +60,13 @@ pub(crate) struct Service {
     signals: Signals,
     /// `None` if there is no configuration file.
     rereader: Option<Rereader>,
+    /// The program that will take over when it's asked for. `None` if there is no configuration
+    /// file.
+    successor: Option<Successor>,
+    /// True if it must take over as soon as no change is being saved.
+    is_replaced: bool,
+    /// When this program began to take over from another one, until that has been reported.
+    took_over: Option<Instant>,
     timer: Timer,
     systemd: Systemd,
     inbox: ControlInbox,
@@ -99,66 +109,47 @@ pub(crate) struct Prepared {
     pub(crate) has_jail: bool,
 }
 
+/// What a broker has before it knows its VMs.
+struct Foundation {
+    spawner: Spawner,
+    ending: Ending,
+    driver: Probed,
+    has_jail: bool,
+    gpus: Gpus,
+    cgroups: Cgroups,
+    roster: Roster,
+}
+
+/// The service's connections to the outside. No thread has been started for them, because the broker
+/// may still have privileges.
+pub(crate) struct Inputs {
+    pub(crate) signals: Signals,
+    pub(crate) inbox: ControlInbox,
+    /// `None` if there is no configuration file.
+    pub(crate) reread: Option<Reread>,
+    /// `None` if there is no configuration file.
+    pub(crate) successor: Option<Successor>,
+}
+
 /// Startup and shutdown.
 impl Service {
     /// Reads the saved changes, and places the VMs.
     pub(crate) fn new(
         config: Config,
         prepared: Prepared,
-        signals: Signals,
-        inbox: ControlInbox,
-        rereader: Option<Rereader>,
+        inputs: Inputs,
     ) -> Result<Self, BrokerError> {
-        let Prepared { spawner, ending, state, driver: mut probed, has_jail } = prepared;
+        let Prepared { spawner, ending, state, mut driver, has_jail } = prepared;
         let mut roster = Roster::open(state)?;
         let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
         let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
-        let mut gpus = driver::add_slices(&config, &spawner, &mut probed, requests);
+        let gpus = driver::add_slices(&config, &spawner, &mut driver, requests);
         if !spawner.is_root() {
             tracing::warn!("not running as root: all VMs' processes run as this user");
         }
         let cgroups = Cgroups::set_up(&spawner);
-        let eviction = eviction::prepare(&config.policy, &probed, &mut gpus, has_jail);
-        let scheduler = Scheduler::start(config.policy.scheduler, eviction.as_ref())
-            .map_err(BrokerError::os("cannot start the scheduler"))?;
-        let outputs = Outputs::start()
-            .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
-        let spawner_output = spawner.log(&outputs);
-        let launcher = Launcher::new(spawner, has_jail, outputs);
-        let supervisor = Supervisor::start(&launcher)
-            .map_err(BrokerError::os("cannot start the supervisor of workers"))?;
-        let warm_workers = config.warm_workers as usize;
-        let mut service = Self {
-            watches: Watches::default(),
-            signals,
-            rereader,
-            timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
-            systemd: Systemd::from_env(),
-            inbox,
-            changes: Changes::default(),
-            vms: Vms::default(),
-            gpus,
-            sessions: Sessions::new(
-                scheduler,
-                launcher.clone(),
-                supervisor,
-                probed.eviction == Eviction::Simulated,
-                warm_workers,
-            ),
-            audit: Audit::default(),
-            launcher,
-            ending: Some(ending),
-            _spawner_output: spawner_output,
-            driver: probed,
-            policy: config.policy,
-            starting: Vec::new(),
-            started: config,
-            started_ms: now_ms(),
-            ended: false,
-            failure: None,
-            cgroups,
-            roster,
-        };
+        let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
+        let mut service = Self::with(config, found, inputs, Supervisor::start)?;
         for candidate in vms {
             let capacities = service.capacities(None);
             let is_default = service.started.memory_max_is_default;
@@ -171,6 +162,88 @@ impl Service {
         service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
         Ok(service)
+    }
+
+    /// Continues with everything of the broker that this one replaces.
+    pub(crate) fn take_over(
+        config: Config,
+        handed: State,
+        inputs: Inputs,
+    ) -> Result<Self, BrokerError> {
+        let began = Instant::now();
+        let failed = BrokerError::Handover;
+        let (spawner, ending) = Spawner::restore(&handed.spawner).map_err(failed)?;
+        let state = config.state_dir.as_deref();
+        let mut roster = Roster::open(state.map(|dir| StateDir::open(dir, None)).transpose()?)?;
+        roster.vms(config.vms.clone())?;
+        let State { driver, has_jail, gpus, cgroups, supervisor, vms, sessions, .. } = handed;
+        let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
+        let restore = |launcher: &_| Supervisor::restore(supervisor.as_ref(), launcher);
+        let mut service = Self::with(config, found, inputs, restore)?;
+        service.vms = Vms::restore(vms, &service.launcher, &service.cgroups).map_err(failed)?;
+        service.sessions.restore(sessions, &service.vms).map_err(failed)?;
+        service.roster.start_saving()?;
+        service.audit = Audit::start(&service.gpus);
+        service.took_over = Some(began);
+        Ok(service)
+    }
+
+    /// Creates a service without VMs.
+    fn with(
+        config: Config,
+        found: Foundation,
+        inputs: Inputs,
+        supervisor: impl FnOnce(&Launcher) -> io::Result<Supervisor>,
+    ) -> Result<Self, BrokerError> {
+        let Foundation { spawner, ending, driver, has_jail, mut gpus, cgroups, roster } = found;
+        let Inputs { signals, inbox, reread, successor } = inputs;
+        let rereader = reread.map(Rereader::start).transpose();
+        let rereader =
+            rereader.map_err(BrokerError::os("cannot start a thread to read the file"))?;
+        let eviction = eviction::prepare(&config.policy, &driver, &mut gpus, has_jail);
+        let scheduler = Scheduler::start(config.policy.scheduler, eviction.as_ref())
+            .map_err(BrokerError::os("cannot start the scheduler"))?;
+        let outputs = Outputs::start()
+            .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
+        let spawner_output = spawner.log(&outputs);
+        let launcher = Launcher::new(spawner, has_jail, outputs);
+        let supervisor = supervisor(&launcher)
+            .map_err(BrokerError::os("cannot start the supervisor of workers"))?;
+        let warm_workers = config.warm_workers as usize;
+        Ok(Self {
+            watches: Watches::default(),
+            signals,
+            rereader,
+            successor,
+            is_replaced: false,
+            took_over: None,
+            timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
+            systemd: Systemd::from_env(),
+            inbox,
+            changes: Changes::default(),
+            vms: Vms::default(),
+            gpus,
+            sessions: Sessions::new(
+                scheduler,
+                launcher.clone(),
+                supervisor,
+                driver.eviction == Eviction::Simulated,
+                warm_workers,
+            ),
+            audit: Audit::default(),
+            launcher,
+            ending: Some(ending),
+            _spawner_output: spawner_output,
+            driver,
+            policy: config.policy,
+            starting: Vec::new(),
+            started: config,
+            started_ms: now_ms(),
+            ended: false,
+            failure: None,
+            cgroups,
+            roster,
+        })
     }
 
     /// Adds a VM, and creates its accounts. The caller must then start the VM's device process.
@@ -197,6 +270,10 @@ impl Service {
         tracing::info!(vm = state.vm.name, "the VM is still paused; resume it with vcudactl");
     }
 
+    pub(crate) fn spawner(&self) -> &Spawner {
+        self.launcher.spawner()
+    }
+
     /// Returns true if the broker must exit.
     pub(crate) fn has_ended(&self) -> bool {
         self.ended
@@ -209,7 +286,9 @@ impl Service {
 
     fn handle_signal(&mut self) {
         let Some(signal) = self.signals.take() else { return };
-        if let (libc::SIGHUP, Some(rereader)) = (signal, &self.rereader) {
+        if signal == libc::SIGUSR2 {
+            self.ask_successor();
+        } else if let (libc::SIGHUP, Some(rereader)) = (signal, &self.rereader) {
             tracing::info!("reading the configuration file again");
             self.systemd.reloading();
             rereader.request();
@@ -218,6 +297,80 @@ impl Service {
             self.systemd.stopping();
             self.ended = true;
             self.refuse_requests();
+        }
+    }
+}
+
+/// Replacement by another vcudad.
+impl Service {
+    fn ask_successor(&mut self) {
+        let successor = self.successor.as_ref().ok_or("there is no configuration file".to_owned());
+        match successor.and_then(Successor::ask) {
+            Ok(()) => self.is_replaced = true,
+            Err(reason) => {
+                let message = format!("continuing without being replaced: {reason}");
+                tracing::error!("{message}");
+                self.publish(BrokerEvent::new(EventKind::ReplacementRefused, message));
+            }
+        }
+    }
+
+    /// Returns true if another vcudad must take over now.
+    pub(crate) fn must_hand_over(&self) -> bool {
+        let is_busy = self.ended || self.changes.is_saving() || !self.starting.is_empty();
+        self.is_replaced && !is_busy
+    }
+
+    /// Hands everything over. If that fails, all sessions end, because the scheduler has stopped.
+    pub(crate) fn hand_over(
+        mut self,
+        control: Option<KeptFd>,
+    ) -> Result<Option<Replacement>, BrokerError> {
+        let Some(successor) = self.successor.take() else { return Ok(None) };
+        tracing::info!("handing over to another vcudad");
+        self.refuse_requests();
+        let failed = BrokerError::Handover;
+        let state = State {
+            spawner: self.launcher.spawner().record().map_err(failed)?,
+            driver: self.driver.clone(),
+            has_jail: self.launcher.has_jail(),
+            gpus: self.gpus.clone(),
+            cgroups: self.cgroups.clone(),
+            supervisor: self.sessions.record_supervisor().map_err(failed)?,
+            vms: self.vms.record().map_err(failed)?,
+            sessions: self.sessions.record().map_err(failed)?,
+            control,
+        };
+        let replacement = successor.with(state).map_err(failed)?;
+        // Dropping it would end all processes, and remove the VMs' sockets.
+        std::mem::forget(self);
+        Ok(Some(replacement))
+    }
+
+    /// Continues where the previous broker has stopped.
+    fn continue_vm(&mut self, ops: &mut EventOps, id: VmId) {
+        let Some(state) = self.vms.get(id) else { return };
+        match state.device.socket_fd() {
+            Some(socket) => self.watches.add(ops, socket, Source::DeviceSocket(id)),
+            None if state.is_leaving() => self.forget_vm(id),
+            None => self.start_device(ops, id),
+        }
+    }
+
+    fn report_take_over(&mut self) {
+        let Some(began) = self.took_over.take() else { return };
+        let sessions = self.sessions.workers().count(|worker| worker.session().is_some());
+        let message = format!(
+            "version {} of vcudad took over {} VMs with {sessions} sessions in {} ms",
+            env!("CARGO_PKG_VERSION"),
+            self.vms.ids().len(),
+            began.elapsed().as_millis()
+        );
+        tracing::info!("{message}");
+        self.publish(BrokerEvent::new(EventKind::BrokerReplaced, message));
+        // The file may have changed.
+        if let Some(rereader) = &self.rereader {
+            rereader.request();
         }
     }
 }
@@ -954,10 +1107,11 @@ impl MutEventSubscriber for Service {
         }
         self.watches.add(ops, self.sessions.scheduler().events_fd(), Source::Scheduler);
         for vm in self.vms.ids() {
-            self.start_device(ops, vm);
+            self.continue_vm(ops, vm);
         }
         self.sessions.refill(&self.vms, &self.gpus);
         self.carry_out(ops);
+        self.report_take_over();
         self.systemd.ready();
         self.set_timer();
     }

@@ -3,12 +3,13 @@
 use std::collections::VecDeque;
 
 use memory_ledger::VmId;
+use serde::{Deserialize, Serialize};
 
 /// Maximum number of a VM's sessions in the queue, as a multiple of sessions.max.
 const MAX_WAITING: usize = 2;
 
 /// A session that has a worker or is waiting for one.
-#[derive(Debug)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 pub(crate) struct Session {
     pub(crate) vm: VmId,
     /// The device process's number for the session, which is used in messages.
@@ -32,7 +33,7 @@ impl Session {
 
 /// The queue of sessions that can't be started yet: either the VM is at sessions.max and one of its
 /// killed workers hasn't been reaped, or the VM is starting sessions too quickly.
-#[derive(Default)]
+#[derive(Clone, Default, Serialize, Deserialize)]
 pub(crate) struct StartQueue(VecDeque<Session>);
 
 impl StartQueue {

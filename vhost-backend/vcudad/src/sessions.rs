@@ -5,6 +5,7 @@
 //! it emits [`SessionEffect`]s, which the coordinator carries out.
 
 use std::collections::HashSet;
+use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::time::Instant;
 
@@ -18,12 +19,12 @@ use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
 use super::launcher::Launcher;
 use super::mps;
-use super::process::describe;
+use super::process::{ChildRecord, describe};
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
 use super::supervisor::{Supervisor, SupervisorEffect};
 use super::vms::{VmState, Vms};
-use super::worker::{DeviceEnds, Worker, WorkerEffect, Workers};
+use super::worker::{DeviceEnds, SchedulerEnds, Worker, WorkerEffect, Workers, WorkersRecord};
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
     Assignment, BrokerToDevice, Charge, Ending, FromSupervisor, SessionOfVm, ToWorker, VmFacts,
@@ -32,6 +33,7 @@ use host_ipc::messages::{
 use host_ipc::printable::printable;
 use host_ipc::spawner::{Call, End, NewSession, ProcessId, directory_of};
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
+use serde::{Deserialize, Serialize};
 
 /// The reason that is reported for a session whose kernel ran too long.
 const TIMED_OUT: &str = "a kernel ran longer than compute.kernel_timeout";
@@ -68,6 +70,61 @@ pub(crate) struct Sessions {
     /// Whether kernels are softgpu's.
     simulates: bool,
     effects: Vec<SessionEffect>,
+}
+
+/// All sessions, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SessionsRecord {
+    waiting: StartQueue,
+    workers: WorkersRecord,
+    ledger: Ledger,
+}
+
+/// Replacement of the broker.
+impl Sessions {
+    /// Stops the scheduler, with all kernels on their GPUs, and returns what a broker that replaces
+    /// this one needs.
+    pub(crate) fn record(&mut self) -> io::Result<SessionsRecord> {
+        self.scheduler.stop()?;
+        Ok(SessionsRecord {
+            waiting: self.start_queue.clone(),
+            workers: self.workers.record()?,
+            ledger: self.accounts.take_ledger(),
+        })
+    }
+
+    /// Returns what a broker that replaces this one needs of the supervisor.
+    pub(crate) fn record_supervisor(&self) -> io::Result<Option<ChildRecord>> {
+        self.supervisor.record()
+    }
+
+    /// Continues with the sessions of the broker that this one replaces.
+    pub(crate) fn restore(&mut self, record: SessionsRecord, vms: &Vms) -> io::Result<()> {
+        let SessionsRecord { waiting, workers, ledger } = record;
+        let name = |vm| vms.name(vm).to_owned();
+        let warm = self.workers.warm_target();
+        self.start_queue = waiting;
+        self.accounts = Accounts::restore(ledger);
+        self.workers = Workers::restore(workers, &self.launcher, name, warm)?;
+        for (id, state) in vms.iter() {
+            self.set_quotas(id, state);
+            self.set_paused(id, state.pause.is_paused());
+        }
+        let mut scheduled = Vec::new();
+        for (id, worker) in self.workers.iter() {
+            self.effects.push(SessionEffect::Watch { worker: id, socket: worker.socket_fd() });
+            if let (Some(session), Some(page), Some(ends)) =
+                (worker.session(), worker.gate(), worker.scheduler_ends()?)
+            {
+                self.accounts.reopen(id, session.vm, page.clone());
+                scheduled.push((id, session.vm, ends));
+            }
+        }
+        for (id, vm, ends) in scheduled {
+            self.schedule(id, vm, ends, vms);
+        }
+        Ok(())
+    }
 }
 
 /// Creation, access for reports, and effects.
@@ -337,14 +394,20 @@ impl Sessions {
         if let Some(page) = worker.gate() {
             self.accounts.show(id, page.clone());
         }
+        self.schedule(id, vm, ends, vms);
+        Ok(())
+    }
+
+    /// Makes the scheduler schedule a worker that has been assigned to a VM.
+    fn schedule(&mut self, id: WorkerId, vm: VmId, ends: SchedulerEnds, vms: &Vms) {
+        let (Some(worker), Some(state)) = (self.workers.get(id), vms.get(vm)) else { return };
         let evicts = match self.simulates {
             true => Some(Evicts::GatePage),
-            // The channels of MPS clients are the MPS server's.
-            false => (has_jail && state.vm.spec.sharing == Sharing::Exclusive)
+            // The channels of MPS clients are the MPS server's, and these workers have no jail.
+            false => (self.launcher.has_jail_of(&state.vm))
                 .then(|| Evicts::Channels(worker.objects().clone())),
         };
         self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm), evicts);
-        Ok(())
     }
 
     /// Handles that a worker has begun to serve its session: sends the ends of its channels to the

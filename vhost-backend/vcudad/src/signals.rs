@@ -1,11 +1,11 @@
-//! Receives the signals that stop the broker or make it read its configuration file again, through a
-//! descriptor.
+//! Receives the signals that stop the broker, make it read its configuration file again, or replace
+//! it, through a descriptor.
 
 use std::io;
 use std::mem::MaybeUninit;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
 
-/// A signalfd for SIGTERM, SIGINT and SIGHUP, which are blocked.
+/// A signalfd for SIGTERM, SIGINT, SIGHUP and SIGUSR2, which are blocked.
 pub(crate) struct Signals(OwnedFd);
 
 impl Signals {
@@ -16,7 +16,7 @@ impl Signals {
         // signalfd returns a new descriptor, so nothing else owns it.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
-            for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP] {
+            for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR2] {
                 libc::sigaddset(set.as_mut_ptr(), signal);
             }
             if libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) < 0 {

@@ -8,15 +8,18 @@
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::net::UnixListener;
-use std::process::{Child, Command, Stdio};
+use std::os::unix::process::ExitStatusExt;
+use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 
 use super::error::BrokerError;
+use super::kept_fd::KeptFd;
 use super::output::{self, Output, Outputs};
 use host_ipc::apart::Apart;
 use host_ipc::spawner::{Answer, Call, End, Event, Part, ProcessId, Program, Refusal, ToSpawner};
 use host_ipc::{process, program, seqpacket};
+use serde::{Deserialize, Serialize};
 
 /// The spawner's program.
 const PROGRAM: &str = "vhost-cuda-spawner";
@@ -35,9 +38,29 @@ struct Inner {
     /// The number of the last process.
     last: AtomicU64,
     is_root: bool,
-    process: Mutex<Child>,
+    /// Its process ID.
+    pid: u32,
+    /// The descriptor of its output.
+    output_fd: RawFd,
     /// The spawner's output, until the thread that reads it is started.
     output: Mutex<Option<Apart>>,
+}
+
+/// The spawner, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct SpawnerRecord {
+    calls: KeptFd,
+    events: KeptFd,
+    last: u64,
+    is_root: bool,
+    pid: u32,
+    output: KeptFd,
+}
+
+impl SpawnerRecord {
+    pub(crate) fn is_root(&self) -> bool {
+        self.is_root
+    }
 }
 
 /// The spawner's process, which is ended when this is dropped.
@@ -64,17 +87,46 @@ impl Spawner {
                 command.arg(name).arg(fd.as_raw_fd().to_string());
             }
             command.stdin(Stdio::null()).stdout(stderr.try_clone()?).stderr(stderr);
-            let process = Mutex::new(command.spawn()?);
+            let pid = command.spawn()?.id();
             Ok(Self(Arc::new(Inner {
                 calls,
                 events,
                 last: AtomicU64::new(0),
                 is_root: process::is_root(),
-                process,
+                pid,
+                output_fd: output.as_raw_fd(),
                 output: Mutex::new(Some(output)),
             })))
         };
         let spawner = start().map_err(BrokerError::os("cannot start the spawner"))?;
+        Ok((spawner.clone(), Ending(spawner)))
+    }
+
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> io::Result<SpawnerRecord> {
+        let inner = &self.0;
+        Ok(SpawnerRecord {
+            calls: KeptFd::keep(&inner.calls)?,
+            events: KeptFd::keep(&inner.events)?,
+            last: inner.last.load(Ordering::Relaxed),
+            is_root: inner.is_root,
+            pid: inner.pid,
+            output: KeptFd::keep(&inner.output_fd)?,
+        })
+    }
+
+    /// Continues with the spawner of the broker that this one replaces.
+    pub(crate) fn restore(record: &SpawnerRecord) -> io::Result<(Self, Ending)> {
+        let output = Apart::from(record.output.take()?);
+        let spawner = Self(Arc::new(Inner {
+            calls: record.calls.take()?,
+            events: record.events.take()?,
+            last: AtomicU64::new(record.last),
+            is_root: record.is_root,
+            pid: record.pid,
+            output_fd: output.as_raw_fd(),
+            output: Mutex::new(Some(output)),
+        }));
         Ok((spawner.clone(), Ending(spawner)))
     }
 
@@ -86,9 +138,8 @@ impl Spawner {
     /// Adds the spawner's output to the log.
     pub(crate) fn log(&self, outputs: &Outputs) -> Option<Output> {
         let output = self.0.output.lock().unwrap_or_else(PoisonError::into_inner).take()?;
-        let pid = self.0.process.lock().unwrap_or_else(PoisonError::into_inner).id();
         let output = outputs.read(output, "spawner", None);
-        output.set_pid(pid);
+        output.set_pid(self.0.pid);
         Some(output)
     }
 
@@ -178,11 +229,25 @@ impl Drop for Ending {
         let inner = &self.0.0;
         // SAFETY: the descriptor is open, and the call takes only integers.
         unsafe { libc::shutdown(inner.calls.as_raw_fd(), libc::SHUT_WR) };
-        let status = inner.process.lock().unwrap_or_else(PoisonError::into_inner).wait();
-        if let Ok(status) = status
+        if let Some(status) = wait(inner.pid)
             && !status.success()
         {
             tracing::error!("the spawner failed: {status}");
+        }
+    }
+}
+
+/// Waits until a child has exited. (A broker that has replaced another one has no `Child`.)
+fn wait(pid: u32) -> Option<ExitStatus> {
+    let mut status = 0;
+    loop {
+        // SAFETY: `status` is writable.
+        let ended = unsafe { libc::waitpid(pid.cast_signed(), &mut status, 0) };
+        if ended >= 0 {
+            return Some(ExitStatus::from_raw(status));
+        }
+        if io::Error::last_os_error().kind() != io::ErrorKind::Interrupted {
+            return None;
         }
     }
 }
@@ -201,7 +266,8 @@ impl Spawner {
             events,
             last: AtomicU64::new(0),
             is_root: false,
-            process: Mutex::new(process),
+            pid: process.id(),
+            output_fd: -1,
             output: Mutex::new(None),
         }));
         (spawner, [their_calls, their_events])

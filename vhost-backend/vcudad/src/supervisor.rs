@@ -5,7 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::launcher::Launcher;
-use super::process::{ChildProcess, describe};
+use super::process::{ChildProcess, ChildRecord, describe};
 use host_ipc::messages::{DriverObject, FromSupervisor, SessionOfVm, ToSupervisor};
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
@@ -35,6 +35,19 @@ impl Supervisor {
             supervisor.running(launcher)?;
         }
         Ok(supervisor)
+    }
+
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> io::Result<Option<ChildRecord>> {
+        self.process.as_ref().map(ChildProcess::record).transpose()
+    }
+
+    /// Continues with the supervisor of the broker that this one replaces, if it had one.
+    pub(crate) fn restore(record: Option<&ChildRecord>, launcher: &Launcher) -> io::Result<Self> {
+        let process = record.map(|record| launcher.restore(record, "supervisor", None));
+        let process = process.transpose()?;
+        let watch = process.as_ref().map(|process| SupervisorEffect::Watch(process.socket_fd()));
+        Ok(Self { process, effects: watch.into_iter().collect() })
     }
 
     /// Makes the supervisor supervise a worker with this pidfd. Returns the socket on which that

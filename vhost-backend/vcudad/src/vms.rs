@@ -1,16 +1,20 @@
 //! The VMs, with their settings, GPUs, device processes, and statistics.
 
 use std::collections::BTreeMap;
+use std::io;
 use std::os::fd::{OwnedFd, RawFd};
+use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use control_api::{
     Activity, ApiError, ErrorCode, GpuRequest, Percent, RefusedCalls, Sharing, VmOrigin, VmPatch,
+    VmSpec,
 };
+use serde::{Deserialize, Serialize};
 
 use super::activity::add;
 use super::cgroup::Cgroups;
-use super::device::Device;
+use super::device::{Device, DeviceRecord};
 use super::gpus::{Gpu, Gpus};
 use super::launcher::Launcher;
 use super::pause::Pause;
@@ -58,7 +62,65 @@ pub(crate) struct VmState {
     removal: Option<Vec<Answer>>,
 }
 
+/// A VM, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+struct VmRecord {
+    id: VmId,
+    spec: VmSpec,
+    socket: PathBuf,
+    uid: Option<u32>,
+    origin: VmOrigin,
+    gpus: Vec<GpuId>,
+    device: DeviceRecord,
+    pause: Pause,
+    has_resources: bool,
+    is_leaving: bool,
+    sessions_total: u64,
+    refused_calls: RefusedCalls,
+    kernel_timeouts: Vec<(GpuId, u64)>,
+    past: Activity,
+}
+
+impl VmRecord {
+    fn restore(self, launcher: &Launcher, cgroups: &Cgroups) -> io::Result<(VmId, VmState)> {
+        let vm = Vm { socket: self.socket, uid: self.uid, ..Vm::unchecked(self.spec) };
+        let spawner = launcher.spawner();
+        let device = Device::restore(self.device, launcher, spawner, &vm.name)?;
+        let resources =
+            self.has_resources.then(|| Resources::restore(spawner, cgroups, &vm, self.gpus.len()));
+        let state = VmState {
+            pause: self.pause,
+            removal: self.is_leaving.then(Vec::new),
+            sessions_total: self.sessions_total,
+            refused_calls: self.refused_calls,
+            kernel_timeouts: self.kernel_timeouts.into_iter().collect(),
+            past: self.past,
+            ..VmState::new(vm, self.origin, self.gpus, device, resources)
+        };
+        Ok((self.id, state))
+    }
+}
+
 impl VmState {
+    fn record(&self, id: VmId) -> io::Result<VmRecord> {
+        Ok(VmRecord {
+            id,
+            spec: self.vm.spec.clone(),
+            socket: self.vm.socket.clone(),
+            uid: self.vm.uid,
+            origin: self.origin,
+            gpus: self.gpus.clone(),
+            device: self.device.record()?,
+            pause: self.pause.clone(),
+            has_resources: self.resources.is_some(),
+            is_leaving: self.is_leaving(),
+            sessions_total: self.sessions_total,
+            refused_calls: self.refused_calls,
+            kernel_timeouts: self.kernel_timeouts.iter().map(|(gpu, n)| (*gpu, *n)).collect(),
+            past: self.past,
+        })
+    }
+
     pub(crate) fn new(
         vm: Vm,
         origin: VmOrigin,
@@ -236,7 +298,30 @@ pub(crate) struct Vms {
     all: BTreeMap<VmId, VmState>,
 }
 
+/// All VMs, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct VmsRecord {
+    last: u64,
+    all: Vec<VmRecord>,
+}
+
 impl Vms {
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> io::Result<VmsRecord> {
+        let all = self.iter().map(|(id, state)| state.record(id)).collect::<io::Result<_>>()?;
+        Ok(VmsRecord { last: self.last, all })
+    }
+
+    /// Continues with the VMs of the broker that this one replaces.
+    pub(crate) fn restore(
+        record: VmsRecord,
+        launcher: &Launcher,
+        cgroups: &Cgroups,
+    ) -> io::Result<Self> {
+        let all = record.all.into_iter().map(|vm| vm.restore(launcher, cgroups));
+        Ok(Self { last: record.last, all: all.collect::<io::Result<_>>()? })
+    }
+
     pub(crate) fn add(&mut self, state: VmState) -> VmId {
         self.last += 1;
         let id = VmId(self.last);

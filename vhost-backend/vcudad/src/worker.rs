@@ -12,7 +12,9 @@ use control_api::Activity;
 use super::accounts::Accounts;
 use super::activity::activity_of;
 use super::compute::WorkerObjects;
-use super::process::ChildProcess;
+use super::kept_fd::KeptFd;
+use super::launcher::Launcher;
+use super::process::{ChildProcess, ChildRecord};
 use super::session::Session;
 use control_server::handle::now_ms;
 use host_ipc::apart::Apart;
@@ -27,6 +29,7 @@ use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
 use memory_ledger::{GpuId, LedgerError, VmId};
 use rm_control::TooManyObjects;
+use serde::{Deserialize, Serialize};
 
 /// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a
 /// driver that starts.
@@ -37,7 +40,7 @@ const EXIT_TIME: Duration = Duration::from_secs(1);
 const MAX_FAILURES: u32 = 3;
 
 /// The phases in the life of a worker.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum Phase {
     /// The worker is being started, and loads the driver library.
     Starting,
@@ -72,6 +75,80 @@ pub(crate) struct SchedulerEnds {
     pub(crate) page: GateMap,
     pub(crate) doorbell: OwnedFd,
     pub(crate) bell: OwnedFd,
+}
+
+/// What the scheduler's ends are made from. A broker that replaces this one makes them again.
+struct Shared {
+    page: OwnedFd,
+    doorbell: OwnedFd,
+    bell: OwnedFd,
+}
+
+impl Shared {
+    fn ends(&self) -> io::Result<SchedulerEnds> {
+        let page = GateMap::map(&self.page)?;
+        Ok(SchedulerEnds {
+            page,
+            doorbell: self.doorbell.try_clone()?,
+            bell: self.bell.try_clone()?,
+        })
+    }
+}
+
+/// A worker, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+struct WorkerRecord {
+    id: WorkerId,
+    process: ChildRecord,
+    phase: Phase,
+    gpus: Vec<GpuId>,
+    announced: bool,
+    cold: bool,
+    session: Option<Session>,
+    device_ends: Option<[KeptFd; 3]>,
+    failure: Option<String>,
+    shared: Option<[KeptFd; 3]>,
+    assigned_ms: u64,
+    objects: Vec<DriverObject>,
+    is_lost: bool,
+}
+
+impl WorkerRecord {
+    fn restore(
+        self,
+        launcher: &Launcher,
+        name: impl Fn(VmId) -> String,
+    ) -> io::Result<(WorkerId, Worker)> {
+        let vm = self.session.as_ref().map(|session| name(session.vm));
+        let process = launcher.restore(&self.process, "worker", vm.as_deref())?;
+        let take = |fds: Option<[KeptFd; 3]>| {
+            fds.map(|[a, b, c]| io::Result::Ok((a.take()?, b.take()?, c.take()?))).transpose()
+        };
+        let device_ends = take(self.device_ends)?;
+        let device_ends = device_ends.map(|(stream, doorbell, wake)| DeviceEnds {
+            stream: stream.into(),
+            doorbell,
+            wake,
+        });
+        let shared = take(self.shared)?;
+        let shared = shared.map(|(page, doorbell, bell)| Shared { page, doorbell, bell });
+        let gate = shared.as_ref().map(|shared| GateMap::map(&shared.page)).transpose()?;
+        let worker = Worker {
+            phase: self.phase,
+            announced: self.announced,
+            device_ends,
+            failure: self.failure,
+            shared,
+            gate: gate.map(Arc::new),
+            assigned_ms: self.assigned_ms,
+            lost_since: self.is_lost.then(Instant::now),
+            ..Worker::new(process, self.gpus, self.session, self.cold)
+        };
+        for object in self.objects {
+            worker.add_object(object).map_err(io::Error::other)?;
+        }
+        Ok((self.id, worker))
+    }
 }
 
 /// The coordinator's next step after it has read a worker's message.
@@ -113,6 +190,7 @@ pub(crate) struct Worker {
     failure: Option<String>,
     /// The page that the worker shares with the scheduler. `None` until the worker is assigned.
     gate: Option<Arc<GateMap>>,
+    shared: Option<Shared>,
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
     objects: WorkerObjects,
@@ -133,10 +211,44 @@ impl Worker {
             device_ends: None,
             failure: None,
             gate: None,
+            shared: None,
             assigned_ms: 0,
             objects: WorkerObjects::default(),
             lost_since: None,
         }
+    }
+
+    fn record(&self, id: WorkerId) -> io::Result<WorkerRecord> {
+        let keep = |[a, b, c]: [&dyn AsRawFd; 3]| {
+            let keep = |fd: &dyn AsRawFd| KeptFd::keep(&fd.as_raw_fd());
+            io::Result::Ok([keep(a)?, keep(b)?, keep(c)?])
+        };
+        let ends = self.device_ends.as_ref();
+        let shared = self.shared.as_ref();
+        Ok(WorkerRecord {
+            id,
+            process: self.process.record()?,
+            phase: self.phase,
+            gpus: self.gpus.clone(),
+            announced: self.announced,
+            cold: self.cold,
+            session: self.session.clone(),
+            device_ends: ends
+                .map(|ends| keep([&ends.stream as _, &ends.doorbell, &ends.wake]))
+                .transpose()?,
+            failure: self.failure.clone(),
+            shared: shared
+                .map(|shared| keep([&shared.page, &shared.doorbell, &shared.bell]))
+                .transpose()?,
+            assigned_ms: self.assigned_ms,
+            objects: self.known_objects(),
+            is_lost: self.lost_since.is_some(),
+        })
+    }
+
+    /// Returns the scheduler's ends of the worker's channels, if the worker has been assigned.
+    pub(crate) fn scheduler_ends(&self) -> io::Result<Option<SchedulerEnds>> {
+        self.shared.as_ref().map(Shared::ends).transpose()
     }
 
     /// Returns the worker's process ID, or 0 if the process hasn't started.
@@ -367,7 +479,6 @@ impl Worker {
         let (wake, bell) = (eventfd()?, eventfd()?);
         let page = GatePage::create()?;
         let gate = Arc::new(GateMap::map(&page)?);
-        let scheduled = GateMap::map(&page)?;
         let ring = button.try_clone()?;
         // The worker gets only the listening end of the doorbell, so it can't ring it.
         let fds = [&theirs, &chime, &wake, &page, &bell].into_iter().chain(&supervisor);
@@ -377,7 +488,7 @@ impl Worker {
         self.gate = Some(gate);
         self.assigned_ms = now_ms();
         self.phase = Phase::Assigned;
-        Ok(SchedulerEnds { page: scheduled, doorbell: ring, bell })
+        self.shared.insert(Shared { page, doorbell: ring, bell }).ends()
     }
 
     /// Records that the worker now serves its session. Returns the device process's ends of its
@@ -413,7 +524,35 @@ pub(crate) struct Workers {
     killed: u64,
 }
 
+/// All workers, for a broker that replaces this one.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct WorkersRecord {
+    last: WorkerId,
+    killed: u64,
+    all: Vec<WorkerRecord>,
+}
+
 impl Workers {
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> io::Result<WorkersRecord> {
+        let all = self.iter().map(|(id, worker)| worker.record(id));
+        let all = all.collect::<io::Result<_>>()?;
+        Ok(WorkersRecord { last: self.last, killed: self.killed, all })
+    }
+
+    /// Continues with the workers of the broker that this one replaces. `name` returns the name of
+    /// a VM.
+    pub(crate) fn restore(
+        record: WorkersRecord,
+        launcher: &Launcher,
+        name: impl Fn(VmId) -> String,
+        warm_target: usize,
+    ) -> io::Result<Self> {
+        let all = record.all.into_iter().map(|worker| worker.restore(launcher, &name));
+        let all = all.collect::<io::Result<_>>()?;
+        Ok(Self { all, last: record.last, killed: record.killed, ..Self::new(warm_target) })
+    }
+
     /// Starts without workers. `warm_target` is the number of warm workers to keep per set of GPUs.
     pub(crate) fn new(warm_target: usize) -> Self {
         Self { all: HashMap::new(), last: 0, warm_target, failures: 0, killed: 0 }
@@ -487,6 +626,11 @@ impl Workers {
     /// Returns the number of workers that the broker has killed because of an error.
     pub(crate) fn killed(&self) -> u64 {
         self.killed
+    }
+
+    /// Returns the number of warm workers to keep per set of GPUs.
+    pub(crate) fn warm_target(&self) -> usize {
+        self.warm_target
     }
 
     /// Returns the number of workers started so far.

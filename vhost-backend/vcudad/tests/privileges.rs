@@ -40,17 +40,27 @@ fn a_broker_started_by_root_has_no_privileges() {
     std::fs::write(state.join("state.json"), saved).unwrap();
     let broker = Broker::start(&folder, TWO);
     let pid = broker.child.id();
-    for (field, is_good) in [
-        ("Uid", (|value| !value.split_whitespace().any(|id| id == "0")) as fn(&str) -> bool),
-        ("Gid", |value| !value.split_whitespace().any(|id| id == "0")),
-        ("CapEff", |value| value == "0000000000000000"),
-        ("CapPrm", |value| value == "0000000000000000"),
-        ("NoNewPrivs", |value| value == "1"),
-    ] {
-        for value in of_threads(pid, field) {
-            assert!(is_good(&value), "{field}: {value}");
+    let check = || {
+        for (field, is_good) in [
+            ("Uid", (|value| !value.split_whitespace().any(|id| id == "0")) as fn(&str) -> bool),
+            ("Gid", |value| !value.split_whitespace().any(|id| id == "0")),
+            ("CapEff", |value| value == "0000000000000000"),
+            ("CapPrm", |value| value == "0000000000000000"),
+            ("NoNewPrivs", |value| value == "1"),
+        ] {
+            for value in of_threads(pid, field) {
+                assert!(is_good(&value), "{field}: {value}");
+            }
         }
-    }
+        // Other processes of its user can't inspect it, so its files belong to root.
+        let files = std::fs::metadata(format!("/proc/{pid}/fd")).unwrap();
+        assert_eq!(files.uid(), 0);
+    };
+    check();
+    // SAFETY: kill takes no pointers, and the child hasn't been reaped.
+    unsafe { libc::kill(pid as i32, libc::SIGUSR2) };
+    wait_for("the next vcudad", || broker.log().contains("vcudad took over"));
+    check();
     assert_eq!(broker.vms()[0].1, 7);
     assert_eq!(broker.ask("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 9}}"#).0, 200);
     assert_eq!(broker.add("c", r#""memory": {"max": 4096}"#).0, 201);

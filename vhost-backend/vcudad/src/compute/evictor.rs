@@ -9,6 +9,7 @@ use std::io;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, mpsc};
+use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::message::ComputeEvent;
@@ -106,6 +107,7 @@ struct Lane {
     orders: mpsc::Sender<Order>,
     /// The workers that have exited and that the thread has yet to forget.
     exited: Arc<Mutex<HashSet<WorkerId>>>,
+    thread: JoinHandle<()>,
     /// When the current order began, or 0 if there is none.
     busy_since: Arc<AtomicU64>,
 }
@@ -126,7 +128,8 @@ impl Evictor {
             };
             let exited = thread.exited.clone();
             let (since, key) = (busy_since.clone(), gpu.0);
-            std::thread::Builder::new().name(format!("evictor {number}")).spawn(move || {
+            let name = format!("evictor {number}");
+            let thread = std::thread::Builder::new().name(name).spawn(move || {
                 sleep_precisely();
                 for order in incoming {
                     let (name, began) = (order.name(), gate::now());
@@ -145,7 +148,7 @@ impl Evictor {
                     }
                 }
             })?;
-            lanes.insert(*gpu, Lane { orders, exited, busy_since });
+            lanes.insert(*gpu, Lane { orders, exited, thread, busy_since });
         }
         Ok(Self(lanes))
     }
@@ -188,6 +191,17 @@ impl Evictor {
         if let Some(lane) = self.0.get(&gpu) {
             // The thread ends only with this object.
             let _ = lane.orders.send(order);
+        }
+    }
+}
+
+impl Drop for Evictor {
+    /// Waits until all orders have been carried out.
+    fn drop(&mut self) {
+        for Lane { orders, thread, .. } in std::mem::take(&mut self.0).into_values() {
+            drop(orders);
+            // Panics of the thread are caught there.
+            let _ = thread.join();
         }
     }
 }

@@ -5,6 +5,7 @@ use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use super::super::worker::SchedulerEnds;
@@ -19,6 +20,8 @@ use host_ipc::messages::WorkerId;
 
 /// How long the service waits for the thread to reply with statistics.
 const STATS_TIMEOUT: Duration = Duration::from_millis(200);
+/// How long the threads may take to stop.
+const STOP_TIME: Duration = Duration::from_secs(2);
 /// How long received statistics are reused before the thread is asked again.
 const STATS_FRESH: Duration = Duration::from_millis(20);
 
@@ -27,6 +30,7 @@ pub(crate) struct ComputeHandle {
     pub(super) shared: Arc<Shared>,
     /// `None` if the scheduler is off, so there is no thread.
     commands: Option<mpsc::Sender<Command>>,
+    thread: Option<JoinHandle<()>>,
     events: mpsc::Receiver<ComputeEvent>,
     /// The latest statistics of all VMs, and the time at which they were received.
     stats: RefCell<(Option<Instant>, Vec<GpuStats>)>,
@@ -44,10 +48,13 @@ impl ComputeHandle {
         };
         let evictor = Arc::new(evictor);
         let (commands, incoming) = mpsc::channel();
-        std::thread::Builder::new()
-            .name("scheduler".into())
-            .spawn(move || thread::supervise(&incoming, &sender, &evictor))?;
-        handle.commands = Some(commands);
+        let thread = std::thread::Builder::new().name("scheduler".into());
+        let thread = thread.spawn(move || {
+            thread::supervise(&incoming, &sender, &evictor);
+            // The threads that evict kernels end with this object.
+            drop(evictor);
+        });
+        (handle.commands, handle.thread) = (Some(commands), Some(thread?));
         Ok(handle)
     }
 
@@ -63,11 +70,27 @@ impl ComputeHandle {
         let handle = Self {
             shared,
             commands: None,
+            thread: None,
             events,
             stats: RefCell::default(),
             rounds_seen: Cell::default(),
         };
         Ok((handle, sender))
+    }
+
+    /// Lets all evicted kernels continue, and stops the threads. The gates stay as they are. Fails if
+    /// that takes too long.
+    pub(crate) fn stop(&mut self) -> io::Result<()> {
+        self.commands = None;
+        notify(&self.shared.commands_fd);
+        let began = Instant::now();
+        while self.thread.as_ref().is_some_and(|thread| !thread.is_finished()) {
+            if began.elapsed() > STOP_TIME {
+                return Err(io::Error::other("the scheduler's threads don't stop"));
+            }
+            std::thread::sleep(Duration::from_micros(100));
+        }
+        Ok(())
     }
 
     /// Returns an eventfd that is readable while events are queued.

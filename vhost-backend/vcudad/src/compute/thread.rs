@@ -46,7 +46,7 @@ pub(super) fn supervise(
     loop {
         let run = catch_unwind(AssertUnwindSafe(|| run(commands, events, evictor)));
         match run {
-            Ok(Ok(())) => return,
+            Ok(Ok(())) => return evictor.restore_all(),
             Ok(Err(error)) => tracing::error!("the scheduler failed: {error}"),
             Err(_) => tracing::error!("the scheduler panicked"),
         }

@@ -10,7 +10,7 @@
 //! has a [`budget::Budget`]. The processes of a VM that has used it up are read later.
 
 use std::io;
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Sender, channel};
@@ -43,6 +43,8 @@ struct Inner {
 pub(crate) struct Output {
     outputs: Outputs,
     id: OutputId,
+    /// The socket's descriptor, which is open as long as this exists.
+    fd: RawFd,
 }
 
 impl Outputs {
@@ -60,10 +62,11 @@ impl Outputs {
     /// Reads the output of a new process from the broker's end of its pair. `vm` is `None` for a
     /// process without a VM.
     pub(crate) fn read(&self, socket: Apart, program: &'static str, vm: Option<&str>) -> Output {
+        let fd = socket.as_raw_fd();
         let source = Source::new(socket, program, vm.map(Into::into));
         let id = self.0.last.fetch_add(1, Ordering::Relaxed);
         self.send(Message::Started(id, source));
-        Output { outputs: self.clone(), id }
+        Output { outputs: self.clone(), id, fd }
     }
 
     fn send(&self, message: Message) {
@@ -72,6 +75,12 @@ impl Outputs {
             let _ = sender.send(message);
             notify(&*self.0.bell);
         }
+    }
+}
+
+impl AsRawFd for Output {
+    fn as_raw_fd(&self) -> RawFd {
+        self.fd
     }
 }
 

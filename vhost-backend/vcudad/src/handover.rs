@@ -1,0 +1,222 @@
+//! Hands everything over to another version of vcudad, which takes this one's place in the same
+//! process. So the VMs' processes keep their parent, their cgroups and their sockets, and no session
+//! notices.
+//!
+//! On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it lets all
+//! evicted kernels continue, stops its threads, writes what it knows to a memory file as JSON, and
+//! executes the program, which inherits the descriptors. Until the new scheduler has started, gates
+//! stay as they are: each window ends when it was going to end, and no new one begins.
+//!
+//! The new program ignores fields that it doesn't know, and fills in those that are missing. A change
+//! that can't be read in that way needs a new [`VERSION`].
+
+use std::ffi::{CString, OsString};
+use std::fs::File;
+use std::io::{self, Read, Seek, Write};
+use std::os::fd::{OwnedFd, RawFd};
+use std::os::unix::ffi::OsStringExt;
+use std::path::{Path, PathBuf};
+use std::process::{Command, ExitStatus, Stdio};
+use std::time::{Duration, Instant};
+
+use rustix::fs::{MemfdFlags, memfd_create};
+use serde::{Deserialize, Serialize};
+
+use super::cgroup::Cgroups;
+use super::gpus::Gpus;
+use super::kept_fd::KeptFd;
+use super::process::ChildRecord;
+use super::sessions::SessionsRecord;
+use super::spawner::SpawnerRecord;
+use super::vms::VmsRecord;
+use host_ipc::gpu::Probed;
+
+/// The version of the format.
+const VERSION: u32 = 1;
+/// Name of the argument with the version that the running program writes.
+pub const ACCEPTS: &str = "--accepts-handover";
+/// Name of the argument with the number of the memory file's descriptor.
+pub const FROM: &str = "--handover-fd";
+/// How long the new program may take to say whether it can take over.
+const ANSWER_TIME: Duration = Duration::from_secs(5);
+
+/// Everything that the new program needs to know about the VMs and their processes.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct State {
+    pub(crate) spawner: SpawnerRecord,
+    pub(crate) driver: Probed,
+    pub(crate) has_jail: bool,
+    pub(crate) gpus: Gpus,
+    pub(crate) cgroups: Cgroups,
+    pub(crate) supervisor: Option<ChildRecord>,
+    pub(crate) vms: VmsRecord,
+    pub(crate) sessions: SessionsRecord,
+    /// The control API's listening socket, if there is one.
+    pub(crate) control: Option<KeptFd>,
+}
+
+/// What one program hands over to the next.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Handover {
+    version: u32,
+    /// The path at which the next version will be.
+    pub(crate) program: PathBuf,
+    pub(crate) state: State,
+}
+
+impl Handover {
+    /// Parses the JSON of the previous program.
+    fn parse(text: &[u8]) -> Result<Self, String> {
+        #[derive(Deserialize)]
+        struct Version {
+            version: u32,
+        }
+        let Version { version } =
+            serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        if version != VERSION {
+            return Err(format!("its format is version {version}, and this program's {VERSION}"));
+        }
+        serde_json::from_slice(text).map_err(|error| error.to_string())
+    }
+}
+
+/// What the previous program has handed over.
+pub struct Inherited(pub(crate) Handover);
+
+impl Inherited {
+    /// Returns true if the VMs' processes are started by a spawner that runs as root. This process
+    /// doesn't, even if the previous program was started by root.
+    pub fn has_root(&self) -> bool {
+        self.0.state.spawner.is_root()
+    }
+
+    /// Reads the memory file with this descriptor.
+    pub fn read(fd: RawFd) -> io::Result<Self> {
+        let mut text = Vec::new();
+        File::from(KeptFd::inherited(fd).take()?).read_to_end(&mut text)?;
+        Handover::parse(&text).map(Self).map_err(io::Error::other)
+    }
+}
+
+/// Returns true if this program can take over from one that writes this version of the format.
+pub fn accepts(version: u32) -> bool {
+    version == VERSION
+}
+
+/// The program that takes over.
+pub(crate) struct Successor {
+    program: PathBuf,
+    arguments: Vec<OsString>,
+}
+
+impl Successor {
+    /// Returns the program at the path from which this one was started, or at `path`, with the same
+    /// arguments. Must be called before another file is put there.
+    pub(crate) fn find(path: Option<PathBuf>) -> io::Result<Self> {
+        let program = path.map_or_else(std::env::current_exe, Ok)?;
+        let mut arguments = Vec::new();
+        let mut all = std::env::args_os().skip(1);
+        while let Some(argument) = all.next() {
+            match argument == FROM {
+                true => drop(all.next()),
+                false => arguments.push(argument),
+            }
+        }
+        Ok(Self { program, arguments })
+    }
+
+    /// Asks the program whether it can take over. An error says why it can't.
+    pub(crate) fn ask(&self) -> Result<(), String> {
+        let fail = |error: io::Error| format!("cannot run {}: {error}", self.program.display());
+        let mut command = Command::new(&self.program);
+        command.arg(ACCEPTS).arg(VERSION.to_string()).args(&self.arguments);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
+        let mut child = command.spawn().map_err(fail)?;
+        let began = Instant::now();
+        let status: ExitStatus = loop {
+            match child.try_wait().map_err(fail)? {
+                Some(status) => break status,
+                None if began.elapsed() < ANSWER_TIME => {
+                    std::thread::sleep(Duration::from_millis(2));
+                }
+                None => {
+                    let _ = child.kill().and_then(|()| child.wait());
+                    return Err(format!("{} doesn't answer", self.program.display()));
+                }
+            }
+        };
+        if status.success() {
+            return Ok(());
+        }
+        let mut text = Vec::new();
+        if let Some(stderr) = child.stderr.take() {
+            let _ = stderr.take(4096).read_to_end(&mut text);
+        }
+        let text = String::from_utf8_lossy(&text);
+        Err(format!("{} cannot take over: {}", self.program.display(), text.trim()))
+    }
+
+    /// Writes what is handed over.
+    pub(crate) fn with(self, state: State) -> io::Result<Replacement> {
+        let handover = Handover { version: VERSION, program: self.program.clone(), state };
+        let mut file = File::from(memfd_create("handover", MemfdFlags::CLOEXEC)?);
+        file.write_all(&serde_json::to_vec(&handover)?)?;
+        file.rewind()?;
+        Ok(Replacement { successor: self, file: file.into() })
+    }
+}
+
+/// A program that takes over, with what it needs for that.
+pub struct Replacement {
+    successor: Successor,
+    file: OwnedFd,
+}
+
+impl Replacement {
+    /// Executes the program. Returns only if that fails. Then, it executes this program again.
+    pub fn execute(self) -> io::Error {
+        let Self { successor: Successor { program, arguments }, file } = self;
+        let fd = match KeptFd::keep(&file) {
+            Ok(fd) => fd.number().to_string(),
+            Err(error) => return error,
+        };
+        let own = Path::new("/proc/self/exe");
+        let mut failure = None;
+        for path in [program.as_path(), own] {
+            let options = [program.clone().into_os_string(), FROM.into(), fd.clone().into()];
+            let words = options.into_iter().chain(arguments.iter().cloned());
+            let error = execute(path, words);
+            failure.get_or_insert(error);
+        }
+        failure.unwrap_or_else(|| io::Error::other("no program"))
+    }
+}
+
+/// Executes a program with the environment and the signal mask of this one. (The standard library's
+/// function unblocks all signals. One that arrives before the new program blocks it would end the
+/// process.)
+fn execute(path: &Path, words: impl Iterator<Item = OsString>) -> io::Error {
+    let to_c = |word: OsString| CString::new(word.into_vec());
+    let words: Result<Vec<CString>, _> = words.map(to_c).collect();
+    let (Ok(words), Ok(path)) = (words, to_c(path.as_os_str().to_owned())) else {
+        return io::Error::from(io::ErrorKind::InvalidInput);
+    };
+    let mut pointers: Vec<*const libc::c_char> = words.iter().map(|word| word.as_ptr()).collect();
+    pointers.push(std::ptr::null());
+    // SAFETY: the path and the words are C strings that outlive the call, and the list of words ends
+    // with a null pointer.
+    unsafe { libc::execv(path.as_ptr(), pointers.as_ptr()) };
+    io::Error::last_os_error()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn another_version_of_the_format_is_refused() {
+        let refused = Handover::parse(br#"{"version":9,"new":true}"#).err();
+        assert_eq!(refused.unwrap(), "its format is version 9, and this program's 1");
+        assert!(accepts(VERSION) && !accepts(VERSION + 1));
+    }
+}
