@@ -46,6 +46,13 @@ pub enum EventKind {
     BrokerReplaced,
     /// Another vcudad was to take over, but can't. The message says why.
     ReplacementRefused,
+    /// A VM has failed: it isn't served until it's restarted. The message says why.
+    VmFailed,
+    /// A VM that had failed was restarted.
+    VmRestarted,
+    /// A session was refused because of `sessions.max` or the rate limit on session starts. Reported
+    /// at most once per 10 seconds per VM.
+    SessionRefused,
     /// The configuration file was read again and applied. The message says what changed.
     ConfigReloaded,
     /// The configuration file was read again, but contains an error, so nothing changed. The message
@@ -104,6 +111,9 @@ impl EventKind {
             Self::ProgramFault => "program_fault",
             Self::BrokerReplaced => "broker_replaced",
             Self::ReplacementRefused => "replacement_refused",
+            Self::VmFailed => "vm_failed",
+            Self::VmRestarted => "vm_restarted",
+            Self::SessionRefused => "session_refused",
             Self::ConfigReloaded => "config_reloaded",
             Self::ConfigRefused => "config_refused",
             Self::RestartNeeded => "restart_needed",

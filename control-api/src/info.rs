@@ -24,6 +24,10 @@ pub struct VmInfo {
     /// Reason for the failure. Absent while the VM is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
+    /// Settings whose values differ from those in the configuration file, because they were changed
+    /// through the API, or because the file has changed and vcudad has to be restarted to apply it.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub differs_from_file: BTreeMap<String, Override>,
     /// Path of the vhost-user socket.
     #[cfg_attr(feature = "openapi", schema(value_type = String))]
     pub socket: PathBuf,
@@ -33,6 +37,17 @@ pub struct VmInfo {
     pub settings: VmSpec,
     /// The VM's usage.
     pub stats: VmStats,
+}
+
+/// A setting whose value differs from the one in the configuration file.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct Override {
+    /// The value in the file, as text. Null if the file doesn't set it.
+    pub file: Option<String>,
+    /// When the value was changed through the API, in milliseconds since 1970. Null if that isn't
+    /// known, or if the file was changed.
+    pub since_ms: Option<u64>,
 }
 
 /// How a VM was added.
@@ -56,7 +71,7 @@ pub enum VmState {
     /// The device process is running, but the VM is off its GPUs until it's resumed. `paused_by`
     /// says who has paused it.
     Paused,
-    /// The VM has no device and no socket until vcudad is restarted: the VM couldn't be placed, its
+    /// The VM has no device and no socket until it's restarted: the VM couldn't be placed, its
     /// socket couldn't be created, or its device process couldn't be started or exited too often.
     /// `failure` gives the reason.
     Failed,
@@ -113,8 +128,17 @@ pub struct VmStats {
     /// Whether the VM is paused, and thus off its GPUs.
     #[serde(default)]
     pub paused: bool,
+    /// Whether the VM has failed, and thus isn't served.
+    #[serde(default)]
+    pub failed: bool,
     /// Current number of sessions.
     pub sessions: u32,
+    /// Maximum number of sessions at once.
+    #[serde(default)]
+    pub sessions_max: u32,
+    /// Number of sessions refused because of `sessions.max` or the rate limit on session starts.
+    #[serde(default)]
+    pub sessions_refused: u64,
     /// Total number of sessions since vcudad started.
     pub sessions_total: u64,
     /// Number of device process restarts.

@@ -30,8 +30,9 @@ pub use error::{ApiError, ErrorCode};
 pub use event::{Event, EventKind};
 pub use expected::{expected, is_list, number};
 pub use info::{
-    Activity, GpuInfo, GpuState, PausedBy, RefusedCalls, SchedulerInfo, SessionInfo, SessionMemory,
-    Stats, VersionInfo, VmGpuStats, VmInfo, VmOrigin, VmState, VmStats, WorkerCounts,
+    Activity, GpuInfo, GpuState, Override, PausedBy, RefusedCalls, SchedulerInfo, SessionInfo,
+    SessionMemory, Stats, VersionInfo, VmGpuStats, VmInfo, VmOrigin, VmState, VmStats,
+    WorkerCounts,
 };
 pub use patch::{ComputePatch, LimitPatch, MemoryPatch, MpsPatch, VmPatch};
 pub use spec::{

@@ -73,15 +73,32 @@ pub(crate) enum VmCommand {
     Add(Box<AddArgs>),
     /// Change a running VM; if one change is refused, none is made
     Set(Box<SetArgs>),
+    /// Return to the values in the configuration file, and drop those set with `vm set`
+    Reset {
+        /// Reset to the configuration file's values
+        #[arg(long, required = true)]
+        to_file: bool,
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
     /// Take a VM off its GPUs until it's resumed; its sessions stay, and their work waits
     Pause {
-        /// Name of the VM
-        name: String,
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
     },
     /// Let a paused VM use its GPUs again; its kernels continue where they were
     Resume {
-        /// Name of the VM
-        name: String,
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Start a VM that has failed again
+    Restart {
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
     },
     /// Remove VMs: end their sessions and devices, and delete their settings
     Rm {
@@ -90,23 +107,27 @@ pub(crate) enum VmCommand {
         names: Vec<String>,
     },
     /// List VMs
+    #[command(visible_alias = "list")]
     Ls,
-    /// Show a VM's settings and usage
+    /// Show VMs' settings and usage
     Show {
-        /// Name of the VM
-        name: String,
+        /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
     },
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum GpuCommand {
     /// List GPUs: memory in use and promised to VMs, and faults
+    #[command(visible_alias = "list")]
     Ls,
 }
 
 #[derive(Debug, Subcommand)]
 pub(crate) enum SessionCommand {
     /// List sessions
+    #[command(visible_alias = "list")]
     Ls {
         /// List only this VM's sessions
         #[arg(long, value_name = "NAME")]
@@ -407,7 +428,8 @@ mod tests {
             "vcudactl vm set web --gpus 0",
             "vcudactl vm rm",
             "vcudactl vm pause",
-            "vcudactl vm resume a b",
+            "vcudactl vm restart",
+            "vcudactl vm reset web",
             "vcudactl session kill web one",
             "vcudactl top --interval 1ms",
             "vcudactl completions cobol",

@@ -61,6 +61,14 @@ pub(crate) enum CtlError {
     /// Writing to standard output failed.
     #[error("cannot write the output: {0}")]
     Output(#[source] io::Error),
+    /// A command failed for some of several VMs. The errors have been printed.
+    #[error("failed for {failed} of {all} VMs")]
+    Several {
+        /// Number of VMs for which it failed.
+        failed: usize,
+        /// Number of VMs.
+        all: usize,
+    },
     /// A system call or other OS operation failed.
     #[error("{what}: {source}")]
     Os {

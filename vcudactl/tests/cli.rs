@@ -81,7 +81,7 @@ fn a_failed_vm_is_shown_with_the_reason() {
     assert!(out.contains(&format!("failed: {why}\n")), "{out}");
     let (code, out, err) = vcudactl(&server.socket, &["vm", "set", "web", "--compute-weight", "5"]);
     assert_eq!((code, out.as_str()), (0, ""));
-    assert!(err.contains("vcudad is restarted") && err.contains(why), "{err}");
+    assert!(err.contains("vcudactl vm restart web") && err.contains(why), "{err}");
     assert_eq!(err.lines().count(), 1, "{err}");
 }
 
@@ -106,6 +106,73 @@ fn a_vm_is_paused_and_resumed() {
     let (_, out, _) = vcudactl(&server.socket, &["--json", "vm", "pause", "web"]);
     let printed: Value = serde_json::from_str(&out).unwrap();
     assert_eq!(printed["paused_by"], json!(["api", "vmm"]));
+}
+
+#[test]
+fn one_missing_vm_does_not_stop_the_others() {
+    let server = Server::start(|method, path, _| {
+        assert_eq!(method, "DELETE");
+        match path {
+            "/v1/vms/gone" => {
+                let error = json!({"code": "not_found", "message": "there is no VM named 'gone'"});
+                (404, error.to_string())
+            }
+            _ => (204, String::new()),
+        }
+    });
+    let (code, out, err) = vcudactl(&server.socket, &["--json", "vm", "rm", "a", "gone", "b"]);
+    assert_eq!(code, 1, "{err}");
+    assert!(out.contains("\"a\"") && out.contains("\"b\"") && !out.contains("gone"), "{out}");
+    assert!(err.starts_with("vcudactl: gone: there is no VM named 'gone'\n"), "{err}");
+    assert_eq!(vcudactl(&server.socket, &["vm", "rm", "gone"]).0, 2);
+}
+
+#[test]
+fn a_vm_is_shown_with_all_its_settings_and_what_differs_from_the_file() {
+    let mut vm = failed("");
+    vm.as_object_mut().unwrap().remove("failure");
+    (vm["origin"], vm["state"]) = (json!("file"), json!("running"));
+    vm["differs_from_file"] = json!({
+        "compute.weight": {"file": "300", "since_ms": 0},
+        "gpus": {"file": "[\"1\"]", "since_ms": null},
+    });
+    vm["settings"] = json!({
+        "name": "web", "socket": "/run/web", "socket_mode": "0600", "socket_group": "kvm",
+        "gpus": ["0"], "memory": {"max": 8 << 20, "session_max": 4 << 20, "host_max": 2 << 20},
+        "compute": {"weight": 7, "max": "50%", "min": "5%", "kernel_timeout": "2s"},
+        "class": "latency", "sessions": {"max": 9}, "connections": {"max": 11},
+        "pinned": {"max": 1 << 30}, "plain": {"max": 1 << 20}, "cpu": {"max": "1000"},
+        "pids": {"max": 77}, "env": {"allow": ["CUDA_FORCE_JIT"]}, "uid": 2113929300u32,
+        "spin_us": 99
+    });
+    let text = vm.to_string();
+    let server = Server::start(move |_, _, _| (200, text.clone()));
+    let (code, out, err) = vcudactl(&server.socket, &["vm", "show", "web"]);
+    assert_eq!(code, 0, "{err}");
+    for value in [
+        "0600",
+        "kvm",
+        "8M",
+        "4M",
+        "2M",
+        "50%",
+        "5%",
+        "2s",
+        "latency",
+        "9",
+        "11",
+        "1G",
+        "1M",
+        "1000",
+        "77",
+        "CUDA_FORCE_JIT",
+        "2113929300",
+        "99",
+    ] {
+        assert!(out.lines().any(|line| line.ends_with(&format!(" {value}"))), "{value} in {out}");
+    }
+    let differs = "compute.weight (300 in the file; changed with vm set at 1970-01-01T00:00:00Z)\n";
+    assert!(out.contains(differs) && out.contains("gpus ([\"1\"] in the file)\n"), "{out}");
 }
 
 #[test]

@@ -14,7 +14,7 @@ use super::path::vm_path;
 use crate::cli::{AddArgs, ChangeArgs, ClassArg, NAME, OrNone, SetArgs, SharingArg, VmCommand};
 use crate::client::Client;
 use crate::error::CtlError;
-use crate::table::{Side, Table, percent, printable, time};
+use crate::table::{Side, Table, percent, printable, time, timestamp};
 
 /// Length to which `vm ls` truncates the reason for a failure. `vm show` prints the whole reason.
 const MAX_REASON: usize = 40;
@@ -34,23 +34,62 @@ pub(super) async fn run(
             output.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
         }
         VmCommand::Set(args) => set(client, output, args).await,
-        VmCommand::Pause { name } => act(client, output, name, "pause").await,
-        VmCommand::Resume { name } => act(client, output, name, "resume").await,
+        VmCommand::Pause { names } => {
+            each(names, async |name| act(client, output, name, "pause").await).await
+        }
+        VmCommand::Resume { names } => {
+            each(names, async |name| act(client, output, name, "resume").await).await
+        }
+        VmCommand::Restart { names } => {
+            each(names, async |name| act(client, output, name, "restart").await).await
+        }
+        VmCommand::Reset { names, to_file: _ } => {
+            each(names, async |name| act(client, output, name, "reset").await).await
+        }
         VmCommand::Rm { names } => {
-            for name in names {
+            each(names, async |name| {
                 client.delete(&vm_path(name)?).await?;
-                output.answer(&json!({"removed": name}), |_| Ok(()))?;
-            }
-            Ok(())
+                output.answer(&json!({"removed": name}), |_| Ok(()))
+            })
+            .await
         }
         VmCommand::Ls => {
             let vms: Vec<VmInfo> = client.get("/v1/vms").await?;
             output.answer(&vms, |out| list(&vms, out))
         }
-        VmCommand::Show { name } => {
-            let vm: VmInfo = client.get(&vm_path(name)?).await?;
-            output.answer(&vm, |out| details(&vm, out))
+        VmCommand::Show { names } => {
+            each(names, async |name| {
+                let vm: VmInfo = client.get(&vm_path(name)?).await?;
+                output.answer(&vm, |out| details(&vm, out))
+            })
+            .await
         }
+    }
+}
+
+/// Runs a command for each VM. If it fails for one of several, prints the error and continues.
+async fn each(
+    names: &[String],
+    command: impl AsyncFn(&str) -> Result<(), CtlError>,
+) -> Result<(), CtlError> {
+    if let [name] = names {
+        return command(name).await;
+    }
+    let mut failed = 0;
+    for name in names {
+        match command(name).await {
+            Ok(()) => {}
+            Err(CtlError::Refused(error)) => {
+                eprintln!("{NAME}: {}", printable(&format!("{name}: {error}")));
+                failed += 1;
+            }
+            // The others would fail, too.
+            Err(error) => return Err(error),
+        }
+    }
+    match failed {
+        0 => Ok(()),
+        failed => Err(CtlError::Several { failed, all: names.len() }),
     }
 }
 
@@ -146,8 +185,8 @@ fn warn_if_failed(vm: &VmInfo) {
     if vm.state == VmState::Failed {
         let (name, reason) = (&vm.name, vm.failure.as_deref().unwrap_or("see vcudad's log"));
         let text = format!(
-            "VM '{name}' has failed ({reason}); its settings are saved and take effect when vcudad \
-             is restarted"
+            "VM '{name}' has failed ({reason}); its settings are saved and take effect once it is \
+             restarted: {NAME} vm restart {name}"
         );
         eprintln!("{NAME}: {}", printable(&text));
     }
@@ -244,9 +283,20 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
         line("paused by", pausers(vm))?;
     }
     line("socket", vm.socket.display().to_string())?;
+    if let Some(mode) = &settings.socket_mode {
+        line("socket_mode", mode.clone())?;
+    }
+    if let Some(group) = &settings.socket_group {
+        line("socket_group", group.clone())?;
+    }
+    let gpus: Vec<String> = settings.gpus.iter().map(ToString::to_string).collect();
+    line("gpus", gpus.join(","))?;
     line("memory.max", format_size(settings.memory.max))?;
     if let Some(max) = settings.memory.session_max {
         line("memory.session_max", format_size(max))?;
+    }
+    if let Some(max) = settings.memory.host_max {
+        line("memory.host_max", format_size(max))?;
     }
     line("compute.weight", settings.compute.weight.to_string())?;
     line("compute.max", settings.compute.max.to_string())?;
@@ -263,6 +313,36 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
         if let Some(limit) = settings.mps.pinned_memory_limit {
             line("mps.pinned_memory_limit", format_size(limit))?;
         }
+    }
+    for (name, size) in [("pinned.max", settings.pinned.max), ("plain.max", settings.plain.max)] {
+        if let Some(size) = size {
+            line(name, format_size(size))?;
+        }
+    }
+    for (name, number) in [
+        ("sessions.max", settings.sessions.max.map(u64::from)),
+        ("connections.max", settings.connections.max.map(u64::from)),
+        ("pids.max", settings.pids.max),
+        ("uid", settings.uid.map(u64::from)),
+        ("spin_us", settings.spin_us.map(u64::from)),
+    ] {
+        if let Some(number) = number {
+            line(name, number.to_string())?;
+        }
+    }
+    if let Some(max) = &settings.cpu.max {
+        line("cpu.max", max.clone())?;
+    }
+    if let Some(names) = &settings.env.allow {
+        line("env.allow", names.join(","))?;
+    }
+    for (key, value) in &vm.differs_from_file {
+        let file = value.file.as_deref().unwrap_or("unset");
+        let since = match value.since_ms {
+            Some(since) => format!("; changed with vm set at {}", timestamp(since)),
+            None => String::new(),
+        };
+        line("differs from the file", format!("{key} ({file} in the file{since})"))?;
     }
     let stats = &vm.stats;
     let most = settings.sessions.max.map(|max| format!(" of {max}")).unwrap_or_default();

@@ -135,6 +135,9 @@ fn gigabytes(bytes: f64) -> String {
     }
 }
 
+/// The style of a VM that has failed.
+const FAILED: Style = Style::new().fg(Color::Red);
+
 fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
     let Widths { vm, memory_bar, share_bar } = *widths;
     let memory = ratio(row.used, row.max);
@@ -150,16 +153,22 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
         None => [const { String::new() }; 3],
     };
     let name = cut(&row.vm, vm);
-    let share = match row.paused {
-        true => Span::styled(format!("{:<share_bar$}", "paused"), Style::new().fg(Color::Yellow)),
-        false => Span::styled(
+    let share = match (row.failed, row.paused) {
+        (true, _) => Span::styled(format!("{:<share_bar$}", "failed"), FAILED),
+        (false, true) => {
+            Span::styled(format!("{:<share_bar$}", "paused"), Style::new().fg(Color::Yellow))
+        }
+        (false, false) => Span::styled(
             bar(row.share_1s, share_bar, Some(row.promised)),
             Style::new().fg(Color::Cyan),
         ),
     };
     let busy = row.waited.is_some_and(|waited| waited > 0.5);
     Line::from(vec![
-        Span::raw(format!("{name:<vm$} {:>3} ", row.gpu)),
+        Span::styled(
+            format!("{name:<vm$} {:>3} ", row.gpu),
+            if row.failed { FAILED } else { Style::new() },
+        ),
         Span::styled(bar(memory, memory_bar, None), fullness(memory)),
         Span::raw(format!(" {used:>11} ")),
         share,
@@ -190,6 +199,12 @@ fn lines(state: &TopState, width: u16, height: usize) -> Vec<Line<'static>> {
     if rows.is_empty() {
         lines.push(Line::raw("no VMs; add one with vcudactl vm add"));
     }
+    // A VM that couldn't be placed has no GPU, and thus no row.
+    let unplaced = stats.vms.iter().filter(|vm| vm.failed && vm.gpus.is_empty());
+    lines.extend(unplaced.map(|vm| {
+        let name = cut(&printable(&vm.name), widths.vm);
+        Line::styled(format!("{name:<width$}   - failed", width = widths.vm), FAILED)
+    }));
     lines.extend(rows.iter().skip(state.skipped()).map(|row| row_line(row, &widths)));
     lines
 }
@@ -285,6 +300,29 @@ mod tests {
         for line in text(&state, 80).lines() {
             assert!(line.chars().count() <= 80, "{line}");
             assert_eq!(line.contains(" paused "), line.starts_with("web"), "{line}");
+        }
+    }
+
+    #[test]
+    fn a_failed_vm_is_red() {
+        let [_, mut stats] = super::super::state::tests::samples();
+        stats.vms.iter_mut().filter(|vm| vm.name == "web").for_each(|vm| vm.failed = true);
+        stats.vms.push(control_api::VmStats {
+            name: "unplaced".into(),
+            failed: true,
+            ..control_api::VmStats::default()
+        });
+        let mut state = TopState::new(SortKey::Name);
+        state.add(stats);
+        let below_gpus = |line: &Line<'_>| !line.to_string().contains("faulty");
+        for line in lines(&state, 80, 40).into_iter().filter(below_gpus) {
+            let text: String = line.spans.iter().map(|span| span.content.as_ref()).collect();
+            let red = line.style.fg == Some(Color::Red)
+                || line.spans.iter().any(|span| {
+                    span.style.fg == Some(Color::Red) && span.content.contains("failed")
+                });
+            let failed = text.starts_with("web") || text.starts_with("unplaced");
+            assert_eq!((red, text.contains(" failed")), (failed, failed), "{text}");
         }
     }
 

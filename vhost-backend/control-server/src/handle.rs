@@ -34,6 +34,10 @@ pub enum Request {
     ShowVm(String),
     /// Changes a VM. Applies either the whole patch or nothing. The reply is `Response::Vm`.
     SetVm(String, VmPatch),
+    /// Resets a VM's settings to those in the configuration file. The reply is `Response::Vm`.
+    ResetVm(String),
+    /// Serves a VM again that has failed. The reply is `Response::Vm`.
+    RestartVm(String),
     /// Pauses a VM, or resumes it if false. The reply is `Response::Vm`.
     SetPaused(String, bool),
     /// Removes a VM with its sessions and device process. The reply is `Response::Done`.
@@ -59,6 +63,8 @@ impl Request {
             self,
             Self::AddVm(_)
                 | Self::SetVm(..)
+                | Self::ResetVm(_)
+                | Self::RestartVm(_)
                 | Self::SetPaused(..)
                 | Self::RemoveVm(_)
                 | Self::KillSession { .. }

@@ -193,6 +193,12 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     page.gauge("sessions", None, "Guest processes that have the device open", sessions);
     let paused = each(|vm| vm.paused.into()).map(|(labels, value)| (labels, value as f64));
     page.gauge("paused", None, "1 if the VM is paused, and thus off its GPUs", paused);
+    let failed = each(|vm| vm.failed.into()).map(|(labels, value)| (labels, value as f64));
+    page.gauge("failed", None, "1 if the VM has failed, and thus is not served", failed);
+    let limit = each(|vm| vm.sessions_max.into()).map(|(labels, value)| (labels, value as f64));
+    page.gauge("sessions_limit", None, "Maximum number of sessions at once", limit);
+    let help = "Sessions refused because of sessions.max or the rate limit on session starts";
+    page.count("sessions_refused", None, help, each(|vm| vm.sessions_refused));
     let started = each(|vm| vm.sessions_total);
     page.count("sessions_started", None, "Guest processes that opened the device", started);
     let restarts = each(|vm| vm.device_restarts);

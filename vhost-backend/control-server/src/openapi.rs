@@ -22,6 +22,8 @@ use super::routes;
         routes::add_vm,
         routes::show_vm,
         routes::set_vm,
+        routes::reset_vm,
+        routes::restart_vm,
         routes::pause_vm,
         routes::resume_vm,
         routes::remove_vm,

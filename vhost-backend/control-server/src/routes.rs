@@ -31,6 +31,8 @@ pub(super) fn control(handle: ControlHandle) -> Router {
     Router::new()
         .route("/v1/vms", get(list_vms).post(add_vm))
         .route("/v1/vms/{name}", get(show_vm).patch(set_vm).delete(remove_vm))
+        .route("/v1/vms/{name}/reset", post(reset_vm))
+        .route("/v1/vms/{name}/restart", post(restart_vm))
         .route("/v1/vms/{name}/pause", post(pause_vm))
         .route("/v1/vms/{name}/resume", post(resume_vm))
         .route("/v1/vms/{name}/sessions", get(list_sessions_of_vm))
@@ -176,6 +178,41 @@ pub(super) async fn set_vm(
     let name = part(name)?;
     let patch = body::patch(body).await?;
     answer_vm(&api, Request::SetVm(name, patch), StatusCode::OK).await
+}
+
+/// Resets the settings of a VM from the configuration file that were changed through the API to the
+/// values in the file. The request has no body.
+#[utoipa::path(post, path = "/v1/vms/{name}/reset", tag = "vms",
+    params(("name" = String, Path, description = "Name of the VM")), responses(
+    (status = 200, description = "The VM with the file's settings", body = VmInfo),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 409, description = "The VM isn't in the configuration file, or is being removed", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
+    (status = 507, description = "The GPU has too little memory left to promise, or the state file can't be written", body = ApiError),
+))]
+pub(super) async fn reset_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    answer_vm(&api, Request::ResetVm(part(name)?), StatusCode::OK).await
+}
+
+/// Serves a VM again that has failed: places it on GPUs, and creates its socket and its device
+/// process. The request has no body.
+#[utoipa::path(post, path = "/v1/vms/{name}/restart", tag = "vms",
+    params(("name" = String, Path, description = "Name of the VM")), responses(
+    (status = 200, description = "The VM", body = VmInfo),
+    (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 409, description = "The VM hasn't failed or is being removed, or its socket can't be created", body = ApiError),
+    (status = 422, description = "A setting is out of range, or names a GPU or directory that doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
+    (status = 507, description = "No GPU has enough memory left to promise", body = ApiError),
+))]
+pub(super) async fn restart_vm(
+    State(api): State<Api>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    answer_vm(&api, Request::RestartVm(part(name)?), StatusCode::OK).await
 }
 
 /// Takes a VM off its GPUs until it's resumed. Its sessions stay, and their work waits. This has no

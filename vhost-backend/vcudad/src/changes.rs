@@ -19,6 +19,8 @@ const MAX_WAITING: usize = 64;
 pub(crate) enum ChangeRequest {
     Add(Box<VmSpec>),
     Set(String, VmPatch),
+    /// Return to the settings in the configuration file.
+    Reset(String),
     SetPaused(String, bool),
     Remove(String),
 }

@@ -102,6 +102,11 @@ impl Device {
         Self::with(None, Some(reason))
     }
 
+    /// Returns the device of the same VM, to be served again at this socket.
+    pub(crate) fn again(&self, listener: VmSocket) -> Self {
+        Self { restarts: self.restarts, ..Self::new(listener) }
+    }
+
     fn with(listener: Option<VmSocket>, failure: Option<String>) -> Self {
         let messages = TokenBucket::new(MESSAGES_AT_ONCE, MESSAGES_PER_SECOND, Instant::now());
         let (starts, restarts, is_paused) = (Vec::new(), 0, false);
@@ -141,8 +146,8 @@ impl Device {
         let often = self.starts.len();
         if often >= MAX_RESTARTS {
             return Err(format!(
-                "the device process ended {often} times within a minute; it is not restarted until \
-                 vcudad is"
+                "the device process ended {often} times within a minute; see the log, and restart it \
+                 with vcudactl vm restart"
             ));
         }
         self.starts.push(Instant::now());
@@ -178,7 +183,7 @@ impl Device {
         self.restarts += 1;
     }
 
-    /// Stops serving the VM until the broker is restarted. This closes the vhost-user socket, so
+    /// Stops serving the VM until an operator restarts it. This closes the vhost-user socket, so
     /// that front ends get an error instead of waiting forever.
     pub(crate) fn set_failure(&mut self, reason: String) {
         self.listener = None;

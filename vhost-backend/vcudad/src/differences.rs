@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use control_api::{VmPatch, VmSpec};
+use control_api::{VmPatch, VmSpec, format_size};
 use serde_json::{Map, Value};
 
 /// The settings that can be changed while a VM is running.
@@ -37,6 +37,30 @@ fn by_key(spec: &VmSpec) -> BTreeMap<String, Value> {
     add(&mut all, "", serde_json::to_value(spec).unwrap_or_default());
     all.entry("sessions.max".into()).or_insert_with(|| 32.into());
     all
+}
+
+/// Returns the keys that a change contains.
+pub(crate) fn keys(patch: &VmPatch) -> Vec<String> {
+    let tables = serde_json::to_value(patch).unwrap_or_default();
+    let tables = tables.as_object().cloned().unwrap_or_default();
+    let of_table = |(table, value): (String, Value)| match value {
+        Value::Object(keys) => keys.keys().map(|key| format!("{table}.{key}")).collect(),
+        _ => vec![table],
+    };
+    tables.into_iter().flat_map(of_table).collect()
+}
+
+/// Formats a setting's value as in the configuration file.
+pub(crate) fn text(key: &str, value: &Value) -> Option<String> {
+    let is_size =
+        (key.starts_with("memory.") || key.starts_with("pinned") || key.starts_with("plain"))
+            || key == "mps.pinned_memory_limit";
+    match value {
+        Value::Null => None,
+        Value::String(text) => Some(text.clone()),
+        Value::Number(number) if is_size => number.as_u64().map(format_size),
+        other => Some(other.to_string()),
+    }
 }
 
 /// Returns the keys whose values differ, with the value in `to`, which is null if it isn't given.

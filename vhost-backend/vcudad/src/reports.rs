@@ -4,13 +4,14 @@ use std::collections::BTreeMap;
 
 use control_api::{
     GpuInfo, Percent, SchedulerInfo, SessionInfo, SessionMemory, Stats, VmGpuStats, VmInfo,
-    VmState as State, VmStats, WorkerCounts,
+    VmOrigin, VmState as State, VmStats, WorkerCounts,
 };
 
 use super::activity::add;
 use super::audit::Audit;
 use super::gpus::Gpus;
 use super::placement::Capacity;
+use super::roster::Roster;
 use super::scheduler::{PromisedShares, Scheduler};
 use super::vms::{VmState, Vms};
 use super::worker::{Worker, Workers};
@@ -31,6 +32,7 @@ pub(crate) struct Reports<'a> {
     pub(crate) scheduler: &'a Scheduler,
     pub(crate) audit: &'a Audit,
     pub(crate) policy: &'a Policy,
+    pub(crate) roster: &'a Roster,
     /// When the broker started, in milliseconds since 1970.
     pub(crate) started_ms: u64,
 }
@@ -61,6 +63,10 @@ impl Reports<'_> {
             },
             paused_by: state.pause.paused_by(),
             failure: state.device.failure().map(str::to_owned),
+            differs_from_file: match state.origin {
+                VmOrigin::File => self.roster.differs_from_file(&state.vm.spec),
+                VmOrigin::Api => BTreeMap::new(),
+            },
             socket: state.vm.socket.clone(),
             device_pid: state.device.pid(),
             settings: state.vm.spec.clone(),
@@ -78,6 +84,9 @@ impl Reports<'_> {
             paused: state.pause.is_paused(),
             sessions: self.workers.count_of_vm(id) as u32,
             sessions_total: state.sessions_total(),
+            sessions_max: state.vm.limits.max_sessions,
+            sessions_refused: state.sessions_refused(),
+            failed: state.device.failure().is_some(),
             device_restarts: state.device.restarts(),
             refused_calls: state.refused_calls(),
             activity: sum,

@@ -2,14 +2,17 @@
 //! additions, changes, and removals made at run time. Run-time changes are saved before they take
 //! effect. The event loop doesn't wait for that.
 
+use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 
-use control_api::{ApiError, ErrorCode, VmOrigin, VmPatch, VmSpec};
+use control_api::{ApiError, ErrorCode, Override, VmOrigin, VmPatch, VmSpec};
 
+use super::differences::{differences, keys, text};
 use super::error::BrokerError;
 use super::saver::Saver;
 use super::state::{SavedState, StateDir, StateError};
 use crate::config::ConfigError;
+use control_server::handle::now_ms;
 
 /// The changes made at run time, and the directory in which they are saved.
 pub(crate) struct Roster {
@@ -62,6 +65,7 @@ impl Roster {
         let is_added = |name: &String| added.iter().any(|spec| spec.name == *name);
         saved.paused.retain(|name| in_file(name) || is_added(name));
         saved.removed.retain(|name| in_file(name));
+        saved.since.retain(|name, _| in_file(name));
         saved.changed.retain(|name, _| {
             let keep = in_file(name);
             if !keep {
@@ -126,11 +130,39 @@ impl Roster {
                 next.vms.push(after.clone());
             }
             VmOrigin::File => {
+                let since = next.since.entry(after.name.clone()).or_default();
+                since.extend(keys(patch).into_iter().map(|key| (key, now_ms())));
                 let changed = next.changed.entry(after.name.clone()).or_default();
                 *changed = merged(changed, patch);
             }
         }
         next
+    }
+
+    /// Returns a VM's settings in the configuration file, if it is there.
+    pub(crate) fn in_file(&self, name: &str) -> Option<&VmSpec> {
+        self.file.iter().find(|spec| spec.name == name)
+    }
+
+    /// Returns the state to save when a VM's settings are reset to those in the file.
+    pub(crate) fn reset(&self, name: &str) -> SavedState {
+        let mut next = self.saved.clone();
+        next.changed.remove(name);
+        next.since.remove(name);
+        next
+    }
+
+    /// Returns the settings that differ from those in the file. `spec` contains the VM's current
+    /// settings.
+    pub(crate) fn differs_from_file(&self, spec: &VmSpec) -> BTreeMap<String, Override> {
+        let Some(file) = self.in_file(&spec.name) else { return BTreeMap::new() };
+        let since = self.saved.since.get(&spec.name);
+        let differs = differences(spec, file).into_iter().map(|(key, value)| {
+            let since_ms = since.and_then(|since| since.get(&key)).copied();
+            let file = text(&key, &value);
+            (key, Override { file, since_ms })
+        });
+        differs.collect()
     }
 
     /// Returns true if an operator has paused this VM.
@@ -155,6 +187,7 @@ impl Roster {
             VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
             VmOrigin::File => {
                 next.changed.remove(name);
+                next.since.remove(name);
                 next.removed.insert(name.to_owned());
             }
         }

@@ -6,13 +6,14 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use control_api::{ApiError, ErrorCode, EventKind, PausedBy, Sharing, VmPatch, VmSpec};
+use control_api::{ApiError, ErrorCode, EventKind, PausedBy, Sharing, VmOrigin, VmPatch, VmSpec};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
 use super::cgroup::Cgroups;
 use super::changes::{Change, ChangeRequest, Changes};
 use super::device::DeviceEffect;
+use super::differences::change;
 use super::driver;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
@@ -21,12 +22,14 @@ use super::gpus::Gpus;
 use super::handover::{Replacement, State, Successor};
 use super::kept_fd::KeptFd;
 use super::launcher::Launcher;
+use super::mps::check_sharing;
 use super::output::{Output, Outputs};
 use super::placement::Capacity;
 use super::process::describe;
 use super::reload::{Host, Plan};
 use super::reports::Reports;
 use super::reread::{Reread, Rereader};
+use super::resources::Resources;
 use super::roster::Roster;
 use super::scheduler::Scheduler;
 use super::session::Session;
@@ -38,10 +41,10 @@ use super::state::{SavedState, StateDir};
 use super::supervisor::{Supervisor, SupervisorEffect};
 use super::systemd::Systemd;
 use super::timer::Timer;
-use super::vms::{VmState, Vms};
+use super::vms::{VmState, Vms, place_vm};
 use super::watches::{Source, Watches};
 use super::worker::DeviceEnds;
-use crate::config::{Config, ConfigError, Policy, Vm};
+use crate::config::{Config, ConfigError, Policy, Vm, choose_uids};
 use control_server::handle::{About, Answer, ControlInbox, Reply, Request, Response, now_ms};
 use host_ipc::gpu::{Eviction, Probed};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
@@ -156,8 +159,12 @@ impl Service {
             let (gpus, spawner) = (&service.gpus, service.launcher.spawner());
             let cgroups = &service.cgroups;
             let state = candidate.place(&capacities, gpus, spawner, cgroups, is_default)?;
+            let failure = state.device.failure().map(str::to_owned);
             let id = service.enroll(state);
             service.pause_saved(id);
+            if let Some(reason) = failure {
+                service.publish(BrokerEvent::of_vm(EventKind::VmFailed, id, reason));
+            }
         }
         service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
@@ -393,6 +400,7 @@ impl Service {
             scheduler: self.sessions.scheduler(),
             audit: &self.audit,
             policy: &self.policy,
+            roster: &self.roster,
             started_ms: self.started_ms,
         }
     }
@@ -462,6 +470,13 @@ impl Service {
             }
             Request::SetVm(name, patch) => {
                 return self.request_change(ops, ChangeRequest::Set(name, patch), answer);
+            }
+            Request::RestartVm(name) => {
+                let reply = self.restart_failed(ops, &name);
+                return answer.give(reply);
+            }
+            Request::ResetVm(name) => {
+                return self.request_change(ops, ChangeRequest::Reset(name), answer);
             }
             Request::SetPaused(name, paused) => {
                 return self.request_change(ops, ChangeRequest::SetPaused(name, paused), answer);
@@ -537,6 +552,7 @@ impl Service {
         let checked = match request {
             ChangeRequest::Add(spec) => self.check_new_vm(*spec),
             ChangeRequest::Set(name, patch) => self.check_patch(&name, patch),
+            ChangeRequest::Reset(name) => self.check_reset(&name),
             ChangeRequest::SetPaused(name, paused) => self.check_pause(&name, paused),
             ChangeRequest::Remove(name) => self.check_removal(&name),
         };
@@ -608,6 +624,21 @@ impl Service {
         Ok((Change::Set { vm, patch, after: Box::new(after) }, next))
     }
 
+    fn check_reset(&self, name: &str) -> Result<(Change, SavedState), ApiError> {
+        let (vm, state) = self.find_staying(name)?;
+        let file = self.roster.in_file(name).filter(|_| state.origin == VmOrigin::File);
+        let Some(file) = file else {
+            let message = format!(
+                "VM '{name}' is not in the configuration file, so it has no values to return to"
+            );
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        };
+        let (patch, _) = change(&state.vm.spec, file);
+        let after = state.changed(&patch)?;
+        state.check_increase(&after, &self.capacities(Some(vm)))?;
+        Ok((Change::Set { vm, patch, after: Box::new(after) }, self.roster.reset(name)))
+    }
+
     /// Returns true if an operator has already paused the VM, or let it continue, and this has been
     /// saved.
     fn is_as_wanted(&self, id: VmId, paused: bool) -> bool {
@@ -668,6 +699,42 @@ impl Service {
         let message = serde_json::to_string(patch).unwrap_or_default();
         tracing::info!(vm = self.vms.name(id), "changed: {message}");
         self.publish(BrokerEvent::of_vm(EventKind::VmChanged, id, message));
+        self.show(id)
+    }
+
+    /// Serves a VM again that has failed. Its settings stay, so nothing is saved.
+    fn restart_failed(&mut self, ops: &mut EventOps, name: &str) -> Reply {
+        let (id, state) = self.find_staying(name)?;
+        if state.device.failure().is_none() {
+            let message = format!("VM '{name}' has not failed, so there is nothing to restart");
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        }
+        if state.device.has_process() {
+            let message = format!("the last device process of VM '{name}' is still ending");
+            return Err(ApiError::new(ErrorCode::Unavailable, message));
+        }
+        let mut vm = Vm::new(state.vm.spec.clone())?;
+        vm.uid = state.vm.uid;
+        for (_, other) in self.vms.iter().filter(|(other, _)| *other != id) {
+            vm.check_apart(&other.vm)?;
+        }
+        choose_uids([&mut vm], self.vms.uids())
+            .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
+        let set = match state.gpus.is_empty() {
+            true => place_vm(&self.capacities(Some(id)), &mut vm, false)?,
+            false => state.gpus.clone(),
+        };
+        check_sharing(&vm.spec, &set, &self.gpus)?;
+        let (spawner, cgroups) = (self.launcher.spawner(), &self.cgroups);
+        let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
+        state.release();
+        let (resources, socket) = Resources::create(spawner, cgroups, &vm, set.len())?;
+        state.serve_again(vm, set, socket, resources);
+        self.sessions.set_quotas(id, state);
+        tracing::info!(vm = name, "restarted after a failure");
+        self.publish(BrokerEvent::of_vm(EventKind::VmRestarted, id, "restarted after a failure"));
+        self.start_device(ops, id);
+        self.sessions.refill(&self.vms, &self.gpus);
         self.show(id)
     }
 
@@ -859,7 +926,7 @@ impl Service {
             Err(reason) => {
                 tracing::error!(vm = state.vm.name, "{reason}");
                 state.device.set_failure(reason.clone());
-                self.publish(BrokerEvent::of_vm(EventKind::DeviceEnded, id, reason));
+                self.publish(BrokerEvent::of_vm(EventKind::VmFailed, id, reason));
             }
         }
     }

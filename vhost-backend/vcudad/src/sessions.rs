@@ -274,13 +274,20 @@ impl Sessions {
             return Some(session);
         }
         if full || waits {
+            let reason = match full {
+                true => format!("sessions.max is {max}"),
+                false => "too many sessions start at once".into(),
+            };
             if let Some(before) = state.report_refusal() {
                 tracing::warn!(
                     vm = state.vm.name,
                     session = number,
                     before,
-                    "refusing a session: sessions.max is {max}"
+                    "refusing a session: {reason}"
                 );
+                let text = format!("{reason}; {before} others were refused since the last event");
+                let event = BrokerEvent::of_session(EventKind::SessionRefused, id, number, text);
+                self.publish(event);
             }
             self.send_ended(id, request, Ending::Limit);
             return None;

@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// The file format version that this program writes. It can't read newer versions.
-const VERSION: u32 = 3;
+const VERSION: u32 = 4;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
 const LOCK: &str = "lock";
@@ -33,6 +33,9 @@ pub(crate) struct SavedState {
     /// Changes to VMs in the configuration file, by VM name. They take precedence over that file.
     #[serde(default)]
     pub(crate) changed: BTreeMap<String, VmPatch>,
+    /// When the settings in `changed` were changed, in milliseconds since 1970, by VM name and key.
+    #[serde(default)]
+    pub(crate) since: BTreeMap<String, BTreeMap<String, u64>>,
     /// Names of VMs in the configuration file that were removed. A name is kept until the
     /// configuration file no longer contains it.
     #[serde(default)]
@@ -305,7 +308,7 @@ mod tests {
             ("", "damaged"),
             ("{\"version\": 1, \"vms\": [", "damaged"),
             ("{\"version\": 1, \"colour\": 2}", "colour"),
-            ("{\"version\": 4, \"something\": {}}", "has version 4"),
+            ("{\"version\": 5, \"something\": {}}", "has version 5"),
         ] {
             std::fs::write(path.join(FILE), text).unwrap();
             let error = dir.read().unwrap_err().to_string();

@@ -21,6 +21,7 @@ use super::pause::Pause;
 use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
 use super::resources::Resources;
+use super::socket::VmSocket;
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use host_ipc::spawner::ProcessId;
@@ -50,6 +51,7 @@ pub(crate) struct VmState {
     /// `None` if the VM can't be served.
     resources: Option<Resources>,
     sessions_total: u64,
+    sessions_refused: u64,
     refused_calls: RefusedCalls,
     kernel_timeouts: BTreeMap<GpuId, u64>,
     /// Sums of the counters of the VM's past sessions.
@@ -76,6 +78,7 @@ struct VmRecord {
     has_resources: bool,
     is_leaving: bool,
     sessions_total: u64,
+    sessions_refused: u64,
     refused_calls: RefusedCalls,
     kernel_timeouts: Vec<(GpuId, u64)>,
     past: Activity,
@@ -92,6 +95,7 @@ impl VmRecord {
             pause: self.pause,
             removal: self.is_leaving.then(Vec::new),
             sessions_total: self.sessions_total,
+            sessions_refused: self.sessions_refused,
             refused_calls: self.refused_calls,
             kernel_timeouts: self.kernel_timeouts.into_iter().collect(),
             past: self.past,
@@ -115,6 +119,7 @@ impl VmState {
             has_resources: self.resources.is_some(),
             is_leaving: self.is_leaving(),
             sessions_total: self.sessions_total,
+            sessions_refused: self.sessions_refused,
             refused_calls: self.refused_calls,
             kernel_timeouts: self.kernel_timeouts.iter().map(|(gpu, n)| (*gpu, *n)).collect(),
             past: self.past,
@@ -136,6 +141,7 @@ impl VmState {
             pause: Pause::new(),
             resources,
             sessions_total: 0,
+            sessions_refused: 0,
             refused_calls: RefusedCalls::default(),
             kernel_timeouts: BTreeMap::new(),
             past: Activity::default(),
@@ -195,6 +201,23 @@ impl VmState {
         self.device.set_started(pid, pidfd, &self.vm, &self.gpus);
     }
 
+    /// Removes the socket and the cgroup of a VM that has failed.
+    pub(crate) fn release(&mut self) {
+        self.resources = None;
+    }
+
+    /// Serves a VM again that has failed.
+    pub(crate) fn serve_again(
+        &mut self,
+        vm: Vm,
+        gpus: Vec<GpuId>,
+        socket: VmSocket,
+        resources: Resources,
+    ) {
+        self.device = self.device.again(socket);
+        (self.vm, self.gpus, self.resources) = (vm, gpus, Some(resources));
+    }
+
     /// Removes what the VM's workers have left in their shared memory. Called when none of them is
     /// left.
     pub(crate) fn clear_shared_memory(&self) {
@@ -212,10 +235,11 @@ impl VmState {
         self.session_starts.take(Instant::now())
     }
 
-    /// Applies the rate limit to log lines about refused sessions. If this refusal must not be
-    /// logged, returns `None`. Otherwise, returns the number of refusals suppressed since the last
-    /// log line.
+    /// Counts a refused session, and applies the rate limit to log lines and events about that. If
+    /// this refusal must not be reported, returns `None`. Otherwise, returns the number of refusals
+    /// suppressed since the last report.
     pub(crate) fn report_refusal(&mut self) -> Option<u64> {
+        self.sessions_refused += 1;
         self.refusals.allow(Instant::now())
     }
 
@@ -230,6 +254,10 @@ impl VmState {
 
     pub(crate) fn count_session(&mut self) {
         self.sessions_total += 1;
+    }
+
+    pub(crate) fn sessions_refused(&self) -> u64 {
+        self.sessions_refused
     }
 
     pub(crate) fn sessions_total(&self) -> u64 {

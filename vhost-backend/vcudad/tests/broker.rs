@@ -131,6 +131,20 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
     };
     assert!(vm["failure"].as_str().unwrap().contains("ended 5 times within a minute"), "{vm}");
     assert!(UnixStream::connect(folder.join("a")).is_err());
+    let metrics = broker.send("GET", "/metrics", "").text();
+    assert!(metrics.contains("virtio_cuda_failed{vm=\"a\"} 1.0"), "{metrics}");
+    // An operator can restart it.
+    let (status, vm) = broker.ask("POST", "/v1/vms/a/restart", "");
+    assert_eq!(
+        (status, &vm["state"], &vm["failure"]),
+        (200, &"running".into(), &serde_json::Value::Null)
+    );
+    let (status, error) = broker.ask("POST", "/v1/vms/a/restart", "");
+    assert!(
+        status == 409 && error["message"].as_str().unwrap().contains("has not failed"),
+        "{error}"
+    );
+    assert_eq!(host_test_support::Guest::connect(&folder.join("a")).create(1), 0);
     let (_, other) = broker.ask("GET", "/v1/vms/b", "");
     assert!(other["state"] == "running" && other["failure"].is_null(), "{other}");
     assert_eq!(broker.ask("DELETE", "/v1/vms/a", "").0, 204);

@@ -129,6 +129,45 @@ fn settings_that_need_a_restart_are_reported() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// Values that were set through the API win over those in the file until they're reset.
+#[test]
+fn a_vm_returns_to_the_values_in_the_file() {
+    let folder = Broker::folder("reset");
+    let broker = Broker::start(&folder, TWO);
+    let patch = r#"{"compute": {"weight": 7, "kernel_timeout": "2s"}}"#;
+    let (status, set) = broker.ask("PATCH", "/v1/vms/a", patch);
+    let differs = &set["differs_from_file"];
+    assert_eq!((status, &differs["compute.weight"]["file"]), (200, &"100".into()), "{set}");
+    assert!(differs["compute.kernel_timeout"]["file"].is_null(), "{set}");
+    let since = differs["compute.weight"]["since_ms"].as_u64().unwrap();
+    assert_eq!(broker.ask("GET", "/v1/vms/b", "").1["differs_from_file"], serde_json::Value::Null);
+    // Values in the file that aren't overridden still apply.
+    let text = format!("{}{}", vm("a", "compute.weight = 300\ncompute.max = \"50%\""), vm("b", ""));
+    reload(&broker, &folder, &text);
+    let shown = || broker.ask("GET", "/v1/vms/a", "").1;
+    assert_eq!(shown()["settings"]["compute"]["max"], "50%");
+    assert_eq!(shown()["settings"]["compute"]["weight"], 7);
+    assert_eq!(shown()["differs_from_file"]["compute.weight"]["file"], "300");
+    broker.end();
+    let broker = Broker::start(&folder, &text);
+    let (_, vm) = broker.ask("GET", "/v1/vms/a", "");
+    assert_eq!(vm["differs_from_file"]["compute.weight"]["since_ms"], since, "{vm}");
+    let (status, vm) = broker.ask("POST", "/v1/vms/a/reset", "");
+    assert_eq!((status, &vm["settings"]["compute"]["weight"]), (200, &300.into()), "{vm}");
+    let none = &serde_json::Value::Null;
+    assert_eq!(
+        (&vm["differs_from_file"], &vm["settings"]["compute"]["kernel_timeout"]),
+        (none, none)
+    );
+    assert_eq!(broker.add("c", r#""memory": {"max": 4194304}"#).0, 201);
+    assert_eq!(broker.ask("POST", "/v1/vms/c/reset", "").0, 409);
+    broker.end();
+    let broker = Broker::start(&folder, &text);
+    assert_eq!(broker.ask("GET", "/v1/vms/a", "").1["settings"]["compute"]["weight"], 300);
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
 /// A new VM can have the memory of one that the same file removes.
 #[test]
 fn a_vm_replaces_another_one_on_a_full_gpu() {

@@ -102,6 +102,9 @@ fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events)
             vms.insert(name, changed);
             Ok(Response::Vm(Box::new(answer)))
         }
+        Request::ResetVm(name) | Request::RestartVm(name) => {
+            Ok(Response::Vm(Box::new(info(&find(vms, &name)?))))
+        }
         Request::SetPaused(name, paused) => {
             let info = info(&find(vms, &name)?);
             let (state, paused_by) = match paused {
@@ -140,6 +143,7 @@ fn info(spec: &VmSpec) -> VmInfo {
         state: VmState::Running,
         paused_by: Vec::new(),
         failure: None,
+        differs_from_file: BTreeMap::new(),
         socket: spec.socket.clone().unwrap_or_default(),
         device_pid: Some(7),
         settings: spec.clone(),
