@@ -18,7 +18,9 @@ pub enum BadUnit {
     #[error("'{0}' is not a time: write a whole number with ns, us, ms, s, m or h, such as 500ms")]
     Timespan(String),
     /// Not a size.
-    #[error("'{0}' is not a size: write a number of bytes, or one with K, M, G or T, such as 4G")]
+    #[error(
+        "'{0}' is not a size: write a number of bytes, or one with K, M, G or T, such as 4G, 512MiB or 1.5G"
+    )]
     Size(String),
 }
 
@@ -128,21 +130,31 @@ impl FromStr for Timespan {
     }
 }
 
-/// Parses a size: a number of bytes, or a number followed by K, M, G or T (powers of 1024).
+/// Parses a size: a number of bytes, or a number followed by K, M, G or T (powers of 1024). With such
+/// a suffix, which can also be written as KiB, MiB, GiB or TiB, the number can have up to three
+/// decimals.
 pub fn parse_size(text: &str) -> Result<u64, BadUnit> {
     let bad = || BadUnit::Size(text.to_owned());
-    let (digits, shift) = match text.chars().last() {
-        Some('K' | 'k') => (&text[..text.len() - 1], 10),
-        Some('M' | 'm') => (&text[..text.len() - 1], 20),
-        Some('G' | 'g') => (&text[..text.len() - 1], 30),
-        Some('T' | 't') => (&text[..text.len() - 1], 40),
-        _ => (text, 0),
+    let plain =
+        text.strip_suffix("iB").filter(|plain| !plain.ends_with(|c: char| c.is_ascii_digit()));
+    let plain = plain.unwrap_or(text);
+    let (number, shift) = match plain.chars().last() {
+        Some('K' | 'k') => (&plain[..plain.len() - 1], 10),
+        Some('M' | 'm') => (&plain[..plain.len() - 1], 20),
+        Some('G' | 'g') => (&plain[..plain.len() - 1], 30),
+        Some('T' | 't') => (&plain[..plain.len() - 1], 40),
+        _ => (plain, 0),
     };
-    if digits.is_empty() || !digits.bytes().all(|byte| byte.is_ascii_digit()) {
+    let is_digits = |text: &str| !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit());
+    let (whole, part) = number.split_once('.').unwrap_or((number, "0"));
+    let has_part = number.contains('.');
+    if !is_digits(whole) || !is_digits(part) || part.len() > 3 || (has_part && shift == 0) {
         return Err(bad());
     }
-    let number: u64 = digits.parse().map_err(|_| bad())?;
-    number.checked_mul(1 << shift).ok_or_else(bad)
+    let whole: u64 = whole.parse().map_err(|_| bad())?;
+    let thousandths: u64 = format!("{part:0<3}").parse().map_err(|_| bad())?;
+    let whole = whole.checked_mul(1 << shift).ok_or_else(bad)?;
+    whole.checked_add(thousandths * (1 << shift) / 1000).ok_or_else(bad)
 }
 
 /// Formats a size for people: exactly if it is a whole number of units (`512M`), otherwise with
@@ -254,10 +266,37 @@ mod tests {
 
     #[test]
     fn sizes_are_read_and_written() {
-        for (text, bytes) in [("4096", 4096), ("3K", 3072), ("2m", 2 << 20), ("4G", 4 << 30)] {
+        for (text, bytes) in [
+            ("4096", 4096),
+            ("3K", 3072),
+            ("2m", 2 << 20),
+            ("4G", 4 << 30),
+            ("4GiB", 4 << 30),
+            ("512MiB", 512 << 20),
+            ("1.5G", 3 << 29),
+            ("0.25GiB", 1 << 28),
+            ("1.125K", 1152),
+        ] {
             assert_eq!(parse_size(text), Ok(bytes), "{text}");
         }
-        for text in ["", "G", "4X", "-1", "1.5G", " 4G", "99999999999T", "4GB", "é"] {
+        for text in [
+            "",
+            "G",
+            "4X",
+            "-1",
+            "1.5",
+            "1.G",
+            ".5G",
+            "1.2345G",
+            " 4G",
+            "4 GiB",
+            "iB",
+            "4iB",
+            "99999999999T",
+            "4GB",
+            "é",
+            "éiB",
+        ] {
             assert!(parse_size(text).is_err(), "{text}");
         }
         for (bytes, text) in [
