@@ -185,6 +185,19 @@ fn or_none<T: FromStr<Err = E>, E: std::fmt::Display>(text: &str) -> Result<OrNo
     }
 }
 
+/// Parses an amount of device memory. One below the smallest block is a mistake.
+fn device_size(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error| error.to_string())?;
+    if bytes >= 2 << 20 {
+        return Ok(bytes);
+    }
+    let hint = match bytes > 0 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!(": a number without a unit is in bytes; did you mean {text}G?"),
+        false => String::new(),
+    };
+    Err(format!("device memory is allocated in blocks of 2M, so this is too small{hint}"))
+}
+
 fn size_or_none(text: &str) -> Result<OrNone<u64>, String> {
     match text {
         "none" => Ok(OrNone::None),
@@ -206,10 +219,10 @@ pub(crate) struct AddArgs {
     /// Name of the VM: 1 to 64 letters, digits, '-', '_' and '.'
     pub(crate) name: String,
     /// Device memory limit on each GPU, such as 4G
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = device_size)]
     pub(crate) memory_max: u64,
     /// Device memory limit of one session on each GPU [default: the VM's limit]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = device_size)]
     pub(crate) memory_session_max: Option<u64>,
     /// Comma-separated GPUs: any, an index, or a UUID [default: any]
     #[arg(long, value_name = "GPUS", value_delimiter = ',')]
@@ -320,7 +333,7 @@ pub(crate) struct SetArgs {
 #[group(required = true, multiple = true)]
 pub(crate) struct ChangeArgs {
     /// Device memory limit on each GPU; a VM above it keeps its memory but can't allocate more
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
+    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = device_size)]
     pub(crate) memory_max: Option<u64>,
     /// Device memory limit of one session on each GPU, or none for the VM's limit
     #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
@@ -416,12 +429,21 @@ mod tests {
     }
 
     #[test]
+    fn a_missing_unit_is_explained() {
+        let error = device_size("8").unwrap_err();
+        assert!(error.contains("blocks of 2M") && error.contains("did you mean 8G?"), "{error}");
+        assert_eq!(device_size("2M"), Ok(2 << 20));
+    }
+
+    #[test]
     fn bad_command_lines_are_refused() {
         for words in [
             "vcudactl",
             "vcudactl vm",
             "vcudactl vm add web",
             "vcudactl vm add web --memory-max 5Q",
+            "vcudactl vm add web --memory-max 8",
+            "vcudactl vm set web --memory-max 1K",
             "vcudactl vm add web --memory-max 5G --gpus fast",
             "vcudactl vm set web",
             "vcudactl vm set web --compute-max 12.555%",

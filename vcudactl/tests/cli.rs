@@ -198,7 +198,7 @@ fn mistakes_are_one_line_and_code_2() {
     for (words, expected) in [
         (&["vm", "add", "web"][..], "--memory-max"),
         (&["vm", "add", "web", "--memory-max", "5Q"], "5Q"),
-        (&["vm", "add", "web", "--memory-max", "0"], "memory.max"),
+        (&["vm", "add", "web", "--memory-max", "0"], "blocks of 2M"),
         (&["vm", "add", "web", "--memory-max", "1G", "--compute-weight", "0"], "1 to 10000"),
         (&["vm", "set", "web", "--compute-max", "25"], "25%"),
         (&["vm", "set", "web", "--compute-weight=-1"], "from 1 to 10000"),
