@@ -45,13 +45,37 @@
 /* Maximum number of in-flight SUBMIT commands per session. */
 #define VCUDA_SUBMITS 8
 
-/* Timeouts of HELLO requests, whose waits can't be interrupted. */
+/*
+ * Timeouts of HELLO requests, whose waits can't be interrupted: the first one,
+ * the one to a device that has replaced another one, the final one, and the
+ * final one to a device that doesn't respond.
+ */
 #define VCUDA_HELLO_TIMEOUT (30 * HZ)
+#define VCUDA_REPLACED_TIMEOUT (5 * HZ)
 #define VCUDA_GOODBYE_TIMEOUT (10 * HZ)
+#define VCUDA_LOST_TIMEOUT (1 * HZ)
 /* Time without a response to SESSION_DESTROY after which a warning is logged. */
 #define VCUDA_DESTROY_WARN (30 * HZ)
 /* How long close() waits for the session to end; after that, a work item ends it. */
 #define VCUDA_CLOSE_WAIT (1 * HZ)
+
+/*
+ * Pings: the first unanswered ones are sent every VCUDA_PING_FAST, the others
+ * every VCUDA_PING_SLOW. Together, they cover the minute in which
+ * cloud-hypervisor tries to connect to a new device.
+ */
+#define VCUDA_PING_FAST (HZ / 4)
+#define VCUDA_PING_SLOW (1 * HZ)
+#define VCUDA_PINGS_FAST 16
+#define VCUDA_PINGS 80
+/* Unanswered pings after which the sessions end, which takes half a minute. */
+#define VCUDA_PINGS_LOST 40
+/* How long the monitor waits for the response to a ping before it sleeps. */
+#define VCUDA_PING_WAIT (HZ / 10)
+/* How long a caller waits for the monitor's next check. */
+#define VCUDA_CHECK_WAIT (3 * HZ / 2)
+/* Session id in pings, which no session has. */
+#define VCUDA_PING_SESSION U32_MAX
 
 struct vcuda_device;
 struct vcuda_session;
@@ -65,6 +89,7 @@ struct vcuda_session;
  * @free: work item that frees the chain if the last reference is dropped in
  *	atomic context
  * @session: for a doorbell's chain, the doorbell's session; otherwise NULL
+ * @node: entry in vcuda_queue.waiting, except for a doorbell
  * @out: the request, which the device reads; allocated by kvmalloc(), except
  *	for a doorbell
  * @in: the response, which the device writes; begins with a struct
@@ -82,6 +107,7 @@ struct vcuda_chain {
 	struct completion done;
 	struct work_struct free;
 	struct vcuda_session *session;
+	struct list_head node;
 	void *out;
 	void *in;
 	struct scatterlist *sg;
@@ -96,12 +122,13 @@ struct vcuda_chain {
 /**
  * struct vcuda_queue - a virtqueue and its lock
  * @vq: the virtqueue, or NULL while the queues are stopped
- * @lock: protects @vq, @open, @watchers and the doorbells' state; also taken
- *	in interrupt context
+ * @lock: protects @vq, @open, @watchers, @waiting and the doorbells' state;
+ *	also taken in interrupt context
  * @open: whether new chains are accepted; false once the driver begins to
  *	release the device
  * @watchers: number of chains whose completion the driver waits for; while it
  *	is 0, the command queue's interrupt stays off
+ * @waiting: the chains that the device has, except doorbells
  * @space: wait queue, woken when descriptors become free or the queue closes
  */
 struct vcuda_queue {
@@ -110,6 +137,7 @@ struct vcuda_queue {
 	spinlock_t lock;
 	bool open;
 	unsigned int watchers;
+	struct list_head waiting;
 	wait_queue_head_t space;
 };
 
@@ -138,7 +166,19 @@ struct vcuda_queue {
  * @era: incremented when the device is known to have dropped all existing
  *	sessions; the device holds nothing for a session whose era is lower
  * @down: whether the queues are closed and no more responses will arrive
- * @state_wait: wait queue, woken when @era or @down changes
+ * @lost: whether the device is gone or doesn't respond, so that its sessions
+ *	have ended; the monitor may find a device again
+ * @losses: number of times that @lost has become true
+ * @state_wait: wait queue, woken when @era, @down or @checks changes
+ * @monitor: work item that checks the device while the driver waits for it
+ * @monitor_lock: protects @monitor_on
+ * @monitor_on: whether @monitor may be queued
+ * @pings: the unanswered pings, oldest first; used only by @monitor
+ * @nr_pings: number of entries in @pings
+ * @misses: number of checks since the device has answered a ping; used only by
+ *	@monitor
+ * @checks: number of checks by @monitor
+ * @heard: time of the last check in which the device had answered all pings
  * @reboot: notifier that sends the final HELLO before another kernel takes over
  */
 struct vcuda_device {
@@ -160,7 +200,18 @@ struct vcuda_device {
 	atomic64_t pinned;
 	u32 era;
 	bool down;
+	bool lost;
+	u32 losses;
 	wait_queue_head_t state_wait;
+	struct delayed_work monitor;
+	/* Protects monitor_on. */
+	spinlock_t monitor_lock;
+	bool monitor_on;
+	struct vcuda_chain *pings[VCUDA_PINGS];
+	unsigned int nr_pings;
+	unsigned int misses;
+	u32 checks;
+	unsigned long heard;
 	struct notifier_block reboot;
 };
 
@@ -301,18 +352,31 @@ struct vcuda_region {
 extern struct workqueue_struct *vcuda_workqueue;
 void vcuda_device_get(struct vcuda_device *dev);
 void vcuda_device_put(struct vcuda_device *dev);
+int vcuda_device_restart(struct vcuda_device *dev);
 
 /* virtio_cuda_chain.c: buffer chains */
 struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len);
 void vcuda_chain_put(struct vcuda_chain *chain);
 void vcuda_chain_put_atomic(struct vcuda_chain *chain);
 
+/* virtio_cuda_monitor.c: devices that are lost or replaced */
+void vcuda_monitor_init(struct vcuda_device *dev);
+void vcuda_monitor_enable(struct vcuda_device *dev);
+void vcuda_monitor_disable(struct vcuda_device *dev);
+void vcuda_monitor_start(struct vcuda_device *dev);
+int vcuda_monitor_check(struct vcuda_device *dev, bool doubt);
+void vcuda_monitor_exit(void);
+
 /* virtio_cuda_vq.c: queues */
-int vcuda_queues_start(struct vcuda_device *dev);
+int vcuda_queues_start(struct vcuda_device *dev, unsigned long timeout);
 void vcuda_queues_close(struct vcuda_device *dev);
+void vcuda_queues_abandon(struct vcuda_device *dev);
+bool vcuda_queues_idle(struct vcuda_device *dev);
 bool vcuda_queues_broken(struct vcuda_device *dev);
 void vcuda_queues_stop(struct vcuda_device *dev);
-int vcuda_hello(struct vcuda_device *dev, bool goodbye);
+int vcuda_hello(struct vcuda_device *dev, unsigned long timeout);
+int vcuda_ping_send(struct vcuda_device *dev, struct vcuda_chain *chain,
+		    bool leave_half);
 int vcuda_chain_send(struct vcuda_device *dev, unsigned int index,
 		     struct vcuda_chain *chain);
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain);

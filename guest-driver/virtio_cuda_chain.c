@@ -98,6 +98,7 @@ struct vcuda_chain *vcuda_chain_alloc(size_t out_len, size_t in_len)
 		return NULL;
 	kref_init(&chain->kref);
 	init_completion(&chain->done);
+	INIT_LIST_HEAD(&chain->node);
 	INIT_WORK(&chain->free, vcuda_chain_free_work);
 	chain->out = kvzalloc(out_len, GFP_KERNEL_ACCOUNT);
 	chain->in = kvzalloc(in_len, GFP_KERNEL_ACCOUNT);

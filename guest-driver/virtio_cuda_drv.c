@@ -77,10 +77,12 @@ static struct vcuda_device *vcuda_device_new(struct virtio_device *vdev)
 	dev->vdev = vdev;
 	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
 		spin_lock_init(&dev->queues[i].lock);
+		INIT_LIST_HEAD(&dev->queues[i].waiting);
 		init_waitqueue_head(&dev->queues[i].space);
 	}
 	xa_init_flags(&dev->sessions, XA_FLAGS_ALLOC1 | XA_FLAGS_LOCK_IRQ);
 	init_waitqueue_head(&dev->state_wait);
+	vcuda_monitor_init(dev);
 	atomic64_set(&dev->pinned, 0);
 	dev->down = true;
 	snprintf(dev->name, sizeof(dev->name), "virtio-cuda%d", dev->index);
@@ -170,15 +172,66 @@ static int vcuda_validate(struct virtio_device *vdev)
 	return vcuda_check_dma(vdev);
 }
 
+static int vcuda_configure(struct vcuda_device *dev)
+{
+	int err = vcuda_read_config(dev->vdev, &dev->config);
+
+	if (err)
+		return err;
+	dev->capabilities = le32_to_cpu(dev->config.capabilities);
+	dev->max_regions = le32_to_cpu(dev->config.max_regions);
+	dev->max_segments = le32_to_cpu(dev->config.max_segments);
+	dev->max_plain = le32_to_cpu(dev->config.max_plain);
+	dev->pinned_max = le64_to_cpu(dev->config.pinned_max);
+	return 0;
+}
+
+/**
+ * vcuda_device_restart() - initialize a device that has replaced another one
+ * @dev: the device, whose queues are stopped
+ *
+ * The new device has the features of the old one: the VMM would refuse any
+ * other device. But it may have other limits.
+ */
+int vcuda_device_restart(struct vcuda_device *dev)
+{
+	struct virtio_device *vdev = dev->vdev;
+	int err;
+
+	/* vcuda_queues_stop() has reset the device. */
+	virtio_add_status(vdev, VIRTIO_CONFIG_S_ACKNOWLEDGE);
+	virtio_add_status(vdev, VIRTIO_CONFIG_S_DRIVER);
+	err = vdev->config->finalize_features(vdev);
+	if (err)
+		return err;
+	virtio_add_status(vdev, VIRTIO_CONFIG_S_FEATURES_OK);
+	if (!(vdev->config->get_status(vdev) & VIRTIO_CONFIG_S_FEATURES_OK))
+		return -ENODEV;
+	err = vcuda_configure(dev);
+	if (err)
+		return err;
+	return vcuda_queues_start(dev, VCUDA_REPLACED_TIMEOUT);
+}
+
+/* Sends the final HELLO. */
+static int vcuda_goodbye(struct vcuda_device *dev)
+{
+	return vcuda_hello(dev, READ_ONCE(dev->lost) ?
+			   VCUDA_LOST_TIMEOUT : VCUDA_GOODBYE_TIMEOUT);
+}
+
 /* Ends all sessions, and makes the device release the guest's pages. */
 static void vcuda_leave(struct vcuda_device *dev)
 {
 	bool broken;
 	int err;
 
+	vcuda_monitor_disable(dev);
+	if (dev->down)
+		return;
 	vcuda_queues_close(dev);
 	broken = vcuda_queues_broken(dev);
-	err = broken ? -ENODEV : vcuda_hello(dev, true);
+	err = broken ? -ENODEV : vcuda_goodbye(dev);
 	vcuda_queues_stop(dev);
 	if (broken)
 		/* The device is gone, and so are its sessions. */
@@ -198,9 +251,10 @@ static int vcuda_reboot(struct notifier_block *nb, unsigned long action,
 {
 	struct vcuda_device *dev = container_of(nb, struct vcuda_device, reboot);
 
+	vcuda_monitor_disable(dev);
 	if (!READ_ONCE(dev->down) && !vcuda_queues_broken(dev)) {
 		vcuda_queues_close(dev);
-		vcuda_hello(dev, true);
+		vcuda_goodbye(dev);
 	}
 	return NOTIFY_DONE;
 }
@@ -213,19 +267,15 @@ static int vcuda_probe(struct virtio_device *vdev)
 	dev = vcuda_device_new(vdev);
 	if (!dev)
 		return -ENOMEM;
-	err = vcuda_read_config(vdev, &dev->config);
+	err = vcuda_configure(dev);
 	if (err)
 		goto put;
-	dev->capabilities = le32_to_cpu(dev->config.capabilities);
-	dev->max_regions = le32_to_cpu(dev->config.max_regions);
-	dev->max_segments = le32_to_cpu(dev->config.max_segments);
-	dev->max_plain = le32_to_cpu(dev->config.max_plain);
-	dev->pinned_max = le64_to_cpu(dev->config.pinned_max);
 	vdev->priv = dev;
 
-	err = vcuda_queues_start(dev);
+	err = vcuda_queues_start(dev, VCUDA_HELLO_TIMEOUT);
 	if (err)
 		goto put;
+	vcuda_monitor_enable(dev);
 	err = misc_register(&dev->misc);
 	if (err)
 		goto leave;
@@ -254,8 +304,7 @@ static void vcuda_remove(struct virtio_device *vdev)
 	 * with -ENODEV.
 	 */
 	misc_deregister(&dev->misc);
-	if (!dev->down)
-		vcuda_leave(dev);
+	vcuda_leave(dev);
 	/* The next device that is bound may reuse the index. */
 	ida_free(&vcuda_ida, dev->index);
 	vcuda_device_put(dev);
@@ -273,7 +322,12 @@ static int vcuda_freeze(struct virtio_device *vdev)
 
 static int vcuda_restore(struct virtio_device *vdev)
 {
-	return vcuda_queues_start(vdev->priv);
+	struct vcuda_device *dev = vdev->priv;
+	int err = vcuda_queues_start(dev, VCUDA_HELLO_TIMEOUT);
+
+	if (!err)
+		vcuda_monitor_enable(dev);
+	return err;
 }
 #endif
 
@@ -317,6 +371,7 @@ module_init(vcuda_init);
 static void __exit vcuda_exit(void)
 {
 	unregister_virtio_driver(&vcuda_driver);
+	vcuda_monitor_exit();
 	/* Waits for the work items that end sessions. */
 	destroy_workqueue(vcuda_workqueue);
 	ida_destroy(&vcuda_ida);

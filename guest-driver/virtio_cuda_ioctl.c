@@ -18,10 +18,17 @@ static u64 vcuda_mmap_offset(u32 region)
 
 static int vcuda_ioctl_info(struct vcuda_session *s, void __user *arg)
 {
-	struct virtio_cuda_ioc_info info = { .config = s->dev->config };
+	struct virtio_cuda_ioc_info info;
+	int err;
 
-	if (READ_ONCE(s->dev->down))
-		return -ENODEV;
+	/*
+	 * Programs begin with this request, so this is the time to find out
+	 * whether the device has been replaced.
+	 */
+	err = vcuda_monitor_check(s->dev, false);
+	if (err)
+		return err;
+	info = (struct virtio_cuda_ioc_info){ .config = s->dev->config };
 	return copy_to_user(arg, &info, sizeof(info)) ? -EFAULT : 0;
 }
 
@@ -288,6 +295,10 @@ static int vcuda_ioctl_query(struct vcuda_session *s, void __user *arg)
 		goto out;
 	err = vcuda_control(s->dev, chain);
 	mutex_unlock(&s->lock);
+	/* If the device has been replaced, the caller may try again. */
+	if ((err == -EINVAL || err == -ENODEV) &&
+	    !vcuda_monitor_check(s->dev, true))
+		err = -EAGAIN;
 	if (err)
 		goto out;
 

@@ -132,6 +132,9 @@ void vcuda_session_end(struct vcuda_session *s, u32 reason)
 /**
  * vcuda_sessions_end() - end all sessions on a device that is gone
  * @dev: the device
+ *
+ * Leaves sessions alone that are being started: START notices the loss, and may
+ * try again.
  */
 void vcuda_sessions_end(struct vcuda_device *dev)
 {
@@ -140,7 +143,8 @@ void vcuda_sessions_end(struct vcuda_device *dev)
 
 	xa_lock_irq(&dev->sessions);
 	xa_for_each(&dev->sessions, id, s)
-		vcuda_session_end(s, 0);
+		if (READ_ONCE(s->state) != VCUDA_NEW)
+			vcuda_session_end(s, 0);
 	xa_unlock_irq(&dev->sessions);
 }
 
@@ -238,7 +242,7 @@ int vcuda_session_check(struct vcuda_session *s)
 	case VCUDA_NEW:
 		return -ENOTCONN;
 	default:
-		return READ_ONCE(s->dev->down) ||
+		return READ_ONCE(s->dev->down) || READ_ONCE(s->dev->lost) ||
 		       READ_ONCE(s->dev->era) != s->era ? -ENODEV : -EPIPE;
 	}
 }
@@ -293,12 +297,14 @@ static int vcuda_session_ring(struct vcuda_session *s, u32 ring_bytes,
  *
  * Returns 0 or -errno. If the device refused to create a session, START may be
  * retried. After any later failure, or if there was no response, the session
- * has ended.
+ * has ended. If the device has been replaced, tries once more.
  */
 int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 			u32 ring_bytes, u64 arena_bytes, u32 *region)
 {
 	struct vcuda_device *dev = s->dev;
+	bool again = true;
+	u32 losses;
 	int err;
 
 	lockdep_assert_held(&s->lock);
@@ -314,14 +320,31 @@ int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 	if (err)
 		return err;
 
+retry:
+	losses = READ_ONCE(dev->losses);
 	s->era = READ_ONCE(dev->era);
 	err = xa_alloc_cyclic_irq(&dev->sessions, &s->id, s,
-				  XA_LIMIT(1, U32_MAX), &dev->next_session,
-				  GFP_KERNEL);
+				  XA_LIMIT(1, VCUDA_PING_SESSION - 1),
+				  &dev->next_session, GFP_KERNEL);
 	if (err < 0)
 		return err;
 	vcuda_doorbell_init(s);
 	err = vcuda_session_create(s, env, env_len);
+	if ((err == -EINVAL || err == -ENODEV) && again) {
+		again = false;
+		if (!vcuda_monitor_check(dev, true) &&
+		    READ_ONCE(dev->losses) != losses &&
+		    READ_ONCE(dev->era) != s->era) {
+			/*
+			 * The device that got the request is gone. Now that the
+			 * id is unused, no event can end the session.
+			 */
+			xa_erase_irq(&dev->sessions, s->id);
+			if (READ_ONCE(s->state) == VCUDA_NEW)
+				goto retry;
+			return vcuda_session_check(s);
+		}
+	}
 	if (err == -EINTR || err == -ENODEV)
 		goto end;
 	if (err) {
@@ -337,6 +360,10 @@ int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 	/* The device may already have ended the session. */
 	if (cmpxchg(&s->state, VCUDA_NEW, VCUDA_LIVE) != VCUDA_NEW)
 		return vcuda_session_check(s);
+	/* See vcuda_sessions_end(). */
+	err = -ENODEV;
+	if (READ_ONCE(dev->losses) != losses)
+		goto end;
 	return 0;
 end:
 	vcuda_session_end(s, 0);

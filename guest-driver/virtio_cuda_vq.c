@@ -46,10 +46,14 @@ static void vcuda_chain_done(struct vcuda_queue *q, struct vcuda_chain *chain,
 		s->bell_out = false;
 		return;
 	}
-	chain->used = min_t(size_t, len, chain->in_len);
-	chain->error = error;
+	/* The waiter of an abandoned chain may be reading these. */
+	if (!completion_done(&chain->done)) {
+		chain->used = min_t(size_t, len, chain->in_len);
+		chain->error = error;
+		complete_all(&chain->done);
+	}
+	list_del_init(&chain->node);
 	q->watchers--;
-	complete(&chain->done);
 	vcuda_chain_put_atomic(chain);
 }
 
@@ -124,14 +128,15 @@ static int vcuda_wait_space(struct vcuda_queue *q)
 	return left < 0 ? -EINTR : 0;
 }
 
+/* If @force is set, sends the chain even if the queue is closed. */
 static int vcuda_try_send(struct vcuda_queue *q, struct vcuda_chain *chain,
-			  bool goodbye)
+			  bool force)
 {
 	unsigned long flags;
 	int err = -ENODEV;
 
 	spin_lock_irqsave(&q->lock, flags);
-	if (q->vq && (q->open || goodbye)) {
+	if (q->vq && (q->open || force)) {
 		if (chain->nr_out + chain->nr_in >
 		    virtqueue_get_vring_size(q->vq)) {
 			err = -E2BIG;
@@ -143,6 +148,7 @@ static int vcuda_try_send(struct vcuda_queue *q, struct vcuda_chain *chain,
 			vcuda_watch_space(q);
 		if (!err) {
 			kref_get(&chain->kref);
+			list_add_tail(&chain->node, &q->waiting);
 			q->watchers++;
 			virtqueue_kick(q->vq);
 			vcuda_reap(q);
@@ -251,6 +257,7 @@ static int vcuda_call(struct vcuda_device *dev, unsigned int index,
  */
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
 {
+	vcuda_monitor_start(dev);
 	/* Not TASK_FREEZABLE, because the caller may hold the session's lock. */
 	return vcuda_call(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain, TASK_KILLABLE);
 }
@@ -287,15 +294,13 @@ int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 /**
  * vcuda_hello() - start a new epoch, which ends all earlier sessions
  * @dev: the device
- * @goodbye: whether this is the driver's final request, which is sent even if
- *	the queue is closed
+ * @timeout: how long to wait for the response, in jiffies
  *
+ * The queues are closed: HELLO is the driver's first request or its last one.
  * Returns 0 if the device has confirmed the new epoch.
  */
-int vcuda_hello(struct vcuda_device *dev, bool goodbye)
+int vcuda_hello(struct vcuda_device *dev, unsigned long timeout)
 {
-	unsigned long timeout = goodbye ? VCUDA_GOODBYE_TIMEOUT :
-					  VCUDA_HELLO_TIMEOUT;
 	struct vcuda_queue *q = &dev->queues[VIRTIO_CUDA_QUEUE_CONTROL];
 	unsigned long deadline = jiffies + timeout;
 	struct virtio_cuda_hello *hello;
@@ -313,7 +318,7 @@ int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 	hello->version_minor = cpu_to_le16(VIRTIO_CUDA_VERSION_MINOR);
 
 	/* Poll for space, because no waiter is woken if the queue is closed. */
-	while ((err = vcuda_try_send(q, chain, goodbye)) == -ENOSPC &&
+	while ((err = vcuda_try_send(q, chain, true)) == -ENOSPC &&
 	       time_before(jiffies, deadline))
 		schedule_timeout_uninterruptible(HZ / 100 + 1);
 	if (!err)
@@ -325,6 +330,28 @@ int vcuda_hello(struct vcuda_device *dev, bool goodbye)
 	}
 	vcuda_chain_put(chain);
 	return err;
+}
+
+/**
+ * vcuda_ping_send() - send a ping, without waiting for space or the response
+ * @dev: the device
+ * @chain: the ping; the queue takes a reference to it
+ * @leave_half: whether to leave half of the queue to other requests
+ *
+ * Returns 0 or -errno.
+ */
+int vcuda_ping_send(struct vcuda_device *dev, struct vcuda_chain *chain,
+		    bool leave_half)
+{
+	struct vcuda_queue *q = &dev->queues[VIRTIO_CUDA_QUEUE_CONTROL];
+	unsigned long flags;
+	bool full;
+
+	spin_lock_irqsave(&q->lock, flags);
+	full = !q->vq || (leave_half && q->vq->num_free <=
+			  virtqueue_get_vring_size(q->vq) / 2);
+	spin_unlock_irqrestore(&q->lock, flags);
+	return full ? -ENOSPC : vcuda_try_send(q, chain, true);
 }
 
 /* ---- Doorbells --------------------------------------------------------- */
@@ -384,6 +411,8 @@ int vcuda_doorbell(struct vcuda_session *s)
 	int err;
 
 	while ((err = vcuda_try_doorbell(s)) == -ENOSPC) {
+		if (READ_ONCE(s->state) == VCUDA_ENDED)
+			return -EPIPE;
 		err = vcuda_wait_space(&s->dev->queues[VIRTIO_CUDA_QUEUE_COMMAND]);
 		if (err)
 			break;
@@ -479,8 +508,9 @@ static void vcuda_events_fill(struct vcuda_device *dev)
 /**
  * vcuda_queues_start() - set up the queues, start the device, and send HELLO
  * @dev: the device, which has been reset
+ * @timeout: how long to wait for the response to HELLO, in jiffies
  */
-int vcuda_queues_start(struct vcuda_device *dev)
+int vcuda_queues_start(struct vcuda_device *dev, unsigned long timeout)
 {
 	vq_callback_t *const callbacks[VIRTIO_CUDA_NUM_QUEUES] = {
 		vcuda_used, vcuda_events_used, vcuda_used,
@@ -501,18 +531,24 @@ int vcuda_queues_start(struct vcuda_device *dev)
 
 		spin_lock_irq(&q->lock);
 		q->vq = vqs[i];
-		q->open = true;
 		spin_unlock_irq(&q->lock);
 	}
 	virtio_device_ready(dev->vdev);
 	vcuda_events_fill(dev);
 
-	err = vcuda_hello(dev, false);
+	err = vcuda_hello(dev, timeout);
 	if (err) {
 		dev_err(&dev->vdev->dev, "the device did not accept HELLO: %d\n",
 			err);
 		vcuda_queues_stop(dev);
 		return err;
+	}
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		struct vcuda_queue *q = &dev->queues[i];
+
+		spin_lock_irq(&q->lock);
+		q->open = true;
+		spin_unlock_irq(&q->lock);
 	}
 	WRITE_ONCE(dev->down, false);
 	return 0;
@@ -534,6 +570,51 @@ void vcuda_queues_close(struct vcuda_device *dev)
 		spin_unlock_irq(&q->lock);
 		wake_up_all(&q->space);
 	}
+}
+
+/**
+ * vcuda_queues_abandon() - stop waiting for a device that doesn't respond
+ * @dev: the device
+ *
+ * Callers that are waiting for a response get -ENODEV. The device still has
+ * their chains.
+ */
+void vcuda_queues_abandon(struct vcuda_device *dev)
+{
+	struct vcuda_chain *chain;
+	unsigned int i;
+
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		struct vcuda_queue *q = &dev->queues[i];
+
+		spin_lock_irq(&q->lock);
+		list_for_each_entry(chain, &q->waiting, node) {
+			if (completion_done(&chain->done))
+				continue;
+			chain->error = -ENODEV;
+			complete_all(&chain->done);
+		}
+		spin_unlock_irq(&q->lock);
+	}
+}
+
+/**
+ * vcuda_queues_idle() - check whether the device has returned all chains
+ * @dev: the device
+ */
+bool vcuda_queues_idle(struct vcuda_device *dev)
+{
+	bool idle = true;
+	unsigned int i;
+
+	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
+		struct vcuda_queue *q = &dev->queues[i];
+
+		spin_lock_irq(&q->lock);
+		idle &= list_empty(&q->waiting);
+		spin_unlock_irq(&q->lock);
+	}
+	return idle;
 }
 
 /**
@@ -564,6 +645,8 @@ void vcuda_queues_stop(struct vcuda_device *dev)
 
 	vcuda_queues_close(dev);
 	virtio_reset_device(dev->vdev);
+	if (!dev->queues[VIRTIO_CUDA_QUEUE_CONTROL].vq)
+		return;
 	for (i = 0; i < VIRTIO_CUDA_NUM_QUEUES; i++) {
 		struct vcuda_queue *q = &dev->queues[i];
 

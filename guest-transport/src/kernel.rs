@@ -12,8 +12,12 @@ use protocol::uapi::{
 use std::fs::File;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
-use std::path::PathBuf;
-use std::time::Duration;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+/// How long to retry opening a device that the driver is replacing.
+const REPLACE_TIME: Duration = Duration::from_secs(2);
+const REPLACE_PAUSE: Duration = Duration::from_millis(50);
 
 /// An open device file. The driver creates one session per open file.
 pub struct Kernel {
@@ -22,17 +26,36 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Opens the device file, and reads the config space with an ioctl.
+    /// Opens the device file, and reads the config space with an ioctl. If the device's process has
+    /// been replaced and the driver initializes the device again, waits for that.
     pub fn open(path: PathBuf) -> Result<Self, TransportError> {
+        let first = Self::try_open(&path);
+        if !matches!(first, Err(TransportError::Ended { .. })) {
+            return first;
+        }
+        // In user-mode Linux, the file doesn't exist for a moment.
+        let end = Instant::now() + REPLACE_TIME;
+        loop {
+            std::thread::sleep(REPLACE_PAUSE);
+            match Self::try_open(&path) {
+                Err(TransportError::Ended { .. } | TransportError::Open { .. })
+                    if Instant::now() < end => {}
+                Err(TransportError::Open { .. }) => return first,
+                result => return result,
+            }
+        }
+    }
+
+    fn try_open(path: &Path) -> Result<Self, TransportError> {
         let file = File::options()
             .read(true)
             .write(true)
             .custom_flags(libc::O_CLOEXEC)
-            .open(&path)
-            .map_err(|source| TransportError::Open { path: path.clone(), source })?;
+            .open(path)
+            .map_err(|source| TransportError::Open { path: path.into(), source })?;
         let mut info = IocInfo::zeroed();
         ioctl(&file, IOC_INFO, &mut info, "reading the device's config space")?;
-        let config = check_config(&path, info.config)?;
+        let config = check_config(path, info.config)?;
         Ok(Self { file, config })
     }
 }

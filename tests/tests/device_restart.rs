@@ -1,0 +1,188 @@
+//! When a VM's device process ends, programs in the guest get an error, and new programs can use the
+//! next device process. The guest is user-mode Linux.
+
+use std::fs;
+use std::path::PathBuf;
+use std::process::{Child, Stdio};
+use std::time::{Duration, Instant};
+
+use virtio_cuda_tests::{A, Host, dist, eventually, kill_9, processes, spawner_of};
+
+/// Time in which programs get an error after the device process has ended, with room for a busy
+/// machine.
+const LIMIT: Duration = Duration::from_secs(3);
+
+/// A user-mode Linux guest whose shell runs the commands that a test sends, one at a time. The
+/// guest's root is the host's file system, so they are passed in files.
+struct Guest {
+    run: Child,
+    folder: PathBuf,
+    commands: u32,
+}
+
+impl Guest {
+    fn start(host: &Host) -> Self {
+        let folder = host.dir().join("guest");
+        fs::create_dir_all(&folder).unwrap();
+        let script = "n=0; while :; do n=$((n + 1)); while [ ! -e $n.run ]; do sleep 0.05; done; \
+                      . ./$n.run; done";
+        let run = host
+            .uml(A)
+            .args(["--timeout", "300", "--cwd"])
+            .arg(&folder)
+            .arg("--log")
+            .arg(folder.join("console"))
+            .args(["--", "/bin/sh", "-c", script])
+            .stdout(Stdio::null())
+            .spawn()
+            .unwrap();
+        Self { run, folder, commands: 0 }
+    }
+
+    fn send(&mut self, command: &str) {
+        self.commands += 1;
+        let new = self.folder.join("new");
+        fs::write(&new, command).unwrap();
+        fs::rename(new, self.folder.join(format!("{}.run", self.commands))).unwrap();
+    }
+
+    /// Starts a program in the background. Its output goes to a file `NAME`, and `NAME.end` gets its
+    /// exit status.
+    fn spawn(&mut self, name: &str, program: &str) {
+        let programs = dist().join("programs/static");
+        let program = format!("{}/{program}", programs.display());
+        self.send(&format!(
+            "{{ {program} >{name} 2>&1; echo $? >{name}.status; mv {name}.status {name}.end; }} &"
+        ));
+    }
+
+    fn text(&self, name: &str) -> String {
+        fs::read_to_string(self.folder.join(name)).unwrap_or_default()
+    }
+
+    fn wait_for_text(&self, name: &str, text: &str) {
+        let found = eventually(Duration::from_secs(60), || self.text(name).contains(text));
+        assert!(found, "{name}: {}\n{}", self.text(name), self.console());
+    }
+
+    /// Waits for a program to exit. Returns its exit status.
+    fn wait(&self, name: &str) -> i32 {
+        let end = format!("{name}.end");
+        self.wait_for_text(&end, "\n");
+        self.text(&end).trim().parse().unwrap()
+    }
+
+    /// Waits until a program has got CUDA_ERROR_DEVICE_UNAVAILABLE from a call.
+    fn fails(&self, name: &str) {
+        assert_ne!(self.wait(name), 0, "{name}: {}", self.text(name));
+        assert!(self.text(name).contains("cudaErrorDevicesUnavailable"), "{}", self.text(name));
+    }
+
+    fn passes(&mut self, name: &str, program: &str) {
+        self.spawn(name, program);
+        assert_eq!(self.wait(name), 0, "{name}: {}\n{}", self.text(name), self.console());
+    }
+
+    fn console(&self) -> String {
+        self.text("console")
+    }
+}
+
+impl Drop for Guest {
+    fn drop(&mut self) {
+        // SIGTERM, so that vcuda-run stops the guest.
+        // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
+        unsafe { libc::kill(self.run.id() as i32, libc::SIGTERM) };
+        let _ = self.run.wait();
+    }
+}
+
+/// Returns the process id of the VM's device process, of which there must be one.
+fn device_of(host: &Host) -> Option<i32> {
+    let spawner = spawner_of(host.pid());
+    let is_device = |pid: &i32| {
+        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
+        status.starts_with("Name:\tvhost-device-cu")
+            && status.contains(&format!("PPid:\t{spawner}\n"))
+    };
+    processes().into_iter().find(is_device)
+}
+
+#[test]
+fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
+    let host = Host::start(&[A]);
+    let mut guest = Guest::start(&host);
+    // The second time, the driver has already replaced a device.
+    for round in 1..=2 {
+        let [runs, waits, sleeps] =
+            ["runs", "waits", "sleeps"].map(|name| format!("{name}{round}"));
+        guest.spawn(&runs, "spin loop");
+        guest.spawn(&waits, "spin forever");
+        guest.spawn(&sleeps, "spin hold=16 idle 4");
+        for name in [&runs, &waits, &sleeps] {
+            guest.wait_for_text(name, "spin: ready");
+        }
+        let device = device_of(&host).expect("the VM has a device process");
+        let start = Instant::now();
+        kill_9(device);
+        guest.fails(&runs);
+        guest.fails(&waits);
+        let time = start.elapsed();
+        println!("round {round}: the programs got an error after {} ms", time.as_millis());
+        assert!(time < LIMIT, "{time:?}");
+        guest.passes(&format!("new{round}"), "vectoradd");
+        // This one makes its next call only now.
+        guest.fails(&sleeps);
+        // The new process begins only when nothing uses the guest's pages any more.
+        let log = host.log();
+        let starts: Vec<_> = log.match_indices("device process started").collect();
+        let ends: Vec<_> = log.match_indices("worker ended").collect();
+        assert_eq!(starts.len(), round + 1, "{log}");
+        assert_eq!(
+            ends.iter().filter(|end| end.0 < starts[round].0).count(),
+            4 * round - 1,
+            "{log}"
+        );
+    }
+    // Nothing is left of the earlier sessions.
+    let left = eventually(Duration::from_secs(10), || host.workers(A).is_empty());
+    assert!(left, "{:?}", host.workers(A));
+}
+
+#[test]
+fn a_program_that_starts_after_the_device_process_was_replaced_works() {
+    let host = Host::start(&[A]);
+    let mut guest = Guest::start(&host);
+    guest.passes("first", "vectoradd");
+    let device = device_of(&host).expect("the VM has a device process");
+    kill_9(device);
+    let restarted =
+        eventually(Duration::from_secs(10), || device_of(&host).is_some_and(|now| now != device));
+    assert!(restarted, "{}", host.log());
+    guest.passes("second", "vectoradd");
+}
+
+#[test]
+fn programs_get_an_error_while_the_broker_is_gone_and_new_programs_work_when_it_is_back() {
+    let mut host = Host::start(&[A]);
+    let mut guest = Guest::start(&host);
+    guest.spawn("runs", "spin loop");
+    guest.spawn("waits", "spin forever");
+    guest.wait_for_text("runs", "spin: ready");
+    guest.wait_for_text("waits", "spin: ready");
+    host.end();
+    let start = Instant::now();
+    guest.fails("runs");
+    guest.fails("waits");
+    assert!(start.elapsed() < LIMIT, "{:?}", start.elapsed());
+    guest.spawn("early", "vectoradd");
+    assert_ne!(guest.wait("early"), 0, "{}", guest.text("early"));
+    host.restart(&[A]);
+    let works = eventually(Duration::from_secs(30), || {
+        guest.spawn("late", "vectoradd");
+        let status = guest.wait("late");
+        let _ = fs::remove_file(guest.folder.join("late.end"));
+        status == 0
+    });
+    assert!(works, "{}\n{}", guest.text("late"), guest.console());
+}
