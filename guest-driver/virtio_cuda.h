@@ -53,7 +53,7 @@
 #define VCUDA_HELLO_TIMEOUT (30 * HZ)
 #define VCUDA_REPLACED_TIMEOUT (5 * HZ)
 #define VCUDA_GOODBYE_TIMEOUT (10 * HZ)
-#define VCUDA_LOST_TIMEOUT (1 * HZ)
+#define VCUDA_SILENT_TIMEOUT (1 * HZ)
 /* Time without a response to SESSION_DESTROY after which a warning is logged. */
 #define VCUDA_DESTROY_WARN (30 * HZ)
 /* How long close() waits for the session to end; after that, a work item ends it. */
@@ -70,6 +70,8 @@
 #define VCUDA_PINGS 80
 /* Unanswered pings after which the sessions end, which takes half a minute. */
 #define VCUDA_PINGS_LOST 40
+/* Checks without a response after which the final HELLO isn't waited for long. */
+#define VCUDA_MISSES_SILENT 4
 /* How long the monitor waits for the response to a ping before it sleeps. */
 #define VCUDA_PING_WAIT (HZ / 10)
 /* How long a caller waits for the monitor's next check. */

@@ -213,11 +213,16 @@ int vcuda_device_restart(struct vcuda_device *dev)
 	return vcuda_queues_start(dev, VCUDA_REPLACED_TIMEOUT);
 }
 
-/* Sends the final HELLO. */
+/*
+ * Sends the final HELLO. The monitor has been disabled. If the device hasn't
+ * responded for a second, it probably won't.
+ */
 static int vcuda_goodbye(struct vcuda_device *dev)
 {
-	return vcuda_hello(dev, READ_ONCE(dev->lost) ?
-			   VCUDA_LOST_TIMEOUT : VCUDA_GOODBYE_TIMEOUT);
+	bool silent = dev->misses >= VCUDA_MISSES_SILENT;
+
+	return vcuda_hello(dev, silent ? VCUDA_SILENT_TIMEOUT :
+			   VCUDA_GOODBYE_TIMEOUT);
 }
 
 /* Ends all sessions, and makes the device release the guest's pages. */

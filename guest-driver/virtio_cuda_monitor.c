@@ -203,8 +203,8 @@ static bool vcuda_device_replace(struct vcuda_device *dev)
 		return false;
 	}
 	WRITE_ONCE(dev->lost, false);
-	dev_info(&dev->vdev->dev,
-		 "the device was replaced: all earlier sessions have ended\n");
+	dev_info_ratelimited(&dev->vdev->dev,
+			     "the device was replaced: all earlier sessions have ended\n");
 	return true;
 }
 
