@@ -106,6 +106,25 @@ fn malformed_requests_are_refused_without_harm() {
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
 }
 
+/// A guest that continues with another device, after a restart or from a snapshot, finds out from the
+/// response to a request that has no effect.
+#[test]
+fn a_device_shows_that_it_has_replaced_another_one() {
+    const NO_SESSION: u32 = u32::MAX;
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    assert_eq!(guest.destroy(NO_SESSION), uapi::ERR_NO_SESSION);
+    assert_eq!(guest.create(1), uapi::OK);
+    assert_eq!(guest.destroy(NO_SESSION), uapi::ERR_NO_SESSION);
+    drop(guest);
+    let mut restored = Guest::connect_without_hello(&device.socket);
+    assert_eq!(restored.destroy(NO_SESSION), uapi::ERR_INVALID);
+    assert_eq!(restored.destroy(1), uapi::ERR_INVALID);
+    assert_eq!(restored.hello(1), uapi::OK);
+    assert_eq!(restored.destroy(NO_SESSION), uapi::ERR_NO_SESSION);
+    assert_eq!(restored.create(1), uapi::OK);
+}
+
 #[test]
 fn an_index_beyond_the_queue_stops_only_that_queue() {
     let device = Device::start(&["--warm-workers", "0"]);
