@@ -282,13 +282,15 @@ struct virtio_cuda_reply {
  *   EPERM      the caller is not the process that opened the file
  *   ENOTCONN   this file has no session yet
  *   EPIPE      the session has ended
- *   ENODEV     the device is gone or was suspended: open it again
+ *   ENODEV     the device is gone, was replaced, or was suspended: open it
+ *              again
  *   EINVAL     a size, an address, an id or a reserved field is invalid, or
  *              the device rejected the request as malformed
  *   EDQUOT     a limit of the device is exceeded, such as pinned_max
  *   ENOMEM     not enough memory, or too fragmented for the device
  *   EINTR      a signal arrived; only WAIT ends for signals other than SIGKILL
- *   EAGAIN     too many requests in flight: try again later
+ *   EAGAIN     too many requests in flight, or the device was replaced: try
+ *              again later
  *   EPROTO     the device's reply is invalid
  * START also returns EBUSY if the session has already been started, and
  * EREMOTEIO if the host could not start a worker. START may be retried after
