@@ -1,0 +1,93 @@
+#!/usr/bin/env bash
+# Tests the device under KVM on a machine that needn't have it: QEMU emulates a machine with AMD's
+# SVM, a Linux in it has a working /dev/kvm, and QEMU and cloud-hypervisor run guests with it. The
+# device runs in that Linux, too, with softgpu. Prints one line per case.
+#
+#   tests/kvm/nested.sh [--dist DIR] [--cloud-hypervisor PATH] [--vmm qemu|cloud-hypervisor]
+#                       [--logs DIR]
+#
+#   --dist DIR                 the staged build (target/dist)
+#   --cloud-hypervisor PATH    version 53 or newer (by default, the one in PATH); without it, its
+#                              cases are MISSING
+#   --vmm VMM                  run only this VMM's cases
+#   --logs DIR                 where to write the log, `nested.log` (target/nested)
+#
+# The exit status is 0 if no case failed, and 1 otherwise. The emulated KVM sometimes loses an
+# interrupt. If a guest then ends with "KVM internal error", and only then, its cases run again.
+set -euo pipefail
+here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
+root=$(cd "$here/../.." && pwd)
+dist=$root/target/dist logs=${CARGO_TARGET_DIR:-$root/target}/nested vmms='qemu cloud-hypervisor'
+series=7.2 limit=1500
+# The programs, except vectoradd, that run in each guest.
+programs='streams graphs hostfuncs managed threads'
+usage() {
+    echo "nested.sh: $*; see the comment at the top of the script" >&2
+    exit 2
+}
+cloud_hypervisor=$(command -v cloud-hypervisor) || cloud_hypervisor=''
+while [ $# -gt 0 ]; do
+    case $1 in
+        --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
+        --cloud-hypervisor) cloud_hypervisor=${2:?--cloud-hypervisor needs a path}; shift 2 ;;
+        --vmm) vmms=${2:?--vmm needs qemu or cloud-hypervisor}; shift 2 ;;
+        --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
+        *) usage "unknown argument $1" ;;
+    esac
+done
+for vmm in $vmms; do
+    case $vmm in qemu | cloud-hypervisor) ;; *) usage "unknown VMM $vmm" ;; esac
+done
+[ -z "$cloud_hypervisor" ] || [ -x "$cloud_hypervisor" ] || usage "$cloud_hypervisor does not exist"
+[ -x "$dist/bin/vhost-device-cuda" ] || usage "$dist is not a staged build: run make build"
+dist=$(cd "$dist" && pwd)
+mkdir -p "$logs"
+
+kernels=$("$root/images/kernel-debs.sh" --print)
+qemu=$("$root/images/qemu.sh" --print)
+kernel=$(readlink -f "$kernels/$series/vmlinuz")
+module=$root/target/kmod/$series/virtio_cuda.ko
+"$root/images/kmod-build.sh" "$series" "$root/guest-driver" "$root/target/kmod/$series"
+
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+files=()
+for program in vectoradd spin $programs; do
+    files+=(-f "$dist/programs/static/$program:/root/$program")
+done
+"$root/images/initramfs.sh" -o "$work/guest.cpio" -k "$series" -m "$module" \
+    -f "$dist/guest/libcuda.so.1:/usr/lib/" -f "$here/nested/guest.sh:/guest.sh" "${files[@]}" \
+    -c 'sh /guest.sh'
+
+# The Linux with KVM: its modules, the VMMs, the device, and the guests' kernel and initramfs.
+modules=()
+for name in virt/lib/irqbypass arch/x86/kvm/kvm arch/x86/kvm/kvm-amd; do
+    xz -dc "$kernels/$series/modules/kernel/$name.ko.xz" >"$work/${name##*/}.ko"
+    modules+=(-m "$work/${name##*/}.ko")
+done
+# Of the device's programs, only those that it needs.
+mkdir -p "$work/bin"
+for program in vhost-device-cuda vcudad vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker softgpu; do
+    cp -r "$dist/bin/$program" "$work/bin/"
+done
+files=(-f "$(dirname "$(dirname "$(readlink -f "$qemu")")"):/qemu" -f "$work/bin:/dist/bin"
+    -f "$kernel:/guest/vmlinuz" -f "$work/guest.cpio:/guest/initramfs.cpio"
+    -f "$here/nested/host.sh:/host.sh")
+[ -z "$cloud_hypervisor" ] || files+=(-f "$cloud_hypervisor:/usr/bin/cloud-hypervisor")
+curl=$(command -v curl) && files+=(-f "$curl:/usr/bin/curl")
+"$root/images/initramfs.sh" -o "$work/host.cpio" -k "$series" "${modules[@]}" "${files[@]}" \
+    -c "PROGRAMS='$programs' sh /host.sh $vmms"
+
+log=$logs/nested.log
+timeout "$limit" "$qemu" -M q35 -accel tcg,thread=multi -cpu max -m 3G -smp 2 -nodefaults \
+    -display none -no-reboot -serial stdio -kernel "$kernel" -initrd "$work/host.cpio" \
+    -append 'console=ttyS0 quiet panic=-1' </dev/null 2>&1 | sed -u 's|\r||g' | tee "$log" |
+    grep --line-buffered -a '^nested: ' || true
+if ! grep -qa '^nested: done$' "$log"; then
+    echo "nested: FAIL: the machine with KVM ended or took longer than $limit s; see $log"
+    exit 1
+fi
+if grep -qa '^nested: .*: FAIL' "$log"; then
+    echo "nested: the log is $log"
+    exit 1
+fi

@@ -1,0 +1,9 @@
+#!/bin/sh
+# Runs in a guest of tests/kvm/nested.sh. Executes the commands that arrive on the console, each on
+# a line with its number and its time limit in seconds, and reports the number and the exit status.
+stty -echo
+echo 'guest: ready'
+while read -r number limit command; do
+    timeout "$limit" sh -c "$command" </dev/null
+    echo "guest: $number exited with $?"
+done

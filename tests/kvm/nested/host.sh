@@ -1,0 +1,389 @@
+#!/bin/sh
+# Runs in the Linux with KVM of tests/kvm/nested.sh, with busybox's shell: host.sh VMM...
+# PROGRAMS are the programs in the guests, except vectoradd and spin.
+#
+# The guest executes commands that it gets on its console (guest.sh), so all cases of a VMM run in
+# one guest.
+
+kernel=/guest/vmlinuz initrd=/guest/initramfs.cpio
+arguments='console=ttyS0 panic=-1 quiet memhp_default_state=online'
+mkdir -p /tmp/run
+cd /tmp/run || exit 1
+
+say() { echo "nested: $*"; }
+
+# wait_for SECONDS COMMAND...: waits until a command succeeds. Fails if the VMM has ended.
+wait_for() {
+    local left=$(($1 * 5))
+    shift
+    while ! "$@" >/dev/null 2>&1; do
+        [ $left -gt 0 ] && { [ -z "$vmm" ] || kill -0 "$vmm" 2>/dev/null; } || return 1
+        left=$((left - 1))
+        sleep 0.2
+    done
+}
+
+uptime_s() { cut -d . -f 1 /proc/uptime; }
+hundredths() { cut -d ' ' -f 1 /proc/uptime | tr -d .; }
+
+# ---- The device ----
+
+# start_device NAME: the device listens on the socket NAME.
+start_device() {
+    rm -f "$1"
+    /dist/bin/vhost-device-cuda --socket-path "$PWD/$1" --driver-library softgpu \
+        --memory-max 256M >>device.log 2>&1 &
+    brokers="$brokers $!"
+    wait_for 60 test -S "$1"
+}
+
+stop_devices() {
+    # shellcheck disable=SC2086
+    [ -z "$brokers" ] || { kill $brokers; wait $brokers; } 2>/dev/null
+    brokers=
+}
+
+# Prints the process ids of the device processes.
+device_processes() {
+    grep -l '^Name:.vhost-device-cu' /proc/[0-9]*/status 2>/dev/null | cut -d / -f 3
+}
+
+# Kills the device processes; their brokers start others.
+kill_devices() {
+    killed=$(device_processes)
+    # shellcheck disable=SC2086
+    kill -9 $killed
+}
+
+# are_replaced: whether there are as many device processes as have been killed, and no old ones.
+are_replaced() {
+    local now
+    now=$(device_processes)
+    [ "$(echo "$now" | wc -w)" = "$(echo "$killed" | wc -w)" ] || return 1
+    for old in $killed; do
+        ! echo "$now" | grep -qx "$old" || return 1
+    done
+}
+
+# ---- The guest ----
+
+# The output of the guest's console is in the file `console`, and descriptor 3 is its input. Descriptor
+# 4 is the input of QEMU's monitor.
+prepare_console() {
+    rm -f console console.in console.out monitor.in
+    mkfifo console.in console.out monitor.in
+    : >console
+    exec 3<>console.in 4<>monitor.in
+    number=0 boots=0
+}
+
+has_booted() { [ "$(grep -ca 'guest: ready' console)" -gt "$boots" ]; }
+
+wait_for_boot() {
+    wait_for 150 has_booted || return 1
+    boots=$((boots + 1))
+}
+
+# send SECONDS COMMAND: has the guest start a command, without waiting for its end.
+send() {
+    number=$((number + 1))
+    echo "$number $*" >&3
+}
+
+has_answered() { grep -qa "guest: $number exited with" console; }
+
+# in_guest SECONDS COMMAND: runs a command in the guest, and waits for its end.
+in_guest() {
+    send "$@"
+    wait_for $(($1 + 20)) has_answered && grep -qa "guest: $number exited with 0" console
+}
+
+stop_vmm() {
+    [ -z "$vmm" ] || { kill -9 "$vmm"; wait "$vmm"; } 2>/dev/null
+    vmm=
+}
+
+# ---- Cases ----
+
+vector_add() { in_guest 60 /root/vectoradd; }
+
+programs() {
+    for program in $PROGRAMS; do
+        in_guest 90 "/root/$program" || return 1
+    done
+}
+
+two_vcpus() {
+    in_guest 10 '[ $(nproc) = 2 ]' &&
+        in_guest 90 '/root/threads & /root/streams && wait $!'
+}
+
+# has_text FILE TEXT: for a file in the guest.
+has_text() { in_guest 10 "grep -q '$2' $1"; }
+
+# spawn NAME ARGUMENT...: starts `spin` in the guest, and waits until it's ready. Its output goes to
+# NAME, and its exit status to NAME.end.
+spawn() {
+    local name=$1
+    shift
+    in_guest 10 "rm -f $name*; { /root/spin $* >$name 2>&1; echo \$? >$name.end; } &" &&
+        in_guest 60 "until grep -q 'spin: ready' $name; do sleep 0.1; done"
+}
+
+# ends NAME SECONDS: waits until a spawned program has ended.
+ends() { in_guest "$2" "until [ -s $1.end ]; do sleep 0.2; done"; }
+
+got_an_error() { has_text "$1" cudaErrorDevicesUnavailable; }
+
+pause_and_resume() {
+    spawn /tmp/pause loop 3 || return 1
+    pause_vm || return 1
+    sleep 2
+    resume_vm || return 1
+    ends /tmp/pause 30 && has_text /tmp/pause 'spin: PASS' && vector_add
+}
+
+# Memory that is added later is used after what the guest had before is nearly full.
+memory_hot_add() {
+    in_guest 10 'grep MemTotal /proc/meminfo >/tmp/before' && add_memory || return 1
+    in_guest 60 'until ! grep -qf /tmp/before /proc/meminfo; do sleep 0.5; done' || return 1
+    vector_add
+}
+
+reboot() {
+    send 10 'reboot -f'
+    wait_for_boot && vector_add
+}
+
+# ---- QEMU ----
+
+qemu_cases='boot vector_add programs two_vcpus pause_and_resume memory_hot_add snapshot unplug_and_plug device_killed reboot'
+
+qemu_version() { /qemu/bin/qemu-system-x86_64 --version | head -n 1; }
+
+start_qemu() {
+    cat console.out >console &
+    # The monitor is on standard input and output.
+    /qemu/bin/qemu-system-x86_64 -M q35,memory-backend=mem -m 512M,slots=1,maxmem=1G -smp 2 \
+        -object memory-backend-memfd,id=mem,size=512M,share=on -accel kvm -cpu host -nodefaults \
+        -display none -chardev pipe,id=console,path=console -serial chardev:console \
+        -monitor stdio -device pcie-root-port,id=port1,chassis=1 \
+        -chardev "socket,id=cuda0,path=$PWD/socket" -device "$(qemu_device 0)" \
+        -kernel $kernel -initrd $initrd -append "$arguments" <monitor.in >vmm.log 2>&1 &
+    vmm=$! plugs=0
+}
+
+# qemu_device N: the argument for the device with the chardev cudaN.
+qemu_device() {
+    echo "vhost-user-test-device-pci,id=gpu$1,bus=port1,chardev=cuda$1,virtio-id=38,num_vqs=3,vq_size=1024,config_size=64"
+}
+
+monitor() { echo "$*" >&4; }
+
+is_paused() { monitor info status; sleep 0.2; tail -n 2 vmm.log | grep -qa 'VM status: paused'; }
+
+qemu_pause_vm() { monitor stop && wait_for 10 is_paused; }
+qemu_resume_vm() { monitor cont; }
+qemu_add_memory() {
+    monitor object_add memory-backend-memfd,id=more,size=256M,share=on
+    monitor device_add pc-dimm,id=dimm,memdev=more
+}
+
+# QEMU can't save the device's state, so it must refuse.
+qemu_snapshot() {
+    spawn /tmp/snapshot loop 3 || return 1
+    monitor 'migrate exec:cat>/dev/null'
+    wait_for 10 grep -qa 'Error: .*migrat' vmm.log || return 1
+    ends /tmp/snapshot 30 && has_text /tmp/snapshot 'spin: PASS'
+}
+
+is_unplugged() {
+    local lines
+    lines=$(wc -l <vmm.log)
+    monitor info qtree
+    sleep 1
+    tail -n "+$lines" vmm.log | grep -qa 'dev: pcie-root-port' &&
+        ! tail -n "+$lines" vmm.log | grep -qa "id \"gpu$plugs\""
+}
+
+replug() {
+    monitor device_del gpu$plugs
+    in_guest 60 'while [ -e /dev/virtio-cuda0 ]; do sleep 0.2; done' || return 1
+    # QEMU removes the device after the guest has released it.
+    wait_for 30 is_unplugged || return 1
+    monitor chardev-remove cuda$plugs
+    # QEMU doesn't forget the names of chardevs from its command line.
+    plugs=$((plugs + 1))
+    monitor chardev-add "socket,id=cuda$plugs,path=$PWD/socket"
+    monitor "device_add $(qemu_device $plugs)"
+    in_guest 60 'until [ -e /dev/virtio-cuda0 ]; do sleep 0.2; done'
+}
+
+qemu_unplug_and_plug() { replug && vector_add; }
+
+# QEMU doesn't connect to the new device process.
+qemu_device_killed() {
+    spawn /tmp/killed forever && kill_devices || return 1
+    wait_for 10 are_replaced && replug &&
+        ends /tmp/killed 2 && got_an_error /tmp/killed && vector_add
+}
+
+# ---- cloud-hypervisor ----
+
+cloud_hypervisor_cases='boot vector_add programs two_vcpus pause_and_resume memory_hot_add plug device_killed device_killed_idle snapshot reboot'
+
+cloud_hypervisor_version() { cloud-hypervisor --version | head -n 1; }
+
+start_cloud_hypervisor() {
+    rm -f api.sock
+    cloud-hypervisor --api-socket path=api.sock --cpus boot=2 \
+        --memory size=512M,shared=on,hotplug_size=512M --kernel $kernel --initramfs $initrd \
+        --cmdline "$arguments" --serial pty --console off \
+        --generic-vhost-user "socket=$PWD/socket,device_type=38,queue_sizes=[256,256,256],id=cuda0" \
+        >vmm.log 2>&1 &
+    vmm=$! terminal=
+    wait_for 30 connect_console
+}
+
+# The serial line is a terminal whose name the API returns. After a reboot, it's another one.
+connect_console() {
+    local now
+    now=$(curl -sf --unix-socket api.sock http://localhost/api/v1/vm.info |
+        grep -o '"serial":{[^}]*}' | grep -o '/dev/pts/[0-9]*') || return 1
+    [ "$now" != "$terminal" ] || return 0
+    terminal=$now
+    cat "$terminal" >>console &
+    exec 3>"$terminal"
+}
+
+# cloud-hypervisor may replace the terminal at any time during a reboot.
+cloud_hypervisor_reboot() {
+    send 10 'reboot -f'
+    for _ in $(seq 150); do
+        connect_console
+        ! has_booted || break
+        sleep 1
+    done
+    wait_for_boot && vector_add
+}
+
+# api METHOD [JSON]: calls cloud-hypervisor's API.
+api() {
+    local method=$1
+    shift
+    curl -sf --max-time 60 --unix-socket api.sock -X PUT "http://localhost/api/v1/$method" \
+        ${1:+-H 'Content-Type: application/json' -d "$1"} >>vmm.log 2>&1
+}
+
+cloud_hypervisor_pause_vm() { api vm.pause; }
+cloud_hypervisor_resume_vm() { api vm.resume; }
+cloud_hypervisor_add_memory() { api vm.resize '{"desired_ram":805306368}'; }
+
+# Another device with a process of its own, which the guest then uses instead of the first one.
+cloud_hypervisor_plug() {
+    start_device socket2 &&
+        api vm.add-generic-vhost-user "{\"socket\":\"$PWD/socket2\",\"queue_sizes\":[256,256,256],\"device_type\":38,\"id\":\"cuda1\"}" &&
+        in_guest 30 'until [ -e /dev/virtio-cuda1 ]; do sleep 0.2; done; cd /dev; mv virtio-cuda0 first; ln -s virtio-cuda1 virtio-cuda0; /root/vectoradd; status=$?; mv first virtio-cuda0; exit $status' &&
+        vector_add
+}
+
+cloud_hypervisor_device_killed() {
+    local start
+    spawn /tmp/waits forever && spawn /tmp/runs loop && kill_devices || return 1
+    start=$(hundredths)
+    ends /tmp/waits 5 && ends /tmp/runs 5 || return 1
+    echo "the programs ended $((($(hundredths) - start) * 10)) ms after the device process"
+    got_an_error /tmp/waits && got_an_error /tmp/runs && vector_add
+}
+
+# Nothing uses the device when its process ends.
+cloud_hypervisor_device_killed_idle() {
+    kill_devices && wait_for 10 are_replaced && sleep 1 && vector_add
+}
+
+# The guest that is restored from the snapshot has another device.
+cloud_hypervisor_snapshot() {
+    rm -rf snapshot
+    mkdir snapshot
+    spawn /tmp/waits forever && spawn /tmp/runs loop 12 || return 1
+    api vm.pause && api vm.snapshot "{\"destination_url\":\"file://$PWD/snapshot\"}" &&
+        api vm.resume || return 1
+    # The guest itself continues.
+    ends /tmp/runs 60 && has_text /tmp/runs 'spin: PASS' && vector_add || return 1
+    stop_vmm
+    rm -f api.sock
+    cloud-hypervisor --api-socket path=api.sock --restore "source_url=file://$PWD/snapshot" \
+        >>vmm.log 2>&1 &
+    vmm=$! terminal=
+    wait_for 60 connect_console && wait_for 10 api vm.resume || return 1
+    ends /tmp/waits 5 && ends /tmp/runs 5 && got_an_error /tmp/waits && got_an_error /tmp/runs &&
+        vector_add
+}
+
+# ---- All cases of one VMM ----
+
+boot() { wait_for_boot; }
+
+# run_cases PREFIX CASES: runs the cases that haven't passed yet. Returns 1 if the guest ended with
+# a KVM internal error.
+run_cases() {
+    local prefix=$1 name start case
+    shift
+    for case in "$@"; do
+        # Every guest must boot, but that's reported only once.
+        case " $passed " in *" $case "*) [ "$case" = boot ] || continue ;; esac
+        name=$(echo "$case" | tr _ ' ')
+        start=$(uptime_s)
+        if type "${prefix}_$case" >/dev/null 2>&1; then run=${prefix}_$case; else run=$case; fi
+        if "$run"; then
+            case " $passed " in
+                *" $case "*) ;;
+                *) say "$label: $name: PASS ($(($(uptime_s) - start)) s)" ;;
+            esac
+            passed="$passed $case"
+            continue
+        fi
+        ! grep -qa 'KVM internal error' vmm.log console || return 1
+        tail -n 40 console vmm.log device.log
+        say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
+        # Later cases of a guest that doesn't boot or has stopped would only wait.
+        in_guest 10 true || { say "$label: FAIL: the guest has stopped; the other cases did not run"; return 0; }
+    done
+}
+
+for vmm_name in "$@"; do
+    case $vmm_name in
+        qemu) prefix=qemu cases=$qemu_cases ;;
+        *) prefix=cloud_hypervisor cases=$cloud_hypervisor_cases ;;
+    esac
+    if [ $prefix = cloud_hypervisor ] && ! command -v cloud-hypervisor >/dev/null; then
+        for case in $cases; do say "cloud-hypervisor: $(echo "$case" | tr _ ' '): MISSING"; done
+        continue
+    fi
+    if [ $prefix = cloud_hypervisor ] && ! command -v curl >/dev/null; then
+        say 'cloud-hypervisor: MISSING: curl, which calls its API'
+        continue
+    fi
+    pause_vm() { "${prefix}_pause_vm"; }
+    resume_vm() { "${prefix}_resume_vm"; }
+    add_memory() { "${prefix}_add_memory"; }
+    label=$vmm_name passed=''
+    say "$vmm_name: $("${prefix}_version")"
+    for round in 1 2 3; do
+        rm -f device.log
+        start_device socket || say "$label: FAIL: the device did not start"
+        prepare_console
+        "start_$prefix"
+        # shellcheck disable=SC2086
+        run_cases $prefix $cases && again='' || again=yes
+        stop_vmm
+        stop_devices
+        [ -n "$again" ] || break
+        if [ $round = 3 ]; then
+            say "$label: FAIL: KVM internal error three times"
+        else
+            say "$label: KVM internal error; running the other cases again"
+        fi
+    done
+done
+say 'done'
