@@ -162,7 +162,9 @@ static enum vcuda_health vcuda_pings_check(struct vcuda_device *dev)
 			dev->pings[left++] = chain;
 			continue;
 		}
-		answers++;
+		/* Abandoned pings have an error, but no answer. */
+		if (!chain->error)
+			answers++;
 		if (vcuda_status_errno(dev, chain) == -EINVAL)
 			replaced = true;
 		vcuda_chain_put(chain);
@@ -252,6 +254,9 @@ static void vcuda_monitor_work(struct work_struct *work)
 		WRITE_ONCE(dev->heard, jiffies);
 		break;
 	case VCUDA_DEAD:
+		if (vcuda_queues_broken(dev))
+			/* The front end will be bound again soon. */
+			break;
 		dev_warn(&dev->vdev->dev, "the device process has ended\n");
 		virtio_break_device(dev->vdev);
 		vcuda_device_lose(dev);

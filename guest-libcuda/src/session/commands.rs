@@ -59,8 +59,16 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the device and starts a session on it.
+    /// Opens the device and starts a session on it. If the device is replaced in the meantime, tries
+    /// once more.
     pub fn start() -> Result<Self, TransportError> {
+        match Self::try_start() {
+            Err(TransportError::Ended { .. }) => Self::try_start(),
+            result => result,
+        }
+    }
+
+    fn try_start() -> Result<Self, TransportError> {
         let calibration = Calibration::begin();
         let transport = crate::transport::open()?;
         Self::on(transport, Config::from_env(), calibration)
