@@ -18,7 +18,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -96,6 +96,11 @@ matrix: build
 	@tests/matrix.sh --dist $(DIST) --disk "$$(cat target/disk.path)" --table target/matrix.md \
 		softgpu vhost-user uml qemu
 
+kvm: build
+	$(SAY) 'guests in QEMU under an emulated KVM'
+	@images/qemu.sh
+	@tests/kvm/nested.sh --dist $(DIST) --vmm qemu
+
 conformance: build
 	$(SAY) 'conformance cases on softgpu alone, vhost-user, user-mode Linux'
 	@tests/conformance.sh --dist $(DIST) softgpu vhost-user uml
@@ -137,7 +142,7 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver conformance suites matrix proofs chaos fuzz fuzz-driver
+test: build check driver conformance suites matrix kvm proofs chaos fuzz fuzz-driver
 	$(SAY) 'all checks passed'
 	@tests/summary.sh target/matrix.md
 
