@@ -1,0 +1,85 @@
+//! Replacement of the broker by another vcudad.
+
+use control_api::EventKind;
+use event_manager::EventOps;
+
+use super::Service;
+use crate::error::BrokerError;
+use crate::event::BrokerEvent;
+use crate::handover::{Replacement, State, Successor};
+use crate::kept_fd::KeptFd;
+use crate::watches::Source;
+use memory_ledger::VmId;
+
+impl Service {
+    pub(super) fn ask_successor(&mut self) {
+        let successor = self.successor.as_ref().ok_or("there is no configuration file".to_owned());
+        match successor.and_then(Successor::ask) {
+            Ok(()) => self.is_replaced = true,
+            Err(reason) => {
+                let message = format!("continuing without being replaced: {reason}");
+                tracing::error!("{message}");
+                self.publish(BrokerEvent::new(EventKind::ReplacementRefused, message));
+            }
+        }
+    }
+
+    /// Returns true if another vcudad must take over now.
+    pub(crate) fn must_hand_over(&self) -> bool {
+        let is_busy = self.ended || self.changes.is_saving() || !self.starting.is_empty();
+        self.is_replaced && !is_busy
+    }
+
+    /// Hands everything over. If that fails, all sessions end, because the scheduler has stopped.
+    pub(crate) fn hand_over(
+        mut self,
+        control: Option<KeptFd>,
+    ) -> Result<Option<Replacement>, BrokerError> {
+        let Some(successor) = self.successor.take() else { return Ok(None) };
+        tracing::info!("handing over to another vcudad");
+        self.refuse_requests();
+        let failed = BrokerError::Handover;
+        let state = State {
+            spawner: self.launcher.spawner().record().map_err(failed)?,
+            driver: self.driver.clone(),
+            has_jail: self.launcher.has_jail(),
+            gpus: self.gpus.clone(),
+            cgroups: self.cgroups.clone(),
+            supervisor: self.sessions.record_supervisor().map_err(failed)?,
+            vms: self.vms.record().map_err(failed)?,
+            sessions: self.sessions.record().map_err(failed)?,
+            control,
+        };
+        let replacement = successor.with(state).map_err(failed)?;
+        // Dropping it would end all processes, and remove the VMs' sockets.
+        std::mem::forget(self);
+        Ok(Some(replacement))
+    }
+
+    /// Continues where the previous broker has stopped.
+    pub(super) fn continue_vm(&mut self, ops: &mut EventOps, id: VmId) {
+        let Some(state) = self.vms.get(id) else { return };
+        match state.device.socket_fd() {
+            Some(socket) => self.watches.add(ops, socket, Source::DeviceSocket(id)),
+            None if state.is_leaving() => self.forget_vm(id),
+            None => self.start_device(ops, id),
+        }
+    }
+
+    pub(super) fn report_take_over(&mut self) {
+        let Some(began) = self.took_over.take() else { return };
+        let sessions = self.sessions.workers().count(|worker| worker.session().is_some());
+        let message = format!(
+            "version {} of vcudad took over {} VMs with {sessions} sessions in {} ms",
+            env!("CARGO_PKG_VERSION"),
+            self.vms.ids().len(),
+            began.elapsed().as_millis()
+        );
+        tracing::info!("{message}");
+        self.publish(BrokerEvent::new(EventKind::BrokerReplaced, message));
+        // The file may have changed.
+        if let Some(rereader) = &self.rereader {
+            rereader.request();
+        }
+    }
+}
