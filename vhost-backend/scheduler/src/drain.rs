@@ -104,6 +104,21 @@ impl Scheduler {
         out.push(Action::Evict { vm, gpu });
     }
 
+    /// Takes work off a GPU that a VM without a turn has been running since before this scheduler
+    /// knew of it, so that the VM gets turns for it. Such work need not wait for anything.
+    pub fn evict_earlier(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let runs = self.turn(vm).is_none()
+            && self.member(vm, gpu).is_some_and(|member| {
+                let last = &member.last;
+                member.off_since.is_none() && last.active && !last.stalled && last.evictable
+            });
+        if runs {
+            self.evict_from(vm, gpu, now, out);
+            self.dirty.push(gpu);
+            self.settle_all(now, false, out);
+        }
+    }
+
     /// Evicts work of paused VMs that have no turn on any GPU. Such work was waiting for the host when
     /// the turn ended, or has been running since a drain was given up.
     pub(super) fn evict_paused(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {

@@ -109,9 +109,10 @@ impl Core {
         for (id, ends) in &registry.workers {
             core.insert_worker(*id, ends.clone(), now);
         }
-        // Only now, because if a paused VM's work is evicted, that must include all of its workers.
+        // Only now, because if a VM's work is evicted, that must include all of its workers.
         for ends in registry.workers.values() {
             core.report_all_of(ends.vm, &ends.gpus, now);
+            core.evict_earlier(ends.vm, &ends.gpus, now);
         }
         core
     }
@@ -201,6 +202,15 @@ impl Core {
         let (vm, gpus) = (ends.vm, ends.gpus.clone());
         self.insert_worker(id, ends, now);
         self.report_all_of(vm, &gpus, now);
+        self.evict_earlier(vm, &gpus, now);
+    }
+
+    /// Evicts work that a VM's workers have been running since before this scheduler knew of them.
+    fn evict_earlier(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos) {
+        for gpu in gpus {
+            self.scheduler.evict_earlier(vm, *gpu, now, &mut self.actions);
+        }
+        self.settle(now);
     }
 
     fn insert_worker(&mut self, id: WorkerId, ends: WorkerEnds, now: Nanos) {

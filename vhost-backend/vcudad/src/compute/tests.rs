@@ -673,3 +673,27 @@ fn a_restarted_scheduler_lets_evicted_kernels_continue() {
     compute.inject_panic();
     until("the kernel is back", || !driver.off.load(Ordering::SeqCst));
 }
+
+/// Such a kernel waits for nothing, so only its VM's turns can end.
+#[test]
+fn a_kernel_from_before_a_restart_of_the_scheduler_is_evicted_again() {
+    let driver = Arc::new(Driver::default());
+    let (mut compute, endless) = with_endless_kernel(&driver);
+    compute.set_vm(VmKey(2), share(100));
+    let two = FakeWorker::start(&mut compute, 2, VmKey(2));
+    compute.inject_panic();
+    until("the thread restarts", || compute.restarts() == 1);
+    for _ in 0..2 {
+        two.hold();
+        until("the kernel is off the GPU", || {
+            endless.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+            two.run();
+            driver.off.load(Ordering::SeqCst)
+        });
+        until("the kernel is back", || {
+            endless.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+            two.run();
+            !driver.off.load(Ordering::SeqCst)
+        });
+    }
+}
