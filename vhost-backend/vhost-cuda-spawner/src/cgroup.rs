@@ -74,9 +74,8 @@ impl Cgroups {
 }
 
 impl VmCgroup {
-    /// Moves a process into the cgroup. 0 is this process.
-    pub(crate) fn take(&self, pid: u32) -> Result<(), String> {
-        self.write("cgroup.procs", Some(pid))
+    pub(crate) fn path(&self) -> &Path {
+        &self.0
     }
 
     /// Sets the limits that are given.
@@ -89,6 +88,11 @@ impl VmCgroup {
     fn write(&self, file: &str, value: Option<impl ToString>) -> Result<(), String> {
         value.map_or(Ok(()), |value| write(&self.0.join(file), &value.to_string()))
     }
+}
+
+/// Moves a process into a cgroup. 0 is this process.
+pub(crate) fn add(cgroup: &Path, pid: u32) -> Result<(), String> {
+    write(&cgroup.join("cgroup.procs"), &pid.to_string())
 }
 
 /// Creates the parent cgroup with these controllers, and moves the broker and this process there.
@@ -190,7 +194,7 @@ mod tests {
         assert_eq!(limit(&cgroup, "memory.swap.max").as_deref(), Some("0"));
         assert_eq!(limit(&cgroup, "pids.max").as_deref(), Some("7"));
         assert_eq!(limit(&cgroup, "cpu.max"), None);
-        cgroup.take(123).unwrap();
+        add(cgroup.path(), 123).unwrap();
         assert_eq!(limit(&cgroup, "cgroup.procs").as_deref(), Some("123"));
         let limits = CgroupLimits { cpu: Some("1 2".into()), ..CgroupLimits::default() };
         cgroup.set(&limits).unwrap();

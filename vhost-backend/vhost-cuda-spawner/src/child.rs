@@ -1,18 +1,12 @@
-//! Starting a child process without waiting until it has executed its program. That can take
-//! seconds on a busy disk.
+//! A child process, and its pidfd.
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
-use std::os::unix::process::CommandExt;
 use std::process::Command;
 
-use host_ipc::process;
 use rustix::process::{
     Pid, PidfdFlags, Signal, WaitOptions, kill_process, kill_process_group, pidfd_open, waitpid,
 };
-
-/// The exit status of a child that couldn't execute its program.
-const NOT_EXECUTED: i32 = 127;
 
 /// A child process that hasn't been reaped.
 pub(crate) struct Child {
@@ -21,29 +15,10 @@ pub(crate) struct Child {
 }
 
 impl Child {
-    /// Creates a process that calls `prepare` and then executes `command`. If that fails, the
-    /// process prints the reason on what `prepare` has made its standard error, and exits.
-    pub(crate) fn start(
-        mut command: Command,
-        prepare: impl FnOnce() -> Result<(), String>,
-    ) -> io::Result<Self> {
-        // SAFETY: this process has a single thread, so the child can call any function.
-        let pid = match unsafe { libc::fork() } {
-            0 => {
-                process::unblock_signals();
-                let reason = match prepare() {
-                    Ok(()) => {
-                        let error = command.exec();
-                        format!("{}: {error}", command.get_program().display())
-                    }
-                    Err(reason) => reason,
-                };
-                eprintln!("ERROR cannot start the program: {reason}");
-                // SAFETY: _exit never returns. Nothing of the parent's is dropped.
-                unsafe { libc::_exit(NOT_EXECUTED) }
-            }
-            pid => Pid::from_raw(pid).filter(|_| pid > 0).ok_or_else(io::Error::last_os_error)?,
-        };
+    pub(crate) fn start(command: &mut Command) -> io::Result<Self> {
+        // Dropping the standard library's value neither ends nor reaps the process.
+        let pid = command.spawn()?.id();
+        let pid = Pid::from_raw(pid.cast_signed()).ok_or(io::ErrorKind::InvalidData)?;
         // The child hasn't been reaped, so its process ID can't have been reused.
         match pidfd_open(pid, PidfdFlags::empty()) {
             Ok(pidfd) => Ok(Self { pid, pidfd }),

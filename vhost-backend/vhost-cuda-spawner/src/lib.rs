@@ -13,7 +13,8 @@
 //! | `server` | receiving requests and reporting events |
 //! | `policy` | what is permitted |
 //! | `programs` | the programs and their arguments |
-//! | `processes`, `child` | the running processes; starting one |
+//! | `processes`, `child` | the running processes |
+//! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
 //! | `vms`, `cgroup`, `shared_memory` | what each VM has |
 //! | `mps` | MPS daemons |
@@ -31,7 +32,9 @@ mod processes;
 mod programs;
 mod server;
 mod shared_memory;
+mod start;
 mod vms;
 
 pub use pid_namespace::{HOLD, hold};
 pub use server::run;
+pub use start::{START, start};

@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use host_ipc::{exit, process};
+use vhost_cuda_spawner::{HOLD, START, hold, run, start};
 
 const NAME: &str = "vhost-cuda-spawner";
 
@@ -22,8 +23,12 @@ struct Args {
 }
 
 fn main() -> ExitCode {
-    if std::env::args_os().nth(1).is_some_and(|arg| arg == vhost_cuda_spawner::HOLD) {
-        return vhost_cuda_spawner::hold();
+    let first = std::env::args_os().nth(1);
+    if first.as_ref().is_some_and(|arg| arg == HOLD) {
+        return hold();
+    }
+    if first.is_some_and(|arg| arg == START) {
+        return start();
     }
     let args: Args = match exit::parse(NAME) {
         Ok(args) => args,
@@ -35,7 +40,7 @@ fn main() -> ExitCode {
     else {
         return exit::with(NAME, exit::BAD_INPUT, &"an argument is not an open descriptor");
     };
-    match vhost_cuda_spawner::run(calls, events) {
+    match run(calls, events) {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::FAILED, &error),
     }

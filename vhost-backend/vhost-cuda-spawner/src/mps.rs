@@ -12,9 +12,10 @@ use std::time::{Duration, Instant};
 
 use host_ipc::process::is_root;
 use host_ipc::spawner::MpsClient;
-use rustix::process::{Signal, set_parent_process_death_signal};
+use rustix::process::Signal;
 
 use crate::child::Child;
+use crate::start::{Preparation, THIS_PROGRAM};
 
 /// The control daemon's program, which is installed with NVIDIA's driver.
 const DAEMON: &str = "nvidia-cuda-mps-control";
@@ -32,6 +33,8 @@ pub(crate) struct Mps {
     /// The directory that contains the daemons' directories.
     folder: PathBuf,
     daemon: PathBuf,
+    /// The program that prepares a daemon's process. Only tests use another one than this program.
+    starter: PathBuf,
     /// The running daemons, by the CUDA_VISIBLE_DEVICES that selects their GPUs.
     running: BTreeMap<String, Daemon>,
     /// Those that have been told to exit.
@@ -56,11 +59,12 @@ impl Mps {
         } else {
             std::env::var_os("XDG_RUNTIME_DIR").map_or_else(std::env::temp_dir, PathBuf::from)
         };
-        Self::of(run.join(format!("virtio-cuda-mps-{}", std::process::id())), DAEMON.into())
+        let folder = run.join(format!("virtio-cuda-mps-{}", std::process::id()));
+        Self::of(folder, DAEMON.into(), THIS_PROGRAM.into())
     }
 
-    fn of(folder: PathBuf, daemon: PathBuf) -> Self {
-        Self { folder, daemon, running: BTreeMap::new(), ending: Vec::new(), next: 0 }
+    fn of(folder: PathBuf, daemon: PathBuf, starter: PathBuf) -> Self {
+        Self { folder, daemon, starter, running: BTreeMap::new(), ending: Vec::new(), next: 0 }
     }
 
     /// Returns the pipe directory of the daemon for these GPUs. If it isn't running, starts it.
@@ -92,16 +96,15 @@ impl Mps {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
             made.map_err(|error| format!("cannot create {}: {error}", path.display()))?;
         }
-        let mut command = Command::new(&self.daemon);
-        command.arg("-f").stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
-        command.env("CUDA_VISIBLE_DEVICES", visible);
-        command.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
+        let mut daemon = Command::new(&self.daemon);
+        daemon.arg("-f").envs(std::env::vars_os()).env("CUDA_VISIBLE_DEVICES", visible);
+        daemon.env("CUDA_MPS_PIPE_DIRECTORY", &pipe).env("CUDA_MPS_LOG_DIRECTORY", &log);
+        let preparation = Preparation { terminate_with_parent: true, ..Preparation::default() };
+        let mut command = preparation.before(&daemon, &self.starter);
+        command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         // Put the daemon and its servers in a process group, so that one signal reaches them all.
         command.process_group(0);
-        let prepare = || {
-            set_parent_process_death_signal(Some(Signal::TERM)).map_err(|error| error.to_string())
-        };
-        let child = Child::start(command, prepare)
+        let child = Child::start(&mut command)
             .map_err(|error| format!("cannot start {DAEMON}: {error}"))?;
         tracing::info!(gpus = visible, folder = %folder.display(), "starting {DAEMON}");
         Ok(Daemon { child, folder, deadline: None })
@@ -197,10 +200,15 @@ mod tests {
     /// Creates a set of daemons whose program is a shell script.
     fn mps(folder: &Path, script: &str) -> Mps {
         use std::os::unix::fs::PermissionsExt;
-        let daemon = folder.join("daemon");
-        std::fs::write(&daemon, format!("#!/bin/sh\n{script}\n")).unwrap();
-        std::fs::set_permissions(&daemon, std::fs::Permissions::from_mode(0o755)).unwrap();
-        Mps::of(folder.join("mps"), daemon)
+        let add = |name: &str, script: &str| {
+            let program = folder.join(name);
+            std::fs::write(&program, format!("#!/bin/sh\n{script}\n")).unwrap();
+            std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+            program
+        };
+        let daemon = add("daemon", script);
+        let starter = add("starter", "while [ \"$1\" != -- ]; do shift; done; shift; exec \"$@\"");
+        Mps::of(folder.join("mps"), daemon, starter)
     }
 
     const SERVES: &str = "echo \"$CUDA_VISIBLE_DEVICES\" >\"$CUDA_MPS_LOG_DIRECTORY/visible\"

@@ -1,14 +1,13 @@
 //! The processes that this process has started for the broker.
 
 use std::collections::HashMap;
+use std::io;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use host_ipc::process::set_nice;
 use host_ipc::spawner::{End, Event, NewSession, ProcessId, Program};
 use rustix::io::{FdFlags, fcntl_setfd};
-use rustix::stdio::{dup2_stderr, dup2_stdout};
 
 use crate::child::Child;
 use crate::jail::Jail;
@@ -16,6 +15,7 @@ use crate::mps::{self, Mps};
 use crate::pid_namespace::start_in_new;
 use crate::policy::{MAX_PROCESSES, Policy, check_devices, check_env, check_visible};
 use crate::programs::{Programs, add_users};
+use crate::start::{Preparation, THIS_PROGRAM};
 use crate::vms::Vms;
 
 /// The PID namespace of a new process.
@@ -66,25 +66,32 @@ impl Processes {
         self.check_new(id, MAX_PROCESSES)?;
         let is_probe = matches!(program, Program::Probe { .. });
         let Start { mut command, namespace, vm, pipe } = prepare(program, parts)?;
-        command.stdin(Stdio::null());
         if !is_probe {
             command.arg("--broker-fd").arg(first.as_raw_fd().to_string());
         }
         let cgroup = vm.map(|vm| parts.vms.get(vm)).transpose()?.and_then(|vm| vm.cgroup.as_ref());
-        let nice = parts.nice;
-        let in_child = || {
-            let (stdout, stderr) = if is_probe { (&first, &second) } else { (&second, &second) };
-            let connect = || {
-                dup2_stdout(stdout)?;
-                dup2_stderr(stderr)?;
-                if is_probe { Ok(()) } else { fcntl_setfd(&first, FdFlags::empty()) }
-            };
-            connect().map_err(|error| format!("cannot pass on its descriptors: {error}"))?;
-            set_nice(nice);
-            cgroup.map_or(Ok(()), |cgroup| cgroup.take(0))?;
-            pipe.as_deref().map_or(Ok(()), mps::wait_ready)
+        let preparation = Preparation {
+            nice: Some(parts.nice),
+            cgroup: cgroup.map(|cgroup| cgroup.path().to_owned()),
+            pipe,
+            ..Preparation::default()
         };
-        let start = || Child::start(command, in_child);
+        let mut command = preparation.before(&command, THIS_PROGRAM);
+        command.stdin(Stdio::null());
+        // No other process inherits the broker's end: this process has one thread, and closes the
+        // descriptor before it starts the next program.
+        let connect = || -> io::Result<Option<OwnedFd>> {
+            if is_probe {
+                command.stdout(first).stderr(second);
+                return Ok(None);
+            }
+            command.stdout(second.try_clone()?).stderr(second);
+            fcntl_setfd(&first, FdFlags::empty())?;
+            Ok(Some(first))
+        };
+        let _inherited =
+            connect().map_err(|error| format!("cannot pass on its descriptors: {error}"))?;
+        let mut start = || Child::start(&mut command);
         let child = match (namespace, &mut parts.jail) {
             (Namespace::Workers, Some(jail)) => jail.start(start),
             (Namespace::New, Some(_)) => start_in_new(start),
@@ -232,7 +239,7 @@ mod tests {
     fn the_number_of_processes_is_limited() {
         let mut processes = Processes::default();
         processes.check_new(1, 1).unwrap();
-        processes.0.insert(1, Child::start(Command::new("true"), || Ok(())).unwrap());
+        processes.0.insert(1, Child::start(&mut Command::new("true")).unwrap());
         assert!(processes.check_new(2, 1).unwrap_err().contains("1 processes already"));
         assert!(processes.check_new(1, 9).unwrap_err().contains("process 1 already"));
         processes.check_new(2, 2).unwrap();

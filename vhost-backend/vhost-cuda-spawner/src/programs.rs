@@ -30,7 +30,7 @@ impl Programs {
 
     /// Returns a command that starts a device process, which switches to this user.
     pub(crate) fn device(&self, uid: Option<u32>, jail: bool) -> Command {
-        let mut command = Command::new(&self.device);
+        let mut command = command_passing(&self.device, |name| PASSED.contains(&name));
         command.arg("--serve").args(jail.then_some("--jail"));
         if let Some(uid) = uid {
             command.arg("--uid").arg(uid.to_string());

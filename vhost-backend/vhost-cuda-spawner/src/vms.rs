@@ -7,7 +7,7 @@ use std::path::Path;
 use host_ipc::listener::{Listener, SocketFile};
 use host_ipc::spawner::{CgroupLimits, NewVm, Part, Refusal, SOCKETS};
 
-use crate::cgroup::{Cgroups, VmCgroup};
+use crate::cgroup::{Cgroups, VmCgroup, add};
 use crate::jail::Jail;
 use crate::policy::{MAX_VMS, check_limits};
 use crate::shared_memory::VmSharedMemory;
@@ -69,7 +69,7 @@ impl Vms {
 
     /// Moves a process to a VM's cgroup, if it has one.
     pub(crate) fn join(&self, name: &str, pid: u32) -> Result<(), String> {
-        self.get(name)?.cgroup.as_ref().map_or(Ok(()), |cgroup| cgroup.take(pid))
+        self.get(name)?.cgroup.as_ref().map_or(Ok(()), |cgroup| add(cgroup.path(), pid))
     }
 
     /// Removes the files that a VM's workers have left in their shared memory.
