@@ -12,6 +12,7 @@
 //! | `check`, `expected` | allowed values of the settings, as checks and in words |
 //! | `info` | VMs, sessions, GPUs, statistics |
 //! | `event` | events |
+//! | `trace` | which VM was on which GPU, and when |
 //! | `error` | errors that the API returns |
 //!
 //! The server and its clients depend on this crate, which depends on neither.
@@ -23,6 +24,7 @@ mod expected;
 mod info;
 mod patch;
 mod spec;
+mod trace;
 mod units;
 
 pub use check::{PERMITTED_ENV, check_memory_max, check_name};
@@ -39,4 +41,5 @@ pub use spec::{
     Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, PidsSpec,
     Sharing, SizeLimitSpec, VmSpec,
 };
+pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
 pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};

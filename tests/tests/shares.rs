@@ -7,6 +7,7 @@ use std::io::{BufRead, BufReader, Read, Write};
 use std::process::{Child, ChildStdout, Output, Stdio};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
+use serde_json::Value;
 use virtio_cuda_tests::{A, B, Host, Vm};
 
 /// How long after the start signal the programs begin to count their work.
@@ -146,6 +147,45 @@ fn a_changed_weight_is_followed_while_both_run() {
         "{after}% of 20% after {changed_before}: {a:?} {b:?}\n{}",
         host.log()
     );
+}
+
+#[test]
+fn a_trace_shows_the_windows_of_two_vms_one_after_another() {
+    let host = Host::start(&[A, B]);
+    let (mut a, mut b) = (Load::kernels(&host, A, "4"), Load::kernels(&host, B, "4"));
+    start(&mut [&mut a, &mut b]);
+    std::thread::sleep(LEAD + Duration::from_secs(1));
+    let output = host.vcudactl(&["trace", "--seconds", "1", "-o", "-"]).output().unwrap();
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+    a.finish();
+    b.finish();
+    let trace: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let events = trace["traceEvents"].as_array().unwrap();
+    let named = |kind: &str, name: &str| {
+        events.iter().filter(|event| event["ph"] == kind && event["name"] == name).collect()
+    };
+    let lane = |vm: Vm| {
+        let threads: Vec<&Value> = named("M", "thread_name");
+        let thread = threads.iter().find(|event| event["args"]["name"] == vm.name);
+        thread.unwrap_or_else(|| panic!("{} is missing in {trace}", vm.name))["tid"].clone()
+    };
+    let lanes = [lane(A), lane(B)];
+    let mut windows: Vec<&Value> = named("X", "window");
+    for lane in &lanes {
+        let count = windows.iter().filter(|window| window["tid"] == *lane).count();
+        assert!(count > 3, "{count} windows in lane {lane} of {trace}");
+    }
+    let time = |event: &Value, name: &str| event[name].as_f64().unwrap();
+    windows.sort_by(|a, b| time(a, "ts").total_cmp(&time(b, "ts")));
+    for pair in windows.windows(2) {
+        let end = time(pair[0], "ts") + time(pair[0], "dur");
+        // The times are rounded.
+        assert!(end <= time(pair[1], "ts") + 0.01, "{pair:?}");
+    }
+    for vm in [A, B] {
+        let used: Vec<&Value> = named("C", &format!("memory of {}", vm.name));
+        assert!(used.iter().any(|event| event["args"]["bytes"].as_u64() > Some(0)), "{trace}");
+    }
 }
 
 #[test]

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
-use clap::{Args, Parser, Subcommand, ValueEnum};
+use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
 
@@ -52,6 +52,15 @@ pub(crate) enum Command {
     },
     /// Show all counters
     Stats,
+    /// Record which VM has the GPU when, as a trace for ui.perfetto.dev or chrome://tracing
+    Trace {
+        /// How long to record, in seconds (1 to 600)
+        #[arg(long, value_name = "N", default_value_t = 5, value_parser = value_parser!(u64).range(1..=600))]
+        seconds: u64,
+        /// File to write (`-` is standard output)
+        #[arg(short, long, value_name = "FILE", default_value = "trace.json")]
+        output: PathBuf,
+    },
     /// Show the versions of vcudad and vcudactl
     Version,
     /// Print a shell completion script

@@ -6,7 +6,7 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use control_api::{ApiError, Event};
+use control_api::ApiError;
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Bytes, Incoming};
 use hyper::client::conn::http1;
@@ -22,7 +22,7 @@ use crate::error::CtlError;
 const TIMEOUT: Duration = Duration::from_secs(15);
 /// Maximum size of a response, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
-/// Maximum size of one line in the event stream, in bytes.
+/// Maximum size of one line in a stream, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
 /// A client of vcudad's control API.
@@ -147,12 +147,13 @@ impl Client {
         self.read(answer).await.map(drop)
     }
 
-    /// Passes events to `each` until the stream ends, which is always an error.
-    pub(crate) async fn events(
+    /// Passes each line of a stream to `each` until the stream ends, which is always an error.
+    pub(crate) async fn stream<T: DeserializeOwned>(
         &self,
-        mut each: impl FnMut(&Event) -> Result<(), CtlError>,
+        path: &str,
+        mut each: impl FnMut(&T) -> Result<(), CtlError>,
     ) -> Result<(), CtlError> {
-        let mut body = self.send(Method::GET, "/v1/events", None).await?.into_body();
+        let mut body = self.send(Method::GET, path, None).await?.into_body();
         let mut pending = Vec::new();
         // The stream never ends normally, so any end means that vcudad closed it.
         while let Some(Ok(frame)) = body.frame().await {
@@ -163,15 +164,15 @@ impl Client {
                 if line.trim_ascii().is_empty() {
                     continue;
                 }
-                let event = serde_json::from_slice(&line)
+                let value = serde_json::from_slice(&line)
                     .map_err(|error| CtlError::Answer(error.to_string()))?;
-                each(&event)?;
+                each(&value)?;
             }
             if pending.len() > MAX_LINE {
-                return Err(CtlError::Answer("a line in the event stream is too long".into()));
+                return Err(CtlError::Answer("a line in the stream is too long".into()));
             }
         }
-        Err(self.broken("vcudad ended the event stream"))
+        Err(self.broken("vcudad ended the stream"))
     }
 }
 

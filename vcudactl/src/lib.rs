@@ -8,6 +8,7 @@
 //! | `commands` | the commands, with their requests and output |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
+//! | `trace` | converts trace records |
 //! | `error`, `exit` | errors and exit codes |
 //!
 //! The server and this client share only the API types.
@@ -20,5 +21,6 @@ mod exit;
 mod program;
 mod table;
 mod top;
+mod trace;
 
 pub use program::main;

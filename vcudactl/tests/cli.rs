@@ -286,7 +286,26 @@ fn events_are_printed_as_they_arrive() {
     assert_eq!(out, format!("{time} missed: 5 are missing\n{time} vm_added vm=b: a VM\n"));
     // vcudad never ends the stream, so its end is an error.
     assert_eq!(code, 1);
-    assert!(err.contains("ended the event stream"), "{err}");
+    assert!(err.contains("ended the stream"), "{err}");
+}
+
+#[test]
+fn a_trace_is_written_only_if_vcudad_sends_it_all_the_time() {
+    let record = json!({"time_ns": 1, "vm": "a", "gpu": 0, "kind": "evicted"});
+    let server = Server::start(move |_, path, _| {
+        assert_eq!(path, "/v1/trace");
+        (200, format!("{record}\n"))
+    });
+    let file = server.folder.join("trace.json");
+    let arguments = ["trace", "--seconds", "9", "-o", file.to_str().unwrap()];
+    let (code, _, err) = vcudactl(&server.socket, &arguments);
+    assert_eq!(code, 1);
+    assert!(err.contains("ended the stream"), "{err}");
+
+    let arguments = ["trace", "-o", "/nonexistent/trace.json"];
+    let (code, _, err) = vcudactl(&server.socket, &arguments);
+    assert_eq!(code, 1);
+    assert!(err.contains("cannot create the trace's file"), "{err}");
 }
 
 /// If vcudad is killed, the response body is incomplete.
@@ -304,7 +323,7 @@ fn a_broken_event_stream_was_ended_by_vcudad() {
     let (code, _, err) = vcudactl(&socket, &["events"]);
     answers.join().unwrap();
     assert_eq!(code, 1);
-    assert!(err.contains("ended the event stream"), "{err}");
+    assert!(err.contains("ended the stream"), "{err}");
 }
 
 #[test]

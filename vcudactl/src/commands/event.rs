@@ -13,7 +13,7 @@ pub(super) async fn print_all(
     vm: Option<&str>,
 ) -> Result<(), CtlError> {
     client
-        .events(|event| {
+        .stream("/v1/events", |event: &Event| {
             // With --vm, print this event, too, because the missed events may have been about that
             // VM.
             let missed = event.kind == EventKind::Missed;

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | selects the command |
-//! | `vm`, `gpu`, `session`, `event`, `stats` | the commands, by subject |
+//! | `vm`, `gpu`, `session`, `event`, `stats`, `trace` | the commands, by subject |
 //! | `path` | request paths for VMs |
 //! | `output` | output as JSON or text |
 
@@ -14,6 +14,7 @@ mod path;
 mod run;
 mod session;
 mod stats;
+mod trace;
 mod vm;
 
 pub(crate) use run::run;

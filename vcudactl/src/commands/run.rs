@@ -1,11 +1,12 @@
 //! Selects and runs the command.
 
 use std::io;
+use std::time::Duration;
 
 use clap::CommandFactory;
 
 use super::output::Output;
-use super::{event, gpu, session, stats, vm};
+use super::{event, gpu, session, stats, trace, vm};
 use crate::cli::{Cli, Command, GpuCommand, NAME, SessionCommand};
 use crate::client::Client;
 use crate::error::CtlError;
@@ -48,6 +49,9 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
             session::kill(client, &output, vm, *id).await
         }
         Command::Events { vm } => event::print_all(client, &output, vm.as_deref()).await,
+        Command::Trace { seconds, output } => {
+            trace::record(client, Duration::from_secs(*seconds), output).await
+        }
         Command::Stats => stats::show(client, &output).await,
         Command::Version => stats::version(client, &output).await,
         Command::Top(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),

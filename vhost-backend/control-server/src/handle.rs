@@ -13,6 +13,7 @@ use tokio::sync::{broadcast, oneshot, watch};
 use super::model::{
     ApiError, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats, VmInfo, VmPatch, VmSpec,
 };
+use super::trace_point::{TraceNames, TracePoint, Traces};
 use host_ipc::eventfd::{drain, eventfd, notify};
 
 /// Maximum number of requests waiting for the event loop.
@@ -55,6 +56,9 @@ pub enum Request {
     ListGpus,
     /// Collects all statistics. The reply is `Response::Stats`.
     Stats,
+    /// Makes the scheduler publish the current state of all VMs as trace points. The reply is
+    /// `Response::TraceNames`.
+    Trace,
 }
 
 impl Request {
@@ -85,6 +89,8 @@ pub enum Response {
     Gpus(Vec<GpuInfo>),
     /// All statistics.
     Stats(Box<Stats>),
+    /// The names for trace points.
+    TraceNames(TraceNames),
     /// The request succeeded and has no result.
     Done,
 }
@@ -99,8 +105,15 @@ pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     let events =
         Events { sender: broadcast::Sender::new(EVENTS), next: Arc::new(AtomicU64::new(1)) };
     let asking = Arc::new(watch::Sender::new(()));
-    let handle = ControlHandle { sender, wake: wake.clone(), events: events.clone(), asking };
-    Ok((handle, ControlInbox { receiver, wake, events }))
+    let traces = Traces::default();
+    let handle = ControlHandle {
+        sender,
+        wake: wake.clone(),
+        events: events.clone(),
+        traces: traces.clone(),
+        asking,
+    };
+    Ok((handle, ControlInbox { receiver, wake, events, traces }))
 }
 
 /// The API's end of the channel.
@@ -109,6 +122,7 @@ pub struct ControlHandle {
     sender: SyncSender<Asked>,
     wake: Arc<OwnedFd>,
     events: Events,
+    traces: Traces,
     /// Each request that waits for its reply has a receiver of this channel. Nothing is sent.
     asking: Arc<watch::Sender<()>>,
 }
@@ -140,6 +154,11 @@ impl ControlHandle {
     /// missed events.
     pub fn events(&self) -> broadcast::Receiver<Arc<Event>> {
         self.events.sender.subscribe()
+    }
+
+    /// Subscribes to trace points.
+    pub(super) fn traces(&self) -> broadcast::Receiver<TracePoint> {
+        self.traces.subscribe()
     }
 }
 
@@ -184,6 +203,7 @@ pub struct ControlInbox {
     receiver: Receiver<Asked>,
     wake: Arc<OwnedFd>,
     events: Events,
+    traces: Traces,
 }
 
 impl ControlInbox {
@@ -202,6 +222,11 @@ impl ControlInbox {
     /// Returns the event publisher, which can be cloned for other threads.
     pub fn events(&self) -> &Events {
         &self.events
+    }
+
+    /// Returns the publisher of trace points, which can be cloned for other threads.
+    pub fn traces(&self) -> &Traces {
+        &self.traces
     }
 }
 

@@ -10,6 +10,7 @@
 //! | `routes` | paths and their handlers |
 //! | `body` | parses request bodies and builds error responses |
 //! | `stream` | streams events |
+//! | `trace_point`, `trace` | what traces consist of; streaming them |
 //! | `metrics` | encodes the statistics for Prometheus |
 //! | `openapi` | generates the description in `docs/api/openapi.json` |
 
@@ -21,6 +22,8 @@ pub mod openapi;
 mod routes;
 mod server;
 mod stream;
+mod trace;
+pub mod trace_point;
 
 pub use control_api as model;
 pub use server::{ControlError, Server, ServerConfig, start};

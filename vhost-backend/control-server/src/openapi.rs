@@ -33,6 +33,7 @@ use super::routes;
         routes::list_gpus,
         routes::stats,
         routes::events,
+        routes::trace,
         routes::version,
         routes::health,
         routes::scrape,

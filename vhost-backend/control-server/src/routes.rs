@@ -11,9 +11,11 @@ use axum::routing::{delete, get, post};
 use super::body::{self, Refusal, json};
 use super::handle::{ControlHandle, Request, Response as Reply};
 use super::model::{
-    ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, VersionInfo, VmInfo, VmPatch, VmSpec,
+    ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo, VmInfo,
+    VmPatch, VmSpec,
 };
 use super::stream::Readers;
+use super::trace::Tracers;
 use super::{metrics, openapi};
 
 type Answer = Result<Response, Refusal>;
@@ -23,6 +25,7 @@ type Answer = Result<Response, Refusal>;
 pub(super) struct Api {
     handle: ControlHandle,
     readers: Readers,
+    tracers: Tracers,
 }
 
 /// Returns all routes, for the control socket.
@@ -41,13 +44,14 @@ pub(super) fn control(handle: ControlHandle) -> Router {
         .route("/v1/gpus", get(list_gpus))
         .route("/v1/stats", get(stats))
         .route("/v1/events", get(events))
+        .route("/v1/trace", get(trace))
         .route("/v1/version", get(version))
         .route("/v1/health", get(health))
         .route("/metrics", get(scrape))
         .route("/openapi.json", get(description))
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
-        .with_state(Api { handle, readers })
+        .with_state(Api { handle, readers, tracers: Tracers::default() })
 }
 
 /// Returns only the `/metrics` route, for the loopback address.
@@ -56,7 +60,7 @@ pub(super) fn metrics_only(handle: ControlHandle) -> Router {
         .route("/metrics", get(scrape))
         .fallback(only_metrics)
         .method_not_allowed_fallback(only_get)
-        .with_state(Api { handle, readers: Readers::default() })
+        .with_state(Api { handle, readers: Readers::default(), tracers: Tracers::default() })
 }
 
 async fn no_path() -> Refusal {
@@ -349,6 +353,17 @@ pub(super) async fn stats(State(api): State<Api>) -> Answer {
 ))]
 pub(super) async fn events(State(api): State<Api>, headers: HeaderMap) -> Answer {
     Ok(api.readers.answer(&api.handle, &headers)?)
+}
+
+/// Streams which VM is on which GPU until the client disconnects: one JSON object per line, with
+/// empty lines as keep-alives. The stream begins with the current state of every VM on every GPU.
+#[utoipa::path(get, path = "/v1/trace", tag = "statistics", responses(
+    (status = 200, description = "The records", body = TraceRecord, content_type = "application/x-ndjson"),
+    (status = 409, description = "The scheduler is off", body = ApiError),
+    (status = 503, description = "Too many traces or connections, or vcudad is shutting down", body = ApiError),
+))]
+pub(super) async fn trace(State(api): State<Api>) -> Answer {
+    Ok(api.tracers.answer(&api.handle).await?)
 }
 
 /// Returns the statistics in Prometheus' text format (OpenMetrics).

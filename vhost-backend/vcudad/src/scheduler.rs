@@ -15,6 +15,7 @@ use super::time_account::TimeCharge;
 use super::vms::Vms;
 use super::worker::SchedulerEnds;
 use crate::config::Vm;
+use control_server::trace_point::{TraceNames, Traces};
 use gpu_scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
 use host_ipc::messages::WorkerId;
 use memory_ledger::{GpuId, VmId};
@@ -49,9 +50,13 @@ pub(crate) struct Scheduler {
 
 impl Scheduler {
     /// Starts the scheduler thread if the scheduler is enabled.
-    pub(crate) fn start(enabled: bool, eviction: Option<&Eviction>) -> io::Result<Self> {
+    pub(crate) fn start(
+        enabled: bool,
+        eviction: Option<&Eviction>,
+        traces: Traces,
+    ) -> io::Result<Self> {
         let compute = match enabled {
-            true => ComputeHandle::start(eviction),
+            true => ComputeHandle::start(eviction, traces),
             false => ComputeHandle::off(),
         };
         let (groups, paused) = (MpsGroups::default(), BTreeSet::new());
@@ -163,6 +168,21 @@ impl Scheduler {
     /// Removes a worker that has exited.
     pub(crate) fn remove_worker(&mut self, worker: WorkerId) {
         self.compute.remove_worker(worker);
+    }
+
+    /// Publishes the current state of all VMs as trace points. Returns the names that belong to the
+    /// keys in them.
+    pub(crate) fn trace_all(&self, vms: &Vms) -> TraceNames {
+        self.compute.trace_all();
+        let mut names = TraceNames::new();
+        for (id, _) in vms.iter() {
+            let name = names.entry(self.groups.key_of(id).0).or_default();
+            if !name.is_empty() {
+                name.push('+');
+            }
+            name.push_str(vms.name(id));
+        }
+        names
     }
 
     /// Returns a VM's share of a GPU's time over the last second, in units of 0.01%. Returns `None`

@@ -213,8 +213,9 @@ impl Service {
         let rereader =
             rereader.map_err(BrokerError::os("cannot start a thread to read the file"))?;
         let eviction = eviction::prepare(&config.policy, &driver, &mut gpus, has_jail);
-        let scheduler = Scheduler::start(config.policy.scheduler, eviction.as_ref())
-            .map_err(BrokerError::os("cannot start the scheduler"))?;
+        let scheduler =
+            Scheduler::start(config.policy.scheduler, eviction.as_ref(), inbox.traces().clone());
+        let scheduler = scheduler.map_err(BrokerError::os("cannot start the scheduler"))?;
         let outputs = Outputs::start()
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
         let spawner_output = spawner.log(&outputs);

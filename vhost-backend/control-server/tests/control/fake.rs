@@ -14,6 +14,7 @@ use control_server::model::{
     Activity, ApiError, ErrorCode, EventKind, GpuInfo, GpuState, PausedBy, Percent, SessionInfo,
     Stats, VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
 };
+use control_server::trace_point::Traces;
 use control_server::{Server, ServerConfig, start};
 
 /// A running API with a fake broker. Dropping it stops both.
@@ -21,6 +22,7 @@ pub struct Fake {
     pub socket: PathBuf,
     pub metrics: SocketAddr,
     pub events: Events,
+    pub traces: Traces,
     pub folder: PathBuf,
     server: Option<Server>,
     end: Arc<AtomicBool>,
@@ -37,7 +39,7 @@ impl Fake {
         let _ = std::fs::remove_dir_all(&folder);
         let socket = folder.join("run/control.sock");
         let (handle, inbox) = handle::channel().unwrap();
-        let events = inbox.events().clone();
+        let (events, traces) = (inbox.events().clone(), inbox.traces().clone());
         std::fs::create_dir_all(folder.join("run")).unwrap();
         let config = ServerConfig {
             socket: Some(UnixListener::bind(&socket).unwrap()),
@@ -49,7 +51,7 @@ impl Fake {
         let service = std::thread::spawn(move || serve(&inbox, &ends));
         let metrics = server.metrics_address().unwrap();
         let (server, service) = (Some(server), Some(service));
-        Self { socket, metrics, events, folder, server, end, service }
+        Self { socket, metrics, events, traces, folder, server, end, service }
     }
 }
 
@@ -127,6 +129,10 @@ fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events)
             if session == 1 { Ok(Response::Done) } else { Err(ApiError::no_session(&vm, session)) }
         }
         Request::ListGpus => Ok(Response::Gpus(vec![gpu()])),
+        Request::Trace => {
+            let named = vms.keys().cloned();
+            Ok(Response::TraceNames((1..).zip(named).collect()))
+        }
         Request::Stats => Ok(Response::Stats(Box::new(Stats {
             time_ms: handle::now_ms(),
             vms: vms.values().map(stats).collect(),

@@ -184,24 +184,30 @@ fn slow_and_vanished_event_readers_do_not_block_others() {
 }
 
 #[test]
-fn readers_of_events_are_bounded() {
+fn readers_of_events_and_of_traces_are_bounded() {
+    readers_are_bounded("/v1/events", 32);
+    readers_are_bounded("/v1/trace", 4);
+}
+
+fn readers_are_bounded(path: &str, max: usize) {
     let fake = Fake::start();
+    let request = format!("GET {path} HTTP/1.1\r\nhost: x\r\n\r\n");
     let mut held = Vec::new();
     let refused = (0..64).find_map(|_| {
         let mut stream = connect(&fake.socket);
-        stream.write_all(b"GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
         let mut start = [0u8; 12];
         stream.read_exact(&mut start).unwrap();
         held.push(stream);
         (&start == b"HTTP/1.1 503").then_some(held.len())
     });
-    assert_eq!(refused, Some(33));
+    assert_eq!(refused, Some(max + 1));
     still_answers(&fake.socket);
-    // Disconnected readers are detected even if no event is published.
+    // Disconnected readers are detected even if nothing is published.
     drop(held);
     let answered = |status: &[u8; 12]| {
         let mut stream = connect(&fake.socket);
-        stream.write_all(b"GET /v1/events HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+        stream.write_all(request.as_bytes()).unwrap();
         let mut start = [0u8; 12];
         stream.read_exact(&mut start).unwrap();
         &start == status

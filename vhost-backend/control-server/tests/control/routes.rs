@@ -3,8 +3,9 @@
 use std::io::{BufRead, BufReader, Write};
 
 use control_server::handle::About;
-use control_server::model::{Event, EventKind, VmInfo};
+use control_server::model::{Event, EventKind, TraceChange, TraceRecord, VmInfo};
 use control_server::openapi;
+use control_server::trace_point::TracePoint;
 use serde_json::{Value, json};
 
 use crate::client::{ask, connect};
@@ -138,6 +139,55 @@ fn events_are_sent_as_lines_or_as_server_sent_events() {
 }
 
 #[test]
+fn a_trace_names_the_vms_and_counts_the_records_that_its_reader_misses() {
+    let fake = Fake::start();
+    assert!(!fake.traces.are_wanted());
+    assert_eq!(
+        ask(&fake.socket, "POST", "/v1/vms", r#"{"name": "web", "memory": {"max": 1073741824}}"#)
+            .status,
+        201
+    );
+    let mut stream = connect(&fake.socket);
+    stream.write_all(b"GET /v1/trace HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
+    assert!(head.contains(&"content-type: application/x-ndjson".to_owned()), "{head:?}");
+    let mut records = lines.filter_map(|line| {
+        let line = line.starts_with('{').then_some(line)?;
+        Some(serde_json::from_str::<TraceRecord>(&line).unwrap())
+    });
+    // The memory comes first.
+    let memory = records.next().unwrap();
+    assert!(matches!(memory.change, TraceChange::Memory { .. }), "{memory:?}");
+
+    let publish = |time_ns, vm| {
+        let change = TraceChange::Evicted;
+        fake.traces.publish(TracePoint { time_ns, vm, gpu: 3, change });
+    };
+    // There is no VM with the key 9.
+    publish(1, 9);
+    publish(2, 1);
+    let record = records.next().unwrap();
+    let expected = TraceRecord {
+        time_ns: 2,
+        vm: "web".into(),
+        gpu: 3,
+        missed: 0,
+        change: TraceChange::Evicted,
+    };
+    assert_eq!(record, expected);
+
+    (0..1_000_000).for_each(|time| publish(time, 1));
+    publish(u64::MAX, 1);
+    let mut missed = 0;
+    let received = records.by_ref().take_while(|record| {
+        missed += record.missed;
+        record.time_ns != u64::MAX
+    });
+    assert_eq!(received.count() as u64 + missed, 1_000_000);
+}
+
+#[test]
 fn every_path_of_the_description_is_served() {
     let fake = Fake::start();
     let served = ask(&fake.socket, "GET", "/openapi.json", "");
@@ -146,7 +196,7 @@ fn every_path_of_the_description_is_served() {
     let mut seen = 0;
     for (path, methods) in description["paths"].as_object().unwrap() {
         for method in methods.as_object().unwrap().keys() {
-            if path == "/v1/events" {
+            if ["/v1/events", "/v1/trace"].contains(&path.as_str()) {
                 continue;
             }
             let path = path.replace("{name}", "web").replace("{id}", "1");

@@ -10,6 +10,8 @@ use super::message::{ComputeEvent, GpuStats};
 use super::registry::Registry;
 use super::shared::EventSender;
 use super::worker::{BEAT_CHECK, CLOSED, Evicts, GateSetting, Heartbeat, Worker, WorkerEnds};
+use control_api::{TraceChange, TraceGate, TraceState};
+use control_server::trace_point::TracePoint;
 use gpu_scheduler::{
     Action, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
 };
@@ -64,6 +66,8 @@ struct VmGpu {
     draining: bool,
     /// Workers whose kernels are off the GPU.
     off: Vec<WorkerId>,
+    /// What traces say about the VM.
+    state: TraceState,
 }
 
 /// The state of the scheduler thread.
@@ -132,6 +136,7 @@ impl Core {
                 past: Counters::default(),
                 draining: false,
                 off: Vec::new(),
+                state: TraceState::default(),
             });
             let timed = |share: &Share| share.kernel_timeout.is_some();
             let changed = timed(&vm_gpu.share) != timed(share);
@@ -294,6 +299,11 @@ impl Core {
             vm_gpu.draining &= report.active && !report.stalled;
         }
         tracing::trace!(now, vm = vm.0, gpu = gpu.0, ?report);
+        self.trace(vm, gpu, now, |state| {
+            state.busy = report.active && !report.stalled;
+            state.copying = report.copying;
+            state.waiting = report.held && state.gate == TraceGate::Closed;
+        });
         self.scheduler.report(vm, gpu, report, now, &mut self.actions);
     }
 
@@ -317,13 +327,37 @@ impl Core {
         tracing::warn!("the scheduler does not settle; continuing at its next wakeup");
     }
 
+    /// Changes what traces say about a VM on a GPU.
+    fn trace(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, change: impl FnOnce(&mut TraceState)) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        let before = vm_gpu.state;
+        change(&mut vm_gpu.state);
+        if vm_gpu.state != before {
+            let state = vm_gpu.state;
+            self.publish(vm, gpu, state, now);
+        }
+    }
+
+    /// Publishes the current state of all VMs as trace points.
+    pub(super) fn trace_all(&self, now: Nanos) {
+        for (&(vm, gpu), vm_gpu) in &self.vm_gpus {
+            self.publish(vm, gpu, vm_gpu.state, now);
+        }
+    }
+
+    fn publish(&self, vm: VmKey, gpu: GpuKey, state: TraceState, now: Nanos) {
+        let change = TraceChange::State(state);
+        let point = TracePoint { time_ns: now, vm: vm.0, gpu: gpu.0, change };
+        self.events.shared.traces.publish(point);
+    }
+
     fn act(&mut self, action: Action, now: Nanos) {
         tracing::trace!(now, ?action);
         match action {
             Action::Prepare { vm, gpu } => {
-                self.set(vm, gpu, GateSetting { mode: Mode::Prepare, until: 0, depth: 0 });
+                self.set(vm, gpu, GateSetting { mode: Mode::Prepare, until: 0, depth: 0 }, now);
             }
-            Action::Close { vm, gpu } => self.set(vm, gpu, CLOSED),
+            Action::Close { vm, gpu } => self.set(vm, gpu, CLOSED, now),
             Action::Open { vm, gpu, mode, until, depth } => {
                 let share = self.vm_gpus.get(&(vm, gpu)).map(|vm_gpu| vm_gpu.share);
                 let timed = share.is_some_and(|share| share.kernel_timeout.is_some());
@@ -333,16 +367,31 @@ impl Core {
                     OpenMode::Unlimited if timed => MEASURED,
                     OpenMode::Unlimited => UNLIMITED,
                 };
-                self.set(vm, gpu, setting);
+                self.set(vm, gpu, setting, now);
             }
-            Action::Evict { vm, gpu } => self.evict(vm, gpu),
-            Action::Restore { vm, gpu } => self.restore(vm, gpu),
+            Action::Evict { vm, gpu } => {
+                self.trace(vm, gpu, now, |state| state.off = true);
+                self.evict(vm, gpu);
+            }
+            Action::Restore { vm, gpu } => {
+                self.trace(vm, gpu, now, |state| state.off = false);
+                self.restore(vm, gpu);
+            }
             Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
             Action::Timeout { vm, gpu, off_for } => self.time_out(vm, gpu, off_for, now),
         }
     }
 
-    fn set(&mut self, vm: VmKey, gpu: GpuKey, setting: GateSetting) {
+    fn set(&mut self, vm: VmKey, gpu: GpuKey, setting: GateSetting, now: Nanos) {
+        self.trace(vm, gpu, now, |state| {
+            state.gate = match setting.mode {
+                Mode::Closed | Mode::Prepare => TraceGate::Closed,
+                Mode::Window => TraceGate::Window,
+                Mode::Shared => TraceGate::Shared,
+                Mode::Unlimited => TraceGate::Unlimited,
+            };
+            state.waiting &= state.gate == TraceGate::Closed;
+        });
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         vm_gpu.gate = setting;
         vm_gpu.draining = setting.mode == Mode::Closed;
@@ -370,13 +419,13 @@ impl Core {
                 ));
             }
         }
-        self.evictor.evict(gpu, workers);
+        self.evictor.evict(vm, gpu, workers);
     }
 
     fn restore(&mut self, vm: VmKey, gpu: GpuKey) {
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         let workers = std::mem::take(&mut vm_gpu.off);
-        self.evictor.restore(gpu, workers);
+        self.evictor.restore(vm, gpu, workers);
     }
 
     fn set_copies(&mut self, vm: VmKey, gpu: GpuKey, depth: Nanos) {

@@ -16,7 +16,9 @@ use super::message::ComputeEvent;
 use super::precision::sleep_precisely;
 use super::shared::EventSender;
 use super::worker::WorkerObjects;
-use gpu_scheduler::{GpuKey, MS, Nanos, SEC};
+use control_api::TraceChange;
+use control_server::trace_point::TracePoint;
+use gpu_scheduler::{GpuKey, MS, Nanos, SEC, VmKey};
 use host_ipc::gate::{self, GateMap, GpuGate};
 use host_ipc::messages::WorkerId;
 use rm_control::{Channel, Client, RmError};
@@ -71,8 +73,8 @@ enum Off {
 }
 
 enum Order {
-    Evict(Vec<(WorkerId, Kernels)>),
-    Restore(Vec<WorkerId>),
+    Evict(VmKey, Vec<(WorkerId, Kernels)>),
+    Restore(VmKey, Vec<WorkerId>),
     RestoreAll,
     /// The worker has exited, and with it its channels.
     Forget(WorkerId),
@@ -81,8 +83,8 @@ enum Order {
 impl Order {
     fn name(&self) -> &'static str {
         match self {
-            Self::Evict(_) => "Evict",
-            Self::Restore(_) => "Restore",
+            Self::Evict(..) => "Evict",
+            Self::Restore(..) => "Restore",
             Self::RestoreAll => "RestoreAll",
             Self::Forget(_) => "Forget",
         }
@@ -91,10 +93,19 @@ impl Order {
     /// Returns the workers that the order names.
     fn workers(&self) -> Vec<WorkerId> {
         match self {
-            Self::Evict(workers) => workers.iter().map(|(id, _)| *id).collect(),
-            Self::Restore(workers) => workers.clone(),
+            Self::Evict(_, workers) => workers.iter().map(|(id, _)| *id).collect(),
+            Self::Restore(_, workers) => workers.clone(),
             Self::RestoreAll => Vec::new(),
             Self::Forget(worker) => vec![*worker],
+        }
+    }
+
+    /// Returns what a trace says when the order has been carried out, and the VM.
+    fn change(&self) -> Option<(VmKey, TraceChange)> {
+        match self {
+            Self::Evict(vm, _) => Some((*vm, TraceChange::Evicted)),
+            Self::Restore(vm, _) => Some((*vm, TraceChange::Returned)),
+            Self::RestoreAll | Self::Forget(_) => None,
         }
     }
 }
@@ -132,7 +143,7 @@ impl Evictor {
             let thread = std::thread::Builder::new().name(name).spawn(move || {
                 sleep_precisely();
                 for order in incoming {
-                    let (name, began) = (order.name(), gate::now());
+                    let (name, change, began) = (order.name(), order.change(), gate::now());
                     let workers = tracing::enabled!(tracing::Level::TRACE).then(|| order.workers());
                     since.store(began, Ordering::Relaxed);
                     if catch_unwind(AssertUnwindSafe(|| thread.carry_out(order))).is_err() {
@@ -141,6 +152,10 @@ impl Evictor {
                     }
                     since.store(0, Ordering::Relaxed);
                     let now = gate::now();
+                    if let Some((VmKey(vm), change)) = change {
+                        let traces = &thread.events.shared.traces;
+                        traces.publish(TracePoint { time_ns: now, vm, gpu: key, change });
+                    }
                     let us = now.saturating_sub(began) / 1000;
                     // tests/gpu/evictions.sh and the example `timeline` read these lines.
                     if let Some(workers) = workers {
@@ -164,14 +179,14 @@ impl Evictor {
         since != 0 && now.saturating_sub(since) > DEADLINE
     }
 
-    /// Takes workers' kernels off a GPU. None of the workers may be off it already.
-    pub(super) fn evict(&self, gpu: GpuKey, workers: Vec<(WorkerId, Kernels)>) {
-        self.order(gpu, Order::Evict(workers));
+    /// Takes kernels of a VM's workers off a GPU. None of the workers may be off it already.
+    pub(super) fn evict(&self, vm: VmKey, gpu: GpuKey, workers: Vec<(WorkerId, Kernels)>) {
+        self.order(gpu, Order::Evict(vm, workers));
     }
 
-    /// Lets the kernels of workers continue.
-    pub(super) fn restore(&self, gpu: GpuKey, workers: Vec<WorkerId>) {
-        self.order(gpu, Order::Restore(workers));
+    /// Lets the kernels of a VM's workers continue.
+    pub(super) fn restore(&self, vm: VmKey, gpu: GpuKey, workers: Vec<WorkerId>) {
+        self.order(gpu, Order::Restore(vm, workers));
     }
 
     /// Lets all kernels continue.
@@ -220,8 +235,8 @@ struct Thread {
 impl Thread {
     fn carry_out(&mut self, order: Order) {
         match order {
-            Order::Evict(workers) => self.evict(workers),
-            Order::Restore(workers) => self.restore(workers),
+            Order::Evict(_, workers) => self.evict(workers),
+            Order::Restore(_, workers) => self.restore(workers),
             Order::RestoreAll => self.restore(self.off.keys().copied().collect()),
             Order::Forget(worker) => {
                 self.off.remove(&worker);
@@ -349,6 +364,7 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 mod tests {
     use super::super::shared::Shared;
     use super::*;
+    use control_server::trace_point::Traces;
     use host_ipc::messages::DriverObject;
     use rm_control::Objects;
     use std::collections::BTreeSet;
@@ -404,7 +420,8 @@ mod tests {
 
     fn thread(driver: &Arc<FakeDriver>) -> (Thread, mpsc::Receiver<ComputeEvent>) {
         let (events, incoming) = mpsc::channel();
-        let events = EventSender { shared: Arc::new(Shared::new().unwrap()), events };
+        let events =
+            EventSender { shared: Arc::new(Shared::new(Traces::default()).unwrap()), events };
         let channels: Option<Arc<dyn Channels>> = Some(driver.clone());
         let (exited, off) = (Arc::default(), HashMap::new());
         (Thread { number: GPU, channels, events, exited, off }, incoming)

@@ -14,6 +14,7 @@ use super::message::{Command, ComputeEvent, GpuStats};
 use super::shared::{EventSender, Shared};
 use super::thread;
 use super::worker::{WorkerEnds, WorkerTraits};
+use control_server::trace_point::Traces;
 use gpu_scheduler::{GpuKey, Share, VmKey, VmStats};
 use host_ipc::eventfd::{drain, notify};
 use host_ipc::messages::WorkerId;
@@ -40,8 +41,8 @@ pub(crate) struct ComputeHandle {
 
 impl ComputeHandle {
     /// Starts the scheduler thread, and those that evict kernels if that works.
-    pub(crate) fn start(eviction: Option<&Eviction>) -> io::Result<Self> {
-        let (mut handle, sender) = Self::new()?;
+    pub(crate) fn start(eviction: Option<&Eviction>, traces: Traces) -> io::Result<Self> {
+        let (mut handle, sender) = Self::new(traces)?;
         let evictor = match eviction {
             Some(eviction) => Evictor::start(eviction, &sender)?,
             None => Evictor::default(),
@@ -60,11 +61,11 @@ impl ComputeHandle {
 
     /// Creates a handle without a thread. All gates stay open, and the driver time-slices the GPU.
     pub(crate) fn off() -> io::Result<Self> {
-        Self::new().map(|(handle, _)| handle)
+        Self::new(Traces::default()).map(|(handle, _)| handle)
     }
 
-    pub(super) fn new() -> io::Result<(Self, EventSender)> {
-        let shared = Arc::new(Shared::new()?);
+    pub(super) fn new(traces: Traces) -> io::Result<(Self, EventSender)> {
+        let shared = Arc::new(Shared::new(traces)?);
         let (events_in, events) = mpsc::channel();
         let sender = EventSender { shared: shared.clone(), events: events_in };
         let handle = Self {
@@ -195,6 +196,11 @@ impl ComputeHandle {
             *at = Some(Instant::now());
         }
         all.iter().find(|stats| (stats.vm, stats.gpu) == (vm, gpu)).map(|stats| stats.stats)
+    }
+
+    /// Publishes the current state of all VMs as trace points.
+    pub(crate) fn trace_all(&self) {
+        self.send(Command::Trace);
     }
 
     /// Returns how often the thread was restarted.

@@ -15,6 +15,8 @@ pub(super) enum Command {
     RemoveWorker(WorkerId),
     PauseWorker(WorkerId, bool),
     Stats(mpsc::Sender<Vec<GpuStats>>),
+    /// Publishes the current state of all VMs as trace points.
+    Trace,
     /// Makes the scheduler thread panic.
     #[cfg(test)]
     Panic,

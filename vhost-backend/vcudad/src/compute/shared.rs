@@ -7,6 +7,7 @@ use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 
 use super::message::ComputeEvent;
 use super::registry::Registry;
+use control_server::trace_point::Traces;
 use host_ipc::eventfd::{eventfd, notify};
 
 /// The registry, the eventfds that wake the service and the thread, and counters.
@@ -19,16 +20,18 @@ pub(super) struct Shared {
     pub(super) restarts: AtomicU64,
     /// Number of times that the thread has run its loop, including before restarts.
     pub(super) rounds: AtomicU64,
+    pub(super) traces: Traces,
 }
 
 impl Shared {
-    pub(super) fn new() -> io::Result<Self> {
+    pub(super) fn new(traces: Traces) -> io::Result<Self> {
         Ok(Self {
             registry: Mutex::default(),
             commands_fd: eventfd()?,
             events_fd: eventfd()?,
             restarts: AtomicU64::new(0),
             rounds: AtomicU64::new(0),
+            traces,
         })
     }
 

@@ -17,6 +17,7 @@ use super::worker::{
     BEAT_DEAD, BEAT_DEAD_THROTTLED, BEAT_LOST, Evicts, Heartbeat, Worker, WorkerEnds,
     WorkerObjects, WorkerTraits,
 };
+use control_server::trace_point::Traces;
 use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::{eventfd, notify};
@@ -116,7 +117,7 @@ fn share(weight: u32) -> Vec<(GpuKey, Share)> {
 
 #[test]
 fn copies_beside_another_vms_window_are_charged_and_stop_beyond_the_share() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(10));
@@ -149,7 +150,7 @@ fn copies_beside_another_vms_window_are_charged_and_stop_beyond_the_share() {
 
 #[test]
 fn a_vm_alone_is_unlimited_and_two_take_turns() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -181,7 +182,7 @@ fn a_vm_alone_is_unlimited_and_two_take_turns() {
 
 #[test]
 fn vms_under_mps_share_windows_and_an_exclusive_vm_has_its_own() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let (mut together, exclusive) = (MpsGroups::default(), VmKey(3));
     let keys = [VmId(1), VmId(2)].map(|vm| {
         let group = together.set(vm, &[GpuId(0)], Share::default());
@@ -212,7 +213,7 @@ fn vms_under_mps_share_windows_and_an_exclusive_vm_has_its_own() {
 
 #[test]
 fn a_worker_without_heartbeat_loses_its_window_and_is_reported() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -234,7 +235,7 @@ fn a_worker_without_heartbeat_loses_its_window_and_is_reported() {
 
 #[test]
 fn a_heartbeat_that_stops_between_two_calls_is_reported_too() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     compute.set_vm(VmKey(1), share(100));
     let one = FakeWorker::start(&mut compute, 7, VmKey(1));
     one.page.worker.beating.store(1, Ordering::SeqCst);
@@ -282,7 +283,7 @@ fn a_worker_whose_cpu_time_is_limited_may_be_silent_for_longer() {
 
 #[test]
 fn counters_of_a_worker_without_heartbeat_are_kept() {
-    let (_handle, events) = ComputeHandle::new().unwrap();
+    let (_handle, events) = ComputeHandle::new(Traces::default()).unwrap();
     let mut core = Core::new(&Registry::default(), events, Arc::new(Evictor::default()), 0);
     let vm = VmKey(1);
     core.set_vm(vm, &share(100), 0);
@@ -320,7 +321,7 @@ fn counters_of_a_worker_without_heartbeat_are_kept() {
 
 #[test]
 fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let vm = VmKey(1);
     let timeout = Share { kernel_timeout: Some(500_000_000), ..Share::default() };
     compute.set_vm(vm, vec![(GPU, timeout)]);
@@ -354,7 +355,7 @@ fn a_kernel_timeout_ends_only_the_session_of_that_kernel() {
 
 #[test]
 fn a_new_kernel_timeout_applies_at_once_to_a_vm_that_is_alone() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let worker = FakeWorker::start(&mut compute, 1, vm);
@@ -374,7 +375,7 @@ fn a_new_kernel_timeout_applies_at_once_to_a_vm_that_is_alone() {
 
 #[test]
 fn a_panic_closes_all_gates_and_restarts_the_thread() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let worker = FakeWorker::start(&mut compute, 1, vm);
@@ -389,7 +390,7 @@ fn a_panic_closes_all_gates_and_restarts_the_thread() {
 
 #[test]
 fn an_idle_thread_is_alive_and_a_stuck_one_is_not() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     until("the thread is alive", || compute.is_alive());
     until("the idle thread is alive", || compute.is_alive());
     let held = compute.inject_stall();
@@ -408,7 +409,7 @@ fn an_idle_thread_is_alive_and_a_stuck_one_is_not() {
 
 #[test]
 fn a_bell_that_always_rings_does_not_starve_other_workers() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -435,7 +436,7 @@ fn blocking(fd: &OwnedFd) -> std::fs::File {
 
 #[test]
 fn a_hostile_worker_cannot_block_the_thread_through_its_descriptors() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let [a, b] = [VmKey(1), VmKey(2)];
     compute.set_vm(a, share(100));
     compute.set_vm(b, share(100));
@@ -482,7 +483,7 @@ fn a_bell_that_its_worker_has_reset_does_not_block_the_thread() {
 
 #[test]
 fn a_worker_that_closes_its_descriptors_causes_no_busy_loop() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let worker = FakeWorker::start(&mut compute, 1, vm);
@@ -537,7 +538,7 @@ impl Channels for Driver {
 /// Starts a scheduler on whose GPU a worker of VM 1 runs a kernel that never ends, and can be evicted.
 fn with_endless_kernel(driver: &Arc<Driver>) -> (ComputeHandle, FakeWorker) {
     let eviction = Eviction { channels: Some(driver.clone()), gpus: [(GPU, 5)].into() };
-    let mut compute = ComputeHandle::start(Some(&eviction)).unwrap();
+    let mut compute = ComputeHandle::start(Some(&eviction), Traces::default()).unwrap();
     compute.set_vm(VmKey(1), share(100));
     let object =
         |parent, handle, class, detail| DriverObject { client: 1, parent, handle, class, detail };
@@ -625,7 +626,7 @@ fn a_paused_vm_is_off_the_gpu_even_after_a_restart_of_the_scheduler() {
 
 #[test]
 fn one_of_several_vms_with_the_same_key_is_paused() {
-    let mut compute = ComputeHandle::start(None).unwrap();
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let vm = VmKey(1);
     compute.set_vm(vm, share(100));
     let (one, two) =

@@ -217,6 +217,7 @@ fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
             core.remove_worker(id, now);
         }
         Command::PauseWorker(id, paused) => core.set_worker_paused(id, paused, now),
+        Command::Trace => core.trace_all(now),
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
         #[cfg(test)]
         Command::Panic => panic!("requested by a test"),

@@ -63,6 +63,7 @@ impl Service {
             }
             Request::KillSession { vm, session } => self.kill_session(&vm, session),
             Request::ListGpus => Ok(Response::Gpus(reports.gpu_infos())),
+            Request::Trace => self.trace(),
             Request::Stats => Ok(Response::Stats(Box::new(reports.stats()))),
         };
         answer.give(reply);
@@ -72,6 +73,15 @@ impl Service {
         let name = self.vms.name(id);
         let info = self.reports().vm_info(id).ok_or_else(|| ApiError::no_vm(name))?;
         Ok(Response::Vm(Box::new(info)))
+    }
+
+    /// Publishes the current state of all VMs as trace points.
+    fn trace(&self) -> Reply {
+        if !self.sessions.scheduler().is_enabled() {
+            let says = "the scheduler is off, so nothing is known about who has the GPU; set scheduler = \"on\"";
+            return Err(ApiError::new(ErrorCode::Conflict, says));
+        }
+        Ok(Response::TraceNames(self.sessions.scheduler().trace_all(&self.vms)))
     }
 
     fn kill_session(&mut self, name: &str, number: u32) -> Reply {

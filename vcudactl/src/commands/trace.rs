@@ -1,0 +1,45 @@
+//! The `trace` command.
+
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+
+use control_api::TraceRecord;
+
+use crate::client::Client;
+use crate::error::CtlError;
+use crate::trace::Trace;
+
+/// Maximum number of records, which need about 1 GiB of memory.
+const MAX_RECORDS: u64 = 4_000_000;
+
+/// Records a trace for this long, and writes it to a file, or to standard output if `path` is `-`.
+pub(super) async fn record(client: &Client, length: Duration, path: &Path) -> Result<(), CtlError> {
+    // Open the file first, so that nobody waits for a trace that can't be written.
+    let mut file: Box<dyn Write> = match path.as_os_str() == "-" {
+        true => Box::new(std::io::stdout().lock()),
+        false => {
+            let file = std::fs::File::create(path);
+            Box::new(file.map_err(CtlError::os("cannot create the trace's file"))?)
+        }
+    };
+    let (mut trace, mut count) = (Trace::default(), 0);
+    let records = client.stream("/v1/trace", |record: &TraceRecord| {
+        trace.add(record);
+        count += 1;
+        match count < MAX_RECORDS {
+            true => Ok(()),
+            false => Err(CtlError::Answer("the trace is too large; record fewer seconds".into())),
+        }
+    });
+    // If the time isn't over, the stream has failed.
+    if let Ok(failed) = tokio::time::timeout(length, records).await {
+        failed?;
+    }
+    if trace.missed() > 0 {
+        eprintln!("vcudactl: {} records are missing: this program was too slow", trace.missed());
+    }
+    let text = format!("{}\n", trace.finish());
+    let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
+    written.map_err(CtlError::os("cannot write the trace"))
+}
