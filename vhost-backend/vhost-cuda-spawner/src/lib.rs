@@ -17,7 +17,7 @@
 //! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
 //! | `vms`, `cgroup`, `shared_memory` | what each VM has |
-//! | `mps` | MPS daemons |
+//! | `mps`, `mps_client` | MPS daemons; what makes a worker a client of one |
 //!
 //! This process has one thread, and never waits for another process or for the disk. It ends, with
 //! everything that it has started or created, when the broker does.
@@ -26,6 +26,7 @@ mod cgroup;
 mod child;
 mod jail;
 mod mps;
+mod mps_client;
 mod pid_namespace;
 mod policy;
 mod processes;

@@ -11,7 +11,8 @@ use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::child::Child;
 use crate::jail::Jail;
-use crate::mps::{self, Mps};
+use crate::mps::Mps;
+use crate::mps_client::client_env;
 use crate::pid_namespace::start_in_new;
 use crate::policy::{MAX_PROCESSES, Policy, check_devices, check_env, check_visible};
 use crate::programs::{Programs, add_users};
@@ -202,7 +203,7 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
             let pipe = match mps {
                 Some(client) => {
                     let pipe = parts.mps.pipe(visible)?;
-                    command.arg("--mps").envs(mps::client_env(&pipe, *client));
+                    command.arg("--mps").envs(client_env(&pipe, *client));
                     // It connects to the daemon before it switches to the VM's user: only this
                     // process's user may connect, and clients of different users can't share a
                     // server.

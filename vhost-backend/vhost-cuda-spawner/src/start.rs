@@ -18,7 +18,7 @@ use host_ipc::{exit, process};
 use rustix::process::{Signal, set_parent_process_death_signal};
 
 use crate::cgroup;
-use crate::mps::wait_ready;
+use crate::mps_client::wait_ready;
 
 /// The argument with which this program executes another one.
 pub const START: &str = "--start";
