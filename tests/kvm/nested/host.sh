@@ -324,8 +324,20 @@ cloud_hypervisor_snapshot() {
 
 boot() { wait_for_boot; }
 
-# run_cases PREFIX CASES: runs the cases that haven't passed yet. Returns 1 if the guest ended with
-# a KVM internal error.
+# emulator_failed: whether the emulated KVM has failed, and not what is tested. A guest that starts
+# again without any message has been reset by its VMM, because its CPU couldn't continue.
+emulator_failed() {
+    if grep -qa 'KVM internal error' vmm.log console; then
+        failure='KVM internal error'
+    elif has_booted && ! grep -qaE 'Kernel panic|BUG:|Oops|general protection' console; then
+        failure='the emulated CPU reset the guest'
+    else
+        return 1
+    fi
+}
+
+# run_cases PREFIX CASES: runs the cases that haven't passed yet. Returns 1 if the emulated KVM has
+# failed.
 run_cases() {
     local prefix=$1 name start case
     shift
@@ -343,7 +355,7 @@ run_cases() {
             passed="$passed $case"
             continue
         fi
-        ! grep -qa 'KVM internal error' vmm.log console || return 1
+        ! emulator_failed || return 1
         tail -n 40 console vmm.log device.log
         say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
         # Later cases of a guest that doesn't boot or has stopped would only wait.
@@ -380,9 +392,9 @@ for vmm_name in "$@"; do
         stop_devices
         [ -n "$again" ] || break
         if [ $round = 3 ]; then
-            say "$label: FAIL: KVM internal error three times"
+            say "$label: FAIL: $failure, after two similar failures"
         else
-            say "$label: KVM internal error; running the other cases again"
+            say "$label: $failure; running the other cases again"
         fi
     done
 done
