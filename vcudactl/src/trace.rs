@@ -147,7 +147,8 @@ fn extend(
         if shown.map(|(name, _)| name) == now {
             continue;
         }
-        if let Some((name, since)) = shown.take() {
+        // The scheduler may act several times at once.
+        if let Some((name, since)) = shown.take().filter(|(_, since)| *since < at) {
             events.push(json!({
                 "ph": "X", "cat": "gpu", "name": name, "pid": gpu, "tid": lane,
                 "ts": micros(since), "dur": micros(at - since),

@@ -157,7 +157,7 @@ impl Evictor {
                         traces.publish(TracePoint { time_ns: now, vm, gpu: key, change });
                     }
                     let us = now.saturating_sub(began) / 1000;
-                    // tests/gpu/evictions.sh and the example `timeline` read these lines.
+                    // tests/gpu/evictions.sh reads these lines.
                     if let Some(workers) = workers {
                         tracing::trace!(now, gpu = key, order = %name, us, ?workers);
                     }
