@@ -35,6 +35,8 @@ use host_ipc::gpu::Probed;
 const VERSION: u32 = 1;
 /// Name of the argument with the version that the running program writes.
 pub const ACCEPTS: &str = "--accepts-handover";
+/// Name of the argument that says that root has started the broker.
+pub const AS_ROOT: &str = "--as-root";
 /// Name of the argument with the number of the memory file's descriptor.
 pub const FROM: &str = "--handover-fd";
 /// How long the new program may take to say whether it can take over.
@@ -125,11 +127,13 @@ impl Successor {
         Ok(Self { program, arguments })
     }
 
-    /// Asks the program whether it can take over. An error says why it can't.
-    pub(crate) fn ask(&self) -> Result<(), String> {
+    /// Asks the program whether it can take over. `is_root` says whether this broker was started by
+    /// root, because the defaults in the configuration depend on that. An error says why it can't.
+    pub(crate) fn ask(&self, is_root: bool) -> Result<(), String> {
         let fail = |error: io::Error| format!("cannot run {}: {error}", self.program.display());
         let mut command = Command::new(&self.program);
-        command.arg(ACCEPTS).arg(VERSION.to_string()).args(&self.arguments);
+        command.arg(ACCEPTS).arg(VERSION.to_string()).args(is_root.then_some(AS_ROOT));
+        command.args(&self.arguments);
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::piped());
         let mut child = command.spawn().map_err(fail)?;
         let began = Instant::now();

@@ -31,6 +31,9 @@ struct Args {
     /// Exit with status 0 if this program can take over from one that writes this format
     #[arg(long, hide = true, value_name = "VERSION")]
     accepts_handover: Option<u32>,
+    /// With --accepts-handover: root has started the program that this one replaces
+    #[arg(long, hide = true)]
+    as_root: bool,
     /// Take over from the program that this process has executed before
     #[arg(long, hide = true, value_name = "FD")]
     handover_fd: Option<RawFd>,
@@ -87,7 +90,7 @@ fn answer(args: &Args, version: u32) -> ExitCode {
     if !handover::accepts(version) {
         return exit::with(NAME, exit::FAILED, &format!("it doesn't read format {version}"));
     }
-    match read(args, process::is_root()) {
+    match read(args, args.as_root || process::is_root()) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
     }

@@ -1,6 +1,11 @@
 //! Tests that an invalid file or argument causes a one-line error and exit status 2, and that no
 //! files are left behind.
 
+use std::os::unix::fs::PermissionsExt;
+use std::os::unix::process::CommandExt;
+use std::process::Command;
+
+use host_ipc::process::is_root;
 use host_test_support::refusal::{check, folder};
 
 const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
@@ -38,5 +43,32 @@ fn bad_files_of_the_broker_are_refused() {
     std::fs::write(&file, "").unwrap();
     let nowhere = ["--config", &name, "--state-dir", "", "--control-socket", ""];
     check(BROKER, &nowhere, "no [[vm]]");
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// The broker has no privileges when it asks its successor, so the successor has none either.
+#[test]
+fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
+    if !is_root() {
+        return eprintln!("skipped: not root");
+    }
+    let folder = folder("successor");
+    let (program, config) = (folder.join("vcudad"), folder.join("vcudad.toml"));
+    std::fs::copy(BROKER, &program).unwrap();
+    // By default, root's broker has a control socket, and others have none.
+    std::fs::write(&config, "").unwrap();
+    for path in [&folder, &program, &config] {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    let answer = |more: &[&str]| {
+        let mut command = Command::new(&program);
+        command.args(["--accepts-handover", "1"]).args(more).arg("--config").arg(&config);
+        command.uid(65534).gid(65534).output().unwrap()
+    };
+    let refused = answer(&[]);
+    let says = String::from_utf8_lossy(&refused.stderr).into_owned();
+    assert!(!refused.status.success() && says.contains("no [[vm]]"), "{refused:?}");
+    let accepted = answer(&["--as-root"]);
+    assert!(accepted.status.success(), "{accepted:?}");
     std::fs::remove_dir_all(folder).unwrap();
 }

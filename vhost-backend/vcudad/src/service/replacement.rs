@@ -6,7 +6,7 @@ use event_manager::EventOps;
 use super::Service;
 use crate::error::BrokerError;
 use crate::event::BrokerEvent;
-use crate::handover::{Replacement, State, Successor};
+use crate::handover::{Replacement, State};
 use crate::kept_fd::KeptFd;
 use crate::watches::Source;
 use memory_ledger::VmId;
@@ -14,7 +14,8 @@ use memory_ledger::VmId;
 impl Service {
     pub(super) fn ask_successor(&mut self) {
         let successor = self.successor.as_ref().ok_or("there is no configuration file".to_owned());
-        match successor.and_then(Successor::ask) {
+        let is_root = self.launcher.spawner().is_root();
+        match successor.and_then(|successor| successor.ask(is_root)) {
             Ok(()) => self.is_replaced = true,
             Err(reason) => {
                 let message = format!("continuing without being replaced: {reason}");
