@@ -13,8 +13,9 @@
 #   --logs DIR                 where to write the log, `nested.log` (target/nested)
 #
 # The exit status is 0 if no case failed, and 1 otherwise. QEMU's emulation of SVM isn't reliable,
-# even if a guest only runs busybox: guests end with "KVM internal error" or are reset, and the
-# machine that runs them panics. Then, and only then, cases run again, at most twice.
+# even if a guest only runs busybox: guests end with "KVM internal error", are reset, or stop
+# entirely, and the machine that runs them panics. Then, and only then, cases run again, at most
+# twice.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)

@@ -3,6 +3,8 @@
 # a line with its number and its time limit in seconds, and reports the number and the exit status.
 stty -echo
 echo 'guest: ready'
+# If this stops too, the guest's CPUs don't run.
+while sleep 2; do echo 'guest: alive'; done &
 while read -r number limit command; do
     timeout "$limit" sh -c "$command" </dev/null
     echo "guest: $number exited with $?"

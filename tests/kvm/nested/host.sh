@@ -324,13 +324,23 @@ cloud_hypervisor_snapshot() {
 
 boot() { wait_for_boot; }
 
-# emulator_failed: whether the emulated KVM has failed, and not what is tested. A guest that starts
-# again without any message has been reset by its VMM, because its CPU couldn't continue.
+# is_alive: whether anything runs in the guest, even if its programs hang.
+is_alive() {
+    local before
+    before=$(grep -ca 'guest: alive' console)
+    sleep 10
+    [ "$(grep -ca 'guest: alive' console)" -gt "$before" ]
+}
+
+# emulator_failed CASE: whether the emulated KVM has failed, and not what is tested. A guest that
+# starts again without any message has been reset by its VMM, because its CPU couldn't continue.
 emulator_failed() {
     if grep -qa 'KVM internal error' vmm.log console; then
         failure='KVM internal error'
     elif has_booted && ! grep -qaE 'Kernel panic|BUG:|Oops|general protection' console; then
         failure='the emulated CPU reset the guest'
+    elif [ "$1" != boot ] && kill -0 "$vmm" 2>/dev/null && ! is_alive; then
+        failure="the guest's CPUs stopped"
     else
         return 1
     fi
@@ -355,8 +365,9 @@ run_cases() {
             passed="$passed $case"
             continue
         fi
-        ! emulator_failed || return 1
-        tail -n 40 console vmm.log device.log
+        ! emulator_failed "$case" || return 1
+        grep -va 'guest: alive' console | tail -n 40
+        tail -n 40 vmm.log device.log
         say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
         # Later cases of a guest that doesn't boot or has stopped would only wait.
         in_guest 10 true || { say "$label: FAIL: the guest has stopped; the other cases did not run"; return 0; }
