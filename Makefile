@@ -14,11 +14,12 @@
 #   make package  builds the guest and host packages
 #   make try-package  runs lintian on both packages; installs, tests and purges the host package in
 #                 a chroot and under systemd
+#   make try-apt  checks that the guest package can be installed beside Debian's CUDA packages
 
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all kvm driver stage-gpu deps build programs images package try-package check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package try-package try-apt check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -59,6 +60,11 @@ try-package: build
 		--libnvidia-ml target/release/libguest_libnvidia_ml.so
 	@images/host-package.sh --bin target/release --try --boot
 	@images/lint-packages.sh target/guest-package/*.deb target/host-package/*.deb
+
+# Takes two minutes, downloads 60 MB, and needs root.
+try-apt: deps
+	$(SAY) "guest package beside Debian's CUDA packages"
+	@tests/guest-apt.sh "$$(images/guest-package.sh)"
 
 check: deps
 	$(SAY) 'formatting'

@@ -58,6 +58,22 @@ stage="$(mktemp -d)"
 trap 'rm -rf "$stage"' EXIT
 chmod 755 "$stage"
 
+# Other packages depend on versions of NVIDIA's driver. Ours is the first one with the CUDA version
+# whose interface the library has.
+cuda="$(sed -n 's/^pub const CUDA_VERSION: u32 = \(.*\);$/\1/p' "$REPO_DIR/cuda-api/src/generated/symbols.rs")"
+case "$cuda" in
+    13000) nvidia=580.65.06 ;;
+    *) die "NVIDIA's driver for CUDA version '$cuda' is not listed in $0: add it" ;;
+esac
+# Debian's nvidia-smi requires NVML of exactly its own version, and recommends a kernel driver of that
+# version. These are the versions in Debian 12, 13, and 13's backports. tests/guest-apt.sh fails if
+# that of Debian 13 is outdated. OpenCL requires libcuda1 of exactly that version; here, 535 must not
+# be provided, because Debian 13's nvidia-cuda-dev breaks versions below 550.
+provides=', libnvidia-ml1 (= 535.309.01-0+deb12u1), nvidia-kernel-535.309.01, nvidia-kernel-550.163.01'
+for debian in 550.163.01-2 550.163.01-4~bpo13+1; do
+    provides+=", libcuda1 (= $debian), libnvidia-ml1 (= $debian)"
+done
+
 source="$stage/usr/src/virtio-cuda-$version"
 install -d "$source/uapi"
 install -m 644 -t "$source" "$driver"/*.c "$driver"/*.h "$driver"/Kbuild "$driver"/Makefile "$driver"/dkms.conf
@@ -72,6 +88,7 @@ chmod 644 "$stage/usr/lib/x86_64-linux-gnu/libnvidia-ml.so.1"
 ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
 
 install -D -m 644 "$parts/60-virtio-cuda.rules" "$stage/usr/lib/udev/rules.d/60-virtio-cuda.rules"
+install -D -m 644 "$parts/apt.pref" "$stage/usr/share/virtio-cuda-guest/apt.pref"
 install -D -m 644 "$parts/modules-load.conf" "$stage/usr/lib/modules-load.d/virtio-cuda.conf"
 install -D -m 644 "$parts/nvidia.yaml" "$stage/etc/cdi/nvidia.yaml"
 doc="$stage/usr/share/doc/virtio-cuda-guest"
@@ -91,6 +108,7 @@ for script in postinst prerm postrm; do
     chmod 755 "$stage/DEBIAN/$script"
 done
 sed -e "s/@VERSION@/$version/" -e "s/@LIBC@/${libc#GLIBC_}/" \
+    -e "s/@NVIDIA@/$nvidia/g" -e "s/@PROVIDES@/$provides/" \
     -e "s/@SIZE@/$(du -k -s --exclude=DEBIAN "$stage" | cut -f1)/" "$parts/control.in" >"$stage/DEBIAN/control"
 (cd "$stage" && find usr -type f -print0 | sort -z | xargs -0 md5sum) >"$stage/DEBIAN/md5sums"
 
