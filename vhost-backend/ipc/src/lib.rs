@@ -14,8 +14,9 @@
 //! | `gpu` | facts about the host's GPUs, from the probe |
 //! | `group`, `user` | looking up groups and users of the host; switching to a user |
 //! | `listener` | listening sockets |
-//! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes and logs |
+//! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes |
 //! | `printable` | escaping text from other processes |
+//! | `logging` | the log's filter and format |
 //! | `log_limit`, `log_queue` | a limit on similar lines in the logs; the thread that writes the broker's |
 
 pub mod apart;
@@ -29,6 +30,7 @@ pub mod group;
 pub mod listener;
 mod log_limit;
 mod log_queue;
+pub mod logging;
 pub mod messages;
 pub mod printable;
 pub mod process;

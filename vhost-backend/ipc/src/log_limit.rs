@@ -4,7 +4,6 @@
 use std::collections::HashMap;
 use std::fmt::Debug;
 use std::hash::Hash;
-use std::io::Write;
 use std::sync::{Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -85,14 +84,14 @@ impl<K: Eq + Hash> Limits<K> {
 
 /// A filter that lets only some of the similar lines pass, except lines of the levels `debug` and
 /// `trace`, which an operator has asked for, and lines that the broker forwards.
-pub(super) struct LogLimit<W> {
+pub(super) struct LogLimit {
     limits: Mutex<Limits<Kind>>,
-    /// Where to report lines that were omitted.
-    report: fn() -> W,
+    /// Reports the number of lines that were omitted.
+    report: fn(u64),
 }
 
-impl<W: Write> LogLimit<W> {
-    pub(super) fn new(report: fn() -> W) -> Self {
+impl LogLimit {
+    pub(super) fn new(report: fn(u64)) -> Self {
         Self { limits: Mutex::new(Limits(HashMap::new())), report }
     }
 }
@@ -114,7 +113,7 @@ impl Visit for FindVm {
     }
 }
 
-impl<S: Subscriber, W: Write + 'static> Filter<S> for LogLimit<W> {
+impl<S: Subscriber> Filter<S> for LogLimit {
     fn enabled(&self, _metadata: &Metadata<'_>, _context: &Context<'_, S>) -> bool {
         true
     }
@@ -131,9 +130,7 @@ impl<S: Subscriber, W: Write + 'static> Filter<S> for LogLimit<W> {
         let (admitted, omitted) = limits.admit(kind, Instant::now());
         drop(limits);
         if omitted > 0 {
-            // If the log can't be written, there is nobody to tell.
-            let line = format!("{omitted} lines like the next one were omitted\n");
-            let _ = (self.report)().write_all(line.as_bytes());
+            (self.report)(omitted);
         }
         admitted
     }
@@ -142,6 +139,7 @@ impl<S: Subscriber, W: Write + 'static> Filter<S> for LogLimit<W> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::io::Write;
     use std::sync::Arc;
     use tracing_subscriber::fmt::MakeWriter;
     use tracing_subscriber::prelude::*;
@@ -171,7 +169,7 @@ mod tests {
     fn logged(log: impl FnOnce()) -> String {
         let to = Log::default();
         let lines = tracing_subscriber::fmt::layer().with_writer(to.clone()).with_ansi(false);
-        let limit = LogLimit::new(std::io::sink);
+        let limit = LogLimit::new(|_| {});
         tracing::subscriber::with_default(
             tracing_subscriber::registry().with(lines.with_filter(limit)),
             log,

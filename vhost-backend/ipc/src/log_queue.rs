@@ -8,6 +8,10 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use tracing::Level;
+
+use crate::logging;
+
 /// The number of lines that can wait. Further lines are dropped and counted.
 const LINES_MAX: usize = 4096;
 /// How long the end of the program waits for the lines to be written.
@@ -82,8 +86,8 @@ fn write_lines(
         }
         let count = dropped.swap(0, Ordering::Relaxed);
         if count > 0 {
-            let report = format!("{count} log lines were dropped, because they weren't read\n");
-            write_line(&mut output, report.as_bytes());
+            let report = format!("{count} log lines were dropped, because they weren't read");
+            write_line(&mut output, &logging::line(Level::WARN, &report));
         }
     }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
+use host_ipc::logging::{self, LogArgs};
 use host_ipc::{exit, process, program};
 use vcudad::BrokerError;
 use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
@@ -41,6 +42,8 @@ struct Args {
     driver: DriverArgs,
     #[command(flatten)]
     broker: BrokerArgs,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 fn main() -> ExitCode {
@@ -67,7 +70,10 @@ fn main() -> ExitCode {
     }
     process::raise_descriptor_limit();
     process::reserve_descriptors(DESCRIPTORS);
-    let log = exit::start_broker_logging();
+    let log = match logging::start_broker(NAME, &args.log) {
+        Ok(log) => log,
+        Err(code) => return code,
+    };
     // Later, this process has no privileges.
     let is_root = inherited.as_ref().map_or(process::is_root(), Inherited::has_root);
     let config = match read(&args, is_root) {
@@ -89,6 +95,10 @@ fn main() -> ExitCode {
 fn answer(args: &Args, version: u32) -> ExitCode {
     if !handover::accepts(version) {
         return exit::with(NAME, exit::FAILED, &format!("it doesn't read format {version}"));
+    }
+    // The variable RUST_LOG may have a value that earlier versions accepted.
+    if let Err(code) = logging::check(NAME, &args.log) {
+        return code;
     }
     match read(args, args.as_root || process::is_root()) {
         Ok(_) => ExitCode::SUCCESS,

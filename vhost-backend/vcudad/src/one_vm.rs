@@ -5,6 +5,7 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use host_ipc::exit;
+use host_ipc::logging::{self, LogArgs};
 use vcudad::config::{Config, DriverArgs, VmArgs};
 
 /// Name of the program that the operator started.
@@ -21,6 +22,8 @@ struct Args {
     vm: VmArgs,
     #[command(flatten)]
     driver: DriverArgs,
+    #[command(flatten)]
+    log: LogArgs,
 }
 
 pub fn main() -> ExitCode {
@@ -32,7 +35,10 @@ pub fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    let _log = exit::start_broker_logging();
+    let _log = match logging::start_broker(NAME, &args.log) {
+        Ok(log) => log,
+        Err(code) => return code,
+    };
     let config = match Config::single(&args.vm, &args.driver) {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),

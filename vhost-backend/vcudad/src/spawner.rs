@@ -18,7 +18,7 @@ use super::kept_fd::KeptFd;
 use super::output::{self, Output, Outputs};
 use host_ipc::apart::Apart;
 use host_ipc::spawner::{Answer, Call, End, Event, Part, ProcessId, Program, Refusal, ToSpawner};
-use host_ipc::{process, program, seqpacket};
+use host_ipc::{logging, process, program, seqpacket};
 use serde::{Deserialize, Serialize};
 
 /// The spawner's program.
@@ -87,6 +87,7 @@ impl Spawner {
                 command.arg(name).arg(fd.as_raw_fd().to_string());
             }
             command.stdin(Stdio::null()).stdout(stderr.try_clone()?).stderr(stderr);
+            command.envs(logging::child_environment());
             let pid = command.spawn()?.id();
             Ok(Self(Arc::new(Inner {
                 calls,

@@ -72,3 +72,32 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     assert!(accepted.status.success(), "{accepted:?}");
     std::fs::remove_dir_all(folder).unwrap();
 }
+
+#[test]
+fn a_wrong_log_filter_is_refused() {
+    let arguments = ["--config", "/none", "--log-level", "inof"];
+    check(BROKER, &arguments, "'inof' is not a level");
+    check(BROKER, &["--config", "/none", "--log-format", "xml"], "--log-format");
+    let run = |level: &[&str]| {
+        let mut command = Command::new(BROKER);
+        let command =
+            command.args(["--config", "/none"]).args(level).env("RUST_LOG", "vcudad=loud");
+        let output = command.output().unwrap();
+        (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    };
+    let (code, text) = run(&[]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.starts_with("vcudad: RUST_LOG: 'vcudad=loud' is not a log filter"), "{text}");
+    // A program that wouldn't start doesn't take over from another one.
+    let (code, text) = run(&["--accepts-handover", "1"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.starts_with("vcudad: RUST_LOG: "), "{text}");
+    // The argument is used instead of the variable.
+    let (code, text) = run(&["--log-level", "info"]);
+    assert_eq!(code, Some(2), "{text}");
+    assert!(text.starts_with("vcudad: cannot read /none"), "{text}");
+    // An error at the start has the format of the log, too.
+    let (_, text) = run(&["--log-level", "info", "--log-format", "json"]);
+    assert!(text.starts_with('{') && text.contains(r#""level":"ERROR""#), "{text}");
+    assert!(text.contains(r#""message":"vcudad: cannot read /none"#), "{text}");
+}

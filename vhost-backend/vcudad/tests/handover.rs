@@ -79,6 +79,25 @@ fn sessions_and_settings_survive() {
 }
 
 #[test]
+fn the_log_keeps_its_level_and_format() {
+    let folder = Broker::folder("handover-log");
+    let mut command = Broker::command(&folder, TWO);
+    command.args(["--log-format", "json", "--log-level", "info,vcudad::sessions=trace"]);
+    let broker = Broker::started(&folder, command);
+    replace(&broker);
+    assert!(!broker.log().contains("session begins"));
+    assert_eq!(Guest::connect(&folder.join("a")).create(1), OK);
+    wait_for("a line with level trace", || broker.log().contains("session begins"));
+    broker.end();
+    for line in std::fs::read_to_string(folder.join("log")).unwrap().lines() {
+        let value: serde_json::Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        assert!(value["level"].is_string(), "{line}");
+    }
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
 fn a_signal_to_stop_is_not_lost() {
     let folder = Broker::folder("handover-stop");
     for _ in 0..5 {

@@ -3,6 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::unix::fs::MetadataExt;
 
 use common::{Broker, TWO, with_worker};
 use host_test_support::{Guest, create, wait_for};
@@ -63,5 +64,45 @@ fn a_broker_serves_although_nobody_reads_its_log() {
     assert_eq!(broker.vms().len(), 2);
     broker.end();
     drop(reader);
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn the_log_is_json_and_its_level_applies_to_child_processes() {
+    let folder = Broker::folder("json");
+    let mut command = Broker::command(&folder, TWO);
+    command.args(["--log-format", "json", "--log-level", "debug"]).env("RUST_LOG", "off");
+    let log = File::create(folder.join("log")).unwrap();
+    let broker = Broker::started_with(&folder, command, log);
+    let mut guest = Guest::connect(&folder.join("a"));
+    guest.send(0, &create(1), 8);
+    let child = r#""target":"vcudad::child""#;
+    wait_for("a line of a child process", || broker.log().contains(child));
+    broker.end();
+    let text = std::fs::read_to_string(folder.join("log")).unwrap();
+    for line in text.lines() {
+        let value: serde_json::Value =
+            serde_json::from_str(line).unwrap_or_else(|error| panic!("{error}: {line}"));
+        for key in ["timestamp", "level", "message", "target"] {
+            assert!(value[key].is_string(), "{key}: {line}");
+        }
+    }
+    let _ = std::fs::remove_dir_all(&folder);
+}
+
+#[test]
+fn lines_for_the_journal_have_priorities() {
+    let folder = Broker::folder("journal");
+    let log = File::create(folder.join("log")).unwrap();
+    let meta = log.metadata().unwrap();
+    let mut command = Broker::command(&folder, TWO);
+    command.env("JOURNAL_STREAM", format!("{}:{}", meta.dev(), meta.ino()));
+    let broker = Broker::started_with(&folder, command, log);
+    broker.end();
+    let text = std::fs::read_to_string(folder.join("log")).unwrap();
+    assert!(text.lines().any(|line| line.starts_with("<6>")), "{text}");
+    for line in text.lines() {
+        assert!(["<3>", "<4>", "<6>"].iter().any(|mark| line.starts_with(mark)), "{line}");
+    }
     let _ = std::fs::remove_dir_all(&folder);
 }

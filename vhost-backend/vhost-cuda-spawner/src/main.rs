@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::process::ExitCode;
 
 use clap::Parser;
-use host_ipc::{exit, process};
+use host_ipc::{exit, logging, process};
 use vhost_cuda_spawner::{HOLD, START, hold, run, start};
 
 const NAME: &str = "vhost-cuda-spawner";
@@ -34,7 +34,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    exit::start_logging();
+    if let Err(code) = logging::start(NAME) {
+        return code;
+    }
     let (Ok(calls), Ok(events)) =
         (process::inherited(args.calls_fd), process::inherited(args.events_fd))
     else {

@@ -4,7 +4,7 @@ use std::os::fd::RawFd;
 use std::process::ExitCode;
 
 use clap::Parser;
-use host_ipc::{exit, process};
+use host_ipc::{exit, logging, process};
 
 const NAME: &str = "vhost-cuda-supervisor";
 /// A worker has four descriptors or so.
@@ -25,7 +25,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    exit::start_logging();
+    if let Err(code) = logging::start(NAME) {
+        return code;
+    }
     process::reserve_descriptors(DESCRIPTORS);
     let Ok(broker) = process::inherited(args.broker_fd) else {
         return exit::with(NAME, exit::BAD_INPUT, &"--broker-fd is not an open descriptor");

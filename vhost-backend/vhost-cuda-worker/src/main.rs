@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use std::process::ExitCode;
 
 use clap::Parser;
-use host_ipc::{exit, process};
+use host_ipc::{exit, logging, process};
 
 const NAME: &str = "vhost-cuda-worker";
 
@@ -46,7 +46,9 @@ fn main() -> ExitCode {
         Ok(args) => args,
         Err(code) => return code,
     };
-    exit::start_logging();
+    if let Err(code) = logging::start(NAME) {
+        return code;
+    }
     if args.probe {
         return match vhost_cuda_worker::probe(
             &args.driver_library,

@@ -5,7 +5,7 @@ use std::os::unix::process::CommandExt;
 use std::process::{Command, ExitCode};
 
 use clap::Parser;
-use host_ipc::{exit, process, program};
+use host_ipc::{exit, logging, process, program};
 
 const NAME: &str = "vhost-device-cuda";
 /// A session has four descriptors or so.
@@ -31,8 +31,10 @@ struct Serve {
 }
 
 fn main() -> ExitCode {
-    exit::start_logging();
     if std::env::args().nth(1).as_deref() == Some("--serve") {
+        if let Err(code) = logging::start(NAME) {
+            return code;
+        }
         process::reserve_descriptors(DESCRIPTORS);
         let serve: Serve = match exit::parse(NAME) {
             Ok(serve) => serve,

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use host_ipc::apart::Apart;
 use host_ipc::eventfd::drain;
-use host_ipc::exit::FORWARDED;
+use host_ipc::logging::FORWARDED;
 use host_ipc::seqpacket;
 
 use super::budget::Budget;
