@@ -6,7 +6,7 @@ use std::process::ExitCode;
 
 use tracing::Level;
 
-use crate::logging;
+use crate::log_queue;
 
 /// Exit status if an argument or a configuration file is invalid, or refers to something that
 /// doesn't exist.
@@ -19,7 +19,7 @@ pub const FAILED: u8 = 1;
 pub fn with(program: &str, code: u8, error: &dyn Display) -> ExitCode {
     let text = error.to_string();
     let text = text.trim().replace('\n', " ");
-    logging::write(Level::ERROR, &format!("{program}: {text}"));
+    log_queue::write(Level::ERROR, &format!("{program}: {text}"));
     ExitCode::from(code)
 }
 

@@ -16,7 +16,7 @@
 //! | `listener` | listening sockets |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes |
 //! | `printable` | escaping text from other processes |
-//! | `logging` | the log's filter and format |
+//! | `logging`, `log_line` | the log's filter; the format of its lines |
 //! | `log_limit`, `log_queue` | a limit on similar lines in the logs; the thread that writes the broker's |
 
 pub mod apart;
@@ -29,6 +29,7 @@ pub mod gpu;
 pub mod group;
 pub mod listener;
 mod log_limit;
+mod log_line;
 mod log_queue;
 pub mod logging;
 pub mod messages;

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use tracing::Level;
 
-use crate::logging;
+use crate::log_line;
 
 /// The number of lines that can wait. Further lines are dropped and counted.
 const LINES_MAX: usize = 4096;
@@ -87,7 +87,7 @@ fn write_lines(
         let count = dropped.swap(0, Ordering::Relaxed);
         if count > 0 {
             let report = format!("{count} log lines were dropped, because they weren't read");
-            write_line(&mut output, &logging::line(Level::WARN, &report));
+            write_line(&mut output, &log_line::line(Level::WARN, &report));
         }
     }
 }
@@ -150,6 +150,11 @@ impl Write for LogWriter {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
+}
+
+/// Writes a line that doesn't come from `tracing`, and isn't filtered.
+pub(crate) fn write(level: Level, text: &str) {
+    let _ = LogWriter.write_all(&log_line::line(level, text));
 }
 
 #[cfg(test)]

@@ -1,24 +1,21 @@
-//! Logs: their filter, their format, and the priorities for the journal.
+//! Starts the log: its arguments and its filter.
 
 use std::backtrace::{Backtrace, BacktraceStatus};
-use std::fs::File;
 use std::io::{self, Write};
-use std::os::fd::AsFd;
-use std::os::unix::fs::MetadataExt;
 use std::process::ExitCode;
 use std::sync::OnceLock;
 
-use clap::{Args, ValueEnum};
+use clap::Args;
 use tracing::{Level, Metadata};
 use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
-use tracing_subscriber::fmt::format::Writer;
-use tracing_subscriber::fmt::time::{FormatTime, SystemTime};
 use tracing_subscriber::prelude::*;
 use tracing_subscriber::{EnvFilter, Layer};
 
 pub use crate::log_limit::FORWARDED;
 use crate::log_limit::LogLimit;
+pub use crate::log_line::LogFormat;
+use crate::log_line::{self, is_journal, with_priority};
 pub use crate::log_queue::LogGuard;
 use crate::log_queue::{self, LogWriter};
 
@@ -30,16 +27,6 @@ const DEFAULT: &str = "info";
 /// virtio_queue logs an error for each malformed descriptor chain, so a guest could fill the log.
 /// The device process itself logs the important errors.
 const GUESTS_CAN_FILL: &str = "virtio_queue=off";
-
-/// The format of log lines.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
-pub enum LogFormat {
-    /// For people
-    #[default]
-    Text,
-    /// One JSON object per line
-    Json,
-}
 
 /// Arguments about the broker's log.
 #[derive(Args, Clone, Debug)]
@@ -57,8 +44,6 @@ fn level(text: &str) -> Result<String, String> {
     filter(Some(text)).map(|_| text.to_owned())
 }
 
-/// The format of the process's lines. Not set before the log has been started.
-static FORMAT: OnceLock<LogFormat> = OnceLock::new();
 /// The filter from this process's command line.
 static LEVEL: OnceLock<String> = OnceLock::new();
 
@@ -82,7 +67,7 @@ pub fn start_broker(program: &str, args: &LogArgs) -> Result<LogGuard, ExitCode>
     if let Some(level) = &args.log_level {
         let _ = LEVEL.set(level.clone());
     }
-    let _ = FORMAT.set(args.log_format);
+    log_line::set_format(args.log_format);
     let guard = log_queue::start();
     let lines = tracing_subscriber::fmt::layer().with_writer(Lines).with_ansi(false);
     let lines = match args.log_format {
@@ -99,7 +84,7 @@ pub fn start_broker(program: &str, args: &LogArgs) -> Result<LogGuard, ExitCode>
         if backtrace.status() == BacktraceStatus::Captured {
             text += &format!("\n{backtrace}");
         }
-        write(Level::ERROR, &text);
+        log_queue::write(Level::ERROR, &text);
     }));
     Ok(guard)
 }
@@ -115,34 +100,8 @@ pub fn child_environment() -> Option<(&'static str, &'static str)> {
     LEVEL.get().map(|level| (VARIABLE, level.as_str()))
 }
 
-/// Writes a line that doesn't come from `tracing`, and isn't filtered.
-pub(crate) fn write(level: Level, text: &str) {
-    let _ = LogWriter.write_all(&line(level, text));
-}
-
-/// Returns a line that doesn't come from `tracing`, in the format of the log.
-pub(crate) fn line(level: Level, text: &str) -> Vec<u8> {
-    let line = match FORMAT.get() {
-        Some(LogFormat::Json) => json(level, text),
-        _ => format!("{text}\n"),
-    };
-    match is_journal() {
-        true => prefixed(priority(level), line.as_bytes()),
-        false => line.into_bytes(),
-    }
-}
-
 fn report_omitted(count: u64) {
-    write(Level::WARN, &format!("{count} lines like the next one were omitted"));
-}
-
-/// Returns a line like those of tracing's JSON format.
-fn json(level: Level, message: &str) -> String {
-    let mut timestamp = String::new();
-    let _ = SystemTime.format_time(&mut Writer::new(&mut timestamp));
-    let level = level.to_string();
-    let line = serde_json::json!({"timestamp": timestamp, "level": level, "message": message});
-    format!("{line}\n")
+    log_queue::write(Level::WARN, &format!("{count} lines like the next one were omitted"));
 }
 
 fn refuse(program: &str, error: &str) -> ExitCode {
@@ -187,34 +146,6 @@ fn filter(asked_for: Option<&str>) -> Result<EnvFilter, String> {
     })
 }
 
-/// Returns true if stderr is connected to the journal, which understands priorities.
-fn is_journal() -> bool {
-    static IS_JOURNAL: OnceLock<bool> = OnceLock::new();
-    *IS_JOURNAL.get_or_init(|| {
-        let stream = std::env::var("JOURNAL_STREAM").unwrap_or_default();
-        let stderr = io::stderr().as_fd().try_clone_to_owned().map(File::from);
-        let stderr = stderr.and_then(|file| file.metadata());
-        stderr.is_ok_and(|file| is_stream(&stream, file.dev(), file.ino()))
-    })
-}
-
-/// Returns true if systemd's `JOURNAL_STREAM`, `DEVICE:INODE`, means this file. A program that was
-/// started with another stderr may have inherited the variable.
-fn is_stream(stream: &str, device: u64, inode: u64) -> bool {
-    let parts = stream.split_once(':');
-    parts.is_some_and(|(dev, ino)| dev.parse() == Ok(device) && ino.parse() == Ok(inode))
-}
-
-/// Returns the prefix by which the journal recognizes a line's priority: see sd-daemon(3).
-fn priority(level: Level) -> &'static str {
-    match level {
-        Level::ERROR => "<3>",
-        Level::WARN => "<4>",
-        Level::INFO => "<6>",
-        Level::DEBUG | Level::TRACE => "<7>",
-    }
-}
-
 /// Creates writers for lines from `tracing`.
 struct Lines;
 
@@ -237,7 +168,7 @@ struct Line(Option<Level>);
 impl Write for Line {
     fn write(&mut self, message: &[u8]) -> io::Result<usize> {
         match self.0 {
-            Some(level) => LogWriter.write_all(&prefixed(priority(level), message))?,
+            Some(level) => LogWriter.write_all(&with_priority(level, message))?,
             None => LogWriter.write_all(message)?,
         }
         Ok(message.len())
@@ -246,12 +177,6 @@ impl Write for Line {
     fn flush(&mut self) -> io::Result<()> {
         Ok(())
     }
-}
-
-/// Puts a prefix before each line, because the journal stores each as an entry of its own.
-fn prefixed(prefix: &str, message: &[u8]) -> Vec<u8> {
-    let lines = message.split_inclusive(|byte| *byte == b'\n');
-    lines.flat_map(|line| [prefix.as_bytes(), line].concat()).collect()
 }
 
 #[cfg(test)]
@@ -278,29 +203,5 @@ mod tests {
         for text in ["WARN", "off", "warn,vcudad::compute=trace", "vcudad[{a=1}]=debug"] {
             filter(Some(text)).unwrap();
         }
-    }
-
-    #[test]
-    fn the_journal_is_recognized_by_device_and_inode() {
-        assert!(is_stream("8:1234", 8, 1234));
-        for stream in ["", "8", "8:", "8:12345", "9:1234", "8:1234:1", "x:1234"] {
-            assert!(!is_stream(stream, 8, 1234), "{stream}");
-        }
-    }
-
-    #[test]
-    fn each_line_has_a_priority() {
-        let text = prefixed(priority(Level::ERROR), b"panicked:\n  at main\n");
-        assert_eq!(text, b"<3>panicked:\n<3>  at main\n");
-        assert_eq!(prefixed(priority(Level::INFO), b"one\n"), b"<6>one\n");
-    }
-
-    #[test]
-    fn other_lines_are_json_too() {
-        let line = json(Level::ERROR, "a \"b\"\nc");
-        assert_eq!(line.matches('\n').count(), 1);
-        let value: serde_json::Value = serde_json::from_str(&line).unwrap();
-        assert_eq!((&value["level"], &value["message"]), (&"ERROR".into(), &"a \"b\"\nc".into()));
-        assert!(value["timestamp"].as_str().unwrap().ends_with('Z'), "{line}");
     }
 }
