@@ -1,6 +1,7 @@
 //! Checks a configuration without serving it, for `vcudad --check`.
 
 use std::fmt::Write;
+use std::time::Duration;
 
 use super::device::Device;
 use super::driver;
@@ -24,7 +25,7 @@ pub fn check(config: Config) -> Result<String, BrokerError> {
     }
     privileges::control_group(&config)?;
     let (spawner, _ending) = Spawner::start()?;
-    let mut probed = driver::choose(&config, &spawner)?;
+    let mut probed = driver::choose(&config, &spawner, Duration::ZERO)?;
     let requests = config.vms.iter().flat_map(|spec| &spec.gpus);
     let gpus = driver::add_slices(&config, &spawner, &mut probed, requests);
     let mut placed = Vms::default();

@@ -3,12 +3,14 @@
 use std::io::{self, PipeReader, Read};
 use std::os::fd::AsRawFd;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use control_api::GpuRequest;
 
 use super::devices;
 use super::error::BrokerError;
 use super::gpus::{Gpus, slices_named};
+use super::nvidia;
 use super::spawner::Spawner;
 use crate::config::{Config, DriverLibrary, JailMode};
 use host_ipc::gpu::{GpuFacts, Probed};
@@ -20,9 +22,18 @@ use host_ipc::spawner::{Call, End, Program};
 /// installed with the programs.
 const SOFTGPU_ENV: &str = "VIRTIO_CUDA_SOFTGPU";
 
+/// How long the broker waits at its start for NVIDIA's driver, if the host has an NVIDIA GPU. While
+/// the host boots, the driver may be loaded after the broker's start. Less than the systemd unit's
+/// TimeoutStartSec.
+pub(crate) const DRIVER_WAIT: Duration = Duration::from_secs(30);
+
 /// Chooses the driver library, and probes it in a separate process, because loading the library
-/// runs its code.
-pub(crate) fn choose(config: &Config, spawner: &Spawner) -> Result<Probed, BrokerError> {
+/// runs its code. If the driver of an NVIDIA GPU isn't loaded, waits for it for up to `wait`.
+pub(crate) fn choose(
+    config: &Config,
+    spawner: &Spawner,
+    wait: Duration,
+) -> Result<Probed, BrokerError> {
     let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
@@ -33,13 +44,16 @@ pub(crate) fn choose(config: &Config, spawner: &Spawner) -> Result<Probed, Broke
             (path, "path", "as configured")
         }
         DriverLibrary::Softgpu => (softgpu()?, "softgpu", "as configured"),
-        DriverLibrary::Auto => match nvidia(spawner) {
-            Ok(path) => (path, "nvidia", "auto: NVIDIA's library finds a device"),
-            Err(reason) => {
-                tracing::info!("no NVIDIA device: {reason}");
-                (softgpu()?, "softgpu", "auto: no NVIDIA device")
+        DriverLibrary::Auto => {
+            // Allow pageable memory access here. The library is probed again below, which checks
+            // for it.
+            let probe =
+                || probe(spawner, Path::new("libcuda.so.1"), true).map(|probed| probed.library);
+            match nvidia::find(Path::new("/"), wait, probe).map_err(BrokerError::Driver)? {
+                Some(path) => (path, "nvidia", "auto: NVIDIA's library finds a device"),
+                None => (softgpu()?, "softgpu", "auto: no NVIDIA device"),
             }
-        },
+        }
     };
     let allow = config.allow_pageable_memory_access;
     let found = probe(spawner, &library, allow).map_err(|reason| {
@@ -51,17 +65,6 @@ pub(crate) fn choose(config: &Config, spawner: &Spawner) -> Result<Probed, Broke
     let path = found.library.display();
     tracing::info!(driver = %driver, %path, version = found.driver, "chose the driver library ({why})");
     Ok(found)
-}
-
-/// Returns the path of NVIDIA's library if it finds a GPU.
-fn nvidia(spawner: &Spawner) -> Result<PathBuf, String> {
-    // If neither device node exists, NVIDIA's driver isn't loaded. Any libcuda.so.1 that the
-    // dynamic loader finds is then a different library.
-    if !["/dev/nvidiactl", "/dev/dxg"].iter().any(|node| Path::new(node).exists()) {
-        return Err("/dev/nvidiactl does not exist".into());
-    }
-    // Allow pageable memory access here. `choose` probes the library again and checks for it then.
-    probe(spawner, Path::new("libcuda.so.1"), true).map(|probed| probed.library)
 }
 
 fn softgpu() -> Result<PathBuf, BrokerError> {

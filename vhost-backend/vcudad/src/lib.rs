@@ -20,7 +20,7 @@
 //! | `process`, `launcher` | child processes; starting device processes and workers |
 //! | `supervisor`, `devices` | the supervisor of workers; the device files of GPUs |
 //! | `output` | the output of child processes |
-//! | `gpus`, `faults`, `driver` | the GPUs and their faults; the driver library |
+//! | `gpus`, `faults`, `driver`, `nvidia` | the GPUs and their faults; the driver library, and whether it's NVIDIA's |
 //! | `handover`, `kept_fd` | another vcudad that takes this one's place; the descriptors that it inherits |
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
@@ -54,6 +54,7 @@ mod kept_fd;
 mod launcher;
 mod mps;
 mod mps_group;
+mod nvidia;
 mod nvml;
 mod output;
 mod pause;

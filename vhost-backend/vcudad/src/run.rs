@@ -102,7 +102,7 @@ fn prepare(config: &Config) -> Result<Prepared, BrokerError> {
     privileges::permit(config, &spawner)?;
     let state = config.state_dir.as_deref();
     let state = state.map(|dir| StateDir::open(dir, user.as_ref())).transpose()?;
-    let driver = driver::choose(config, &spawner)?;
+    let driver = driver::choose(config, &spawner, driver::DRIVER_WAIT)?;
     let has_jail = driver::set_up_jail(config, &spawner, &driver)?;
     let seal = Call::Seal { library: driver.library.clone() };
     spawner.request(seal).map_err(BrokerError::Spawner)?;

@@ -153,8 +153,8 @@ pub struct VmArgs {
 /// Arguments about the driver library and the workers.
 #[derive(Args, Clone, Debug)]
 pub struct DriverArgs {
-    /// Driver library: auto (NVIDIA's if it finds a GPU, else softgpu), softgpu, or the path of a
-    /// libcuda.so.1 [default: auto]
+    /// Driver library: auto (NVIDIA's if the host has an NVIDIA GPU, else softgpu), softgpu, or
+    /// the path of a libcuda.so.1 [default: auto]
     #[arg(long = "driver-library", value_name = "auto|softgpu|PATH")]
     pub library: Option<DriverLibrary>,
     /// Serve even if kernels can access all memory of their worker's process (HMM)

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 /// Selects the driver library that workers load.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum DriverLibrary {
-    /// NVIDIA's library if it finds a GPU, else softgpu's.
+    /// NVIDIA's library if the host has an NVIDIA GPU, else softgpu's.
     Auto,
     /// softgpu's library.
     Softgpu,
