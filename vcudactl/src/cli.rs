@@ -12,6 +12,8 @@ use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
 /// Name of the program.
 pub(crate) const NAME: &str = "vcudactl";
 
+const DOCTOR_HELP: &str = "The exit status is 1 if a check has found a problem, and 0 otherwise.";
+
 /// Control vcudad: VMs and their quotas, sessions, and GPUs.
 #[derive(Debug, Parser)]
 #[command(name = NAME, version, disable_help_subcommand = true, subcommand_required = true)]
@@ -61,6 +63,9 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "FILE", default_value = "trace.json")]
         output: PathBuf,
     },
+    /// Check what vcudad and VMs need from this host; works without vcudad
+    #[command(after_help = DOCTOR_HELP)]
+    Doctor,
     /// Show the versions of vcudad and vcudactl
     Version,
     /// Print a shell completion script

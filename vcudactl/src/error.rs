@@ -69,6 +69,9 @@ pub(crate) enum CtlError {
         /// Number of VMs.
         all: usize,
     },
+    /// `doctor` has found problems, and printed them.
+    #[error("problems found: {0}")]
+    Unhealthy(usize),
     /// A system call or other OS operation failed.
     #[error("{what}: {source}")]
     Os {

@@ -6,6 +6,7 @@
 //! | `cli` | command-line arguments |
 //! | `client` | HTTP over the Unix socket |
 //! | `commands` | the commands, with their requests and output |
+//! | `doctor` | checks of the host |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
 //! | `trace` | converts trace records |
@@ -16,6 +17,7 @@
 mod cli;
 mod client;
 mod commands;
+mod doctor;
 mod error;
 mod exit;
 mod program;

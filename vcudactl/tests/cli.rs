@@ -411,3 +411,37 @@ fn top_draws_in_a_terminal_and_restores_it() {
     assert_eq!(code, Some(0));
     assert_eq!(terminal.modes(), terminal.modes_before);
 }
+
+#[test]
+fn the_doctor_needs_no_vcudad() {
+    let missing = std::env::temp_dir().join("virtio-cuda-ctl-no-such.sock");
+    let (code, out, err) = vcudactl(&missing, &["doctor"]);
+    // What else it finds depends on this machine.
+    assert!(out.lines().any(|line| line.starts_with("warning  vcudad  ")), "{out}");
+    assert_eq!(code == 0, !out.contains("problem  "), "{out}");
+    assert_eq!(code == 0, err.is_empty(), "{err}");
+    let (json_code, out, _) = vcudactl(&missing, &["doctor", "--json"]);
+    let findings: Value = serde_json::from_str(&out).unwrap();
+    let vcudad = findings.as_array().unwrap().iter().find(|one| one["check"] == "vcudad").unwrap();
+    assert_eq!((json_code, &vcudad["status"]), (code, &json!("warning")));
+    assert!(vcudad["advice"].is_string(), "{out}");
+}
+
+#[test]
+fn the_doctor_asks_vcudad_for_eviction() {
+    let version = json!({"name": "vcudad", "version": env!("CARGO_PKG_VERSION"), "api": 1});
+    let gpus = json!([{
+        "index": 0, "uuid": "GPU-1", "name": "Fast", "pci_bus_id": "0", "state": "healthy",
+        "memory_total": 8u64 << 30, "memory_reserved": 0, "memory_promised": 0, "memory_used": 0,
+        "memory_driver": null, "memory_difference": null, "compute_min": "0%",
+        "compute_weight": 0, "faults": 0, "last_fault": null, "vms": [],
+        "eviction": false, "eviction_unavailable": "unknown driver"
+    }]);
+    let server = Server::start(move |_, path, _| match path {
+        "/v1/version" => (200, version.to_string()),
+        _ => (200, gpus.to_string()),
+    });
+    let (_, out, _) = vcudactl(&server.socket, &["doctor"]);
+    assert!(out.lines().any(|line| line.starts_with("ok       vcudad  ")), "{out}");
+    assert!(out.contains("not available (GPU 0: unknown driver): "), "{out}");
+}

@@ -3,10 +3,11 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | selects the command |
-//! | `vm`, `gpu`, `session`, `event`, `stats`, `trace` | the commands, by subject |
+//! | `vm`, `gpu`, `session`, `event`, `stats`, `trace`, `doctor` | the commands, by subject |
 //! | `path` | request paths for VMs |
 //! | `output` | output as JSON or text |
 
+mod doctor;
 mod event;
 mod gpu;
 mod output;

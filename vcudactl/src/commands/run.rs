@@ -6,7 +6,7 @@ use std::time::Duration;
 use clap::CommandFactory;
 
 use super::output::Output;
-use super::{event, gpu, session, stats, trace, vm};
+use super::{doctor, event, gpu, session, stats, trace, vm};
 use crate::cli::{Cli, Command, GpuCommand, NAME, SessionCommand};
 use crate::client::Client;
 use crate::error::CtlError;
@@ -52,6 +52,7 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
         Command::Trace { seconds, output } => {
             trace::record(client, Duration::from_secs(*seconds), output).await
         }
+        Command::Doctor => doctor::run(client, &output, &cli.socket).await,
         Command::Stats => stats::show(client, &output).await,
         Command::Version => stats::version(client, &output).await,
         Command::Top(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),

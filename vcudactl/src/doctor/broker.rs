@@ -1,0 +1,84 @@
+//! vcudad, and whether it can evict kernels.
+
+use std::path::Path;
+
+use control_api::{GpuInfo, VersionInfo};
+
+use super::finding::Finding;
+use super::host::Host;
+use crate::client::Client;
+use crate::error::CtlError;
+
+const CHECK: &str = "vcudad";
+const EVICTION: &str = "eviction";
+
+/// Checks whether vcudad responds, and asks it about its GPUs.
+pub(super) async fn check(host: &Host, client: &Client, socket: &Path) -> [Finding; 2] {
+    let version = client.get::<VersionInfo>("/v1/version").await;
+    let gpus = match &version {
+        Ok(_) => Some(client.get::<Vec<GpuInfo>>("/v1/gpus").await),
+        Err(_) => None,
+    };
+    match (version, gpus) {
+        (Ok(version), Some(Ok(gpus))) => [running(&version, socket), eviction(&gpus)],
+        (Ok(_), Some(Err(error))) | (Err(error), _) => {
+            [not_usable(host, &error), unknown("vcudad can't be asked")]
+        }
+        (Ok(version), None) => [running(&version, socket), unknown("vcudad wasn't asked")],
+    }
+}
+
+fn unknown(why: &str) -> Finding {
+    Finding::warn(EVICTION, format!("unknown: {why}"), "start vcudad, and run this again")
+}
+
+pub(super) fn running(version: &VersionInfo, socket: &Path) -> Finding {
+    let ours = env!("CARGO_PKG_VERSION");
+    let found = format!("version {}, {}", version.version, socket.display());
+    if version.version == ours {
+        return Finding::ok(CHECK, found);
+    }
+    let advice = "install vcudactl and vcudad from the same release, and restart vcudad";
+    Finding::warn(CHECK, format!("{found}, but vcudactl {ours}"), advice)
+}
+
+/// Describes why vcudad can't be used. That it isn't running is a warning only, because this
+/// command is also for hosts on which it hasn't been started yet.
+pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
+    let processes = host.processes("vcudad");
+    match error {
+        CtlError::NoSocket(path) | CtlError::NobodyListens(path) if processes.is_empty() => {
+            Finding::warn(
+                CHECK,
+                format!("not running ({})", path.display()),
+                "run systemctl start vcudad; if it fails, journalctl -u vcudad says why",
+            )
+        }
+        CtlError::NoSocket(path) | CtlError::NobodyListens(path) => Finding::warn(
+            CHECK,
+            format!("running ({}), but not at {}", processes.join(", "), path.display()),
+            "pass its control_socket to --socket",
+        ),
+        CtlError::NotAllowed { .. } | CtlError::OnlyRoot(_) | CtlError::NotASocket(_) => {
+            Finding::warn(CHECK, "can't connect", error.to_string())
+        }
+        _ => Finding::fail(CHECK, "doesn't respond as it should", error.to_string()),
+    }
+}
+
+/// Reports whether kernels that outlast their VM's window are taken off the GPU.
+pub(super) fn eviction(gpus: &[GpuInfo]) -> Finding {
+    let without: Vec<&GpuInfo> = gpus.iter().filter(|gpu| !gpu.eviction).collect();
+    if without.is_empty() {
+        return Finding::ok(EVICTION, format!("works on {} GPUs", gpus.len()));
+    }
+    let reasons = without.iter().map(|gpu| {
+        let reason = gpu.eviction_unavailable.as_deref().unwrap_or("no reason reported");
+        format!("GPU {}: {reason}", gpu.index)
+    });
+    Finding::warn(
+        EVICTION,
+        format!("not available ({})", reasons.collect::<Vec<_>>().join("; ")),
+        "VMs wait for other VMs' long kernels; see docs/quotas.md, or set compute.kernel_timeout",
+    )
+}
