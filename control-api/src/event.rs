@@ -86,6 +86,9 @@ pub struct Event {
     /// Host index of the affected GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub gpu: Option<u32>,
+    /// The user ID of the process that requested the change through the control API.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub uid: Option<u32>,
     /// A description for people.
     pub message: String,
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::since::Since;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
 use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
@@ -51,6 +52,10 @@ pub(crate) enum Command {
         /// Print only this VM's events, plus the number of events missed for all VMs
         #[arg(long, value_name = "NAME")]
         vm: Option<String>,
+        /// First print the events since a time: a duration before now (10m, 2h), or a time
+        /// (2026-03-01T12:00:00Z); vcudad keeps the last 1024 events
+        #[arg(long, value_name = "TIME")]
+        since: Option<Since>,
     },
     /// Show all counters
     Stats,

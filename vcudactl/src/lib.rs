@@ -7,6 +7,7 @@
 //! | `client` | HTTP over the Unix socket |
 //! | `commands` | the commands, with their requests and output |
 //! | `doctor` | checks of the host |
+//! | `since` | times and durations of `events --since` |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
 //! | `trace` | converts trace records |
@@ -21,6 +22,7 @@ mod doctor;
 mod error;
 mod exit;
 mod program;
+mod since;
 mod table;
 mod top;
 mod trace;

@@ -445,3 +445,20 @@ fn the_doctor_asks_vcudad_for_eviction() {
     assert!(out.lines().any(|line| line.starts_with("ok       vcudad  ")), "{out}");
     assert!(out.contains("not available (GPU 0: unknown driver): "), "{out}");
 }
+
+#[test]
+fn events_since_a_time_are_requested() {
+    let event = json!({"id": 1, "time_ms": 1_700_000_000_000u64, "kind": "vm_removed", "vm": "web",
+        "uid": 1000, "message": "removed"});
+    let server = Server::start(move |_, path, _| {
+        assert_eq!(path, "/v1/events?since_ms=1700000000000");
+        (200, format!("{event}\n"))
+    });
+    let words = ["events", "--since", "2023-11-14T22:13:20Z"];
+    let (code, out, err) = vcudactl(&server.socket, &words);
+    assert_eq!(out, "2023-11-14T22:13:20Z vm_removed vm=web uid=1000: removed\n", "{err}");
+    assert_eq!(code, 1);
+    let (code, _, err) = vcudactl(&server.socket, &["events", "--since", "yesterday"]);
+    assert_eq!(code, 2);
+    assert!(err.contains("such as 10m or 2h"), "{err}");
+}

@@ -5,15 +5,19 @@ use control_api::{Event, EventKind};
 use super::output::Output;
 use crate::client::Client;
 use crate::error::CtlError;
+use crate::since::Since;
 use crate::table::{printable, timestamp};
 
 pub(super) async fn print_all(
     client: &Client,
     output: &Output,
     vm: Option<&str>,
+    since: Option<Since>,
 ) -> Result<(), CtlError> {
+    let query = since.map(|since| format!("?since_ms={}", since.time_ms()));
+    let query = query.unwrap_or_default();
     client
-        .stream("/v1/events", |event: &Event| {
+        .stream(&format!("/v1/events{query}"), |event: &Event| {
             // With --vm, print this event, too, because the missed events may have been about that
             // VM.
             let missed = event.kind == EventKind::Missed;
@@ -36,6 +40,9 @@ fn describe(event: &Event) -> String {
     if let Some(gpu) = event.gpu {
         text.push_str(&format!(" gpu={gpu}"));
     }
+    if let Some(uid) = event.uid {
+        text.push_str(&format!(" uid={uid}"));
+    }
     printable(&format!("{text}: {}", event.message))
 }
 
@@ -52,9 +59,10 @@ mod tests {
             vm: Some("web".into()),
             session: Some(2),
             gpu: None,
+            uid: Some(1000),
             message: "the worker\nwas killed\u{1b}[2J".into(),
         };
-        let text = "2023-11-14T22:13:20Z session_ended vm=web session=2: the worker?was killed?[2J";
+        let text = "2023-11-14T22:13:20Z session_ended vm=web session=2 uid=1000: the worker?was killed?[2J";
         assert_eq!(describe(&event), text);
     }
 }

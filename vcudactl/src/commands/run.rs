@@ -48,7 +48,9 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
         Command::Session(SessionCommand::Kill { vm, id }) => {
             session::kill(client, &output, vm, *id).await
         }
-        Command::Events { vm } => event::print_all(client, &output, vm.as_deref()).await,
+        Command::Events { vm, since } => {
+            event::print_all(client, &output, vm.as_deref(), *since).await
+        }
         Command::Trace { seconds, output } => {
             trace::record(client, Duration::from_secs(*seconds), output).await
         }

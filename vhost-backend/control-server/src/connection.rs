@@ -9,7 +9,10 @@ use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
 use axum::Router;
+use axum::http::Request;
+use hyper::body::Incoming;
 use hyper::server::conn::http1;
+use hyper::service::{Service, service_fn};
 use hyper_util::rt::{TokioIo, TokioTimer};
 use hyper_util::service::TowerToHyperService;
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
@@ -31,26 +34,33 @@ const FULL: &[u8] = b"HTTP/1.1 503 Service Unavailable\r\ncontent-type: applicat
     content-length: 80\r\nconnection: close\r\n\r\n\
     {\"code\":\"unavailable\",\"message\":\"too many connections at once: try again later\"}";
 
+/// The user at the other end of a connection: the ID of the process that has connected. `None` if
+/// it's unknown, as on TCP. Requests have it as an extension.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Peer(pub(super) Option<u32>);
+
 /// A Unix or TCP listener.
 pub(super) trait Accept {
     type Stream: AsyncRead + AsyncWrite + Unpin + Send + 'static;
 
-    fn accept(&self) -> impl Future<Output = io::Result<Self::Stream>> + Send;
+    fn accept(&self) -> impl Future<Output = io::Result<(Self::Stream, Peer)>> + Send;
 }
 
 impl Accept for tokio::net::UnixListener {
     type Stream = tokio::net::UnixStream;
 
-    async fn accept(&self) -> io::Result<Self::Stream> {
-        Ok(Self::accept(self).await?.0)
+    async fn accept(&self) -> io::Result<(Self::Stream, Peer)> {
+        let (stream, _) = Self::accept(self).await?;
+        let uid = stream.peer_cred().ok().map(|peer| peer.uid());
+        Ok((stream, Peer(uid)))
     }
 }
 
 impl Accept for tokio::net::TcpListener {
     type Stream = tokio::net::TcpStream;
 
-    async fn accept(&self) -> io::Result<Self::Stream> {
-        Ok(Self::accept(self).await?.0)
+    async fn accept(&self) -> io::Result<(Self::Stream, Peer)> {
+        Ok((Self::accept(self).await?.0, Peer(None)))
     }
 }
 
@@ -58,7 +68,7 @@ impl Accept for tokio::net::TcpListener {
 pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
     let places = Arc::new(Semaphore::new(MAX_CONNECTIONS));
     loop {
-        let mut stream = match listener.accept().await {
+        let (mut stream, peer) = match listener.accept().await {
             Ok(stream) => stream,
             Err(error) => {
                 // The process has probably reached its limit on open files. Wait until some have
@@ -74,7 +84,11 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
             let _ = tokio::time::timeout(Duration::ZERO, write).await;
             continue;
         };
-        let router = router.clone();
+        let router = TowerToHyperService::new(router.clone());
+        let service = service_fn(move |mut request: Request<Incoming>| {
+            request.extensions_mut().insert(peer);
+            router.call(request)
+        });
         tokio::spawn(async move {
             let served = http1::Builder::new()
                 .timer(TokioTimer::new())
@@ -84,10 +98,7 @@ pub(super) async fn serve<A: Accept>(listener: A, router: Router) {
                 .header_read_timeout(HEAD_PATIENCE)
                 .max_headers(MAX_HEADERS)
                 .max_buf_size(MAX_BUFFER)
-                .serve_connection(
-                    TokioIo::new(Patient::new(stream)),
-                    TowerToHyperService::new(router),
-                )
+                .serve_connection(TokioIo::new(Patient::new(stream)), service)
                 .await;
             if let Err(error) = served {
                 tracing::debug!("a control connection ended: {error}");

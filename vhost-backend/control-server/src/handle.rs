@@ -1,11 +1,11 @@
 //! The channel between the control API's thread and the broker's event loop. It carries requests to
 //! the event loop, and replies and events back. Sending never blocks on either side.
 
+use std::collections::VecDeque;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use tokio::sync::{broadcast, oneshot, watch};
@@ -18,7 +18,8 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 
 /// Maximum number of requests waiting for the event loop.
 const QUEUE: usize = 64;
-/// Number of events by which a reader can lag behind before it misses some.
+/// Number of events by which a reader can lag behind before it misses some, and number of past events
+/// that new readers can get.
 const EVENTS: usize = 1024;
 /// Maximum wait for a reply. The event loop never blocks, so only the reply to a change can take
 /// longer: it waits for the disk, or for the end of the processes of a removed VM.
@@ -102,8 +103,7 @@ pub type Reply = Result<Response, ApiError>;
 pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     let (sender, receiver) = sync_channel(QUEUE);
     let wake = Arc::new(eventfd()?);
-    let events =
-        Events { sender: broadcast::Sender::new(EVENTS), next: Arc::new(AtomicU64::new(1)) };
+    let events = Events { sender: broadcast::Sender::new(EVENTS), past: Arc::default() };
     let asking = Arc::new(watch::Sender::new(()));
     let traces = Traces::default();
     let handle = ControlHandle {
@@ -130,10 +130,15 @@ pub struct ControlHandle {
 impl ControlHandle {
     /// Sends a request to the broker and waits for the reply.
     pub async fn ask(&self, request: Request) -> Reply {
+        self.ask_for(None, request).await
+    }
+
+    /// Sends a request of the user with this ID to the broker, and waits for the reply.
+    pub async fn ask_for(&self, uid: Option<u32>, request: Request) -> Reply {
         let _asking = self.asking.subscribe();
         let is_change = request.is_change();
         let (answer, answered) = oneshot::channel();
-        self.sender.try_send(Asked { request, answer }).map_err(|error| match error {
+        self.sender.try_send(Asked { request, uid, answer }).map_err(|error| match error {
             TrySendError::Full(_) => ApiError::too_many_requests(),
             TrySendError::Disconnected(_) => ApiError::shutting_down(),
         })?;
@@ -160,6 +165,17 @@ impl ControlHandle {
     pub(super) fn traces(&self) -> broadcast::Receiver<TracePoint> {
         self.traces.subscribe()
     }
+
+    /// Subscribes to events. Also returns those of the last [`EVENTS`] that aren't older than this
+    /// time. No event is missing or returned twice.
+    pub(super) fn events_since(
+        &self,
+        time_ms: u64,
+    ) -> (VecDeque<Arc<Event>>, broadcast::Receiver<Arc<Event>>) {
+        let past = self.events.past.lock().unwrap_or_else(PoisonError::into_inner);
+        let wanted = past.last.iter().filter(|event| event.time_ms >= time_ms);
+        (wanted.cloned().collect(), self.events.sender.subscribe())
+    }
 }
 
 fn timed_out(is_change: bool) -> ApiError {
@@ -173,27 +189,36 @@ fn timed_out(is_change: bool) -> ApiError {
 #[derive(Debug)]
 struct Asked {
     request: Request,
+    uid: Option<u32>,
     answer: oneshot::Sender<Reply>,
 }
 
 /// Sends the reply to a request. If the requester has disconnected, the reply is dropped.
 #[derive(Debug)]
-pub struct Answer(oneshot::Sender<Reply>);
+pub struct Answer {
+    sender: oneshot::Sender<Reply>,
+    uid: Option<u32>,
+}
 
 impl Answer {
     /// Creates the reply to a request that nobody waits for.
     pub fn nobody() -> Self {
-        Self(oneshot::channel().0)
+        Self { sender: oneshot::channel().0, uid: None }
+    }
+
+    /// Returns the ID of the user who has sent the request, if that's known.
+    pub fn uid(&self) -> Option<u32> {
+        self.uid
     }
 
     /// Sends the reply.
     pub fn give(self, reply: Reply) {
-        let _ = self.0.send(reply);
+        let _ = self.sender.send(reply);
     }
 
     /// Returns true if nobody waits for the reply any longer.
     pub fn is_abandoned(&self) -> bool {
-        self.0.is_closed()
+        self.sender.is_closed()
     }
 }
 
@@ -215,8 +240,8 @@ impl ControlInbox {
 
     /// Takes the next request, if any, with the means to reply to it.
     pub fn next(&self) -> Option<(Request, Answer)> {
-        let Asked { request, answer } = self.receiver.try_recv().ok()?;
-        Some((request, Answer(answer)))
+        let Asked { request, uid, answer } = self.receiver.try_recv().ok()?;
+        Some((request, Answer { sender: answer, uid }))
     }
 
     /// Returns the event publisher, which can be cloned for other threads.
@@ -236,15 +261,24 @@ impl AsRawFd for ControlInbox {
     }
 }
 
-/// Publishes events to all subscribers. Never blocks. If there are no subscribers, events are
-/// dropped.
+/// Publishes events to all subscribers, and keeps the last ones. It waits at most for the API's thread
+/// to copy their list.
 #[derive(Clone, Debug)]
 pub struct Events {
     sender: broadcast::Sender<Arc<Event>>,
-    next: Arc<AtomicU64>,
+    /// Locked while an event is sent, so that a new subscriber gets each event once.
+    past: Arc<Mutex<Past>>,
 }
 
-/// The VM, session and GPU that an event concerns.
+#[derive(Debug, Default)]
+struct Past {
+    /// Number of events that were published.
+    count: u64,
+    /// The last [`EVENTS`] events, the newest last.
+    last: VecDeque<Arc<Event>>,
+}
+
+/// The VM, session and GPU that an event concerns, and the user who caused it.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct About<'a> {
     /// Name of the VM.
@@ -253,21 +287,30 @@ pub struct About<'a> {
     pub session: Option<u32>,
     /// Index of the GPU.
     pub gpu: Option<u32>,
+    /// ID of the user who requested the change.
+    pub uid: Option<u32>,
 }
 
 impl Events {
     /// Publishes an event with the current time.
     pub fn publish(&self, kind: EventKind, about: About<'_>, message: impl Into<String>) {
-        let event = Event {
-            id: self.next.fetch_add(1, Ordering::Relaxed),
+        let mut past = self.past.lock().unwrap_or_else(PoisonError::into_inner);
+        past.count += 1;
+        let event = Arc::new(Event {
+            id: past.count,
             time_ms: now_ms(),
             kind,
             vm: about.vm.map(str::to_owned),
             session: about.session,
             gpu: about.gpu,
+            uid: about.uid,
             message: message.into(),
-        };
-        let _ = self.sender.send(Arc::new(event));
+        });
+        if past.last.len() == EVENTS {
+            past.last.pop_front();
+        }
+        past.last.push_back(event.clone());
+        let _ = self.sender.send(event);
     }
 }
 
@@ -302,6 +345,19 @@ mod tests {
         let event = events.recv().await.unwrap();
         assert_eq!((event.id, event.vm.as_deref()), (1, Some("a")));
         service.join().unwrap();
+    }
+
+    #[tokio::test]
+    async fn past_events_are_kept_and_none_is_received_twice() {
+        let (handle, inbox) = channel().unwrap();
+        let publish = || inbox.events().publish(EventKind::VmAdded, About::default(), "added");
+        (0..EVENTS + 5).for_each(|_| publish());
+        let (past, mut events) = handle.events_since(0);
+        publish();
+        assert_eq!((past.len(), past[0].id, past[EVENTS - 1].id), (EVENTS, 6, EVENTS as u64 + 5));
+        assert_eq!(events.recv().await.unwrap().id, EVENTS as u64 + 6);
+        assert!(events.try_recv().is_err());
+        assert!(handle.events_since(u64::MAX).0.is_empty());
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,14 +1,16 @@
 //! The API's paths and their handlers. The OpenAPI description is generated from the annotations.
 
+use axum::Extension;
 use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
-use axum::extract::{Path, State};
+use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{delete, get, post};
 
 use super::body::{self, Refusal, json};
+use super::connection::Peer;
 use super::handle::{ControlHandle, Request, Response as Reply};
 use super::model::{
     ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo, VmInfo,
@@ -97,15 +99,15 @@ fn part<T>(path: Result<Path<T>, PathRejection>) -> Result<T, Refusal> {
         .map_err(|error| ApiError::new(ErrorCode::NotFound, error.body_text()).into())
 }
 
-async fn answer_vm(api: &Api, request: Request, status: StatusCode) -> Answer {
-    match api.handle.ask(request).await? {
+async fn answer_vm(api: &Api, peer: Peer, request: Request, status: StatusCode) -> Answer {
+    match api.handle.ask_for(peer.0, request).await? {
         Reply::Vm(vm) => Ok(json(status, &vm)),
         other => Err(unexpected(&other)),
     }
 }
 
-async fn done(api: &Api, request: Request) -> Answer {
-    match api.handle.ask(request).await? {
+async fn done(api: &Api, peer: Peer, request: Request) -> Answer {
+    match api.handle.ask_for(peer.0, request).await? {
         Reply::Done => Ok(StatusCode::NO_CONTENT.into_response()),
         other => Err(unexpected(&other)),
     }
@@ -134,11 +136,15 @@ pub(super) async fn list_vms(State(api): State<Api>) -> Answer {
     (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
     (status = 507, description = "No GPU has enough memory left to promise, or the state file can't be written", body = ApiError),
 ))]
-pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
+pub(super) async fn add_vm(
+    State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
+    body: Body,
+) -> Answer {
     let spec = body::spec(body).await?;
     let location = format!("/v1/vms/{}", spec.name);
     let request = Request::AddVm(Box::new(spec));
-    let mut answer = answer_vm(&api, request, StatusCode::CREATED).await?;
+    let mut answer = answer_vm(&api, peer, request, StatusCode::CREATED).await?;
     if let Ok(location) = HeaderValue::from_str(&location) {
         answer.headers_mut().insert(header::LOCATION, location);
     }
@@ -154,9 +160,10 @@ pub(super) async fn add_vm(State(api): State<Api>, body: Body) -> Answer {
 ))]
 pub(super) async fn show_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    answer_vm(&api, Request::ShowVm(part(name)?), StatusCode::OK).await
+    answer_vm(&api, peer, Request::ShowVm(part(name)?), StatusCode::OK).await
 }
 
 /// Changes a running VM's settings with a JSON merge patch. Applies either the whole patch or
@@ -176,12 +183,13 @@ pub(super) async fn show_vm(
 ))]
 pub(super) async fn set_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
     body: Body,
 ) -> Answer {
     let name = part(name)?;
     let patch = body::patch(body).await?;
-    answer_vm(&api, Request::SetVm(name, patch), StatusCode::OK).await
+    answer_vm(&api, peer, Request::SetVm(name, patch), StatusCode::OK).await
 }
 
 /// Resets the settings of a VM from the configuration file that were changed through the API to the
@@ -196,9 +204,10 @@ pub(super) async fn set_vm(
 ))]
 pub(super) async fn reset_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    answer_vm(&api, Request::ResetVm(part(name)?), StatusCode::OK).await
+    answer_vm(&api, peer, Request::ResetVm(part(name)?), StatusCode::OK).await
 }
 
 /// Serves a VM again that has failed: places it on GPUs, and creates its socket and its device
@@ -214,9 +223,10 @@ pub(super) async fn reset_vm(
 ))]
 pub(super) async fn restart_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    answer_vm(&api, Request::RestartVm(part(name)?), StatusCode::OK).await
+    answer_vm(&api, peer, Request::RestartVm(part(name)?), StatusCode::OK).await
 }
 
 /// Takes a VM off its GPUs until it's resumed. Its sessions stay, and their work waits. This has no
@@ -232,9 +242,10 @@ pub(super) async fn restart_vm(
 ))]
 pub(super) async fn pause_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    answer_vm(&api, Request::SetPaused(part(name)?, true), StatusCode::OK).await
+    answer_vm(&api, peer, Request::SetPaused(part(name)?, true), StatusCode::OK).await
 }
 
 /// Lets a VM that the API has paused use its GPUs again. Its kernels continue where they were. This
@@ -250,9 +261,10 @@ pub(super) async fn pause_vm(
 ))]
 pub(super) async fn resume_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    answer_vm(&api, Request::SetPaused(part(name)?, false), StatusCode::OK).await
+    answer_vm(&api, peer, Request::SetPaused(part(name)?, false), StatusCode::OK).await
 }
 
 /// Removes a VM: ends its sessions and its device process, and deletes its settings.
@@ -265,9 +277,10 @@ pub(super) async fn resume_vm(
 ))]
 pub(super) async fn remove_vm(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    done(&api, Request::RemoveVm(part(name)?)).await
+    done(&api, peer, Request::RemoveVm(part(name)?)).await
 }
 
 async fn sessions(api: &Api, vm: Option<String>) -> Answer {
@@ -311,10 +324,11 @@ pub(super) async fn list_sessions_of_vm(
 ))]
 pub(super) async fn kill_session(
     State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
     path: Result<Path<(String, u32)>, PathRejection>,
 ) -> Answer {
     let (vm, session) = part(path)?;
-    done(&api, Request::KillSession { vm, session }).await
+    done(&api, peer, Request::KillSession { vm, session }).await
 }
 
 /// Lists all GPUs, sorted by index.
@@ -345,14 +359,32 @@ pub(super) async fn stats(State(api): State<Api>) -> Answer {
     Ok(json(StatusCode::OK, &ask_stats(&api).await?))
 }
 
+/// Parses the parameter of a request for events.
+fn since_ms(query: Option<&str>) -> Result<Option<u64>, ApiError> {
+    let Some(query) = query.filter(|query| !query.is_empty()) else { return Ok(None) };
+    let time = query.strip_prefix("since_ms=").and_then(|time| time.parse().ok());
+    time.map(Some).ok_or_else(|| {
+        let says = "the only parameter is since_ms, a time in milliseconds since 1970";
+        ApiError::new(ErrorCode::BadRequest, says)
+    })
+}
+
 /// Streams events until the client disconnects: one JSON object per line, with empty lines as
 /// keep-alives. Sends server-sent events instead if the client accepts `text/event-stream`.
-#[utoipa::path(get, path = "/v1/events", tag = "statistics", responses(
+#[utoipa::path(get, path = "/v1/events", tag = "statistics",
+    params(("since_ms" = Option<u64>, Query, description = "First send the past events since this time, in milliseconds since 1970. vcudad keeps the last 1024 events until it's restarted or replaced.")),
+    responses(
     (status = 200, description = "The events", body = Event, content_type = "application/x-ndjson"),
+    (status = 400, description = "The parameter isn't a time", body = ApiError),
     (status = 503, description = "Too many readers or connections, or vcudad is shutting down", body = ApiError),
 ))]
-pub(super) async fn events(State(api): State<Api>, headers: HeaderMap) -> Answer {
-    Ok(api.readers.answer(&api.handle, &headers)?)
+pub(super) async fn events(
+    State(api): State<Api>,
+    RawQuery(query): RawQuery,
+    headers: HeaderMap,
+) -> Answer {
+    let since_ms = since_ms(query.as_deref())?;
+    Ok(api.readers.answer(&api.handle, since_ms, &headers)?)
 }
 
 /// Streams which VM is on which GPU until the client disconnects: one JSON object per line, with

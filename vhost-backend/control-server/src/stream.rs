@@ -2,6 +2,7 @@
 //! events and receives the number of missed events. If a reader stops reading, its connection times
 //! out.
 
+use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -74,6 +75,8 @@ impl Form {
 }
 
 struct Reader {
+    /// Events from before the request, which are sent first.
+    past: VecDeque<Arc<Event>>,
     events: Receiver<Arc<Event>>,
     form: Form,
     _place: OwnedSemaphorePermit,
@@ -82,6 +85,9 @@ struct Reader {
 impl Reader {
     /// Waits for the next text to send. Returns `None` when there are no more events.
     async fn next(&mut self) -> Option<String> {
+        if let Some(event) = self.past.pop_front() {
+            return Some(self.form.event(&event));
+        }
         match tokio::time::timeout(STILL_HERE, self.events.recv()).await {
             Ok(Ok(event)) => Some(self.form.event(&event)),
             Ok(Err(RecvError::Lagged(count))) => {
@@ -92,6 +98,7 @@ impl Reader {
                     vm: None,
                     session: None,
                     gpu: None,
+                    uid: None,
                     message: format!("missed {count} events before the next one"),
                 };
                 Some(self.form.event(&event))
@@ -103,10 +110,12 @@ impl Reader {
 }
 
 impl Readers {
-    /// Creates a response that streams events for as long as the client reads.
+    /// Creates a response that streams events for as long as the client reads, first those since a
+    /// time if the client wants them.
     pub(super) fn answer(
         &self,
         handle: &ControlHandle,
+        since_ms: Option<u64>,
         headers: &HeaderMap,
     ) -> Result<Response, ApiError> {
         let place = self.0.clone().try_acquire_owned().map_err(|_| {
@@ -114,7 +123,11 @@ impl Readers {
             ApiError::new(ErrorCode::Unavailable, says)
         })?;
         let form = Form::wanted(headers);
-        let reader = Reader { events: handle.events(), form, _place: place };
+        let (past, events) = match since_ms {
+            Some(time) => handle.events_since(time),
+            None => (VecDeque::new(), handle.events()),
+        };
+        let reader = Reader { past, events, form, _place: place };
         let events = stream::unfold(reader, |mut reader| async move {
             let text = reader.next().await?;
             Some((Ok::<_, std::convert::Infallible>(Bytes::from(text)), reader))

@@ -4,24 +4,31 @@ use control_api::EventKind;
 
 use memory_ledger::{GpuId, VmId};
 
-/// An event, and the VM, session and GPU that it concerns, if any.
+/// An event, the VM, session and GPU that it concerns, and the user who caused it, if any.
 pub(crate) struct BrokerEvent {
     pub(crate) kind: EventKind,
     pub(crate) vm: Option<VmId>,
     pub(crate) session: Option<u32>,
     pub(crate) gpu: Option<GpuId>,
+    /// The user who requested the change through the control API.
+    pub(crate) uid: Option<u32>,
     pub(crate) message: String,
 }
 
 impl BrokerEvent {
     /// Creates an event that concerns the whole host.
     pub(crate) fn new(kind: EventKind, message: impl Into<String>) -> Self {
-        Self { kind, vm: None, session: None, gpu: None, message: message.into() }
+        Self { kind, vm: None, session: None, gpu: None, uid: None, message: message.into() }
     }
 
     /// Creates an event that concerns a VM.
     pub(crate) fn of_vm(kind: EventKind, vm: VmId, message: impl Into<String>) -> Self {
         Self { vm: Some(vm), ..Self::new(kind, message) }
+    }
+
+    /// Returns the event with the user who requested the change.
+    pub(crate) fn by(self, uid: Option<u32>) -> Self {
+        Self { uid, ..self }
     }
 
     /// Creates an event that concerns a session, given its number.

@@ -302,9 +302,9 @@ impl Service {
 /// Event loop, reports and timer.
 impl Service {
     fn publish(&self, event: BrokerEvent) {
-        let BrokerEvent { kind, vm, session, gpu, message } = event;
+        let BrokerEvent { kind, vm, session, gpu, uid, message } = event;
         let vm = vm.map(|vm| self.vms.name(vm));
-        let about = About { vm, session, gpu: gpu.map(|gpu| gpu.0) };
+        let about = About { vm, session, gpu: gpu.map(|gpu| gpu.0), uid };
         self.inbox.events().publish(kind, about, message);
     }
 

@@ -309,6 +309,11 @@ impl VmState {
         self.removal.get_or_insert_default().push(answer);
     }
 
+    /// Returns the ID of the user who was first to request the VM's removal.
+    pub(crate) fn remover(&self) -> Option<u32> {
+        self.removal.as_ref().and_then(|answers| answers.first()).and_then(Answer::uid)
+    }
+
     /// Takes the pending replies to the requests to remove the VM.
     pub(crate) fn take_removals(&mut self) -> Vec<Answer> {
         self.removal.as_mut().map(std::mem::take).unwrap_or_default()

@@ -75,12 +75,18 @@ fn serve(inbox: &ControlInbox, end: &AtomicBool) {
         unsafe { libc::poll(&mut fds, 1, 20) };
         inbox.acknowledge();
         while let Some((request, answer)) = inbox.next() {
-            answer.give(handle(&mut vms, request, inbox.events()));
+            let reply = handle(&mut vms, request, answer.uid(), inbox.events());
+            answer.give(reply);
         }
     }
 }
 
-fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events) -> Reply {
+fn handle(
+    vms: &mut BTreeMap<String, VmSpec>,
+    request: Request,
+    uid: Option<u32>,
+    events: &Events,
+) -> Reply {
     let find = |vms: &BTreeMap<String, VmSpec>, name: &str| {
         vms.get(name).cloned().ok_or_else(|| ApiError::no_vm(name))
     };
@@ -90,7 +96,7 @@ fn handle(vms: &mut BTreeMap<String, VmSpec>, request: Request, events: &Events)
                 let message = format!("there is a VM named '{}' already", spec.name);
                 return Err(ApiError::new(ErrorCode::Conflict, message).of("name"));
             }
-            let about = About { vm: Some(&spec.name), ..About::default() };
+            let about = About { vm: Some(&spec.name), uid, ..About::default() };
             events.publish(EventKind::VmAdded, about, "added");
             vms.insert(spec.name.clone(), (*spec).clone());
             Ok(Response::Vm(Box::new(info(&spec))))

@@ -114,6 +114,29 @@ fn sessions_are_listed_and_ended() {
 }
 
 #[test]
+fn past_events_come_first_with_the_user_who_caused_them() {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": GIB}});
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
+    let mut stream = connect(&fake.socket);
+    stream.write_all(b"GET /v1/events?since_ms=0 HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    let mut events = lines.filter(|line| line.starts_with('{'));
+    let mut next = || serde_json::from_str::<Event>(&events.next().unwrap()).unwrap();
+    let added = next();
+    // SAFETY: geteuid has no preconditions.
+    let own = unsafe { libc::geteuid() };
+    assert_eq!((added.kind, added.uid), (EventKind::VmAdded, Some(own)));
+    fake.events.publish(EventKind::VmRemoved, About::default(), "removed");
+    let removed = next();
+    assert_eq!((removed.kind, removed.id, removed.uid), (EventKind::VmRemoved, 2, None));
+    for query in ["since_ms=", "since_ms=-1", "since_ms=10m", "since=1", "since_ms=1&x=1"] {
+        let refused = ask(&fake.socket, "GET", &format!("/v1/events?{query}"), "");
+        assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("bad_request")));
+    }
+}
+
+#[test]
 fn events_are_sent_as_lines_or_as_server_sent_events() {
     let fake = Fake::start();
     for (accept, kind) in
@@ -125,7 +148,7 @@ fn events_are_sent_as_lines_or_as_server_sent_events() {
         let mut lines = BufReader::new(stream).lines().map(Result::unwrap);
         let head: Vec<String> = lines.by_ref().take_while(|line| !line.is_empty()).collect();
         assert!(head.contains(&format!("content-type: {kind}")), "{head:?}");
-        let about = About { vm: Some("web"), session: Some(3), gpu: None };
+        let about = About { vm: Some("web"), session: Some(3), ..About::default() };
         fake.events.publish(EventKind::SessionEnded, about, "it exited\nor so");
         let json = lines.find_map(|line| {
             let at = line.strip_prefix("data: ").unwrap_or(&line).to_owned();

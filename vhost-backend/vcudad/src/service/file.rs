@@ -68,7 +68,7 @@ impl Service {
             self.begin_removal(*id);
         }
         for (id, patch, after) in changed {
-            if let Err(error) = self.set_vm(id, &patch, after) {
+            if let Err(error) = self.set_vm(id, &patch, after, None) {
                 tracing::error!("cannot change a VM: {error}");
             }
         }

@@ -51,12 +51,12 @@ impl Service {
     }
 
     /// Pauses a VM for an operator, or lets it continue.
-    pub(super) fn set_paused(&mut self, id: VmId, paused: bool) -> Reply {
+    pub(super) fn set_paused(&mut self, id: VmId, paused: bool, uid: Option<u32>) -> Reply {
         if let Some(state) = self.vms.get_mut(id)
             && state.pause.is_by_operator() != paused
         {
             state.pause.set_by_operator(paused);
-            self.pause_changed(id, paused, PausedBy::Api);
+            self.pause_changed(id, paused, PausedBy::Api, uid);
         }
         self.show(id)
     }
@@ -65,12 +65,12 @@ impl Service {
     pub(super) fn apply_vmm_pause(&mut self, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
         if let Some(paused) = state.pause.take_vmm_change(Instant::now()) {
-            self.pause_changed(id, paused, PausedBy::Vmm);
+            self.pause_changed(id, paused, PausedBy::Vmm, None);
         }
     }
 
     /// Applies a pause or its end, and reports it.
-    fn pause_changed(&mut self, id: VmId, paused: bool, by: PausedBy) {
+    fn pause_changed(&mut self, id: VmId, paused: bool, by: PausedBy, uid: Option<u32>) {
         let Some(state) = self.vms.get(id) else { return };
         let is_off = state.pause.is_paused();
         self.sessions.set_paused(id, is_off);
@@ -87,7 +87,7 @@ impl Service {
                 (EventKind::VmResumed, message)
             }
         };
-        tracing::info!(vm = state.vm.name, "{message}");
-        self.publish(BrokerEvent::of_vm(kind, id, message));
+        tracing::info!(vm = state.vm.name, uid, "{message}");
+        self.publish(BrokerEvent::of_vm(kind, id, message).by(uid));
     }
 }

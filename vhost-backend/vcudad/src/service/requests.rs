@@ -42,7 +42,7 @@ impl Service {
                 return self.request_change(ops, ChangeRequest::Set(name, patch), answer);
             }
             Request::RestartVm(name) => {
-                let reply = self.restart_failed(ops, &name);
+                let reply = self.restart_failed(ops, &name, answer.uid());
                 return answer.give(reply);
             }
             Request::ResetVm(name) => {
@@ -61,7 +61,7 @@ impl Service {
                 let id = self.vms.find(&name);
                 id.map(|id| Response::Sessions(reports.session_infos(Some(id))))
             }
-            Request::KillSession { vm, session } => self.kill_session(&vm, session),
+            Request::KillSession { vm, session } => self.kill_session(&vm, session, answer.uid()),
             Request::ListGpus => Ok(Response::Gpus(reports.gpu_infos())),
             Request::Trace => self.trace(),
             Request::Stats => Ok(Response::Stats(Box::new(reports.stats()))),
@@ -84,11 +84,12 @@ impl Service {
         Ok(Response::TraceNames(self.sessions.scheduler().trace_all(&self.vms)))
     }
 
-    fn kill_session(&mut self, name: &str, number: u32) -> Reply {
+    fn kill_session(&mut self, name: &str, number: u32, uid: Option<u32>) -> Reply {
         let id = self.vms.find(name)?;
         if !self.sessions.end_by_operator(id, number) {
             return Err(ApiError::no_session(name, number));
         }
+        tracing::info!(vm = name, session = number, uid, "ending the session for an operator");
         Ok(Response::Done)
     }
 
@@ -229,24 +230,33 @@ impl Service {
     /// VM has been added, changed, or removed. But device processes and sessions may have ended,
     /// and others started.
     pub(super) fn apply(&mut self, ops: &mut EventOps, change: Change, answer: Answer) {
+        let uid = answer.uid();
         match change {
-            Change::Add(state) => answer.give(self.add_vm(ops, *state)),
-            Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after)),
-            Change::SetPaused(vm, paused) => answer.give(self.set_paused(vm, paused)),
+            Change::Add(state) => answer.give(self.add_vm(ops, *state, uid)),
+            Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after, uid)),
+            Change::SetPaused(vm, paused) => answer.give(self.set_paused(vm, paused, uid)),
             Change::Remove(vm) => self.remove_vm(vm, answer),
             Change::Reload(plan) => self.reload(*plan),
         }
     }
 
-    fn add_vm(&mut self, ops: &mut EventOps, state: VmState) -> Reply {
+    fn add_vm(&mut self, ops: &mut EventOps, state: VmState, uid: Option<u32>) -> Reply {
         let id = self.enroll(state);
         self.start_device(ops, id);
         self.sessions.refill(&self.vms, &self.gpus);
-        self.publish(BrokerEvent::of_vm(EventKind::VmAdded, id, "added"));
+        tracing::info!(vm = self.vms.name(id), uid, "added");
+        self.publish(BrokerEvent::of_vm(EventKind::VmAdded, id, "added").by(uid));
         self.show(id)
     }
 
-    pub(super) fn set_vm(&mut self, id: VmId, patch: &VmPatch, after: Vm) -> Reply {
+    /// Changes a VM for this user, or for the configuration file.
+    pub(super) fn set_vm(
+        &mut self,
+        id: VmId,
+        patch: &VmPatch,
+        after: Vm,
+        uid: Option<u32>,
+    ) -> Reply {
         let max = after.limits.max_sessions;
         let Some(state) = self.vms.get_mut(id) else {
             return Err(ApiError::no_vm(&after.name));
@@ -258,13 +268,13 @@ impl Service {
         // With a higher sessions.max, there may now be room for waiting sessions.
         self.sessions.start_waiting(&mut self.vms, &self.gpus);
         let message = serde_json::to_string(patch).unwrap_or_default();
-        tracing::info!(vm = self.vms.name(id), "changed: {message}");
-        self.publish(BrokerEvent::of_vm(EventKind::VmChanged, id, message));
+        tracing::info!(vm = self.vms.name(id), uid, "changed: {message}");
+        self.publish(BrokerEvent::of_vm(EventKind::VmChanged, id, message).by(uid));
         self.show(id)
     }
 
     /// Serves a VM again that has failed. Its settings stay, so nothing is saved.
-    fn restart_failed(&mut self, ops: &mut EventOps, name: &str) -> Reply {
+    fn restart_failed(&mut self, ops: &mut EventOps, name: &str, uid: Option<u32>) -> Reply {
         let (id, state) = self.find_staying(name)?;
         if state.device.failure().is_none() {
             let message = format!("VM '{name}' has not failed, so there is nothing to restart");
@@ -292,8 +302,9 @@ impl Service {
         let (resources, socket) = Resources::create(spawner, cgroups, &vm, set.len())?;
         state.serve_again(vm, set, socket, resources);
         self.sessions.set_quotas(id, state);
-        tracing::info!(vm = name, "restarted after a failure");
-        self.publish(BrokerEvent::of_vm(EventKind::VmRestarted, id, "restarted after a failure"));
+        let message = "restarted after a failure";
+        tracing::info!(vm = name, uid, "{message}");
+        self.publish(BrokerEvent::of_vm(EventKind::VmRestarted, id, message).by(uid));
         self.start_device(ops, id);
         self.sessions.refill(&self.vms, &self.gpus);
         self.show(id)
@@ -327,10 +338,11 @@ impl Service {
         if !self.vms.get(id).is_some_and(gone) {
             return;
         }
-        self.publish(BrokerEvent::of_vm(EventKind::VmRemoved, id, "removed"));
+        let uid = self.vms.get(id).and_then(VmState::remover);
+        self.publish(BrokerEvent::of_vm(EventKind::VmRemoved, id, "removed").by(uid));
         self.sessions.remove_vm(id);
         let Some(mut state) = self.vms.remove(id) else { return };
-        tracing::info!(vm = state.vm.name, "removed");
+        tracing::info!(vm = state.vm.name, uid, "removed");
         if state.vm.spec.sharing == Sharing::Mps {
             self.sessions.retain_mps(&self.vms.mps_sets(), &self.gpus);
         }
