@@ -1,6 +1,7 @@
 //! Command-line arguments. Options are named after configuration keys, with `-` instead of `.`, as
 //! in `vhost-device-cuda`.
 
+use std::ffi::OsString;
 use std::path::PathBuf;
 use std::str::FromStr;
 use std::time::Duration;
@@ -13,11 +14,67 @@ use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
 /// Name of the program.
 pub(crate) const NAME: &str = "vcudactl";
 
-const DOCTOR_HELP: &str = "The exit status is 1 if a check has found a problem, and 0 otherwise.";
+const EXIT_HELP: &str = "\
+Exit status:
+  0  success
+  1  failure: vcudad isn't running, permission is denied, or the GPUs have no room, for example
+  2  the request is wrong: an argument is missing or invalid, or the VM doesn't exist, for example
+
+With --json, an error is an object with code and message on standard error.";
+
+const TOP_HELP: &str = "\
+Examples:
+  vcudactl top --sort share
+  vcudactl top --once
+  vcudactl top --json --interval 10s";
+
+const EVENTS_HELP: &str = "\
+Examples:
+  vcudactl events --since 10m
+  vcudactl events --vm web --since 2026-03-01T12:00:00Z
+  vcudactl events --json | jq 'select(.kind == \"session_ended\")'";
+
+const ADD_HELP: &str = "\
+Examples:
+  vcudactl vm add web --memory-max 8G --compute-weight 30 --class latency
+  vcudactl vm add training --memory-max 80G --gpus 0,1 --compute-min 50%";
+
+const SET_HELP: &str = "\
+Examples:
+  vcudactl vm set web --compute-max 50% --memory-max 12G
+  vcudactl vm set web --compute-kernel-timeout none";
+
+const LS_HELP: &str = "\
+Examples:
+  vcudactl vm ls -o wide
+  vcudactl vm ls -o json | jq -r '.[] | select(.state == \"failed\").name'
+  vcudactl vm pause $(vcudactl vm ls --quiet)";
+
+const KILL_HELP: &str = "\
+Examples:
+  vcudactl session ls --vm web
+  vcudactl session kill web 3";
+
+const COMPLETIONS_HELP: &str = "\
+Example:
+  vcudactl completions bash > ~/.local/share/bash-completion/completions/vcudactl
+
+The scripts for bash, zsh, and fish also complete the names of VMs.";
+
+const DOCTOR_HELP: &str = "\
+Exit status:
+  0  no check has found a problem
+  1  a check has found a problem";
 
 /// Control vcudad: VMs and their quotas, sessions, and GPUs.
 #[derive(Debug, Parser)]
-#[command(name = NAME, version, disable_help_subcommand = true, subcommand_required = true)]
+#[command(
+    name = NAME,
+    version,
+    disable_help_subcommand = true,
+    subcommand_required = true,
+    after_help = EXIT_HELP
+)]
 pub(crate) struct Cli {
     /// vcudad's control socket
     #[arg(
@@ -27,7 +84,7 @@ pub(crate) struct Cli {
         default_value = "/run/virtio-cuda/control.sock"
     )]
     pub(crate) socket: PathBuf,
-    /// Print the control API's JSON instead of text
+    /// Print the control API's JSON instead of text, and errors as JSON
     #[arg(long, global = true)]
     pub(crate) json: bool,
     #[command(subcommand)]
@@ -46,8 +103,10 @@ pub(crate) enum Command {
     #[command(subcommand)]
     Session(SessionCommand),
     /// Show a live table of VMs: memory, GPU share, wait time, launches, copies
+    #[command(after_help = TOP_HELP)]
     Top(TopArgs),
     /// Print events as they happen, until interrupted
+    #[command(after_help = EVENTS_HELP)]
     Events {
         /// Print only this VM's events, plus the number of events missed for all VMs
         #[arg(long, value_name = "NAME")]
@@ -74,6 +133,7 @@ pub(crate) enum Command {
     /// Show the versions of vcudad and vcudactl
     Version,
     /// Print a shell completion script
+    #[command(after_help = COMPLETIONS_HELP)]
     Completions {
         /// Shell that will load the script
         shell: Shell,
@@ -89,8 +149,10 @@ pub(crate) enum Command {
 #[derive(Debug, Subcommand)]
 pub(crate) enum VmCommand {
     /// Add a VM: choose its GPUs and open its socket
+    #[command(after_help = ADD_HELP)]
     Add(Box<AddArgs>),
     /// Change a running VM; if one change is refused, none is made
+    #[command(after_help = SET_HELP)]
     Set(Box<SetArgs>),
     /// Return to the values in the configuration file, and drop those set with `vm set`
     Reset {
@@ -126,8 +188,8 @@ pub(crate) enum VmCommand {
         names: Vec<String>,
     },
     /// List VMs
-    #[command(visible_alias = "list")]
-    Ls,
+    #[command(visible_alias = "list", after_help = LS_HELP)]
+    Ls(ListArgs),
     /// Show VMs' settings and usage
     Show {
         /// Names of the VMs
@@ -140,7 +202,7 @@ pub(crate) enum VmCommand {
 pub(crate) enum GpuCommand {
     /// List GPUs: memory in use and promised to VMs, and faults
     #[command(visible_alias = "list")]
-    Ls,
+    Ls(ListArgs),
 }
 
 #[derive(Debug, Subcommand)]
@@ -151,14 +213,63 @@ pub(crate) enum SessionCommand {
         /// List only this VM's sessions
         #[arg(long, value_name = "NAME")]
         vm: Option<String>,
+        #[command(flatten)]
+        list: ListArgs,
     },
     /// End a session; its guest process loses the device
+    #[command(after_help = KILL_HELP)]
     Kill {
         /// Name of the VM
         vm: String,
         /// Session number, from `session ls`
         id: u32,
     },
+}
+
+/// How to print a list.
+#[derive(Args, Debug)]
+pub(crate) struct ListArgs {
+    /// Output format
+    #[arg(short, long, value_name = "FORMAT")]
+    pub(crate) output: Option<ListFormat>,
+    /// Print only names: of VMs, indexes of GPUs, or VMs and numbers of sessions
+    #[arg(short, long)]
+    pub(crate) quiet: bool,
+}
+
+/// The format of a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, ValueEnum)]
+pub(crate) enum ListFormat {
+    /// The same as --json
+    Json,
+    /// A table with more columns
+    Wide,
+}
+
+impl Cli {
+    /// Returns true if output and errors are JSON.
+    pub(crate) fn wants_json(&self) -> bool {
+        let list = match &self.command {
+            Command::Vm(VmCommand::Ls(list))
+            | Command::Gpu(GpuCommand::Ls(list))
+            | Command::Session(SessionCommand::Ls { list, .. }) => list.output,
+            _ => None,
+        };
+        self.json || list == Some(ListFormat::Json)
+    }
+}
+
+/// Returns true if the errors of this command line, which can't be parsed, are JSON.
+pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
+    let mut before = OsString::new();
+    words.into_iter().any(|word| {
+        let is_json = match before.to_str() {
+            Some("-o" | "--output") => word == "json",
+            _ => ["--json", "-ojson", "-o=json", "--output=json"].iter().any(|form| word == *form),
+        };
+        before = word;
+        is_json
+    })
 }
 
 /// The scheduling class of a VM's work.
@@ -448,6 +559,23 @@ mod tests {
     }
 
     #[test]
+    fn json_is_recognized_with_and_without_parsing() {
+        for (words, is_json) in [
+            ("vcudactl vm ls", false),
+            ("vcudactl vm ls -o wide --quiet", false),
+            ("vcudactl --json vm ls", true),
+            ("vcudactl gpu ls -o json", true),
+            ("vcudactl gpu list -ojson", true),
+            ("vcudactl session ls --vm a --output=json", true),
+            ("vcudactl vm show -- --jsonx", false),
+        ] {
+            let cli = Cli::try_parse_from(words.split(' ')).unwrap();
+            assert_eq!(cli.wants_json(), is_json, "{words}");
+            assert_eq!(asks_for_json(words.split(' ').map(OsString::from)), is_json, "{words}");
+        }
+    }
+
+    #[test]
     fn a_missing_unit_is_explained() {
         let error = device_size("8").unwrap_err();
         assert!(error.contains("blocks of 2M") && error.contains("did you mean 8G?"), "{error}");
@@ -474,6 +602,8 @@ mod tests {
             "vcudactl session kill web one",
             "vcudactl top --interval 1ms",
             "vcudactl completions cobol",
+            "vcudactl vm ls -o yaml",
+            "vcudactl vm show web -o json",
         ] {
             assert!(Cli::try_parse_from(words.split(' ')).is_err(), "{words}");
         }

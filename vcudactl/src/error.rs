@@ -4,6 +4,7 @@ use std::io;
 use std::path::PathBuf;
 
 use control_api::{ApiError, ErrorCode};
+use serde_json::{Value, json};
 
 use crate::exit;
 
@@ -96,6 +97,23 @@ impl CtlError {
             },
             _ => exit::FAILED,
         }
+    }
+
+    /// Returns the error as `--json` prints it: vcudad's error, or an object of the same form.
+    pub(crate) fn to_json(&self) -> Value {
+        let code = match self {
+            Self::Refused(error) => return json!(error),
+            Self::NoSocket(_) | Self::NobodyListens(_) => "not_running",
+            Self::NotASocket(_) => "not_a_socket",
+            Self::OnlyRoot(_) | Self::NotAllowed { .. } => "permission_denied",
+            Self::Connection { .. } => "connection",
+            Self::Answer(_) => "bad_response",
+            Self::Output(_) => "output",
+            Self::Several { .. } => "several",
+            Self::Unhealthy(_) => "unhealthy",
+            Self::Os { .. } => "os",
+        };
+        json!({"code": code, "message": self.to_string()})
     }
 
     pub(crate) fn os(what: &'static str) -> impl FnOnce(io::Error) -> Self {

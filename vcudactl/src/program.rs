@@ -4,11 +4,12 @@ use std::process::ExitCode;
 
 use clap::Parser;
 use clap::error::ErrorKind;
+use serde_json::json;
 
-use crate::cli::Cli;
+use crate::cli::{Cli, asks_for_json};
 use crate::commands;
 use crate::error::CtlError;
-use crate::exit::{BAD_INPUT, fail};
+use crate::exit::{BAD_INPUT, fail, report_json};
 
 /// Runs the program.
 pub fn main() -> ExitCode {
@@ -23,7 +24,12 @@ pub fn main() -> ExitCode {
             let text = error.render().to_string();
             let reason = text.split("\n\n").next().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason).replace("\n  ", " ");
-            return fail(BAD_INPUT, &format!("{} (see --help)", reason.trim()));
+            let text = format!("{} (see --help)", reason.trim());
+            if asks_for_json(std::env::args_os()) {
+                report_json(&json!({"code": "usage", "message": text}));
+                return ExitCode::from(BAD_INPUT);
+            }
+            return fail(BAD_INPUT, &text);
         }
         // --help or --version.
         Err(error) => {
@@ -36,6 +42,10 @@ pub fn main() -> ExitCode {
         // The reader, such as `head`, closed the pipe because it has read enough.
         Err(CtlError::Output(error)) if error.kind() == std::io::ErrorKind::BrokenPipe => {
             ExitCode::SUCCESS
+        }
+        Err(error) if cli.wants_json() => {
+            report_json(&error.to_json());
+            ExitCode::from(error.code())
         }
         Err(error) => fail(error.code(), &error.to_string()),
     }

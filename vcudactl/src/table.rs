@@ -26,6 +26,18 @@ impl Table {
         self.rows.push(cells.map(|cell| printable(&cell)).into());
     }
 
+    /// Adds columns to the right.
+    pub(crate) fn widen(&mut self, columns: &[(&'static str, Side)]) {
+        self.columns.extend_from_slice(columns);
+    }
+
+    /// Adds cells to the last row, for columns that were added with [`Self::widen`].
+    pub(crate) fn widen_row<const N: usize>(&mut self, cells: [String; N]) {
+        if let Some(row) = self.rows.last_mut() {
+            row.extend(cells.map(|cell| printable(&cell)));
+        }
+    }
+
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
         let heads = self.columns.iter().map(|column| column.0.to_owned()).collect();
         let lines: Vec<&Vec<String>> = std::iter::once(&heads).chain(&self.rows).collect();

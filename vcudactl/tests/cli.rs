@@ -7,7 +7,7 @@ use std::os::unix::fs::{MetadataExt, PermissionsExt};
 use std::time::{Duration, Instant};
 
 use serde_json::{Value, json};
-use support::{Server, pty, vcudactl};
+use support::{Server, completions, pty, vcudactl};
 
 fn refused(message: &str) -> (u16, String) {
     (422, json!({"code": "invalid", "field": "compute.min", "message": message}).to_string())
@@ -123,6 +123,8 @@ fn one_missing_vm_does_not_stop_the_others() {
     let (code, out, err) = vcudactl(&server.socket, &["--json", "vm", "rm", "a", "gone", "b"]);
     assert_eq!(code, 1, "{err}");
     assert!(out.contains("\"a\"") && out.contains("\"b\"") && !out.contains("gone"), "{out}");
+    assert!(err.contains(r#""vm":"gone""#), "{err}");
+    let (_, _, err) = vcudactl(&server.socket, &["vm", "rm", "a", "gone"]);
     assert!(err.starts_with("vcudactl: gone: there is no VM named 'gone'\n"), "{err}");
     assert_eq!(vcudactl(&server.socket, &["vm", "rm", "gone"]).0, 2);
 }
@@ -461,4 +463,93 @@ fn events_since_a_time_are_requested() {
     let (code, _, err) = vcudactl(&server.socket, &["events", "--since", "yesterday"]);
     assert_eq!(code, 2);
     assert!(err.contains("such as 10m or 2h"), "{err}");
+}
+
+#[test]
+fn errors_are_json_on_request() {
+    let server = Server::start(|_, path, _| match path {
+        "/v1/vms/web" => (200, failed("no room").to_string()),
+        "/v1/vms/web/pause" => refused("0 is out of range"),
+        _ => (404, json!({"code": "not_found", "message": "no VM"}).to_string()),
+    });
+    let run = |words: &[&str]| {
+        let (code, _, err) = vcudactl(&server.socket, words);
+        let lines: Vec<Value> =
+            err.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        (code, lines)
+    };
+    let (code, lines) = run(&["--json", "vm", "pause", "web"]);
+    assert_eq!(code, 2);
+    let refusal =
+        json!({"code": "invalid", "field": "compute.min", "message": "0 is out of range"});
+    assert_eq!(lines, [refusal]);
+    let (code, lines) = run(&["--json", "vm", "show", "none", "web", "gone"]);
+    assert_eq!((code, lines.len()), (1, 3));
+    assert_eq!(lines[0], json!({"code": "not_found", "message": "no VM", "vm": "none"}));
+    assert_eq!(lines[2]["code"], json!("several"));
+    let (code, lines) = run(&["vm", "ls", "-o", "json"]);
+    assert_eq!((code, &lines[0]["code"]), (2, &json!("not_found")));
+    let (code, lines) = run(&["vm", "set", "web", "--json", "--class", "fast"]);
+    assert_eq!((code, &lines[0]["code"]), (2, &json!("usage")));
+    let (code, lines) = run(&["vm", "set", "web", "--json", "--compute-weight", "5"]);
+    assert_eq!((code, &lines[0]["code"]), (0, &json!("warning")));
+    let missing = std::env::temp_dir().join("virtio-cuda-ctl-no-such.sock");
+    let (code, _, err) = vcudactl(&missing, &["stats", "--json"]);
+    let error: Value = serde_json::from_str(&err).unwrap();
+    assert_eq!((code, &error["code"]), (1, &json!("not_running")));
+}
+
+#[test]
+fn lists_can_be_wide_or_names_only() {
+    let server = Server::start(|_, path, _| {
+        let list = match path {
+            "/v1/vms" => json!([failed("no room"), failed("no room")]),
+            "/v1/sessions" => json!([{"vm": "web", "id": 3, "worker_pid": 7, "started_ms": 0,
+                "memory": [{"gpu": 1, "bytes": 4096}],
+                "activity": {"calls": 0, "launches": 0, "graph_launches": 0, "bytes_h2d": 0,
+                    "bytes_d2h": 0, "bytes_d2d": 0, "ring_depth": 0}}]),
+            _ => json!([]),
+        };
+        (200, list.to_string())
+    });
+    let run = |words: &[&str]| {
+        let (code, out, err) = vcudactl(&server.socket, words);
+        assert_eq!((code, err.as_str()), (0, ""));
+        out
+    };
+    assert_eq!(run(&["vm", "ls", "--quiet"]), "web\nweb\n");
+    assert_eq!(run(&["session", "ls", "-q"]), "web 3\n");
+    assert_eq!(run(&["gpu", "ls", "-q"]), "");
+    let names: Value = serde_json::from_str(&run(&["vm", "ls", "-q", "-o", "json"])).unwrap();
+    assert_eq!(names, json!(["web", "web"]));
+    let narrow = run(&["vm", "ls"]);
+    let wide = run(&["vm", "ls", "-o", "wide"]);
+    for (line, more) in narrow.lines().zip(wide.lines()) {
+        assert!(more.starts_with(line), "{wide}");
+    }
+    assert!(wide.lines().next().unwrap().ends_with("SOCKET"), "{wide}");
+    assert!(wide.contains("/run/virtio-cuda/web.sock") && !narrow.contains("web.sock"), "{wide}");
+    assert!(run(&["session", "ls", "-o", "wide"]).contains("QUEUED"));
+    assert!(run(&["gpu", "ls", "-o", "wide"]).contains("FAULTS"));
+}
+
+#[test]
+fn bash_completes_the_names_of_vms() {
+    let server = Server::start(|_, _, _| {
+        let vm = |name: &str| {
+            let mut vm = failed("no room");
+            vm["name"] = json!(name);
+            vm
+        };
+        (200, json!([vm("web-1"), vm("web-2"), vm("training")]).to_string())
+    });
+    let complete = |line: &str| completions(&server.socket, line);
+    assert_eq!(complete("vm show web"), ["web-1", "web-2"]);
+    assert_eq!(complete("vm pause web-1 t"), ["training"]);
+    assert_eq!(complete("vm set t"), ["training"]);
+    assert_eq!(complete("events --vm w"), ["web-1", "web-2"]);
+    assert_eq!(complete("session kill w"), ["web-1", "web-2"]);
+    // Everything else is completed by the generated script.
+    assert_eq!(complete("vm res"), ["reset", "restart", "resume"]);
+    assert_eq!(complete("vm set web-1 --memory-m"), ["--memory-max"]);
 }

@@ -5,16 +5,22 @@ use std::io::{self, Write};
 use control_api::{GpuInfo, GpuState, format_size};
 
 use super::output::Output;
+use crate::cli::ListArgs;
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table};
 
-pub(super) async fn list(client: &Client, output: &Output) -> Result<(), CtlError> {
+pub(super) async fn list(
+    client: &Client,
+    output: &Output,
+    args: &ListArgs,
+) -> Result<(), CtlError> {
     let gpus: Vec<GpuInfo> = client.get("/v1/gpus").await?;
-    output.answer(&gpus, |out| print(&gpus, out))
+    let names: Vec<String> = gpus.iter().map(|gpu| gpu.index.to_string()).collect();
+    output.list(args, &gpus, &names, |out, is_wide| print(&gpus, is_wide, out))
 }
 
-fn print(gpus: &[GpuInfo], mut out: &mut dyn Write) -> io::Result<()> {
+fn print(gpus: &[GpuInfo], is_wide: bool, mut out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new(&[
         ("GPU", Side::Right),
         ("MODEL", Side::Left),
@@ -27,6 +33,15 @@ fn print(gpus: &[GpuInfo], mut out: &mut dyn Write) -> io::Result<()> {
         ("EVICTION", Side::Left),
         ("VMS", Side::Left),
     ]);
+    if is_wide {
+        table.widen(&[
+            ("PCI", Side::Left),
+            ("RESERVED", Side::Right),
+            ("DRIVER USED", Side::Right),
+            ("WEIGHTS", Side::Right),
+            ("FAULTS", Side::Right),
+        ]);
+    }
     for gpu in gpus {
         let state = match gpu.state {
             GpuState::Healthy => "healthy".to_owned(),
@@ -48,6 +63,15 @@ fn print(gpus: &[GpuInfo], mut out: &mut dyn Write) -> io::Result<()> {
             },
             gpu.vms.join(","),
         ]);
+        if is_wide {
+            table.widen_row([
+                gpu.pci_bus_id.clone(),
+                format_size(gpu.memory_reserved),
+                gpu.memory_driver.map_or("-".into(), format_size),
+                gpu.compute_weight.to_string(),
+                gpu.faults.to_string(),
+            ]);
+        }
     }
     table.print(&mut out)
 }

@@ -4,12 +4,15 @@
 //! |---|---|
 //! | `run` | selects the command |
 //! | `vm`, `gpu`, `session`, `event`, `stats`, `trace`, `doctor` | the commands, by subject |
+//! | `completions`, `man` | completion scripts and manual pages |
 //! | `path` | request paths for VMs |
 //! | `output` | output as JSON or text |
 
+mod completions;
 mod doctor;
 mod event;
 mod gpu;
+mod man;
 mod output;
 mod path;
 mod run;

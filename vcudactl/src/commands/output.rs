@@ -2,9 +2,14 @@
 
 use std::io::{self, Write};
 
+use control_api::ApiError;
 use serde::Serialize;
+use serde_json::json;
 
+use crate::cli::{ListArgs, ListFormat};
 use crate::error::CtlError;
+use crate::exit;
+use crate::table::printable;
 
 /// Prints results in the format that the user chose.
 pub(super) struct Output {
@@ -31,6 +36,41 @@ impl Output {
             text(&mut out)
         };
         written.and_then(|()| out.flush()).map_err(CtlError::Output)
+    }
+
+    /// Prints a list: its names, JSON, or the table that `text` prints, which gets true if the table
+    /// should have more columns.
+    pub(super) fn list(
+        &self,
+        args: &ListArgs,
+        value: &impl Serialize,
+        names: &[String],
+        text: impl FnOnce(&mut dyn Write, bool) -> io::Result<()>,
+    ) -> Result<(), CtlError> {
+        if args.quiet {
+            return self.answer(&names, |out| {
+                names.iter().try_for_each(|name| writeln!(out, "{}", printable(name)))
+            });
+        }
+        self.answer(value, |out| text(out, args.output == Some(ListFormat::Wide)))
+    }
+
+    /// Prints a warning on standard error.
+    pub(super) fn warn(&self, text: &str) {
+        match self.json {
+            true => exit::report_json(&json!({"code": "warning", "message": text})),
+            false => exit::report(text),
+        }
+    }
+
+    /// Prints an error that concerns one of several VMs.
+    pub(super) fn refused(&self, vm: &str, error: &ApiError) {
+        if !self.json {
+            return exit::report(&format!("{vm}: {error}"));
+        }
+        let mut value = json!(error);
+        value["vm"] = json!(vm);
+        exit::report_json(&value);
     }
 
     /// Prints one line of a stream: JSON, or `text`.

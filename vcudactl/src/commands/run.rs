@@ -1,13 +1,10 @@
 //! Selects and runs the command.
 
-use std::io;
 use std::time::Duration;
 
-use clap::CommandFactory;
-
 use super::output::Output;
-use super::{doctor, event, gpu, session, stats, trace, vm};
-use crate::cli::{Cli, Command, GpuCommand, NAME, SessionCommand};
+use super::{completions, doctor, event, gpu, man, session, stats, trace, vm};
+use crate::cli::{Cli, Command, GpuCommand, SessionCommand};
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::top;
@@ -17,13 +14,10 @@ pub(crate) fn run(cli: &Cli) -> Result<(), CtlError> {
     let client = Client::new(&cli.socket);
     match &cli.command {
         Command::Completions { shell } => {
-            clap_complete::generate(*shell, &mut Cli::command(), NAME, &mut io::stdout());
-            return Ok(());
+            return completions::print(*shell);
         }
         Command::Man { folder } => {
-            std::fs::create_dir_all(folder).map_err(CtlError::os("cannot create the directory"))?;
-            return clap_mangen::generate_to(Cli::command(), folder)
-                .map_err(CtlError::os("cannot write the manual pages"));
+            return man::write(folder).map_err(CtlError::os("cannot write the manual pages"));
         }
         _ => {}
     }
@@ -32,18 +26,18 @@ pub(crate) fn run(cli: &Cli) -> Result<(), CtlError> {
         .build()
         .map_err(CtlError::os("cannot start the I/O runtime"))?;
     if let Command::Top(args) = &cli.command {
-        return top::run(&runtime, &client, args, cli.json);
+        return top::run(&runtime, &client, args, cli.wants_json());
     }
     runtime.block_on(request(&client, cli))
 }
 
 async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
-    let output = Output::new(cli.json);
+    let output = Output::new(cli.wants_json());
     match &cli.command {
         Command::Vm(command) => vm::run(client, &output, command).await,
-        Command::Gpu(GpuCommand::Ls) => gpu::list(client, &output).await,
-        Command::Session(SessionCommand::Ls { vm }) => {
-            session::list(client, &output, vm.as_deref()).await
+        Command::Gpu(GpuCommand::Ls(list)) => gpu::list(client, &output, list).await,
+        Command::Session(SessionCommand::Ls { vm, list }) => {
+            session::list(client, &output, vm.as_deref(), list).await
         }
         Command::Session(SessionCommand::Kill { vm, id }) => {
             session::kill(client, &output, vm, *id).await

@@ -5,6 +5,7 @@ use serde_json::json;
 
 use super::output::Output;
 use super::path::vm_path;
+use crate::cli::ListArgs;
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table, count, timestamp};
@@ -13,13 +14,16 @@ pub(super) async fn list(
     client: &Client,
     output: &Output,
     vm: Option<&str>,
+    args: &ListArgs,
 ) -> Result<(), CtlError> {
     let path = match vm {
         Some(name) => format!("{}/sessions", vm_path(name)?),
         None => "/v1/sessions".into(),
     };
     let sessions: Vec<SessionInfo> = client.get(&path).await?;
-    output.answer(&sessions, |mut out| {
+    let name = |session: &SessionInfo| format!("{} {}", session.vm, session.id);
+    let names: Vec<String> = sessions.iter().map(name).collect();
+    output.list(args, &sessions, &names, |mut out, is_wide| {
         let mut table = Table::new(&[
             ("VM", Side::Left),
             ("ID", Side::Right),
@@ -30,6 +34,15 @@ pub(super) async fn list(
             ("LAUNCHES", Side::Right),
             ("COPIED", Side::Right),
         ]);
+        if is_wide {
+            table.widen(&[
+                ("GPUS", Side::Left),
+                ("GRAPHS", Side::Right),
+                ("TO DEVICE", Side::Right),
+                ("TO HOST", Side::Right),
+                ("QUEUED", Side::Right),
+            ]);
+        }
         for session in &sessions {
             let done = &session.activity;
             let copied =
@@ -44,6 +57,17 @@ pub(super) async fn list(
                 count(done.launches.saturating_add(done.graph_launches) as f64),
                 format_size(copied),
             ]);
+            if is_wide {
+                let gpus: Vec<String> =
+                    session.memory.iter().map(|held| held.gpu.to_string()).collect();
+                table.widen_row([
+                    gpus.join(","),
+                    count(done.graph_launches as f64),
+                    format_size(done.bytes_h2d),
+                    format_size(done.bytes_d2h),
+                    format_size(done.ring_depth),
+                ]);
+            }
         }
         table.print(&mut out)
     })

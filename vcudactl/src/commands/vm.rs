@@ -14,7 +14,7 @@ use super::path::vm_path;
 use crate::cli::{AddArgs, ChangeArgs, ClassArg, NAME, OrNone, SetArgs, SharingArg, VmCommand};
 use crate::client::Client;
 use crate::error::CtlError;
-use crate::table::{Side, Table, percent, printable, time, timestamp};
+use crate::table::{Side, Table, count, percent, printable, time, timestamp};
 
 /// Length to which `vm ls` truncates the reason for a failure. `vm show` prints the whole reason.
 const MAX_REASON: usize = 40;
@@ -30,35 +30,36 @@ pub(super) async fn run(
             // The server checks this too, but checking here reports mistakes even without a server.
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
-            warn_if_failed(&vm);
+            warn_if_failed(output, &vm);
             output.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
         }
         VmCommand::Set(args) => set(client, output, args).await,
         VmCommand::Pause { names } => {
-            each(names, async |name| act(client, output, name, "pause").await).await
+            each(output, names, async |name| act(client, output, name, "pause").await).await
         }
         VmCommand::Resume { names } => {
-            each(names, async |name| act(client, output, name, "resume").await).await
+            each(output, names, async |name| act(client, output, name, "resume").await).await
         }
         VmCommand::Restart { names } => {
-            each(names, async |name| act(client, output, name, "restart").await).await
+            each(output, names, async |name| act(client, output, name, "restart").await).await
         }
         VmCommand::Reset { names, to_file: _ } => {
-            each(names, async |name| act(client, output, name, "reset").await).await
+            each(output, names, async |name| act(client, output, name, "reset").await).await
         }
         VmCommand::Rm { names } => {
-            each(names, async |name| {
+            each(output, names, async |name| {
                 client.delete(&vm_path(name)?).await?;
                 output.answer(&json!({"removed": name}), |_| Ok(()))
             })
             .await
         }
-        VmCommand::Ls => {
+        VmCommand::Ls(args) => {
             let vms: Vec<VmInfo> = client.get("/v1/vms").await?;
-            output.answer(&vms, |out| list(&vms, out))
+            let names: Vec<String> = vms.iter().map(|vm| vm.name.clone()).collect();
+            output.list(args, &vms, &names, |out, is_wide| list(&vms, is_wide, out))
         }
         VmCommand::Show { names } => {
-            each(names, async |name| {
+            each(output, names, async |name| {
                 let vm: VmInfo = client.get(&vm_path(name)?).await?;
                 output.answer(&vm, |out| details(&vm, out))
             })
@@ -69,6 +70,7 @@ pub(super) async fn run(
 
 /// Runs a command for each VM. If it fails for one of several, prints the error and continues.
 async fn each(
+    output: &Output,
     names: &[String],
     command: impl AsyncFn(&str) -> Result<(), CtlError>,
 ) -> Result<(), CtlError> {
@@ -80,7 +82,7 @@ async fn each(
         match command(name).await {
             Ok(()) => {}
             Err(CtlError::Refused(error)) => {
-                eprintln!("{NAME}: {}", printable(&format!("{name}: {error}")));
+                output.refused(name, &error);
                 failed += 1;
             }
             // The others would fail, too.
@@ -165,30 +167,30 @@ fn patch(change: &ChangeArgs) -> VmPatch {
 
 async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), CtlError> {
     let vm: VmInfo = client.patch(&vm_path(&args.name)?, &patch(&args.change)).await?;
-    warn_if_failed(&vm);
+    warn_if_failed(output, &vm);
     output.answer(&vm, |_| Ok(()))
 }
 
 /// Pauses or resumes a VM. Says so if the VM doesn't run after it was resumed.
 async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
     let vm: VmInfo = client.act(&format!("{}/{action}", vm_path(name)?)).await?;
-    warn_if_failed(&vm);
+    warn_if_failed(output, &vm);
     if action == "resume" && vm.state == VmState::Paused {
         let text = format!("VM '{}' is still paused by {}", vm.name, pausers(&vm));
-        eprintln!("{NAME}: {}", printable(&text));
+        output.warn(&text);
     }
     output.answer(&vm, |_| Ok(()))
 }
 
 /// Warns if the settings were saved but the VM isn't running.
-fn warn_if_failed(vm: &VmInfo) {
+fn warn_if_failed(output: &Output, vm: &VmInfo) {
     if vm.state == VmState::Failed {
         let (name, reason) = (&vm.name, vm.failure.as_deref().unwrap_or("see vcudad's log"));
         let text = format!(
             "VM '{name}' has failed ({reason}); its settings are saved and take effect once it is \
              restarted: {NAME} vm restart {name}"
         );
-        eprintln!("{NAME}: {}", printable(&text));
+        output.warn(&text);
     }
 }
 
@@ -199,7 +201,7 @@ fn class_name(class: Class) -> &'static str {
     }
 }
 
-fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
+fn list(vms: &[VmInfo], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new(&[
         ("NAME", Side::Left),
         ("STATE", Side::Left),
@@ -213,6 +215,16 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
         ("CLASS", Side::Left),
         ("SESSIONS", Side::Right),
     ]);
+    if is_wide {
+        table.widen(&[
+            ("ORIGIN", Side::Left),
+            ("PID", Side::Right),
+            ("PEAK", Side::Right),
+            ("WAITED", Side::Right),
+            ("LAUNCHES", Side::Right),
+            ("SOCKET", Side::Left),
+        ]);
+    }
     for vm in vms {
         let gpus = &vm.stats.gpus;
         let numbers: Vec<String> = gpus.iter().map(|gpu| gpu.gpu.to_string()).collect();
@@ -235,6 +247,20 @@ fn list(vms: &[VmInfo], out: &mut dyn Write) -> io::Result<()> {
             class_name(vm.settings.class).to_owned(),
             vm.stats.sessions.to_string(),
         ]);
+        if is_wide {
+            let origin = match vm.origin {
+                VmOrigin::File => "file",
+                VmOrigin::Api => "api",
+            };
+            table.widen_row([
+                origin.to_owned(),
+                vm.device_pid.map_or("-".into(), |pid| pid.to_string()),
+                format_size(sum(|gpu| gpu.memory_peak)),
+                time(sum(|gpu| gpu.throttled_ns)),
+                count(vm.stats.activity.launches as f64),
+                vm.socket.display().to_string(),
+            ]);
+        }
     }
     let mut out = out;
     table.print(&mut out)

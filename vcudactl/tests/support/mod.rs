@@ -184,3 +184,20 @@ impl Drop for Terminal {
         let _ = self.child.wait();
     }
 }
+
+/// Returns bash's completions of a command line, with our script.
+pub fn completions(socket: &Path, line: &str) -> Vec<String> {
+    const SCRIPT: &str = "set -e; source <(\"$PROGRAM\" completions bash); \
+        vcudactl() { \"$PROGRAM\" \"$@\"; }; \
+        COMP_WORDS=(vcudactl --socket \"$SOCKET\" $LINE); \
+        COMP_CWORD=$((${#COMP_WORDS[@]} - 1)); \
+        _vcudactl_with_names vcudactl \"${COMP_WORDS[COMP_CWORD]}\" \
+        \"${COMP_WORDS[COMP_CWORD-1]}\"; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    let mut bash = Command::new("bash");
+    bash.args(["--norc", "-c", SCRIPT]).env("PROGRAM", PROGRAM);
+    let (code, out, err) = run(bash.env("SOCKET", socket).env("LINE", line));
+    assert_eq!(code, 0, "{err}");
+    let mut words: Vec<String> = out.split_whitespace().map(str::to_owned).collect();
+    words.sort();
+    words
+}
