@@ -74,7 +74,7 @@ install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
 doc="$stage/usr/share/doc/virtio-cuda-host"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
 for page in {configuration,quotas,memory,vcudactl,control-api,vmm,design/scheduler}.md \
-    grafana/virtio-cuda.json; do
+    grafana/virtio-cuda.json prometheus/virtio-cuda.yaml; do
     install -D -m 644 "$REPO_DIR/docs/$page" "$doc/$page"
 done
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \

@@ -192,3 +192,24 @@ fn the_dashboard_queries_only_existing_metrics() {
     }
     assert!(asked >= 15, "{asked}");
 }
+
+#[test]
+fn the_alert_rules_query_only_existing_metrics() {
+    let page = page();
+    let exist: HashSet<&str> = page.samples.iter().map(|sample| sample.0.as_str()).collect();
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/prometheus/virtio-cuda.yaml");
+    let rules = std::fs::read_to_string(path).unwrap();
+    let mut asked = 0;
+    // No word in the file but the names of metrics starts like one.
+    for name in names(&rules) {
+        assert!(exist.contains(name), "{name}");
+        asked += 1;
+    }
+    let count = |key: &str| rules.lines().filter(|line| line.trim().starts_with(key)).count();
+    let alerts: HashSet<&str> =
+        rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
+    assert!(alerts.len() >= 12 && asked >= alerts.len(), "{asked}");
+    for key in ["- alert: ", "expr: ", "severity: ", "summary: ", "description: "] {
+        assert_eq!(count(key), alerts.len(), "{key}");
+    }
+}
