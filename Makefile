@@ -44,7 +44,7 @@ images: deps
 
 build: programs images
 	$(SAY) "host programs, guest libraries, softgpu"
-	@cargo build --release --locked --workspace --bins --lib --quiet
+	@scripts/build-release.sh >/dev/null
 	$(SAY) "guest driver"
 	@images/kmod-build.sh uml guest-driver $(UML_MODULE)
 	@scripts/stage.sh $(DIST)
@@ -56,9 +56,8 @@ package: deps
 # Takes two minutes after `make build`. It needs root: --try uses a chroot, --boot a container.
 try-package: build
 	$(SAY) 'packages: lintian, a chroot, a container with systemd'
-	@images/guest-package.sh --libcuda target/release/libguest_libcuda.so \
-		--libnvidia-ml target/release/libguest_libnvidia_ml.so
-	@images/host-package.sh --bin target/release --try --boot
+	@images/guest-package.sh
+	@images/host-package.sh --try --boot
 	@images/lint-packages.sh target/guest-package/*.deb target/host-package/*.deb
 
 # Takes two minutes, downloads 60 MB, and needs root.

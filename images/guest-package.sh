@@ -3,18 +3,16 @@
 # libcuda.so.1, libnvidia-ml.so.1, a udev rule, and a CDI specification. The files from which it's
 # built are in images/guest-package/.
 #
-#   images/guest-package.sh [--libcuda FILE] [--libnvidia-ml FILE] [--out DIR]
+#   images/guest-package.sh [--out DIR]
 #
-# By default, builds both libraries in release mode and writes the package to target/guest-package.
-# Prints the package's path. The build is reproducible bit for bit.
+# Builds both libraries in release mode, as `make build` does, and writes the package to DIR (default:
+# target/guest-package). Prints the package's path. The build is reproducible bit for bit.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-libcuda='' nvml='' out="$REPO_DIR/target/guest-package"
+out="$REPO_DIR/target/guest-package"
 while [ "$#" -gt 0 ]; do
     case "$1" in
-        --libcuda) libcuda="${2:?--libcuda needs a file}" && shift 2 ;;
-        --libnvidia-ml) nvml="${2:?--libnvidia-ml needs a file}" && shift 2 ;;
         --out) out="${2:?--out needs a directory}" && shift 2 ;;
         *) die "unknown argument '$1': see the comment at the top of $0" ;;
     esac
@@ -27,16 +25,9 @@ workspace="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p
 [ "$version" = "$workspace" ] ||
     die "guest-driver/dkms.conf has version '$version', but Cargo.toml has '$workspace': make them equal"
 
-if [ -z "$libcuda" ]; then
-    log "building libcuda.so.1"
-    (cd "$REPO_DIR" && cargo build --quiet --release -p guest-libcuda >&2)
-    libcuda="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release/libguest_libcuda.so"
-fi
-if [ -z "$nvml" ]; then
-    log "building libnvidia-ml.so.1"
-    (cd "$REPO_DIR" && cargo build --quiet --release -p guest-libnvidia-ml >&2)
-    nvml="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release/libguest_libnvidia_ml.so"
-fi
+log "building the guest libraries"
+built="$("$REPO_DIR/scripts/build-release.sh")"
+libcuda="$built/libguest_libcuda.so" nvml="$built/libguest_libnvidia_ml.so"
 
 # check_library FILE SONAME: fails unless FILE exists and has that soname.
 check_library() {

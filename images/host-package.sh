@@ -4,22 +4,20 @@
 # descriptor, and it creates the group that owns the sockets and the user as which vcudad runs. The files from which it's built are in
 # images/host-package/.
 #
-#   images/host-package.sh [--bin DIR] [--out DIR] [--try] [--boot]
+#   images/host-package.sh [--out DIR] [--try] [--boot]
 #
-#   --bin DIR   the release builds (default: builds them in target/release)
 #   --out DIR   where to write the package (default: target/host-package)
 #   --try       installs, tests and purges the package in a Debian 13 chroot
 #   --boot      does the same in a Debian 13 container with systemd running, and tests the service;
 #               needs the output of `make build` in target/dist
 #
-# Prints the package's path. The build is reproducible bit for bit.
+# Builds the programs in release mode, as `make build` does. Prints the package's path. The build is reproducible bit for bit.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-bin='' out="$REPO_DIR/target/host-package" try='' boot=''
+out="$REPO_DIR/target/host-package" try='' boot=''
 while [ "$#" -gt 0 ]; do
     case "$1" in
-        --bin) bin="${2:?--bin needs a directory}" && shift 2 ;;
         --out) out="${2:?--out needs a directory}" && shift 2 ;;
         --try) try=1 && shift ;;
         --boot) boot=1 && shift ;;
@@ -29,14 +27,10 @@ done
 parts="$IMAGES_DIR/host-package"
 programs=(vcudad vhost-device-cuda vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker)
 version="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
-if [ -z "$bin" ]; then
-    log "building the host programs"
-    (cd "$REPO_DIR" && cargo build --quiet --release --locked -p vcudad -p vhost-device-cuda \
-        -p vhost-cuda-spawner -p vhost-cuda-supervisor -p vhost-cuda-worker -p vcudactl -p softgpu >&2)
-    bin="${CARGO_TARGET_DIR:-$REPO_DIR/target}/release"
-fi
+log "building the host programs"
+bin="$("$REPO_DIR/scripts/build-release.sh")"
 for file in "${programs[@]}" vcudactl libsoftgpu.so; do
-    [ -s "$bin/$file" ] || die "$bin/$file does not exist: run make build"
+    [ -s "$bin/$file" ] || die "the build has no $bin/$file"
 done
 
 # All file times in the package are the time of the last commit that changed its sources.
