@@ -41,7 +41,7 @@ check_library "$nvml" libnvidia-ml.so.1
 
 # All file times in the package are the time of the last commit that changed its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver guest-libcuda guest-libnvidia-ml guest-transport cuda-api \
-    protocol images/guest-package 2>/dev/null || true)"
+    protocol Cargo.lock images/guest-package 2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH
 
@@ -84,6 +84,7 @@ install -D -m 644 "$parts/modules-load.conf" "$stage/usr/lib/modules-load.d/virt
 install -D -m 644 "$parts/nvidia.yaml" "$stage/etc/cdi/nvidia.yaml"
 doc="$stage/usr/share/doc/virtio-cuda-guest"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
+third_party virtio-cuda-guest "$doc" guest-libcuda guest-libnvidia-ml
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \
     "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
 install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-guest"

@@ -35,7 +35,7 @@ done
 
 # All file times in the package are the time of the last commit that changed its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcudactl control-api \
-    softgpu protocol vmm-integration images/host-package docs \
+    softgpu protocol vmm-integration Cargo.lock images/host-package docs \
     2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH
@@ -67,6 +67,7 @@ install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
 
 doc="$stage/usr/share/doc/virtio-cuda-host"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
+third_party virtio-cuda-host "$doc" "${programs[@]}" vcudactl softgpu
 for page in {configuration,quotas,memory,vcudactl,control-api,vmm,design/scheduler}.md \
     grafana/virtio-cuda.json prometheus/virtio-cuda.yaml; do
     install -D -m 644 "$REPO_DIR/docs/$page" "$doc/$page"

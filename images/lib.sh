@@ -247,6 +247,21 @@ enter_root() {
     ' sh "$@"
 }
 
+# third_party NAME DIR CRATE...: writes the licenses of the third-party code in a package, and a
+# software bill of materials (CycloneDX), to DIR. CRATE... are the crates of its programs and
+# libraries.
+third_party() {
+    local name="$1" dir="$2" rust
+    shift 2
+    (cd "$REPO_DIR" && cargo xtask third-party "$name" \
+        "$(date -u -d "@$SOURCE_DATE_EPOCH" +%Y-%m-%dT%H:%M:%SZ)" "$dir" "$@" >&2)
+    rust="$(cd "$REPO_DIR" && rustc --print sysroot)/share/doc/rust/COPYRIGHT-library.html"
+    [ -s "$rust" ] || die "$rust does not exist: reinstall the Rust toolchain"
+    install -m 644 "$rust" "$dir/rust-standard-library.html"
+    gzip -9n "$dir"/{third-party-licenses.txt,rust-standard-library.html}
+    chmod 644 "$dir"/{third-party-licenses.txt.gz,sbom.cdx.json}
+}
+
 # jobs_n: prints the number of parallel jobs for a build.
 jobs_n() { nproc; }
 
