@@ -12,6 +12,7 @@
 #   make demo     runs CUDA programs in VMs (takes half a minute)
 #   make bench    measures the cost of calls
 #   make package  builds the guest and host packages
+#   make rpm      builds both packages for Fedora, and runs rpmlint on them
 #   make try-package  runs lintian on both packages; installs, tests and purges the host package in
 #                 a chroot and under systemd
 #   make try-apt  checks that the guest package can be installed beside Debian's CUDA packages
@@ -19,7 +20,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all kvm driver stage-gpu deps build programs images package try-package try-apt check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-package try-apt check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -52,6 +53,9 @@ build: programs images
 package: deps
 	@images/guest-package.sh
 	@images/host-package.sh
+
+rpm: deps
+	@images/lint-packages.sh $$(images/rpm.sh)
 
 # Takes two minutes after `make build`. It needs root: --try uses a chroot, --boot a container.
 try-package: build

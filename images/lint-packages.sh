@@ -1,9 +1,24 @@
 #!/usr/bin/env bash
-# Runs Debian's lintian on packages; fails if it reports errors or warnings.
+# Runs Debian's lintian on Debian packages, and rpmlint on RPM packages; fails if it reports errors or
+# warnings.
 # usage: images/lint-packages.sh FILE…
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 [ "$#" -gt 0 ] || die "usage: lint-packages.sh FILE…"
-ensure_packages lintian
-lintian --allow-root --fail-on error,warning "$@" >&2
-log "lintian found no errors or warnings in: ${*##*/}"
+debs=() rpms=()
+for file; do
+    case "$file" in
+        *.rpm) rpms+=("$file") ;;
+        *) debs+=("$file") ;;
+    esac
+done
+if [ "${#debs[@]}" -gt 0 ]; then
+    ensure_packages lintian
+    lintian --allow-root --fail-on error,warning "${debs[@]}" >&2
+    log "lintian found no errors or warnings in: ${debs[*]##*/}"
+fi
+if [ "${#rpms[@]}" -gt 0 ]; then
+    ensure_packages rpmlint
+    rpmlint --strict --config "$IMAGES_DIR/rpm/rpmlint.toml" "${rpms[@]}" >&2
+    log "rpmlint found no errors or warnings in: ${rpms[*]##*/}"
+fi
