@@ -45,8 +45,8 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
         Command::Events { vm, since } => {
             event::print_all(client, &output, vm.as_deref(), *since).await
         }
-        Command::Trace { seconds, output } => {
-            trace::record(client, Duration::from_secs(*seconds), output).await
+        Command::Trace { seconds, output: file } => {
+            trace::record(client, &output, Duration::from_secs(*seconds), file).await
         }
         Command::Doctor => doctor::run(client, &output, &cli.socket).await,
         Command::Stats => stats::show(client, &output).await,

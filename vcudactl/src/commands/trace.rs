@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use control_api::TraceRecord;
 
+use super::output::Output;
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::trace::Trace;
@@ -14,7 +15,12 @@ use crate::trace::Trace;
 const MAX_RECORDS: u64 = 4_000_000;
 
 /// Records a trace for this long, and writes it to a file, or to standard output if `path` is `-`.
-pub(super) async fn record(client: &Client, length: Duration, path: &Path) -> Result<(), CtlError> {
+pub(super) async fn record(
+    client: &Client,
+    output: &Output,
+    length: Duration,
+    path: &Path,
+) -> Result<(), CtlError> {
     // Open the file first, so that nobody waits for a trace that can't be written.
     let mut file: Box<dyn Write> = match path.as_os_str() == "-" {
         true => Box::new(std::io::stdout().lock()),
@@ -37,7 +43,8 @@ pub(super) async fn record(client: &Client, length: Duration, path: &Path) -> Re
         failed?;
     }
     if trace.missed() > 0 {
-        eprintln!("vcudactl: {} records are missing: this program was too slow", trace.missed());
+        let missed = trace.missed();
+        output.warn(&format!("{missed} records are missing: this program was too slow"));
     }
     let text = format!("{}\n", trace.finish());
     let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
