@@ -12,7 +12,7 @@ use axum::http::{HeaderValue, header};
 use axum::response::{IntoResponse, Response};
 use futures_util::stream;
 use host_ipc::gate;
-use tokio::sync::broadcast::error::RecvError;
+use tokio::sync::broadcast::error::{RecvError, TryRecvError};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore, broadcast};
 use tokio::time::Instant;
 
@@ -106,8 +106,11 @@ impl Tracer {
             self.memory_at = Instant::now() + MEMORY_INTERVAL;
         }
         for _ in 0..BATCH {
-            let Ok(point) = self.points.try_recv() else { break };
-            self.add(point, &mut text).await;
+            match self.points.try_recv() {
+                Ok(point) => self.add(point, &mut text).await,
+                Err(TryRecvError::Lagged(count)) => self.missed += count,
+                Err(TryRecvError::Empty | TryRecvError::Closed) => break,
+            }
         }
         if text.is_empty() {
             // A disconnected reader is detected only when a write fails.
