@@ -1,9 +1,11 @@
 //! Tests that an invalid file or argument causes a one-line error and exit status 2, and that no
 //! files are left behind.
 
+use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
+use std::time::Duration;
 
 use host_ipc::process::is_root;
 use host_test_support::refusal::{check, folder};
@@ -63,7 +65,17 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     let answer = |more: &[&str]| {
         let mut command = Command::new(&program);
         command.args(["--accepts-handover", "1"]).args(more).arg("--config").arg(&config);
-        command.uid(65534).gid(65534).output().unwrap()
+        command.uid(65534).gid(65534);
+        loop {
+            match command.output() {
+                // A process that another test has just started may have inherited the descriptor
+                // through which the program was copied.
+                Err(error) if error.kind() == ErrorKind::ExecutableFileBusy => {
+                    std::thread::sleep(Duration::from_millis(10));
+                }
+                output => break output.unwrap(),
+            }
+        }
     };
     let refused = answer(&[]);
     let says = String::from_utf8_lossy(&refused.stderr).into_owned();
