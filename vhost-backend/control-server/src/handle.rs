@@ -96,6 +96,15 @@ pub enum Response {
     Done,
 }
 
+impl Response {
+    /// Logs that this isn't the reply to the request, and returns the error for the client.
+    pub(super) fn unexpected(&self) -> ApiError {
+        tracing::error!("unexpected reply from the broker: {self:?}");
+        let says = "unexpected reply from vcudad's event loop; please report this bug";
+        ApiError::new(ErrorCode::Internal, says)
+    }
+}
+
 /// The broker's reply to a request.
 pub type Reply = Result<Response, ApiError>;
 

@@ -85,12 +85,7 @@ async fn no_method() -> Refusal {
 }
 
 fn unexpected(reply: &Reply) -> Refusal {
-    tracing::error!("unexpected reply from the broker: {reply:?}");
-    ApiError::new(
-        ErrorCode::Internal,
-        "unexpected reply from vcudad's event loop; please report this bug",
-    )
-    .into()
+    reply.unexpected().into()
 }
 
 /// Returns a path parameter. If it can't be parsed, the error is "not found".

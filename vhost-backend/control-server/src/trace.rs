@@ -70,11 +70,7 @@ impl Tracers {
 fn names(reply: Reply) -> Result<TraceNames, ApiError> {
     match reply? {
         Answered::TraceNames(names) => Ok(names),
-        other => {
-            tracing::error!("unexpected reply from the broker: {other:?}");
-            let says = "unexpected reply from vcudad's event loop; please report this bug";
-            Err(ApiError::new(ErrorCode::Internal, says))
-        }
+        other => Err(other.unexpected()),
     }
 }
 

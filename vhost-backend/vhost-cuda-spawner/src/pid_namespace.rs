@@ -14,6 +14,8 @@ use std::process::{Child, Command, ExitCode, Stdio};
 use host_ipc::process;
 use rustix::thread::{LinkNameSpaceType, UnshareFlags, move_into_link_name_space, unshare_unsafe};
 
+use crate::start::THIS_PROGRAM;
+
 /// The argument with which this program holds a namespace.
 pub const HOLD: &str = "--hold-pid-namespace";
 
@@ -75,7 +77,7 @@ impl PidNamespace {
 
 impl Held {
     fn create() -> io::Result<Self> {
-        let mut command = Command::new("/proc/self/exe");
+        let mut command = Command::new(THIS_PROGRAM);
         command.arg(HOLD).env_clear();
         command.stdin(Stdio::null()).stdout(Stdio::null()).stderr(Stdio::null());
         let mut holder = start_in_new(|| command.spawn())?;
