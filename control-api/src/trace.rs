@@ -30,12 +30,12 @@ pub struct TraceState {
     pub waiting: bool,
     /// Whether the VM copies data while its gate is closed.
     pub copying: bool,
-    /// Whether the VM's kernels are to be off the GPU. `evicted` and `returned` records say when
-    /// that has been done.
+    /// Whether the scheduler has ordered the VM's kernels off the GPU. The records `evicted` and
+    /// `returned` report when an eviction or a return has finished.
     pub off: bool,
 }
 
-/// What a trace record says.
+/// The content of a trace record.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "snake_case", tag = "kind")]
@@ -67,7 +67,7 @@ pub struct TraceRecord {
     /// Number of records that were left out before this one, because the reader was too slow.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub missed: u64,
-    /// What has changed.
+    /// The change that the record reports.
     #[serde(flatten)]
     pub change: TraceChange,
 }

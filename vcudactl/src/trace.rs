@@ -30,7 +30,7 @@ struct Track {
     number: u64,
     state: TraceState,
     place: Place,
-    /// What each lane shows, and since when.
+    /// The period that each lane shows, with its start.
     shown: [Option<(&'static str, u64)>; LANES.len()],
 }
 

@@ -418,7 +418,7 @@ fn top_draws_in_a_terminal_and_restores_it() {
 fn the_doctor_needs_no_vcudad() {
     let missing = std::env::temp_dir().join("virtio-cuda-ctl-no-such.sock");
     let (code, out, err) = vcudactl(&missing, &["doctor"]);
-    // What else it finds depends on this machine.
+    // The other findings depend on this machine.
     assert!(out.lines().any(|line| line.starts_with("warning  vcudad  ")), "{out}");
     assert_eq!(code == 0, !out.contains("problem  "), "{out}");
     assert_eq!(code == 0, err.is_empty(), "{err}");

@@ -47,8 +47,8 @@ impl Host {
         Some(String::from_utf8_lossy(&bytes).trim().to_owned())
     }
 
-    /// Returns the names of a directory's entries, sorted. If there is no such directory, there are
-    /// none.
+    /// Returns the sorted names of the files in a directory, or an empty list if there is no such
+    /// directory.
     pub(super) fn list(&self, path: &str) -> Vec<String> {
         let entries = std::fs::read_dir(self.place(path)).into_iter().flatten().flatten();
         let mut names: Vec<String> =

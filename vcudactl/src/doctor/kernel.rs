@@ -1,4 +1,4 @@
-//! What vcudad needs of the kernel: cgroups and namespaces.
+//! Checks the kernel's features that vcudad needs: cgroups and namespaces.
 
 use super::finding::Finding;
 use super::host::Host;

@@ -1,4 +1,4 @@
-//! What the scheduler's threads publish for traces. They never wait for a reader.
+//! Trace points, which the scheduler's threads publish. Publishing never waits for a reader.
 
 use std::collections::BTreeMap;
 
@@ -18,7 +18,7 @@ pub struct TracePoint {
     pub vm: u64,
     /// The GPU's index.
     pub gpu: u32,
-    /// What has changed.
+    /// The change that the point reports.
     pub change: TraceChange,
 }
 

@@ -17,7 +17,7 @@
 //! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
 //! | `vms`, `cgroup`, `shared_memory` | what each VM has |
-//! | `mps`, `mps_client` | MPS daemons; what makes a worker a client of one |
+//! | `mps`, `mps_client` | MPS daemons; the workers that are their clients |
 //!
 //! This process has one thread, and never waits for another process or for the disk. It ends, with
 //! everything that it has started or created, when the broker does.

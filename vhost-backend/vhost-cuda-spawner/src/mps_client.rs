@@ -1,4 +1,4 @@
-//! What makes a worker a client of an MPS daemon.
+//! Makes workers clients of an MPS daemon.
 
 use std::path::Path;
 use std::time::{Duration, Instant};

@@ -28,7 +28,7 @@ const NAME: &str = "vhost-cuda-spawner";
 /// The exit status of a process that couldn't execute its program.
 const NOT_EXECUTED: u8 = 127;
 
-/// What a process does before it executes its program.
+/// The setup that a process performs before it executes its program.
 #[derive(Args, Default)]
 pub(crate) struct Preparation {
     /// Gets this nice value
@@ -56,7 +56,7 @@ struct CommandLine {
 }
 
 impl Preparation {
-    /// Returns the command that does this and then executes `program`. The command has no
+    /// Returns a command that performs the setup and then executes `program`. The command has no
     /// environment variables except those that are set for `program`.
     pub(crate) fn before(&self, program: &Command, starter: impl AsRef<OsStr>) -> Command {
         let mut command = Command::new(starter);
@@ -77,7 +77,7 @@ impl Preparation {
         command
     }
 
-    /// Does this in the current process.
+    /// Performs the setup in the current process.
     fn apply(&self) -> Result<(), String> {
         process::unblock_signals();
         if self.terminate_with_parent {

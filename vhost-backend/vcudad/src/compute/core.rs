@@ -66,7 +66,7 @@ struct VmGpu {
     draining: bool,
     /// Workers whose kernels are off the GPU.
     off: Vec<WorkerId>,
-    /// What traces say about the VM.
+    /// The VM's state, as reported in traces.
     state: TraceState,
 }
 
@@ -327,7 +327,7 @@ impl Core {
         tracing::warn!("the scheduler does not settle; continuing at its next wakeup");
     }
 
-    /// Changes what traces say about a VM on a GPU.
+    /// Changes the state of a VM on a GPU that traces report.
     fn trace(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, change: impl FnOnce(&mut TraceState)) {
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         let before = vm_gpu.state;
