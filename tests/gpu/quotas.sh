@@ -26,6 +26,8 @@
 #                ends, and a changed weight
 #   sessions     a VM with one session beside a VM with eight, with long kernels
 #   request      a latency VM's requests beside kernels of 1 ms, 100 ms, and one that never ends
+#   contexts     the same requests beside a kernel that never ends, while a third VM creates and
+#                destroys contexts in a loop
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
 #   gang         two VMs on the same two GPUs, with interdependent kernels (takes 60 s)
@@ -510,6 +512,38 @@ row_request() {
     done
 }
 
+row_contexts() {
+    local how beside quiet number pids
+    chain_calibrated
+    start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory"; vm creator 'memory.max = "8G"') || return 1
+    for how in eager graph single; do
+        meet_in "$lead"
+        chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
+        wait_loads || return 1
+        pids=()
+        for number in 1 2; do
+            in_vm creator "$programs/evicted" --mode contexts --seconds $((seconds + 2 * lead)) >"$out/contexts-$how-creator$number.json" 2>&1 &
+            pids+=($!)
+        done
+        meet_in $((lead + 1))
+        chain "$how" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
+        outlast "batch-$how" batch 0 --seconds "$seconds"
+        wait_loads || return 1
+        wait "${pids[@]}" || { say "contexts: $(tail -n 2 "$out/contexts-$how-creator"*)"; return 1; }
+        quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
+        number=$(calc "$(field "$how-creator1" per_second) + $(field "$how-creator2" per_second)")
+        if [ $how = single ]; then
+            result "a single small kernel beside one that never ends, and $number contexts/s" \
+                "p50 $(field "$how" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
+                'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$how" p50) < 0.5 && $beside < 1.2"
+            continue
+        fi
+        result "p99 at 50 requests/s beside a kernel that never ends, and $number contexts/s, $how" \
+            "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
+            'alone + 0.8 ms' "$beside <= $quiet + 0.8"
+    done
+}
+
 row_memory() {
     local line held available total used first='' least=0 most=0 drift samples=0
     if [ "$driver" = softgpu ]; then say "memory: softgpu has no NVML"; return 0; fi
@@ -675,7 +709,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions request noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions request contexts noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
