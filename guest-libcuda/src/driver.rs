@@ -10,6 +10,7 @@ use crate::session::Session;
 use crate::{output, stats, windows};
 use cuda_api::callback;
 use parking_lot::Mutex;
+use protocol::calls::CuDeviceCanAccessPeer;
 use protocol::ids::ContextId;
 use std::ops::Range;
 use std::sync::OnceLock;
@@ -127,6 +128,17 @@ impl Driver {
             .ok()
             .and_then(|number| self.devices.get(number))
             .ok_or(CuError::INVALID_DEVICE)
+    }
+
+    /// Returns whether a device can access another device's memory.
+    pub fn can_access(&self, device: i32, holder: i32) -> CuResult<bool> {
+        let (dev, peer_dev) = (self.device(device)?.number, self.device(holder)?.number);
+        match self.session.call(&CuDeviceCanAccessPeer { dev, peer_dev }) {
+            Ok(answer) => Ok(answer.can_access_peer != 0),
+            // The previous release of the host side has no peer access.
+            Err(CuError::NOT_SUPPORTED) => Ok(false),
+            Err(error) => Err(error),
+        }
     }
 
     /// Writes the text that kernels have printed to the program's stdout. Call this in entry points

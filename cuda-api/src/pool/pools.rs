@@ -44,6 +44,8 @@ pub struct PoolInfo {
     /// The attributes that say how the pool may reuse memory. They have no effect: memory is reused
     /// in another stream only after the GPU has reached its free.
     reuse: [u32; REUSE_FLAGS],
+    /// The other devices that have access, as a set of bits by ordinal.
+    others: u64,
 }
 
 #[derive(Default)]
@@ -82,6 +84,9 @@ pub trait Library: 'static {
 
     /// Fails unless `cuInit` was called and there is a device with this ordinal.
     fn check_device(device: i32) -> CuResult;
+
+    /// Returns whether a device can access the memory of another one, on which a pool allocates.
+    fn can_access(device: i32, holder: i32) -> CuResult<bool>;
 
     /// Creates a pool with at most `max_size` bytes, or without a maximum if that is 0. Returns an
     /// id, with which the functions below identify the pool.
@@ -136,7 +141,8 @@ impl State {
     fn add(&mut self, id: u64, device: i32, default: bool, sharing: Sharing) -> usize {
         self.last += 1;
         let handle = FIRST_HANDLE + self.last * STEP;
-        let pool = PoolInfo { handle, id, device, default, sharing, reuse: [1; REUSE_FLAGS] };
+        let (reuse, others) = ([1; REUSE_FLAGS], 0);
+        let pool = PoolInfo { handle, id, device, default, sharing, reuse, others };
         self.pools.insert(handle, pool);
         handle
     }
@@ -361,7 +367,13 @@ pub fn attribute<L: Library>(handle: CUmemoryPool, attribute: A, value: Out<c_vo
     }
 }
 
-/// `cuMemPoolSetAccess`. A pool's own device always has access, and no other device can get it.
+/// Returns the bit that stands for a device in [`PoolInfo::others`].
+fn bit(device: i32) -> Option<u64> {
+    u32::try_from(device).ok().and_then(|device| 1u64.checked_shl(device))
+}
+
+/// `cuMemPoolSetAccess`. A pool's own device always has access. The libraries map memory so that all
+/// devices that can access it have access, so this only records what the program asked for.
 ///
 /// # Safety
 ///
@@ -374,13 +386,24 @@ pub unsafe fn set_access<L: Library>(
     let pool = pool::<L>(handle)?;
     // SAFETY: the array has `count` elements, as the caller promises.
     let map = unsafe { map.array(count) };
+    let mut others = pool.others;
     for index in 0..count {
-        let CUmemAccessDesc { location, flags } = map.get(index)?;
-        let own = location.type_ == DEVICE && location.id == pool.device;
-        if !own || flags != Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE {
-            return Err(INVALID);
+        let CUmemAccessDesc { location: CUmemLocation { type_, id }, flags } = map.get(index)?;
+        let bit = bit(id).filter(|_| type_ == DEVICE).ok_or(INVALID)?;
+        L::check_device(id).map_err(|_| INVALID)?;
+        match flags {
+            Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE if id == pool.device => {}
+            Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {
+                if !L::can_access(id, pool.device)? {
+                    return Err(CuError::INVALID_DEVICE);
+                }
+                others |= bit;
+            }
+            Access::CU_MEM_ACCESS_FLAGS_PROT_NONE if id != pool.device => others &= !bit,
+            _ => return Err(INVALID),
         }
     }
+    lock::<L>().pools.get_mut(&pool.handle).ok_or(INVALID)?.others = others;
     Ok(())
 }
 
@@ -397,7 +420,8 @@ pub fn access<L: Library>(
         return Err(INVALID);
     }
     L::check_device(id).map_err(|_| INVALID)?;
-    flags.set(match id == pool.device {
+    let has_access = id == pool.device || bit(id).is_some_and(|bit| pool.others & bit != 0);
+    flags.set(match has_access {
         true => Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
         false => Access::CU_MEM_ACCESS_FLAGS_PROT_NONE,
     })
@@ -447,6 +471,9 @@ mod tests {
         }
         fn check_device(device: i32) -> CuResult {
             if (0..2).contains(&device) { Ok(()) } else { Err(CuError::INVALID_DEVICE) }
+        }
+        fn can_access(_: i32, _: i32) -> CuResult<bool> {
+            Ok(true)
         }
         fn create(device: i32, kind: PoolKind, _: usize) -> CuResult<u64> {
             Ok(if kind == PoolKind::Default { device as u64 } else { 100 })

@@ -126,6 +126,11 @@ impl<M> Store<M> {
         self.slabs.get_mut(&base).map(|slab| &mut slab.mapping)
     }
 
+    /// Returns the mappings of all slabs.
+    pub fn mappings(&self) -> impl Iterator<Item = &M> {
+        self.slabs.values().map(|slab| &slab.mapping)
+    }
+
     fn remove(&mut self, base: u64) -> Option<M> {
         let slab = self.slabs.remove(&base)?;
         self.roomy.remove(&base);

@@ -16,8 +16,8 @@ use cuda_api::sys::{
     CUflushGPUDirectRDMAWritesTarget as Target,
 };
 use protocol::calls::{
-    CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxRecordEvent, VcudaCtxWaitEvent,
-    VcudaGreenCtxRecordEvent, VcudaGreenCtxWaitEvent, VcudaPrimaryCtxRelease,
+    CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxPeerAccess, VcudaCtxRecordEvent,
+    VcudaCtxWaitEvent, VcudaGreenCtxRecordEvent, VcudaGreenCtxWaitEvent, VcudaPrimaryCtxRelease,
     VcudaPrimaryCtxRetain, VcudaPrimaryCtxSetFlags,
 };
 use std::sync::Arc;
@@ -339,22 +339,21 @@ entries! {
         affinity.set(answer)
     }
 
-    /// `cuDeviceCanAccessPeer` says that no device can access another device's memory.
     fn cuCtxEnablePeerAccess(peer: Handle, flags: u32) {
         let driver = driver()?;
         current()?;
-        named(driver, peer)?;
+        let peer = named(driver, peer)?.id();
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        Err(CuError::PEER_ACCESS_UNSUPPORTED)
+        driver.session.call(&VcudaCtxPeerAccess { peer, enable: 1 })
     }
 
     fn cuCtxDisablePeerAccess(peer: Handle) {
         let driver = driver()?;
         current()?;
-        named(driver, peer)?;
-        Err(CuError::PEER_ACCESS_NOT_ENABLED)
+        let peer = named(driver, peer)?.id();
+        driver.session.call(&VcudaCtxPeerAccess { peer, enable: 0 })
     }
 
     fn cuCtxSynchronize() { synchronize(context::driver()?) }

@@ -7,6 +7,7 @@ use cuda_api::args::{Out, Text};
 use cuda_api::device_links;
 use cuda_api::devices::PciAddress;
 use cuda_api::sys::{CUdevice_P2PAttribute, CUdevice_attribute as A, CUdevprop};
+use protocol::calls::CuDeviceGetP2PAttribute;
 use std::ffi::c_char;
 
 entries! {
@@ -80,23 +81,23 @@ entries! {
         device.set(found.ok_or(CuError::INVALID_DEVICE)? as i32)
     }
 
-    /// Always returns false, because the devices of a VM can't access each other's memory.
     fn cuDeviceCanAccessPeer(can: Out<i32>, device: i32, peer: i32) {
         let driver = driver()?;
-        driver.device(device)?;
-        driver.device(peer)?;
-        can.set(0)
+        can.check()?;
+        can.set(driver.can_access(device, peer)?.into())
     }
 
     fn cuDeviceGetP2PAttribute(
         value: Out<i32>, attribute: CUdevice_P2PAttribute, device: i32, peer: i32,
     ) {
         let driver = driver()?;
-        driver.device(device)?;
-        driver.device(peer)?;
+        value.check()?;
+        let (src_device, dst_device) = (driver.device(device)?.number, driver.device(peer)?.number);
         device_links::check_peers(device, peer)?;
         device_links::check_attribute(attribute)?;
-        value.set(0)
+        let attrib = attribute.0;
+        let call = CuDeviceGetP2PAttribute { attrib, src_device, dst_device };
+        value.set(driver.session.call(&call)?.value)
     }
 
     /// As in NVIDIA's driver, an unknown kind isn't an error.

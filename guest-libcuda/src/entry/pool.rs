@@ -45,6 +45,10 @@ impl Library for Guest {
         driver()?.device(device).map(drop)
     }
 
+    fn can_access(device: i32, holder: i32) -> CuResult<bool> {
+        driver()?.can_access(device, holder)
+    }
+
     fn create(device: i32, kind: PoolKind, max_size: usize) -> CuResult<u64> {
         let driver = driver()?;
         let dev = number(driver, device)?;

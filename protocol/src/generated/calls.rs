@@ -80,6 +80,26 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 8,
+        name: "cuDeviceCanAccessPeer",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 9,
+        name: "cuDeviceGetP2PAttribute",
+        waited: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::None,
+        charges: Charges::None,
+    },
+    Entry {
         number: 10,
         name: "vcudaPrimaryCtxRetain",
         waited: true,
@@ -267,6 +287,16 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: false,
         order: Order::Context,
+        charges: Charges::None,
+    },
+    Entry {
+        number: 29,
+        name: "vcudaCtxPeerAccess",
+        waited: true,
+        blocking: true,
+        pending: false,
+        gated: false,
+        order: Order::None,
         charges: Charges::None,
     },
     Entry {
@@ -1855,6 +1885,130 @@ impl VcudaTpcTablesAnswer {
     }
 }
 
+/// Call 8, `cuDeviceCanAccessPeer`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuDeviceCanAccessPeer {
+    /// `dev`.
+    pub dev: i32,
+    /// `peerDev`.
+    pub peer_dev: i32,
+}
+impl<'a> Call<'a> for CuDeviceCanAccessPeer {
+    const OPCODE: u32 = 8;
+    const NAME: &'static str = "cuDeviceCanAccessPeer";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuDeviceCanAccessPeerAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.dev.to_word());
+        writer.word(self.peer_dev.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuDeviceCanAccessPeer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            dev: <i32>::from_word(reader.word()?)?,
+            peer_dev: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `cuDeviceCanAccessPeer`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuDeviceCanAccessPeerAnswer {
+    /// `canAccessPeer`.
+    pub can_access_peer: i32,
+}
+impl Answer for CuDeviceCanAccessPeerAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.can_access_peer.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuDeviceCanAccessPeerAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { can_access_peer: <i32>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 9, `cuDeviceGetP2PAttribute`.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CuDeviceGetP2PAttribute {
+    /// `attrib`.
+    pub attrib: u32,
+    /// `srcDevice`.
+    pub src_device: i32,
+    /// `dstDevice`.
+    pub dst_device: i32,
+}
+impl<'a> Call<'a> for CuDeviceGetP2PAttribute {
+    const OPCODE: u32 = 9;
+    const NAME: &'static str = "cuDeviceGetP2PAttribute";
+    const WAITED: bool = true;
+    const BLOCKING: bool = false;
+    type Answer = CuDeviceGetP2PAttributeAnswer;
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.attrib.to_word());
+        writer.word(self.src_device.to_word());
+        writer.word(self.dst_device.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl CuDeviceGetP2PAttribute {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            attrib: <u32>::from_word(reader.word()?)?,
+            src_device: <i32>::from_word(reader.word()?)?,
+            dst_device: <i32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
+/// The reply to `cuDeviceGetP2PAttribute`.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct CuDeviceGetP2PAttributeAnswer {
+    /// `value`.
+    pub value: i32,
+}
+impl Answer for CuDeviceGetP2PAttributeAnswer {
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.value.to_word());
+    }
+    fn decode(bytes: &[u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let answer = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(answer)
+    }
+}
+
+impl CuDeviceGetP2PAttributeAnswer {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { value: <i32>::from_word(reader.word()?)? })
+    }
+}
+
 /// Call 10, `vcudaPrimaryCtxRetain`.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaPrimaryCtxRetain {
@@ -2470,6 +2624,44 @@ impl<'a> Call<'a> for VcudaCtxWaitEvent {
 impl VcudaCtxWaitEvent {
     fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
         Ok(Self { event: <EventId>::from_word(reader.word()?)? })
+    }
+}
+
+/// Call 29, `vcudaCtxPeerAccess`.
+///
+/// Lets the current context access memory of another one, or ends that if enable is 0.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaCtxPeerAccess {
+    /// Id of a context.
+    pub peer: ContextId,
+    /// `enable`.
+    pub enable: u32,
+}
+impl<'a> Call<'a> for VcudaCtxPeerAccess {
+    const OPCODE: u32 = 29;
+    const NAME: &'static str = "vcudaCtxPeerAccess";
+    const WAITED: bool = true;
+    const BLOCKING: bool = true;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.peer.to_word());
+        writer.word(self.enable.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaCtxPeerAccess {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            peer: <ContextId>::from_word(reader.word()?)?,
+            enable: <u32>::from_word(reader.word()?)?,
+        })
     }
 }
 
@@ -8987,6 +9179,8 @@ VcudaPing {  } => (),
 CuDeviceGetLuid { dev } => CuDeviceGetLuidAnswer,
 CuDeviceGetTexture1DLinearMaxWidth { format, num_channels, dev } => CuDeviceGetTexture1DLinearMaxWidthAnswer,
 VcudaTpcTables {  } => VcudaTpcTablesAnswer,
+CuDeviceCanAccessPeer { dev, peer_dev } => CuDeviceCanAccessPeerAnswer,
+CuDeviceGetP2PAttribute { attrib, src_device, dst_device } => CuDeviceGetP2PAttributeAnswer,
 VcudaPrimaryCtxRetain { dev, ctx } => (),
 VcudaPrimaryCtxRelease { dev, ctx } => (),
 VcudaPrimaryCtxReset { dev } => (),
@@ -9006,6 +9200,7 @@ CuProfilerStart {  } => (),
 CuProfilerStop {  } => (),
 VcudaCtxRecordEvent { event } => (),
 VcudaCtxWaitEvent { event } => (),
+VcudaCtxPeerAccess { peer, enable } => (),
 CuMemAllocV2 { bytesize } => CuMemAllocV2Answer,
 CuMemFreeV2 { dptr } => (),
 CuMemGetInfoV2 {  } => CuMemGetInfoV2Answer,

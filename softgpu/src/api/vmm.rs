@@ -52,7 +52,20 @@ struct Mapping {
     size: u64,
     physical: Arc<Physical>,
     handle: usize,
-    access: Access,
+    /// The access of each device that was given any.
+    access: BTreeMap<c_int, Access>,
+}
+
+impl Mapping {
+    /// Returns the most access that any device has. Devices can't be told apart by address, so all of
+    /// them get it.
+    fn most_access(&self) -> Access {
+        let has = |access| self.access.values().any(|one| *one == access);
+        let levels =
+            [Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, Access::CU_MEM_ACCESS_FLAGS_PROT_READ];
+        let most = levels.into_iter().find(|access| has(*access));
+        most.unwrap_or(Access::CU_MEM_ACCESS_FLAGS_PROT_NONE)
+    }
 }
 
 #[derive(Default)]
@@ -325,9 +338,8 @@ entries! {
         if found == libc::MAP_FAILED {
             return Err(CuError::OUT_OF_MEMORY);
         }
-        let access = Access::CU_MEM_ACCESS_FLAGS_PROT_NONE;
         memory::add_mapped(physical.ordinal, address, size);
-        let mapping = Mapping { size, physical, handle: handle as usize, access };
+        let mapping = Mapping { size, physical, handle: handle as usize, access: BTreeMap::new() };
         space.mapped.insert(address, mapping);
         Ok(())
     }
@@ -357,35 +369,34 @@ entries! {
         driver()?;
         // SAFETY: the program passes an array of `count` elements.
         let descriptions = unsafe { descriptions.array(count) };
-        let (mut access, mut ordinals) = (None, Vec::new());
+        let mut given = Vec::new();
         for index in 0..count {
-            let description = descriptions.get(index)?;
-            ordinals.push(device_at(description.location)?);
-            access = Some(description.flags);
-        }
-        let access = access.ok_or(CuError::INVALID_VALUE)?;
-        let protection = match access {
-            Access::CU_MEM_ACCESS_FLAGS_PROT_NONE => libc::PROT_NONE,
-            // The table of ranges makes kernels and copies respect read-only access.
-            Access::CU_MEM_ACCESS_FLAGS_PROT_READ | Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {
-                libc::PROT_READ | libc::PROT_WRITE
+            let CUmemAccessDesc { location, flags } = descriptions.get(index)?;
+            if !matches!(
+                flags,
+                Access::CU_MEM_ACCESS_FLAGS_PROT_NONE
+                    | Access::CU_MEM_ACCESS_FLAGS_PROT_READ
+                    | Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE
+            ) {
+                return Err(CuError::INVALID_VALUE);
             }
-            _ => return Err(CuError::INVALID_VALUE),
-        };
+            given.push((device_at(location)?, flags));
+        }
+        if given.is_empty() {
+            return Err(CuError::INVALID_VALUE);
+        }
         let mut space = lock();
         let starts = space.cover(address, size as u64);
         let starts = starts.ok_or(CuError::INVALID_VALUE)?;
-        let is_here = |start: &u64| {
-            let mapping = space.mapped.get(start);
-            mapping.is_some_and(|m| ordinals.iter().all(|o| *o == m.physical.ordinal))
-        };
-        if !starts.iter().all(is_here) {
-            // Access to another device's memory needs peer access.
-            return Err(CuError::INVALID_DEVICE);
-        }
         for start in starts {
             let Some(mapping) = space.mapped.get_mut(&start) else { continue };
-            mapping.access = access;
+            mapping.access.extend(given.iter().copied());
+            let access = mapping.most_access();
+            let protection = match access {
+                Access::CU_MEM_ACCESS_FLAGS_PROT_NONE => libc::PROT_NONE,
+                // The table of ranges makes kernels and copies respect read-only access.
+                _ => libc::PROT_READ | libc::PROT_WRITE,
+            };
             // SAFETY: this module mapped the interval.
             let set =
                 unsafe { libc::mprotect(start as *mut c_void, mapping.size as usize, protection) };
@@ -410,11 +421,8 @@ entries! {
         let ordinal = device_at(location.get()?)?;
         let space = lock();
         let (_, mapping) = space.mapping_at(address).ok_or(CuError::INVALID_VALUE)?;
-        let access = match ordinal == mapping.physical.ordinal {
-            true => mapping.access,
-            false => Access::CU_MEM_ACCESS_FLAGS_PROT_NONE,
-        };
-        flags.set(access.0.into())
+        let access = mapping.access.get(&ordinal).copied();
+        flags.set(access.unwrap_or(Access::CU_MEM_ACCESS_FLAGS_PROT_NONE).0.into())
     }
 
     fn cuMemRetainAllocationHandle(to: Out<c_ulonglong>, address: *mut c_void) {

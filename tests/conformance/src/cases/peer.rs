@@ -3,7 +3,11 @@
 use super::cases;
 use crate::cuda::{Cuda, Outcome, cu, ensure, parameter, refused, same};
 use crate::kernels::FILL;
-use cuda_api::sys::{CUatomicOperation, CUcontext, CUdevice_P2PAttribute as Peer};
+use cuda_api::sys::{
+    CUatomicOperation, CUcontext, CUdevice_P2PAttribute as Peer, CUmemAccess_flags as Access,
+    CUmemAccessDesc, CUmemAllocationGranularity_flags, CUmemAllocationProp, CUmemAllocationType,
+    CUmemLocation, CUmemLocationType as Place,
+};
 use std::ptr::null_mut;
 
 const ATTRIBUTES: [Peer; 5] = [
@@ -114,6 +118,98 @@ cases! {
         cu!(cuda, cuCtxSynchronize())?;
         same!(cuda.download::<u32>(to, 64)?, values);
         cu!(cuda, cuMemFree_v2(from))?;
+        cu!(cuda, cuCtxDestroy_v2(near))?;
+        cu!(cuda, cuCtxDestroy_v2(far))?;
+        Ok(())
+    }
+
+    fn mapped_memory_lists_the_devices_with_access(cuda) {
+        if !has_second(cuda)? || !reaches_second(cuda)? {
+            return Ok(());
+        }
+        let far = context(cuda, 1)?;
+        let near = context(cuda, 0)?;
+        let there = |id| CUmemLocation { type_: Place::CU_MEM_LOCATION_TYPE_DEVICE, id };
+        let properties = CUmemAllocationProp {
+            type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+            location: there(1),
+            ..Default::default()
+        };
+        let (mut size, mut handle, mut at) = (0, 0, 0);
+        let least = CUmemAllocationGranularity_flags::CU_MEM_ALLOC_GRANULARITY_MINIMUM;
+        cu!(cuda, cuMemGetAllocationGranularity(&mut size, &properties, least))?;
+        cu!(cuda, cuMemAddressReserve(&mut at, size, 0, 0, 0))?;
+        cu!(cuda, cuMemCreate(&mut handle, size, &properties, 0))?;
+        cu!(cuda, cuMemMap(at, size, 0, handle, 0))?;
+        let (read_write, none) =
+            (Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, Access::CU_MEM_ACCESS_FLAGS_PROT_NONE);
+        let access = |device| -> Outcome<Access> {
+            let (mut flags, location) = (7, there(device));
+            cu!(cuda, cuMemGetAccess(&mut flags, &location, at))?;
+            Ok(Access(flags as u32))
+        };
+        // Only the device that doesn't hold the memory gets access.
+        let first = CUmemAccessDesc { location: there(0), flags: read_write };
+        cu!(cuda, cuMemSetAccess(at, size, &first, 1))?;
+        same!((access(0)?, access(1)?), (read_write, none));
+        cuda.upload(at, &[40u32; 1024])?;
+        let (_, add) = cuda.kernel(FILL, c"add")?;
+        let (value, count) = (2u32, 1024u32);
+        let mut parameters = [parameter(&at), parameter(&value), parameter(&count)];
+        cuda.launch(add, [8, 128], null_mut(), &mut parameters)?;
+        cu!(cuda, cuCtxSynchronize())?;
+        let both = [0, 1].map(|id| CUmemAccessDesc { location: there(id), flags: read_write });
+        cu!(cuda, cuMemSetAccess(at, size, both.as_ptr(), 2))?;
+        same!((access(0)?, access(1)?), (read_write, read_write));
+        cu!(cuda, cuCtxSetCurrent(far))?;
+        same!(cuda.download::<u32>(at, 1024)?, vec![42; 1024]);
+        cu!(cuda, cuMemUnmap(at, size))?;
+        cu!(cuda, cuMemRelease(handle))?;
+        cu!(cuda, cuMemAddressFree(at, size))?;
+        cu!(cuda, cuCtxDestroy_v2(near))?;
+        cu!(cuda, cuCtxDestroy_v2(far))?;
+        Ok(())
+    }
+
+    fn a_pool_gives_other_devices_access(cuda) {
+        if !has_second(cuda)? || !reaches_second(cuda)? {
+            return Ok(());
+        }
+        let far = context(cuda, 1)?;
+        let near = context(cuda, 0)?;
+        let mut pool = null_mut();
+        cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
+        let there = |id| CUmemLocation { type_: Place::CU_MEM_LOCATION_TYPE_DEVICE, id };
+        let (read_write, none) =
+            (Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE, Access::CU_MEM_ACCESS_FLAGS_PROT_NONE);
+        let access = |device| -> Outcome<Access> {
+            let (mut flags, mut location) = (Access(7), there(device));
+            cu!(cuda, cuMemPoolGetAccess(&mut flags, pool, &mut location))?;
+            Ok(flags)
+        };
+        same!((access(0)?, access(1)?), (read_write, none));
+        let mut given = CUmemAccessDesc { location: there(1), flags: read_write };
+        cu!(cuda, cuMemPoolSetAccess(pool, &given, 1))?;
+        same!((access(0)?, access(1)?), (read_write, read_write));
+        let mut memory = 0;
+        cu!(cuda, cuMemAllocAsync(&mut memory, 4096, null_mut()))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        cuda.upload(memory, &[40u32; 1024])?;
+        cu!(cuda, cuCtxSetCurrent(far))?;
+        let (_, add) = cuda.kernel(FILL, c"add")?;
+        let (value, count) = (2u32, 1024u32);
+        let mut parameters = [parameter(&memory), parameter(&value), parameter(&count)];
+        cuda.launch(add, [8, 128], null_mut(), &mut parameters)?;
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(cuda.download::<u32>(memory, 1024)?, vec![42; 1024]);
+        cu!(cuda, cuCtxSetCurrent(near))?;
+        cu!(cuda, cuMemFreeAsync(memory, null_mut()))?;
+        cu!(cuda, cuCtxSynchronize())?;
+        given.flags = none;
+        cu!(cuda, cuMemPoolSetAccess(pool, &given, 1))?;
+        same!(access(1)?, none);
+        given.location = there(0);
+        refused!(cu!(cuda, cuMemPoolSetAccess(pool, &given, 1)), INVALID_VALUE);
         cu!(cuda, cuCtxDestroy_v2(near))?;
         cu!(cuda, cuCtxDestroy_v2(far))?;
         Ok(())

@@ -17,7 +17,7 @@ use super::driver_handle::DriverHandle;
 use super::green::{destroy_all_of, destroy_streams};
 use super::handles::Context;
 use super::link::end_links_of;
-use super::memory::{free_all_of, give_back};
+use super::memory::{add_accessor, free_all_of, give_back};
 use super::result::number;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -52,6 +52,7 @@ pub(super) fn vcuda_primary_ctx_retain(
             (*slot.insert(real), settled)
         }
     };
+    add_accessor(cx, call.dev);
     let context =
         Context { real, device: call.dev, primary: true, legacy_used: false, ending: false };
     id.list(context);
@@ -127,6 +128,7 @@ pub(super) fn vcuda_ctx_create(
     // SAFETY: the pointer is to a local variable.
     let create = || unsafe { cx.driver().cuCtxCreate(&mut context, flags, call.dev) };
     begin_context(cx, call.ctx, call.dev, create)?;
+    add_accessor(cx, call.dev);
     let settled = reserved.settle();
     let context = Context {
         real: DriverHandle(context),
@@ -140,6 +142,27 @@ pub(super) fn vcuda_ctx_create(
     // new generation makes every thread set its context again.
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
     Ok(settled)
+}
+
+pub(super) fn vcuda_ctx_peer_access(cx: &Cx<'_>, call: api::VcudaCtxPeerAccess) -> CuResult {
+    cx.enter()?;
+    // The other context isn't destroyed while it's in use.
+    let _use = cx.shared.uses.begin(call.peer);
+    let peer = {
+        let tables = lock(&cx.shared.tables);
+        let peer = tables.contexts.get(call.peer).map_err(|_| CuError::INVALID_CONTEXT)?;
+        if peer.ending {
+            return Err(CuError::INVALID_CONTEXT);
+        }
+        peer.real.0
+    };
+    // SAFETY: the context is live.
+    unsafe {
+        match call.enable {
+            0 => cx.driver().cuCtxDisablePeerAccess(peer),
+            _ => cx.driver().cuCtxEnablePeerAccess(peer, 0),
+        }
+    }
 }
 
 /// Destroys a context, after all calls in progress in it have finished.

@@ -22,6 +22,8 @@ struct Addresses {
     cuArrayGetMemoryRequirements: AtomicPtr<c_void>,
     cuCtxCreate: AtomicPtr<c_void>,
     cuCtxDestroy: AtomicPtr<c_void>,
+    cuCtxDisablePeerAccess: AtomicPtr<c_void>,
+    cuCtxEnablePeerAccess: AtomicPtr<c_void>,
     cuCtxGetCacheConfig: AtomicPtr<c_void>,
     cuCtxGetLimit: AtomicPtr<c_void>,
     cuCtxGetSharedMemConfig: AtomicPtr<c_void>,
@@ -36,11 +38,13 @@ struct Addresses {
     cuCtxWaitEvent: AtomicPtr<c_void>,
     cuDevResourceGenerateDesc: AtomicPtr<c_void>,
     cuDevSmResourceSplitByCount: AtomicPtr<c_void>,
+    cuDeviceCanAccessPeer: AtomicPtr<c_void>,
     cuDeviceGetAttribute: AtomicPtr<c_void>,
     cuDeviceGetCount: AtomicPtr<c_void>,
     cuDeviceGetDevResource: AtomicPtr<c_void>,
     cuDeviceGetLuid: AtomicPtr<c_void>,
     cuDeviceGetName: AtomicPtr<c_void>,
+    cuDeviceGetP2PAttribute: AtomicPtr<c_void>,
     cuDeviceGetPCIBusId: AtomicPtr<c_void>,
     cuDeviceGetTexture1DLinearMaxWidth: AtomicPtr<c_void>,
     cuDeviceGetUuid: AtomicPtr<c_void>,
@@ -302,6 +306,38 @@ impl Driver {
         CuError::check(unsafe { function(ctx) })
     }
 
+    /// Calls `cuCtxDisablePeerAccess`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuCtxDisablePeerAccess(&self, peer_context: CUcontext) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuCtxDisablePeerAccess, &[c"cuCtxDisablePeerAccess"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuCtxDisablePeerAccess>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(peer_context) })
+    }
+
+    /// Calls `cuCtxEnablePeerAccess`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuCtxEnablePeerAccess(&self, peer_context: CUcontext, flags: u32) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuCtxEnablePeerAccess, &[c"cuCtxEnablePeerAccess"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuCtxEnablePeerAccess>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(peer_context, flags) })
+    }
+
     /// Calls `cuCtxGetCacheConfig`.
     ///
     /// # Safety
@@ -541,6 +577,27 @@ impl Driver {
         })
     }
 
+    /// Calls `cuDeviceCanAccessPeer`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDeviceCanAccessPeer(
+        &self,
+        can_access_peer: *mut i32,
+        dev: CUdevice,
+        peer_dev: CUdevice,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuDeviceCanAccessPeer, &[c"cuDeviceCanAccessPeer"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceCanAccessPeer>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(can_access_peer, dev, peer_dev) })
+    }
+
     /// Calls `cuDeviceGetAttribute`.
     ///
     /// # Safety
@@ -628,6 +685,28 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetName>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(name, len, dev) })
+    }
+
+    /// Calls `cuDeviceGetP2PAttribute`.
+    ///
+    /// # Safety
+    /// Handles and pointers must be as CUDA's documentation of the function requires.
+    pub unsafe fn cuDeviceGetP2PAttribute(
+        &self,
+        value: *mut i32,
+        attrib: CUdevice_P2PAttribute,
+        src_device: CUdevice,
+        dst_device: CUdevice,
+    ) -> CuResult {
+        let at = self
+            .library
+            .address(&self.addresses.cuDeviceGetP2PAttribute, &[c"cuDeviceGetP2PAttribute"])?;
+        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
+        // it with this type.
+        let function =
+            unsafe { std::mem::transmute::<*mut c_void, prototypes::cuDeviceGetP2PAttribute>(at) };
+        // SAFETY: the caller keeps to the function's documentation.
+        CuError::check(unsafe { function(value, attrib, src_device, dst_device) })
     }
 
     /// Calls `cuDeviceGetPCIBusId`.

@@ -82,6 +82,35 @@ pub(super) fn dispatch(
             bodies::vcuda_tpc_tables(cx, call)?.encode(out);
             Ok(())
         }),
+        // cuDeviceCanAccessPeer
+        8 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::CuDeviceCanAccessPeer>(args)?;
+            cx.enter_any()?;
+            let mut can_access_peer = i32::default();
+            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
+            unsafe {
+                cx.driver().cuDeviceCanAccessPeer(&mut can_access_peer, call.dev, call.peer_dev)?;
+            }
+            api::CuDeviceCanAccessPeerAnswer { can_access_peer }.encode(out);
+            Ok(())
+        }),
+        // cuDeviceGetP2PAttribute
+        9 => inline(deferred, command, reply, |cx, args, out| {
+            let call = decode::<api::CuDeviceGetP2PAttribute>(args)?;
+            cx.enter_any()?;
+            let mut value = i32::default();
+            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
+            unsafe {
+                cx.driver().cuDeviceGetP2PAttribute(
+                    &mut value,
+                    sys::CUdevice_P2PAttribute(call.attrib),
+                    call.src_device,
+                    call.dst_device,
+                )?;
+            }
+            api::CuDeviceGetP2PAttributeAnswer { value }.encode(out);
+            Ok(())
+        }),
         // vcudaPrimaryCtxRetain
         10 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaPrimaryCtxRetain>(args)?;
@@ -245,6 +274,11 @@ pub(super) fn dispatch(
         28 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaCtxWaitEvent>(args)?;
             bodies::vcuda_ctx_wait_event(cx, call)
+        }),
+        // vcudaCtxPeerAccess
+        29 => blocking(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaCtxPeerAccess>(args)?;
+            bodies::vcuda_ctx_peer_access(cx, call)
         }),
         // cuMemAlloc_v2
         30 => pending(deferred, command, reply, |deferred, cx, call: api::CuMemAllocV2, reply| {

@@ -1,11 +1,11 @@
 //! Allocates and frees device memory.
 
-use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
 use protocol::calls as api;
 use protocol::codec::{Answer, Writer};
 use protocol::ids::{ContextId, PoolId};
 
 use super::charged::Charged;
+use super::peers::{Accessors, grant};
 use super::plan::Mapping;
 use super::session::properties;
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
@@ -59,7 +59,8 @@ fn allocate_on(
         }
         plan.physical(bytes).ok_or(CuError::OUT_OF_MEMORY)?
     };
-    let (mapping, settled) = map_anywhere(cx, reservation, physical, device)?;
+    let accessors = memory.peers.accessors();
+    let (mapping, settled) = map_anywhere(cx, reservation, physical, device, &accessors)?;
     Ok((lock(&memory.plan).mapped(cx.ctx, bytes, mapping), settled))
 }
 
@@ -81,7 +82,8 @@ fn allocate_from(
         }
         (device, physical.ok_or(CuError::OUT_OF_MEMORY)?)
     };
-    let (mapping, settled) = map_anywhere(cx, reservation, physical, device)?;
+    let accessors = memory.peers.accessors();
+    let (mapping, settled) = map_anywhere(cx, reservation, physical, device, &accessors)?;
     // Only this thread destroys pools, so the pool still exists.
     let addr = lock(&memory.plan).mapped_for_pool(cx.ctx, pool, bytes, mapping);
     Ok((addr.ok_or(CuError::INVALID_HANDLE)?, settled))
@@ -93,10 +95,11 @@ fn map_anywhere(
     reservation: Reservation<kind::Memory>,
     physical: u64,
     device: i32,
+    accessors: &Accessors<'_>,
 ) -> CuResult<(Mapping, Settled<kind::Memory>)> {
     let plan = &cx.shared.memory.plan;
     let addr = lock(plan).addresses(physical).ok_or(CuError::OUT_OF_MEMORY)?;
-    map(cx, reservation, addr, physical, device)
+    map(cx, reservation, addr, physical, device, accessors)
         .inspect_err(|_| lock(plan).give_addresses(addr, physical))
 }
 
@@ -120,6 +123,7 @@ fn map(
     addr: u64,
     len: u64,
     device: i32,
+    accessors: &Accessors<'_>,
 ) -> CuResult<(Mapping, Settled<kind::Memory>)> {
     let driver = cx.driver();
     let reserved = reserve_memory(cx, reservation, device, len)?;
@@ -130,26 +134,22 @@ fn map(
     // From here, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let mapping = Mapping { addr, len, handle, device, charged: Charged::Alone };
-    make(cx, mapping)?;
+    make(cx, mapping, accessors)?;
     Ok((mapping, settled))
 }
 
-/// Maps a new handle, with access for its device. If that fails, releases the handle and its
-/// charge.
-pub(super) fn make(cx: &Cx<'_>, mapping: Mapping) -> CuResult {
-    let Mapping { addr, len, handle, device, .. } = mapping;
+/// Maps a new handle, with access for its device and for `accessors`. If that fails, releases the
+/// handle and its charge.
+pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> CuResult {
+    let Mapping { addr, len, handle, .. } = mapping;
     let driver = cx.driver();
-    let access = CUmemAccessDesc {
-        location: properties(device).location,
-        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
-    };
     // SAFETY: the addresses are in the window and belong only to this mapping; the handle is new.
     unsafe {
         if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
             released(cx, driver.cuMemRelease(handle), mapping);
             return Err(error);
         }
-        if let Err(error) = driver.cuMemSetAccess(addr, len as usize, &access, 1) {
+        if let Err(error) = grant(cx, &mapping, accessors) {
             unmap(cx, mapping);
             return Err(error);
         }

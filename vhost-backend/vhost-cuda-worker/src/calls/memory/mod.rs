@@ -6,6 +6,7 @@
 //! | `plan` | the allocations in the window for device memory |
 //! | `space` | the addresses and the physical memory that the guest manages itself |
 //! | `pools` | memory pools |
+//! | `peers` | access of GPUs to one another's memory |
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
@@ -24,6 +25,7 @@
 mod allocate;
 mod asynchronous;
 mod charged;
+mod peers;
 mod plan;
 mod pool_calls;
 mod pools;
@@ -40,6 +42,7 @@ pub(super) use allocate::{allocate, free_all_of, give_back, report_free_memory};
 pub(super) use asynchronous::{
     cu_mem_alloc_async, cu_mem_alloc_from_pool_async, cu_mem_free_async,
 };
+pub(super) use peers::add_accessor;
 pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use pool_calls::*;
 pub(super) use session::{Foreign, Memory};

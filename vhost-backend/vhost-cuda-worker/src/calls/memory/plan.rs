@@ -269,6 +269,16 @@ impl Plan {
         }
     }
 
+    /// Returns all mappings, except those of memory that the guest has freed.
+    pub(super) fn mappings(&self) -> Vec<Mapping> {
+        let whole = self.live.values().filter_map(|live| match &live.place {
+            Place::Own(mapping) | Place::Imported(mapping) => Some(mapping),
+            Place::Piece { .. } | Place::Pooled(_) => None,
+        });
+        let slabs = self.slabs.values().map(|slab| &slab.mapping);
+        whole.chain(slabs).chain(self.pools.mappings()).copied().collect()
+    }
+
     /// Returns the addresses of all allocations in a context.
     pub(in super::super) fn of_context(&self, ctx: ContextId) -> Vec<u64> {
         self.live.starts(|live| live.ctx == ctx)

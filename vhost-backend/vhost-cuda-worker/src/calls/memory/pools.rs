@@ -85,6 +85,11 @@ impl<M> Pools<M> {
         }
     }
 
+    /// Returns the mappings of all pools.
+    pub(super) fn mappings(&self) -> impl Iterator<Item = &M> {
+        self.pools.values().flat_map(|pool| pool.store.mappings())
+    }
+
     /// Releases all memory that no allocation uses, in all pools. Returns the mappings to unmap.
     pub(in super::super) fn trim_all(&mut self) -> Vec<M> {
         self.pools.values_mut().flat_map(|pool| pool.store.trim(0)).collect()

@@ -8,6 +8,7 @@ use cuda_api::sys::{
 };
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
+use super::peers::Peers;
 use super::plan::{Freeing, Mapping, Plan, WINDOW};
 use super::space::Space;
 use super::spans::Spans;
@@ -30,6 +31,7 @@ pub(in crate::calls) struct Memory {
     /// The addresses and the physical memory that the guest manages itself.
     pub space: Mutex<Space>,
     pub foreign: Mutex<Spans<Foreign>>,
+    pub peers: Peers,
     /// Held while memory is being exported, so that no call returns the name of an export that
     /// hasn't begun. Locked before the other locks.
     pub exporting: Mutex<()>,
@@ -87,7 +89,9 @@ impl Memory {
         }
         let plan = Mutex::new(Plan::new(granule as u64));
         let space = Mutex::new(Space::new(granule as u64));
-        Ok(Self { plan, space, foreign: Mutex::default(), exporting: Mutex::default() })
+        let peers = Peers::new(driver, devices);
+        let peers = peers.map_err(|error| failed("cuDeviceCanAccessPeer", error))?;
+        Ok(Self { plan, space, foreign: Mutex::default(), peers, exporting: Mutex::default() })
     }
 
     /// Fails unless all of these bytes belong to the session. The worker's own memory never does.

@@ -188,7 +188,8 @@ pub(in crate::calls) fn vcuda_ipc_open_mem_handle(
         return Err(CuError::OUT_OF_MEMORY);
     };
     let mapping = Mapping { addr, len: bytes, handle: real, device, charged };
-    make(cx, mapping).inspect_err(|_| lock(plan).give_addresses(addr, bytes))?;
+    let accessors = cx.shared.memory.peers.accessors();
+    make(cx, mapping, &accessors).inspect_err(|_| lock(plan).give_addresses(addr, bytes))?;
     // If the context has been destroyed meanwhile, nothing would free the memory with it.
     if cx.enter().is_err() {
         give_back(cx, mapping);

@@ -22,8 +22,6 @@ const MOST: usize = protocol::limits::HANDLES_MAX;
 /// The CUmemAllocationHandleType of memory that can be exported.
 const HANDLE_FILE: u32 = CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR.0;
 
-const NO_ACCESS: CUmemAccess_flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
-
 /// The properties with which the guest created physical memory.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Properties {
@@ -63,11 +61,39 @@ enum State {
     Ending,
 }
 
+/// The devices that may access a mapping, as sets of bits by ordinal.
+#[derive(Clone, Copy, Default, PartialEq, Eq)]
+struct Access {
+    read: u64,
+    write: u64,
+}
+
+const _: () = assert!(protocol::limits::DEVICES_MAX <= u64::BITS as usize);
+
+impl Access {
+    fn of(self, device: i32) -> CUmemAccess_flags {
+        let bit = 1 << device;
+        match (self.read & bit != 0, self.write & bit != 0) {
+            (_, true) => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+            (true, false) => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ,
+            (false, false) => CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE,
+        }
+    }
+
+    fn set(&mut self, device: i32, flags: CUmemAccess_flags) {
+        let bit = 1 << device;
+        let with = |set: u64, is_in: bool| if is_in { set | bit } else { set & !bit };
+        let writes = flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+        let reads = writes || flags == CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ;
+        (self.read, self.write) = (with(self.read, reads), with(self.write, writes));
+    }
+}
+
 #[derive(Clone, Copy)]
 struct Mapping {
     /// The guest's handle of the physical memory.
     handle: u64,
-    access: CUmemAccess_flags,
+    access: Access,
     state: State,
 }
 
@@ -210,9 +236,7 @@ impl Space {
 
     /// Returns the access of a device to the mapping that contains an address.
     pub(super) fn access(&self, device: i32, at: u64) -> CuResult<CUmemAccess_flags> {
-        let mapping = self.mapping_at(at)?;
-        let owner = self.physical.get(&mapping.handle).map(|p| p.created.properties.device);
-        Ok(if owner == Some(device) { mapping.access } else { NO_ACCESS })
+        Ok(self.mapping_at(at)?.access.of(device))
     }
 
     /// Begins a mapping. Until [`Space::map_ended`], it only occupies the addresses. Returns the
@@ -229,7 +253,7 @@ impl Space {
         if self.mapped.len() >= MOST {
             return Err(CuError::OUT_OF_MEMORY);
         }
-        let mapping = Mapping { handle, access: NO_ACCESS, state: State::Beginning };
+        let mapping = Mapping { handle, access: Access::default(), state: State::Beginning };
         if !self.mapped.insert(start, len, mapping) {
             return Err(CuError::INVALID_VALUE);
         }
@@ -293,33 +317,42 @@ impl Space {
         starts.iter().filter_map(|start| self.remove_mapping(*start)).collect()
     }
 
-    /// Returns the mappings in a range, which they must cover exactly, if all of them belong to
-    /// physical memory of these devices.
-    pub(super) fn of_devices(&self, start: u64, len: u64, devices: &[i32]) -> CuResult<Vec<u64>> {
+    /// Returns the mappings in a range, which they must cover exactly, if `can_access` says that each
+    /// of these devices can access the memory of the device that holds it.
+    pub(super) fn for_devices(
+        &self,
+        start: u64,
+        len: u64,
+        devices: &[(i32, CUmemAccess_flags)],
+        can_access: impl Fn(i32, i32) -> bool,
+    ) -> CuResult<Vec<u64>> {
         let starts = self.cover(start, len)?;
-        let is_known = |start: &u64| {
+        let is_reachable = |start: &u64| {
             let owner = self.mapped.get(*start).and_then(|(_, m)| self.physical.get(&m.handle));
-            owner.is_some_and(|p| devices.iter().all(|d| *d == p.created.properties.device))
+            let holder = owner.map(|physical| physical.created.properties.device);
+            holder
+                .is_some_and(|holder| devices.iter().all(|(device, _)| can_access(*device, holder)))
         };
-        if !starts.iter().all(is_known) {
-            // Access to another device's memory needs peer access.
+        if !starts.iter().all(is_reachable) {
             return Err(CuError::INVALID_DEVICE);
         }
         Ok(starts)
     }
 
     /// Records the access to mappings that the driver has set.
-    pub(super) fn set_access(&mut self, starts: &[u64], access: CUmemAccess_flags) {
+    pub(super) fn set_access(&mut self, starts: &[u64], access: &[(i32, CUmemAccess_flags)]) {
         for start in starts {
             if let Some((_, mapping)) = self.mapped.get_mut(*start) {
-                mapping.access = access;
+                for (device, flags) in access {
+                    mapping.access.set(*device, *flags);
+                }
             }
         }
     }
 
     /// Returns whether the guest's calls may use all of these bytes.
     pub(super) fn covers(&self, start: u64, len: u64) -> bool {
-        let usable = |m: &Mapping| m.state == State::Mapped && m.access != NO_ACCESS;
+        let usable = |m: &Mapping| m.state == State::Mapped && m.access != Access::default();
         self.mapped.covers_with(start, len, usable)
     }
 }
@@ -332,6 +365,8 @@ mod tests {
     const AT: u64 = 0x2000_0000_0000;
     const INVALID: CuError = CuError::INVALID_VALUE;
     const READ_WRITE: CUmemAccess_flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE;
+    const READ: CUmemAccess_flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ;
+    const NO_ACCESS: CUmemAccess_flags = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
 
     fn created(len: u64) -> Created {
         let properties = Properties { device: 0, handle_types: 0, compression: 0 };
@@ -401,9 +436,13 @@ mod tests {
         map(&mut space, AT + 2 * M, M, small).unwrap();
         for (start, len) in [(AT, M), (AT + M, M), (AT, 4 * M), (AT + 3 * M, M), (AT, 0)] {
             assert_eq!(space.begin_unmap(start, len), Err(INVALID), "{start:#x} {len:#x}");
-            assert_eq!(space.of_devices(start, len, &[0]), Err(INVALID), "{start:#x} {len:#x}");
+            let found = space.for_devices(start, len, &[(0, READ_WRITE)], |_, _| true);
+            assert_eq!(found, Err(INVALID), "{start:#x} {len:#x}");
         }
-        assert_eq!(space.of_devices(AT, 3 * M, &[1]), Err(CuError::INVALID_DEVICE));
+        let others = [(0, READ_WRITE), (1, READ_WRITE)];
+        let found = space.for_devices(AT, 3 * M, &others, |device, holder| device == holder);
+        assert_eq!(found, Err(CuError::INVALID_DEVICE));
+        space.for_devices(AT, 3 * M, &others, |device, holder| (device, holder) != (0, 1)).unwrap();
         let starts = space.begin_unmap(AT, 3 * M).unwrap();
         assert_eq!(space.begin_unmap(AT, 3 * M), Err(INVALID), "is being unmapped");
         assert_eq!(space.retain(AT), Err(INVALID));
@@ -419,15 +458,21 @@ mod tests {
         map(&mut space, AT, 2 * M, handle).unwrap();
         map(&mut space, AT + 2 * M, 2 * M, handle).unwrap();
         assert!(!space.covers(AT, 1));
-        let starts = space.of_devices(AT, 2 * M, &[0]).unwrap();
-        space.set_access(&starts, READ_WRITE);
+        let first = [(0, READ_WRITE)];
+        let starts = space.for_devices(AT, 2 * M, &first, |_, _| true).unwrap();
+        space.set_access(&starts, &first);
         assert!(space.covers(AT, 2 * M) && !space.covers(AT, 2 * M + 1));
         assert_eq!(space.access(0, AT + M), Ok(READ_WRITE));
         assert_eq!(space.access(1, AT + M), Ok(NO_ACCESS));
         assert_eq!(space.access(0, AT + 5 * M), Err(INVALID));
-        let starts = space.of_devices(AT, 4 * M, &[0]).unwrap();
-        space.set_access(&starts, READ_WRITE);
+        // Access of another device is enough.
+        let starts = space.for_devices(AT, 4 * M, &first, |_, _| true).unwrap();
+        space.set_access(&starts, &[(0, NO_ACCESS), (1, READ)]);
+        assert_eq!([0, 1].map(|device| space.access(device, AT)), [Ok(NO_ACCESS), Ok(READ)]);
         assert!(space.covers(AT + M, 2 * M));
+        space.set_access(&starts, &[(1, NO_ACCESS)]);
+        assert!(!space.covers(AT + M, M));
+        space.set_access(&starts, &first);
         space.begin_unmap(AT, 2 * M).unwrap();
         assert!(!space.covers(AT + M, 1) && space.covers(AT + 2 * M, 2 * M));
     }

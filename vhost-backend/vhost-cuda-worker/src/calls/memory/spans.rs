@@ -109,6 +109,10 @@ impl<T> Spans<T> {
         }
     }
 
+    pub(in super::super) fn values(&self) -> impl Iterator<Item = &T> {
+        self.spans.values().map(|(_, value)| value)
+    }
+
     pub(in super::super) fn len(&self) -> usize {
         self.spans.len()
     }

@@ -10,7 +10,7 @@ use protocol::options::MEMORY_HANDLE_TYPES;
 use protocol::structs::MemoryAccess;
 
 use super::charged::Charged;
-use super::session::properties;
+use super::session::{Memory, properties};
 use super::space::{Created, Properties};
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
 use crate::calls::cx::Cx;
@@ -150,7 +150,7 @@ pub(in crate::calls) fn vcuda_mem_restrict_access(
 /// Sets the access to mapped memory. Runs only on the ring reader's thread, as `vcuda_mem_map`
 /// does, so nothing can be mapped meanwhile.
 fn set_access(cx: &Cx<'_>, ptr: u64, size: usize, access: Array<'_, MemoryAccess>) -> CuResult {
-    let (mut descriptions, mut devices) = (Vec::new(), Vec::new());
+    let (mut descriptions, mut granted) = (Vec::new(), Vec::new());
     for MemoryAccess { device, flags } in access.iter() {
         cx.check_device(device)?;
         let flags = CUmemAccess_flags(flags);
@@ -165,16 +165,20 @@ fn set_access(cx: &Cx<'_>, ptr: u64, size: usize, access: Array<'_, MemoryAccess
         let type_ = CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE;
         let location = CUmemLocation { type_, id: device };
         descriptions.push(CUmemAccessDesc { location, flags });
-        devices.push(device);
+        granted.push((device, flags));
     }
-    let flags = descriptions.last().ok_or(CuError::INVALID_VALUE)?.flags;
+    if granted.is_empty() {
+        return Err(CuError::INVALID_VALUE);
+    }
     cx.enter_any()?;
-    let starts = lock(&cx.shared.memory.space).of_devices(ptr, size as u64, &devices)?;
+    let Memory { space, peers, .. } = &cx.shared.memory;
+    let can_access = |device, holder| peers.can_access(device, holder);
+    let starts = lock(space).for_devices(ptr, size as u64, &granted, can_access)?;
     // SAFETY: the guest's mappings covered the range exactly. If another thread unmaps them at the
     // same time, the addresses still belong to the guest's reservation, which only this thread ends.
     // The pointer is to a vector of this length.
     unsafe { cx.driver().cuMemSetAccess(ptr, size, descriptions.as_ptr(), descriptions.len())? };
-    lock(&cx.shared.memory.space).set_access(&starts, flags);
+    lock(space).set_access(&starts, &granted);
     Ok(())
 }
 
