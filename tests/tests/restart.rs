@@ -1,7 +1,7 @@
 //! A restart of vcudad beside a spawner that outlives it.
 
 use std::os::unix::process::CommandExt;
-use std::process::Command;
+use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use virtio_cuda_tests::continuity::{Programs, vms};
@@ -27,14 +27,16 @@ fn programs_continue_and_their_memory_stays_charged() {
 fn sessions_end_if_vcudad_does_not_return() {
     let mut host = Host::start_beside_spawner(&[A, B], 2);
     let idle = host.memory(A);
-    let (mut program, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
+    let mut program = host.command(A, "spin", &["hold=512", "loop"]);
+    let mut program = program.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+    let holds = || host.memory(A).0 + 512 <= idle.0;
+    assert!(eventually(Duration::from_secs(60), holds), "{}", host.log());
     assert!(host.kill_broker(libc::SIGTERM).success());
-    let mut status = None;
-    let ended = eventually(Duration::from_secs(60), || {
-        status = program.try_wait().unwrap();
-        status.is_some()
-    });
-    assert!(ended && !status.unwrap().success(), "{}", host.log());
+    let ended = || program.try_wait().unwrap().is_some();
+    assert!(eventually(Duration::from_secs(60), ended), "{}", host.log());
+    let output = program.wait_with_output().unwrap();
+    let text = String::from_utf8_lossy(&output.stderr);
+    assert!(text.contains("cudaErrorDevicesUnavailable"), "{output:?}\n{}", host.log());
     assert!(host.log().contains("ending all sessions"), "{}", host.log());
     assert!(!host.socket(A).exists() && !host.control().exists());
     host.restart(&[A, B]);
