@@ -60,7 +60,7 @@ chmod 755 "$stage/usr/bin/vcudactl"
 ln -s ../lib/virtio-cuda/vcudad "$stage/usr/sbin/vcudad"
 ln -s ../lib/virtio-cuda/vhost-device-cuda "$stage/usr/bin/vhost-device-cuda"
 
-install -D -m 644 "$parts/vcudad.service" "$stage/usr/lib/systemd/system/vcudad.service"
+install -D -m 644 -t "$stage/usr/lib/systemd/system" "$parts"/{vcudad,virtio-cuda-spawner}.service
 install -D -m 644 "$parts/vcudad.toml" "$stage/etc/virtio-cuda/vcudad.toml"
 install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
     "$stage/usr/share/qemu/vhost-user/50-vhost-device-cuda.json"

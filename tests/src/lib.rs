@@ -4,6 +4,7 @@
 //! `VIRTIO_CUDA_DIST` is the directory of staged files (default: `target/dist`, which `make build`
 //! creates). `VIRTIO_CUDA_DRIVER` is the workers' driver library (default: softgpu).
 
+pub mod continuity;
 pub mod front_end;
 pub mod nvml;
 pub mod random;
@@ -49,9 +50,11 @@ pub fn roomy(vm: Vm) -> (Vm, u64) {
     (Vm { memory_max, ..vm }, mib)
 }
 
-/// A running `vcudad` with its VMs. Dropping it stops `vcudad`.
+/// A running `vcudad` with its VMs. Dropping it stops `vcudad`, and its spawner.
 pub struct Host {
     broker: Child,
+    /// `None` if the broker has started its spawner.
+    spawner: Option<Child>,
     dir: PathBuf,
     env: Vec<(String, String)>,
 }
@@ -67,8 +70,19 @@ impl Host {
         Self::start_in(&[], vms)
     }
 
+    /// Does the same as `start`, with a spawner that outlives the broker. It ends all sessions after
+    /// `seconds` without a broker.
+    pub fn start_beside_spawner(vms: &[Vm], seconds: u32) -> Self {
+        let vms: Vec<_> = vms.iter().map(|vm| (*vm, "")).collect();
+        Self::start_as(&[], &vms, Some(seconds))
+    }
+
     /// Does the same as `start_with`, with additional environment variables for `vcudad`.
     pub fn start_in(env: &[(&str, &str)], vms: &[(Vm, &str)]) -> Self {
+        Self::start_as(env, vms, None)
+    }
+
+    fn start_as(env: &[(&str, &str)], vms: &[(Vm, &str)], spawner: Option<u32>) -> Self {
         static COUNT: std::sync::atomic::AtomicU32 = std::sync::atomic::AtomicU32::new(0);
         let count = COUNT.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let dir = std::env::temp_dir().join(format!("vcuda-test-{}-{count}", std::process::id()));
@@ -99,8 +113,9 @@ impl Host {
         std::fs::write(dir.join("vcudad.toml"), config).unwrap();
         let env: Vec<(String, String)> =
             env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
+        let spawner = spawner.map(|seconds| launch_spawner(&dir, seconds));
         let broker = launch(&dir, &env);
-        let mut host = Self { broker, dir, env };
+        let mut host = Self { broker, spawner, dir, env };
         let all: Vec<Vm> = vms.iter().map(|(vm, _)| *vm).collect();
         host.wait_until_ready(&all);
         host
@@ -113,6 +128,30 @@ impl Host {
         self.wait_until_ready(vms);
     }
 
+    /// Kills the broker, whose spawner outlives it, with this signal.
+    pub fn kill_broker(&mut self, signal: i32) -> ExitStatus {
+        // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
+        unsafe { libc::kill(self.broker.id() as i32, signal) };
+        self.broker.wait().unwrap()
+    }
+
+    /// Starts a broker after [`Self::kill_broker`], and waits until it has taken over.
+    pub fn start_broker(&mut self) {
+        let count = |host: &Self| host.log().matches("vcudad took over").count();
+        let before = count(self);
+        self.broker = launch(&self.dir, &self.env);
+        let taken = eventually(Duration::from_secs(60), || {
+            assert!(self.broker.try_wait().unwrap().is_none(), "vcudad exited:\n{}", self.log());
+            count(self) > before
+        });
+        assert!(taken, "{}", self.log());
+    }
+
+    /// Returns the socket of the spawner that outlives the broker.
+    pub fn spawner_socket(&self) -> PathBuf {
+        spawner_socket(&self.dir)
+    }
+
     fn wait_until_ready(&mut self, vms: &[Vm]) {
         let ready = eventually(Duration::from_secs(60), || {
             assert!(self.broker.try_wait().unwrap().is_none(), "vcudad exited:\n{}", self.log());
@@ -121,13 +160,20 @@ impl Host {
         assert!(ready, "the sockets did not appear:\n{}", self.log());
     }
 
-    /// Sends SIGTERM to the broker, if it's still running, and waits until it has exited.
+    /// Sends SIGTERM to the broker, if it's still running, and waits until it has exited. Does the
+    /// same to a spawner that outlives it.
     pub fn end(&mut self) -> ExitStatus {
         if self.exited().is_none() {
             // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
             unsafe { libc::kill(self.broker.id() as i32, libc::SIGTERM) };
         }
-        self.broker.wait().unwrap()
+        let status = self.broker.wait().unwrap();
+        if let Some(mut spawner) = self.spawner.take() {
+            // SAFETY: kill takes no pointers. The child hasn't been reaped, so its pid is valid.
+            unsafe { libc::kill(spawner.id() as i32, libc::SIGTERM) };
+            assert!(spawner.wait().unwrap().success());
+        }
+        status
     }
 
     /// Returns how the broker exited, or `None` if it's running.
@@ -283,7 +329,8 @@ impl Host {
     }
 
     fn workers_of(&self, uid: u32) -> Vec<i32> {
-        let spawner = spawner_of(self.broker.id());
+        let spawner = self.spawner.as_ref().map(Child::id);
+        let spawner = spawner.unwrap_or_else(|| spawner_of(self.broker.id()));
         processes()
             .into_iter()
             .filter(|pid| {
@@ -308,16 +355,32 @@ impl Drop for Host {
     }
 }
 
-fn launch(dir: &Path, env: &[(String, String)]) -> Child {
+fn spawner_socket(dir: &Path) -> PathBuf {
+    dir.join("spawner.sock")
+}
+
+fn log_to(command: &mut Command, dir: &Path) -> Child {
     let log = std::fs::OpenOptions::new().create(true).append(true).open(dir.join("log")).unwrap();
-    Command::new(dist().join("bin/vcudad"))
-        .arg("--config")
-        .arg(dir.join("vcudad.toml"))
-        .envs(env.iter().cloned())
-        .stdout(log.try_clone().unwrap())
-        .stderr(log)
-        .spawn()
-        .expect("cannot start vcudad; run `make build` first")
+    command.stdout(log.try_clone().unwrap()).stderr(log);
+    command.spawn().expect("cannot start vcudad; run `make build` first")
+}
+
+fn launch_spawner(dir: &Path, seconds: u32) -> Child {
+    let mut command = Command::new(dist().join("bin/vhost-cuda-spawner"));
+    command.arg("--listen").arg(spawner_socket(dir));
+    let spawner = log_to(command.args(["--without-broker", &seconds.to_string()]), dir);
+    let listens = eventually(Duration::from_secs(60), || spawner_socket(dir).exists());
+    assert!(listens, "the spawner doesn't listen");
+    spawner
+}
+
+fn launch(dir: &Path, env: &[(String, String)]) -> Child {
+    let mut command = Command::new(dist().join("bin/vcudad"));
+    command.arg("--config").arg(dir.join("vcudad.toml")).envs(env.iter().cloned());
+    if spawner_socket(dir).exists() {
+        command.arg("--spawner").arg(spawner_socket(dir));
+    }
+    log_to(&mut command, dir)
 }
 
 /// Returns the process id of a broker's spawner, whose children are the processes of its VMs.

@@ -32,7 +32,7 @@ impl Drop for Apart {
 }
 
 /// Closes descriptors on a separate thread. If that thread can't be started, they stay open.
-pub(super) fn close(fds: impl IntoIterator<Item = OwnedFd>) {
+pub fn close(fds: impl IntoIterator<Item = OwnedFd>) {
     // If the thread can't be started, the closure is dropped on this thread. If it owned the
     // descriptors, dropping it would close them here, so pass them as raw descriptors.
     let fds: Vec<RawFd> = fds.into_iter().map(OwnedFd::into_raw_fd).collect();

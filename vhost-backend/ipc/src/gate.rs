@@ -213,6 +213,12 @@ impl GateMap {
     /// Maps a page created by [`GatePage::create`].
     pub fn map(file: impl AsFd) -> io::Result<Self> {
         let fd = file.as_fd().as_raw_fd();
+        // Access to a file that has shrunk would end this process.
+        // SAFETY: the call takes only integers.
+        let seals = unsafe { libc::fcntl(fd, libc::F_GET_SEALS) };
+        if seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
+            return Err(io::Error::new(io::ErrorKind::InvalidData, "not a sealed file"));
+        }
         // SAFETY: a zeroed stat is valid because it consists of integers, and fstat may write to
         // it.
         let size = unsafe {
@@ -239,6 +245,15 @@ impl GateMap {
     pub fn open_all(&self) {
         for gpu in &self.gpus {
             gpu.open(Grant { epoch: 1, mode: Mode::Unlimited }, NO_END, 0);
+        }
+    }
+
+    /// Closes every gate. Only for when there is no scheduler.
+    pub fn close_all(&self) {
+        for gpu in &self.gpus {
+            let epoch = gpu.grant().epoch.wrapping_add(1);
+            gpu.open(Grant { epoch, mode: Mode::Closed }, 0, 0);
+            gpu.copies.store(0, Ordering::SeqCst);
         }
     }
 

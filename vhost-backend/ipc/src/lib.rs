@@ -15,6 +15,7 @@
 //! | `group`, `user` | looking up groups and users of the host; switching to a user |
 //! | `listener` | listening sockets |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes |
+//! | `signals`, `systemd` | receiving signals; notifying systemd |
 //! | `printable` | escaping text from other processes |
 //! | `logging`, `log_line` | the log's filter; the format of its lines |
 //! | `log_limit`, `log_queue` | a limit on similar lines in the logs; the thread that writes the broker's |
@@ -37,5 +38,7 @@ pub mod printable;
 pub mod process;
 pub mod program;
 pub mod seqpacket;
+pub mod signals;
 pub mod spawner;
+pub mod systemd;
 pub mod user;

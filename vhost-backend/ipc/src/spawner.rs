@@ -2,7 +2,11 @@
 //!
 //! There are two sockets. On the first one, the broker sends [`ToSpawner`], and gets an [`Answer`]
 //! to each [`Call`]. On the second one, the spawner sends an [`Event`] when a process has started
-//! or ended.
+//! or ended. A broker either starts its spawner with these sockets, or gets them with a [`Welcome`]
+//! when it connects to one that runs already.
+//!
+//! The spawner keeps copies of the broker's descriptors, so that another broker can take the place
+//! of this one.
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
@@ -25,6 +29,47 @@ pub fn directory_of(vm: &str) -> String {
 /// Identifies a process. The broker chooses it, and never uses it again.
 pub type ProcessId = u64;
 
+/// The version of these messages, which a broker checks when it connects.
+pub const PROTOCOL: u32 = 1;
+
+/// The spawner's first message to a broker that connects. Carries the broker's ends of the sockets
+/// for calls and for events.
+#[derive(Debug, Serialize, Deserialize)]
+pub struct Welcome {
+    /// The version of the messages.
+    pub protocol: u32,
+    /// Whether the spawner runs as root.
+    pub is_root: bool,
+    /// The driver library that an earlier broker has given to [`Call::Seal`], if the spawner keeps a
+    /// record with which this broker can continue.
+    pub library: Option<PathBuf>,
+}
+
+/// A set of the broker's descriptors that the spawner keeps with a process.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub enum Kept {
+    /// The broker's ends of the process's socket and of its output.
+    Process,
+    /// A worker's gate page, its doorbell, and its bell.
+    Scheduler,
+    /// The device process's ends of a worker's stream, doorbell and wake eventfd, until they have
+    /// been sent.
+    Device,
+}
+
+impl Kept {
+    /// All sets.
+    pub const ALL: [Self; 3] = [Self::Process, Self::Scheduler, Self::Device];
+
+    /// Returns the number of descriptors.
+    pub const fn count(self) -> usize {
+        match self {
+            Self::Process => 2,
+            Self::Scheduler | Self::Device => 3,
+        }
+    }
+}
+
 /// Messages from the broker to the spawner.
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToSpawner {
@@ -39,6 +84,26 @@ pub enum ToSpawner {
     },
     /// Kills a process, unless it has exited.
     Kill {
+        /// The process.
+        id: ProcessId,
+    },
+    /// Keeps copies of the descriptors that this message carries, in place of those of this set that
+    /// it keeps already.
+    Keep {
+        /// The process.
+        id: ProcessId,
+        /// The set.
+        what: Kept,
+    },
+    /// Closes the copies of a set of descriptors.
+    Drop {
+        /// The process.
+        id: ProcessId,
+        /// The set.
+        what: Kept,
+    },
+    /// Forgets a process that has ended. Until then, [`Call::NextProcess`] returns it.
+    Forget {
         /// The process.
         id: ProcessId,
     },
@@ -118,12 +183,13 @@ pub enum Call {
         /// Path of the library.
         library: PathBuf,
     },
-    /// Creates the parent of the VMs' cgroups, and moves the broker below it. The answer is
-    /// [`Answer::Cgroups`].
+    /// Creates the parent of the VMs' cgroups. A spawner that the broker has started moves the broker
+    /// below it. The answer is [`Answer::Cgroups`].
     SetUpCgroups,
-    /// Binds the control API's socket, at the path that was permitted. The answer carries it.
+    /// Binds the control API's socket, at the path that was permitted, unless it's bound there
+    /// already. The answer carries it.
     BindControl,
-    /// Removes the file of the control API's socket.
+    /// Closes the spawner's copy of the control API's socket, and removes its file.
     UnbindControl,
     /// Creates a VM's cgroup, its socket, and its directory for shared memory. The answer carries
     /// the listening socket.
@@ -142,7 +208,7 @@ pub enum Call {
         /// The process.
         process: ProcessId,
     },
-    /// Removes the file of a VM's socket.
+    /// Closes the spawner's copy of a VM's socket, and removes its file.
     Unbind {
         /// The VM's name.
         vm: String,
@@ -157,6 +223,24 @@ pub enum Call {
         /// The CUDA_VISIBLE_DEVICES of the workers that use the other daemons.
         visible: Vec<String>,
     },
+    /// Asks for the listening socket of a VM. The answer carries it.
+    Listener {
+        /// The VM's name.
+        vm: String,
+    },
+    /// Asks for the process with the lowest number above `after`. The answer is
+    /// [`Answer::Process`], unless there is none. It carries the process's pidfd and the descriptors
+    /// of each set that is kept.
+    NextProcess {
+        /// The number of the process before it. 0 if there is none.
+        after: ProcessId,
+    },
+    /// Keeps the file that this call carries: the record with which another broker can continue.
+    KeepRecord,
+    /// Asks for that file, and gives it up. The answer carries it.
+    TakeRecord,
+    /// Ends all processes, removes everything that was created for VMs, and forgets the record.
+    EndAll,
 }
 
 /// Something that the configuration file allows.
@@ -217,6 +301,17 @@ pub enum Answer {
         /// Why controllers are missing, for messages.
         why: String,
     },
+    /// A process that hasn't been forgotten.
+    Process {
+        /// The number given to `Start`.
+        id: ProcessId,
+        /// Its process ID.
+        pid: u32,
+        /// How it ended, if it has.
+        end: Option<End>,
+        /// The sets of descriptors that the answer carries, in this order.
+        kept: Vec<Kept>,
+    },
     /// It wasn't done.
     Refused(Refusal),
 }
@@ -253,7 +348,8 @@ pub enum Event {
         /// Its process ID.
         pid: u32,
     },
-    /// A process has ended, or couldn't be started. Nothing follows for this process.
+    /// A process has ended, or couldn't be started. Nothing follows for this process. The broker must
+    /// send [`ToSpawner::Forget`].
     Ended {
         /// The number given to `Start`.
         id: ProcessId,

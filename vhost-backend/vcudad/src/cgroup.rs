@@ -44,10 +44,10 @@ pub(crate) struct Defaults {
 }
 
 impl Cgroups {
-    /// Has the spawner set up the parent cgroup as far as the host allows it, below the broker's
-    /// own cgroup. Logs a warning if VMs can't have all default limits.
+    /// Has the spawner set up the parent cgroup as far as the host allows it, below its own cgroup.
+    /// Logs a warning if VMs can't have all default limits.
     pub(crate) fn set_up(spawner: &Spawner) -> Self {
-        let (controllers, why) = match spawner.call(Call::SetUpCgroups) {
+        let (controllers, why) = match spawner.call(Call::SetUpCgroups, &[]) {
             Ok((Answer::Cgroups { controllers, why }, _)) => (controllers, why),
             Ok(_) => (Vec::new(), "the spawner gave no answer".into()),
             Err(refusal) => (Vec::new(), refusal.reason),

@@ -24,7 +24,8 @@ pub fn check(config: Config) -> Result<String, BrokerError> {
         let _ = write!(text, ", user {}", user.uid);
     }
     privileges::control_group(&config)?;
-    let (spawner, _ending) = Spawner::start()?;
+    let spawner = Spawner::start()?;
+    let _ending = spawner.ending();
     let mut probed = driver::choose(&config, &spawner, Duration::ZERO)?;
     let requests = config.vms.iter().flat_map(|spec| &spec.gpus);
     let gpus = driver::add_slices(&config, &spawner, &mut probed, requests);

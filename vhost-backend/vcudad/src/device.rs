@@ -4,12 +4,11 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use super::kept_fd::KeptFd;
 use super::launcher::Launcher;
 use super::process::{ChildProcess, ChildRecord};
 use super::rate::TokenBucket;
 use super::socket::VmSocket;
-use super::spawner::Spawner;
+use super::spawner::Processes;
 use crate::config::Vm;
 use host_ipc::messages::{BrokerToDevice, DeviceSetup, DeviceToBroker};
 use host_ipc::spawner::ProcessId;
@@ -56,7 +55,7 @@ pub(crate) struct Device {
 /// A device, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct DeviceRecord {
-    listener: Option<KeptFd>,
+    has_listener: bool,
     process: Option<ChildRecord>,
     failure: Option<String>,
     restarts: u64,
@@ -64,26 +63,27 @@ pub(crate) struct DeviceRecord {
 
 impl Device {
     /// Returns what a broker that replaces this one needs.
-    pub(crate) fn record(&self) -> io::Result<DeviceRecord> {
-        Ok(DeviceRecord {
-            listener: self.listener.as_ref().map(KeptFd::keep).transpose()?,
-            process: self.process.as_ref().map(ChildProcess::record).transpose()?,
+    pub(crate) fn record(&self) -> DeviceRecord {
+        DeviceRecord {
+            has_listener: self.listener.is_some(),
+            process: self.process.as_ref().map(ChildProcess::record),
             failure: self.failure.clone(),
             restarts: self.restarts,
-        })
+        }
     }
 
     /// Continues with the device of a VM of the broker that this one replaces.
     pub(crate) fn restore(
         record: DeviceRecord,
         launcher: &Launcher,
-        spawner: &Spawner,
+        processes: &mut Processes,
         vm: &str,
     ) -> io::Result<Self> {
-        let listener = record.listener.map(KeptFd::take).transpose()?;
-        let listener = listener.map(|fd| VmSocket::new(fd.into(), spawner, vm));
-        let process = record.process.map(|process| launcher.restore(&process, "device", Some(vm)));
-        let (process, restarts) = (process.transpose()?, record.restarts);
+        let socket = || VmSocket::restore(launcher.spawner(), vm);
+        let listener = record.has_listener.then(socket).transpose()?;
+        let restore = |process| launcher.restore(process, processes, "device", Some(vm));
+        let process = record.process.map(restore).transpose()?.map(|(process, _)| process);
+        let restarts = record.restarts;
         Ok(Self { process, restarts, ..Self::with(listener, record.failure) })
     }
 

@@ -1,14 +1,20 @@
-//! Hands everything over to another version of vcudad, which takes this one's place in the same
-//! process. So the VMs' processes keep their parent, their cgroups and their sockets, and no session
+//! Hands everything over to another vcudad, which continues with the VMs' processes. No session
 //! notices.
 //!
-//! On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it lets all
-//! evicted kernels continue, stops its threads, writes what it knows to a memory file as JSON, and
-//! executes the program, which inherits the descriptors. Until the new scheduler has started, gates
+//! The broker writes what it knows to a memory file as JSON. The descriptors that belong to it, such
+//! as sockets to the processes, are kept by the spawner, from which the other vcudad gets them.
+//! There are two ways:
+//!
+//! - On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it executes
+//!   that program in the same process, which inherits the file and the sockets to the spawner.
+//! - On SIGTERM, if the spawner outlives the broker, the broker leaves the file with the spawner and
+//!   exits. A vcudad that is started later gets it there.
+//!
+//! In both cases, the broker first lets all evicted kernels continue, and stops its threads. Gates
 //! stay as they are: each window ends when it was going to end, and no new one begins.
 //!
-//! The new program ignores fields that it doesn't know, and fills in those that are missing. A change
-//! that can't be read in that way needs a new [`VERSION`].
+//! The other program ignores fields that it doesn't know, and fills in those that are missing. A
+//! change that can't be read in that way needs a new [`VERSION`].
 
 use std::ffi::{CString, OsString};
 use std::fs::File;
@@ -26,13 +32,17 @@ use super::cgroup::Cgroups;
 use super::gpus::Gpus;
 use super::kept_fd::KeptFd;
 use super::process::ChildRecord;
+use super::reload::FixedSettings;
 use super::sessions::SessionsRecord;
-use super::spawner::SpawnerRecord;
+use super::spawner::{Spawner, SpawnerRecord};
 use super::vms::VmsRecord;
 use host_ipc::gpu::Probed;
+use host_ipc::spawner::ProcessId;
 
 /// The version of the format.
-const VERSION: u32 = 1;
+const VERSION: u32 = 2;
+/// A larger file isn't read. One with 10,000 sessions has about 10 MiB.
+const MAX_SIZE: u64 = 1 << 28;
 /// Name of the argument with the version that the running program writes.
 pub const ACCEPTS: &str = "--accepts-handover";
 /// Name of the argument that says that root has started the broker.
@@ -45,7 +55,8 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 /// Everything that the new program needs to know about the VMs and their processes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct State {
-    pub(crate) spawner: SpawnerRecord,
+    /// The number of the last process that the spawner was asked to start.
+    pub(crate) last_process: ProcessId,
     pub(crate) driver: Probed,
     pub(crate) has_jail: bool,
     pub(crate) gpus: Gpus,
@@ -53,20 +64,49 @@ pub(crate) struct State {
     pub(crate) supervisor: Option<ChildRecord>,
     pub(crate) vms: VmsRecord,
     pub(crate) sessions: SessionsRecord,
-    /// The control API's listening socket, if there is one.
-    pub(crate) control: Option<KeptFd>,
+    /// The values of the settings that stay as they are until the spawner is restarted.
+    pub(crate) fixed: FixedSettings,
+}
+
+/// What a program inherits that is executed in the same process.
+#[derive(Serialize, Deserialize)]
+pub(crate) struct Inheritance {
+    /// The path at which the next version will be.
+    pub(crate) program: PathBuf,
+    pub(crate) spawner: SpawnerRecord,
+    /// Whether there is a control API's socket.
+    pub(crate) has_control: bool,
 }
 
 /// What one program hands over to the next.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct Handover {
     version: u32,
-    /// The path at which the next version will be.
-    pub(crate) program: PathBuf,
+    /// `None` for a program that is started.
+    pub(crate) inheritance: Option<Inheritance>,
     pub(crate) state: State,
 }
 
 impl Handover {
+    /// Reads what the previous program has written. It may have been taken over by somebody.
+    pub(crate) fn read(file: File) -> io::Result<Self> {
+        if !file.metadata()?.is_file() {
+            return Err(io::Error::other("it is not a file"));
+        }
+        let (mut file, mut text) = (file.take(MAX_SIZE), Vec::new());
+        file.get_mut().rewind()?;
+        file.read_to_end(&mut text)?;
+        Self::parse(&text).map_err(io::Error::other)
+    }
+
+    /// Writes what the next program needs to a memory file.
+    pub(crate) fn write(state: State, inheritance: Option<Inheritance>) -> io::Result<OwnedFd> {
+        let handover = Self { version: VERSION, inheritance, state };
+        let mut file = File::from(memfd_create("handover", MemfdFlags::CLOEXEC)?);
+        file.write_all(&serde_json::to_vec(&handover)?)?;
+        Ok(file.into())
+    }
+
     /// Parses the JSON of the previous program.
     fn parse(text: &[u8]) -> Result<Self, String> {
         #[derive(Deserialize)]
@@ -82,21 +122,25 @@ impl Handover {
     }
 }
 
-/// What the previous program has handed over.
-pub struct Inherited(pub(crate) Handover);
+/// What this program inherits from the one that this process has executed before.
+pub struct Inherited {
+    pub(crate) inheritance: Inheritance,
+    pub(crate) state: State,
+}
 
 impl Inherited {
     /// Returns true if the VMs' processes are started by a spawner that runs as root. This process
     /// doesn't, even if the previous program was started by root.
     pub fn has_root(&self) -> bool {
-        self.0.state.spawner.is_root()
+        self.inheritance.spawner.is_root()
     }
 
     /// Reads the memory file with this descriptor.
     pub fn read(fd: RawFd) -> io::Result<Self> {
-        let mut text = Vec::new();
-        File::from(KeptFd::inherited(fd).take()?).read_to_end(&mut text)?;
-        Handover::parse(&text).map(Self).map_err(io::Error::other)
+        let Handover { inheritance, state, .. } =
+            Handover::read(File::from(KeptFd::inherited(fd).take()?))?;
+        let inheritance = inheritance.ok_or_else(|| io::Error::other("it is for another one"))?;
+        Ok(Self { inheritance, state })
     }
 }
 
@@ -161,12 +205,16 @@ impl Successor {
     }
 
     /// Writes what is handed over.
-    pub(crate) fn with(self, state: State) -> io::Result<Replacement> {
-        let handover = Handover { version: VERSION, program: self.program.clone(), state };
-        let mut file = File::from(memfd_create("handover", MemfdFlags::CLOEXEC)?);
-        file.write_all(&serde_json::to_vec(&handover)?)?;
-        file.rewind()?;
-        Ok(Replacement { successor: self, file: file.into() })
+    pub(crate) fn with(
+        self,
+        state: State,
+        spawner: &Spawner,
+        has_control: bool,
+    ) -> io::Result<Replacement> {
+        let program = self.program.clone();
+        let inheritance = Inheritance { program, spawner: spawner.record()?, has_control };
+        let file = Handover::write(state, Some(inheritance))?;
+        Ok(Replacement { successor: self, file })
     }
 }
 
@@ -220,7 +268,7 @@ mod tests {
     #[test]
     fn another_version_of_the_format_is_refused() {
         let refused = Handover::parse(br#"{"version":9,"new":true}"#).err();
-        assert_eq!(refused.unwrap(), "its format is version 9, and this program's 1");
+        assert_eq!(refused.unwrap(), "its format is version 9, and this program's 2");
         assert!(accepts(VERSION) && !accepts(VERSION + 1));
     }
 }

@@ -7,7 +7,7 @@ use control_api::Sharing;
 
 use super::output::Outputs;
 use super::process::{ChildProcess, ChildRecord};
-use super::spawner::Spawner;
+use super::spawner::{KeptProcess, Processes, Spawner};
 use crate::config::Vm;
 use host_ipc::spawner::{NewSession, Program};
 
@@ -69,14 +69,16 @@ impl Launcher {
         self.start(Program::Worker { visible, devices, session }, "worker", vm.as_deref())
     }
 
-    /// Continues with a process of the broker that this one replaces.
+    /// Continues with a process of the broker that this one replaces. Also returns the other
+    /// descriptors that the spawner keeps with it.
     pub(crate) fn restore(
         &self,
-        record: &ChildRecord,
+        record: ChildRecord,
+        processes: &mut Processes,
         name: &'static str,
         vm: Option<&str>,
-    ) -> io::Result<ChildProcess> {
-        ChildProcess::restore(record, &self.spawner, &self.outputs, name, vm)
+    ) -> io::Result<(ChildProcess, Option<KeptProcess>)> {
+        ChildProcess::restore(record, &self.spawner, processes, &self.outputs, name, vm)
     }
 
     fn start(

@@ -6,7 +6,7 @@
 //! | `run` | the broker from its start to its end |
 //! | `check` | checking a configuration without serving it |
 //! | `service` | the coordinator: it composes the parts and dispatches events to them |
-//! | `watches`, `signals`, `timer`, `systemd` | the event loop's descriptors; systemd notifications |
+//! | `watches`, `timer` | the event loop's descriptors |
 //! | `roster`, `state`, `saver` | the configured VMs, with run-time changes; the file that saves the changes, and its thread |
 //! | `changes` | run-time changes that are being saved, or wait for that |
 //! | `reread`, `reload`, `differences` | reading the configuration file again; what that changes |
@@ -73,13 +73,11 @@ mod scheduler;
 mod service;
 mod session;
 mod sessions;
-mod signals;
 mod socket;
 mod spawner;
 mod start;
 mod state;
 mod supervisor;
-mod systemd;
 mod time_account;
 mod timer;
 mod vms;
@@ -89,5 +87,5 @@ mod worker;
 pub use check::check;
 pub use error::BrokerError;
 pub use reread::Reread;
-pub use run::run;
+pub use run::{Origin, run};
 pub use state::StateError;

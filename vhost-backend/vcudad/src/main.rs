@@ -7,9 +7,9 @@ use std::process::ExitCode;
 use clap::Parser;
 use host_ipc::logging::{self, LogArgs};
 use host_ipc::{exit, process, program};
-use vcudad::BrokerError;
 use vcudad::config::{BrokerArgs, Config, ConfigError, DriverArgs, DriverLibrary};
 use vcudad::handover::{self, Inherited};
+use vcudad::{BrokerError, Origin};
 
 mod one_vm;
 
@@ -29,6 +29,10 @@ struct Args {
     /// Check the configuration file, and exit with status 0 if it's valid, or 1 if it isn't
     #[arg(long)]
     check: bool,
+    /// Socket of a vhost-cuda-spawner that is running already. Sessions then continue when vcudad is
+    /// restarted
+    #[arg(long, value_name = "PATH")]
+    spawner: Option<PathBuf>,
     /// Exit with status 0 if this program can take over from one that writes this format
     #[arg(long, hide = true, value_name = "VERSION")]
     accepts_handover: Option<u32>,
@@ -80,8 +84,13 @@ fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
+    let from = match (inherited, &args.spawner) {
+        (Some(inherited), _) => Origin::Inherited(Box::new(inherited)),
+        (None, Some(path)) => Origin::Listening(path.clone()),
+        (None, None) => Origin::Own,
+    };
     let reread = Box::new(move || read(&args, is_root));
-    match vcudad::run(config, Some(reread), inherited) {
+    match vcudad::run(config, Some(reread), from) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(replacement)) => {
             drop(log);

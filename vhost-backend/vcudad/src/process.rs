@@ -6,11 +6,10 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
-use super::kept_fd::KeptFd;
 use super::output::{self, Output, Outputs};
-use super::spawner::Spawner;
+use super::spawner::{KeptProcess, Processes, Spawner};
 use host_ipc::apart::Apart;
-use host_ipc::spawner::{End, ProcessId, Program};
+use host_ipc::spawner::{End, Event, Kept, ProcessId, Program};
 use host_ipc::{process, seqpacket};
 use serde::de::DeserializeOwned;
 use serde::{Deserialize, Serialize};
@@ -30,50 +29,60 @@ pub(crate) struct ChildProcess {
 }
 
 /// A child process that hasn't been reaped, for a broker that replaces this one.
-#[derive(Serialize, Deserialize)]
+#[derive(Clone, Copy, Serialize, Deserialize)]
 pub(crate) struct ChildRecord {
     id: ProcessId,
-    started: Option<(u32, KeptFd)>,
-    socket: KeptFd,
-    output: KeptFd,
+    /// Whether the broker knows that it has started.
+    has_started: bool,
 }
 
 impl ChildProcess {
     /// Returns what a broker that replaces this one needs.
-    pub(crate) fn record(&self) -> io::Result<ChildRecord> {
-        let started = self.started.as_ref();
-        let started = started.map(|(pid, pidfd)| io::Result::Ok((*pid, KeptFd::keep(pidfd)?)));
-        Ok(ChildRecord {
-            id: self.id,
-            started: started.transpose()?,
-            socket: KeptFd::keep(&self.socket)?,
-            output: KeptFd::keep(&self.output)?,
-        })
+    pub(crate) fn record(&self) -> ChildRecord {
+        ChildRecord { id: self.id, has_started: self.started.is_some() }
     }
 
     /// Continues with a child of the broker that this one replaces. `name` and `vm` mark its lines
-    /// in the log.
+    /// in the log. What has happened since is reported as events. Also returns the other
+    /// descriptors that the spawner keeps with the process.
     pub(crate) fn restore(
-        record: &ChildRecord,
+        record: ChildRecord,
         spawner: &Spawner,
+        processes: &mut Processes,
         outputs: &Outputs,
         name: &'static str,
         vm: Option<&str>,
-    ) -> io::Result<Self> {
-        let started = record.started.map(|(pid, pidfd)| io::Result::Ok((pid, pidfd.take()?)));
-        let started = started.transpose()?;
-        let output = outputs.read(record.output.take()?.into(), name, vm);
-        if let Some((pid, _)) = &started {
-            output.set_pid(*pid);
+    ) -> io::Result<(Self, Option<KeptProcess>)> {
+        let ChildRecord { id, has_started } = record;
+        let mut kept = processes.take(id);
+        let ends = kept.as_mut().and_then(|process| process.take(Kept::Process));
+        let (socket, output) = match ends {
+            Some([socket, output]) => (Apart::from(socket), Apart::from(output)),
+            None => {
+                // It couldn't be started, or only just.
+                spawner.kill(id);
+                (seqpacket::pair()?.0.into(), output::pair()?.0)
+            }
+        };
+        let output = outputs.read(output, name, vm);
+        let mut started = None;
+        if let Some(process) = &kept {
+            let pidfd = process.pidfd.try_clone()?;
+            if has_started {
+                output.set_pid(process.pid);
+                started = Some((process.pid, pidfd));
+            } else {
+                spawner.add_missed(Event::Started { id, pid: process.pid }, Some(pidfd));
+            }
         }
-        Ok(Self {
-            id: record.id,
-            spawner: spawner.clone(),
-            started,
-            end: None,
-            socket: record.socket.take()?.into(),
-            output,
-        })
+        let end = match &kept {
+            Some(process) => process.end.clone(),
+            None => Some(End::NotStarted("vcudad was restarted meanwhile".into())),
+        };
+        if let Some(how) = end {
+            spawner.add_missed(Event::Ended { id, how }, None);
+        }
+        Ok((Self { id, spawner: spawner.clone(), started, end: None, socket, output }, kept))
     }
 
     /// Starts a program. `name` and `vm` mark its lines in the log. Messages can be sent before it
@@ -90,6 +99,7 @@ impl ChildProcess {
         seqpacket::refuse_descriptors(&ours)?;
         let (output, stderr) = output::pair()?;
         let id = spawner.start_program(program, [theirs.as_raw_fd(), stderr.as_raw_fd()])?;
+        spawner.keep(id, Kept::Process, &[ours.as_raw_fd(), output.as_raw_fd()])?;
         Ok(Self {
             id,
             spawner: spawner.clone(),
@@ -103,6 +113,17 @@ impl ChildProcess {
     /// Returns the spawner's number for the process.
     pub(crate) fn id(&self) -> ProcessId {
         self.id
+    }
+
+    /// Has the spawner keep copies of descriptors with the process, for a broker that replaces this
+    /// one.
+    pub(crate) fn keep(&self, what: Kept, fds: &[RawFd]) -> io::Result<()> {
+        self.spawner.keep(self.id, what, fds)
+    }
+
+    /// Has the spawner close its copies of descriptors.
+    pub(crate) fn drop_kept(&self, what: Kept) {
+        self.spawner.drop_kept(self.id, what);
     }
 
     /// Records that the process has started.

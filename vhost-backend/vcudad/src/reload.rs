@@ -2,6 +2,8 @@
 //! anything changes. A setting that can't change while the broker is running is reported, and has
 //! no effect until a restart.
 
+use std::collections::BTreeMap;
+
 use control_api::{ApiError, VmOrigin, VmPatch, VmSpec};
 
 use super::cgroup::Cgroups;
@@ -29,6 +31,19 @@ pub(crate) struct Plan {
     pub(crate) removed: Vec<VmId>,
     /// Changes that need a restart, with the running VM that they concern, if any.
     pub(crate) deferred: Vec<(Option<VmId>, String)>,
+}
+
+/// The settings that stay as they are until the spawner is restarted, by their keys.
+pub(crate) type FixedSettings = BTreeMap<String, String>;
+
+/// Returns the settings that stay as they are until the spawner is restarted.
+pub(crate) fn fixed_settings(config: &Config) -> FixedSettings {
+    let settings = [
+        ("driver_library", format!("{:?}", config.driver_library)),
+        ("allow_pageable_memory_access", config.allow_pageable_memory_access.to_string()),
+        ("jail", format!("{:?}", config.jail)),
+    ];
+    settings.into_iter().map(|(key, value)| (key.into(), value)).collect()
 }
 
 /// What the plan depends on.

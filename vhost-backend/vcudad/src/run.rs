@@ -1,59 +1,47 @@
 //! Runs the broker.
 
 use std::os::unix::net::UnixListener;
+use std::path::{Path, PathBuf};
 
 use event_manager::{EventManager, SubscriberOps};
 
 use super::driver;
 use super::error::BrokerError;
-use super::handover::{Inherited, Replacement, Successor};
-use super::kept_fd::KeptFd;
+use super::handover::{Handover, Inherited, Replacement, Successor};
 use super::privileges;
 use super::reread::Reread;
 use super::service::{Inputs, Prepared, Service};
-use super::signals::Signals;
 use super::socket::ControlFile;
 use super::spawner::Spawner;
 use super::state::StateDir;
 use crate::config::Config;
 use control_server::{ServerConfig, handle};
 use host_ipc::process;
+use host_ipc::signals::Signals;
 use host_ipc::spawner::Call;
 
 /// Serves the configured VMs until the broker receives a signal that stops it. On SIGHUP, it calls
 /// `reread` to read the configuration again, or stops if that is `None`. On SIGUSR2, it returns the
-/// program that takes over. `inherited` is what the previous program has handed over, if there was
-/// one.
+/// program that takes over. `from` says where the broker gets its spawner.
 pub fn run(
     config: Config,
     reread: Option<Reread>,
-    inherited: Option<Inherited>,
+    from: Origin,
 ) -> Result<Option<Replacement>, BrokerError> {
     // Block signals first, so that no signal can stop the process before it has removed its
     // sockets. Threads that start later inherit the signal mask.
-    let signals = Signals::catch().map_err(BrokerError::os("cannot catch signals"))?;
+    let signals = Signals::catch(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR2]);
+    let signals = signals.map_err(BrokerError::os("cannot catch signals"))?;
     let metrics_address = config.metrics_address;
     let (handle, inbox) =
         handle::channel().map_err(BrokerError::os("cannot create the control API's channel"))?;
-    let successor = reread.as_ref().map(|_| {
-        Successor::find(inherited.as_ref().map(|Inherited(handover)| handover.program.clone()))
-    });
+    let successor = reread.as_ref().map(|_| Successor::find(from.program()));
     let successor = successor.transpose();
     let successor = successor.map_err(BrokerError::os("cannot find the path of this program"))?;
     let inputs = Inputs { signals, inbox, reread, successor };
-    let (service, socket) = match inherited {
-        None => start(config, inputs)?,
-        Some(Inherited(handover)) => {
-            // The previous program has done this, but it doesn't outlast the execution of another.
-            process::set_dumpable(false).map_err(BrokerError::Handover)?;
-            let socket = handover.state.control.map(KeptFd::take).transpose();
-            let socket = socket.map_err(BrokerError::Handover)?.map(UnixListener::from);
-            (Service::take_over(config, handover.state, inputs)?, socket)
-        }
-    };
-    let copy = socket.as_ref().map(UnixListener::try_clone).transpose();
-    let copy = copy.map_err(BrokerError::os("cannot duplicate the control API's socket"))?;
-    let file = socket.is_some().then(|| ControlFile(service.spawner().clone()));
+    let (service, socket) = start(config, from, inputs)?;
+    let has_control = socket.is_some();
+    let file = has_control.then(|| ControlFile(service.spawner().clone()));
     let api = control_server::start(ServerConfig { socket, metrics_address }, handle)?;
     let mut manager = EventManager::new().map_err(BrokerError::Loop)?;
     let id = manager.add_subscriber(service);
@@ -70,45 +58,128 @@ pub fn run(
         if service.must_hand_over() {
             let service = manager.remove_subscriber(id).map_err(BrokerError::Loop)?;
             drop(api);
-            // The next program serves the same socket.
+            // The next broker serves the same socket.
             std::mem::forget(file);
-            let control = copy.as_ref().map(KeptFd::keep).transpose();
-            let replacement = service.hand_over(control.map_err(BrokerError::Handover)?)?;
-            std::mem::forget(copy);
-            return Ok(replacement);
+            let spawner = service.spawner().clone();
+            let (state, successor) = service.hand_over()?;
+            let failed = BrokerError::Handover;
+            let Some(successor) = successor else {
+                let record = Handover::write(state, None).map_err(failed)?;
+                spawner.keep_record(&record).map_err(BrokerError::Spawner)?;
+                return Ok(None);
+            };
+            return successor.with(state, &spawner, has_control).map(Some).map_err(failed);
         }
     }
 }
 
-/// Starts a broker with nothing to take over. Returns the control API's socket, too.
-fn start(config: Config, inputs: Inputs) -> Result<(Service, Option<UnixListener>), BrokerError> {
-    let prepared = prepare(&config)?;
-    let control = config.control_socket.clone();
-    let service = Service::new(config, prepared, inputs)?;
+/// Where the broker gets its spawner.
+pub enum Origin {
+    /// The broker starts it.
+    Own,
+    /// The broker connects to the socket at this path. There may be processes of an earlier broker.
+    Listening(PathBuf),
+    /// The program that this process executed before has handed it over.
+    Inherited(Box<Inherited>),
+}
+
+impl Origin {
+    /// Returns the path at which the next version of this program will be, if it isn't this
+    /// program's.
+    fn program(&self) -> Option<PathBuf> {
+        match self {
+            Self::Inherited(inherited) => Some(inherited.inheritance.program.clone()),
+            Self::Own | Self::Listening(_) => None,
+        }
+    }
+}
+
+/// Starts a broker. Returns the control API's socket, too.
+fn start(
+    config: Config,
+    from: Origin,
+    inputs: Inputs,
+) -> Result<(Service, Option<UnixListener>), BrokerError> {
+    let mut control = config.control_socket.clone();
+    let listening = match from {
+        Origin::Own => None,
+        Origin::Listening(path) => Some(path),
+        Origin::Inherited(inherited) => {
+            let Inherited { inheritance, state } = *inherited;
+            control = control.filter(|_| inheritance.has_control);
+            // The previous program has done this, but it doesn't outlast the execution of another.
+            process::set_dumpable(false).map_err(BrokerError::Handover)?;
+            let spawner = Spawner::restore(&inheritance.spawner).map_err(BrokerError::Handover)?;
+            let dir = config.state_dir.as_deref();
+            let dir = dir.map(|dir| StateDir::open(dir, None)).transpose()?;
+            let service = Service::take_over(config, spawner, dir, state, inputs)?;
+            return bind_control(service, control);
+        }
+    };
+    let service = match prepare(&config, listening.as_deref())? {
+        Ready::New(prepared) => Service::new(config, prepared, inputs)?,
+        Ready::Continuing(spawner, dir) => {
+            // The file is read without privileges.
+            let record = spawner.take_record().and_then(Handover::read);
+            let Handover { state, .. } = record.map_err(BrokerError::Handover)?;
+            Service::take_over(config, spawner, dir, state, inputs)?
+        }
+    };
+    bind_control(service, control)
+}
+
+fn bind_control(
+    service: Service,
+    path: Option<PathBuf>,
+) -> Result<(Service, Option<UnixListener>), BrokerError> {
     let bind = |path| {
         let bound = service.spawner().bind(Call::BindControl);
         bound.map_err(|refusal| BrokerError::ControlSocket { path, reason: refusal.reason })
     };
-    let socket = control.map(bind).transpose()?;
+    let socket = path.map(bind).transpose()?;
     Ok((service, socket))
 }
 
+/// What a broker has once it has dropped its privileges.
+enum Ready {
+    /// It begins with nothing.
+    New(Prepared),
+    /// It continues with what an earlier broker has left with the spawner.
+    Continuing(Spawner, Option<StateDir>),
+}
+
 /// Does what needs root's privileges, if the broker has them, and drops them. Until then, it
-/// handles nothing but the configuration file and what the driver library reports.
-fn prepare(config: &Config) -> Result<Prepared, BrokerError> {
+/// handles nothing but the configuration file and what the driver library reports. `listening` is
+/// the socket of a spawner that is running already.
+fn prepare(config: &Config, listening: Option<&Path>) -> Result<Ready, BrokerError> {
     let user = privileges::choose_user(config)?;
-    let (spawner, ending) = Spawner::start()?;
-    process::go_before_vms();
-    privileges::permit(config, &spawner)?;
+    // A spawner disconnects another broker, so this one must first have made sure that there is
+    // none.
     let state = config.state_dir.as_deref();
     let state = state.map(|dir| StateDir::open(dir, user.as_ref())).transpose()?;
+    let (spawner, library) = match listening {
+        None => (Spawner::start()?, None),
+        Some(path) => Spawner::connect(path)?,
+    };
+    let ending = spawner.ending();
+    process::go_before_vms();
+    privileges::permit(config, &spawner)?;
+    let drop_privileges = |library: PathBuf| {
+        spawner.request(Call::Seal { library }).map_err(BrokerError::Spawner)?;
+        let Some(user) = &user else { return Ok(()) };
+        tracing::info!(uid = user.uid, "dropping root's privileges");
+        privileges::switch(user)
+    };
+    if let Some(library) = library {
+        drop_privileges(library)?;
+        return Ok(Ready::Continuing(spawner, state));
+    }
+    if spawner.outlives_broker() {
+        // Another broker may have failed.
+        spawner.request(Call::EndAll).map_err(BrokerError::Spawner)?;
+    }
     let driver = driver::choose(config, &spawner, driver::DRIVER_WAIT)?;
     let has_jail = driver::set_up_jail(config, &spawner, &driver)?;
-    let seal = Call::Seal { library: driver.library.clone() };
-    spawner.request(seal).map_err(BrokerError::Spawner)?;
-    if let Some(user) = &user {
-        privileges::switch(user)?;
-        tracing::info!(uid = user.uid, "dropped root's privileges");
-    }
-    Ok(Prepared { spawner, ending, state, driver, has_jail })
+    drop_privileges(driver.library.clone())?;
+    Ok(Ready::New(Prepared { spawner, ending, state, driver, has_jail }))
 }

@@ -33,17 +33,16 @@ use super::launcher::Launcher;
 use super::output::{Output, Outputs};
 use super::placement::Capacity;
 use super::process::describe;
+use super::reload::{FixedSettings, fixed_settings};
 use super::reports::Reports;
 use super::reread::{Reread, Rereader};
 use super::roster::Roster;
 use super::scheduler::Scheduler;
 use super::session::Session;
 use super::sessions::{SessionEffect, Sessions};
-use super::signals::Signals;
 use super::spawner::{Ending, Spawner};
 use super::state::StateDir;
 use super::supervisor::{Supervisor, SupervisorEffect};
-use super::systemd::Systemd;
 use super::timer::Timer;
 use super::vms::{VmState, Vms};
 use super::watches::{Source, Watches};
@@ -53,7 +52,9 @@ use crate::config::{Config, Policy};
 use control_server::handle::{About, ControlInbox, now_ms};
 use host_ipc::gpu::{Eviction, Probed};
 use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
+use host_ipc::signals::Signals;
 use host_ipc::spawner::{End, Event, ProcessId};
+use host_ipc::systemd::Systemd;
 use memory_ledger::VmId;
 
 /// Interval of the timer if nothing happens.
@@ -73,6 +74,10 @@ pub(crate) struct Service {
     successor: Option<Successor>,
     /// True if it must take over as soon as no change is being saved.
     is_replaced: bool,
+    /// True if the broker must exit as soon as no change is being saved, and leave everything to one
+    /// that is started later.
+    is_leaving: bool,
+    fixed: FixedSettings,
     /// When this program began to take over from another one, until that has been reported.
     took_over: Option<Instant>,
     timer: Timer,
@@ -179,21 +184,29 @@ impl Service {
     /// Continues with everything of the broker that this one replaces.
     pub(crate) fn take_over(
         config: Config,
+        spawner: Spawner,
+        state: Option<StateDir>,
         handed: State,
         inputs: Inputs,
     ) -> Result<Self, BrokerError> {
         let began = Instant::now();
         let failed = BrokerError::Handover;
-        let (spawner, ending) = Spawner::restore(&handed.spawner).map_err(failed)?;
-        let state = config.state_dir.as_deref();
-        let mut roster = Roster::open(state.map(|dir| StateDir::open(dir, None)).transpose()?)?;
+        let State { last_process, driver, has_jail, gpus, cgroups, .. } = handed;
+        let State { supervisor, vms, sessions, fixed, .. } = handed;
+        let mut processes = spawner.processes(last_process).map_err(failed)?;
+        let mut roster = Roster::open(state)?;
         roster.vms(config.vms.clone())?;
-        let State { driver, has_jail, gpus, cgroups, supervisor, vms, sessions, .. } = handed;
+        let ending = spawner.ending();
         let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
-        let restore = |launcher: &_| Supervisor::restore(supervisor.as_ref(), launcher);
+        let restore = |launcher: &_| Supervisor::restore(supervisor, launcher, &mut processes);
         let mut service = Self::with(config, found, inputs, restore)?;
-        service.vms = Vms::restore(vms, &service.launcher, &service.cgroups).map_err(failed)?;
-        service.sessions.restore(sessions, &service.vms).map_err(failed)?;
+        service.fixed = fixed;
+        let (launcher, cgroups) = (&service.launcher, &service.cgroups);
+        service.vms = Vms::restore(vms, launcher, &mut processes, cgroups).map_err(failed)?;
+        let restored = service.sessions.restore(sessions, &mut processes, &service.vms);
+        restored.map_err(failed)?;
+        processes.end(service.launcher.spawner());
+        service.warn_about_fixed();
         service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
         service.took_over = Some(began);
@@ -229,6 +242,8 @@ impl Service {
             rereader,
             successor,
             is_replaced: false,
+            is_leaving: false,
+            fixed: fixed_settings(&config),
             took_over: None,
             timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
             systemd: Systemd::from_env(),
@@ -293,8 +308,12 @@ impl Service {
         } else {
             tracing::info!("shutting down");
             self.systemd.stopping();
-            self.ended = true;
-            self.refuse_requests();
+            if self.spawner().outlives_broker() {
+                self.is_leaving = true;
+            } else {
+                self.ended = true;
+                self.refuse_requests();
+            }
         }
     }
 }
@@ -540,12 +559,14 @@ impl Service {
     fn process_started(&mut self, process: ProcessId, pid: u32, pidfd: OwnedFd) {
         let (vms, gpus) = (&self.vms, &self.gpus);
         let Some(pidfd) = self.sessions.set_started(process, pid, pidfd, vms, gpus) else { return };
-        if let Some((_, state)) = self.vms.iter_mut().find(|(_, state)| state.device.is(process)) {
+        let new = |state: &VmState| state.device.is(process) && state.device.pid().is_none();
+        if let Some((_, state)) = self.vms.iter_mut().find(|(_, state)| new(state)) {
             state.set_device_started(pid, pidfd);
         }
     }
 
     fn process_ended(&mut self, ops: &mut EventOps, process: ProcessId, how: &End) {
+        self.spawner().forget(process);
         if let Some(worker) = self.sessions.set_ended(process, how) {
             return self.worker_ended(ops, worker);
         }
@@ -624,6 +645,8 @@ impl MutEventSubscriber for Service {
         for vm in self.vms.ids() {
             self.continue_vm(ops, vm);
         }
+        // A process may have ended before this broker took over.
+        self.handle_spawner(ops);
         self.sessions.refill(&self.vms, &self.gpus);
         self.carry_out(ops);
         self.report_take_over();

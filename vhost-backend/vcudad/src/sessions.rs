@@ -22,6 +22,7 @@ use super::mps;
 use super::process::{ChildRecord, describe};
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
+use super::spawner::Processes;
 use super::supervisor::{Supervisor, SupervisorEffect};
 use super::vms::{VmState, Vms};
 use super::worker::{DeviceEnds, SchedulerEnds, Worker, WorkerEffect, Workers, WorkersRecord};
@@ -88,24 +89,29 @@ impl Sessions {
         self.scheduler.stop()?;
         Ok(SessionsRecord {
             waiting: self.start_queue.clone(),
-            workers: self.workers.record()?,
+            workers: self.workers.record(),
             ledger: self.accounts.take_ledger(),
         })
     }
 
     /// Returns what a broker that replaces this one needs of the supervisor.
-    pub(crate) fn record_supervisor(&self) -> io::Result<Option<ChildRecord>> {
+    pub(crate) fn record_supervisor(&self) -> Option<ChildRecord> {
         self.supervisor.record()
     }
 
     /// Continues with the sessions of the broker that this one replaces.
-    pub(crate) fn restore(&mut self, record: SessionsRecord, vms: &Vms) -> io::Result<()> {
+    pub(crate) fn restore(
+        &mut self,
+        record: SessionsRecord,
+        processes: &mut Processes,
+        vms: &Vms,
+    ) -> io::Result<()> {
         let SessionsRecord { waiting, workers, ledger } = record;
         let name = |vm| vms.name(vm).to_owned();
         let warm = self.workers.warm_target();
         self.start_queue = waiting;
         self.accounts = Accounts::restore(ledger);
-        self.workers = Workers::restore(workers, &self.launcher, name, warm)?;
+        self.workers = Workers::restore(workers, &self.launcher, processes, name, warm)?;
         for (id, state) in vms.iter() {
             self.set_quotas(id, state);
             self.set_paused(id, state.pause.is_paused());

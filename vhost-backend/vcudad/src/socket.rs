@@ -1,6 +1,7 @@
 //! The VMs' vhost-user sockets, and the control API's. The spawner binds them, and removes their
 //! files.
 
+use std::io;
 use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixListener;
 
@@ -17,6 +18,13 @@ pub(crate) struct VmSocket {
 impl VmSocket {
     pub(crate) fn new(listener: UnixListener, spawner: &Spawner, vm: &str) -> Self {
         Self { listener, spawner: spawner.clone(), vm: vm.to_owned() }
+    }
+
+    /// Continues with the socket of the broker that this one replaces.
+    pub(crate) fn restore(spawner: &Spawner, vm: &str) -> io::Result<Self> {
+        let listener = spawner.bind(Call::Listener { vm: vm.to_owned() });
+        let listener = listener.map_err(|refusal| io::Error::other(refusal.reason))?;
+        Ok(Self::new(listener, spawner, vm))
     }
 }
 

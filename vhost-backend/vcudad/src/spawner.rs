@@ -1,14 +1,17 @@
 //! The spawner, the process that keeps the broker's privileges. It starts the VMs' processes, and
-//! creates what else needs privileges.
+//! creates what else needs privileges. The broker starts it, or connects to one that runs already.
 //!
 //! The event loop doesn't wait for a process to start: it sends a request and continues. The
 //! process is reported later, as an [`Event`]. A [`Call`] is answered at once, because the spawner
 //! waits for nothing.
 
+use std::collections::{BTreeMap, VecDeque};
+use std::fs::File;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::os::unix::net::UnixListener;
+use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
+use std::path::{Path, PathBuf};
 use std::process::{Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -17,7 +20,9 @@ use super::error::BrokerError;
 use super::kept_fd::KeptFd;
 use super::output::{self, Output, Outputs};
 use host_ipc::apart::Apart;
-use host_ipc::spawner::{Answer, Call, End, Event, Part, ProcessId, Program, Refusal, ToSpawner};
+use host_ipc::spawner::{
+    Answer, Call, End, Event, Kept, PROTOCOL, Part, ProcessId, Program, Refusal, ToSpawner, Welcome,
+};
 use host_ipc::{logging, process, program, seqpacket};
 use serde::{Deserialize, Serialize};
 
@@ -38,23 +43,35 @@ struct Inner {
     /// The number of the last process.
     last: AtomicU64,
     is_root: bool,
-    /// Its process ID.
+    /// `None` if the broker has connected to the spawner.
+    child: Option<Child>,
+    /// Events that come before those in the socket.
+    missed: Mutex<VecDeque<(Event, Option<OwnedFd>)>>,
+}
+
+/// A spawner that the broker has started.
+struct Child {
     pid: u32,
     /// The descriptor of its output.
     output_fd: RawFd,
-    /// The spawner's output, until the thread that reads it is started.
+    /// Its output, until the thread that reads it is started.
     output: Mutex<Option<Apart>>,
 }
 
-/// The spawner, for a broker that replaces this one.
+impl Child {
+    fn new(pid: u32, output: Apart) -> Self {
+        Self { pid, output_fd: output.as_raw_fd(), output: Mutex::new(Some(output)) }
+    }
+}
+
+/// The connection to the spawner, for a program that this process executes.
 #[derive(Serialize, Deserialize)]
 pub(crate) struct SpawnerRecord {
     calls: KeptFd,
     events: KeptFd,
-    last: u64,
     is_root: bool,
-    pid: u32,
-    output: KeptFd,
+    /// The spawner's process ID and its output, if the broker has started it.
+    child: Option<(u32, KeptFd)>,
 }
 
 impl SpawnerRecord {
@@ -63,19 +80,19 @@ impl SpawnerRecord {
     }
 }
 
-/// The spawner's process, which is ended when this is dropped.
+/// The end of a spawner that the broker has started, when this is dropped. One to which the broker
+/// has connected continues.
 pub(crate) struct Ending(Spawner);
 
 impl Spawner {
     /// Starts the spawner, which has this process's privileges.
-    pub(crate) fn start() -> Result<(Self, Ending), BrokerError> {
+    pub(crate) fn start() -> Result<Self, BrokerError> {
         let path = program::find(PROGRAM)?;
         // The spawner's own message wouldn't reach the operator.
         STARTED.iter().try_for_each(|name| program::find(name).map(drop))?;
         let start = || -> io::Result<Self> {
             let (calls, their_calls) = seqpacket::pair()?;
             let (events, their_events) = seqpacket::pair()?;
-            process::set_nonblocking(&events)?;
             let (output, stderr) = output::pair()?;
             let mut command = Command::new(path);
             for (name, fd) in [("--calls-fd", &their_calls), ("--events-fd", &their_events)] {
@@ -88,47 +105,137 @@ impl Spawner {
             }
             command.stdin(Stdio::null()).stdout(stderr.try_clone()?).stderr(stderr);
             command.envs(logging::child_environment());
-            let pid = command.spawn()?.id();
-            Ok(Self(Arc::new(Inner {
-                calls,
-                events,
-                last: AtomicU64::new(0),
-                is_root: process::is_root(),
-                pid,
-                output_fd: output.as_raw_fd(),
-                output: Mutex::new(Some(output)),
-            })))
+            let child = Child::new(command.spawn()?.id(), output);
+            Self::with([calls, events], process::is_root(), Some(child))
         };
-        let spawner = start().map_err(BrokerError::os("cannot start the spawner"))?;
-        Ok((spawner.clone(), Ending(spawner)))
+        start().map_err(BrokerError::os("cannot start the spawner"))
     }
 
-    /// Returns what a broker that replaces this one needs.
-    pub(crate) fn record(&self) -> io::Result<SpawnerRecord> {
-        let inner = &self.0;
-        Ok(SpawnerRecord {
-            calls: KeptFd::keep(&inner.calls)?,
-            events: KeptFd::keep(&inner.events)?,
-            last: inner.last.load(Ordering::Relaxed),
-            is_root: inner.is_root,
-            pid: inner.pid,
-            output: KeptFd::keep(&inner.output_fd)?,
+    /// Connects to a spawner that listens on this socket. Also returns the driver library of the
+    /// broker with whose record this one can continue, if there is one.
+    pub(crate) fn connect(path: &Path) -> Result<(Self, Option<PathBuf>), BrokerError> {
+        let connect = || {
+            let stream = UnixStream::connect(path)?;
+            let (welcome, fds) = seqpacket::receive(&stream)?
+                .ok_or_else(|| io::Error::other("it refuses this user"))?;
+            let Welcome { protocol, is_root, library } = welcome;
+            if protocol != PROTOCOL {
+                return Err(io::Error::other(format!(
+                    "it has version {protocol} of the messages, and vcudad version {PROTOCOL}: \
+                     restart it"
+                )));
+            }
+            let fds = <[OwnedFd; 2]>::try_from(fds)
+                .map_err(|_| io::Error::other("it sends no sockets"))?;
+            Ok((Self::with(fds, is_root, None)?, library))
+        };
+        connect().map_err(|error| {
+            BrokerError::Spawner(format!("cannot connect to {}: {error}", path.display()))
         })
     }
 
-    /// Continues with the spawner of the broker that this one replaces.
-    pub(crate) fn restore(record: &SpawnerRecord) -> io::Result<(Self, Ending)> {
-        let output = Apart::from(record.output.take()?);
-        let spawner = Self(Arc::new(Inner {
-            calls: record.calls.take()?,
-            events: record.events.take()?,
-            last: AtomicU64::new(record.last),
-            is_root: record.is_root,
-            pid: record.pid,
-            output_fd: output.as_raw_fd(),
-            output: Mutex::new(Some(output)),
-        }));
-        Ok((spawner.clone(), Ending(spawner)))
+    fn with(fds: [OwnedFd; 2], is_root: bool, child: Option<Child>) -> io::Result<Self> {
+        let [calls, events] = fds;
+        process::set_nonblocking(&events)?;
+        let (last, missed) = (AtomicU64::new(0), Mutex::default());
+        Ok(Self(Arc::new(Inner { calls, events, last, is_root, child, missed })))
+    }
+
+    /// Returns what a program that this process executes needs.
+    pub(crate) fn record(&self) -> io::Result<SpawnerRecord> {
+        let inner = &self.0;
+        let child = inner.child.as_ref();
+        let child = child.map(|child| io::Result::Ok((child.pid, KeptFd::keep(&child.output_fd)?)));
+        Ok(SpawnerRecord {
+            calls: KeptFd::keep(&inner.calls)?,
+            events: KeptFd::keep(&inner.events)?,
+            is_root: inner.is_root,
+            child: child.transpose()?,
+        })
+    }
+
+    /// Continues with the spawner of the program that this process executed before.
+    pub(crate) fn restore(record: &SpawnerRecord) -> io::Result<Self> {
+        let child = record.child.as_ref();
+        let child = child.map(|(pid, fd)| io::Result::Ok(Child::new(*pid, fd.take()?.into())));
+        Self::with(
+            [record.calls.take()?, record.events.take()?],
+            record.is_root,
+            child.transpose()?,
+        )
+    }
+
+    /// Returns a value whose drop ends the spawner.
+    pub(crate) fn ending(&self) -> Ending {
+        Ending(self.clone())
+    }
+
+    /// Returns true if the spawner, and all processes, outlive the broker.
+    pub(crate) fn outlives_broker(&self) -> bool {
+        self.0.child.is_none()
+    }
+
+    /// Returns the number of the last process.
+    pub(crate) fn last_process(&self) -> ProcessId {
+        self.0.last.load(Ordering::Relaxed)
+    }
+
+    /// Continues with the processes of the broker that this one replaces. `last` is the number of
+    /// its last process.
+    pub(crate) fn processes(&self, last: ProcessId) -> io::Result<Processes> {
+        let mut processes = Processes(BTreeMap::new());
+        let mut after = 0;
+        while let Some((id, process)) = self.next_process(after)? {
+            processes.0.insert(id, process);
+            after = id;
+        }
+        self.0.last.store(last.max(after), Ordering::Relaxed);
+        Ok(processes)
+    }
+
+    fn next_process(&self, after: ProcessId) -> io::Result<Option<(ProcessId, KeptProcess)>> {
+        let failed = |refusal: Refusal| io::Error::other(refusal.reason);
+        let (answer, fds) = self.call(Call::NextProcess { after }, &[]).map_err(failed)?;
+        let Answer::Process { id, pid, end, kept } = answer else { return Ok(None) };
+        let mut fds = fds.into_iter();
+        let pidfd = fds.next().ok_or_else(|| io::Error::other("a process has no pidfd"))?;
+        let kept = kept.into_iter().map(|what| (what, fds.by_ref().take(what.count()).collect()));
+        Ok(Some((id, KeptProcess { pid, pidfd, end, kept: kept.collect() })))
+    }
+
+    /// Has the spawner keep the file with which another broker can continue.
+    pub(crate) fn keep_record(&self, file: &OwnedFd) -> Result<(), String> {
+        let kept = self.call(Call::KeepRecord, &[file.as_raw_fd()]);
+        kept.map(drop).map_err(|refusal| refusal.reason)
+    }
+
+    /// Takes that file.
+    pub(crate) fn take_record(&self) -> io::Result<File> {
+        let (_, fds) =
+            self.call(Call::TakeRecord, &[]).map_err(|refusal| io::Error::other(refusal.reason))?;
+        let fd = fds.into_iter().next().ok_or_else(|| io::Error::other("there is no record"))?;
+        Ok(fd.into())
+    }
+
+    /// Makes an event come before those that the spawner sends.
+    pub(crate) fn add_missed(&self, event: Event, pidfd: Option<OwnedFd>) {
+        let mut missed = self.0.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        missed.push_back((event, pidfd));
+    }
+
+    /// Has the spawner keep copies of descriptors with a process.
+    pub(crate) fn keep(&self, id: ProcessId, what: Kept, fds: &[RawFd]) -> io::Result<()> {
+        seqpacket::send(&self.0.calls, &ToSpawner::Keep { id, what }, fds)
+    }
+
+    /// Has the spawner close its copies of descriptors.
+    pub(crate) fn drop_kept(&self, id: ProcessId, what: Kept) {
+        self.send(&ToSpawner::Drop { id, what });
+    }
+
+    /// Has the spawner forget a process that has ended.
+    pub(crate) fn forget(&self, id: ProcessId) {
+        self.send(&ToSpawner::Forget { id });
     }
 
     /// Returns true if the spawner runs as root, so that each VM's processes get a user.
@@ -138,9 +245,10 @@ impl Spawner {
 
     /// Adds the spawner's output to the log.
     pub(crate) fn log(&self, outputs: &Outputs) -> Option<Output> {
-        let output = self.0.output.lock().unwrap_or_else(PoisonError::into_inner).take()?;
+        let child = self.0.child.as_ref()?;
+        let output = child.output.lock().unwrap_or_else(PoisonError::into_inner).take()?;
         let output = outputs.read(output, "spawner", None);
-        output.set_pid(self.0.pid);
+        output.set_pid(child.pid);
         Some(output)
     }
 
@@ -151,6 +259,10 @@ impl Spawner {
 
     /// Takes the next event, with the pidfd that it carries. Returns `None` if there is none now.
     pub(crate) fn event(&self) -> io::Result<Option<(Event, Option<OwnedFd>)>> {
+        let mut missed = self.0.missed.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(event) = missed.pop_front() {
+            return Ok(Some(event));
+        }
         match seqpacket::receive(&self.0.events) {
             Ok(Some((event, fds))) => Ok(Some((event, fds.into_iter().next()))),
             Ok(None) => Err(io::Error::other("the spawner has ended")),
@@ -181,37 +293,44 @@ impl Spawner {
         let _ = seqpacket::send(&self.0.calls, message, &[]);
     }
 
-    /// Makes a call and waits for the answer. An answer that carries a listening socket returns it.
-    pub(crate) fn call(&self, call: Call) -> Result<(Answer, Option<UnixListener>), Refusal> {
+    /// Makes a call that carries these descriptors, and waits for the answer.
+    pub(crate) fn call(
+        &self,
+        call: Call,
+        fds: &[RawFd],
+    ) -> Result<(Answer, Vec<OwnedFd>), Refusal> {
         let failed = |error: io::Error| Refusal {
             part: Part::Request,
             reason: format!("cannot reach the spawner: {error}"),
         };
-        seqpacket::send(&self.0.calls, &ToSpawner::Call(call), &[]).map_err(failed)?;
+        seqpacket::send(&self.0.calls, &ToSpawner::Call(call), fds).map_err(failed)?;
         match seqpacket::receive(&self.0.calls).map_err(failed)? {
             Some((Answer::Refused(refusal), _)) => Err(refusal),
-            Some((answer, fds)) => Ok((answer, fds.into_iter().next().map(UnixListener::from))),
+            Some(answer) => Ok(answer),
             None => Err(failed(io::Error::other("it has ended"))),
         }
     }
 
     /// Does the same as `call`, for a call whose answer contains nothing. Returns why it failed.
     pub(crate) fn request(&self, call: Call) -> Result<(), String> {
-        self.call(call).map(drop).map_err(|refusal| refusal.reason)
+        self.call(call, &[]).map(drop).map_err(|refusal| refusal.reason)
     }
 
     /// Makes a call whose answer carries a listening socket.
     pub(crate) fn bind(&self, call: Call) -> Result<UnixListener, Refusal> {
-        let (_, listener) = self.call(call)?;
+        let (_, fds) = self.call(call, &[])?;
         let missing = || Refusal { part: Part::Socket, reason: "there is no socket".into() };
-        listener.ok_or_else(missing)
+        fds.into_iter().next().map(UnixListener::from).ok_or_else(missing)
     }
 
     /// Waits until a process has ended that is the only one. Used at startup.
     pub(crate) fn wait_for(&self, process: ProcessId) -> io::Result<End> {
         loop {
             match self.event()? {
-                Some((Event::Ended { id, how }, _)) if id == process => return Ok(how),
+                Some((Event::Ended { id, how }, _)) if id == process => {
+                    self.forget(id);
+                    return Ok(how);
+                }
                 Some(_) => {}
                 None => {
                     let mut poll =
@@ -228,12 +347,47 @@ impl Drop for Ending {
     /// Makes the spawner end all processes and remove what it has created, and waits for that.
     fn drop(&mut self) {
         let inner = &self.0.0;
+        let Some(Child { pid, .. }) = inner.child else { return };
         // SAFETY: the descriptor is open, and the call takes only integers.
         unsafe { libc::shutdown(inner.calls.as_raw_fd(), libc::SHUT_WR) };
-        if let Some(status) = wait(inner.pid)
+        if let Some(status) = wait(pid)
             && !status.success()
         {
             tracing::error!("the spawner failed: {status}");
+        }
+    }
+}
+
+/// A process of the broker that this one replaces.
+pub(crate) struct KeptProcess {
+    pub(crate) pid: u32,
+    pub(crate) pidfd: OwnedFd,
+    /// How it ended, if it has.
+    pub(crate) end: Option<End>,
+    kept: BTreeMap<Kept, Vec<OwnedFd>>,
+}
+
+impl KeptProcess {
+    /// Takes a set of descriptors, if it's kept.
+    pub(crate) fn take<const N: usize>(&mut self, what: Kept) -> Option<[OwnedFd; N]> {
+        self.kept.remove(&what)?.try_into().ok()
+    }
+}
+
+/// The processes of the broker that this one replaces.
+pub(crate) struct Processes(BTreeMap<ProcessId, KeptProcess>);
+
+impl Processes {
+    /// Takes a process.
+    pub(crate) fn take(&mut self, id: ProcessId) -> Option<KeptProcess> {
+        self.0.remove(&id)
+    }
+
+    /// Ends the processes that nobody has taken.
+    pub(crate) fn end(self, spawner: &Spawner) {
+        for id in self.0.into_keys() {
+            spawner.kill(id);
+            spawner.forget(id);
         }
     }
 }
@@ -262,15 +416,8 @@ impl Spawner {
             (seqpacket::pair().unwrap(), seqpacket::pair().unwrap());
         let mut process = Command::new("true").spawn().unwrap();
         process.wait().unwrap();
-        let spawner = Self(Arc::new(Inner {
-            calls,
-            events,
-            last: AtomicU64::new(0),
-            is_root: false,
-            pid: process.id(),
-            output_fd: -1,
-            output: Mutex::new(None),
-        }));
+        let child = Child { pid: process.id(), output_fd: -1, output: Mutex::new(None) };
+        let spawner = Self::with([calls, events], false, Some(child)).unwrap();
         (spawner, [their_calls, their_events])
     }
 }

@@ -6,6 +6,7 @@ use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 
 use super::launcher::Launcher;
 use super::process::{ChildProcess, ChildRecord, describe};
+use super::spawner::Processes;
 use host_ipc::messages::{DriverObject, FromSupervisor, SessionOfVm, ToSupervisor};
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, ProcessId};
@@ -38,14 +39,18 @@ impl Supervisor {
     }
 
     /// Returns what a broker that replaces this one needs.
-    pub(crate) fn record(&self) -> io::Result<Option<ChildRecord>> {
-        self.process.as_ref().map(ChildProcess::record).transpose()
+    pub(crate) fn record(&self) -> Option<ChildRecord> {
+        self.process.as_ref().map(ChildProcess::record)
     }
 
     /// Continues with the supervisor of the broker that this one replaces, if it had one.
-    pub(crate) fn restore(record: Option<&ChildRecord>, launcher: &Launcher) -> io::Result<Self> {
-        let process = record.map(|record| launcher.restore(record, "supervisor", None));
-        let process = process.transpose()?;
+    pub(crate) fn restore(
+        record: Option<ChildRecord>,
+        launcher: &Launcher,
+        processes: &mut Processes,
+    ) -> io::Result<Self> {
+        let process = record.map(|record| launcher.restore(record, processes, "supervisor", None));
+        let process = process.transpose()?.map(|(process, _)| process);
         let watch = process.as_ref().map(|process| SupervisorEffect::Watch(process.socket_fd()));
         Ok(Self { process, effects: watch.into_iter().collect() })
     }

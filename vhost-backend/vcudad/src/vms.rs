@@ -22,6 +22,7 @@ use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
 use super::resources::Resources;
 use super::socket::VmSocket;
+use super::spawner::Processes;
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use host_ipc::spawner::ProcessId;
@@ -85,10 +86,15 @@ struct VmRecord {
 }
 
 impl VmRecord {
-    fn restore(self, launcher: &Launcher, cgroups: &Cgroups) -> io::Result<(VmId, VmState)> {
+    fn restore(
+        self,
+        launcher: &Launcher,
+        processes: &mut Processes,
+        cgroups: &Cgroups,
+    ) -> io::Result<(VmId, VmState)> {
         let vm = Vm { socket: self.socket, uid: self.uid, ..Vm::unchecked(self.spec) };
         let spawner = launcher.spawner();
-        let device = Device::restore(self.device, launcher, spawner, &vm.name)?;
+        let device = Device::restore(self.device, launcher, processes, &vm.name)?;
         let resources =
             self.has_resources.then(|| Resources::restore(spawner, cgroups, &vm, self.gpus.len()));
         let state = VmState {
@@ -106,15 +112,15 @@ impl VmRecord {
 }
 
 impl VmState {
-    fn record(&self, id: VmId) -> io::Result<VmRecord> {
-        Ok(VmRecord {
+    fn record(&self, id: VmId) -> VmRecord {
+        VmRecord {
             id,
             spec: self.vm.spec.clone(),
             socket: self.vm.socket.clone(),
             uid: self.vm.uid,
             origin: self.origin,
             gpus: self.gpus.clone(),
-            device: self.device.record()?,
+            device: self.device.record(),
             pause: self.pause.clone(),
             has_resources: self.resources.is_some(),
             is_leaving: self.is_leaving(),
@@ -123,7 +129,7 @@ impl VmState {
             refused_calls: self.refused_calls,
             kernel_timeouts: self.kernel_timeouts.iter().map(|(gpu, n)| (*gpu, *n)).collect(),
             past: self.past,
-        })
+        }
     }
 
     pub(crate) fn new(
@@ -340,18 +346,19 @@ pub(crate) struct VmsRecord {
 
 impl Vms {
     /// Returns what a broker that replaces this one needs.
-    pub(crate) fn record(&self) -> io::Result<VmsRecord> {
-        let all = self.iter().map(|(id, state)| state.record(id)).collect::<io::Result<_>>()?;
-        Ok(VmsRecord { last: self.last, all })
+    pub(crate) fn record(&self) -> VmsRecord {
+        let all = self.iter().map(|(id, state)| state.record(id)).collect();
+        VmsRecord { last: self.last, all }
     }
 
     /// Continues with the VMs of the broker that this one replaces.
     pub(crate) fn restore(
         record: VmsRecord,
         launcher: &Launcher,
+        processes: &mut Processes,
         cgroups: &Cgroups,
     ) -> io::Result<Self> {
-        let all = record.all.into_iter().map(|vm| vm.restore(launcher, cgroups));
+        let all = record.all.into_iter().map(|vm| vm.restore(launcher, processes, cgroups));
         Ok(Self { last: record.last, all: all.collect::<io::Result<_>>()? })
     }
 

@@ -12,10 +12,10 @@ use control_api::Activity;
 use super::accounts::Accounts;
 use super::activity::activity_of;
 use super::compute::WorkerObjects;
-use super::kept_fd::KeptFd;
 use super::launcher::Launcher;
 use super::process::{ChildProcess, ChildRecord};
 use super::session::Session;
+use super::spawner::Processes;
 use control_server::handle::now_ms;
 use host_ipc::apart::Apart;
 use host_ipc::doorbell::doorbell;
@@ -26,7 +26,7 @@ use host_ipc::messages::{
 };
 use host_ipc::printable::printable;
 use host_ipc::seqpacket;
-use host_ipc::spawner::{End, ProcessId};
+use host_ipc::spawner::{End, Kept, ProcessId};
 use memory_ledger::{GpuId, LedgerError, VmId};
 use rm_control::TooManyObjects;
 use serde::{Deserialize, Serialize};
@@ -105,9 +105,7 @@ struct WorkerRecord {
     announced: bool,
     cold: bool,
     session: Option<Session>,
-    device_ends: Option<[KeptFd; 3]>,
     failure: Option<String>,
-    shared: Option<[KeptFd; 3]>,
     assigned_ms: u64,
     objects: Vec<DriverObject>,
     is_lost: bool,
@@ -117,21 +115,20 @@ impl WorkerRecord {
     fn restore(
         self,
         launcher: &Launcher,
+        processes: &mut Processes,
         name: impl Fn(VmId) -> String,
     ) -> io::Result<(WorkerId, Worker)> {
         let vm = self.session.as_ref().map(|session| name(session.vm));
-        let process = launcher.restore(&self.process, "worker", vm.as_deref())?;
-        let take = |fds: Option<[KeptFd; 3]>| {
-            fds.map(|[a, b, c]| io::Result::Ok((a.take()?, b.take()?, c.take()?))).transpose()
-        };
-        let device_ends = take(self.device_ends)?;
-        let device_ends = device_ends.map(|(stream, doorbell, wake)| DeviceEnds {
+        let (process, mut kept) =
+            launcher.restore(self.process, processes, "worker", vm.as_deref())?;
+        let ends = kept.as_mut().and_then(|process| process.take(Kept::Device));
+        let device_ends = ends.map(|[stream, doorbell, wake]| DeviceEnds {
             stream: stream.into(),
             doorbell,
             wake,
         });
-        let shared = take(self.shared)?;
-        let shared = shared.map(|(page, doorbell, bell)| Shared { page, doorbell, bell });
+        let shared = kept.as_mut().and_then(|process| process.take(Kept::Scheduler));
+        let shared = shared.map(|[page, doorbell, bell]| Shared { page, doorbell, bell });
         let gate = shared.as_ref().map(|shared| GateMap::map(&shared.page)).transpose()?;
         let worker = Worker {
             phase: self.phase,
@@ -218,32 +215,20 @@ impl Worker {
         }
     }
 
-    fn record(&self, id: WorkerId) -> io::Result<WorkerRecord> {
-        let keep = |[a, b, c]: [&dyn AsRawFd; 3]| {
-            let keep = |fd: &dyn AsRawFd| KeptFd::keep(&fd.as_raw_fd());
-            io::Result::Ok([keep(a)?, keep(b)?, keep(c)?])
-        };
-        let ends = self.device_ends.as_ref();
-        let shared = self.shared.as_ref();
-        Ok(WorkerRecord {
+    fn record(&self, id: WorkerId) -> WorkerRecord {
+        WorkerRecord {
             id,
-            process: self.process.record()?,
+            process: self.process.record(),
             phase: self.phase,
             gpus: self.gpus.clone(),
             announced: self.announced,
             cold: self.cold,
             session: self.session.clone(),
-            device_ends: ends
-                .map(|ends| keep([&ends.stream as _, &ends.doorbell, &ends.wake]))
-                .transpose()?,
             failure: self.failure.clone(),
-            shared: shared
-                .map(|shared| keep([&shared.page, &shared.doorbell, &shared.bell]))
-                .transpose()?,
             assigned_ms: self.assigned_ms,
             objects: self.known_objects(),
             is_lost: self.lost_since.is_some(),
-        })
+        }
     }
 
     /// Returns the scheduler's ends of the worker's channels, if the worker has been assigned.
@@ -480,6 +465,9 @@ impl Worker {
         let page = GatePage::create()?;
         let gate = Arc::new(GateMap::map(&page)?);
         let ring = button.try_clone()?;
+        let fd = AsRawFd::as_raw_fd;
+        self.process.keep(Kept::Scheduler, &[fd(&page), fd(&ring), fd(&bell)])?;
+        self.process.keep(Kept::Device, &[fd(&stream), fd(&button), fd(&wake)])?;
         // The worker gets only the listening end of the doorbell, so it can't ring it.
         let fds = [&theirs, &chime, &wake, &page, &bell].into_iter().chain(&supervisor);
         let fds: Vec<RawFd> = fds.map(OwnedFd::as_raw_fd).collect();
@@ -496,6 +484,7 @@ impl Worker {
     pub(crate) fn begin_serving(&mut self) -> Option<DeviceEnds> {
         self.phase = Phase::Serving;
         self.announced = true;
+        self.process.drop_kept(Kept::Device);
         self.device_ends.take()
     }
 
@@ -534,10 +523,9 @@ pub(crate) struct WorkersRecord {
 
 impl Workers {
     /// Returns what a broker that replaces this one needs.
-    pub(crate) fn record(&self) -> io::Result<WorkersRecord> {
-        let all = self.iter().map(|(id, worker)| worker.record(id));
-        let all = all.collect::<io::Result<_>>()?;
-        Ok(WorkersRecord { last: self.last, killed: self.killed, all })
+    pub(crate) fn record(&self) -> WorkersRecord {
+        let all = self.iter().map(|(id, worker)| worker.record(id)).collect();
+        WorkersRecord { last: self.last, killed: self.killed, all }
     }
 
     /// Continues with the workers of the broker that this one replaces. `name` returns the name of
@@ -545,10 +533,11 @@ impl Workers {
     pub(crate) fn restore(
         record: WorkersRecord,
         launcher: &Launcher,
+        processes: &mut Processes,
         name: impl Fn(VmId) -> String,
         warm_target: usize,
     ) -> io::Result<Self> {
-        let all = record.all.into_iter().map(|worker| worker.restore(launcher, &name));
+        let all = record.all.into_iter().map(|worker| worker.restore(launcher, processes, &name));
         let all = all.collect::<io::Result<_>>()?;
         Ok(Self { all, last: record.last, killed: record.killed, ..Self::new(warm_target) })
     }

@@ -1,10 +1,10 @@
 //! The VMs' cgroups. A cgroup limits the CPU time, host memory and process count of a VM's device
 //! process and workers together.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use host_ipc::process::parent;
 use host_ipc::spawner::CgroupLimits;
 
 /// The controllers that VMs' limits need.
@@ -12,11 +12,13 @@ const CONTROLLERS: [&str; 3] = ["cpu", "memory", "pids"];
 /// The weight of the broker's cgroup, the highest one. The VMs' have the default of 100.
 const BROKER_WEIGHT: &str = "10000";
 
-/// The parent cgroup, which contains one cgroup per VM, and one for the broker and this process.
-/// Dropping it removes it.
+/// The parent cgroup, which contains one cgroup per VM, and one for this process and its parent, if
+/// that is the broker. Dropping it removes it.
 pub(crate) struct Cgroups {
     /// `None` if the host doesn't allow it.
     base: Option<PathBuf>,
+    /// The processes that move to a child cgroup.
+    movers: BTreeSet<u32>,
     /// The controllers of the VMs' cgroups.
     pub(crate) controllers: Vec<&'static str>,
     /// Why there are no cgroups, or fewer controllers than usual.
@@ -28,13 +30,15 @@ pub(crate) struct Cgroups {
 pub(crate) struct VmCgroup(PathBuf);
 
 impl Cgroups {
-    /// Sets up the parent cgroup as far as the host allows it, below the broker's own cgroup.
-    pub(crate) fn set_up() -> Self {
-        Self::below(own_cgroup())
+    /// Sets up the parent cgroup as far as the host allows it, below this process's own cgroup.
+    /// `owner` is this process or its parent, whose number is in the name.
+    pub(crate) fn set_up(owner: u32) -> Self {
+        Self::below(own_cgroup(), BTreeSet::from([owner, std::process::id()]), owner)
     }
 
-    fn below(own: Result<PathBuf, String>) -> Self {
-        let mut cgroups = Self { base: None, controllers: Vec::new(), why: String::new() };
+    fn below(own: Result<PathBuf, String>, movers: BTreeSet<u32>, owner: u32) -> Self {
+        let (controllers, why) = (Vec::new(), String::new());
+        let mut cgroups = Self { base: None, movers, controllers, why };
         let set_up = own.and_then(|own| {
             let listed = read(&own.join("cgroup.controllers"))?;
             let is_listed = |name: &str| listed.split_whitespace().any(|listed| listed == name);
@@ -46,7 +50,7 @@ impl Cgroups {
                     format!("cgroup controllers are missing in {own}: {}", missing.join(", "));
             }
             if !found.is_empty() {
-                cgroups.base = Some(move_below(&own, &found)?);
+                cgroups.base = Some(move_below(&own, &found, &cgroups.movers, owner)?);
                 cgroups.controllers = found;
             }
             Ok(())
@@ -95,15 +99,21 @@ pub(crate) fn add(cgroup: &Path, pid: u32) -> Result<(), String> {
     write(&cgroup.join("cgroup.procs"), &pid.to_string())
 }
 
-/// Creates the parent cgroup with these controllers, and moves the broker and this process there.
-fn move_below(own: &Path, controllers: &[&str]) -> Result<PathBuf, String> {
+/// Creates the parent cgroup with these controllers, and moves processes there.
+fn move_below(
+    own: &Path,
+    controllers: &[&str],
+    movers: &BTreeSet<u32>,
+    owner: u32,
+) -> Result<PathBuf, String> {
     // A cgroup that contains processes can't delegate controllers, so the processes move to a child
     // cgroup.
-    let base = own.join(format!("virtio-cuda-{}", parent()));
+    let base = own.join(format!("virtio-cuda-{owner}"));
     let broker = base.join("broker");
     fs::create_dir_all(&broker).map_err(|error| format!("{}: {error}", broker.display()))?;
     let enable: Vec<String> = controllers.iter().map(|name| format!("+{name}")).collect();
     let enable = enable.join(" ");
+    let move_to = |cgroup: &Path| movers.iter().try_for_each(|pid| add(cgroup, *pid));
     let done = move_to(&broker)
         .and_then(|()| write(&own.join("cgroup.subtree_control"), &enable))
         .and_then(|()| write(&base.join("cgroup.subtree_control"), &enable));
@@ -121,20 +131,14 @@ fn move_below(own: &Path, controllers: &[&str]) -> Result<PathBuf, String> {
     Ok(base)
 }
 
-/// Moves the broker and this process to a cgroup.
-fn move_to(cgroup: &Path) -> Result<(), String> {
-    let file = cgroup.join("cgroup.procs");
-    write(&file, &parent().to_string())?;
-    write(&file, &std::process::id().to_string())
-}
-
 impl Drop for Cgroups {
     fn drop(&mut self) {
         let Some(base) = &self.base else { return };
         let Some(own) = base.parent() else { return };
         // If the broker was killed, only this process is left to move.
-        let _ = move_to(own);
-        let _ = write(&own.join("cgroup.procs"), &std::process::id().to_string());
+        for pid in &self.movers {
+            let _ = add(own, *pid);
+        }
         let _ = fs::remove_dir(base.join("broker"));
         let _ = fs::remove_dir(base);
     }
@@ -177,7 +181,7 @@ mod tests {
     fn host(controllers: &str) -> (tempfile::TempDir, Cgroups) {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join("cgroup.controllers"), controllers).unwrap();
-        let cgroups = Cgroups::below(Ok(folder.path().to_owned()));
+        let cgroups = Cgroups::below(Ok(folder.path().to_owned()), BTreeSet::from([1]), 1);
         (folder, cgroups)
     }
 
@@ -208,7 +212,7 @@ mod tests {
         assert_eq!(cgroups.controllers, ["cpu", "pids"]);
         let why = format!("cgroup controllers are missing in {}: memory", folder.path().display());
         assert_eq!(cgroups.why, why);
-        let none = Cgroups::below(Err("cgroup v2 is not mounted".into()));
+        let none = Cgroups::below(Err("cgroup v2 is not mounted".into()), BTreeSet::new(), 1);
         assert!(none.controllers.is_empty() && none.why == "cgroup v2 is not mounted");
         assert!(none.create("a", &CgroupLimits::default()).is_err());
     }

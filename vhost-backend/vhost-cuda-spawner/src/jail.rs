@@ -16,8 +16,8 @@ pub(crate) struct Jail {
 }
 
 impl Jail {
-    pub(crate) fn create() -> io::Result<Self> {
-        Ok(Self { shared: SharedMemory::create()?, processes: PidNamespace::create()? })
+    pub(crate) fn create(id: u32) -> io::Result<Self> {
+        Ok(Self { shared: SharedMemory::create(id)?, processes: PidNamespace::create()? })
     }
 
     /// Calls `start`, which starts a process, and has it created in the workers' PID namespace.

@@ -6,25 +6,32 @@
 //! fixed programs are started, with users that belong to VMs; sockets can be only in the
 //! directories that the configuration file permits; and the number of processes is limited. The
 //! broker passes on what the configuration file permits before anybody else can talk to it, and
-//! then seals it.
+//! then seals it. One that connects later is started by root, too, and permits things again; until
+//! then, the processes that are there already stay as they are.
 //!
 //! | module | contents |
 //! |---|---|
 //! | `server` | receiving requests and reporting events |
+//! | `link` | the connection to the broker |
 //! | `policy` | what is permitted |
 //! | `programs` | the programs and their arguments |
 //! | `processes`, `child` | the running processes |
+//! | `kept` | copies of the broker's descriptors |
 //! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
 //! | `vms`, `cgroup`, `shared_memory` | what each VM has |
 //! | `mps`, `mps_client` | MPS daemons; the workers that are their clients |
 //!
-//! This process has one thread, and never waits for another process or for the disk. It ends, with
-//! everything that it has started or created, when the broker does.
+//! This process has one thread, apart from those that close descriptors, and never waits for another
+//! process or for the disk. If the broker has started it, it ends with the broker, and with it
+//! everything that it has started or created. Otherwise, it listens on a socket, and processes
+//! continue while there is no broker for a short time.
 
 mod cgroup;
 mod child;
 mod jail;
+mod kept;
+mod link;
 mod mps;
 mod mps_client;
 mod pid_namespace;
@@ -37,5 +44,5 @@ mod start;
 mod vms;
 
 pub use pid_namespace::{HOLD, hold};
-pub use server::run;
+pub use server::{listen, run};
 pub use start::{START, start};

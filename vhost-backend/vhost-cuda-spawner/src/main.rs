@@ -1,25 +1,33 @@
-//! The spawner process, which keeps the privileges of vcudad. vcudad starts it.
+//! The spawner process, which keeps the privileges of vcudad. vcudad starts it, or connects to it.
 
 use std::os::fd::RawFd;
+use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 use clap::Parser;
 use host_ipc::{exit, logging, process};
-use vhost_cuda_spawner::{HOLD, START, hold, run, start};
+use vhost_cuda_spawner::{HOLD, START, hold, listen, run, start};
 
 const NAME: &str = "vhost-cuda-spawner";
 
-/// Start the processes of VMs, and do what else needs privileges. vcudad starts this program; don't
-/// run it yourself.
+/// Start the processes of VMs, and do what else needs privileges. Without --listen, vcudad starts
+/// this program.
 #[derive(Parser)]
 #[command(name = NAME, version)]
 struct Args {
+    /// Socket on which vcudad connects. The sessions then continue when vcudad is restarted
+    #[arg(long, value_name = "PATH", conflicts_with_all = ["calls_fd", "events_fd"])]
+    listen: Option<PathBuf>,
+    /// With --listen: seconds without vcudad after which all sessions end
+    #[arg(long, value_name = "SECONDS", default_value = "30")]
+    without_broker: u32,
     /// Descriptor of the socket on which the broker sends requests
-    #[arg(long, value_name = "N")]
-    calls_fd: RawFd,
+    #[arg(long, value_name = "N", hide = true, required_unless_present = "listen")]
+    calls_fd: Option<RawFd>,
     /// Descriptor of the socket on which this process reports events
-    #[arg(long, value_name = "N")]
-    events_fd: RawFd,
+    #[arg(long, value_name = "N", hide = true, required_unless_present = "listen")]
+    events_fd: Option<RawFd>,
 }
 
 fn main() -> ExitCode {
@@ -37,13 +45,22 @@ fn main() -> ExitCode {
     if let Err(code) = logging::start(NAME) {
         return code;
     }
-    let (Ok(calls), Ok(events)) =
-        (process::inherited(args.calls_fd), process::inherited(args.events_fd))
-    else {
-        return exit::with(NAME, exit::BAD_INPUT, &"an argument is not an open descriptor");
+    let served = match (&args.listen, args.calls_fd, args.events_fd) {
+        (Some(path), ..) => listen(path, Duration::from_secs(args.without_broker.into())),
+        (None, Some(calls), Some(events)) => {
+            match (process::inherited(calls), process::inherited(events)) {
+                (Ok(calls), Ok(events)) => run(calls, events),
+                _ => return refuse("an argument is not an open descriptor"),
+            }
+        }
+        _ => return refuse("--listen is missing"),
     };
-    match run(calls, events) {
+    match served {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::FAILED, &error),
     }
+}
+
+fn refuse(reason: &str) -> ExitCode {
+    exit::with(NAME, exit::BAD_INPUT, &reason)
 }

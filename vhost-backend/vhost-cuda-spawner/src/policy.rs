@@ -17,13 +17,13 @@ const CONTROL_DEVICES: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/d
 const CAPABILITIES: &str = "/dev/nvidia-caps";
 
 /// The socket of the control API.
-#[derive(Clone)]
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Control {
     pub(crate) path: PathBuf,
     pub(crate) group: Option<u32>,
 }
 
-/// What is permitted.
+/// What is permitted. Nothing is by default.
 #[derive(Default)]
 pub(crate) struct Policy {
     socket_folders: Vec<PathBuf>,

@@ -1,16 +1,20 @@
 //! The processes that this process has started for the broker.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 use std::io;
+use std::ops::Bound;
 use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use host_ipc::spawner::{End, Event, NewSession, ProcessId, Program};
+use host_ipc::gate::GateMap;
+use host_ipc::spawner::{End, Event, Kept, NewSession, ProcessId, Program};
+use host_ipc::{apart, doorbell};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::child::Child;
 use crate::jail::Jail;
+use crate::kept::KeptFds;
 use crate::mps::Mps;
 use crate::mps_client::client_env;
 use crate::pid_namespace::start_in_new;
@@ -49,9 +53,34 @@ pub(crate) struct Parts<'a> {
     pub(crate) is_root: bool,
 }
 
-/// The processes that haven't been reaped.
+/// A process that the broker hasn't forgotten.
+pub(crate) struct Process {
+    child: Child,
+    /// How it ended, if it has been reaped.
+    pub(crate) end: Option<End>,
+    pub(crate) kept: KeptFds,
+}
+
+impl Process {
+    fn new(child: Child) -> Self {
+        Self { child, end: None, kept: KeptFds::default() }
+    }
+
+    pub(crate) fn pid(&self) -> u32 {
+        self.child.pid()
+    }
+}
+
+/// The descriptor becomes readable when the process has exited.
+impl AsFd for Process {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.child.as_fd()
+    }
+}
+
+/// The processes that the broker hasn't forgotten.
 #[derive(Default)]
-pub(crate) struct Processes(HashMap<ProcessId, Child>);
+pub(crate) struct Processes(BTreeMap<ProcessId, Process>);
 
 impl Processes {
     /// Starts a program with these descriptors. Returns its process ID and its pidfd.
@@ -102,7 +131,7 @@ impl Processes {
         let started = child.pidfd().map(|pidfd| (child.pid(), pidfd));
         match started {
             Ok(started) => {
-                self.0.insert(id, child);
+                self.0.insert(id, Process::new(child));
                 Ok(started)
             }
             Err(error) => {
@@ -124,30 +153,83 @@ impl Processes {
         Ok(())
     }
 
+    /// Returns the process ID of a process that hasn't been reaped.
     pub(crate) fn pid(&self, id: ProcessId) -> Result<u32, String> {
-        self.0.get(&id).map(Child::pid).ok_or_else(|| format!("there is no process {id}"))
+        self.running(id).map(Child::pid).ok_or_else(|| format!("there is no process {id}"))
     }
 
     pub(crate) fn kill(&self, id: ProcessId) {
-        self.0.get(&id).inspect(|child| child.kill());
+        self.running(id).inspect(|child| child.kill());
+    }
+
+    fn running(&self, id: ProcessId) -> Option<&Child> {
+        self.0.get(&id).filter(|process| process.end.is_none()).map(|process| &process.child)
     }
 
     /// Returns the descriptors that become readable when a process exits.
     pub(crate) fn pidfds(&self) -> impl Iterator<Item = (ProcessId, BorrowedFd<'_>)> {
-        self.0.iter().map(|(id, child)| (*id, child.as_fd()))
+        let running = self.0.iter().filter(|(_, process)| process.end.is_none());
+        running.map(|(id, process)| (*id, process.as_fd()))
     }
 
     /// Reaps a process if it has exited.
     pub(crate) fn reap(&mut self, id: ProcessId) -> Option<Event> {
-        let status = self.0.get(&id)?.reap()?;
-        self.0.remove(&id);
-        Some(Event::Ended { id, how: End::Exited(status) })
+        let process = self.0.get_mut(&id).filter(|process| process.end.is_none())?;
+        let how = End::Exited(process.child.reap()?);
+        process.end = Some(how.clone());
+        Some(Event::Ended { id, how })
+    }
+
+    /// Forgets a process, if it has been reaped.
+    pub(crate) fn forget(&mut self, id: ProcessId) {
+        if self.0.get(&id).is_some_and(|process| process.end.is_some()) {
+            self.0.remove(&id);
+        }
+    }
+
+    /// Returns the process with the lowest number above `id`.
+    pub(crate) fn after(&self, id: ProcessId) -> Option<(ProcessId, &Process)> {
+        let mut above = self.0.range((Bound::Excluded(id), Bound::Unbounded));
+        above.next().map(|(id, process)| (*id, process))
+    }
+
+    /// Keeps copies of the broker's descriptors with a process.
+    pub(crate) fn keep(&mut self, id: ProcessId, what: Kept, fds: Vec<OwnedFd>) {
+        match self.0.get_mut(&id) {
+            Some(process) => process.kept.keep(what, fds),
+            None => apart::close(fds),
+        }
+    }
+
+    /// Closes copies of the broker's descriptors.
+    pub(crate) fn close(&mut self, id: ProcessId, what: Kept) {
+        if let Some(process) = self.0.get_mut(&id) {
+            process.kept.close(what);
+        }
+    }
+
+    /// Closes the gates of all workers, so that they start no more GPU work.
+    pub(crate) fn close_gates(&self) {
+        for process in self.0.values() {
+            let Some([page, doorbell, _bell]) = process.kept.get(Kept::Scheduler) else { continue };
+            if let Ok(page) = GateMap::map(page) {
+                page.close_all();
+                doorbell::ring(doorbell);
+            }
+        }
+    }
+
+    /// Returns true if there is none.
+    pub(crate) fn is_empty(&self) -> bool {
+        self.0.is_empty()
     }
 
     /// Kills all processes, and waits until they have exited.
     pub(crate) fn end(&mut self) {
-        self.0.values().for_each(Child::kill);
-        self.0.drain().for_each(|(_, child)| child.wait());
+        let mut all = std::mem::take(&mut self.0);
+        all.retain(|_, process| process.end.is_none());
+        all.values().for_each(|process| process.child.kill());
+        all.into_values().for_each(|process| process.child.wait());
     }
 }
 
@@ -235,12 +317,41 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
 #[cfg(test)]
 mod tests {
     use super::*;
+    use host_ipc::gate::{GatePage, Grant, Mode};
+
+    #[test]
+    fn gates_are_closed_and_workers_are_woken() {
+        let mut processes = Processes::default();
+        let child = Child::start(&mut Command::new("true")).unwrap();
+        processes.0.insert(1, Process::new(child));
+        let file = GatePage::create().unwrap();
+        let (button, chime) = doorbell::doorbell().unwrap();
+        let page = GateMap::map(&file).unwrap();
+        page.gpus[2].open(Grant { epoch: 5, mode: Mode::Unlimited }, u64::MAX, u64::MAX);
+        let bell = button.try_clone().unwrap();
+        processes.keep(1, Kept::Scheduler, vec![file, button, bell]);
+        processes.close_gates();
+        assert_eq!(page.gpus[2].grant(), Grant { epoch: 6, mode: Mode::Closed });
+        let is_rung = |chime: &OwnedFd| {
+            let now = rustix::event::Timespec { tv_sec: 0, tv_nsec: 0 };
+            let flags = rustix::event::PollFlags::IN;
+            let mut fds = [rustix::event::PollFd::new(chime, flags)];
+            rustix::event::poll(&mut fds, Some(&now)).unwrap() > 0
+        };
+        assert!(is_rung(&chime));
+        // A file that isn't a gate page is left alone.
+        let null = || std::fs::File::open("/dev/null").unwrap().into();
+        processes.keep(1, Kept::Scheduler, vec![null(), null(), null()]);
+        processes.close_gates();
+        processes.end();
+    }
 
     #[test]
     fn the_number_of_processes_is_limited() {
         let mut processes = Processes::default();
         processes.check_new(1, 1).unwrap();
-        processes.0.insert(1, Child::start(&mut Command::new("true")).unwrap());
+        let child = Child::start(&mut Command::new("true")).unwrap();
+        processes.0.insert(1, Process::new(child));
         assert!(processes.check_new(2, 1).unwrap_err().contains("1 processes already"));
         assert!(processes.check_new(1, 9).unwrap_err().contains("process 1 already"));
         processes.check_new(2, 2).unwrap();

@@ -5,18 +5,21 @@ use std::io::{
     self,
     ErrorKind::{BrokenPipe, ConnectionReset},
 };
-use std::os::fd::{AsFd, AsRawFd, OwnedFd, RawFd};
-use std::os::unix::net::UnixListener;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::path::Path;
+use std::time::Duration;
 
 use host_ipc::listener::{Listener, SocketFile};
 use host_ipc::spawner::{Answer, Call, End, Event, Part, ProcessId, Program, Refusal, ToSpawner};
+use host_ipc::systemd::Systemd;
 use host_ipc::{process, seqpacket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use crate::cgroup::Cgroups;
 use crate::jail::Jail;
+use crate::link::{Broker, Due, Link};
 use crate::mps::Mps;
-use crate::policy::{MAX_PROCESSES, Policy};
+use crate::policy::{Control, MAX_PROCESSES, Policy};
 use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
 use crate::vms::{Vms, refused};
@@ -25,9 +28,16 @@ use crate::vms::{Vms, refused};
 /// requests are received.
 const MAX_EVENTS: usize = 2 * MAX_PROCESSES;
 /// How often to check on MPS daemons that have been told to exit.
-const TICK: Timespec = Timespec { tv_sec: 0, tv_nsec: 100_000_000 };
+const TICK: Duration = Duration::from_millis(100);
 /// Permissions of the control API's socket.
 const CONTROL_MODE: u32 = 0o660;
+
+/// The control API's socket.
+struct ControlSocket {
+    bound: Control,
+    listener: OwnedFd,
+    _file: SocketFile,
+}
 
 /// What this process has started and created for the broker. The fields are dropped in this order.
 struct Server {
@@ -35,61 +45,156 @@ struct Server {
     mps: Mps,
     vms: Vms,
     jail: Option<Jail>,
-    control: Option<SocketFile>,
+    control: Option<ControlSocket>,
     cgroups: Option<Cgroups>,
     policy: Policy,
     programs: Programs,
     nice: i32,
     is_root: bool,
+    /// The process whose number is in the names of directories: the broker, if it has started this
+    /// process, or this one.
+    owner: u32,
     /// Events that the broker hasn't received, with the pidfd that they carry.
     events: VecDeque<(Event, Option<OwnedFd>)>,
+    /// The record with which another broker can continue.
+    record: Option<OwnedFd>,
 }
 
-/// Serves the broker until it closes its socket, and then ends everything. `calls` and `events` are
-/// this process's ends of the two sockets.
+/// What there is to do.
+#[derive(Default)]
+struct Ready {
+    /// A process that has exited.
+    exited: Option<ProcessId>,
+    /// A broker connects.
+    has_caller: bool,
+    /// This process must end.
+    is_told_to_end: bool,
+}
+
+/// Serves the broker that has started this process until it closes its socket, and then ends
+/// everything. `calls` and `events` are this process's ends of the two sockets.
 pub fn run(calls: OwnedFd, events: OwnedFd) -> io::Result<()> {
-    // Only the broker ends this process.
-    process::block_signals();
-    let nice = process::go_before_vms();
-    process::raise_descriptor_limit();
-    process::set_nonblocking(&events)?;
-    let programs = Programs::find().map_err(io::Error::other)?;
-    let mut server = Server {
-        processes: Processes::default(),
-        mps: Mps::new(),
-        vms: Vms::default(),
-        jail: None,
-        control: None,
-        cgroups: None,
-        policy: Policy::default(),
-        programs,
-        nice,
-        is_root: process::is_root(),
-        events: VecDeque::new(),
-    };
-    let served = server.serve(&calls, &events);
-    server.processes.end();
-    match served {
-        // The broker was killed.
-        Err(error) if [BrokenPipe, ConnectionReset].contains(&error.kind()) => Ok(()),
-        served => served,
-    }
+    let mut link = Link::to_parent(calls, events)?;
+    Server::new(process::parent().unsigned_abs())?.run(&mut link)
+}
+
+/// Serves brokers that connect to the socket at `path`, one after another, until SIGTERM, and then
+/// ends everything. Also ends all processes if there is no broker for `limit`.
+pub fn listen(path: &Path, limit: Duration) -> io::Result<()> {
+    let link = Link::listen(path, limit);
+    let fail = |reason: String| io::Error::other(format!("{}: {reason}", path.display()));
+    let mut link = link.map_err(fail)?;
+    let server = Server::new(std::process::id())?;
+    Systemd::from_env().ready();
+    server.run(&mut link)
 }
 
 impl Server {
-    fn serve(&mut self, calls: &OwnedFd, events: &OwnedFd) -> io::Result<()> {
-        loop {
-            let exited = self.wait(calls, events)?;
-            self.mps.check_ending();
-            if self.events.len() < MAX_EVENTS && is_readable(calls)? {
-                if !self.receive(calls)? {
-                    return Ok(());
-                }
-            } else if let Some(id) = exited {
-                self.reap(id);
-            }
-            self.send_events(events)?;
+    fn new(owner: u32) -> io::Result<Self> {
+        let nice = process::go_before_vms();
+        process::raise_descriptor_limit();
+        let programs = Programs::find().map_err(io::Error::other)?;
+        Ok(Self {
+            processes: Processes::default(),
+            mps: Mps::new(),
+            vms: Vms::default(),
+            jail: None,
+            control: None,
+            cgroups: None,
+            policy: Policy::default(),
+            programs,
+            nice,
+            is_root: process::is_root(),
+            owner,
+            events: VecDeque::new(),
+            record: None,
+        })
+    }
+
+    fn run(mut self, link: &mut Link) -> io::Result<()> {
+        let served = self.serve(link);
+        self.processes.end();
+        match served {
+            // The broker was killed.
+            Err(error) if [BrokenPipe, ConnectionReset].contains(&error.kind()) => Ok(()),
+            served => served,
         }
+    }
+
+    fn serve(&mut self, link: &mut Link) -> io::Result<()> {
+        loop {
+            let ready = self.wait(link)?;
+            if ready.is_told_to_end {
+                return Ok(());
+            }
+            self.mps.check_ending();
+            if ready.has_caller {
+                self.accept(link);
+                continue;
+            }
+            match self.serve_broker(link.broker.as_ref(), ready.exited) {
+                Ok(true) => {}
+                served if link.callers.is_none() => return served.map(drop),
+                served => {
+                    // What it hasn't received is among what another broker asks for.
+                    self.events.clear();
+                    link.leave();
+                    let how = served.err().map(|error| format!(": {error}")).unwrap_or_default();
+                    tracing::info!("vcudad has left{how}");
+                }
+            }
+            match link.take_due() {
+                Some(Due::CloseGates) => self.processes.close_gates(),
+                Some(Due::EndAll) if !self.processes.is_empty() => {
+                    tracing::error!("there is no vcudad any more; ending all sessions");
+                    self.end_all();
+                }
+                Some(Due::EndAll) => self.end_all(),
+                None => {}
+            }
+        }
+    }
+
+    /// Receives one of the broker's requests, or reaps a process, and sends events. Returns false
+    /// if the broker has closed its socket.
+    fn serve_broker(
+        &mut self,
+        broker: Option<&Broker>,
+        exited: Option<ProcessId>,
+    ) -> io::Result<bool> {
+        match broker {
+            Some(Broker { calls, .. }) if self.events.len() < MAX_EVENTS && is_readable(calls)? => {
+                if !self.receive(calls)? {
+                    return Ok(false);
+                }
+            }
+            _ => {
+                let ended = exited.and_then(|id| self.reap(id));
+                self.events.extend(ended.filter(|_| broker.is_some()).map(|event| (event, None)));
+            }
+        }
+        broker.map_or(Ok(()), |broker| self.send_events(&broker.events))?;
+        Ok(true)
+    }
+
+    /// Accepts a broker that root has started. It permits again what its configuration file does.
+    fn accept(&mut self, link: &mut Link) {
+        let library = self.record.as_ref().and(self.policy.library().ok());
+        if link.accept(self.is_root, library.map(Path::to_owned)) {
+            self.policy = Policy::default();
+            self.events.clear();
+        }
+    }
+
+    /// Ends all processes, and removes what was created for the VMs.
+    fn end_all(&mut self) {
+        self.record = None;
+        self.processes.end();
+        self.mps.retain(&[]);
+        self.vms = Vms::default();
+        self.jail = None;
+        self.control = None;
+        self.events.clear();
     }
 
     /// Reaps a process that has exited.
@@ -98,30 +203,46 @@ impl Server {
     /// in the middle of removing a part of it, the kernel polls instead of sleeping. That thread
     /// may need this CPU, so this one gives up its priority meanwhile. This is also why requests
     /// are served first, and only one process is reaped before the next request.
-    fn reap(&mut self, id: ProcessId) {
+    fn reap(&mut self, id: ProcessId) -> Option<Event> {
         process::set_nice(self.nice);
         let event = self.processes.reap(id);
         process::go_before_vms();
-        self.events.extend(event.map(|event| (event, None)));
+        event
     }
 
-    /// Waits until there is something to do. Returns a process that has exited, if there is one.
-    fn wait(&self, calls: &OwnedFd, events: &OwnedFd) -> io::Result<Option<ProcessId>> {
-        let mut fds = Vec::new();
+    /// Waits until there is something to do.
+    fn wait(&self, link: &Link) -> io::Result<Ready> {
         let is_full = self.events.len() >= MAX_EVENTS;
-        fds.extend((!is_full).then(|| PollFd::new(calls, PollFlags::IN)));
-        let is_waiting = !self.events.is_empty();
-        // Even without flags, the kernel reports that the broker has closed its end.
-        let flags = if is_waiting { PollFlags::OUT } else { PollFlags::empty() };
-        fds.push(PollFd::new(events, flags));
-        let sockets = fds.len();
+        let mut fds = Vec::new();
+        if let Some(Broker { calls, events }) = &link.broker {
+            fds.extend((!is_full).then(|| PollFd::new(calls, PollFlags::IN)));
+            let is_waiting = !self.events.is_empty();
+            // Even without flags, the kernel reports that the broker has closed its end.
+            let flags = if is_waiting { PollFlags::OUT } else { PollFlags::empty() };
+            fds.push(PollFd::new(events, flags));
+        }
+        let at_callers = fds.len();
+        if let Some(callers) = &link.callers {
+            let (listener, signals) = callers.fds();
+            fds.push(PollFd::new(listener, PollFlags::IN));
+            fds.push(PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN));
+        }
+        let at_processes = fds.len();
         let (ids, pidfds): (Vec<_>, Vec<_>) = self.processes.pidfds().unzip();
-        let daemons: Vec<_> = self.mps.ending().collect();
+        let daemons: Vec<BorrowedFd<'_>> = self.mps.ending().collect();
         fds.extend(pidfds.iter().chain(&daemons).map(|fd| PollFd::new(fd, PollFlags::IN)));
-        let tick = (!daemons.is_empty()).then_some(&TICK);
-        poll(&mut fds, tick)?;
-        let exited = ids.iter().zip(&fds[sockets..]).find(|(_, fd)| !fd.revents().is_empty());
-        Ok(exited.map(|(id, _)| *id))
+        let tick = (!daemons.is_empty()).then_some(TICK);
+        let limit = tick.into_iter().chain(link.due_in()).min();
+        let limit = limit.and_then(|limit| Timespec::try_from(limit).ok());
+        poll(&mut fds, limit.as_ref())?;
+        let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
+        let exited = ids.iter().zip(&fds[at_processes..]).find(|(_, fd)| is_ready(fd));
+        let callers = fds[at_callers..at_processes].iter().map(is_ready);
+        let [has_caller, is_told_to_end] = match callers.collect::<Vec<_>>()[..] {
+            [connects, signal] => [connects, signal],
+            _ => [false; 2],
+        };
+        Ok(Ready { exited: exited.map(|(id, _)| *id), has_caller, is_told_to_end })
     }
 
     /// Sends as many events as the broker has room for.
@@ -152,13 +273,17 @@ impl Server {
         match message {
             ToSpawner::Start { id, program } => self.start(id, &program, fds),
             ToSpawner::Kill { id } => self.processes.kill(id),
+            ToSpawner::Keep { id, what } => self.processes.keep(id, what, fds),
+            ToSpawner::Drop { id, what } => self.processes.close(id, what),
+            ToSpawner::Forget { id } => self.processes.forget(id),
             ToSpawner::ClearShared { vm } => self.vms.clear_shared(&vm),
+            ToSpawner::Call(Call::NextProcess { after }) => self.send_process(calls, after)?,
             ToSpawner::Call(call) => {
-                let (answer, listener) = match self.call(call) {
+                let (answer, fd) = match self.call(call, fds) {
                     Ok(answered) => answered,
                     Err(refusal) => (Answer::Refused(refusal), None),
                 };
-                let fds: Vec<RawFd> = listener.iter().map(AsRawFd::as_raw_fd).collect();
+                let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
                 seqpacket::send(calls, &answer, &fds)?;
             }
         }
@@ -182,14 +307,32 @@ impl Server {
         self.events.push_back(event);
     }
 
-    fn call(&mut self, call: Call) -> Result<(Answer, Option<UnixListener>), Refusal> {
+    /// Answers with the first process after `after`.
+    fn send_process(&self, calls: &OwnedFd, after: ProcessId) -> io::Result<()> {
+        let Some((id, process)) = self.processes.after(after) else {
+            return seqpacket::send(calls, &Answer::Done, &[]);
+        };
+        let (kept, mut fds) = process.kept.all();
+        fds.insert(0, process.as_fd().as_raw_fd());
+        let answer = Answer::Process { id, pid: process.pid(), end: process.end.clone(), kept };
+        seqpacket::send(calls, &answer, &fds)
+    }
+
+    /// Carries out a call with these descriptors. Returns the answer, with a descriptor if it carries
+    /// one.
+    fn call(
+        &mut self,
+        call: Call,
+        fds: Vec<OwnedFd>,
+    ) -> Result<(Answer, Option<OwnedFd>), Refusal> {
         let request = || refused(Part::Request);
         match call {
             Call::Permit(permit) => self.policy.permit(permit).map_err(request())?,
             Call::SetJail(wanted) => self.set_jail(wanted).map_err(request())?,
             Call::Seal { library } => self.policy.seal(library).map_err(request())?,
             Call::SetUpCgroups => {
-                let cgroups = self.cgroups.get_or_insert_with(Cgroups::set_up);
+                let owner = self.owner;
+                let cgroups = self.cgroups.get_or_insert_with(|| Cgroups::set_up(owner));
                 let controllers = cgroups.controllers.iter().map(|name| (*name).into()).collect();
                 return Ok((Answer::Cgroups { controllers, why: cgroups.why.clone() }, None));
             }
@@ -202,7 +345,11 @@ impl Server {
                 self.policy.check_vm(&vm, self.is_root).map_err(request())?;
                 let uid = vm.uid.filter(|_| self.is_root);
                 let added = self.vms.add(vm, uid, self.cgroups.as_ref(), self.jail.as_ref());
-                return Ok((Answer::Done, Some(added?)));
+                return Ok((Answer::Done, Some(added?.into())));
+            }
+            Call::Listener { vm } => {
+                let listener = self.vms.listener(&vm).map_err(refused(Part::Socket))?;
+                return Ok((Answer::Done, Some(listener.into())));
             }
             Call::SetLimits { vm, limits } => self.vms.set_limits(&vm, &limits)?,
             Call::Join { vm, process } => {
@@ -212,6 +359,10 @@ impl Server {
             Call::Unbind { vm } => self.vms.unbind(&vm).map_err(request())?,
             Call::RemoveVm { vm } => self.vms.remove(&vm).map_err(request())?,
             Call::RetainMps { visible } => self.mps.retain(&visible),
+            Call::NextProcess { .. } => return Err(request()("it is answered elsewhere".into())),
+            Call::KeepRecord => self.record = fds.into_iter().next(),
+            Call::TakeRecord => return Ok((Answer::Done, self.record.take())),
+            Call::EndAll => self.end_all(),
         }
         Ok((Answer::Done, None))
     }
@@ -219,22 +370,28 @@ impl Server {
     fn set_jail(&mut self, wanted: bool) -> Result<(), String> {
         self.policy.check_open()?;
         self.jail = wanted
-            .then(Jail::create)
+            .then(|| Jail::create(self.owner))
             .transpose()
             .map_err(|error| format!("cannot create a PID namespace and shared memory: {error}"))?;
         Ok(())
     }
 
-    fn bind_control(&mut self) -> Result<UnixListener, String> {
-        let control = self.policy.control.clone().ok_or("there is no control socket")?;
-        if let Some(folder) = control.path.parent().filter(|path| !path.as_os_str().is_empty()) {
+    fn bind_control(&mut self) -> Result<OwnedFd, String> {
+        let wanted = self.policy.control.clone().ok_or("there is no control socket")?;
+        let copy =
+            |socket: &ControlSocket| socket.listener.try_clone().map_err(|error| error.to_string());
+        if let Some(socket) = self.control.as_ref().filter(|socket| socket.bound == wanted) {
+            return copy(socket);
+        }
+        self.control = None;
+        if let Some(folder) = wanted.path.parent().filter(|path| !path.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
                 .map_err(|error| format!("cannot create its directory: {error}"))?;
         }
-        let listener = Listener::bind(&control.path, CONTROL_MODE, control.group)?;
+        let listener = Listener::bind(&wanted.path, CONTROL_MODE, wanted.group)?;
         let (listener, file) = listener.into_parts();
-        self.control = Some(file);
-        Ok(listener)
+        let socket = ControlSocket { bound: wanted, listener: listener.into(), _file: file };
+        copy(self.control.insert(socket))
     }
 }
 

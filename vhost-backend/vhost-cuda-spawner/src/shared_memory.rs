@@ -9,7 +9,6 @@ use std::io;
 use std::os::unix::fs::{DirBuilderExt, MetadataExt, PermissionsExt, chown};
 use std::path::{Path, PathBuf};
 
-use host_ipc::process::parent;
 use host_ipc::spawner::directory_of;
 
 /// A tmpfs. What is in the directories is charged to the cgroup of the process that wrote it.
@@ -28,13 +27,14 @@ pub(crate) struct SharedMemory {
 pub(crate) struct VmSharedMemory(PathBuf);
 
 impl SharedMemory {
-    /// Creates the directory, and removes those of spawners that were killed.
-    pub(crate) fn create() -> io::Result<Self> {
+    /// Creates the directory, and removes those of spawners that were killed. `id` is the number in
+    /// its name.
+    pub(crate) fn create(id: u32) -> io::Result<Self> {
         remove_stale(Path::new(PARENT));
-        let path = Path::new(PARENT).join(format!("{PREFIX}{}", parent()));
+        let path = Path::new(PARENT).join(format!("{PREFIX}{id}"));
         // Another spawner that starts now removes directories that aren't locked, so this one gets its
         // name once it is.
-        let new = Path::new(PARENT).join(format!("new-{PREFIX}{}", parent()));
+        let new = Path::new(PARENT).join(format!("new-{PREFIX}{id}"));
         DirBuilder::new().mode(0o700).create(&new)?;
         let mut made = Self { lock: File::create(new.join(LOCK))?, path: new };
         made.lock.try_lock()?;
@@ -104,7 +104,7 @@ mod tests {
 
     #[test]
     fn files_end_with_their_vm_and_directories_with_their_spawner() {
-        let shared = SharedMemory::create().unwrap();
+        let shared = SharedMemory::create(std::process::id()).unwrap();
         let (path, vm) = (shared.path().to_owned(), shared.add("a", None).unwrap());
         std::fs::create_dir_all(path.join("vm-a/folder/deeper")).unwrap();
         std::fs::write(path.join("vm-a/file"), "left").unwrap();

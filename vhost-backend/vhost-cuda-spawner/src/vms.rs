@@ -17,7 +17,7 @@ pub(crate) struct Vm {
     /// The user of its processes. `None` if they have that of this process.
     pub(crate) uid: Option<u32>,
     pub(crate) cgroup: Option<VmCgroup>,
-    socket: Option<SocketFile>,
+    socket: Option<(UnixListener, SocketFile)>,
     shared: Option<VmSharedMemory>,
 }
 
@@ -54,8 +54,16 @@ impl Vms {
         let shared = jail.map(|jail| jail.add_vm(&vm.name, uid)).transpose();
         let shared = shared.map_err(|error| refused(Part::SharedMemory)(error.to_string()))?;
         let (listener, file) = listener.into_parts();
-        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some(file), shared });
-        Ok(listener)
+        let copy =
+            listener.try_clone().map_err(|error| refused(Part::Socket)(error.to_string()))?;
+        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some((listener, file)), shared });
+        Ok(copy)
+    }
+
+    /// Returns a VM's listening socket.
+    pub(crate) fn listener(&self, name: &str) -> Result<UnixListener, String> {
+        let (listener, _) = self.get(name)?.socket.as_ref().ok_or("it has no socket")?;
+        listener.try_clone().map_err(|error| error.to_string())
     }
 
     pub(crate) fn set_limits(&self, name: &str, limits: &CgroupLimits) -> Result<(), Refusal> {
@@ -77,7 +85,7 @@ impl Vms {
         self.0.get(name).and_then(|vm| vm.shared.as_ref()).inspect(|shared| shared.clear());
     }
 
-    /// Removes the file of a VM's socket.
+    /// Closes a VM's socket, and removes its file.
     pub(crate) fn unbind(&mut self, name: &str) -> Result<(), String> {
         self.0.get_mut(name).ok_or_else(|| unknown(name))?.socket = None;
         Ok(())

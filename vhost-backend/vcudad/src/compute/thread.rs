@@ -14,11 +14,10 @@ use super::evictor::Evictor;
 use super::message::{Command, ComputeEvent};
 use super::precision::sleep_precisely;
 use super::shared::EventSender;
-use super::worker::CLOSED;
 use gpu_scheduler::{Nanos, US};
 use host_ipc::doorbell;
 use host_ipc::eventfd::drain;
-use host_ipc::gate::{self, Grant};
+use host_ipc::gate;
 use host_ipc::messages::WorkerId;
 
 /// How long the thread polls the gate pages while a GPU drains. Polling detects the end of the
@@ -54,12 +53,7 @@ pub(super) fn supervise(
         // while there is no scheduler.
         evictor.restore_all();
         for worker in shared.registry().workers.values() {
-            for gate in &worker.page.gpus {
-                let Grant { epoch, .. } = gate.grant();
-                let grant = Grant { epoch: epoch + 1, mode: CLOSED.mode };
-                gate.open(grant, CLOSED.until, CLOSED.depth);
-                gate.copies.store(0, Ordering::SeqCst);
-            }
+            worker.page.close_all();
             doorbell::ring(&*worker.doorbell);
         }
         // Send the event before incrementing the count of restarts, so that a thread that sees the

@@ -6,8 +6,8 @@ use event_manager::EventOps;
 use super::Service;
 use crate::error::BrokerError;
 use crate::event::BrokerEvent;
-use crate::handover::{Replacement, State};
-use crate::kept_fd::KeptFd;
+use crate::handover::{State, Successor};
+use crate::reload::fixed_settings;
 use crate::watches::Source;
 use memory_ledger::VmId;
 
@@ -27,34 +27,30 @@ impl Service {
 
     /// Returns true if another vcudad must take over now.
     pub(crate) fn must_hand_over(&self) -> bool {
-        let is_busy = self.ended || self.changes.is_saving() || !self.starting.is_empty();
-        self.is_replaced && !is_busy
+        let is_busy = self.ended || self.changes.is_saving();
+        !is_busy && (self.is_leaving || self.is_replaced && self.starting.is_empty())
     }
 
-    /// Hands everything over. If that fails, all sessions end, because the scheduler has stopped.
-    pub(crate) fn hand_over(
-        mut self,
-        control: Option<KeptFd>,
-    ) -> Result<Option<Replacement>, BrokerError> {
-        let Some(successor) = self.successor.take() else { return Ok(None) };
+    /// Hands everything over. Returns the state, and the program to execute. `None` if another one
+    /// will be started. If that fails, all sessions end, because the scheduler has stopped.
+    pub(crate) fn hand_over(mut self) -> Result<(State, Option<Successor>), BrokerError> {
+        let successor = self.successor.take().filter(|_| !self.is_leaving);
         tracing::info!("handing over to another vcudad");
         self.refuse_requests();
-        let failed = BrokerError::Handover;
         let state = State {
-            spawner: self.launcher.spawner().record().map_err(failed)?,
+            last_process: self.launcher.spawner().last_process(),
             driver: self.driver.clone(),
             has_jail: self.launcher.has_jail(),
             gpus: self.gpus.clone(),
             cgroups: self.cgroups.clone(),
-            supervisor: self.sessions.record_supervisor().map_err(failed)?,
-            vms: self.vms.record().map_err(failed)?,
-            sessions: self.sessions.record().map_err(failed)?,
-            control,
+            supervisor: self.sessions.record_supervisor(),
+            vms: self.vms.record(),
+            sessions: self.sessions.record().map_err(BrokerError::Handover)?,
+            fixed: self.fixed.clone(),
         };
-        let replacement = successor.with(state).map_err(failed)?;
         // Dropping it would end all processes, and remove the VMs' sockets.
         std::mem::forget(self);
-        Ok(Some(replacement))
+        Ok((state, successor))
     }
 
     /// Continues where the previous broker has stopped.
@@ -64,6 +60,17 @@ impl Service {
             Some(socket) => self.watches.add(ops, socket, Source::DeviceSocket(id)),
             None if state.is_leaving() => self.forget_vm(id),
             None => self.start_device(ops, id),
+        }
+    }
+
+    /// Warns about settings whose change has no effect.
+    pub(super) fn warn_about_fixed(&self) {
+        let now = fixed_settings(&self.started);
+        for (key, _) in self.fixed.iter().filter(|(key, value)| now.get(*key) != Some(*value)) {
+            tracing::warn!(
+                "{key} has changed, which has no effect until all sessions end: restart \
+                 virtio-cuda-spawner"
+            );
         }
     }
 

@@ -1,23 +1,22 @@
-//! Receives the signals that stop the broker, make it read its configuration file again, or replace
-//! it, through a descriptor.
+//! Receives signals through a descriptor.
 
 use std::io;
 use std::mem::MaybeUninit;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
-/// A signalfd for SIGTERM, SIGINT, SIGHUP and SIGUSR2, which are blocked.
-pub(crate) struct Signals(OwnedFd);
+/// A signalfd for signals that are blocked.
+pub struct Signals(OwnedFd);
 
 impl Signals {
     /// Blocks these signals, and opens a signalfd for them.
-    pub(crate) fn catch() -> io::Result<Self> {
+    pub fn catch(signals: &[libc::c_int]) -> io::Result<Self> {
         let mut set = MaybeUninit::<libc::sigset_t>::uninit();
         // SAFETY: sigemptyset initializes `set` before it is used, and all pointers are valid.
         // signalfd returns a new descriptor, so nothing else owns it.
         unsafe {
             libc::sigemptyset(set.as_mut_ptr());
-            for signal in [libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR2] {
-                libc::sigaddset(set.as_mut_ptr(), signal);
+            for signal in signals {
+                libc::sigaddset(set.as_mut_ptr(), *signal);
             }
             if libc::sigprocmask(libc::SIG_BLOCK, set.as_ptr(), std::ptr::null_mut()) < 0 {
                 return Err(io::Error::last_os_error());
@@ -31,7 +30,7 @@ impl Signals {
     }
 
     /// Reads one signal, and returns its number, if one is pending.
-    pub(crate) fn take(&self) -> Option<libc::c_int> {
+    pub fn take(&self) -> Option<libc::c_int> {
         let mut info = MaybeUninit::<libc::signalfd_siginfo>::uninit();
         let size = size_of::<libc::signalfd_siginfo>();
         // SAFETY: `info` has room for the `size` bytes that read writes.
@@ -44,5 +43,11 @@ impl Signals {
 impl AsRawFd for Signals {
     fn as_raw_fd(&self) -> RawFd {
         self.0.as_raw_fd()
+    }
+}
+
+impl AsFd for Signals {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_fd()
     }
 }

@@ -1,5 +1,4 @@
-//! Notifies systemd when the broker is ready, that it is alive, and when it stops (see
-//! `sd_notify(3)`).
+//! Notifies systemd when a service is ready, that it is alive, and when it stops (see `sd_notify(3)`).
 
 use std::ffi::OsStr;
 use std::os::linux::net::SocketAddrExt;
@@ -9,7 +8,7 @@ use std::time::{Duration, Instant};
 
 /// The notification socket, if systemd started this process, and the watchdog's time limit, if it
 /// is on.
-pub(crate) struct Systemd {
+pub struct Systemd {
     socket: Option<(UnixDatagram, SocketAddr)>,
     watchdog: Option<Duration>,
     /// When `take_ping_due` last returned true.
@@ -18,7 +17,7 @@ pub(crate) struct Systemd {
 
 impl Systemd {
     /// Reads the environment variables NOTIFY_SOCKET, WATCHDOG_USEC and WATCHDOG_PID.
-    pub(crate) fn from_env() -> Self {
+    pub fn from_env() -> Self {
         let number = |name: &str| std::env::var(name).ok()?.parse::<u64>().ok();
         let ours = number("WATCHDOG_PID").is_none_or(|pid| pid == u64::from(std::process::id()));
         let watchdog = number("WATCHDOG_USEC").filter(|usec| ours && *usec > 0);
@@ -42,13 +41,13 @@ impl Systemd {
     }
 
     /// Returns the interval at which the watchdog must be pinged, or `None` if it is off.
-    pub(crate) fn interval(&self) -> Option<Duration> {
+    pub fn interval(&self) -> Option<Duration> {
         // Ping three times within the watchdog's time limit, so that a late ping does no harm.
         self.watchdog.filter(|_| self.socket.is_some()).map(|limit| limit / 3)
     }
 
     /// Returns true if a ping is due. If so, also starts the wait for the next one.
-    pub(crate) fn take_ping_due(&mut self) -> bool {
+    pub fn take_ping_due(&mut self) -> bool {
         let due = self.interval().is_some_and(|interval| self.pinged.elapsed() >= interval / 2);
         if due {
             self.pinged = Instant::now();
@@ -56,12 +55,13 @@ impl Systemd {
         due
     }
 
-    pub(crate) fn ready(&self) {
+    /// Reports that the service is ready.
+    pub fn ready(&self) {
         self.send("READY=1\nSTATUS=serving");
     }
 
     /// Reports that the configuration is being read again. [`Self::ready`] reports the end of that.
-    pub(crate) fn reloading(&self) {
+    pub fn reloading(&self) {
         let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
         // SAFETY: `now` is a writable structure.
         unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
@@ -69,13 +69,15 @@ impl Systemd {
         self.send(&format!("RELOADING=1\nMONOTONIC_USEC={usec}"));
     }
 
-    pub(crate) fn ping_watchdog(&self) {
+    /// Reports that the service is alive, if the watchdog is on.
+    pub fn ping_watchdog(&self) {
         if self.watchdog.is_some() {
             self.send("WATCHDOG=1");
         }
     }
 
-    pub(crate) fn stopping(&self) {
+    /// Reports that the service is ending.
+    pub fn stopping(&self) {
         self.send("STOPPING=1");
     }
 

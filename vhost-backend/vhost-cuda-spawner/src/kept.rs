@@ -1,0 +1,46 @@
+//! Copies of the broker's descriptors, which the spawner keeps for a broker that takes its place.
+
+use std::collections::BTreeMap;
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+
+use host_ipc::apart;
+use host_ipc::spawner::Kept;
+
+/// The descriptors that are kept with one process.
+#[derive(Default)]
+pub(crate) struct KeptFds(BTreeMap<Kept, Vec<OwnedFd>>);
+
+impl KeptFds {
+    /// Keeps a set of descriptors, in place of the earlier one. A set with another number of them
+    /// isn't kept.
+    pub(crate) fn keep(&mut self, what: Kept, fds: Vec<OwnedFd>) {
+        match fds.len() == what.count() {
+            true => apart::close(self.0.insert(what, fds).into_iter().flatten()),
+            false => apart::close(fds),
+        }
+    }
+
+    /// Closes a set of descriptors.
+    pub(crate) fn close(&mut self, what: Kept) {
+        apart::close(self.0.remove(&what).into_iter().flatten());
+    }
+
+    /// Returns a set of descriptors, if it's kept.
+    pub(crate) fn get(&self, what: Kept) -> Option<&[OwnedFd]> {
+        self.0.get(&what).map(Vec::as_slice)
+    }
+
+    /// Returns the sets, and the descriptors in all of them.
+    pub(crate) fn all(&self) -> (Vec<Kept>, Vec<RawFd>) {
+        let fds = self.0.values().flatten().map(AsRawFd::as_raw_fd);
+        (self.0.keys().copied().collect(), fds.collect())
+    }
+}
+
+impl Drop for KeptFds {
+    /// Closes them on another thread: the sockets among them lead to processes that may have made
+    /// that slow.
+    fn drop(&mut self) {
+        apart::close(std::mem::take(&mut self.0).into_values().flatten());
+    }
+}

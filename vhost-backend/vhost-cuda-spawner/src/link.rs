@@ -1,0 +1,179 @@
+//! The connection to the broker. Either the broker has started this process, which ends with it, or
+//! brokers connect to a socket, one after another.
+
+use std::io::{self, ErrorKind};
+use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::unix::net::{UnixListener, UnixStream};
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use host_ipc::listener::{Listener, SocketFile};
+use host_ipc::signals::Signals;
+use host_ipc::spawner::{PROTOCOL, Welcome};
+use host_ipc::{process, seqpacket};
+use rustix::net::sockopt::socket_peercred;
+
+/// How long after the last broker has left no more GPU work may start. A broker that is only
+/// restarted is back earlier.
+const GATES: Duration = Duration::from_secs(1);
+/// Permissions of the socket: only this process's user may connect.
+const MODE: u32 = 0o600;
+
+/// This process's ends of the sockets to a broker.
+pub(crate) struct Broker {
+    /// For requests and their answers.
+    pub(crate) calls: OwnedFd,
+    /// For events. Non-blocking.
+    pub(crate) events: OwnedFd,
+}
+
+/// The socket to which brokers connect.
+pub(crate) struct Callers {
+    listener: UnixListener,
+    _file: SocketFile,
+    signals: Signals,
+    /// How long after the last broker has left all processes end.
+    limit: Duration,
+}
+
+/// What is due because there is no broker.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    CloseGates,
+    EndAll,
+}
+
+/// The connection to the broker.
+pub(crate) struct Link {
+    pub(crate) broker: Option<Broker>,
+    /// `None` if the broker has started this process.
+    pub(crate) callers: Option<Callers>,
+    /// When the last broker left, and what is due next, if there has been one.
+    absence: Option<(Instant, Due)>,
+}
+
+impl Link {
+    /// The connection to the broker that has started this process.
+    pub(crate) fn to_parent(calls: OwnedFd, events: OwnedFd) -> io::Result<Self> {
+        process::block_signals();
+        process::set_nonblocking(&events)?;
+        Ok(Self { broker: Some(Broker { calls, events }), callers: None, absence: None })
+    }
+
+    /// Listens for brokers on a socket. If there is none for `limit`, all processes end.
+    pub(crate) fn listen(path: &Path, limit: Duration) -> Result<Self, String> {
+        process::block_signals();
+        let signals = Signals::catch(&[libc::SIGTERM, libc::SIGINT]);
+        let signals = signals.map_err(|error| format!("cannot catch signals: {error}"))?;
+        let (listener, file) = Listener::bind(path, MODE, None)?.into_parts();
+        listener.set_nonblocking(true).map_err(|error| error.to_string())?;
+        let callers = Callers { listener, _file: file, signals, limit };
+        Ok(Self { broker: None, callers: Some(callers), absence: None })
+    }
+
+    /// Accepts a broker, in place of the one that is connected, if there is one. Returns true if it
+    /// did.
+    pub(crate) fn accept(&mut self, is_root: bool, library: Option<PathBuf>) -> bool {
+        let Some(callers) = &self.callers else { return false };
+        match callers.accept(Welcome { protocol: PROTOCOL, is_root, library }) {
+            Ok(Some(broker)) => {
+                if self.broker.replace(broker).is_some() {
+                    tracing::warn!(
+                        "another vcudad has connected, so the first one is disconnected"
+                    );
+                }
+                self.absence = None;
+                return true;
+            }
+            Ok(None) => {}
+            Err(error) => tracing::warn!("cannot accept a connection: {error}"),
+        }
+        false
+    }
+
+    /// Closes the sockets to a broker that has left.
+    pub(crate) fn leave(&mut self) {
+        self.broker = None;
+        self.absence = Some((Instant::now(), Due::CloseGates));
+    }
+
+    fn due_at(&self) -> Option<Instant> {
+        let (since, next) = self.absence?;
+        let limit = self.callers.as_ref()?.limit;
+        Some(match next {
+            Due::CloseGates => since + GATES.min(limit),
+            Due::EndAll => since + limit,
+        })
+    }
+
+    /// Returns how long it takes until [`Self::take_due`] returns something, if it will.
+    pub(crate) fn due_in(&self) -> Option<Duration> {
+        self.due_at().map(|at| at.saturating_duration_since(Instant::now()))
+    }
+
+    /// Returns what is due because there is no broker.
+    pub(crate) fn take_due(&mut self) -> Option<Due> {
+        if self.due_at()? > Instant::now() {
+            return None;
+        }
+        let (since, due) = self.absence?;
+        self.absence = (due == Due::CloseGates).then_some((since, Due::EndAll));
+        Some(due)
+    }
+}
+
+impl Callers {
+    /// Returns the descriptors that become readable when a broker connects and when a signal
+    /// arrives that ends this process.
+    pub(crate) fn fds(&self) -> (&UnixListener, &Signals) {
+        (&self.listener, &self.signals)
+    }
+
+    fn accept(&self, welcome: Welcome) -> io::Result<Option<Broker>> {
+        let stream = match self.listener.accept() {
+            Ok((stream, _)) => stream,
+            Err(error) if error.kind() == ErrorKind::WouldBlock => return Ok(None),
+            Err(error) => return Err(error),
+        };
+        check_user(&stream)?;
+        let (calls, their_calls) = seqpacket::pair()?;
+        let (events, their_events) = seqpacket::pair()?;
+        process::set_nonblocking(&events)?;
+        stream.set_nonblocking(true)?;
+        seqpacket::send(&stream, &welcome, &[their_calls.as_raw_fd(), their_events.as_raw_fd()])?;
+        Ok(Some(Broker { calls, events }))
+    }
+}
+
+/// Refuses other users than this process's, even if somebody has changed the socket's permissions.
+fn check_user(stream: &UnixStream) -> io::Result<()> {
+    let (peer, own) = (socket_peercred(stream)?.uid, rustix::process::geteuid());
+    match peer == own {
+        true => Ok(()),
+        false => Err(io::Error::other(format!("user {} may not connect", peer.as_raw()))),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_a_broker_gates_are_closed_before_everything_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("socket");
+        let mut link = Link::listen(&path, Duration::ZERO).unwrap();
+        // The first broker may take any time to connect.
+        assert_eq!((link.due_in(), link.take_due()), (None, None));
+        link.leave();
+        assert_eq!(link.take_due(), Some(Due::CloseGates));
+        assert_eq!(link.take_due(), Some(Due::EndAll));
+        assert_eq!((link.due_in(), link.take_due()), (None, None));
+        let mut link = Link { callers: link.callers.take(), broker: None, absence: None };
+        link.leave();
+        let _stream = UnixStream::connect(&path).unwrap();
+        assert!(link.accept(false, None) && link.broker.is_some());
+        assert!(!link.accept(false, None), "nobody connects");
+        assert_eq!((link.due_in(), link.take_due()), (None, None));
+    }
+}
