@@ -4,10 +4,11 @@ use protocol::calls as api;
 use protocol::codec::{Answer, Writer};
 use protocol::ids::{ContextId, PoolId};
 
+use super::access::grant;
 use super::charged::Charged;
-use super::peers::{Accessors, grant};
+use super::peers::Accessors;
+use super::physical::properties;
 use super::plan::Mapping;
-use super::session::properties;
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
 use crate::calls::cx::Cx;
 use crate::calls::{ReplyTo, lock};

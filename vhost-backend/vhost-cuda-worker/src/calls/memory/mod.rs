@@ -6,7 +6,9 @@
 //! | `plan` | the allocations in the window for device memory |
 //! | `space` | the addresses and the physical memory that the guest manages itself |
 //! | `pools` | memory pools |
-//! | `peers` | access of GPUs to one another's memory |
+//! | `peers` | which GPUs can access one another's memory |
+//! | `access` | giving GPUs access to memory |
+//! | `physical` | how the driver is asked for physical memory |
 //! | `session` | checking that calls use only the session's memory |
 //! | `allocate` | allocating and freeing through the driver |
 //! | `virtual_memory` | calls for addresses and physical memory that the guest manages |
@@ -22,10 +24,12 @@
 //! same in the guest process. Bytes are reserved in the VM's account before the memory is created,
 //! and released after the memory was freed, so the VM's quota is never exceeded.
 
+mod access;
 mod allocate;
 mod asynchronous;
 mod charged;
 mod peers;
+mod physical;
 mod plan;
 mod pool_calls;
 mod pools;
@@ -38,11 +42,11 @@ mod unmapping;
 mod virtual_memory;
 mod waiting;
 
+pub(super) use access::add_accessor;
 pub(super) use allocate::{allocate, free_all_of, give_back, report_free_memory};
 pub(super) use asynchronous::{
     cu_mem_alloc_async, cu_mem_alloc_from_pool_async, cu_mem_free_async,
 };
-pub(super) use peers::add_accessor;
 pub(super) use plan::{Freeing, Mapping, WINDOW};
 pub(super) use pool_calls::*;
 pub(super) use session::{Foreign, Memory};

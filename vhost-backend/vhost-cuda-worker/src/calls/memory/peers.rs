@@ -5,14 +5,9 @@
 //! GPUs that can access it, and a copy needs such access, too. So memory that the worker maps can
 //! be accessed by all GPUs on which the session has had a context, if the hardware permits it.
 
+use std::ops::Deref;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
-
-use super::plan::Mapping;
-use super::session::properties;
-use crate::calls::cx::Cx;
-use crate::calls::lock;
 use crate::driver::{CuResult, Driver};
 
 /// Access of the session's GPUs to one another's memory.
@@ -24,8 +19,21 @@ pub(in crate::calls) struct Peers {
 }
 
 /// The GPUs that can access new memory. No GPU is added while this exists, so its holder can map
-/// memory and list it in the plan, where [`Peers::add`] looks for mappings.
+/// memory and list it in the plan before a further GPU needs access to it.
 pub(super) struct Accessors<'a>(RwLockReadGuard<'a, Vec<i32>>);
+
+/// Prevents memory from being mapped, as [`Peers::add`] describes.
+pub(super) struct NoMapping<'a>(
+    #[expect(dead_code, reason = "held")] RwLockWriteGuard<'a, Vec<i32>>,
+);
+
+impl Deref for Accessors<'_> {
+    type Target = [i32];
+
+    fn deref(&self) -> &[i32] {
+        &self.0
+    }
+}
 
 impl Peers {
     /// Asks the driver which of the GPUs can access one another's memory.
@@ -55,67 +63,18 @@ impl Peers {
         Accessors(self.used.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    fn used(&self) -> RwLockWriteGuard<'_, Vec<i32>> {
-        self.used.write().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
-/// Gives a GPU, on which the session has created a context, access to the memory of other GPUs.
-pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
-    let memory = &cx.shared.memory;
-    if memory.peers.can_access.len() < 2 {
-        return;
-    }
-    let mut used = memory.peers.used();
-    if used.contains(&device) {
-        return;
-    }
-    used.push(device);
-    let mappings = lock(&memory.plan).mappings();
-    for mapping in mappings {
-        if mapping.device == device || !memory.peers.can_access(device, mapping.device) {
-            continue;
+    /// Adds a GPU, on which the session has created a context, to those that can access new memory.
+    /// Returns `None` if it was there, or if it's the only one. While the result exists, no memory is
+    /// mapped, so the caller can give the GPU access to all the memory that is.
+    pub(super) fn add(&self, device: i32) -> Option<NoMapping<'_>> {
+        if self.can_access.len() < 2 {
+            return None;
         }
-        // SAFETY: the addresses are in the window. If the mapping has been unmapped meanwhile, they
-        // are unmapped, because nothing is mapped while `used` is locked.
-        let set = unsafe {
-            cx.driver().cuMemSetAccess(mapping.addr, mapping.len as usize, &access(device), 1)
-        };
-        if let Err(error) = set {
-            let session = &cx.shared.session.label;
-            tracing::debug!(session, device, "no access to memory of another GPU: {error}");
+        let mut used = self.used.write().unwrap_or_else(PoisonError::into_inner);
+        if used.contains(&device) {
+            return None;
         }
-    }
-}
-
-/// Gives the mapping's own GPU access to it, and all others that have a context and can have access.
-///
-/// # Safety
-/// The addresses must be in the window, and belong only to this mapping, which must be mapped.
-pub(super) unsafe fn grant(
-    cx: &Cx<'_>,
-    mapping: &Mapping,
-    Accessors(used): &Accessors<'_>,
-) -> CuResult {
-    let Mapping { addr, len, device: holder, .. } = *mapping;
-    let peers = &cx.shared.memory.peers;
-    let others = used.iter().filter(|other| **other != holder && peers.can_access(**other, holder));
-    let mut all = vec![access(holder)];
-    all.extend(others.map(|other| access(*other)));
-    let set = |accesses: &[CUmemAccessDesc]| {
-        // SAFETY: the caller vouches for the addresses. The pointer is to a slice of this length.
-        unsafe { cx.driver().cuMemSetAccess(addr, len as usize, accesses.as_ptr(), accesses.len()) }
-    };
-    match set(&all) {
-        // Another GPU's context may have been destroyed. The memory is useful without that GPU.
-        Err(_) if all.len() > 1 => set(&all[..1]),
-        set => set,
-    }
-}
-
-fn access(device: i32) -> CUmemAccessDesc {
-    CUmemAccessDesc {
-        location: properties(device).location,
-        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+        used.push(device);
+        Some(NoMapping(used))
     }
 }

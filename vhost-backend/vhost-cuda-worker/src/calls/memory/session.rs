@@ -2,13 +2,11 @@
 
 use std::sync::Mutex;
 
-use cuda_api::sys::{
-    CUmemAllocationGranularity_flags, CUmemAllocationHandleType, CUmemAllocationProp,
-    CUmemAllocationProp_st__bindgen_ty_1, CUmemAllocationType, CUmemLocation, CUmemLocationType,
-};
+use cuda_api::sys::CUmemAllocationGranularity_flags;
 use protocol::ids::{ContextId, LibraryId, ModuleId};
 
 use super::peers::Peers;
+use super::physical::properties;
 use super::plan::{Freeing, Mapping, Plan, WINDOW};
 use super::space::Space;
 use super::spans::Spans;
@@ -35,26 +33,6 @@ pub(in crate::calls) struct Memory {
     /// Held while memory is being exported, so that no call returns the name of an export that
     /// hasn't begun. Locked before the other locks.
     pub exporting: Mutex<()>,
-}
-
-/// Returns the properties to pass to cuMemCreate, for plain memory of a device. The worker requests
-/// a handle type for all memory, because the guest may export any allocation later.
-pub(in crate::calls) fn properties(device: i32) -> CUmemAllocationProp {
-    CUmemAllocationProp {
-        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
-        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
-        location: CUmemLocation {
-            type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE,
-            id: device,
-        },
-        win32HandleMetaData: std::ptr::null_mut(),
-        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
-            compressionType: 0,
-            gpuDirectRDMACapable: 0,
-            usage: 0,
-            reserved: [0; 4],
-        },
-    }
 }
 
 impl Memory {

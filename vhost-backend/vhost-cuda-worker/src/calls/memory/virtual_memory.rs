@@ -10,7 +10,8 @@ use protocol::options::MEMORY_HANDLE_TYPES;
 use protocol::structs::MemoryAccess;
 
 use super::charged::Charged;
-use super::session::{Memory, properties};
+use super::physical::properties;
+use super::session::Memory;
 use super::space::{Created, Properties};
 use crate::calls::charges::{Reservation, Settled, kind, reserve_memory};
 use crate::calls::cx::Cx;

@@ -1,0 +1,28 @@
+//! How the driver is asked for physical memory of a GPU.
+
+use cuda_api::sys::{
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType,
+};
+
+/// Returns where a GPU's own memory is, as cuMemCreate and cuMemSetAccess are told.
+pub(super) fn location(device: i32) -> CUmemLocation {
+    CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device }
+}
+
+/// Returns the properties to pass to cuMemCreate, for plain memory of a device. The worker requests
+/// a handle type for all memory, because the guest may export any allocation later.
+pub(super) fn properties(device: i32) -> CUmemAllocationProp {
+    CUmemAllocationProp {
+        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR,
+        location: location(device),
+        win32HandleMetaData: std::ptr::null_mut(),
+        allocFlags: CUmemAllocationProp_st__bindgen_ty_1 {
+            compressionType: 0,
+            gpuDirectRDMACapable: 0,
+            usage: 0,
+            reserved: [0; 4],
+        },
+    }
+}
