@@ -10,6 +10,7 @@ use protocol::uapi::{
     QUERY_MAX, RING_HEADER_BYTES,
 };
 use std::fs::File;
+use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -30,10 +31,13 @@ impl Kernel {
     /// been replaced and the driver initializes the device again, waits for that.
     pub fn open(path: PathBuf) -> Result<Self, TransportError> {
         let first = Self::try_open(&path);
-        if !matches!(first, Err(TransportError::Ended { .. })) {
-            return first;
+        match &first {
+            Err(TransportError::Ended { .. }) => {}
+            // In user-mode Linux, the file doesn't exist for a moment.
+            Err(TransportError::Open { source, .. })
+                if source.kind() == ErrorKind::NotFound && is_driver_loaded() => {}
+            _ => return first,
         }
-        // In user-mode Linux, the file doesn't exist for a moment.
         let end = Instant::now() + REPLACE_TIME;
         loop {
             std::thread::sleep(REPLACE_PAUSE);
@@ -58,6 +62,12 @@ impl Kernel {
         let config = check_config(path, info.config)?;
         Ok(Self { file, config })
     }
+}
+
+/// Returns true if the driver is loaded. Usually, that means that there is a device.
+fn is_driver_loaded() -> bool {
+    let modules = std::fs::read_to_string("/proc/modules").unwrap_or_default();
+    modules.lines().any(|line| line.split(' ').next() == Some("virtio_cuda"))
 }
 
 /// Calls an ioctl that takes a structure. Retries if a signal arrives or the device is busy.
