@@ -38,21 +38,93 @@ fn sessions_end_if_vcudad_does_not_return() {
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("cudaErrorDevicesUnavailable"), "{output:?}\n{}", host.log());
     assert!(host.log().contains("ending all sessions"), "{}", host.log());
-    assert!(!host.socket(A).exists() && !host.control().exists());
+    let is_gone = || !host.socket(A).exists() && !host.control().exists();
+    assert!(eventually(Duration::from_secs(60), is_gone), "{}", host.log());
     host.restart(&[A, B]);
     assert_eq!(host.memory(A), idle);
     assert!(host.run(A, "vectoradd", &[]).status.success());
 }
 
 #[test]
-fn a_broker_that_starts_again_after_a_failure_begins_with_nothing() {
-    let mut host = Host::start_beside_spawner(&[A], 60);
-    let idle = host.memory(A);
-    let (mut program, _) = host.spawn(A, "spin", &["hold=512", "loop"]);
+fn programs_continue_after_vcudad_was_killed() {
+    let mut host = Host::start_beside_spawner(&vms(), 60);
+    let mut programs = Programs::start(&host);
+    for without in [Duration::ZERO, Duration::ZERO, Duration::from_millis(1500)] {
+        host.kill_broker(libc::SIGKILL);
+        std::thread::sleep(without);
+        host.start_broker();
+        programs.check(&host);
+    }
+    programs.end(&host);
+    assert!(host.end().success());
+    assert!(!host.control().exists() && !host.socket(A).exists());
+}
+
+/// vcudad is killed at random moments, while programs start, allocate memory and end. Each program
+/// gets either the right result or an error, and nothing stays behind.
+#[test]
+fn no_memory_stays_charged_and_new_programs_work_wherever_vcudad_was_killed() {
+    let mut host = Host::start_beside_spawner(&[A, B], 60);
+    let idle = [host.settled_memory(A), host.settled_memory(B)];
+    let (mut long, _) = host.spawn(B, "spin", &["hold=64", "loop", "input"]);
+    let mut seed = 1_u64;
+    let mut failed = 0;
+    for _ in 0..12 {
+        let start = |vm, program: &str, arguments: &[&str]| {
+            let mut command = host.command(vm, program, arguments);
+            command.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap()
+        };
+        let programs: Vec<_> = [A, B, A, B]
+            .map(|vm| start(vm, "vectoradd", &[]))
+            .into_iter()
+            .chain([start(A, "spin", &["hold=16", "loop", "1"])])
+            .collect();
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        std::thread::sleep(Duration::from_millis(seed >> 57));
+        host.kill_broker(libc::SIGKILL);
+        host.start_broker();
+        for mut program in programs {
+            let ended = || program.try_wait().unwrap().is_some();
+            assert!(eventually(Duration::from_secs(60), ended), "a program hangs\n{}", host.log());
+            failed += u32::from(!program.wait().unwrap().success());
+        }
+        for vm in [A, B] {
+            assert!(host.run(vm, "vectoradd", &[]).status.success(), "{}", host.log());
+        }
+    }
+    println!("{failed} of 60 programs got an error");
+    // This one may have ended only if it was starting or sending a message.
+    assert!(long.try_wait().unwrap().is_none(), "{}", host.log());
+    drop(long.stdin.take());
+    assert!(long.wait().unwrap().success(), "{}", host.log());
+    let is_free = || [host.look(A).ok(), host.look(B).ok()] == idle.map(Some);
+    assert!(eventually(Duration::from_secs(60), is_free), "{}", host.log());
+}
+
+#[test]
+fn changes_at_run_time_outlive_a_killed_vcudad() {
+    let mut host = Host::start_beside_spawner(&[A, B], 60);
+    host.ask(&["vm", "set", "a", "--memory-max", "1G"]);
+    host.ask(&["vm", "pause", "b"]);
+    let socket = host.dir().join("c");
+    let path = socket.to_str().unwrap();
+    host.ask(&["vm", "add", "c", "--memory-max", "1G", "--socket-path", path]);
+    let shown = |host: &Host| {
+        let vms = host.ask(&["vm", "ls"]);
+        let keys = ["name", "origin", "memory", "paused_by"];
+        let vms = vms.as_array().unwrap().iter();
+        vms.map(|vm| keys.map(|key| vm[key].clone())).collect::<Vec<_>>()
+    };
+    let before = shown(&host);
+    assert_eq!(before.len(), 3, "{before:?}");
     host.kill_broker(libc::SIGKILL);
-    host.restart(&[A]);
-    assert!(!program.wait().unwrap().success());
-    assert_eq!(host.memory(A), idle);
+    host.start_broker();
+    assert_eq!(shown(&host), before, "{}", host.log());
+    host.ask(&["vm", "rm", "c"]);
+    assert!(!socket.exists());
+    host.kill_broker(libc::SIGKILL);
+    host.start_broker();
+    assert_eq!(shown(&host).len(), 2, "{}", host.log());
 }
 
 #[test]

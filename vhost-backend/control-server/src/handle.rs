@@ -63,7 +63,8 @@ pub enum Request {
 }
 
 impl Request {
-    fn is_change(&self) -> bool {
+    /// Returns true if the request may change something.
+    pub fn is_change(&self) -> bool {
         matches!(
             self,
             Self::AddVm(_)

@@ -218,6 +218,11 @@ pub enum Call {
         /// The VM's name.
         vm: String,
     },
+    /// Does the same as `RemoveVm` for all VMs but these.
+    RetainVms {
+        /// The names of the others.
+        names: Vec<String>,
+    },
     /// Stops the MPS daemons for all GPUs but these.
     RetainMps {
         /// The CUDA_VISIBLE_DEVICES of the workers that use the other daemons.

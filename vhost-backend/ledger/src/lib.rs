@@ -146,7 +146,7 @@ impl LedgerError {
 }
 
 /// The accounts for all VMs and workers. A broker that another one replaces passes them on.
-#[derive(Debug, Default, Serialize, Deserialize)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize)]
 pub struct Ledger {
     #[serde(with = "pairs")]
     accounts: HashMap<(VmId, GpuId), Account>,
@@ -157,7 +157,7 @@ pub struct Ledger {
 }
 
 /// Memory that one or more workers of a VM hold together. Its kind of charge is `Memory`.
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Shared {
     gpu: GpuId,
     bytes: u64,
@@ -165,14 +165,14 @@ struct Shared {
     holders: BTreeMap<WorkerId, u32>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Worker {
     vm: VmId,
     /// The worker's GPUs, by device ordinal.
     devices: Vec<Held>,
 }
 
-#[derive(Debug, Serialize, Deserialize)]
+#[derive(Clone, Debug, Serialize, Deserialize)]
 struct Held {
     gpu: GpuId,
     /// The memory that only this worker holds, plus the shared memory that it holds.

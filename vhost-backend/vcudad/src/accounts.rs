@@ -11,11 +11,41 @@ use std::sync::Arc;
 use host_ipc::gate::{GateMap, MemoryUsage};
 use host_ipc::messages::{Charge, WorkerId};
 use memory_ledger::{GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
+use serde::{Deserialize, Serialize};
+
+/// A change that a worker has made, with the arguments of the ledger's method.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) enum LedgerChange {
+    Reserve(WorkerId, u32, u64, Charge),
+    Release(WorkerId, u32, u64, Charge),
+    Share(WorkerId, u32, u64),
+    Join(WorkerId, u32, ShareId),
+    Leave(WorkerId, u32, ShareId),
+}
+
+impl LedgerChange {
+    /// Makes the change in the ledger as it was before.
+    pub(crate) fn repeat(self, ledger: &mut Ledger) -> Result<(), LedgerError> {
+        match self {
+            Self::Reserve(worker, device, bytes, kind) => {
+                ledger.reserve(worker, device, bytes, kind)
+            }
+            Self::Release(worker, device, bytes, kind) => {
+                ledger.release(worker, device, bytes, kind)
+            }
+            Self::Share(worker, device, bytes) => ledger.share(worker, device, bytes).map(drop),
+            Self::Join(worker, device, share) => ledger.join(worker, device, share).map(drop),
+            Self::Leave(worker, device, share) => ledger.leave(worker, device, share),
+        }
+    }
+}
 
 /// The ledger, and the pages on which its state is published.
 #[derive(Default)]
 pub(crate) struct Accounts {
     ledger: Ledger,
+    /// What workers have changed since these were last taken.
+    changes: Vec<LedgerChange>,
     /// The gate pages of each VM's workers.
     pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
     vms: HashMap<WorkerId, VmId>,
@@ -27,9 +57,9 @@ impl Accounts {
         Self { ledger, ..Self::default() }
     }
 
-    /// Takes the ledger for a broker that replaces this one.
-    pub(crate) fn take_ledger(&mut self) -> Ledger {
-        std::mem::take(&mut self.ledger)
+    /// Takes what workers have changed since the last call.
+    pub(crate) fn take_changes(&mut self) -> Vec<LedgerChange> {
+        std::mem::take(&mut self.changes)
     }
 
     /// Makes a worker whose accounts are open known again, with the page on which their state is
@@ -87,7 +117,8 @@ impl Accounts {
         bytes: u64,
         kind: Charge,
     ) -> Result<(), LedgerError> {
-        self.change(worker, |ledger| ledger.reserve(worker, device, bytes, kind))
+        let change = LedgerChange::Reserve(worker, device, bytes, kind);
+        self.change(worker, change, |ledger| ledger.reserve(worker, device, bytes, kind))
     }
 
     /// Like [`Ledger::release`].
@@ -98,7 +129,8 @@ impl Accounts {
         bytes: u64,
         kind: Charge,
     ) -> Result<(), LedgerError> {
-        self.change(worker, |ledger| ledger.release(worker, device, bytes, kind))
+        let change = LedgerChange::Release(worker, device, bytes, kind);
+        self.change(worker, change, |ledger| ledger.release(worker, device, bytes, kind))
     }
 
     /// Like [`Ledger::share`], which doesn't change the usage of anyone.
@@ -108,7 +140,9 @@ impl Accounts {
         device: u32,
         bytes: u64,
     ) -> Result<ShareId, LedgerError> {
-        self.ledger.share(worker, device, bytes)
+        let share = self.ledger.share(worker, device, bytes)?;
+        self.changes.push(LedgerChange::Share(worker, device, bytes));
+        Ok(share)
     }
 
     /// Like [`Ledger::join`].
@@ -118,7 +152,8 @@ impl Accounts {
         device: u32,
         share: ShareId,
     ) -> Result<u64, LedgerError> {
-        self.change(worker, |ledger| ledger.join(worker, device, share))
+        let change = LedgerChange::Join(worker, device, share);
+        self.change(worker, change, |ledger| ledger.join(worker, device, share))
     }
 
     /// Like [`Ledger::leave`].
@@ -128,7 +163,8 @@ impl Accounts {
         device: u32,
         share: ShareId,
     ) -> Result<(), LedgerError> {
-        self.change(worker, |ledger| ledger.leave(worker, device, share))
+        let change = LedgerChange::Leave(worker, device, share);
+        self.change(worker, change, |ledger| ledger.leave(worker, device, share))
     }
 
     /// Like [`Ledger::usage_of`].
@@ -140,9 +176,11 @@ impl Accounts {
     fn change<T>(
         &mut self,
         worker: WorkerId,
-        change: impl FnOnce(&mut Ledger) -> Result<T, LedgerError>,
+        change: LedgerChange,
+        make: impl FnOnce(&mut Ledger) -> Result<T, LedgerError>,
     ) -> Result<T, LedgerError> {
-        let changed = change(&mut self.ledger)?;
+        let changed = make(&mut self.ledger)?;
+        self.changes.push(change);
         if let Some(&vm) = self.vms.get(&worker) {
             self.publish(vm);
         }

@@ -80,11 +80,15 @@ impl Device {
         vm: &str,
     ) -> io::Result<Self> {
         let socket = || VmSocket::restore(launcher.spawner(), vm);
-        let listener = record.has_listener.then(socket).transpose()?;
+        let (listener, failure) = match record.has_listener.then(socket).transpose() {
+            Ok(listener) => (listener, record.failure),
+            // The previous broker crashed after it had closed the socket.
+            Err(error) => (None, Some(format!("its socket is closed: {error}"))),
+        };
         let restore = |process| launcher.restore(process, processes, "device", Some(vm));
         let process = record.process.map(restore).transpose()?.map(|(process, _)| process);
         let restarts = record.restarts;
-        Ok(Self { process, restarts, ..Self::with(listener, record.failure) })
+        Ok(Self { process, restarts, ..Self::with(listener, failure) })
     }
 
     /// Returns the process's socket, if there is a process.
@@ -193,6 +197,11 @@ impl Device {
     /// Closes the vhost-user socket and kills the process, whose end is reported later.
     pub(crate) fn close(&mut self) {
         self.listener = None;
+        self.kill();
+    }
+
+    /// Kills the process, whose end is reported later.
+    pub(crate) fn kill(&self) {
         if let Some(process) = &self.process {
             process.kill();
         }

@@ -3,14 +3,16 @@
 //!
 //! The broker writes what it knows to a memory file as JSON. The descriptors that belong to it, such
 //! as sockets to the processes, are kept by the spawner, from which the other vcudad gets them.
-//! There are two ways:
+//! There are three ways:
 //!
 //! - On SIGUSR2, the broker asks the program at its path whether it can take over. If so, it executes
 //!   that program in the same process, which inherits the file and the sockets to the spawner.
 //! - On SIGTERM, if the spawner outlives the broker, the broker leaves the file with the spawner and
 //!   exits. A vcudad that is started later gets it there.
+//! - If the broker crashes or is killed, the spawner has the file that the broker has kept current:
+//!   see [`super::journal`].
 //!
-//! In both cases, the broker first lets all evicted kernels continue, and stops its threads. Gates
+//! In the first two cases, the broker first lets all evicted kernels continue, and stops its threads. Gates
 //! stay as they are: each window ends when it was going to end, and no new one begins.
 //!
 //! The other program ignores fields that it doesn't know, and fills in those that are missing. A
@@ -30,6 +32,7 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Cgroups;
 use super::gpus::Gpus;
+use super::journal::{Change, Handling};
 use super::kept_fd::KeptFd;
 use super::process::ChildRecord;
 use super::reload::FixedSettings;
@@ -40,7 +43,7 @@ use host_ipc::gpu::Probed;
 use host_ipc::spawner::ProcessId;
 
 /// The version of the format.
-const VERSION: u32 = 2;
+const VERSION: u32 = 3;
 /// A larger file isn't read. One with 10,000 sessions has about 10 MiB.
 const MAX_SIZE: u64 = 1 << 28;
 /// Name of the argument with the version that the running program writes.
@@ -59,6 +62,8 @@ pub(crate) struct State {
     pub(crate) last_process: ProcessId,
     pub(crate) driver: Probed,
     pub(crate) has_jail: bool,
+    /// Whether kernels were taken off GPUs.
+    pub(crate) evicts: bool,
     pub(crate) gpus: Gpus,
     pub(crate) cgroups: Cgroups,
     pub(crate) supervisor: Option<ChildRecord>,
@@ -88,8 +93,9 @@ pub(crate) struct Handover {
 }
 
 impl Handover {
-    /// Reads what the previous program has written. It may have been taken over by somebody.
-    pub(crate) fn read(file: File) -> io::Result<Self> {
+    /// Reads what the previous program has written, and makes the changes that it has added. It may
+    /// have been taken over by somebody. Also returns what the program was doing.
+    pub(crate) fn read(file: File) -> io::Result<(Self, Handling)> {
         if !file.metadata()?.is_file() {
             return Err(io::Error::other("it is not a file"));
         }
@@ -99,26 +105,44 @@ impl Handover {
         Self::parse(&text).map_err(io::Error::other)
     }
 
+    /// Encodes what the next program needs.
+    pub(crate) fn encode(state: State, inheritance: Option<Inheritance>) -> io::Result<Vec<u8>> {
+        Ok(serde_json::to_vec(&Self { version: VERSION, inheritance, state })?)
+    }
+
     /// Writes what the next program needs to a memory file.
     pub(crate) fn write(state: State, inheritance: Option<Inheritance>) -> io::Result<OwnedFd> {
-        let handover = Self { version: VERSION, inheritance, state };
         let mut file = File::from(memfd_create("handover", MemfdFlags::CLOEXEC)?);
-        file.write_all(&serde_json::to_vec(&handover)?)?;
+        file.write_all(&Handling::Done.line())?;
+        file.write_all(&Self::encode(state, inheritance)?)?;
+        file.write_all(b"\n")?;
         Ok(file.into())
     }
 
-    /// Parses the JSON of the previous program.
-    fn parse(text: &[u8]) -> Result<Self, String> {
+    /// Parses what the previous program has written.
+    fn parse(text: &[u8]) -> Result<(Self, Handling), String> {
         #[derive(Deserialize)]
         struct Version {
             version: u32,
         }
-        let Version { version } =
-            serde_json::from_slice(text).map_err(|error| error.to_string())?;
+        fn from<'a, T: Deserialize<'a>>(line: Option<&'a [u8]>) -> Result<T, String> {
+            let line = line.ok_or("it is too short")?;
+            serde_json::from_slice(line).map_err(|error| error.to_string())
+        }
+        // A line that isn't complete doesn't count.
+        let mut lines = text.split_inclusive(|byte| *byte == b'\n').filter(|l| l.ends_with(b"\n"));
+        let handling = from(lines.next())?;
+        let state = lines.next();
+        let Version { version } = from(state)?;
         if version != VERSION {
             return Err(format!("its format is version {version}, and this program's {VERSION}"));
         }
-        serde_json::from_slice(text).map_err(|error| error.to_string())
+        let mut handover: Self = from(state)?;
+        for line in lines {
+            let change: Change = from(Some(line))?;
+            handover.state.sessions.change(change)?;
+        }
+        Ok((handover, handling))
     }
 }
 
@@ -137,7 +161,7 @@ impl Inherited {
 
     /// Reads the memory file with this descriptor.
     pub fn read(fd: RawFd) -> io::Result<Self> {
-        let Handover { inheritance, state, .. } =
+        let (Handover { inheritance, state, .. }, _) =
             Handover::read(File::from(KeptFd::inherited(fd).take()?))?;
         let inheritance = inheritance.ok_or_else(|| io::Error::other("it is for another one"))?;
         Ok(Self { inheritance, state })
@@ -267,8 +291,15 @@ mod tests {
 
     #[test]
     fn another_version_of_the_format_is_refused() {
-        let refused = Handover::parse(br#"{"version":9,"new":true}"#).err();
-        assert_eq!(refused.unwrap(), "its format is version 9, and this program's 2");
+        let refused = Handover::parse(b"\"Done\"\n{\"version\":9,\"new\":true}\n").err();
+        assert_eq!(refused.unwrap(), "its format is version 9, and this program's 3");
         assert!(accepts(VERSION) && !accepts(VERSION + 1));
+    }
+
+    #[test]
+    fn a_damaged_record_is_refused() {
+        for text in ["", "\n", "\"Done\"\n", "null\n{}\n", "\"Done\"\n{\"version\":3}\n", "{}\n"] {
+            assert!(Handover::parse(text.as_bytes()).is_err(), "{text:?}");
+        }
     }
 }

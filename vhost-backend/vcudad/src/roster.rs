@@ -108,6 +108,11 @@ impl Roster {
         Ok(())
     }
 
+    /// Returns true if changes are saved.
+    pub(crate) fn has_state(&self) -> bool {
+        self.dir.is_some() || self.saver.is_some()
+    }
+
     /// Returns true if some of this VM's settings come from the saved state.
     pub(crate) fn has_saved(&self, name: &str, origin: VmOrigin) -> bool {
         origin == VmOrigin::Api || self.saved.changed.contains_key(name)

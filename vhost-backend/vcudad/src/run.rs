@@ -1,5 +1,6 @@
 //! Runs the broker.
 
+use std::mem::ManuallyDrop;
 use std::os::unix::net::UnixListener;
 use std::path::{Path, PathBuf};
 
@@ -8,6 +9,7 @@ use event_manager::{EventManager, SubscriberOps};
 use super::driver;
 use super::error::BrokerError;
 use super::handover::{Handover, Inherited, Replacement, Successor};
+use super::journal::Handling;
 use super::privileges;
 use super::reread::Reread;
 use super::service::{Inputs, Prepared, Service};
@@ -41,9 +43,11 @@ pub fn run(
     let inputs = Inputs { signals, inbox, reread, successor };
     let (service, socket) = start(config, from, inputs)?;
     let has_control = socket.is_some();
-    let file = has_control.then(|| ControlFile(service.spawner().clone()));
+    let file = has_control.then(|| ManuallyDrop::new(ControlFile(service.spawner().clone())));
     let api = control_server::start(ServerConfig { socket, metrics_address }, handle)?;
-    let mut manager = EventManager::new().map_err(BrokerError::Loop)?;
+    // A broker that fails must not remove what another one can continue with. If nothing outlives the
+    // broker, its spawner removes everything.
+    let mut manager = ManuallyDrop::new(EventManager::new().map_err(BrokerError::Loop)?);
     let id = manager.add_subscriber(service);
     loop {
         manager.run().map_err(BrokerError::Loop)?;
@@ -52,14 +56,13 @@ pub fn run(
             let failure = service.take_failure();
             // Stop the control API before the broker's state is dropped.
             drop(api);
-            drop(file);
+            drop(file.map(ManuallyDrop::into_inner));
+            drop(ManuallyDrop::into_inner(manager));
             return failure.map_or(Ok(None), Err);
         }
         if service.must_hand_over() {
             let service = manager.remove_subscriber(id).map_err(BrokerError::Loop)?;
             drop(api);
-            // The next broker serves the same socket.
-            std::mem::forget(file);
             let spawner = service.spawner().clone();
             let (state, successor) = service.hand_over()?;
             let failed = BrokerError::Handover;
@@ -112,7 +115,8 @@ fn start(
             let spawner = Spawner::restore(&inheritance.spawner).map_err(BrokerError::Handover)?;
             let dir = config.state_dir.as_deref();
             let dir = dir.map(|dir| StateDir::open(dir, None)).transpose()?;
-            let service = Service::take_over(config, spawner, dir, state, inputs)?;
+            let handed = (state, Handling::Done);
+            let service = Service::take_over(config, spawner, dir, handed, inputs)?;
             return bind_control(service, control);
         }
     };
@@ -121,8 +125,8 @@ fn start(
         Ready::Continuing(spawner, dir) => {
             // The file is read without privileges.
             let record = spawner.take_record().and_then(Handover::read);
-            let Handover { state, .. } = record.map_err(BrokerError::Handover)?;
-            Service::take_over(config, spawner, dir, state, inputs)?
+            let (Handover { state, .. }, handling) = record.map_err(BrokerError::Handover)?;
+            Service::take_over(config, spawner, dir, (state, handling), inputs)?
         }
     };
     bind_control(service, control)

@@ -8,9 +8,11 @@
 //! | `file` | reading the configuration file again |
 //! | `pauses` | pauses of VMs |
 //! | `replacement` | replacement by another vcudad |
+//! | `recovery` | continuing after a crash of another vcudad |
 
 mod file;
 mod pauses;
+mod recovery;
 mod replacement;
 mod requests;
 
@@ -24,11 +26,14 @@ use event_manager::{EventOps, Events, MutEventSubscriber};
 use super::audit::{Audit, AuditEffect};
 use super::cgroup::Cgroups;
 use super::changes::Changes;
+use super::compute;
+use super::crash::Crash;
 use super::device::DeviceEffect;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::handover::{State, Successor};
+use super::journal::{Handling, Journal};
 use super::launcher::Launcher;
 use super::output::{Output, Outputs};
 use super::placement::Capacity;
@@ -78,6 +83,13 @@ pub(crate) struct Service {
     /// that is started later.
     is_leaving: bool,
     fixed: FixedSettings,
+    journal: Journal,
+    /// Whether the event that is being handled changes more than the journal's changes say.
+    has_changed: bool,
+    /// Whether kernels are taken off GPUs.
+    evicts: bool,
+    /// The processes whose end has been handled, but may not be in the journal yet.
+    handled: Vec<ProcessId>,
     /// When this program began to take over from another one, until that has been reported.
     took_over: Option<Instant>,
     timer: Timer,
@@ -162,7 +174,7 @@ impl Service {
         }
         let cgroups = Cgroups::set_up(&spawner);
         let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
-        let mut service = Self::with(config, found, inputs, Supervisor::start)?;
+        let (mut service, _) = Self::with(config, found, inputs, Supervisor::start)?;
         for candidate in vms {
             let capacities = service.capacities(None);
             let is_default = service.started.memory_max_is_default;
@@ -181,31 +193,38 @@ impl Service {
         Ok(service)
     }
 
-    /// Continues with everything of the broker that this one replaces.
+    /// Continues with everything of the broker that this one replaces. `handling` says how it ended.
     pub(crate) fn take_over(
         config: Config,
         spawner: Spawner,
         state: Option<StateDir>,
-        handed: State,
+        (handed, handling): (State, Handling),
         inputs: Inputs,
     ) -> Result<Self, BrokerError> {
         let began = Instant::now();
         let failed = BrokerError::Handover;
-        let State { last_process, driver, has_jail, gpus, cgroups, .. } = handed;
+        let State { last_process, driver, has_jail, evicts, gpus, cgroups, .. } = handed;
         let State { supervisor, vms, sessions, fixed, .. } = handed;
         let mut processes = spawner.processes(last_process).map_err(failed)?;
         let mut roster = Roster::open(state)?;
-        roster.vms(config.vms.clone())?;
+        let all = roster.vms(config.vms.clone())?;
         let ending = spawner.ending();
         let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
         let restore = |launcher: &_| Supervisor::restore(supervisor, launcher, &mut processes);
-        let mut service = Self::with(config, found, inputs, restore)?;
+        let (mut service, eviction) = Self::with(config, found, inputs, restore)?;
+        let eviction = eviction.as_ref();
+        let crash = Crash { handling, evicted: evicts, eviction };
+        let crash = Some(crash).filter(|crash| crash.handling != Handling::Done);
         service.fixed = fixed;
         let (launcher, cgroups) = (&service.launcher, &service.cgroups);
         service.vms = Vms::restore(vms, launcher, &mut processes, cgroups).map_err(failed)?;
-        let restored = service.sessions.restore(sessions, &mut processes, &service.vms);
+        let Self { sessions: restored, vms, .. } = &mut service;
+        let restored = restored.restore(sessions, &mut processes, vms, crash.as_ref());
         restored.map_err(failed)?;
         processes.end(service.launcher.spawner());
+        if let Some(crash) = crash {
+            service.recover(crash.handling, all)?;
+        }
         service.warn_about_fixed();
         service.roster.start_saving()?;
         service.audit = Audit::start(&service.gpus);
@@ -219,7 +238,7 @@ impl Service {
         found: Foundation,
         inputs: Inputs,
         supervisor: impl FnOnce(&Launcher) -> io::Result<Supervisor>,
-    ) -> Result<Self, BrokerError> {
+    ) -> Result<(Self, Option<compute::Eviction>), BrokerError> {
         let Foundation { spawner, ending, driver, has_jail, mut gpus, cgroups, roster } = found;
         let Inputs { signals, inbox, reread, successor } = inputs;
         let rereader = reread.map(Rereader::start).transpose();
@@ -232,11 +251,12 @@ impl Service {
         let outputs = Outputs::start()
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
         let spawner_output = spawner.log(&outputs);
+        let journal = Journal::new(&spawner);
         let launcher = Launcher::new(spawner, has_jail, outputs);
         let supervisor = supervisor(&launcher)
             .map_err(BrokerError::os("cannot start the supervisor of workers"))?;
         let warm_workers = config.warm_workers as usize;
-        Ok(Self {
+        let service = Self {
             watches: Watches::default(),
             signals,
             rereader,
@@ -244,6 +264,10 @@ impl Service {
             is_replaced: false,
             is_leaving: false,
             fixed: fixed_settings(&config),
+            journal,
+            has_changed: false,
+            evicts: eviction.is_some(),
+            handled: Vec::new(),
             took_over: None,
             timer: Timer::new().map_err(BrokerError::os("cannot create a timer"))?,
             systemd: Systemd::from_env(),
@@ -271,7 +295,8 @@ impl Service {
             failure: None,
             cgroups,
             roster,
-        })
+        };
+        Ok((service, eviction))
     }
 
     /// Adds a VM, and creates its accounts. The caller must then start the VM's device process.
@@ -440,7 +465,12 @@ impl Service {
 
     fn handle_device_message(&mut self, ops: &mut EventOps, id: VmId) {
         let Some(state) = self.vms.get_mut(id) else { return };
-        match state.device.receive() {
+        let effect = state.device.receive();
+        self.has_changed = matches!(
+            &effect,
+            DeviceEffect::Message(message) if !matches!(message, DeviceToBroker::Query { .. })
+        );
+        match effect {
             DeviceEffect::None => {}
             DeviceEffect::Closed(fd) => self.watches.remove(ops, fd),
             DeviceEffect::Paused(fd) => {
@@ -566,7 +596,7 @@ impl Service {
     }
 
     fn process_ended(&mut self, ops: &mut EventOps, process: ProcessId, how: &End) {
-        self.spawner().forget(process);
+        self.handled.push(process);
         if let Some(worker) = self.sessions.set_ended(process, how) {
             return self.worker_ended(ops, worker);
         }
@@ -574,6 +604,16 @@ impl Service {
         if let Some((vm, _)) = device {
             self.device_ended(ops, vm, &describe(how));
         }
+    }
+}
+
+/// Messages of the supervisor of workers.
+impl Service {
+    fn handle_supervisor(&mut self) {
+        self.has_changed = false;
+        let Some((message, worker)) = self.sessions.supervisor_message() else { return };
+        self.journal.mark(worker.map_or(Handling::Nothing, Handling::Worker));
+        self.sessions.handle_supervisor_message(message, &mut self.vms);
     }
 }
 
@@ -607,7 +647,10 @@ impl Drop for Service {
 
 impl MutEventSubscriber for Service {
     fn process(&mut self, events: Events, ops: &mut EventOps) {
-        match self.watches.source(events.fd()) {
+        let source = self.watches.source(events.fd());
+        self.journal.mark(Handling::of(source));
+        self.has_changed = true;
+        match source {
             Some(Source::Signals) => self.handle_signal(),
             Some(Source::Timer) => self.tick(ops),
             Some(Source::Control) => self.handle_requests(ops),
@@ -616,15 +659,17 @@ impl MutEventSubscriber for Service {
             Some(Source::Nvml) => self.handle_nvml(ops),
             Some(Source::Spawner) => self.handle_spawner(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
-            Some(Source::Supervisor) => self.sessions.handle_supervisor_message(&mut self.vms),
+            Some(Source::Supervisor) => self.handle_supervisor(),
             Some(Source::DeviceSocket(vm)) => self.handle_device_message(ops, vm),
             Some(Source::WorkerSocket(worker)) => {
-                self.sessions.handle_worker_message(worker, &mut self.vms, &self.gpus);
+                let (vms, gpus) = (&mut self.vms, &self.gpus);
+                self.has_changed = self.sessions.handle_worker_message(worker, vms, gpus);
             }
             None => {}
         }
         self.carry_out(ops);
         self.start_new(ops);
+        self.record();
     }
 
     fn init(&mut self, ops: &mut EventOps) {
@@ -650,6 +695,8 @@ impl MutEventSubscriber for Service {
         self.sessions.refill(&self.vms, &self.gpus);
         self.carry_out(ops);
         self.report_take_over();
+        self.has_changed = true;
+        self.record();
         self.systemd.ready();
         self.set_timer();
     }

@@ -14,9 +14,11 @@ use control_api::{Activity, EventKind, Sharing};
 use super::accounts::Accounts;
 use super::cgroup::limits_cpu;
 use super::compute::{ComputeEvent, Evicts};
+use super::crash::Crash;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
+use super::journal::Change;
 use super::launcher::Launcher;
 use super::mps;
 use super::process::{ChildRecord, describe};
@@ -34,6 +36,7 @@ use host_ipc::messages::{
 use host_ipc::printable::printable;
 use host_ipc::spawner::{Call, End, NewSession, ProcessId, directory_of};
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
+use rm_control::Objects;
 use serde::{Deserialize, Serialize};
 
 /// The reason that is reported for a session whose kernel ran too long.
@@ -71,6 +74,8 @@ pub(crate) struct Sessions {
     /// Whether kernels are softgpu's.
     simulates: bool,
     effects: Vec<SessionEffect>,
+    /// Changes of workers' driver objects since these were last taken.
+    objects: Vec<Change>,
 }
 
 /// All sessions, for a broker that replaces this one.
@@ -81,17 +86,48 @@ pub(crate) struct SessionsRecord {
     ledger: Ledger,
 }
 
+impl SessionsRecord {
+    /// Makes a change that the broker has made since.
+    pub(crate) fn change(&mut self, change: Change) -> Result<(), String> {
+        match change {
+            Change::Ledger(change) => {
+                change.repeat(&mut self.ledger).map_err(|error| error.to_string())
+            }
+            Change::Object(worker, object) => {
+                let added = self.workers.change_objects(worker, |objects| objects.add(object));
+                added.map_err(|error| error.to_string())
+            }
+            Change::Freed(worker, client, handle) => {
+                let free = |objects: &mut Objects| {
+                    objects.free(client, handle);
+                    Ok(())
+                };
+                self.workers.change_objects(worker, free).map_err(|error| error.to_string())
+            }
+        }
+    }
+}
+
 /// Replacement of the broker.
 impl Sessions {
-    /// Stops the scheduler, with all kernels on their GPUs, and returns what a broker that replaces
-    /// this one needs.
-    pub(crate) fn record(&mut self) -> io::Result<SessionsRecord> {
-        self.scheduler.stop()?;
-        Ok(SessionsRecord {
+    /// Returns what a broker that replaces this one needs.
+    pub(crate) fn record(&self) -> SessionsRecord {
+        SessionsRecord {
             waiting: self.start_queue.clone(),
             workers: self.workers.record(),
-            ledger: self.accounts.take_ledger(),
-        })
+            ledger: self.accounts.ledger().clone(),
+        }
+    }
+
+    /// Takes the changes that workers have made since the last call.
+    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
+        let ledger = self.accounts.take_changes().into_iter().map(Change::Ledger);
+        ledger.chain(std::mem::take(&mut self.objects)).collect()
+    }
+
+    /// Stops the scheduler, with all kernels on their GPUs.
+    pub(crate) fn stop_scheduler(&mut self) -> io::Result<()> {
+        self.scheduler.stop()
     }
 
     /// Returns what a broker that replaces this one needs of the supervisor.
@@ -99,19 +135,36 @@ impl Sessions {
         self.supervisor.record()
     }
 
-    /// Continues with the sessions of the broker that this one replaces.
+    /// Kills the supervisor of workers. The next worker starts another one.
+    pub(crate) fn end_supervisor(&self) {
+        self.supervisor.kill();
+    }
+
+    /// Continues with the sessions of the broker that this one replaces. `crash` describes its end
+    /// if it hasn't handed over.
     pub(crate) fn restore(
         &mut self,
         record: SessionsRecord,
         processes: &mut Processes,
         vms: &Vms,
+        crash: Option<&Crash<'_>>,
     ) -> io::Result<()> {
-        let SessionsRecord { waiting, workers, ledger } = record;
+        let SessionsRecord { mut waiting, mut workers, mut ledger } = record;
+        if let Some(crash) = crash {
+            // It isn't known what they have been told. Their sessions begin again with others.
+            for (worker, session) in workers.take_unbegun(crash.sender()) {
+                ledger.close(worker);
+                if let Some(session) = session {
+                    waiting.push(session);
+                }
+            }
+        }
         let name = |vm| vms.name(vm).to_owned();
         let warm = self.workers.warm_target();
         self.start_queue = waiting;
         self.accounts = Accounts::restore(ledger);
         self.workers = Workers::restore(workers, &self.launcher, processes, name, warm)?;
+        let doubts = crash.map(|crash| crash.clear(&self.workers)).unwrap_or_default();
         for (id, state) in vms.iter() {
             self.set_quotas(id, state);
             self.set_paused(id, state.pause.is_paused());
@@ -128,6 +181,9 @@ impl Sessions {
         }
         for (id, vm, ends) in scheduled {
             self.schedule(id, vm, ends, vms);
+        }
+        for (id, why) in doubts {
+            self.kill_worker(id, why, vms);
         }
         Ok(())
     }
@@ -153,6 +209,7 @@ impl Sessions {
             supervisor,
             simulates,
             effects: Vec::new(),
+            objects: Vec::new(),
         }
     }
 
@@ -552,12 +609,18 @@ impl Sessions {
         }
     }
 
-    /// Reads one message from a worker, and handles it.
-    pub(crate) fn handle_worker_message(&mut self, id: WorkerId, vms: &mut Vms, gpus: &Gpus) {
-        let Some(worker) = self.workers.get_mut(id) else { return };
+    /// Reads one message from a worker, and handles it. Returns true if more has changed than the
+    /// ledger and some counters.
+    pub(crate) fn handle_worker_message(
+        &mut self,
+        id: WorkerId,
+        vms: &mut Vms,
+        gpus: &Gpus,
+    ) -> bool {
+        let Some(worker) = self.workers.get_mut(id) else { return false };
         let fd = worker.socket_fd();
         match worker.handle_message(id, &mut self.accounts) {
-            WorkerEffect::None => {}
+            WorkerEffect::None => return false,
             WorkerEffect::Ready => {
                 let has_session = worker.session().is_some();
                 self.workers.reset_failures();
@@ -568,9 +631,9 @@ impl Sessions {
             WorkerEffect::Announce => self.announce(id, vms),
             WorkerEffect::MemoryRefused { device, kind, reason } => {
                 self.report_refused_memory(id, device, kind, &reason, vms);
-                let Some(worker) = self.workers.get(id) else { return };
-                if let Err(how) = worker.answer(&ToWorker::Refused) {
-                    self.kill_misbehaved(id, &how, vms);
+                match self.workers.get(id).map(|worker| worker.answer(&ToWorker::Refused)) {
+                    Some(Err(how)) => self.kill_misbehaved(id, &how, vms),
+                    _ => return false,
                 }
             }
             WorkerEffect::Misbehaved(how) => self.kill_misbehaved(id, &how, vms),
@@ -584,6 +647,7 @@ impl Sessions {
                 self.effects.push(SessionEffect::Unwatch(fd));
             }
         }
+        true
     }
 
     /// Kills a worker because it misbehaved or its GPU was lost, and publishes an event about it.
@@ -685,10 +749,19 @@ impl Sessions {
         }
     }
 
+    /// Reads a message of the supervisor, if there is one. Also returns the worker that it's about.
+    pub(crate) fn supervisor_message(&mut self) -> Option<(FromSupervisor, Option<WorkerId>)> {
+        let message = self.supervisor.receive()?;
+        let (FromSupervisor::Refused { session, .. }
+        | FromSupervisor::Object { session, .. }
+        | FromSupervisor::Freed { session, .. }) = &message;
+        let worker = self.workers.of_session(*session).map(|(id, _)| id);
+        Some((message, worker))
+    }
+
     /// Handles a message of the supervisor: counts calls of a worker that were refused, and follows
     /// the objects that lead to its channels.
-    pub(crate) fn handle_supervisor_message(&mut self, vms: &mut Vms) {
-        let Some(message) = self.supervisor.receive() else { return };
+    pub(crate) fn handle_supervisor_message(&mut self, message: FromSupervisor, vms: &mut Vms) {
         match message {
             FromSupervisor::Refused { session, system_calls, driver_operations, first } => {
                 let vm = VmId(session.vm);
@@ -703,13 +776,15 @@ impl Sessions {
             }
             FromSupervisor::Object { session, object } => {
                 let Some((id, worker)) = self.workers.of_session(session) else { return };
-                if let Err(error) = worker.add_object(object) {
-                    self.kill_worker(id, &error.to_string(), vms);
+                match worker.add_object(object) {
+                    Ok(()) => self.objects.push(Change::Object(id, object)),
+                    Err(error) => self.kill_worker(id, &error.to_string(), vms),
                 }
             }
             FromSupervisor::Freed { session, client, handle } => {
-                if let Some((_, worker)) = self.workers.of_session(session) {
+                if let Some((id, worker)) = self.workers.of_session(session) {
                     worker.free_object(client, handle);
+                    self.objects.push(Change::Freed(id, client, handle));
                 }
             }
         }

@@ -84,6 +84,13 @@ impl Supervisor {
         }
     }
 
+    /// Kills the supervisor, whose end is reported later.
+    pub(crate) fn kill(&self) {
+        if let Some(process) = &self.process {
+            process.kill();
+        }
+    }
+
     /// Takes the effects since the last call, in order.
     pub(crate) fn take_effects(&mut self) -> Vec<SupervisorEffect> {
         std::mem::take(&mut self.effects)

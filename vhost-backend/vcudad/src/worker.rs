@@ -4,7 +4,7 @@
 use std::collections::HashMap;
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use control_api::Activity;
@@ -28,7 +28,7 @@ use host_ipc::printable::printable;
 use host_ipc::seqpacket;
 use host_ipc::spawner::{End, Kept, ProcessId};
 use memory_ledger::{GpuId, LedgerError, VmId};
-use rm_control::TooManyObjects;
+use rm_control::{Objects, TooManyObjects};
 use serde::{Deserialize, Serialize};
 
 /// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a
@@ -107,8 +107,29 @@ struct WorkerRecord {
     session: Option<Session>,
     failure: Option<String>,
     assigned_ms: u64,
-    objects: Vec<DriverObject>,
+    #[serde(with = "object_list")]
+    objects: Objects,
     is_lost: bool,
+}
+
+/// Driver objects as a list.
+mod object_list {
+    use host_ipc::messages::DriverObject;
+    use rm_control::Objects;
+    use serde::de::Error;
+    use serde::{Deserialize, Deserializer, Serialize, Serializer};
+
+    pub(super) fn serialize<S: Serializer>(objects: &Objects, to: S) -> Result<S::Ok, S::Error> {
+        objects.relevant().serialize(to)
+    }
+
+    pub(super) fn deserialize<'a, D: Deserializer<'a>>(from: D) -> Result<Objects, D::Error> {
+        let mut objects = Objects::new();
+        for object in Vec::<DriverObject>::deserialize(from)? {
+            objects.add(object).map_err(D::Error::custom)?;
+        }
+        Ok(objects)
+    }
 }
 
 impl WorkerRecord {
@@ -138,12 +159,10 @@ impl WorkerRecord {
             shared,
             gate: gate.map(Arc::new),
             assigned_ms: self.assigned_ms,
+            objects: Arc::new(Mutex::new(self.objects)),
             lost_since: self.is_lost.then(Instant::now),
             ..Worker::new(process, self.gpus, self.session, self.cold)
         };
-        for object in self.objects {
-            worker.add_object(object).map_err(io::Error::other)?;
-        }
         Ok((self.id, worker))
     }
 }
@@ -226,7 +245,7 @@ impl Worker {
             session: self.session.clone(),
             failure: self.failure.clone(),
             assigned_ms: self.assigned_ms,
-            objects: self.known_objects(),
+            objects: lock(&self.objects).clone(),
             is_lost: self.lost_since.is_some(),
         }
     }
@@ -309,18 +328,18 @@ impl Worker {
 
     /// Returns the driver objects that are known.
     pub(crate) fn known_objects(&self) -> Vec<DriverObject> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner).relevant()
+        lock(&self.objects).relevant()
     }
 
     /// Adds an object of the driver that the worker has created. Fails if the worker has too many
     /// of them.
     pub(crate) fn add_object(&self, object: DriverObject) -> Result<(), TooManyObjects> {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner).add(object)
+        lock(&self.objects).add(object)
     }
 
     /// Removes an object of the driver, and all objects under it.
     pub(crate) fn free_object(&self, client: u32, handle: u32) {
-        self.objects.lock().unwrap_or_else(PoisonError::into_inner).free(client, handle);
+        lock(&self.objects).free(client, handle);
     }
 
     /// Returns the counters of work that the worker reports in its shared page.
@@ -493,6 +512,10 @@ impl Worker {
     }
 }
 
+fn lock(objects: &WorkerObjects) -> MutexGuard<'_, Objects> {
+    objects.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
 /// A worker that the broker has killed because of an error.
 pub(crate) struct KilledWorker {
     pub(crate) pid: u32,
@@ -519,6 +542,32 @@ pub(crate) struct WorkersRecord {
     last: WorkerId,
     killed: u64,
     all: Vec<WorkerRecord>,
+}
+
+impl WorkersRecord {
+    /// Changes the driver objects of a worker, if it's still there.
+    pub(crate) fn change_objects(
+        &mut self,
+        id: WorkerId,
+        change: impl FnOnce(&mut Objects) -> Result<(), TooManyObjects>,
+    ) -> Result<(), TooManyObjects> {
+        let worker = self.all.iter_mut().find(|worker| worker.id == id);
+        worker.map_or(Ok(()), |worker| change(&mut worker.objects))
+    }
+
+    /// Leaves out the workers whose session hasn't begun. Returns them, with their sessions if they
+    /// have one. A worker with a message in doubt, and one that is ending, stay.
+    pub(crate) fn take_unbegun(
+        &mut self,
+        doubtful: Option<WorkerId>,
+    ) -> Vec<(WorkerId, Option<Session>)> {
+        let has_begun = |worker: &WorkerRecord| {
+            worker.announced || worker.phase == Phase::Ending || doubtful == Some(worker.id)
+        };
+        let (rest, unbegun) = std::mem::take(&mut self.all).into_iter().partition(has_begun);
+        self.all = rest;
+        unbegun.into_iter().map(|worker: WorkerRecord| (worker.id, worker.session)).collect()
+    }
 }
 
 impl Workers {

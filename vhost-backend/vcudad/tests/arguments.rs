@@ -64,7 +64,7 @@ fn a_successor_has_the_defaults_of_the_user_who_started_the_broker() {
     }
     let answer = |more: &[&str]| {
         let mut command = Command::new(&program);
-        command.args(["--accepts-handover", "2"]).args(more).arg("--config").arg(&config);
+        command.args(["--accepts-handover", "3"]).args(more).arg("--config").arg(&config);
         command.uid(65534).gid(65534);
         loop {
             match command.output() {
@@ -101,7 +101,7 @@ fn a_wrong_log_filter_is_refused() {
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: RUST_LOG: 'vcudad=loud' is not a log filter"), "{text}");
     // A program that wouldn't start doesn't take over from another one.
-    let (code, text) = run(&["--accepts-handover", "2"]);
+    let (code, text) = run(&["--accepts-handover", "3"]);
     assert_eq!(code, Some(2), "{text}");
     assert!(text.starts_with("vcudad: RUST_LOG: "), "{text}");
     // The argument is used instead of the variable.

@@ -136,7 +136,7 @@ fn a_program_that_cannot_take_over_does_not_get_the_chance() {
         assert_eq!(sessions(&broker, "a"), before);
     };
     put(&folder, Some("#!/bin/sh\necho \"$1 $2: too old\" >&2\nexit 1\n"));
-    refused("vcudad cannot take over: --accepts-handover 2: too old");
+    refused("vcudad cannot take over: --accepts-handover 3: too old");
     put(&folder, Some("not a program"));
     refused("continuing without being replaced: cannot run");
     put(&folder, None);

@@ -358,6 +358,7 @@ impl Server {
             }
             Call::Unbind { vm } => self.vms.unbind(&vm).map_err(request())?,
             Call::RemoveVm { vm } => self.vms.remove(&vm).map_err(request())?,
+            Call::RetainVms { names } => self.vms.retain(&names),
             Call::RetainMps { visible } => self.mps.retain(&visible),
             Call::NextProcess { .. } => return Err(request()("it is answered elsewhere".into())),
             Call::KeepRecord => self.record = fds.into_iter().next(),

@@ -91,6 +91,11 @@ impl Vms {
         Ok(())
     }
 
+    /// Removes all VMs but these.
+    pub(crate) fn retain(&mut self, names: &[String]) {
+        self.0.retain(|name, _| names.contains(name));
+    }
+
     pub(crate) fn remove(&mut self, name: &str) -> Result<(), String> {
         self.0.remove(name).map(drop).ok_or_else(|| unknown(name))
     }

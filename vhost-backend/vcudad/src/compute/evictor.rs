@@ -56,6 +56,20 @@ pub(crate) struct Eviction {
     pub(crate) gpus: BTreeMap<GpuKey, u32>,
 }
 
+impl Eviction {
+    /// Lets a worker's kernels continue on all GPUs, from which another broker may have taken them.
+    pub(crate) fn enable(&self, objects: &WorkerObjects) -> Result<(), RmError> {
+        let Some(driver) = &self.channels else { return Ok(()) };
+        for gpu in self.gpus.values() {
+            let channels = lock(objects).compute_channels(*gpu);
+            if !channels.is_empty() {
+                driver.enable(*gpu, &channels)?;
+            }
+        }
+        Ok(())
+    }
+}
+
 /// A worker's kernels on a GPU.
 pub(super) enum Kernels {
     /// In the channels among these objects of the driver.

@@ -6,7 +6,8 @@ use event_manager::EventOps;
 use super::Service;
 use crate::error::BrokerError;
 use crate::event::BrokerEvent;
-use crate::handover::{State, Successor};
+use crate::handover::{Handover, State, Successor};
+use crate::journal::Handling;
 use crate::reload::fixed_settings;
 use crate::watches::Source;
 use memory_ledger::VmId;
@@ -37,20 +38,42 @@ impl Service {
         let successor = self.successor.take().filter(|_| !self.is_leaving);
         tracing::info!("handing over to another vcudad");
         self.refuse_requests();
-        let state = State {
+        self.sessions.stop_scheduler().map_err(BrokerError::Handover)?;
+        let state = self.state();
+        // Dropping it would end all processes, and remove the VMs' sockets.
+        std::mem::forget(self);
+        Ok((state, successor))
+    }
+
+    fn state(&self) -> State {
+        State {
             last_process: self.launcher.spawner().last_process(),
             driver: self.driver.clone(),
             has_jail: self.launcher.has_jail(),
+            evicts: self.evicts,
             gpus: self.gpus.clone(),
             cgroups: self.cgroups.clone(),
             supervisor: self.sessions.record_supervisor(),
             vms: self.vms.record(),
-            sessions: self.sessions.record().map_err(BrokerError::Handover)?,
+            sessions: self.sessions.record(),
             fixed: self.fixed.clone(),
-        };
-        // Dropping it would end all processes, and remove the VMs' sockets.
-        std::mem::forget(self);
-        Ok((state, successor))
+        }
+    }
+
+    /// Records what has changed, now that an event has been handled.
+    pub(super) fn record(&mut self) {
+        let changes = self.sessions.take_changes();
+        if self.journal.is_on() && (self.has_changed || !self.journal.add(&changes)) {
+            match Handover::encode(self.state(), None) {
+                Ok(state) => self.journal.replace(state),
+                Err(error) => tracing::error!("cannot record the state: {error}"),
+            }
+        }
+        // The spawner must remember an end that isn't in the record.
+        for process in std::mem::take(&mut self.handled) {
+            self.spawner().forget(process);
+        }
+        self.journal.mark(Handling::Nothing);
     }
 
     /// Continues where the previous broker has stopped.

@@ -23,6 +23,7 @@ use memory_ledger::VmId;
 impl Service {
     pub(super) fn handle_requests(&mut self, ops: &mut EventOps) {
         self.inbox.acknowledge();
+        self.has_changed = false;
         while let Some((request, answer)) = self.inbox.next() {
             self.handle_request(ops, request, answer);
             self.carry_out(ops);
@@ -33,6 +34,7 @@ impl Service {
         if self.ended {
             return answer.give(Err(ApiError::shutting_down()));
         }
+        self.has_changed |= request.is_change();
         let reports = self.reports();
         let reply = match request {
             Request::AddVm(spec) => {

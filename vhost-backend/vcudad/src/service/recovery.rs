@@ -1,0 +1,83 @@
+//! Continuing after another vcudad has crashed or was killed.
+
+use control_api::{VmOrigin, VmSpec};
+
+use super::Service;
+use crate::differences::change;
+use crate::error::BrokerError;
+use crate::journal::Handling;
+use crate::start;
+use host_ipc::spawner::Call;
+use memory_ledger::VmId;
+
+impl Service {
+    /// Ends what the other vcudad has left half done, and makes the changes that it had saved. `all`
+    /// contains the VMs to serve. Those in the configuration file are compared with it later.
+    pub(super) fn recover(
+        &mut self,
+        handling: Handling,
+        all: Vec<(VmSpec, VmOrigin)>,
+    ) -> Result<(), BrokerError> {
+        tracing::warn!("the previous vcudad ended without handing over");
+        match handling {
+            Handling::Device(vm) => self.end_doubtful_device(vm),
+            // It can't serve sessions whose objects it has reported to nobody.
+            Handling::Supervisor => self.sessions.end_supervisor(),
+            _ => {}
+        }
+        if !self.roster.has_state() {
+            return Ok(());
+        }
+        let is_served = |name: &str| all.iter().any(|(spec, _)| spec.name == name);
+        let removed = |id: &VmId| !is_served(self.vms.name(*id));
+        let removed: Vec<_> = self.vms.ids().into_iter().filter(removed).collect();
+        removed.into_iter().for_each(|id| self.begin_removal(id));
+        // A VM may have been prepared whose addition wasn't saved.
+        let names = self.vms.iter().map(|(_, state)| state.vm.name.clone()).collect();
+        if let Err(reason) = self.spawner().request(Call::RetainVms { names }) {
+            tracing::error!("cannot remove what unknown VMs have left: {reason}");
+        }
+        let added = all.into_iter().filter(|(_, origin)| *origin == VmOrigin::Api);
+        for candidate in start::candidates(added.collect(), &self.roster)? {
+            match self.vms.named(&candidate.vm.name) {
+                Some(id) => self.change_saved(id, &candidate.vm.spec),
+                None => {
+                    let capacities = self.capacities(None);
+                    let (spawner, cgroups) = (self.launcher.spawner(), &self.cgroups);
+                    let state =
+                        candidate.place(&capacities, &self.gpus, spawner, cgroups, false)?;
+                    self.enroll(state);
+                }
+            }
+        }
+        for id in self.vms.ids() {
+            let paused = self.roster.is_paused(self.vms.name(id));
+            if self.sessions.scheduler().is_enabled() {
+                let _ = self.set_paused(id, paused, None);
+            }
+        }
+        Ok(())
+    }
+
+    fn end_doubtful_device(&mut self, vm: VmId) {
+        let Some(state) = self.vms.get(vm) else { return };
+        tracing::error!(
+            vm = state.vm.name,
+            "ending the device process, because vcudad ended while it handled a message from it"
+        );
+        state.device.kill();
+    }
+
+    /// Makes a change of a VM's settings that was saved.
+    fn change_saved(&mut self, id: VmId, saved: &VmSpec) {
+        let Some(state) = self.vms.get(id) else { return };
+        let (patch, _) = change(&state.vm.spec, saved);
+        if patch.is_empty() {
+            return;
+        }
+        let changed = state.changed(&patch).and_then(|after| self.set_vm(id, &patch, after, None));
+        if let Err(error) = changed {
+            tracing::error!("cannot change a VM: {error}");
+        }
+    }
+}
