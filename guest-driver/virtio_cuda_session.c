@@ -286,6 +286,18 @@ static int vcuda_session_ring(struct vcuda_session *s, u32 ring_bytes,
 	return err;
 }
 
+/*
+ * Says why the device refused a session. The program only gets an error. The
+ * limit may have changed since the device was initialized.
+ */
+static void vcuda_session_refused(struct vcuda_session *s)
+{
+	dev_warn_ratelimited(&s->dev->vdev->dev,
+			     "%s[%d] can't open a session: the host allows this VM %u at a time (sessions.max), and limits how many start at once; the host's operator can raise sessions.max with vcudactl vm set\n",
+			     current->comm, task_tgid_nr(current),
+			     le32_to_cpu(s->dev->config.max_sessions));
+}
+
 /**
  * vcuda_session_start() - create the session on the device
  * @s: the session; the caller holds its lock
@@ -348,6 +360,8 @@ retry:
 	if (err == -EINTR || err == -ENODEV)
 		goto end;
 	if (err) {
+		if (err == -EDQUOT)
+			vcuda_session_refused(s);
 		xa_erase_irq(&dev->sessions, s->id);
 		s->id = 0;
 		return err;
