@@ -12,6 +12,8 @@ const MAX_GPUS: usize = 16;
 const MAX_TIMEOUT: Timespan = Timespan::from_nanos(24 * 3_600 * 1_000_000_000);
 /// Minimum kernel_timeout: one millisecond.
 const MIN_TIMEOUT: Timespan = Timespan::from_nanos(1_000_000);
+/// Minimum limit on device memory: the driver's allocation unit.
+const MIN_DEVICE_MEMORY: u64 = 2 << 20;
 
 /// The environment variables that `env.allow` can contain. They are variables of the CUDA driver, and
 /// affect only the worker that gets them. Variables of the dynamic linker and those that name files
@@ -50,9 +52,18 @@ pub fn check_name(name: &str) -> Checked {
     Err(ApiError::invalid("name", rule))
 }
 
-/// Checks the range of `memory.max`.
-pub fn check_memory_max(bytes: u64) -> Checked {
-    range("memory.max", bytes, 1, 1 << 50)
+/// Checks the range of a limit on device memory. A limit below the driver's allocation unit permits
+/// nothing; usually, its unit was forgotten.
+fn check_device_memory(field: &str, bytes: u64) -> Checked {
+    if bytes < MIN_DEVICE_MEMORY {
+        let must = expected(field).unwrap_or_default();
+        let message = format!(
+            "{bytes} bytes is too small: device memory is allocated in blocks of 2 MiB, so it must \
+             be {must}"
+        );
+        return Err(ApiError::invalid(field, message));
+    }
+    range(field, bytes, MIN_DEVICE_MEMORY, 1 << 50)
 }
 
 impl ComputeSpec {
@@ -82,7 +93,7 @@ impl MpsSpec {
             range("mps.active_thread_percentage", percentage, one, Percent::ALL)?;
         }
         if let Some(limit) = self.pinned_memory_limit {
-            range("mps.pinned_memory_limit", limit, 1, 1 << 50)?;
+            check_device_memory("mps.pinned_memory_limit", limit)?;
         }
         Ok(())
     }
@@ -94,9 +105,9 @@ impl VmSpec {
         check_name(&self.name)?;
         self.check_socket()?;
         self.check_gpus()?;
-        check_memory_max(self.memory.max)?;
+        check_device_memory("memory.max", self.memory.max)?;
         if let Some(bytes) = self.memory.session_max {
-            range("memory.session_max", bytes, 1, 1 << 50)?;
+            check_device_memory("memory.session_max", bytes)?;
         }
         if let Some(bytes) = self.memory.host_max {
             range("memory.host_max", bytes, 1 << 20, 1 << 50)?;
@@ -207,7 +218,7 @@ mod tests {
         let text = if more.contains("\"memory\"") {
             text
         } else {
-            text.replacen('{', r#"{"memory": {"max": 4096}, "#, 1)
+            text.replacen('{', r#"{"memory": {"max": 2097152}, "#, 1)
         };
         let spec: VmSpec = serde_json::from_str(&text).unwrap();
         let error = spec.check().unwrap_err();
@@ -228,8 +239,20 @@ mod tests {
                 "compute.kernel_timeout",
                 "from 1ms to 24h",
             ),
-            (r#""memory": {"max": 0}"#, "memory.max", "from 1"),
-            (r#""memory": {"max": 1, "session_max": 0}"#, "memory.session_max", "from 1"),
+            (r#""memory": {"max": 0}"#, "memory.max", "from 2097152"),
+            (r#""memory": {"max": 8}"#, "memory.max", "blocks of 2 MiB"),
+            (r#""memory": {"max": 2097151}"#, "memory.max", "2097151 bytes is too small"),
+            (r#""memory": {"max": 1125899906842625}"#, "memory.max", "from 2097152"),
+            (
+                r#""memory": {"max": 2097152, "session_max": 8}"#,
+                "memory.session_max",
+                "8 bytes is too small",
+            ),
+            (
+                r#""sharing": "mps", "mps": {"pinned_memory_limit": 8}"#,
+                "mps.pinned_memory_limit",
+                "8 bytes is too small",
+            ),
             (r#""sessions": {"max": 0}"#, "sessions.max", "from 1 to 4096"),
             (r#""gpus": []"#, "gpus", "from 1 to 16"),
             (r#""gpus": ["0", 0]"#, "gpus", "twice"),

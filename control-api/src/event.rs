@@ -21,7 +21,7 @@ pub enum EventKind {
     DeviceEnded,
     /// A guest process opened the device.
     SessionStarted,
-    /// A session ended. The message says how.
+    /// A session ended. The event has the `reason`.
     SessionEnded,
     /// An allocation was refused because it exceeded a quota. Reported at most once per second per
     /// VM and GPU.
@@ -53,6 +53,9 @@ pub enum EventKind {
     /// A session was refused because of `sessions.max` or the rate limit on session starts. Reported
     /// at most once per 10 seconds per VM.
     SessionRefused,
+    /// A front end was refused because of `connections.max`, or because memory that isn't sealed
+    /// against shrinking permits only one. Reported at most once per 10 seconds per VM.
+    ConnectionRefused,
     /// The configuration file was read again and applied. The message says what changed.
     ConfigReloaded,
     /// The configuration file was read again, but contains an error, so nothing changed. The message
@@ -65,6 +68,40 @@ pub enum EventKind {
     SchedulerRestarted,
     /// This reader was too slow and missed events. The message says how many.
     Missed,
+}
+
+/// Why a session ended.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+#[serde(rename_all = "snake_case")]
+pub enum EndReason {
+    /// The program in the guest exited, or closed the device.
+    Exited,
+    /// The front end disconnected: the VM was stopped, or the program without a VM exited.
+    Disconnected,
+    /// The guest started its driver again, as after a reboot.
+    GuestReset,
+    /// An operator ended the session through the control API. The event has the `uid`.
+    KilledByOperator,
+    /// The session ran a kernel past `compute.kernel_timeout`, or used more memory or GPU time than
+    /// it was charged for.
+    Limit,
+    /// The program in the guest, or the worker, violated the protocol.
+    ProtocolViolation,
+    /// The worker was killed by a signal that vcudad didn't send, for example because the VM's
+    /// processes had reached `memory.host_max`.
+    Killed,
+    /// The worker failed in another way: it couldn't start, exited with an error, or stopped
+    /// responding.
+    WorkerFailed,
+    /// The driver lost the GPU.
+    GpuLost,
+    /// The VM's device process ended.
+    DeviceEnded,
+    /// vcudad crashed or was killed, and another one couldn't tell what the session had done.
+    VcudadEnded,
+    /// The VM was removed.
+    VmRemoved,
 }
 
 /// An event.
@@ -89,8 +126,31 @@ pub struct Event {
     /// The user ID of the process that requested the change through the control API.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub uid: Option<u32>,
+    /// Why the session ended, for `session_ended`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub reason: Option<EndReason>,
     /// A description for people.
     pub message: String,
+}
+
+impl EndReason {
+    /// Returns the name used in JSON.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Exited => "exited",
+            Self::Disconnected => "disconnected",
+            Self::GuestReset => "guest_reset",
+            Self::KilledByOperator => "killed_by_operator",
+            Self::Limit => "limit",
+            Self::ProtocolViolation => "protocol_violation",
+            Self::Killed => "killed",
+            Self::WorkerFailed => "worker_failed",
+            Self::GpuLost => "gpu_lost",
+            Self::DeviceEnded => "device_ended",
+            Self::VcudadEnded => "vcudad_ended",
+            Self::VmRemoved => "vm_removed",
+        }
+    }
 }
 
 impl EventKind {
@@ -117,6 +177,7 @@ impl EventKind {
             Self::VmFailed => "vm_failed",
             Self::VmRestarted => "vm_restarted",
             Self::SessionRefused => "session_refused",
+            Self::ConnectionRefused => "connection_refused",
             Self::ConfigReloaded => "config_reloaded",
             Self::ConfigRefused => "config_refused",
             Self::RestartNeeded => "restart_needed",

@@ -12,9 +12,9 @@ pub fn expected(field: &str) -> Option<&'static str> {
         "socket" => "the absolute path of a socket, of at most 107 bytes",
         "socket_mode" => "a string from \"0\" to \"0777\" in octal, such as \"0660\"",
         "gpus" => "a list of 1 to 16 of \"any\", an index such as \"0\", or a UUID",
-        "memory" => "an object with max, a whole number of bytes from 1 to 1125899906842624",
+        "memory" => "an object with max, a whole number of bytes from 2097152 to 1125899906842624",
         "memory.max" | "memory.session_max" | "mps.pinned_memory_limit" => {
-            "a whole number of bytes from 1 to 1125899906842624"
+            "a whole number of bytes from 2097152 to 1125899906842624"
         }
         "memory.host_max" => "a whole number of bytes from 1048576 to 1125899906842624",
         "compute.weight" => "a whole number from 1 to 10000",
@@ -84,7 +84,7 @@ mod tests {
             ("name", "\"\""),
         ] {
             let mut all = serde_json::json!({
-                "name": "a", "sharing": "mps", "memory": {"max": 4096}
+                "name": "a", "sharing": "mps", "memory": {"max": 2097152}
             });
             let (table, key) = field.split_once('.').unwrap_or(("", field));
             let place = if table.is_empty() { &mut all } else { &mut all[table] };

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use serde::{Deserialize, Serialize};
 
-use crate::spec::VmSpec;
+use crate::spec::{ComputeSpec, VmSpec};
 use crate::units::Percent;
 
 /// A VM: its settings, state and usage.
@@ -119,6 +119,20 @@ pub struct RefusedCalls {
     pub driver_operations: u64,
 }
 
+/// Number of a VM's sessions and front ends that were refused, by the limit, since vcudad started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct RefusedCounts {
+    /// Sessions, because of `sessions.max`.
+    pub sessions_max: u64,
+    /// Sessions, because too many started at once.
+    pub session_starts: u64,
+    /// Front ends, because of `connections.max`.
+    pub connections_max: u64,
+    /// Front ends, because memory that isn't sealed against shrinking permits only one.
+    pub memory_not_sealed: u64,
+}
+
 /// A VM's usage.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -136,9 +150,15 @@ pub struct VmStats {
     /// Maximum number of sessions at once.
     #[serde(default)]
     pub sessions_max: u32,
-    /// Number of sessions refused because of `sessions.max` or the rate limit on session starts.
+    /// Maximum number of front ends at once.
     #[serde(default)]
-    pub sessions_refused: u64,
+    pub connections_max: u32,
+    /// Limits on GPU time.
+    #[serde(default)]
+    pub compute: ComputeSpec,
+    /// Sessions and front ends that were refused because of a limit.
+    #[serde(default)]
+    pub refused: RefusedCounts,
     /// Total number of sessions since vcudad started.
     pub sessions_total: u64,
     /// Number of device process restarts.

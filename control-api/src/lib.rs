@@ -27,13 +27,13 @@ mod spec;
 mod trace;
 mod units;
 
-pub use check::{PERMITTED_ENV, check_memory_max, check_name};
+pub use check::{PERMITTED_ENV, check_name};
 pub use error::{ApiError, ErrorCode};
-pub use event::{Event, EventKind};
+pub use event::{EndReason, Event, EventKind};
 pub use expected::{expected, is_list, number};
 pub use info::{
-    Activity, GpuInfo, GpuState, Override, PausedBy, RefusedCalls, SchedulerInfo, SessionInfo,
-    SessionMemory, Stats, VersionInfo, VmGpuStats, VmInfo, VmOrigin, VmState, VmStats,
+    Activity, GpuInfo, GpuState, Override, PausedBy, RefusedCalls, RefusedCounts, SchedulerInfo,
+    SessionInfo, SessionMemory, Stats, VersionInfo, VmGpuStats, VmInfo, VmOrigin, VmState, VmStats,
     WorkerCounts,
 };
 pub use patch::{ComputePatch, LimitPatch, MemoryPatch, MpsPatch, VmPatch};

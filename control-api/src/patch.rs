@@ -35,14 +35,17 @@ pub struct VmPatch {
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemoryPatch {
-    /// Limit for all sessions together, above 0. A VM above its limit keeps its memory, but can't
+    /// Limit for all sessions together: 2 MiB to 1024 TiB. A VM above its limit keeps its memory, but can't
     /// allocate more.
     #[serde(default, deserialize_with = "given", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(nullable = false, minimum = 1))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(nullable = false, minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
+    )]
     pub max: Option<u64>,
     /// Limit for one session. `null` means the same as `max`.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 2_097_152, maximum = 1_125_899_906_842_624i64))]
     pub session_max: Option<Option<u64>>,
 }
 
@@ -80,7 +83,7 @@ pub struct MpsPatch {
     pub active_thread_percentage: Option<Option<Percent>>,
     /// Device memory in bytes. `null` means no MPS limit.
     #[serde(default, deserialize_with = "nullable", skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 1))]
+    #[cfg_attr(feature = "openapi", schema(value_type = Option<u64>, minimum = 2_097_152, maximum = 1_125_899_906_842_624i64))]
     pub pinned_memory_limit: Option<Option<u64>>,
 }
 

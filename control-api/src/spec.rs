@@ -31,6 +31,7 @@ pub struct VmSpec {
     pub socket_group: Option<String>,
     /// The VM's GPUs, 1 to 16. Defaults to one GPU, chosen by vcudad.
     #[serde(default = "any_gpu")]
+    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 16))]
     pub gpus: Vec<GpuRequest>,
     /// Device memory limits.
     pub memory: MemorySpec,
@@ -76,6 +77,7 @@ pub struct VmSpec {
     /// Microseconds that a worker polls an empty ring before it sleeps: 0 to 1000000. Defaults to
     /// 50.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(feature = "openapi", schema(maximum = 1_000_000))]
     pub spin_us: Option<u32>,
 }
 
@@ -200,7 +202,7 @@ impl utoipa::PartialSchema for GpuRequest {
             .description(Some(
                 "A GPU: `any`, an index on the host, or the UUID of a GPU or MIG slice.",
             ))
-            .pattern(Some("^(any|[0-9]+|(GPU|MIG)-[A-Za-z0-9/_-]+)$"))
+            .pattern(Some("^(any|[0-9]{1,9}|(GPU|MIG)-[A-Za-z0-9/_-]{1,92})$"))
             .examples(["any"])
             .into()
     }
@@ -214,15 +216,26 @@ impl utoipa::ToSchema for GpuRequest {}
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields)]
 pub struct MemorySpec {
-    /// Limit for all sessions together, above 0. The guest sees it as the device's total memory.
-    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    /// Limit for all sessions together: 2 MiB to 1024 TiB. The guest sees it as the device's total
+    /// memory.
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
+    )]
     pub max: u64,
-    /// Limit for one session, above 0. Defaults to `max`.
+    /// Limit for one session: 2 MiB to 1024 TiB. Defaults to `max`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1))]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
+    )]
     pub session_max: Option<u64>,
     /// Host memory limit for the VM's processes (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
     #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 1_048_576, maximum = 1_125_899_906_842_624i64)
+    )]
     pub host_max: Option<u64>,
 }
 
@@ -284,8 +297,12 @@ pub struct MpsSpec {
     /// Percentage of the GPU's multiprocessors: 1% to 100%.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_thread_percentage: Option<Percent>,
-    /// Device memory limit that MPS enforces, in bytes, above 0.
+    /// Device memory limit that MPS enforces, in bytes: 2 MiB to 1024 TiB.
     #[serde(skip_serializing_if = "Option::is_none")]
+    #[cfg_attr(
+        feature = "openapi",
+        schema(minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
+    )]
     pub pinned_memory_limit: Option<u64>,
 }
 

@@ -220,7 +220,10 @@ mod schema {
     impl PartialSchema for Timespan {
         fn schema() -> RefOr<Schema> {
             let description = "A duration with its unit.";
-            text(description, "^[0-9]+(ns|us|ms|s|m|h)$", "500ms")
+            // At most a day.
+            let pattern =
+                "^([0-9]{1,14}ns|[0-9]{1,11}us|[0-9]{1,8}ms|[0-9]{1,5}s|[0-9]{1,4}m|[0-9]{1,2}h)$";
+            text(description, pattern, "500ms")
         }
     }
 

@@ -106,12 +106,12 @@ fn serve(socket: &OwnedFd, workers: &Mutex<Vec<Worker>>) {
     while let Ok(Some((message, _))) = seqpacket::receive::<DeviceToBroker>(socket) {
         let answered = match message {
             DeviceToBroker::Start { request, .. } => start(socket, request, workers),
-            DeviceToBroker::End { request } => {
+            DeviceToBroker::End { request } | DeviceToBroker::Abort { request, .. } => {
                 lock(workers).retain(|worker| worker.request != request);
                 let how = Ending::Died("ended".into());
                 seqpacket::send(socket, &BrokerToDevice::Ended { request, how }, &[])
             }
-            DeviceToBroker::Stopped(_) => Ok(()),
+            DeviceToBroker::Stopped(_) | DeviceToBroker::Refused(_) => Ok(()),
             DeviceToBroker::Query { request } => {
                 let facts = VmFacts::default();
                 seqpacket::send(socket, &BrokerToDevice::Facts { request, facts }, &[])

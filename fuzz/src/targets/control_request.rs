@@ -3,7 +3,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use host_ipc::messages::{DeviceToWorker, Ending, Limits, WorkerToDevice};
+use host_ipc::messages::{Abort, DeviceToWorker, Ending, Limits, WorkerToDevice};
 use protocol::uapi::{self, Segment};
 use vhost_device_cuda::machine::{ChainId, Effect, GuestPages, Machine, RequestId};
 
@@ -87,7 +87,8 @@ impl World {
                 Effect::Start { request, .. } => {
                     assert!(self.workers.insert(request, false).is_none(), "started twice");
                 }
-                Effect::End { request } => {
+                Effect::Refused => {}
+                Effect::End { request } | Effect::Abort { request, .. } => {
                     // The broker ignores the end of a worker that is ending already.
                     *self.workers.get_mut(&request).expect("it ends what it started") = true;
                 }
@@ -209,7 +210,7 @@ pub fn run(bytes: &[u8]) {
 
 /// Ends everything. Then every chain must have an answer.
 fn finish(mut world: World) {
-    world.machine.end_all();
+    world.machine.end_all(Abort::Disconnected);
     world.settle();
     let workers: HashSet<_> = world.workers.keys().copied().collect();
     workers.into_iter().for_each(|worker| world.worker_ended(worker));

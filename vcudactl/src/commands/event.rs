@@ -43,11 +43,16 @@ fn describe(event: &Event) -> String {
     if let Some(uid) = event.uid {
         text.push_str(&format!(" uid={uid}"));
     }
+    if let Some(reason) = event.reason {
+        text.push_str(&format!(" reason={}", reason.name()));
+    }
     printable(&format!("{text}: {}", event.message))
 }
 
 #[cfg(test)]
 mod tests {
+    use control_api::EndReason;
+
     use super::*;
 
     #[test]
@@ -60,9 +65,10 @@ mod tests {
             session: Some(2),
             gpu: None,
             uid: Some(1000),
-            message: "the worker\nwas killed\u{1b}[2J".into(),
+            reason: Some(EndReason::KilledByOperator),
+            message: "an\noperator\u{1b}[2J".into(),
         };
-        let text = "2023-11-14T22:13:20Z session_ended vm=web session=2 uid=1000: the worker?was killed?[2J";
+        let text = "2023-11-14T22:13:20Z session_ended vm=web session=2 uid=1000 reason=killed_by_operator: an?operator?[2J";
         assert_eq!(describe(&event), text);
     }
 }

@@ -374,6 +374,15 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     let most = settings.sessions.max.map(|max| format!(" of {max}")).unwrap_or_default();
     line("sessions", format!("{}{most}, {} in total", stats.sessions, stats.sessions_total))?;
     line("launches", stats.activity.launches.to_string())?;
+    let refused = stats.refused;
+    for (name, count) in [
+        ("refused sessions", refused.sessions_max + refused.session_starts),
+        ("refused front ends", refused.connections_max + refused.memory_not_sealed),
+    ] {
+        if count > 0 {
+            line(name, count.to_string())?;
+        }
+    }
     let refused = stats.refused_calls;
     if refused != Default::default() {
         let (calls, operations) = (refused.system_calls, refused.driver_operations);

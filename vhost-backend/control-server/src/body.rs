@@ -1,5 +1,6 @@
 //! Reads and parses request bodies, and turns errors into responses.
 
+use std::borrow::Cow;
 use std::time::Duration;
 
 use axum::body::Body;
@@ -101,7 +102,37 @@ async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
     }
 }
 
+/// Writes whole numbers as integers. In JSON, `1.0` and `1` are the same number, but not for serde. If
+/// the text contains no such number, or isn't JSON, returns it as it is.
+fn whole_numbers(text: &[u8]) -> Cow<'_, [u8]> {
+    fn convert(value: &mut Value) -> bool {
+        match value {
+            Value::Number(number) => {
+                // Every integer up to this one has a representation of its own.
+                let largest = (1u64 << f64::MANTISSA_DIGITS) as f64;
+                let is_whole = |float: &f64| float.fract() == 0.0 && float.abs() <= largest;
+                let whole = number.as_f64().filter(|float| number.is_f64() && is_whole(float));
+                whole.inspect(|float| *number = (*float as i64).into()).is_some()
+            }
+            // Not `any`, which would stop at the first one.
+            Value::Array(list) => {
+                list.iter_mut().filter_map(|v| convert(v).then_some(())).count() > 0
+            }
+            Value::Object(map) => {
+                map.values_mut().filter_map(|v| convert(v).then_some(())).count() > 0
+            }
+            _ => false,
+        }
+    }
+    let Ok(mut value) = serde_json::from_slice(text) else { return text.into() };
+    match convert(&mut value) {
+        true => value.to_string().into_bytes().into(),
+        false => text.into(),
+    }
+}
+
 fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
+    let text = &*whole_numbers(text);
     let mut from = serde_json::Deserializer::from_slice(text);
     let value = serde_path_to_error::deserialize(&mut from).map_err(|error| {
         let place = error.path().to_string();
@@ -223,7 +254,7 @@ mod tests {
         }
         for (text, field, says) in [
             (r#"{"name": "a"}"#, "memory", "missing"),
-            (r#"{"name": "a", "memory": {}}"#, "memory.max", "from 1 to"),
+            (r#"{"name": "a", "memory": {}}"#, "memory.max", "from 2097152 to"),
             (r#"{"memory": {"max": 5}}"#, "name", "letters"),
         ] {
             let error = refused_spec(text).await;
@@ -234,6 +265,21 @@ mod tests {
         assert!(error.message.contains("bytes"), "{error}");
         for text in ["", "{", "[]", "null", "{} {}", "\u{0}"] {
             assert_eq!(refused_spec(text).await.code, ErrorCode::BadRequest, "{text}");
+        }
+    }
+
+    /// JSON doesn't distinguish them.
+    #[tokio::test]
+    async fn a_whole_number_may_be_written_with_a_point() {
+        let text = r#"{"name": "a", "memory": {"max": 2097152.0}, "compute": {"weight": 3e2},
+            "gpus": [0.0], "sessions": {"max": 4096}}"#;
+        let spec = spec(Body::from(text)).await.unwrap();
+        assert_eq!((spec.memory.max, spec.compute.weight), (2 << 20, 300));
+        assert_eq!(spec.sessions.max, Some(4096));
+        for weight in ["1.5", "1e400", "-1.0", "1e30", "4294967296.0"] {
+            let text = format!(r#"{{"compute": {{"weight": {weight}}}}}"#);
+            let error = patch(Body::from(text)).await.unwrap_err();
+            assert_eq!(error.code, ErrorCode::BadRequest, "{weight}: {error}");
         }
     }
 
@@ -263,7 +309,7 @@ mod tests {
             (r#"{"compute": {"weight": null}}"#, "compute.weight", "from 1 to 10000"),
             (r#"{"compute": {"max": null}}"#, "compute.max", "\"1%\" to \"100%\""),
             (r#"{"compute": {"min": null}}"#, "compute.min", "\"0%\" to \"100%\""),
-            (r#"{"memory": {"max": null}}"#, "memory.max", "from 1"),
+            (r#"{"memory": {"max": null}}"#, "memory.max", "from 2097152"),
             (r#"{"sessions": {"max": null}}"#, "sessions.max", "from 1 to 4096"),
             (r#"{"class": null}"#, "class", "latency"),
             (r#"{"compute": null}"#, "compute", "can't be reset"),
@@ -294,7 +340,7 @@ mod tests {
         ] {
             assert_eq!(refused_spec(text).await.code, ErrorCode::BadRequest, "{text}");
         }
-        let lists = r#"{"name": "a", "memory": {"max": 5}, "gpus": [0], "env": {"allow": ["CUDA_LAUNCH_BLOCKING"]}}"#;
+        let lists = r#"{"name": "a", "memory": {"max": 2097152}, "gpus": [0], "env": {"allow": ["CUDA_LAUNCH_BLOCKING"]}}"#;
         spec(Body::from(lists)).await.unwrap();
     }
 

@@ -11,7 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use super::model::{
-    ApiError, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats, VmInfo, VmPatch, VmSpec,
+    ApiError, EndReason, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats, VmInfo, VmPatch,
+    VmSpec,
 };
 use super::trace_point::{TraceNames, TracePoint, Traces};
 use host_ipc::eventfd::{drain, eventfd, notify};
@@ -299,6 +300,8 @@ pub struct About<'a> {
     pub gpu: Option<u32>,
     /// ID of the user who requested the change.
     pub uid: Option<u32>,
+    /// Why the session ended.
+    pub reason: Option<EndReason>,
 }
 
 impl Events {
@@ -314,6 +317,7 @@ impl Events {
             session: about.session,
             gpu: about.gpu,
             uid: about.uid,
+            reason: about.reason,
             message: message.into(),
         });
         if past.last.len() == EVENTS {

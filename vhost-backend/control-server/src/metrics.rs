@@ -1,5 +1,7 @@
-//! Encodes statistics in Prometheus' text format (OpenMetrics) for each scrape.
+//! Encodes statistics for each scrape: in OpenMetrics, or in Prometheus' own text format for clients
+//! that don't ask for OpenMetrics, such as `curl` in front of `promtool check metrics`.
 
+use std::collections::HashSet;
 use std::sync::atomic::AtomicU64;
 
 use prometheus_client::encoding::text::encode as encode_registry;
@@ -8,10 +10,37 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::model::{GpuState, Stats, VmGpuStats, VmStats};
+use super::model::{ComputeSpec, GpuState, Stats, VmGpuStats, VmStats};
 
-/// Content type of the text format.
-pub const CONTENT_TYPE: &str = "application/openmetrics-text; version=1.0.0; charset=utf-8";
+/// Media type of OpenMetrics.
+const OPEN_METRICS: &str = "application/openmetrics-text";
+
+/// The formats of metrics.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Format {
+    /// OpenMetrics 1.0.
+    OpenMetrics,
+    /// Prometheus' text format 0.0.4.
+    Prometheus,
+}
+
+impl Format {
+    /// Returns the format for a client that accepts these media types (`Accept`).
+    pub fn accepted(types: &str) -> Self {
+        match types.contains(OPEN_METRICS) {
+            true => Self::OpenMetrics,
+            false => Self::Prometheus,
+        }
+    }
+
+    /// Returns the content type.
+    pub fn content_type(self) -> &'static str {
+        match self {
+            Self::OpenMetrics => "application/openmetrics-text; version=1.0.0; charset=utf-8",
+            Self::Prometheus => "text/plain; version=0.0.4; charset=utf-8",
+        }
+    }
+}
 
 type Labels = Vec<(&'static str, String)>;
 
@@ -70,7 +99,7 @@ fn seconds(nanos: u64) -> f64 {
 }
 
 /// Encodes all metrics.
-pub fn encode(stats: &Stats) -> String {
+pub fn encode(stats: &Stats, format: Format) -> String {
     let mut page = Page { registry: Registry::with_prefix("virtio_cuda") };
     about_memory(&mut page, stats);
     about_compute(&mut page, stats);
@@ -80,6 +109,32 @@ pub fn encode(stats: &Stats) -> String {
     let mut text = String::new();
     if let Err(error) = encode_registry(&mut text, &page.registry) {
         tracing::error!("cannot encode the metrics: {error}");
+    }
+    match format {
+        Format::OpenMetrics => text,
+        Format::Prometheus => prometheus(&text),
+    }
+}
+
+/// Converts metrics from OpenMetrics to Prometheus' text format: a counter's name in its help text and
+/// its type includes `_total`, and there are neither units nor an end mark. A newline in a label is
+/// escaped, so each line is a comment or a sample.
+fn prometheus(open_metrics: &str) -> String {
+    let counters: HashSet<&str> = open_metrics
+        .lines()
+        .filter_map(|line| line.strip_prefix("# TYPE ")?.strip_suffix(" counter"))
+        .collect();
+    let mut text = String::with_capacity(open_metrics.len());
+    for line in open_metrics.lines() {
+        let mut words = line.splitn(4, ' ');
+        match (words.next(), words.next(), words.next(), words.next()) {
+            (Some("#"), Some("UNIT" | "EOF"), ..) => continue,
+            (Some("#"), Some(kind), Some(name), Some(rest)) if counters.contains(name) => {
+                text.push_str(&format!("# {kind} {name}_total {rest}"));
+            }
+            _ => text.push_str(line),
+        }
+        text.push('\n');
     }
     text
 }
@@ -160,6 +215,15 @@ fn about_compute(page: &mut Page, stats: &Stats) {
     page.gauge("share_ratio", None, "Share of GPU time over the last 10 seconds", recent);
     let promised = shares(stats, |gpu| gpu.share_promised);
     page.gauge("share_promised_ratio", None, "Share of GPU time if all VMs have work", promised);
+    let settings = |value: fn(&ComputeSpec) -> f64| {
+        stats.vms.iter().map(move |vm| (vec![("vm", vm.name.clone())], value(&vm.compute)))
+    };
+    let weight = settings(|compute| compute.weight.into());
+    page.gauge("compute_weight", None, "The VM's compute.weight", weight);
+    let least = settings(|compute| f64::from(compute.min.basis_points()) / 1e4);
+    page.gauge("compute_min_ratio", None, "The VM's compute.min, from 0 to 1", least);
+    let most = settings(|compute| f64::from(compute.max.basis_points()) / 1e4);
+    page.gauge("compute_max_ratio", None, "The VM's compute.max, from 0 to 1", most);
     let timeouts = shares(stats, |gpu| gpu.kernel_timeouts);
     page.count("kernel_timeouts", None, "Kernels that ran longer than their timeout", timeouts);
 }
@@ -197,8 +261,28 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     page.gauge("failed", None, "1 if the VM has failed, and thus is not served", failed);
     let limit = each(|vm| vm.sessions_max.into()).map(|(labels, value)| (labels, value as f64));
     page.gauge("sessions_limit", None, "Maximum number of sessions at once", limit);
+    let refused = |reasons: fn(&VmStats) -> [(&'static str, u64); 2]| {
+        stats.vms.iter().flat_map(move |vm| {
+            reasons(vm).map(|(reason, count)| {
+                (vec![("vm", vm.name.clone()), ("reason", reason.to_owned())], count)
+            })
+        })
+    };
+    let sessions = refused(|vm| {
+        [("sessions_max", vm.refused.sessions_max), ("session_starts", vm.refused.session_starts)]
+    });
     let help = "Sessions refused because of sessions.max or the rate limit on session starts";
-    page.count("sessions_refused", None, help, each(|vm| vm.sessions_refused));
+    page.count("sessions_refused", None, help, sessions);
+    let front_ends = refused(|vm| {
+        [
+            ("connections_max", vm.refused.connections_max),
+            ("memory_not_sealed", vm.refused.memory_not_sealed),
+        ]
+    });
+    let help = "Front ends refused because of connections.max, or of memory that is not sealed";
+    page.count("connections_refused", None, help, front_ends);
+    let limit = each(|vm| vm.connections_max.into()).map(|(labels, value)| (labels, value as f64));
+    page.gauge("connections_limit", None, "Maximum number of front ends at once", limit);
     let started = each(|vm| vm.sessions_total);
     page.count("sessions_started", None, "Guest processes that opened the device", started);
     let restarts = each(|vm| vm.device_restarts);

@@ -12,13 +12,14 @@ use axum::routing::{delete, get, post};
 use super::body::{self, Refusal, json};
 use super::connection::Peer;
 use super::handle::{ControlHandle, Request, Response as Reply};
+use super::metrics::{self, Format};
 use super::model::{
     ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo, VmInfo,
     VmPatch, VmSpec,
 };
+use super::openapi;
 use super::stream::Readers;
 use super::trace::Tracers;
-use super::{metrics, openapi};
 
 type Answer = Result<Response, Refusal>;
 
@@ -393,14 +394,20 @@ pub(super) async fn trace(State(api): State<Api>) -> Answer {
     Ok(api.tracers.answer(&api.handle).await?)
 }
 
-/// Returns the statistics in Prometheus' text format (OpenMetrics).
+/// Returns the statistics as metrics: in OpenMetrics if the client accepts it, or else in Prometheus'
+/// text format.
 #[utoipa::path(get, path = "/metrics", tag = "statistics", responses(
-    (status = 200, description = "The metrics", body = String, content_type = "application/openmetrics-text"),
+    (status = 200, description = "The metrics", content(
+        (String = "text/plain"),
+        (String = "application/openmetrics-text"),
+    )),
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
-pub(super) async fn scrape(State(api): State<Api>) -> Answer {
-    let text = metrics::encode(&*ask_stats(&api).await?);
-    let kind = HeaderValue::from_static(metrics::CONTENT_TYPE);
+pub(super) async fn scrape(State(api): State<Api>, headers: HeaderMap) -> Answer {
+    let accepted = headers.get(header::ACCEPT).and_then(|types| types.to_str().ok());
+    let format = Format::accepted(accepted.unwrap_or_default());
+    let text = metrics::encode(&*ask_stats(&api).await?, format);
+    let kind = HeaderValue::from_static(format.content_type());
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }
 
@@ -427,7 +434,7 @@ pub(super) async fn health(State(api): State<Api>) -> Answer {
 
 /// Returns this API description.
 #[utoipa::path(get, path = "/openapi.json", tag = "vcudad", responses(
-    (status = 200, description = "OpenAPI 3.1", body = String, content_type = "application/json"),
+    (status = 200, description = "OpenAPI 3.1", body = serde_json::Value, content_type = "application/json"),
     (status = 503, description = "Too many connections", body = ApiError),
 ))]
 pub(super) async fn description() -> Response {

@@ -99,6 +99,7 @@ impl Reader {
                     session: None,
                     gpu: None,
                     uid: None,
+                    reason: None,
                     message: format!("missed {count} events before the next one"),
                 };
                 Some(self.form.event(&event))

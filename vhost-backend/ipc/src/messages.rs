@@ -239,7 +239,8 @@ pub enum DeviceToBroker {
         /// The guest process's environment variables.
         env: Vec<(String, String)>,
     },
-    /// Ends a session: kills its worker, or cancels the start of one.
+    /// Ends a session that its guest process has closed: kills its worker, or cancels the start of
+    /// one.
     End {
         /// The request that started the worker.
         request: u64,
@@ -253,6 +254,75 @@ pub enum DeviceToBroker {
     /// Says whether the VMM has stopped the VM: the queues of all front ends that have sessions are
     /// stopped. Sent when this changes. A new device process has no sessions, so its VM runs.
     Stopped(bool),
+    /// Ends a session for another reason than `End`.
+    Abort {
+        /// The request that started the worker.
+        request: u64,
+        /// The reason, for logs and events.
+        why: Abort,
+    },
+    /// The device process has refused something because of a limit.
+    Refused(Refusal),
+}
+
+/// The reason why a device process ends a session that its guest process hasn't closed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Abort {
+    /// The front end has disconnected.
+    Disconnected,
+    /// The guest has initialized its driver again, or reset the device.
+    GuestReset,
+    /// The guest process violated the protocol.
+    Violation,
+    /// The worker violated the protocol, or can't be reached.
+    Worker,
+}
+
+/// A limit because of which a device process refuses a session or a front end.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub enum Refusal {
+    /// A session, because of sessions.max.
+    SessionsMax,
+    /// A session, because the VM starts sessions too quickly. Only the broker refuses these.
+    StartRate,
+    /// A front end, because of connections.max.
+    ConnectionsMax,
+    /// A front end whose memory isn't sealed against shrinking and that isn't the only one, or one
+    /// that connects while such a front end is connected.
+    NotSealed,
+}
+
+impl Refusal {
+    /// Explains the limit, and who can change it.
+    pub fn explain(self, limits: &Limits) -> String {
+        match self {
+            Self::SessionsMax => {
+                let max = limits.max_sessions;
+                format!(
+                    "sessions.max is {max}, and that many programs have the device open; to permit \
+                     more, use vcudactl vm set --sessions-max"
+                )
+            }
+            Self::StartRate => {
+                "the VM starts more sessions at once than can wait for the limit on \
+                their rate, which is fixed; this limit grows with sessions.max"
+                    .into()
+            }
+            Self::ConnectionsMax => {
+                let max = limits.max_connections;
+                format!(
+                    "connections.max is {max}, and that many front ends (VMMs, or programs without a \
+                     VM) are connected; to permit more, set it in vcudad's configuration file and \
+                     restart vcudad, or remove the VM and add it with vcudactl vm add \
+                     --connections-max"
+                )
+            }
+            Self::NotSealed => "a front end whose memory isn't sealed against shrinking \
+                (F_SEAL_SHRINK) must be the VM's only one; give it a VM of its own, or use sealed \
+                memory (in QEMU, memory-backend-memfd)"
+                .into(),
+        }
+    }
 }
 
 /// Messages from the broker to a device process.

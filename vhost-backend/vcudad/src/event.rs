@@ -1,6 +1,6 @@
 //! Events for operators, which refer to VMs and GPUs by the broker's internal IDs.
 
-use control_api::EventKind;
+use control_api::{EndReason, EventKind};
 
 use memory_ledger::{GpuId, VmId};
 
@@ -12,13 +12,16 @@ pub(crate) struct BrokerEvent {
     pub(crate) gpu: Option<GpuId>,
     /// The user who requested the change through the control API.
     pub(crate) uid: Option<u32>,
+    /// Why the session ended.
+    pub(crate) reason: Option<EndReason>,
     pub(crate) message: String,
 }
 
 impl BrokerEvent {
     /// Creates an event that concerns the whole host.
     pub(crate) fn new(kind: EventKind, message: impl Into<String>) -> Self {
-        Self { kind, vm: None, session: None, gpu: None, uid: None, message: message.into() }
+        let message = message.into();
+        Self { kind, vm: None, session: None, gpu: None, uid: None, reason: None, message }
     }
 
     /// Creates an event that concerns a VM.

@@ -303,7 +303,7 @@ mod tests {
             [(None, Verdict::Lost), (second, Verdict::Faulty), (Some(GpuId(0)), Verdict::Program)];
         assert_eq!(verdicts, expected);
         let capacities = Vms::default().capacities(&gpus, &Policy::default(), |_| 0, None);
-        let mut vm = Vm::new(control_api::VmSpec::new("a", 50)).unwrap();
+        let mut vm = Vm::unchecked(control_api::VmSpec::new("a", 50));
         assert_eq!(place_vm(&capacities, &mut vm, false), Ok(vec![GpuId(0)]));
         vm.spec.gpus = vec![GpuRequest::Index(1)];
         let refused = place_vm(&capacities, &mut vm, false);

@@ -15,7 +15,8 @@
 //! | `resources`, `socket`, `cgroup` | what the spawner creates for a VM; sockets; limits of cgroups |
 //! | `sessions` | all sessions, from their start to the end of their worker |
 //! | `accounts` | the ledger, and the pages on which workers see its state |
-//! | `session`, `worker` | a session and the start queue; workers and the warm pool |
+//! | `session`, `worker`, `cause` | a session and the start queue; workers and the warm pool; why sessions end |
+//! | `refusals` | sessions and front ends that were refused |
 //! | `privileges`, `spawner` | dropping root's privileges; the process that keeps them |
 //! | `process`, `launcher` | child processes; starting device processes and workers |
 //! | `supervisor`, `devices` | the supervisor of workers; the device files of GPUs |
@@ -32,6 +33,7 @@
 mod accounts;
 mod activity;
 mod audit;
+mod cause;
 mod cgroup;
 mod changes;
 mod check;
@@ -64,6 +66,7 @@ mod placement;
 mod privileges;
 mod process;
 mod rate;
+mod refusals;
 mod reload;
 mod reports;
 mod reread;

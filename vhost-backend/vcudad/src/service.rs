@@ -20,10 +20,11 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
-use control_api::EventKind;
+use control_api::{EndReason, EventKind};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
+use super::cause::Cause;
 use super::cgroup::Cgroups;
 use super::changes::Changes;
 use super::compute;
@@ -346,9 +347,9 @@ impl Service {
 /// Event loop, reports and timer.
 impl Service {
     fn publish(&self, event: BrokerEvent) {
-        let BrokerEvent { kind, vm, session, gpu, uid, message } = event;
+        let BrokerEvent { kind, vm, session, gpu, uid, reason, message } = event;
         let vm = vm.map(|vm| self.vms.name(vm));
-        let about = About { vm, session, gpu: gpu.map(|gpu| gpu.0), uid };
+        let about = About { vm, session, gpu: gpu.map(|gpu| gpu.0), uid, reason };
         self.inbox.events().publish(kind, about, message);
     }
 
@@ -433,7 +434,7 @@ impl Service {
         let Some(process) = state.device.take_ended() else { return };
         self.watches.remove(ops, process.socket_fd());
         drop(process);
-        self.sessions.end_vm(id);
+        self.sessions.end_vm(id, &Cause::device_ended());
         if state.is_leaving() {
             return self.forget_vm(id);
         }
@@ -463,19 +464,25 @@ impl Service {
         }
     }
 
-    fn handle_device_message(&mut self, ops: &mut EventOps, id: VmId) {
-        let Some(state) = self.vms.get_mut(id) else { return };
+    /// Handles one message of a device process. Returns true if there was one.
+    fn handle_device_message(&mut self, ops: &mut EventOps, id: VmId) -> bool {
+        self.journal.mark(Handling::Device(id));
+        let Some(state) = self.vms.get_mut(id) else { return false };
         let effect = state.device.receive();
-        self.has_changed = matches!(
+        self.has_changed |= matches!(
             &effect,
             DeviceEffect::Message(message) if !matches!(message, DeviceToBroker::Query { .. })
         );
         match effect {
-            DeviceEffect::None => {}
-            DeviceEffect::Closed(fd) => self.watches.remove(ops, fd),
+            DeviceEffect::None => return false,
+            DeviceEffect::Closed(fd) => {
+                self.watches.remove(ops, fd);
+                return false;
+            }
             DeviceEffect::Paused(fd) => {
                 self.watches.remove(ops, fd);
                 self.set_timer();
+                return false;
             }
             DeviceEffect::Message(DeviceToBroker::Start { request, session, pid, mut env }) => {
                 // The device process checks these entries too, but it isn't trusted.
@@ -486,7 +493,15 @@ impl Service {
                 self.sessions.start(session, &mut self.vms, &self.gpus);
             }
             DeviceEffect::Message(DeviceToBroker::End { request }) => {
-                self.sessions.end(id, request);
+                self.sessions.end(id, request, Cause::exited());
+            }
+            DeviceEffect::Message(DeviceToBroker::Abort { request, why }) => {
+                self.sessions.end(id, request, why.into());
+            }
+            DeviceEffect::Message(DeviceToBroker::Refused(refusal)) => {
+                if let Some(event) = state.count_refusal(id, None, refusal) {
+                    self.publish(event);
+                }
             }
             DeviceEffect::Message(DeviceToBroker::Stopped(stopped)) => {
                 // Without the scheduler, the VM can't be taken off its GPUs.
@@ -498,6 +513,7 @@ impl Service {
                 self.send_facts(id, request);
             }
         }
+        true
     }
 
     /// Replies to a guest's query about its GPUs.
@@ -553,6 +569,11 @@ impl Service {
     }
 
     fn worker_ended(&mut self, ops: &mut EventOps, id: WorkerId) {
+        // A worker exits when the device process closes its connection, after it has said why.
+        // Messages are limited by `Device::receive`.
+        while let Some(vm) = self.sessions.vm_of_unexplained(id)
+            && self.handle_device_message(ops, vm)
+        {}
         if !self.sessions.reap(id, &mut self.vms) {
             return;
         }
@@ -626,7 +647,8 @@ impl Service {
                 match effect {
                     AuditEffect::Publish(event) => self.publish(event),
                     AuditEffect::KillWorker { worker, why } => {
-                        self.sessions.kill_worker(worker, &why, &self.vms);
+                        let cause = Cause::new(EndReason::Limit, why);
+                        self.sessions.kill_worker(worker, cause, &self.vms);
                     }
                     AuditEffect::KillWorkersOfGpu { gpu, why } => {
                         self.sessions.kill_workers_of_gpu(gpu, &why, &self.vms);
@@ -660,7 +682,10 @@ impl MutEventSubscriber for Service {
             Some(Source::Spawner) => self.handle_spawner(ops),
             Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
             Some(Source::Supervisor) => self.handle_supervisor(),
-            Some(Source::DeviceSocket(vm)) => self.handle_device_message(ops, vm),
+            Some(Source::DeviceSocket(vm)) => {
+                self.has_changed = false;
+                self.handle_device_message(ops, vm);
+            }
             Some(Source::WorkerSocket(worker)) => {
                 let (vms, gpus) = (&mut self.vms, &self.gpus);
                 self.has_changed = self.sessions.handle_worker_message(worker, vms, gpus);

@@ -9,9 +9,10 @@ use std::io;
 use std::os::fd::{OwnedFd, RawFd};
 use std::time::Instant;
 
-use control_api::{Activity, EventKind, Sharing};
+use control_api::{Activity, EndReason, EventKind, Sharing};
 
 use super::accounts::Accounts;
+use super::cause::Cause;
 use super::cgroup::limits_cpu;
 use super::compute::{ComputeEvent, Evicts};
 use super::crash::Crash;
@@ -21,7 +22,7 @@ use super::guest_facts::{self, Serving};
 use super::journal::Change;
 use super::launcher::Launcher;
 use super::mps;
-use super::process::{ChildRecord, describe};
+use super::process::ChildRecord;
 use super::scheduler::Scheduler;
 use super::session::{Session, StartQueue};
 use super::spawner::Processes;
@@ -30,17 +31,14 @@ use super::vms::{VmState, Vms};
 use super::worker::{DeviceEnds, SchedulerEnds, Worker, WorkerEffect, Workers, WorkersRecord};
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
-    Assignment, BrokerToDevice, Charge, Ending, FromSupervisor, SessionOfVm, ToWorker, VmFacts,
-    WorkerId,
+    Assignment, BrokerToDevice, Charge, Ending, FromSupervisor, Refusal, SessionOfVm, ToWorker,
+    VmFacts, WorkerId,
 };
 use host_ipc::printable::printable;
 use host_ipc::spawner::{Call, End, NewSession, ProcessId, directory_of};
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
 use rm_control::Objects;
 use serde::{Deserialize, Serialize};
-
-/// The reason that is reported for a session whose kernel ran too long.
-const TIMED_OUT: &str = "a kernel ran longer than compute.kernel_timeout";
 
 /// An action that [`Sessions`] asks the coordinator to carry out.
 pub(crate) enum SessionEffect {
@@ -183,7 +181,7 @@ impl Sessions {
             self.schedule(id, vm, ends, vms);
         }
         for (id, why) in doubts {
-            self.kill_worker(id, why, vms);
+            self.kill_worker(id, Cause::broker_ended(why), vms);
         }
         Ok(())
     }
@@ -265,9 +263,9 @@ impl Sessions {
     }
 
     /// Kills all of a VM's workers, and drops its sessions that are waiting for a worker.
-    pub(crate) fn end_vm(&mut self, id: VmId) {
+    pub(crate) fn end_vm(&mut self, id: VmId, cause: &Cause) {
         self.start_queue.remove_vm(id);
-        self.workers.end_vm(id);
+        self.workers.end_vm(id, cause);
     }
 
     /// Removes the accounts of a VM whose last worker has ended.
@@ -337,19 +335,8 @@ impl Sessions {
             return Some(session);
         }
         if full || waits {
-            let reason = match full {
-                true => format!("sessions.max is {max}"),
-                false => "too many sessions start at once".into(),
-            };
-            if let Some(before) = state.report_refusal() {
-                tracing::warn!(
-                    vm = state.vm.name,
-                    session = number,
-                    before,
-                    "refusing a session: {reason}"
-                );
-                let text = format!("{reason}; {before} others were refused since the last event");
-                let event = BrokerEvent::of_session(EventKind::SessionRefused, id, number, text);
+            let refusal = if full { Refusal::SessionsMax } else { Refusal::StartRate };
+            if let Some(event) = state.count_refusal(id, Some(number), refusal) {
                 self.publish(event);
             }
             self.send_ended(id, request, Ending::Limit);
@@ -392,9 +379,10 @@ impl Sessions {
 
     /// Ends a session at the request of its device process, whether it has a worker or is still in
     /// the start queue.
-    pub(crate) fn end(&mut self, vm: VmId, request: u64) {
-        if let Some(worker) = self.workers.find(vm, request) {
-            self.workers.end(worker);
+    pub(crate) fn end(&mut self, vm: VmId, request: u64, cause: Cause) {
+        let worker = self.workers.find(vm, request);
+        if let Some(worker) = worker.and_then(|worker| self.workers.get_mut(worker)) {
+            worker.end_because(cause);
         } else if self.start_queue.remove(vm, request) {
             let how = Ending::NoWorker("the session ended before its worker started".into());
             self.send_ended(vm, request, how);
@@ -402,7 +390,7 @@ impl Sessions {
     }
 
     /// Ends a session because an operator asked for it. Returns false if there is no such session.
-    pub(crate) fn end_by_operator(&mut self, vm: VmId, number: u32) -> bool {
+    pub(crate) fn end_by_operator(&mut self, vm: VmId, number: u32, uid: Option<u32>) -> bool {
         let mut sessions = self.workers.sessions_of(vm);
         let found = sessions.find(|(_, session)| session.number() == number);
         let worker = found.map(|(worker, _)| worker);
@@ -410,8 +398,7 @@ impl Sessions {
         let Some(worker) = worker.and_then(|worker| self.workers.get_mut(worker)) else {
             return false;
         };
-        worker.set_failure("ended by the operator");
-        worker.end();
+        worker.end_because(Cause::operator(uid));
         true
     }
 
@@ -420,8 +407,7 @@ impl Sessions {
         if let Err(reason) = self.try_assign(id, vms, gpus) {
             tracing::error!("cannot assign a worker: {reason}");
             if let Some(worker) = self.workers.get_mut(id) {
-                worker.set_failure(reason);
-                worker.end();
+                worker.end_because(Cause::worker_failed(reason));
             }
         }
     }
@@ -601,11 +587,11 @@ impl Sessions {
     pub(crate) fn end_late_starts(&mut self, vms: &Vms) {
         let now = Instant::now();
         for worker in self.workers.late(now) {
-            self.kill_worker(worker, "its start takes too long", vms);
+            self.kill_worker(worker, Cause::worker_failed("its start takes too long"), vms);
         }
         for worker in self.workers.lost(now) {
             let why = "taking its kernels off the GPU, or letting them continue, failed";
-            self.kill_worker(worker, why, vms);
+            self.kill_worker(worker, Cause::worker_failed(why), vms);
         }
     }
 
@@ -651,8 +637,9 @@ impl Sessions {
     }
 
     /// Kills a worker because it misbehaved or its GPU was lost, and publishes an event about it.
-    pub(crate) fn kill_worker(&mut self, id: WorkerId, why: &str, vms: &Vms) {
-        let Some(killed) = self.workers.kill(id, why) else { return };
+    pub(crate) fn kill_worker(&mut self, id: WorkerId, cause: Cause, vms: &Vms) {
+        let why = cause.text.clone();
+        let Some(killed) = self.workers.kill(id, cause) else { return };
         let (vm, session) = killed.session.unzip();
         let (name, pid) = (vm.map_or("", |vm| vms.name(vm)), killed.pid);
         tracing::error!(vm = name, session, pid, "killing a worker: {why}");
@@ -661,13 +648,14 @@ impl Sessions {
     }
 
     fn kill_misbehaved(&mut self, id: WorkerId, how: &str, vms: &Vms) {
-        self.kill_worker(id, &format!("protocol violation: {how}"), vms);
+        let how = format!("protocol violation: {how}");
+        self.kill_worker(id, Cause::new(EndReason::ProtocolViolation, how), vms);
     }
 
     /// Kills all workers that use this GPU.
     pub(crate) fn kill_workers_of_gpu(&mut self, gpu: GpuId, why: &str, vms: &Vms) {
         for worker in self.workers.with_gpu(gpu) {
-            self.kill_worker(worker, why, vms);
+            self.kill_worker(worker, Cause::new(EndReason::GpuLost, why), vms);
         }
     }
 
@@ -679,31 +667,40 @@ impl Sessions {
         let Some(worker) = self.workers.get(id) else { return false };
         let Some(end) = worker.ended().cloned() else { return false };
         let was_ended = worker.is_ending();
-        let Some(mut worker) = self.workers.remove(id) else { return false };
+        let Some(worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
         // Only now is the worker's GPU memory free, so release it in the ledger.
         let bytes = self.accounts.close(id);
-        let how = worker.take_failure(&end);
+        let cause = worker.cause().cloned().unwrap_or_else(|| Cause::of_process(&end));
         match worker.session() {
             Some(session) => {
                 let (vm, request, number) = (session.vm, session.request, session.number());
                 if let Some(state) = vms.get_mut(vm) {
                     state.add_activity(&Activity { ring_depth: 0, ..worker.activity() });
                 }
-                tracing::info!(vm = vms.name(vm), session = number, bytes, "worker ended: {how}");
-                let message = format!("{how}; freed {bytes} bytes of device memory");
-                self.publish(BrokerEvent::of_session(EventKind::SessionEnded, vm, number, message));
+                let Cause { reason, text, uid } = cause;
+                tracing::info!(
+                    vm = vms.name(vm),
+                    session = number,
+                    reason = reason.name(),
+                    uid,
+                    bytes,
+                    "session ended: {text}"
+                );
+                let message = format!("{text}; freed {bytes} bytes of device memory");
+                let event = BrokerEvent::of_session(EventKind::SessionEnded, vm, number, message);
+                self.publish(BrokerEvent { reason: Some(reason), uid, ..event });
                 let how = match worker.is_announced() {
-                    true => Ending::Died(how),
-                    false => Ending::NoWorker(how),
+                    true => Ending::Died(text),
+                    false => Ending::NoWorker(text),
                 };
                 self.send_ended(vm, request, how);
                 self.effects.push(SessionEffect::WorkerGone(vm));
             }
             // The broker killed this warm worker because no VM could use it.
-            None if was_ended && how == describe(&end) => {}
+            None if was_ended && worker.cause().is_none() => {}
             None => {
-                tracing::error!("a warm worker ended: {how}");
+                tracing::error!("a warm worker ended: {}", cause.text);
                 if self.workers.count_failure() {
                     tracing::error!(
                         "too many warm workers failed; starting workers only on demand"
@@ -715,6 +712,12 @@ impl Sessions {
         true
     }
 
+    /// Returns the VM of a worker, unless it's known why its session ends.
+    pub(crate) fn vm_of_unexplained(&self, worker: WorkerId) -> Option<VmId> {
+        let worker = self.workers.get(worker).filter(|worker| worker.cause().is_none())?;
+        worker.session().map(|session| session.vm)
+    }
+
     /// Handles the events that the scheduler thread has sent since the last call.
     pub(crate) fn handle_scheduler_events(&mut self, vms: &mut Vms) {
         for event in self.scheduler.events() {
@@ -723,17 +726,18 @@ impl Sessions {
                     let Some(worker) = self.workers.get_mut(worker) else { continue };
                     // Report the timeout as the reason for the exit, even if the worker exits for another reason
                     // first.
-                    worker.set_failure(TIMED_OUT);
+                    worker.set_cause(Cause::kernel_timeout());
                     let vm = worker.session().map(|session| session.vm);
                     if let Some(state) = vm.and_then(|vm| vms.get_mut(vm)) {
                         state.count_kernel_timeout(GpuId(gpu.0));
                     }
                 }
                 ComputeEvent::TimeoutReported(worker) => {
-                    self.kill_worker(worker, TIMED_OUT, vms);
+                    self.kill_worker(worker, Cause::kernel_timeout(), vms);
                 }
                 ComputeEvent::HeartbeatLost(worker) => {
-                    self.kill_worker(worker, "its heartbeat stopped while it had the GPU", vms);
+                    let why = "its heartbeat stopped while it had the GPU";
+                    self.kill_worker(worker, Cause::worker_failed(why), vms);
                 }
                 ComputeEvent::EvictionFailed(worker) => {
                     if let Some(worker) = self.workers.get_mut(worker) {
@@ -778,7 +782,9 @@ impl Sessions {
                 let Some((id, worker)) = self.workers.of_session(session) else { return };
                 match worker.add_object(object) {
                     Ok(()) => self.objects.push(Change::Object(id, object)),
-                    Err(error) => self.kill_worker(id, &error.to_string(), vms),
+                    Err(error) => {
+                        self.kill_worker(id, Cause::worker_failed(error.to_string()), vms);
+                    }
                 }
             }
             FromSupervisor::Freed { session, client, handle } => {

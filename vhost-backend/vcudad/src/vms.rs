@@ -7,24 +7,27 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 use control_api::{
-    Activity, ApiError, ErrorCode, GpuRequest, Percent, RefusedCalls, Sharing, VmOrigin, VmPatch,
-    VmSpec,
+    Activity, ApiError, ErrorCode, GpuRequest, Percent, RefusedCalls, RefusedCounts, Sharing,
+    VmOrigin, VmPatch, VmSpec,
 };
 use serde::{Deserialize, Serialize};
 
 use super::activity::add;
 use super::cgroup::Cgroups;
 use super::device::{Device, DeviceRecord};
+use super::event::BrokerEvent;
 use super::gpus::{Gpu, Gpus};
 use super::launcher::Launcher;
 use super::pause::Pause;
 use super::placement::{Capacity, Demand, PlacementError, place};
 use super::rate::{RateLimited, TokenBucket};
+use super::refusals::Refusals;
 use super::resources::Resources;
 use super::socket::VmSocket;
 use super::spawner::Processes;
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
+use host_ipc::messages::Refusal;
 use host_ipc::spawner::ProcessId;
 use memory_ledger::{GpuId, VmId};
 
@@ -32,8 +35,6 @@ use memory_ledger::{GpuId, VmId};
 /// run. Each start makes the host start a process and initialize a driver.
 const STARTS_AT_ONCE: u32 = 128;
 const STARTS_PER_SECOND: u32 = 32;
-/// Minimum time between two log lines about refused sessions, per VM.
-const REFUSAL_INTERVAL: Duration = Duration::from_secs(10);
 /// Minimum time between two events about refused allocations, per VM and GPU.
 const MEMORY_REFUSAL_INTERVAL: Duration = Duration::from_secs(1);
 
@@ -52,13 +53,12 @@ pub(crate) struct VmState {
     /// `None` if the VM can't be served.
     resources: Option<Resources>,
     sessions_total: u64,
-    sessions_refused: u64,
     refused_calls: RefusedCalls,
     kernel_timeouts: BTreeMap<GpuId, u64>,
     /// Sums of the counters of the VM's past sessions.
     past: Activity,
     session_starts: TokenBucket,
-    refusals: RateLimited,
+    refusals: Refusals,
     memory_refusals: BTreeMap<GpuId, RateLimited>,
     /// If the VM is being removed, the pending replies to the requests for that. They are sent once
     /// the VM has been removed.
@@ -79,7 +79,8 @@ struct VmRecord {
     has_resources: bool,
     is_leaving: bool,
     sessions_total: u64,
-    sessions_refused: u64,
+    #[serde(default)]
+    refused: RefusedCounts,
     refused_calls: RefusedCalls,
     kernel_timeouts: Vec<(GpuId, u64)>,
     past: Activity,
@@ -101,7 +102,7 @@ impl VmRecord {
             pause: self.pause,
             removal: self.is_leaving.then(Vec::new),
             sessions_total: self.sessions_total,
-            sessions_refused: self.sessions_refused,
+            refusals: Refusals::new(self.refused),
             refused_calls: self.refused_calls,
             kernel_timeouts: self.kernel_timeouts.into_iter().collect(),
             past: self.past,
@@ -125,7 +126,7 @@ impl VmState {
             has_resources: self.resources.is_some(),
             is_leaving: self.is_leaving(),
             sessions_total: self.sessions_total,
-            sessions_refused: self.sessions_refused,
+            refused: self.refusals.counts(),
             refused_calls: self.refused_calls,
             kernel_timeouts: self.kernel_timeouts.iter().map(|(gpu, n)| (*gpu, *n)).collect(),
             past: self.past,
@@ -147,12 +148,11 @@ impl VmState {
             pause: Pause::new(),
             resources,
             sessions_total: 0,
-            sessions_refused: 0,
             refused_calls: RefusedCalls::default(),
             kernel_timeouts: BTreeMap::new(),
             past: Activity::default(),
             session_starts: TokenBucket::new(STARTS_AT_ONCE, STARTS_PER_SECOND, Instant::now()),
-            refusals: RateLimited::new(REFUSAL_INTERVAL),
+            refusals: Refusals::new(RefusedCounts::default()),
             memory_refusals: BTreeMap::new(),
             removal: None,
         }
@@ -241,12 +241,21 @@ impl VmState {
         self.session_starts.take(Instant::now())
     }
 
-    /// Counts a refused session, and applies the rate limit to log lines and events about that. If
-    /// this refusal must not be reported, returns `None`. Otherwise, returns the number of refusals
-    /// suppressed since the last report.
-    pub(crate) fn report_refusal(&mut self) -> Option<u64> {
-        self.sessions_refused += 1;
-        self.refusals.allow(Instant::now())
+    /// Counts a refused session or front end. If it must be reported, returns the event.
+    pub(crate) fn count_refusal(
+        &mut self,
+        id: VmId,
+        session: Option<u32>,
+        refusal: Refusal,
+    ) -> Option<BrokerEvent> {
+        let (kind, before) = self.refusals.count(refusal)?;
+        let why = refusal.explain(&self.vm.limits);
+        tracing::warn!(vm = self.vm.name, session, before, "{}: {why}", kind.name());
+        let text = match before {
+            0 => why,
+            _ => format!("{why} ({before} more since the last event)"),
+        };
+        Some(BrokerEvent { session, ..BrokerEvent::of_vm(kind, id, text) })
     }
 
     /// Applies the rate limit to events about refused allocations. If this refusal must not be
@@ -262,8 +271,8 @@ impl VmState {
         self.sessions_total += 1;
     }
 
-    pub(crate) fn sessions_refused(&self) -> u64 {
-        self.sessions_refused
+    pub(crate) fn refused(&self) -> RefusedCounts {
+        self.refusals.counts()
     }
 
     pub(crate) fn sessions_total(&self) -> u64 {

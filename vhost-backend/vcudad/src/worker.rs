@@ -11,6 +11,7 @@ use control_api::Activity;
 
 use super::accounts::Accounts;
 use super::activity::activity_of;
+use super::cause::Cause;
 use super::compute::WorkerObjects;
 use super::launcher::Launcher;
 use super::process::{ChildProcess, ChildRecord};
@@ -105,7 +106,8 @@ struct WorkerRecord {
     announced: bool,
     cold: bool,
     session: Option<Session>,
-    failure: Option<String>,
+    #[serde(default)]
+    cause: Option<Cause>,
     assigned_ms: u64,
     #[serde(with = "object_list")]
     objects: Objects,
@@ -155,7 +157,7 @@ impl WorkerRecord {
             phase: self.phase,
             announced: self.announced,
             device_ends,
-            failure: self.failure,
+            cause: self.cause,
             shared,
             gate: gate.map(Arc::new),
             assigned_ms: self.assigned_ms,
@@ -202,8 +204,8 @@ pub(crate) struct Worker {
     cold: bool,
     session: Option<Session>,
     device_ends: Option<DeviceEnds>,
-    /// Why the worker exited, if a better reason is known than its exit status.
-    failure: Option<String>,
+    /// Why the session ends, if that isn't known from the worker's exit status alone.
+    cause: Option<Cause>,
     /// The page that the worker shares with the scheduler. `None` until the worker is assigned.
     gate: Option<Arc<GateMap>>,
     shared: Option<Shared>,
@@ -225,7 +227,7 @@ impl Worker {
             cold,
             session,
             device_ends: None,
-            failure: None,
+            cause: None,
             gate: None,
             shared: None,
             assigned_ms: 0,
@@ -243,7 +245,7 @@ impl Worker {
             announced: self.announced,
             cold: self.cold,
             session: self.session.clone(),
-            failure: self.failure.clone(),
+            cause: self.cause.clone(),
             assigned_ms: self.assigned_ms,
             objects: lock(&self.objects).clone(),
             is_lost: self.lost_since.is_some(),
@@ -352,20 +354,26 @@ impl Worker {
         self.gate.as_ref()
     }
 
-    /// Records the reason why the worker will exit, unless a reason is already recorded.
-    pub(crate) fn set_failure(&mut self, reason: impl Into<String>) {
-        self.failure.get_or_insert_with(|| reason.into());
+    /// Records why the session ends, unless that is already recorded.
+    pub(crate) fn set_cause(&mut self, cause: Cause) {
+        self.cause.get_or_insert(cause);
     }
 
-    /// Returns the recorded reason why the worker ended, or a description of how it did.
-    pub(crate) fn take_failure(&mut self, how: &End) -> String {
-        self.failure.take().unwrap_or_else(|| super::process::describe(how))
+    /// Returns why the session ends, if the broker has recorded it.
+    pub(crate) fn cause(&self) -> Option<&Cause> {
+        self.cause.as_ref()
     }
 
     /// Kills the worker, whose end is reported later.
     pub(crate) fn end(&mut self) {
         self.process.kill();
         self.phase = Phase::Ending;
+    }
+
+    /// Kills the worker, whose end is reported later, for a reason.
+    pub(crate) fn end_because(&mut self, cause: Cause) {
+        self.set_cause(cause);
+        self.end();
     }
 
     /// Returns how the worker ended, if it has.
@@ -398,7 +406,7 @@ impl Worker {
                 };
             }
             ToBroker::Failed { reason } => {
-                self.failure = Some(printable(&reason));
+                self.cause = Some(Cause::worker_failed(printable(&reason)));
                 return WorkerEffect::Failed;
             }
             ToBroker::Began if self.phase == Phase::Assigned => return WorkerEffect::Announce,
@@ -620,16 +628,11 @@ impl Workers {
         self.all.remove(&id)
     }
 
-    /// Kills a worker, whose end is reported later.
-    pub(crate) fn end(&mut self, id: WorkerId) {
-        if let Some(worker) = self.all.get_mut(&id) {
-            worker.end();
-        }
-    }
-
     /// Kills all of a VM's workers, whose ends are reported later.
-    pub(crate) fn end_vm(&mut self, vm: VmId) {
-        self.all.values_mut().filter(|worker| worker.is_of(vm)).for_each(Worker::end);
+    pub(crate) fn end_vm(&mut self, vm: VmId, cause: &Cause) {
+        for worker in self.all.values_mut().filter(|worker| worker.is_of(vm)) {
+            worker.end_because(cause.clone());
+        }
     }
 
     /// Returns the workers whose start takes too long.
@@ -652,10 +655,9 @@ impl Workers {
 
     /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already
     /// been killed.
-    pub(crate) fn kill(&mut self, id: WorkerId, why: &str) -> Option<KilledWorker> {
+    pub(crate) fn kill(&mut self, id: WorkerId, cause: Cause) -> Option<KilledWorker> {
         let worker = self.all.get_mut(&id).filter(|worker| !worker.is_ending())?;
-        worker.set_failure(why);
-        worker.end();
+        worker.end_because(cause);
         self.killed += 1;
         let session = worker.session.as_ref().map(|session| (session.vm, session.number()));
         Some(KilledWorker { pid: worker.pid(), session })

@@ -52,22 +52,25 @@ fn refused_requests_change_nothing() {
     let before = broker.vms();
     for (more, field) in [
         (r#""memory": {"max": 9000000000}"#, "memory.max"),
-        (r#""memory": {"max": 1}, "gpus": ["2"]"#, "gpus"),
-        (r#""memory": {"max": 1}, "gpus": ["any", "any", "any"]"#, "gpus"),
-        (r#""memory": {"max": 1}, "compute": {"weight": 10001}"#, "compute.weight"),
-        (r#""memory": {"max": 1}, "uid": 0"#, "uid"),
-        (r#""memory": {"max": 1}, "uid": 4294967295"#, "uid"),
-        (r#""memory": {"max": 1}, "uid": 61001"#, "uid"),
-        (r#""memory": {"max": 1}, "socket_group": "2113929217""#, "socket_group"),
+        // A size without a unit.
+        (r#""memory": {"max": 8}"#, "memory.max"),
+        (r#""memory": {"max": 2097152, "session_max": 2097151}"#, "memory.session_max"),
+        (r#""memory": {"max": 2097152}, "gpus": ["2"]"#, "gpus"),
+        (r#""memory": {"max": 2097152}, "gpus": ["any", "any", "any"]"#, "gpus"),
+        (r#""memory": {"max": 2097152}, "compute": {"weight": 10001}"#, "compute.weight"),
+        (r#""memory": {"max": 2097152}, "uid": 0"#, "uid"),
+        (r#""memory": {"max": 2097152}, "uid": 4294967295"#, "uid"),
+        (r#""memory": {"max": 2097152}, "uid": 61001"#, "uid"),
+        (r#""memory": {"max": 2097152}, "socket_group": "2113929217""#, "socket_group"),
     ] {
         let (status, error) = broker.add("c", more);
         assert!((400..600).contains(&status) && error["field"] == field, "{more}: {error}");
         assert!(!folder.join("c").exists());
     }
-    assert_eq!(broker.add("a", r#""memory": {"max": 1}"#).0, 409);
+    assert_eq!(broker.add("a", r#""memory": {"max": 2097152}"#).0, 409);
     let gone = folder.join("gone/c");
     let body =
-        format!(r#"{{"name": "c", "socket": "{}", "memory": {{"max": 1}}}}"#, gone.display());
+        format!(r#"{{"name": "c", "socket": "{}", "memory": {{"max": 2097152}}}}"#, gone.display());
     let (status, error) = broker.ask("POST", "/v1/vms", &body);
     assert_eq!(
         (status, &error["code"], &error["field"]),
@@ -78,7 +81,8 @@ fn refused_requests_change_nothing() {
     std::fs::create_dir(&elsewhere).unwrap();
     for socket in [elsewhere.join("c"), folder.join("elsewhere/../c"), folder.join("..")] {
         let socket = socket.display();
-        let body = format!(r#"{{"name": "c", "socket": "{socket}", "memory": {{"max": 1}}}}"#);
+        let body =
+            format!(r#"{{"name": "c", "socket": "{socket}", "memory": {{"max": 2097152}}}}"#);
         let (status, error) = broker.ask("POST", "/v1/vms", &body);
         assert!(status == 422 && error["field"] == "socket", "{socket}: {error}");
         assert!(error["message"].as_str().unwrap().contains("must be directly in"), "{error}");
@@ -87,6 +91,8 @@ fn refused_requests_change_nothing() {
     for (patch, field) in [
         (r#"{"compute": {"weight": 5, "max": "0.5%"}}"#, "compute.max"),
         (r#"{"compute": {"weight": 5}, "memory": {"max": 9000000000}}"#, "memory.max"),
+        (r#"{"compute": {"weight": 5}, "memory": {"max": 8}}"#, "memory.max"),
+        (r#"{"compute": {"weight": 5}, "memory": {"session_max": 8}}"#, "memory.session_max"),
         (r#"{"compute": {"min": "50%", "max": "40%"}}"#, "compute.min"),
     ] {
         let (status, error) = broker.ask("PATCH", "/v1/vms/a", patch);
@@ -94,7 +100,7 @@ fn refused_requests_change_nothing() {
     }
     // Make each write of the state fail as if the disk were full.
     std::os::unix::fs::symlink("/dev/full", folder.join("state/state.json.next")).unwrap();
-    let (status, error) = broker.add("c", r#""memory": {"max": 1}"#);
+    let (status, error) = broker.add("c", r#""memory": {"max": 2097152}"#);
     assert!(
         status == 507 && error["message"].as_str().unwrap().contains("No space left"),
         "{error}"
@@ -158,7 +164,7 @@ fn a_failed_vm_reports_its_reason_and_refuses_connections() {
 fn a_vm_that_cannot_be_served_does_not_affect_others() {
     let folder = Broker::folder("wrong");
     let broker = Broker::start(&folder, TWO);
-    let memory = r#""memory": {"max": 4096}"#;
+    let memory = r#""memory": {"max": 2097152}"#;
     std::fs::create_dir(folder.join("gone")).unwrap();
     for name in ["gone/gone", "taken", "odd", "twin"] {
         let path = folder.join(name);
@@ -337,7 +343,7 @@ fn the_control_socket_is_for_its_owner_and_group_and_opened_only_once() {
 fn a_limit_on_processes_is_enforced_or_refused() {
     let folder = Broker::folder("limited");
     let broker = Broker::start(&folder, "");
-    let (status, answer) = broker.add("c", r#""memory": {"max": 4096}, "pids": {"max": 500}"#);
+    let (status, answer) = broker.add("c", r#""memory": {"max": 2097152}, "pids": {"max": 500}"#);
     if status == 201 {
         let mut pid = None;
         wait_for("the device process", || {

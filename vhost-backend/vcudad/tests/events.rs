@@ -1,13 +1,18 @@
-//! Tests that events say which user has changed something.
+//! Tests that events say which user has changed something, why a session ended, and what was refused.
 
 use std::io::{BufRead, BufReader, Write};
 use std::os::unix::net::UnixStream;
+use std::path::Path;
 
 use common::{Broker, TWO};
-use host_test_support::wait_for;
+use host_test_support::{Guest, wait_for};
 use serde_json::Value;
 
 mod common;
+
+/// Statuses of the device (docs/device.md).
+const OK: u32 = 0;
+const ERR_LIMIT: u32 = 4;
 
 #[test]
 fn changes_name_the_user_who_made_them() {
@@ -44,6 +49,141 @@ fn changes_name_the_user_who_made_them() {
     };
     for text in ["changed: {", "paused by the control API", "removed", "added"] {
         wait_for(text, || logged(text));
+    }
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// Returns the next event of a kind.
+fn next(events: &mut impl Iterator<Item = Value>, kind: &str) -> Value {
+    events.find(|event| event["kind"] == kind).unwrap_or_else(|| panic!("no {kind}"))
+}
+
+/// Reads all events from the start of the broker on.
+fn events(folder: &Path) -> impl Iterator<Item = Value> + use<> {
+    let mut stream = UnixStream::connect(folder.join("control")).unwrap();
+    stream.set_read_timeout(Some(std::time::Duration::from_secs(60))).unwrap();
+    stream.write_all(b"GET /v1/events?since_ms=0 HTTP/1.1\r\nhost: x\r\n\r\n").unwrap();
+    let lines = BufReader::new(stream).lines().map(Result::unwrap);
+    lines.filter_map(|line| serde_json::from_str(&line).ok())
+}
+
+#[test]
+fn the_end_of_a_session_has_a_reason() {
+    let folder = Broker::folder("reasons");
+    let broker = Broker::start(&folder, &TWO.replace("DIR/a\"", "DIR/a\"\nsessions.max = 8"));
+    let mut told = events(&folder);
+    let mut check = |reason: &str, text: &str| {
+        let event = next(&mut told, "session_ended");
+        assert_eq!(event["reason"], reason, "{event}");
+        assert!(event["message"].as_str().unwrap().contains(text), "{event}");
+        event
+    };
+    let mut guest = Guest::connect(&folder.join("a"));
+    assert_eq!(guest.create(1), OK);
+    assert_eq!(guest.destroy(1), OK);
+    // An ordinary end isn't a kill.
+    let event = check("exited", "the program exited or closed the device");
+    assert!(event.get("uid").is_none(), "{event}");
+    wait_for("the log", || broker.log().contains("session ended: the program exited"));
+    assert!(!broker.log().contains("killed"), "{}", broker.log());
+
+    assert_eq!(guest.create(1), OK);
+    let session = || {
+        let (_, sessions) = broker.ask("GET", "/v1/vms/a/sessions", "");
+        sessions[0].clone()
+    };
+    let path = format!("/v1/vms/a/sessions/{}", session()["id"]);
+    assert_eq!(broker.ask("DELETE", &path, "").0, 204);
+    let event = check("killed_by_operator", "an operator ended it");
+    // SAFETY: geteuid has no preconditions.
+    assert_eq!(event["uid"], unsafe { libc::geteuid() }, "{event}");
+
+    assert_eq!(guest.create(2), OK);
+    let worker = session()["worker_pid"].as_i64().unwrap();
+    // SAFETY: kill takes only integers, and the broker hasn't reaped the process.
+    unsafe { libc::kill(worker as i32, libc::SIGKILL) };
+    check("killed", "signal 9");
+
+    assert_eq!(guest.create(3), OK);
+    let ring = guest.attach_ring(3, 0x40_0000);
+    // A tail beyond the ring.
+    ring.ring.shared().tail.store(1 << 40, std::sync::atomic::Ordering::Release);
+    guest.doorbell(3);
+    check("protocol_violation", "the guest process violated the protocol");
+
+    assert_eq!(guest.create(4), OK);
+    assert_eq!(guest.hello(99), OK);
+    check("guest_reset", "reset");
+
+    assert_eq!(guest.create(5), OK);
+    drop(guest);
+    check("disconnected", "the front end disconnected");
+
+    let mut guest = Guest::connect(&folder.join("a"));
+    assert_eq!(guest.create(1), OK);
+    let device = broker.ask("GET", "/v1/vms/a", "").1["device_pid"].as_i64().unwrap();
+    // SAFETY: as above.
+    unsafe { libc::kill(device as i32, libc::SIGKILL) };
+    check("device_ended", "device process");
+
+    let mut guest = Guest::connect(&folder.join("b"));
+    assert_eq!(guest.create(1), OK);
+    assert_eq!(broker.ask("DELETE", "/v1/vms/b", "").0, 204);
+    check("vm_removed", "the VM was removed");
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// A limit is explained where it's noticed: in the log, in an event, and in a metric.
+#[test]
+fn refused_sessions_and_front_ends_are_explained_and_counted() {
+    let folder = Broker::folder("limits");
+    let vms = TWO.replace("DIR/a\"", "DIR/a\"\nsessions.max = 1\nconnections.max = 2");
+    let broker = Broker::start(&folder, &vms);
+    let mut told = events(&folder);
+    let mut first = Guest::connect(&folder.join("a"));
+    assert_eq!(first.create(1), OK);
+    // The device process refuses a second session of the same front end, and the broker one of
+    // another.
+    assert_eq!(first.create(2), ERR_LIMIT);
+    let mut second = Guest::connect(&folder.join("a"));
+    assert_eq!(second.create(1), ERR_LIMIT);
+    let says = |event: &Value, text: &str| {
+        assert!(event["message"].as_str().unwrap().contains(text), "{event}");
+    };
+    let event = next(&mut told, "session_refused");
+    says(&event, "sessions.max is 1, and that many programs");
+    says(&event, "vcudactl vm set --sessions-max");
+
+    let refused = Guest::connect_unsealed(&folder.join("a")).set_up();
+    assert!(refused.is_err());
+    let event = next(&mut told, "connection_refused");
+    says(&event, "connections.max is 2, and that many front ends");
+    says(&event, "--connections-max");
+
+    let mut only = Guest::connect_unsealed(&folder.join("b"));
+    only.set_up().unwrap();
+    assert!(Guest::connect_unsealed(&folder.join("b")).set_up().is_err());
+    let event = next(&mut told, "connection_refused");
+    says(&event, "sealed against shrinking (F_SEAL_SHRINK) must be the VM's only one");
+
+    let metrics = broker.send("GET", "/metrics", "").text();
+    for sample in [
+        r#"sessions_refused_total{vm="a",reason="sessions_max"} 2"#,
+        r#"sessions_refused_total{vm="a",reason="session_starts"} 0"#,
+        r#"connections_refused_total{vm="a",reason="connections_max"} 1"#,
+        r#"connections_refused_total{vm="b",reason="memory_not_sealed"} 1"#,
+        r#"connections_limit{vm="a"} 2"#,
+        r#"sessions_limit{vm="a"} 1"#,
+        r#"compute_weight{vm="a"} 100"#,
+        r#"compute_min_ratio{vm="a"} 0"#,
+        r#"compute_max_ratio{vm="a"} 1"#,
+    ] {
+        assert!(metrics.contains(&format!("virtio_cuda_{sample}")), "{sample}: {metrics}");
+    }
+    for text in ["refusing a front end: connections.max is 2", "isn't sealed against shrinking"] {
+        wait_for(text, || broker.log().contains(text));
     }
     broker.end();
     std::fs::remove_dir_all(folder).unwrap();

@@ -63,7 +63,7 @@ fn a_broker_started_by_root_has_no_privileges() {
     check();
     assert_eq!(broker.vms()[0].1, 7);
     assert_eq!(broker.ask("PATCH", "/v1/vms/a", r#"{"compute": {"weight": 9}}"#).0, 200);
-    assert_eq!(broker.add("c", r#""memory": {"max": 4096}"#).0, 201);
+    assert_eq!(broker.add("c", r#""memory": {"max": 2097152}"#).0, 201);
     let owner = state.metadata().unwrap().uid();
     assert_ne!(owner, 0);
     assert_eq!(state.join("state.json").metadata().unwrap().uid(), owner);
@@ -139,7 +139,7 @@ fn a_slow_start_delays_only_its_session() {
     slow.wait();
     assert_eq!(broker.vms().len(), 2);
     assert_eq!(broker.ask("PATCH", "/v1/vms/b", r#"{"compute": {"weight": 9}}"#).0, 200);
-    assert_eq!(broker.add("c", r#""memory": {"max": 4096}"#).0, 201);
+    assert_eq!(broker.add("c", r#""memory": {"max": 2097152}"#).0, 201);
     let is_serving = || {
         let sessions = broker.ask("GET", "/v1/vms/a", "").1["stats"]["sessions_total"].as_u64();
         sessions == Some(1)

@@ -125,7 +125,7 @@ fn a_vm_that_cannot_be_saved_leaves_nothing_behind() {
     let folder = Broker::folder("unsaved");
     let broker = Broker::start(&folder, TWO);
     let disk = BusyDisk::new(&folder);
-    let memory = r#""memory": {"max": 4096}"#;
+    let memory = r#""memory": {"max": 2097152}"#;
     let added = broker.send_add("c", memory);
     disk.wait();
     assert_eq!(broker.ask("GET", "/v1/vms/c", "").0, 404);
@@ -151,7 +151,7 @@ fn a_change_that_takes_too_long_may_still_be_applied() {
     }
     disk.release();
     wait_for("the change", || weights(&broker)[0].1 == 9);
-    assert_eq!(broker.add("c", r#""memory": {"max": 4096}"#).0, 201);
+    assert_eq!(broker.add("c", r#""memory": {"max": 2097152}"#).0, 201);
     assert_eq!(weights(&broker), expected(&[("a", 9), ("b", 100), ("c", 100)]));
     broker.end();
     std::fs::remove_dir_all(folder).unwrap();

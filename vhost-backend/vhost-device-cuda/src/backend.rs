@@ -31,7 +31,8 @@ use super::worker::WorkerLink;
 use host_ipc::apart::Apart;
 use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::messages::{
-    BrokerToDevice, DeviceSetup, DeviceToBroker, DeviceToWorker, Limits, WorkerToDevice,
+    Abort, BrokerToDevice, DeviceSetup, DeviceToBroker, DeviceToWorker, Limits, Refusal,
+    WorkerToDevice,
 };
 use host_ipc::printable::printable;
 
@@ -138,7 +139,7 @@ impl Backend {
     pub(super) fn close(&self) {
         let mut state = self.lock();
         state.closed = true;
-        state.machine.end_all();
+        state.machine.end_all(Abort::Disconnected);
         self.carry_out(&mut state);
         notify(&self.quit);
     }
@@ -196,10 +197,17 @@ impl Backend {
                 let start = DeviceToBroker::Start { request, session, pid, env };
                 self.link.send(&start, &self.mailbox);
             }
+            // The broker should learn the reason before the worker notices that its connection is
+            // closed, and exits.
             Effect::End { request } => {
-                self.drop_worker(state, request);
                 self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
+                self.drop_worker(state, request);
             }
+            Effect::Abort { request, why } => {
+                self.link.send(&DeviceToBroker::Abort { request, why }, &self.mailbox);
+                self.drop_worker(state, request);
+            }
+            Effect::Refused => self.link.refused(Refusal::SessionsMax),
             Effect::Send { request, message, body } => {
                 let State { workers, slots, .. } = &mut *state;
                 let Some(worker) = workers.get_mut(&request) else { return };
@@ -282,7 +290,8 @@ impl Backend {
                             vm = self.name,
                             "cannot set up the worker from the broker: {error}"
                         );
-                        self.link.send(&DeviceToBroker::End { request }, &self.mailbox);
+                        let abort = DeviceToBroker::Abort { request, why: Abort::Worker };
+                        self.link.send(&abort, &self.mailbox);
                         continue;
                     }
                     if state.machine.worker_started(request, &state.slots) {
@@ -529,8 +538,10 @@ impl VhostUserBackend for Backend {
         if can_shrink(&memory)
             && let Err(why) = self.place.be_alone()
         {
-            tracing::error!(vm = self.name, "refusing a front end: {why}");
-            return Err(io::Error::other(why));
+            let explained = why.explain(&self.limits);
+            tracing::error!(vm = self.name, "refusing a front end: {explained}");
+            self.link.refused(why);
+            return Err(io::Error::other(explained));
         }
         state.queues.set_memory(&memory);
         let gone = state.slots.update(&memory);

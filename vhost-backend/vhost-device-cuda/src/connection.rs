@@ -33,7 +33,9 @@ pub(super) fn accept(
         let place = match present.enter(setup.limits.max_connections) {
             Ok(place) => Arc::new(place),
             Err(why) => {
-                tracing::warn!(vm = setup.name, "refusing a front end: {why}");
+                let explained = why.explain(&setup.limits);
+                tracing::warn!(vm = setup.name, "refusing a front end: {explained}");
+                link.refused(why);
                 drop(waiting.accept());
                 continue;
             }

@@ -11,7 +11,7 @@ use super::error::end;
 use super::facts::{Questions, Verdict};
 use super::machine::RequestId;
 use host_ipc::eventfd::{drain, eventfd, notify};
-use host_ipc::messages::{BrokerToDevice, DeviceToBroker, VmFacts};
+use host_ipc::messages::{BrokerToDevice, DeviceToBroker, Refusal, VmFacts};
 use host_ipc::seqpacket;
 
 /// The connection to the broker, and the mailboxes that are waiting for replies.
@@ -152,6 +152,11 @@ impl Link {
         }
     }
 
+    /// Tells the broker that a session or a front end was refused.
+    pub(super) fn refused(&self, why: Refusal) {
+        self.tell(&DeviceToBroker::Refused(why));
+    }
+
     /// Returns a number that no other request in this process has.
     pub(super) fn next_request(&self) -> RequestId {
         self.last.fetch_add(1, Ordering::Relaxed) + 1
@@ -162,6 +167,10 @@ impl Link {
         if let DeviceToBroker::Start { request, .. } = message {
             lock(&self.routes).insert(*request, mailbox.clone());
         }
+        self.tell(message);
+    }
+
+    fn tell(&self, message: &DeviceToBroker) {
         if let Err(error) = seqpacket::send(&self.broker, message, &[]) {
             end(&format!("cannot send to the broker: {error}"));
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use protocol::uapi;
 
 use super::request::{Attach, Control, Status, Submitted};
-use host_ipc::messages::{DeviceToWorker, Ending, Limits, WorkerToDevice};
+use host_ipc::messages::{Abort, DeviceToWorker, Ending, Limits, WorkerToDevice};
 
 /// The transport's number for a descriptor chain that is waiting for its response.
 pub type ChainId = u64;
@@ -60,11 +60,20 @@ pub enum Effect {
         /// The guest process's environment variables.
         env: Vec<(String, String)>,
     },
-    /// Ask the broker to end a worker.
+    /// Ask the broker to end a worker whose session the guest process has closed.
     End {
         /// The worker.
         request: RequestId,
     },
+    /// Ask the broker to end a worker for another reason.
+    Abort {
+        /// The worker.
+        request: RequestId,
+        /// The reason.
+        why: Abort,
+    },
+    /// Tell the broker that a session was refused because of sessions.max.
+    Refused,
     /// Send a message to a worker.
     Send {
         /// The worker.
@@ -247,7 +256,7 @@ impl Machine {
 
     fn hello(&mut self, chain: ChainId, epoch: u64) {
         if self.epoch != Some(epoch) {
-            self.end_all();
+            self.end_all(Abort::GuestReset);
             self.epoch = Some(epoch);
         }
         if self.hellos.len() >= MAX_HELLOS {
@@ -291,6 +300,7 @@ impl Machine {
             return self.answer(chain, uapi::ERR_EXISTS);
         }
         if self.sessions.len() >= self.limits.max_sessions as usize {
+            self.effects.push(Effect::Refused);
             return self.answer(chain, uapi::ERR_LIMIT);
         }
         let request = (self.requests)();
@@ -550,18 +560,22 @@ impl Machine {
             && session.state == State::Live
         {
             session.state = State::Ending { value, destroy: None };
-            self.effects.push(Effect::End { request });
+            let why = match value {
+                uapi::ENDED_PROTOCOL => Abort::Violation,
+                _ => Abort::Worker,
+            };
+            self.effects.push(Effect::Abort { request, why });
         }
     }
 
     /// Ends all sessions without ENDED events, after a new epoch, a reset, or the disconnection of
     /// the front end.
-    pub fn end_all(&mut self) {
+    pub fn end_all(&mut self, why: Abort) {
         for (_, session) in std::mem::take(&mut self.sessions) {
             let request = session.request;
             if session.state != State::Ended {
                 self.dying.insert(request, ());
-                self.effects.push(Effect::End { request });
+                self.effects.push(Effect::Abort { request, why });
             }
             let waiting = session.in_flight.into_values().map(|waiting| match waiting {
                 InFlight::Attach { chain, .. }
@@ -584,7 +598,7 @@ impl Machine {
 
     /// Handles a reset of the queues. Later requests come from a new driver.
     pub fn reset(&mut self) {
-        self.end_all();
+        self.end_all(Abort::GuestReset);
         self.epoch = None;
         self.hellos.clear();
         self.queries.clear();

@@ -4,6 +4,8 @@
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::Duration;
 
+use host_ipc::messages::Refusal;
+
 /// How long a new front end waits for a free slot. This is long enough for the slot of a killed
 /// front end to be released.
 const PATIENCE: Duration = Duration::from_secs(1);
@@ -28,15 +30,14 @@ impl Present {
     }
 
     /// Waits for a free place. If there is none, the error gives the reason.
-    pub(super) fn enter(self: &Arc<Self>, max: u32) -> Result<Place, String> {
+    pub(super) fn enter(self: &Arc<Self>, max: u32) -> Result<Place, Refusal> {
         let full = |count: &mut Count| count.alone || count.connected >= max;
         let waited = self.somebody_left.wait_timeout_while(self.lock(), PATIENCE, full);
         let (mut count, waited) = waited.unwrap_or_else(|error| error.into_inner());
         if waited.timed_out() {
-            return Err(if count.alone {
-                "the connected front end's memory is not sealed against shrinking, so it must be the only one".into()
-            } else {
-                format!("connections.max is {max}")
+            return Err(match count.alone {
+                true => Refusal::NotSealed,
+                false => Refusal::ConnectionsMax,
             });
         }
         count.connected += 1;
@@ -51,13 +52,10 @@ impl Place {
     /// Reserves the device for this front end alone. If a front end's memory isn't sealed against
     /// shrinking, the front end can crash this process by truncating that memory. If it's alone, it
     /// harms only itself.
-    pub(super) fn be_alone(&self) -> Result<(), &'static str> {
+    pub(super) fn be_alone(&self) -> Result<(), Refusal> {
         let mut count = self.0.lock();
         if count.connected > 1 {
-            return Err(
-                "its memory must be sealed against shrinking (F_SEAL_SHRINK), because other front ends \
-                        are connected",
-            );
+            return Err(Refusal::NotSealed);
         }
         count.alone = true;
         Ok(())

@@ -30,27 +30,27 @@ fn bad_input_is_refused_with_field_and_range() {
     let fake = Fake::start();
     for (body, status, field, message) in [
         (
-            r#"{"name": "a", "memory": {"max": 1}, "compute": {"weight": 0}}"#,
+            r#"{"name": "a", "memory": {"max": 2097152}, "compute": {"weight": 0}}"#,
             422,
             "compute.weight",
             "1 to 10000",
         ),
         (
-            r#"{"name": "a", "memory": {"max": 1}, "compute": {"weight": 1e99}}"#,
+            r#"{"name": "a", "memory": {"max": 2097152}, "compute": {"weight": 1e99}}"#,
             400,
             "compute.weight",
             "1 to 10000",
         ),
         (
-            r#"{"name": "a", "memory": {"max": 1}, "compute": {"max": "100.01%"}}"#,
+            r#"{"name": "a", "memory": {"max": 2097152}, "compute": {"max": "100.01%"}}"#,
             422,
             "compute.max",
             "1% to 100%",
         ),
-        (r#"{"name": "a", "memory": {"max": 0}}"#, 422, "memory.max", "from 1"),
-        (r#"{"name": "a", "memory": {"max": -1}}"#, 400, "memory.max", "from 1"),
-        (r#"{"name": "../a", "memory": {"max": 1}}"#, 422, "name", "letters"),
-        (r#"{"name": "a", "memory": {"max": 1}, "quota": 1}"#, 400, "quota", "unknown field"),
+        (r#"{"name": "a", "memory": {"max": 8}}"#, 422, "memory.max", "from 2097152"),
+        (r#"{"name": "a", "memory": {"max": -1}}"#, 400, "memory.max", "from 2097152"),
+        (r#"{"name": "../a", "memory": {"max": 2097152}}"#, 422, "name", "letters"),
+        (r#"{"name": "a", "memory": {"max": 2097152}, "quota": 1}"#, 400, "quota", "unknown field"),
     ] {
         let refused = ask(&fake.socket, "POST", "/v1/vms", body);
         assert_eq!(refused.status, status, "{body}: {refused:?}");

@@ -6,7 +6,7 @@ use std::net::TcpStream;
 
 use serde_json::{Value, json};
 
-use crate::client::{answer, ask};
+use crate::client::{Answer, answer, ask, connect};
 use crate::fake::Fake;
 
 /// A parsed page: metric families with their kinds, and samples with their labels.
@@ -91,13 +91,57 @@ fn parse(text: &str) -> Page {
     page
 }
 
-fn page() -> Page {
+/// A part of what Prometheus sends.
+const ACCEPT: &str =
+    "application/openmetrics-text;version=1.0.0;q=0.5,text/plain;version=0.0.4;q=0.3";
+
+fn scrape(fake: &Fake, accept: &str) -> Answer {
+    let mut stream = connect(&fake.socket);
+    let head = format!("host: x\r\naccept: {accept}\r\nconnection: close");
+    write!(stream, "GET /metrics HTTP/1.1\r\n{head}\r\n\r\n").unwrap();
+    answer(stream)
+}
+
+fn fake() -> Fake {
     let fake = Fake::start();
     let body = json!({"name": "web", "memory": {"max": 1u64 << 30}});
     assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body.to_string()).status, 201);
-    let scraped = ask(&fake.socket, "GET", "/metrics", "");
+    fake
+}
+
+fn page() -> Page {
+    let scraped = scrape(&fake(), ACCEPT);
     assert!(scraped.head.contains("content-type: application/openmetrics-text"), "{scraped:?}");
     parse(&scraped.body)
+}
+
+/// Both formats have the same samples. In Prometheus' own, a family of counters has the name of its
+/// samples.
+#[test]
+fn clients_that_do_not_accept_open_metrics_get_prometheus_text_format() {
+    let fake = fake();
+    let open = scrape(&fake, ACCEPT).body;
+    for accept in ["*/*", "text/plain"] {
+        let scraped = scrape(&fake, accept);
+        assert!(scraped.head.contains("content-type: text/plain; version=0.0.4"), "{scraped:?}");
+        let samples = |text: &str| {
+            let lines = text.lines().filter(|line| !line.starts_with('#'));
+            lines.map(str::to_owned).collect::<HashSet<_>>()
+        };
+        assert_eq!(samples(&scraped.body), samples(&open));
+        let mut family = "";
+        for line in scraped.body.lines() {
+            if let Some(rest) = line.strip_prefix("# HELP ") {
+                family = rest.split(' ').next().unwrap();
+            } else if let Some(rest) = line.strip_prefix("# TYPE ") {
+                let (name, kind) = rest.split_once(' ').unwrap();
+                assert_eq!(name, family);
+                assert_eq!(kind == "counter", name.ends_with("_total"), "{line}");
+            } else {
+                assert_eq!(line.split(['{', ' ']).next(), Some(family), "{line}");
+            }
+        }
+    }
 }
 
 #[test]
@@ -145,7 +189,7 @@ fn the_loopback_address_serves_only_metrics() {
     };
     let scraped = ask("GET", "/metrics");
     assert_eq!(scraped.status, 200);
-    parse(&scraped.body);
+    assert!(scraped.body.contains("\nvirtio_cuda_workers{"), "{scraped:?}");
     // The path named in the error exists.
     for (method, path, status) in
         [("GET", "/v1/vms", 404), ("GET", "/openapi.json", 404), ("DELETE", "/metrics", 405)]
@@ -209,6 +253,12 @@ fn the_alert_rules_query_only_existing_metrics() {
     let alerts: HashSet<&str> =
         rules.lines().filter_map(|line| line.trim().strip_prefix("- alert: ")).collect();
     assert!(alerts.len() >= 12 && asked >= alerts.len(), "{asked}");
+    // tests/api.sh runs these cases.
+    let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../tests/prometheus/alerts.yaml");
+    let cases = std::fs::read_to_string(path).unwrap();
+    let tested: HashSet<&str> =
+        cases.lines().filter_map(|line| line.trim().strip_prefix("alertname: ")).collect();
+    assert_eq!(tested, alerts, "alerts with test cases, and all alerts");
     for key in ["- alert: ", "expr: ", "severity: ", "summary: ", "description: "] {
         assert_eq!(count(key), alerts.len(), "{key}");
     }

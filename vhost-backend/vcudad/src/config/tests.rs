@@ -154,6 +154,15 @@ fn errors_name_the_key_on_one_line() {
         (format!("{vm}gpus = [\"all\"]"), "'all' is not a GPU"),
         (format!("{vm}gpus = [1, \"1\"]"), "gpus: 1 is listed twice"),
         (format!("{vm}memory.session_max = 0"), "memory.session_max: 0"),
+        (
+            vm.replace("\"1G\"", "8"),
+            "line 4: vm 'a': memory.max: 8 bytes is too small: device memory is allocated in blocks of 2 MiB",
+        ),
+        (vm.replace("1G", "2047K"), "memory.max: 2096128 bytes is too small"),
+        (
+            format!("[defaults]\nmemory.session_max = 8\n{vm}"),
+            "vm 'a': memory.session_max: 8 bytes",
+        ),
         (format!("{vm}mps.active_thread_percentage = \"20%\""), "sharing"),
         (format!("memory.overcommit = 0.5\n{vm}"), "'0.5' is not a ratio"),
         (format!("memory.on_excess = \"kill\"\n{vm}"), "kill"),

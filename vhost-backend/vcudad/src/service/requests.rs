@@ -6,6 +6,7 @@ use control_api::{ApiError, ErrorCode, EventKind, Sharing, VmOrigin, VmPatch, Vm
 use event_manager::EventOps;
 
 use super::Service;
+use crate::cause::Cause;
 use crate::changes::{Change, ChangeRequest};
 use crate::config::{Vm, choose_uids};
 use crate::differences::change;
@@ -88,7 +89,7 @@ impl Service {
 
     fn kill_session(&mut self, name: &str, number: u32, uid: Option<u32>) -> Reply {
         let id = self.vms.find(name)?;
-        if !self.sessions.end_by_operator(id, number) {
+        if !self.sessions.end_by_operator(id, number, uid) {
             return Err(ApiError::no_session(name, number));
         }
         tracing::info!(vm = name, session = number, uid, "ending the session for an operator");
@@ -326,7 +327,7 @@ impl Service {
         if !state.is_leaving() {
             state.device.close();
             state.leave();
-            self.sessions.end_vm(id);
+            self.sessions.end_vm(id, &Cause::vm_removed());
         }
     }
 

@@ -171,7 +171,8 @@ fn ids_in_use_and_limits_are_refused() {
     assert_eq!(ask(&mut machine, 3, &create(5)), [answer(3, uapi::ERR_EXISTS)]);
     assert_eq!(ask(&mut machine, 4, &destroy(6)), [answer(4, uapi::ERR_NO_SESSION)]);
     ask(&mut machine, 5, &create(6));
-    assert_eq!(ask(&mut machine, 6, &create(7)), [answer(6, uapi::ERR_LIMIT)]);
+    // The operator learns of it, too.
+    assert_eq!(ask(&mut machine, 6, &create(7)), [Effect::Refused, answer(6, uapi::ERR_LIMIT)]);
 }
 
 #[test]
@@ -221,7 +222,8 @@ fn the_backlog_of_a_session_is_bounded() {
 #[test]
 fn waiting_hellos_are_bounded() {
     let mut machine = with_session();
-    assert_eq!(ask(&mut machine, 3, &hello(8)), [Effect::End { request: 1 }]);
+    let reset = Effect::Abort { request: 1, why: Abort::GuestReset };
+    assert_eq!(ask(&mut machine, 3, &hello(8)), [reset]);
     for chain in 4..11 {
         assert_eq!(ask(&mut machine, chain, &hello(chain)), []);
     }
@@ -249,7 +251,8 @@ fn a_protocol_violation_ends_the_session_once_its_worker_is_reaped() {
     let mut machine = with_session();
     let broken = WorkerToDevice::Broken { reason: "tail".into() };
     machine.worker_spoke(1, broken, vec![]).unwrap();
-    assert_eq!(machine.take_effects(), [Effect::End { request: 1 }]);
+    let violation = Effect::Abort { request: 1, why: Abort::Violation };
+    assert_eq!(machine.take_effects(), [violation]);
     // The worker may use the session's pages until it has been reaped, so the detach waits.
     assert_eq!(ask(&mut machine, 3, &detach(5, 1)), []);
     machine.worker_ended(1, &died(), &FirstMiB);
@@ -338,7 +341,8 @@ fn a_session_cannot_take_all_mappings_of_its_worker() {
 fn a_new_epoch_ends_all_sessions_before_its_hello_is_answered() {
     let mut machine = with_session();
     assert_eq!(ask(&mut machine, 3, &hello(7)), [answer(3, uapi::OK)]);
-    assert_eq!(ask(&mut machine, 4, &hello(8)), [Effect::End { request: 1 }]);
+    let reset = Effect::Abort { request: 1, why: Abort::GuestReset };
+    assert_eq!(ask(&mut machine, 4, &hello(8)), [reset]);
     machine.worker_ended(1, &died(), &FirstMiB);
     assert_eq!(machine.take_effects(), [answer(4, uapi::OK)]);
     assert_eq!(ask(&mut machine, 5, &destroy(5)), [answer(5, uapi::ERR_NO_SESSION)]);
