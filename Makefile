@@ -8,6 +8,8 @@
 #   make fuzz-driver  attacks the guest driver for 15 seconds (tests/fuzz-driver.sh --debug does so
 #                 in a kernel that detects invalid memory accesses and wrong use of locks)
 #   make chaos    attacks 42 of 50 VMs at random for a minute (tests/chaos.sh runs for longer)
+#   make api      sends generated requests to the control API for half a minute; checks the metrics
+#                 and the alert rules
 #   make test     every check; README.md lists them
 #   make demo     runs CUDA programs in VMs (takes half a minute)
 #   make bench    measures the cost of calls
@@ -20,7 +22,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-package try-apt check audit unit conformance suites matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start.
 START := $(shell date +%s)
@@ -128,6 +130,10 @@ suites: build
 	@tests/suites.sh --dist $(DIST) --files tests/suites/numba/shard.txt --floor 585 \
 		numba softgpu vhost-user
 
+api: build
+	$(SAY) 'generated requests to the control API, metrics, alert rules'
+	@tests/api.sh --dist $(DIST)
+
 fuzz: deps
 	$(SAY) 'fuzz targets'
 	@tests/fuzz.sh --seconds 15 --seed 1
@@ -151,7 +157,7 @@ bench: build
 demo: build
 	@scripts/demo.sh $(DIST) $(START)
 
-test: build check driver conformance suites matrix kvm proofs chaos fuzz fuzz-driver
+test: build check driver conformance suites api matrix kvm proofs chaos fuzz fuzz-driver
 	$(SAY) 'all checks passed'
 	@tests/summary.sh target/matrix.md
 

@@ -46,3 +46,27 @@ run_on() {
             ;;
     esac
 }
+
+# python_environment NAME REQUIREMENTS: prints a Python that has the packages in a file of pinned
+# versions. The first call installs them from PyPI, into a virtual environment in
+# ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}.
+python_environment() {
+    local cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda} environment
+    # The directory's name depends on the pinned versions and on Python's.
+    environment=$cache/$1-$({ cat "$2"; python3 --version; } | sha256sum | cut -c1-12)
+    mkdir -p "$cache"
+    # Bash ignores `set -e` in $(python_environment …), so && joins what must succeed.
+    (
+        flock 9
+        [ ! -f "$environment/complete" ] || exit 0
+        echo "${0##*/}: installing the Python packages of tests/${2##*/tests/} (once)" >&2
+        rm -rf "$environment"
+        python3 -m venv "$environment" >&2 &&
+            "$environment/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$2" >&2 &&
+            touch "$environment/complete"
+    ) 9>"$cache/$1.lock" || {
+        echo "${0##*/}: cannot install the Python packages of tests/${2##*/tests/} from PyPI into $environment" >&2
+        return 1
+    }
+    printf '%s\n' "$environment/bin/python"
+}

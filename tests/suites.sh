@@ -56,25 +56,7 @@ case $suite in
         ;;
     *) requirements=suites/requirements.txt ;;
 esac
-cache=${VIRTIO_CUDA_CACHE:-${XDG_CACHE_HOME:-$HOME/.cache}/virtio-cuda}
-# The directory's name depends on the pinned versions and on Python's.
-name=$({ cat "$here/$requirements"; python3 --version; } | sha256sum | cut -c1-12)
-
-install() {
-    echo "suites.sh: installing the Python packages of tests/$requirements (300 MB, once)" >&2
-    rm -rf "$cache/suites-$name"
-    python3 -m venv "$cache/suites-$name"
-    "$cache/suites-$name/bin/python" -m pip install --quiet --disable-pip-version-check --no-deps --requirement "$here/$requirements" >&2
-    touch "$cache/suites-$name/complete"
-}
-if [ -z "$python" ]; then
-    mkdir -p "$cache"
-    (
-        flock 9
-        [ -f "$cache/suites-$name/complete" ] || install
-    ) 9>"$cache/suites.lock"
-    python=$cache/suites-$name/bin/python
-fi
+[ -n "$python" ] || python=$(python_environment suites "$here/$requirements")
 
 plugins=$here/suites/plugins
 options=(-p outcomes -p shards)
