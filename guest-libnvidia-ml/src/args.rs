@@ -6,7 +6,7 @@
 //! its length.
 
 use crate::error::{NvmlError, NvmlResult};
-use crate::generated::sys::{nvmlClockType_t, nvmlGpuP2PCapsIndex_t};
+use crate::generated::sys::{nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t};
 use std::ffi::{CStr, c_char};
 
 pub use cuda_api::args::Arg;
@@ -20,7 +20,7 @@ macro_rules! enumerations {
         }
     })* };
 }
-enumerations!(nvmlClockType_t, nvmlGpuP2PCapsIndex_t);
+enumerations!(nvmlClockType_t, nvmlGpuP2PCapsIndex_t, nvmlNvLinkCapability_t);
 
 /// A pointer through which an entry point stores a result, or reads a value and replaces it.
 pub struct Out<T>(*mut T);

@@ -6,7 +6,9 @@ use crate::entry;
 const LISTS: &[&[cuda_api::exports::Entry]] = &[
     entry::device::ENTRIES,
     entry::events::ENTRIES,
+    entry::fields::ENTRIES,
     entry::identity::ENTRIES,
+    entry::links::ENTRIES,
     entry::memory::ENTRIES,
     entry::private::ENTRIES,
     entry::processes::ENTRIES,

@@ -69,7 +69,12 @@ impl Arg for Handle {
 impl Handle {
     /// Returns the handle of the GPU with this index, in the form that programs get.
     pub fn of(index: usize) -> nvmlDevice_t {
-        (HANDLE + index) as nvmlDevice_t
+        Self::at(index).0 as nvmlDevice_t
+    }
+
+    /// Returns the handle of the GPU with this index.
+    pub fn at(index: usize) -> Self {
+        Self(HANDLE + index)
     }
 
     /// Returns the GPU's index, which may be out of range.

@@ -249,6 +249,8 @@ unsafe impl Plain for Facts {}
 
 /// GPU flag: the memory has error correction.
 pub const GPU_ECC: u32 = 1 << 0;
+/// Position of the bit in [`Gpu::flags`] for peer access to the first GPU.
+pub const GPU_PEER_SHIFT: u32 = 16;
 /// A [`Gpu::utilization`] that is unknown.
 pub const UTILIZATION_NONE: u32 = 0xffff_ffff;
 /// A GPU that the VM can use.
@@ -267,7 +269,8 @@ pub struct Gpu {
     pub memory_used: u64,
     /// The part of the last second in which the VM used the GPU, in units of 0.01%.
     pub utilization: u32,
-    /// Bits of `GPU_*`.
+    /// Bits of `GPU_*`. Bit `GPU_PEER_SHIFT + i` is set if the GPU can access the memory of the GPU
+    /// with index `i`.
     pub flags: u32,
     /// Major compute capability.
     pub compute_major: u32,
@@ -289,8 +292,9 @@ pub struct Gpu {
     pub pcie_link_max: u32,
     /// The current PCIe link in the same form, or 0 if unknown.
     pub pcie_link: u32,
-    /// Must be 0.
-    pub reserved: [u32; 4],
+    /// Number of active NVLinks that lead directly to the GPU with each index. The number at the
+    /// GPU's own index is that of links to NVSwitches.
+    pub nvlinks: [u8; 16],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Gpu {}

@@ -19,7 +19,7 @@ fn expectations() -> Vec<(String, u64)> {
         REGION_USER EVENT_WAKE EVENT_ENDED ENDED_DESTROYED ENDED_PROTOCOL ENDED_WORKER ENDED_HOST
         CMD_DOORBELL CMD_SUBMIT RING_HEADER_BYTES RING_MIN_BYTES RING_MAX_BYTES CMD_MAX_BYTES
         CMD_WAITED IOC_TYPE IOC_INFO IOC_START IOC_ALLOC IOC_PIN IOC_RELEASE IOC_KICK IOC_WAIT
-        IOC_SUBMIT IOC_QUERY CAP_QUERY CTRL_QUERY QUERY_MAX GPU_ECC UTILIZATION_NONE SLEEPS_ALL
+        IOC_SUBMIT IOC_QUERY CAP_QUERY CTRL_QUERY QUERY_MAX GPU_ECC GPU_PEER_SHIFT UTILIZATION_NONE SLEEPS_ALL
         SLEEPS_FULL REPLY_DONE REPLY_OUTPUT
     }
     macro_rules! structs { ($($rust:ident $c:literal { $($field:ident $cfield:literal)* })*) => { $(
@@ -54,7 +54,7 @@ fn expectations() -> Vec<(String, u64)> {
             multiprocessors "multiprocessors" clock_khz "clock_khz"
             memory_clock_khz "memory_clock_khz" memory_bus_bits "memory_bus_bits"
             pci_device "pci_device" pci_subsystem "pci_subsystem"
-            pcie_link_max "pcie_link_max" pcie_link "pcie_link" reserved "reserved" }
+            pcie_link_max "pcie_link_max" pcie_link "pcie_link" nvlinks "nvlinks" }
         Process "process" { pid "pid" session "session" gpu "gpu" reserved "reserved"
             memory_used "memory_used" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }

@@ -4,7 +4,7 @@ use super::entries;
 use crate::args::{Out, Text};
 use crate::error::{NvmlError, NvmlResult};
 use crate::facts::{self, Snapshot};
-use crate::generated::sys::{nvmlDevice_t, nvmlGpuP2PCapsIndex_t, nvmlGpuP2PStatus_t};
+use crate::generated::sys::nvmlDevice_t;
 use crate::state::{self, Handle};
 use cuda_api::devices::{PciAddress, uuid_text};
 
@@ -65,16 +65,6 @@ entries! {
     fn nvmlDeviceGetMaxMigDeviceCount(device: Handle, count: Out<u32>) {
         state::gpu(device)?;
         count.set(0)
-    }
-    /// Always returns NVML_P2P_STATUS_NOT_SUPPORTED, because the devices of a VM can't access each
-    /// other's memory. NVIDIA's driver returns the same for a device and itself.
-    fn nvmlDeviceGetP2PStatus(
-        one: Handle, other: Handle, _capability: nvmlGpuP2PCapsIndex_t,
-        status: Out<nvmlGpuP2PStatus_t>,
-    ) {
-        state::gpu(one)?;
-        state::gpu(other)?;
-        status.set(nvmlGpuP2PStatus_t::NVML_P2P_STATUS_NOT_SUPPORTED)
     }
     fn nvmlDeviceOnSameBoard(one: Handle, other: Handle, same: Out<i32>) {
         state::gpu(one)?;

@@ -48,7 +48,7 @@ fn bus(gpu: &Gpu) -> NvmlResult<PciAddress> {
     PciAddress::parse(&facts::text(&gpu.pci_bus_id)).ok_or(NvmlError::UNKNOWN)
 }
 
-fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
+pub(super) fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
     let gpu = state::gpu(device)?;
     let address = bus(&gpu)?;
     Ok(nvmlPciInfo_t {
@@ -62,17 +62,21 @@ fn pci(device: Handle) -> NvmlResult<nvmlPciInfo_t> {
     })
 }
 
-/// Stores the first `N` bytes of a GPU's PCI information, which are the whole structure in an older
-/// version.
+/// Size of the second version of the structure, which ends before `busId`.
+pub(super) const PCI_INFO_V2: usize = offset_of!(nvmlPciInfo_t, busId);
+
+/// Stores the first `N` bytes of PCI information, which are the whole structure in an older version.
 ///
 /// # Safety
 ///
 /// If `info` is not null, it must be valid for writing `N` bytes.
-unsafe fn set_pci_prefix<const N: usize>(device: Handle, info: Out<nvmlPciInfo_t>) -> NvmlResult {
+pub(super) unsafe fn set_pci_prefix<const N: usize>(
+    full: &nvmlPciInfo_t,
+    info: Out<nvmlPciInfo_t>,
+) -> NvmlResult {
     const { assert!(N <= size_of::<nvmlPciInfo_t>()) };
-    let full = pci(device)?;
     // SAFETY: the structure is at least N bytes long and has no padding.
-    let prefix: [u8; N] = unsafe { (&raw const full).cast::<[u8; N]>().read() };
+    let prefix: [u8; N] = unsafe { (&raw const *full).cast::<[u8; N]>().read() };
     // SAFETY: if `info` is not null, it is valid for writing `N` bytes, as the caller promises.
     unsafe { info.cast() }.set(prefix)
 }
@@ -116,12 +120,11 @@ entries! {
     /// Stores the oldest version of the structure, which ends after `pciDeviceId`.
     fn nvmlDeviceGetPciInfo(device: Handle, info: Out<nvmlPciInfo_t>) {
         // SAFETY: the caller's structure has this length.
-        unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, pciSubSystemId) }>(device, info) }
+        unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, pciSubSystemId) }>(&pci(device)?, info) }
     }
-    /// Stores the second version of the structure, which ends before `busId`.
     fn nvmlDeviceGetPciInfo_v2(device: Handle, info: Out<nvmlPciInfo_t>) {
         // SAFETY: the caller's structure has this length.
-        unsafe { set_pci_prefix::<{ offset_of!(nvmlPciInfo_t, busId) }>(device, info) }
+        unsafe { set_pci_prefix::<PCI_INFO_V2>(&pci(device)?, info) }
     }
     fn nvmlDeviceGetPciInfo_v3(device: Handle, info: Out<nvmlPciInfo_t>) {
         info.set(pci(device)?)

@@ -4,7 +4,7 @@
 use super::entries;
 use crate::args::{Out, version};
 use crate::error::NvmlError;
-use crate::generated::sys::{nvmlFieldValue_t, nvmlMemory_t, nvmlMemory_v2_t, nvmlUtilization_t};
+use crate::generated::sys::{nvmlMemory_t, nvmlMemory_v2_t, nvmlUtilization_t};
 use crate::state::{self, Handle};
 use protocol::uapi::UTILIZATION_NONE;
 
@@ -34,19 +34,5 @@ entries! {
             UTILIZATION_NONE => Err(NvmlError::NOT_SUPPORTED),
             parts => rates.set(nvmlUtilization_t { gpu: parts.div_ceil(100).min(100), memory: 0 }),
         }
-    }
-    /// Returns "not supported" as the result of each field, because fields aren't supported in a
-    /// guest.
-    fn nvmlDeviceGetFieldValues(device: Handle, count: i32, values: Out<nvmlFieldValue_t>) {
-        state::gpu(device)?;
-        let count = usize::try_from(count).map_err(|_| NvmlError::INVALID_ARGUMENT)?;
-        // SAFETY: the caller's array has `count` elements.
-        let values = unsafe { values.array(count) };
-        for index in 0..count {
-            let value = values.get(index)?;
-            let nvml_return = NvmlError::NOT_SUPPORTED.0;
-            values.set(index, nvmlFieldValue_t { nvmlReturn: nvml_return, ..value })?;
-        }
-        Ok(())
     }
 }

@@ -2,7 +2,9 @@
 
 pub(crate) mod device;
 pub(crate) mod events;
+pub(crate) mod fields;
 pub(crate) mod identity;
+pub(crate) mod links;
 pub(crate) mod memory;
 pub(crate) mod private;
 pub(crate) mod processes;

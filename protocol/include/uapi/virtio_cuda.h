@@ -158,6 +158,8 @@ struct virtio_cuda_facts {
 };
 
 #define VIRTIO_CUDA_GPU_ECC (1U << 0) /* the memory has error correction */
+/* Flag bit for access to the first GPU's memory; the other GPUs' follow. */
+#define VIRTIO_CUDA_GPU_PEER_SHIFT 16
 /* Value of virtio_cuda_gpu.utilization if it is unknown. */
 #define VIRTIO_CUDA_UTILIZATION_NONE 0xffffffff
 
@@ -179,7 +181,7 @@ struct virtio_cuda_gpu {
 	__le32 pci_subsystem;
 	__le32 pcie_link_max; /* generation << 16 | lanes; this and the next are 0 if unknown */
 	__le32 pcie_link;
-	__le32 reserved[4];
+	__u8 nvlinks[16]; /* NVLinks to each GPU, and to switches at the own index */
 };
 
 struct virtio_cuda_process {

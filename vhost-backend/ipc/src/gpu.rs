@@ -19,6 +19,18 @@ pub struct Probed {
     /// The GPUs, in the order of the library's device ordinals.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
+    /// The pairs of GPUs of which one can access the other's memory.
+    #[serde(default)]
+    pub peers: Vec<PeerAccess>,
+}
+
+/// A GPU that can access another one's memory, as `cuDeviceCanAccessPeer` reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct PeerAccess {
+    /// UUID of the GPU that accesses the memory.
+    pub gpu: [u8; 16],
+    /// UUID of the GPU with the memory.
+    pub peer: [u8; 16],
 }
 
 /// Whether a kernel can be taken off a GPU before it ends, and put back later. Tested on the first
@@ -81,6 +93,15 @@ pub struct PcieLinks {
     pub current: PcieLink,
 }
 
+/// The active NVLinks of a GPU.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NvLinks {
+    /// Number of links to NVSwitches.
+    pub to_switches: u8,
+    /// Number of links to each other GPU, with the GPU's UUID as in CUDA_VISIBLE_DEVICES.
+    pub to_gpus: Vec<(String, u8)>,
+}
+
 impl GpuFacts {
     /// Returns the UUID in the format that NVIDIA's tools use.
     pub fn uuid_text(&self) -> String {
@@ -126,6 +147,7 @@ mod tests {
                 driver: "580.95.05".into(),
                 eviction,
                 gpus: vec![gpu; 2],
+                peers: vec![PeerAccess { gpu: [1; 16], peer: [2; 16] }],
             };
             let text = toml::to_string(&probed).unwrap();
             assert!(text.starts_with("library = "), "{text}");

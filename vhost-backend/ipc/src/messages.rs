@@ -378,6 +378,20 @@ pub struct VmFacts {
     pub gpus: Vec<VmGpu>,
     /// The memory that each session uses on each GPU. At most [`MAX_FACTS_PROCESSES`] entries.
     pub processes: Vec<VmProcess>,
+    /// How the GPUs reach one another, in the order of `gpus`. This must remain the last field: a
+    /// device process of an older version ignores what follows `processes`.
+    pub links: Vec<VmGpuLinks>,
+}
+
+/// How a GPU reaches the VM's other GPUs.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct VmGpuLinks {
+    /// Whether the GPU can access the memory of each of the VM's GPUs.
+    pub peers: [bool; MAX_FACTS_GPUS],
+    /// Number of NVLinks that lead directly to each of the VM's GPUs.
+    pub nvlinks: [u8; MAX_FACTS_GPUS],
+    /// Number of NVLinks that lead to NVSwitches.
+    pub switch_nvlinks: u8,
 }
 
 /// A GPU, as the VM sees it.
@@ -631,5 +645,41 @@ mod tests {
             panic!("{received:?}")
         };
         assert_eq!(received, objects);
+    }
+
+    /// A device process keeps running when vcudad is upgraded.
+    #[test]
+    fn a_device_process_of_the_previous_version_ignores_links() {
+        #[derive(Debug, Deserialize)]
+        enum Previous {
+            Other,
+            Facts {
+                request: u64,
+                facts: PreviousFacts,
+            },
+        }
+        #[derive(Debug, Deserialize)]
+        struct PreviousFacts {
+            cuda_version: u32,
+            driver: String,
+            gpus: Vec<VmGpu>,
+            processes: Vec<VmProcess>,
+        }
+        let process = VmProcess { pid: 1, session: 2, gpu: 0, bytes: 3 };
+        let facts = VmFacts {
+            cuda_version: 13000,
+            driver: "580".into(),
+            processes: vec![process],
+            links: vec![VmGpuLinks::default()],
+            ..VmFacts::default()
+        };
+        let mut bytes = postcard::to_stdvec(&BrokerToDevice::Facts { request: 7, facts }).unwrap();
+        // The variants before this one don't matter here.
+        bytes[0] = 1;
+        let Previous::Facts { request, facts } = postcard::from_bytes(&bytes).unwrap() else {
+            panic!("{bytes:?}")
+        };
+        assert_eq!((request, facts.cuda_version, facts.driver.as_str()), (7, 13000, "580"));
+        assert_eq!((facts.gpus.len(), &facts.processes[..]), (0, &[process][..]));
     }
 }

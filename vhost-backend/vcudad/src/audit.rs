@@ -142,6 +142,12 @@ impl Audit {
                 }
                 Vec::new()
             }
+            NvmlEvent::NvLinks(uuid, links) => {
+                if let Some(gpu) = gpus.by_uuid(uuid) {
+                    gpus.set_nvlinks(gpu, links.clone());
+                }
+                Vec::new()
+            }
             NvmlEvent::Sample(uuid, sample) => {
                 self.handle_sample(uuid, sample, gpus, sessions, vms, policy)
             }

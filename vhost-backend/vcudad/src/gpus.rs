@@ -10,7 +10,7 @@ use super::devices;
 use super::faults::{Verdict, judge};
 use super::nvml::Fault;
 use super::rate::RateLimited;
-use host_ipc::gpu::{GpuFacts, PcieLinks, Probed};
+use host_ipc::gpu::{GpuFacts, NvLinks, PcieLinks, Probed};
 use memory_ledger::GpuId;
 
 /// The assumed size of a CUDA context until NVML has reported the size of a warm worker's context:
@@ -30,6 +30,9 @@ pub(crate) struct Gpu {
     context_bytes: u64,
     /// The PCIe links that NVML reported last.
     links: PcieLinks,
+    /// The active NVLinks that NVML has reported.
+    #[serde(default)]
+    nvlinks: NvLinks,
     /// How often a worker was found to use more memory than its account plus the slack.
     excesses: u64,
     /// Number of faults since the broker started, not counting those caused by programs.
@@ -55,6 +58,7 @@ impl Gpu {
             uuid,
             context_bytes: CONTEXT,
             links: PcieLinks::default(),
+            nvlinks: NvLinks::default(),
             excesses: 0,
             faults: 0,
             lost: false,
@@ -168,6 +172,18 @@ impl Gpus {
         }
     }
 
+    /// Returns the GPU's active NVLinks.
+    pub(crate) fn nvlinks(&self, id: GpuId) -> Option<&NvLinks> {
+        self.get(id).map(|gpu| &gpu.nvlinks)
+    }
+
+    /// Sets the GPU's active NVLinks.
+    pub(crate) fn set_nvlinks(&mut self, id: GpuId, links: NvLinks) {
+        if let Some(gpu) = self.0.get_mut(id.0 as usize) {
+            gpu.nvlinks = links;
+        }
+    }
+
     /// Counts a worker that was found to use more memory than its account plus the slack.
     pub(crate) fn count_excess(&mut self, id: GpuId) {
         if let Some(gpu) = self.0.get_mut(id.0 as usize) {
@@ -258,6 +274,7 @@ mod tests {
             driver: "1".into(),
             eviction: Eviction::Works,
             gpus: vec![facts(1), facts(2)],
+            peers: vec![],
         };
         let gpus = Gpus::new(&probed, vec![("MIG-x".into(), facts(2)), ("MIG-y".into(), facts(3))]);
         let uuids: Vec<&str> = gpus.iter().map(|(_, gpu)| gpu.uuid.as_str()).collect();
@@ -285,6 +302,7 @@ mod tests {
                 driver: "1".into(),
                 eviction: Eviction::Works,
                 gpus: vec![facts(1), facts(2)],
+                peers: vec![],
             },
             Vec::new(),
         );
@@ -318,6 +336,7 @@ mod tests {
             driver: "1".into(),
             eviction: Eviction::Works,
             gpus: vec![GpuFacts::default()],
+            peers: vec![],
         };
         let mut gpus = Gpus::new(&probed, Vec::new());
         let uuid = gpus.get(GpuId(0)).map(|gpu| gpu.uuid.clone());

@@ -303,7 +303,7 @@ impl Sessions {
             gpus,
             sessions,
             utilization,
-            |gpu| all.links(gpu),
+            |gpu| (all.links(gpu), all.nvlinks(gpu).cloned().unwrap_or_default()),
         )
     }
 }

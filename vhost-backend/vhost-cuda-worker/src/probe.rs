@@ -9,7 +9,7 @@ use super::driver::{CuError, CuResult, Driver, recorder};
 use super::eviction;
 use super::executor::EngineError;
 use super::isolate::Jail;
-use host_ipc::gpu::{self, GpuFacts, Probed};
+use host_ipc::gpu::{self, GpuFacts, PeerAccess, Probed};
 
 const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
     CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
@@ -52,17 +52,18 @@ pub fn probe(
     if !allow_pageable_memory_access && (0..devices).any(|device| reaches_host(&driver, device)) {
         return Err(EngineError::ReachesHostMemory { path: path() });
     }
-    let gpus = (0..devices)
+    let gpus: Vec<_> = (0..devices)
         .map(|device| look(&driver, device))
         .collect::<CuResult<_>>()
         .map_err(|error| failed("cuDeviceGet…", error))?;
+    let peers = peers(&driver, &gpus).map_err(|error| failed("cuDeviceCanAccessPeer", error))?;
     if is_jailed {
         compile(&driver).map_err(|error| failed("cuModuleLoadDataEx", error))?;
     }
     let eviction = eviction::test(&driver);
     let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
     let driver = gpu::driver_version(&library);
-    Ok(Probed { library, cuda_version: version as u32, driver, eviction, gpus })
+    Ok(Probed { library, cuda_version: version as u32, driver, eviction, gpus, peers })
 }
 
 /// Compiles a module on the first GPU.
@@ -120,6 +121,22 @@ fn look(driver: &Driver, device: i32) -> CuResult<GpuFacts> {
         pci_device,
         pci_subsystem,
     })
+}
+
+/// Returns which GPUs can access one another's memory.
+fn peers(driver: &Driver, gpus: &[GpuFacts]) -> CuResult<Vec<PeerAccess>> {
+    let mut peers = Vec::new();
+    for (device, gpu) in gpus.iter().enumerate() {
+        for (other, peer) in gpus.iter().enumerate().filter(|(other, _)| *other != device) {
+            let mut can = 0;
+            // SAFETY: the pointer is to a local variable.
+            unsafe { driver.cuDeviceCanAccessPeer(&mut can, device as i32, other as i32)? };
+            if can != 0 {
+                peers.push(PeerAccess { gpu: gpu.uuid, peer: peer.uuid });
+            }
+        }
+    }
+    Ok(peers)
 }
 
 /// Returns whether kernels on a device can access all memory of their process. A driver that

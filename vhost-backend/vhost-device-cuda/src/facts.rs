@@ -8,7 +8,7 @@ use protocol::plain::Plain;
 use protocol::uapi::{self, Facts, Gpu, Process};
 
 use host_ipc::gpu::PcieLink;
-use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu};
+use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks};
 
 /// Token bucket for queries to the broker: its size, and the time in which one token is added. If
 /// no token is left, a query gets the broker's last reply, which is then at most `EARNED` old.
@@ -84,8 +84,9 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
     };
     text(&mut head.driver, &facts.driver);
     let mut bytes = head.as_bytes().to_vec();
-    for gpu in gpus {
-        bytes.extend_from_slice(encode_gpu(gpu).as_bytes());
+    for (index, gpu) in gpus.iter().enumerate() {
+        let links = facts.links.get(index).copied().unwrap_or_default();
+        bytes.extend_from_slice(encode_gpu(index, gpu, &links).as_bytes());
     }
     for process in processes {
         let process = Process {
@@ -107,14 +108,18 @@ const _: () = assert!(
         <= uapi::QUERY_MAX
 );
 
-fn encode_gpu(gpu: &VmGpu) -> Gpu {
+fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks) -> Gpu {
     let facts = &gpu.facts;
+    let peers = links.peers.iter().rev().fold(0, |bits, peer| bits << 1 | u32::from(*peer));
+    let ecc = if facts.ecc { uapi::GPU_ECC } else { 0 };
+    let mut nvlinks = links.nvlinks;
+    nvlinks[index] = links.switch_nvlinks;
     let mut out = Gpu {
         uuid: facts.uuid,
         memory_total: gpu.total,
         memory_used: gpu.used,
         utilization: gpu.utilization.unwrap_or(uapi::UTILIZATION_NONE),
-        flags: if facts.ecc { uapi::GPU_ECC } else { 0 },
+        flags: ecc | peers << uapi::GPU_PEER_SHIFT,
         compute_major: facts.compute_capability[0],
         compute_minor: facts.compute_capability[1],
         multiprocessors: facts.multiprocessors,
@@ -125,6 +130,7 @@ fn encode_gpu(gpu: &VmGpu) -> Gpu {
         pci_subsystem: facts.pci_subsystem,
         pcie_link_max: encode_link(gpu.links.max),
         pcie_link: encode_link(gpu.links.current),
+        nvlinks,
         ..Gpu::zeroed()
     };
     text(&mut out.name, &facts.name);
@@ -191,11 +197,15 @@ mod tests {
             },
         };
         let process = VmProcess { pid: 1, session: 2, gpu: 0, bytes: 3 };
+        let mut links = VmGpuLinks { switch_nvlinks: 18, ..VmGpuLinks::default() };
+        (links.peers[1], links.peers[15]) = (true, true);
+        (links.nvlinks[0], links.nvlinks[15]) = (1, 4);
         let facts = VmFacts {
             cuda_version: 13000,
             driver: long,
             gpus: vec![gpu; 100],
             processes: vec![process; 10_000],
+            links: vec![links],
         };
         let bytes = encode(&facts);
         assert!(bytes.len() <= uapi::QUERY_MAX);
@@ -205,6 +215,8 @@ mod tests {
         let gpu = Gpu::from_bytes(&bytes[size_of::<Facts>()..]).unwrap();
         assert_eq!((gpu.name[95], gpu.pci_bus_id[31]), (0, 0));
         assert_eq!(gpu.utilization, uapi::UTILIZATION_NONE);
+        assert_eq!(gpu.flags, 1 << 17 | 1 << 31);
+        assert_eq!((gpu.nvlinks[0], gpu.nvlinks[1], gpu.nvlinks[15]), (18, 0, 4));
         assert_eq!((gpu.pcie_link_max, gpu.pcie_link), (5 << 16 | 16, 1 << 16 | 8));
     }
 }

@@ -11,12 +11,14 @@ use nvml_wrapper::error::NvmlError as LibraryError;
 use nvml_wrapper::event::EventSet;
 use nvml_wrapper::struct_wrappers::device::ProcessUtilizationSample;
 
-use host_ipc::gpu::{PcieLink, PcieLinks};
+use host_ipc::gpu::{NvLinks, PcieLink, PcieLinks};
 
 use super::types::{
     Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, ProcessMemory, Utilization,
 };
 
+/// NVML_NVLINK_MAX_LINKS.
+const MAX_NVLINKS: u32 = 18;
 /// Maximum time that one wait for faults takes, in milliseconds.
 const WAIT_MS: u32 = 1000;
 
@@ -112,6 +114,28 @@ impl Nvml for Library {
             max: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
             current: link(device.current_pcie_link_gen(), device.current_pcie_link_width()),
         }
+    }
+
+    fn nvlinks(&self, uuid: &str) -> NvLinks {
+        let mut links = NvLinks::default();
+        let Ok(device) = self.nvml.device_by_uuid(uuid) else { return links };
+        for link in (0..MAX_NVLINKS).map(|link| device.link_wrapper_for(link)) {
+            if !link.is_active().unwrap_or(false) {
+                continue;
+            }
+            // In a VM, the NVSwitches aren't visible, and have an address that doesn't exist.
+            let remote = link.remote_pci_info().ok();
+            let remote = remote.and_then(|pci| self.nvml.device_by_pci_bus_id(pci.bus_id).ok());
+            let Some(uuid) = remote.and_then(|gpu| gpu.uuid().ok()) else {
+                links.to_switches += 1;
+                continue;
+            };
+            match links.to_gpus.iter_mut().find(|(gpu, _)| *gpu == uuid) {
+                Some((_, count)) => *count += 1,
+                None => links.to_gpus.push((uuid, 1)),
+            }
+        }
+        links
     }
 
     fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError> {

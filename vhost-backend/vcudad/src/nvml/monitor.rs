@@ -11,7 +11,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, TimeSample};
 use host_ipc::eventfd::{drain, eventfd, notify};
-use host_ipc::gpu::PcieLinks;
+use host_ipc::gpu::{NvLinks, PcieLinks};
 
 /// How often each GPU's memory is sampled.
 pub(crate) const INTERVAL: Duration = Duration::from_secs(1);
@@ -27,6 +27,8 @@ pub(crate) enum NvmlEvent {
     Time(String, TimeSample),
     /// The PCIe links of the GPU with this UUID have changed or were read for the first time.
     Links(String, PcieLinks),
+    /// The active NVLinks of the GPU with this UUID, which are read once.
+    NvLinks(String, NvLinks),
     /// A GPU fault.
     Fault(Fault),
 }
@@ -60,6 +62,9 @@ impl NvmlMonitor {
         std::thread::Builder::new().name("gpu-memory".into()).spawn(move || {
             let mut last = vec![(false, PcieLinks::default(), None); used.len()];
             let mut others_lost = vec![false; others.len()];
+            for uuid in &used {
+                samples.push(NvmlEvent::NvLinks(uuid.clone(), nvml.nvlinks(uuid)));
+            }
             loop {
                 for (uuid, (lost, links, since_us)) in used.iter().zip(&mut last) {
                     samples.push_sample(nvml.as_ref(), uuid, lost);
@@ -201,6 +206,9 @@ mod tests {
             let max = PcieLink { generation: 5, lanes: 16 };
             PcieLinks { max, current: PcieLink { generation: 1, ..max } }
         }
+        fn nvlinks(&self, _: &str) -> NvLinks {
+            NvLinks { to_switches: 18, to_gpus: vec![] }
+        }
         fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError> {
             Ok(Box::new(FakeFaults(2)))
         }
@@ -222,7 +230,8 @@ mod tests {
         let monitor =
             NvmlMonitor::start(Arc::new(FakeNvml), uuids, vec![], Duration::from_millis(1))
                 .unwrap();
-        let (mut samples, mut faults, mut links) = (0, vec![], vec![]);
+        let (mut samples, mut faults) = (0, vec![]);
+        let (mut links, mut nvlinks) = (vec![], vec![]);
         while samples < 20 || faults.len() < 3 {
             let mut poll = libc::pollfd { fd: monitor.bell(), events: libc::POLLIN, revents: 0 };
             // SAFETY: `poll` is a single pollfd, which matches the count of 1.
@@ -240,12 +249,17 @@ mod tests {
                         assert_eq!((found.max.lanes, found.current.generation), (16, 1));
                         links.push(uuid);
                     }
+                    NvmlEvent::NvLinks(uuid, found) => {
+                        assert_eq!(found.to_switches, 18);
+                        nvlinks.push(uuid);
+                    }
                     NvmlEvent::Fault(fault) => faults.push(fault.kind),
                 }
             }
         }
         // Links are reported only when they change.
         assert_eq!(links, ["GPU-a", "GPU-gone"]);
+        assert_eq!(nvlinks, ["GPU-a", "GPU-gone"]);
         faults.sort_by_key(|kind| kind.to_string());
         assert_eq!(faults, [FaultKind::Xid(78), FaultKind::Xid(79), FaultKind::Lost]);
     }

@@ -2,7 +2,7 @@
 
 use std::time::Duration;
 
-use host_ipc::gpu::PcieLinks;
+use host_ipc::gpu::{NvLinks, PcieLinks};
 
 /// The device memory that one process uses on a GPU.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -129,6 +129,9 @@ pub(crate) trait Nvml: Send + Sync {
 
     /// Returns a GPU's PCIe links. Values that NVML doesn't report are 0.
     fn links(&self, uuid: &str) -> PcieLinks;
+
+    /// Returns a GPU's active NVLinks.
+    fn nvlinks(&self, uuid: &str) -> NvLinks;
 
     /// Subscribes to future faults of all GPUs.
     fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError>;
