@@ -41,7 +41,10 @@ pub fn check(
             return Err(CuError::INVALID_HANDLE);
         }
         let device = device_of(launch.hStream)?;
-        if used.contains(&device) || shape(launch) != shape(&launches[0]) {
+        if used.contains(&device) {
+            return Err(CuError::INVALID_DEVICE);
+        }
+        if shape(launch) != shape(&launches[0]) {
             return Err(CuError::INVALID_VALUE);
         }
         used.push(device);
@@ -71,7 +74,7 @@ mod tests {
         let invalid = Err(CuError::INVALID_VALUE);
         assert_eq!(check(&[], 0), invalid);
         assert_eq!(check(&[(100, 1)], 4), invalid);
-        assert_eq!(check(&[(100, 1), (101, 1)], 0), invalid);
+        assert_eq!(check(&[(100, 1), (101, 1)], 0), Err(CuError::INVALID_DEVICE));
         assert_eq!(check(&[(100, 1), (200, 2)], 0), invalid);
         assert_eq!(check(&[(100, 1), (200, 1), (300, 1)], 0), invalid);
         assert_eq!(check(&[(0, 1)], 0), Err(CuError::INVALID_HANDLE));

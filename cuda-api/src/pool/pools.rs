@@ -389,8 +389,11 @@ pub unsafe fn set_access<L: Library>(
     let mut others = pool.others;
     for index in 0..count {
         let CUmemAccessDesc { location: CUmemLocation { type_, id }, flags } = map.get(index)?;
-        let bit = bit(id).filter(|_| type_ == DEVICE).ok_or(INVALID)?;
-        L::check_device(id).map_err(|_| INVALID)?;
+        if type_ != DEVICE {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        L::check_device(id).map_err(|_| CuError::INVALID_DEVICE)?;
+        let bit = bit(id).ok_or(CuError::INVALID_DEVICE)?;
         match flags {
             Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE if id == pool.device => {}
             Access::CU_MEM_ACCESS_FLAGS_PROT_READWRITE => {
@@ -399,7 +402,11 @@ pub unsafe fn set_access<L: Library>(
                 }
                 others |= bit;
             }
-            Access::CU_MEM_ACCESS_FLAGS_PROT_NONE if id != pool.device => others &= !bit,
+            Access::CU_MEM_ACCESS_FLAGS_PROT_NONE if id == pool.device => {
+                return Err(CuError::INVALID_DEVICE);
+            }
+            Access::CU_MEM_ACCESS_FLAGS_PROT_NONE => others &= !bit,
+            Access::CU_MEM_ACCESS_FLAGS_PROT_READ => return Err(CuError::NOT_SUPPORTED),
             _ => return Err(INVALID),
         }
     }

@@ -6,7 +6,7 @@
 
 use std::sync::{Arc, LazyLock};
 
-use super::memory::note;
+use super::memory::note_on;
 use crate::context::{self, current};
 use crate::driver::driver;
 use crate::error::{CuError, CuResult};
@@ -25,6 +25,9 @@ use protocol::calls::{
 const MEMORY: &[u8; 16] = b"virtio-cuda mem1";
 /// The first bytes of a handle of an event.
 const EVENT: &[u8; 16] = b"virtio-cuda evt1";
+/// Position of the device's number in the word of a handle that also has the offset. Offsets are
+/// shorter than addresses, which have 48 bits.
+const DEVICE_SHIFT: u32 = 48;
 const LAZY: u32 = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0;
 /// The flags of an event of another process.
 const IMPORTED: u32 =
@@ -58,13 +61,17 @@ fn open(version: Version, out: Out<u64>, handle: CUipcMemHandle, flags: u32) -> 
         return Err(CuError::INVALID_VALUE);
     }
     let handle = HandleBytes::from(handle);
-    let [a, b, c, d, offset, size] = decode(MEMORY, &handle).ok_or(CuError::INVALID_VALUE)?;
+    let [a, b, c, d, place, size] = decode(MEMORY, &handle).ok_or(CuError::INVALID_VALUE)?;
+    let (number, offset) = (place >> DEVICE_SHIFT, place & ((1 << DEVICE_SHIFT) - 1));
     let call = VcudaIpcOpenMemHandle { token: [a, b, c, d], offset, size };
+    let holder = driver.devices.iter().position(|device| device.number as u64 == number);
     let is_open =
         |at| driver.memory.find(at).is_some_and(|a| a.base == at && a.kind == Kind::Imported);
     let map = || {
         let ptr = driver.session.call(&call)?.ptr;
-        note(driver, ptr, size as usize, Kind::Imported)?;
+        // If the program doesn't see the memory's device, it gets its own.
+        let device = holder.map_or(current()?.device, |holder| holder as i32);
+        note_on(driver, ptr, size as usize, (Kind::Imported, device))?;
         Ok(ptr)
     };
     out.set(IMPORTS.open(version, handle, current()?.unique, is_open, map)?)
@@ -75,10 +82,12 @@ entries! {
         out.check()?;
         let driver = driver()?;
         let found = driver.memory.find(address).filter(|found| found.kind == Kind::Device);
-        let ptr = found.ok_or(CuError::INVALID_VALUE)?.base;
-        let answer = driver.session.call(&VcudaIpcGetMemHandle { ptr })?;
+        let found = found.ok_or(CuError::INVALID_VALUE)?;
+        let number = driver.device(found.device)?.number as u64;
+        let answer = driver.session.call(&VcudaIpcGetMemHandle { ptr: found.base })?;
         let [a, b, c, d] = answer.token;
-        let handle = encode(MEMORY, [a, b, c, d, answer.offset, answer.size]);
+        let place = number << DEVICE_SHIFT | answer.offset;
+        let handle = encode(MEMORY, [a, b, c, d, place, answer.size]);
         out.set(handle.into())
     }
 

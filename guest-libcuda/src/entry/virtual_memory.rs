@@ -62,7 +62,12 @@ entries! {
     ) {
         let driver = driver()?;
         granularity.check()?;
-        let device = device_for(driver, &prop.get()?)?;
+        let prop = prop.get()?;
+        // NVIDIA's driver uses the same granularity for host memory, even where it can't create any.
+        let device = match device_for(driver, &prop) {
+            Err(CuError::NOT_SUPPORTED) => driver.device(0)?,
+            device => device?,
+        };
         let known = device.granularities.get(option as usize).ok_or(CuError::INVALID_VALUE)?;
         let call = VcudaMemGranularity { device: device.number, option };
         granularity.set(once(known, || Ok(driver.session.call(&call)?.granularity))?)

@@ -113,12 +113,13 @@ unsafe fn parameters(
                 _ => return Err(CuError::INVALID_VALUE),
             }
         }
-        if size < bytes.len() || (buffer.is_null() && !bytes.is_empty()) {
+        // As with NVIDIA's driver, the buffer may be shorter than the parameters.
+        let size = size.min(bytes.len());
+        if buffer.is_null() && !bytes.is_empty() {
             return Err(CuError::INVALID_VALUE);
         }
-        // SAFETY: the caller guarantees that the buffer has the size in `extra`, which is large
-        // enough.
-        unsafe { std::ptr::copy_nonoverlapping(buffer, bytes.as_mut_ptr(), bytes.len()) };
+        // SAFETY: the caller guarantees that the buffer has the size in `extra`.
+        unsafe { std::ptr::copy_nonoverlapping(buffer, bytes.as_mut_ptr(), size) };
     } else if !bytes.is_empty() {
         return Err(CuError::INVALID_VALUE);
     }

@@ -57,6 +57,23 @@ done:
 }
 ";
 
+/// `store(args)`, with 4096 bytes of parameters: stores the 32-bit value at offset 8 at the address at
+/// offset 0.
+pub const LONG_PARAMETER: &CStr = c"
+.version 7.0
+.target sm_70
+.address_size 64
+.visible .entry store(.param .align 8 .b8 args[4096]) {
+    .reg .b32 %r<2>;
+    .reg .b64 %rd<3>;
+    ld.param.u64 %rd1, [args];
+    ld.param.u32 %r1, [args+8];
+    cvta.to.global.u64 %rd2, %rd1;
+    st.global.u32 [%rd2], %r1;
+    ret;
+}
+";
+
 /// `double_and_add(pointer, value)`: waits for the kernels before it, also if they are connected by
 /// programmatic edges, and then doubles the 32-bit value and adds `value`. Lets the next kernel
 /// start early. One thread does all the work.

@@ -1,8 +1,10 @@
 //! Memory and events that several processes use.
 
 use super::cases;
-use crate::cuda::{Cuda, Outcome, cu, refused, same};
+use super::peer::{context, has_second, reaches_second};
+use crate::cuda::{Cuda, Outcome, cu, parameter, refused, same};
 use crate::free_memory::leaves_free_memory;
+use crate::kernels::FILL;
 use crate::peer::{Channel, Peer, Role};
 use cuda_api::sys::{
     CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle, CUmemAccess_flags,
@@ -24,6 +26,7 @@ const INHERITED: i32 = 1;
 
 pub(super) const ROLES: &[Role] = &[
     Role { name: "ipc::opener", body: opener },
+    Role { name: "ipc::far_opener", body: far_opener },
     Role { name: "ipc::holder", body: holder },
     Role { name: "ipc::exporter", body: exporter },
     Role { name: "ipc::waiter", body: waiter },
@@ -88,6 +91,22 @@ fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     refused!(cu!(cuda, cuIpcOpenMemHandle_v2(&mut other, handle(forged), LAZY)), INVALID_VALUE);
     refused!(cu!(cuda, cuIpcOpenMemHandle(&mut other, handle(forged), LAZY)), INVALID_VALUE);
     Ok(())
+}
+
+/// Opens memory of another process, which is on device 1, in a context of device 0, and changes it
+/// with a kernel.
+fn far_opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    let shared = channel.receive::<64>()?;
+    cuda.primary()?;
+    let pointer = open(cuda, shared)?;
+    let (_, add) = cuda.kernel(FILL, c"add")?;
+    let (value, count) = (2u32, 1024u32);
+    let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+    cuda.launch(add, [8, 128], null_mut(), &mut parameters)?;
+    cu!(cuda, cuCtxSynchronize())?;
+    same!(cuda.download::<u32>(pointer, 1024)?, vec![42; 1024]);
+    cu!(cuda, cuIpcCloseMemHandle(pointer))?;
+    channel.signal()
 }
 
 /// Opens memory of another process and keeps it open, without changing it.
@@ -242,6 +261,27 @@ cases! {
         share(cuda, pointer, BYTES)?;
         let mut got = CUipcMemHandle::default();
         refused!(cu!(cuda, cuIpcGetMemHandle(&mut got, pointer)), INVALID_VALUE);
+        Ok(())
+    }
+
+    fn a_process_opens_memory_of_another_device(cuda) {
+        if !has_second(cuda)? || !reaches_second(cuda)? {
+            return Ok(());
+        }
+        let far = context(cuda, 1)?;
+        let pointer = cuda.alloc(4096)?;
+        cuda.upload(pointer, &[40u32; 1024])?;
+        let mut peer = Peer::start("ipc::far_opener", None)?;
+        let shared = get_handle(cuda, pointer)?;
+        let talk = |channel: &mut Channel| {
+            channel.send(&shared)?;
+            channel.wait()?;
+            same!(cuda.download::<u32>(pointer, 1024)?, vec![42; 1024]);
+            Ok(())
+        };
+        let outcome = talk(&mut peer.channel);
+        peer.conclude(outcome)?;
+        cu!(cuda, cuCtxDestroy_v2(far))?;
         Ok(())
     }
 

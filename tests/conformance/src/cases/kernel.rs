@@ -1,10 +1,15 @@
 //! Kernels: launches, attributes, parameters, and occupancy.
 
 use super::cases;
+use super::peer::has_second;
 use crate::cuda::parameter;
-use crate::cuda::{cu, ensure, refused, same};
-use crate::kernels::FILL;
-use cuda_api::sys::{CUDA_LAUNCH_PARAMS, CUfunction_attribute as Attribute};
+use crate::cuda::{Outcome, cu, ensure, refused, same};
+use crate::kernels::{FILL, LONG_PARAMETER};
+use cuda_api::sys::{
+    CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT as POINTER, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT as SIZE,
+    CUDA_LAUNCH_PARAMS, CUfunction_attribute as Attribute, CUstreamCaptureMode as Mode,
+};
+use std::ffi::c_void;
 use std::ptr::null_mut;
 
 cases! {
@@ -33,6 +38,42 @@ cases! {
         refused!(cuda.launch(fill, [1, 2048], null_mut(), &mut parameters), INVALID_VALUE);
         cuda.launch(fill, [1, 4], null_mut(), &mut parameters)?;
         cu!(cuda, cuCtxSynchronize())?;
+        Ok(())
+    }
+
+    /// A program may leave out the end of a parameter that the kernel doesn't read, as NCCL does.
+    fn a_parameter_buffer_may_be_shorter_than_the_parameters(cuda) {
+        cuda.primary()?;
+        let (_, store) = cuda.kernel(LONG_PARAMETER, c"store")?;
+        let memory = cuda.alloc(8)?;
+        let (mut stream, mut graph, mut exec) = (null_mut(), null_mut(), null_mut());
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let launch = |offset: u64, value: u64| -> Outcome {
+            let mut buffer = [memory + offset, value];
+            let mut size = size_of_val(&buffer);
+            let mut extra = [
+                POINTER as usize as *mut c_void,
+                buffer.as_mut_ptr().cast(),
+                SIZE as usize as *mut c_void,
+                (&raw mut size).cast(),
+                null_mut(),
+            ];
+            cu!(
+                cuda,
+                cuLaunchKernel(
+                    store, 1, 1, 1, 1, 1, 1, 0, stream, null_mut(), extra.as_mut_ptr(),
+                )
+            )?;
+            Ok(())
+        };
+        launch(0, 7)?;
+        cu!(cuda, cuStreamBeginCapture_v2(stream, Mode::CU_STREAM_CAPTURE_MODE_GLOBAL))?;
+        launch(4, 8)?;
+        cu!(cuda, cuStreamEndCapture(stream, &mut graph))?;
+        cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+        cu!(cuda, cuGraphLaunch(exec, stream))?;
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        same!(cuda.download::<u32>(memory, 2)?, [7, 8]);
         Ok(())
     }
 
@@ -127,7 +168,11 @@ cases! {
         same!(cuda.download::<u32>(pointer, 17)?, [&[3; 16][..], &[1]].concat());
         refused!(cu!(cuda, cuLaunchCooperativeKernelMultiDevice(null, 1, 0)), INVALID_HANDLE);
         refused!(cu!(cuda, cuLaunchCooperativeKernelMultiDevice(list, 0, 0)), INVALID_VALUE);
-        refused!(cu!(cuda, cuLaunchCooperativeKernelMultiDevice(list, 2, 0)), INVALID_VALUE);
+        let twice = cu!(cuda, cuLaunchCooperativeKernelMultiDevice(list, 2, 0));
+        match has_second(cuda)? {
+            true => refused!(twice, INVALID_DEVICE),
+            false => refused!(twice, INVALID_VALUE),
+        }
         Ok(())
     }
 }

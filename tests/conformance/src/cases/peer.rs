@@ -19,7 +19,7 @@ const ATTRIBUTES: [Peer; 5] = [
 ];
 
 /// Returns whether there is a second device, device 1.
-fn has_second(cuda: &Cuda) -> Outcome<bool> {
+pub(super) fn has_second(cuda: &Cuda) -> Outcome<bool> {
     let mut count = 0;
     cu!(cuda, cuInit(0))?;
     cu!(cuda, cuDeviceGetCount(&mut count))?;
@@ -27,14 +27,14 @@ fn has_second(cuda: &Cuda) -> Outcome<bool> {
 }
 
 /// Returns whether device 0 can access the memory of device 1.
-fn reaches_second(cuda: &Cuda) -> Outcome<bool> {
+pub(super) fn reaches_second(cuda: &Cuda) -> Outcome<bool> {
     let mut can = 0;
     cu!(cuda, cuDeviceCanAccessPeer(&mut can, 0, 1))?;
     Ok(can == 1)
 }
 
 /// Creates a context on a device, which becomes the current one.
-fn context(cuda: &Cuda, device: i32) -> Outcome<CUcontext> {
+pub(super) fn context(cuda: &Cuda, device: i32) -> Outcome<CUcontext> {
     let mut context = null_mut();
     cu!(cuda, cuCtxCreate_v2(&mut context, 0, device))?;
     Ok(context)
@@ -209,7 +209,7 @@ cases! {
         cu!(cuda, cuMemPoolSetAccess(pool, &given, 1))?;
         same!(access(1)?, none);
         given.location = there(0);
-        refused!(cu!(cuda, cuMemPoolSetAccess(pool, &given, 1)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemPoolSetAccess(pool, &given, 1)), INVALID_DEVICE);
         cu!(cuda, cuCtxDestroy_v2(near))?;
         cu!(cuda, cuCtxDestroy_v2(far))?;
         Ok(())

@@ -129,6 +129,13 @@ cases! {
         let own = CUmemAccessDesc { location: DEVICE, flags: READ_WRITE };
         cu!(cuda, cuMemPoolSetAccess(pool, &own, 1))?;
         let none = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_NONE;
+        let read = CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READ;
+        let set = |access: CUmemAccessDesc| cu!(cuda, cuMemPoolSetAccess(pool, &access, 1));
+        refused!(set(CUmemAccessDesc { flags: none, ..own }), INVALID_DEVICE);
+        refused!(set(CUmemAccessDesc { flags: read, ..own }), NOT_SUPPORTED);
+        let at = |type_, id| CUmemAccessDesc { location: CUmemLocation { type_, id }, ..own };
+        refused!(set(at(DEVICE.type_, 99)), INVALID_DEVICE);
+        refused!(set(at(CUmemLocationType::CU_MEM_LOCATION_TYPE_HOST, 0)), NOT_SUPPORTED);
         let (mut flags, mut location) = (none, DEVICE);
         cu!(cuda, cuMemPoolGetAccess(&mut flags, pool, &mut location))?;
         same!(flags, READ_WRITE);

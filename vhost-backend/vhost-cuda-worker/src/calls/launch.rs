@@ -85,9 +85,9 @@ pub(super) fn attributes(
         .collect()
 }
 
-/// Calls `then` with the function and with the addresses of its parameters in `params`. If the
-/// driver doesn't report the function's parameter layout, passes the whole parameter buffer
-/// instead.
+/// Calls `then` with the function and with the addresses of its parameters in `params`. Passes the
+/// whole parameter buffer instead if the driver doesn't report the function's parameter layout, or if
+/// the buffer is shorter: a program may leave out the end of a long parameter, as NCCL does.
 pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
@@ -109,7 +109,10 @@ pub(super) fn with_parameters(
                 function = &admitted;
             }
         }
-        let known = match function.layout.as_deref() {
+        let fits = |layout: &&[(u32, u32)]| {
+            layout.last().is_none_or(|(offset, size)| (*offset + *size) as usize <= params.len())
+        };
+        let known = match function.layout.as_deref().filter(fits) {
             Some(layout) => {
                 let places = match few.get_mut(..layout.len()) {
                     Some(places) => places,

@@ -30,7 +30,8 @@ pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
     }
 }
 
-/// Gives the mapping's own GPU access to it, and all others that have a context and can have access.
+/// Gives all GPUs that have a context access to a mapping, if they can access its GPU's memory. The
+/// mapping's own GPU has no context if the memory belongs to another process.
 ///
 /// # Safety
 /// The addresses must be in the window, and belong only to this mapping, which must be mapped.
@@ -38,7 +39,8 @@ pub(super) unsafe fn grant(cx: &Cx<'_>, mapping: &Mapping, used: &Accessors<'_>)
     let Mapping { addr, len, device: holder, .. } = *mapping;
     let peers = &cx.shared.memory.peers;
     let others = used.iter().filter(|other| **other != holder && peers.can_access(**other, holder));
-    let mut all = vec![access(holder)];
+    let own = used.is_empty() || used.contains(&holder);
+    let mut all: Vec<_> = own.then_some(access(holder)).into_iter().collect();
     all.extend(others.map(|other| access(*other)));
     let set = |accesses: &[CUmemAccessDesc]| {
         // SAFETY: the caller vouches for the addresses. The pointer is to a slice of this length.

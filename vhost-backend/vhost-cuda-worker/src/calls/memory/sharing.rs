@@ -174,7 +174,7 @@ pub(in crate::calls) fn vcuda_ipc_open_mem_handle(
         if size == 0 || !is_inside {
             return Err(CuError::INVALID_VALUE);
         }
-        if device != current {
+        if !cx.shared.memory.peers.can_access(current, device) {
             return Err(CuError::PEER_ACCESS_UNSUPPORTED);
         }
         if lock(plan).has_room() { Ok(()) } else { Err(CuError::OUT_OF_MEMORY) }
