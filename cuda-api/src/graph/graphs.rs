@@ -32,6 +32,10 @@ struct Member {
     ctx: u64,
     blocking: bool,
     after: Dependencies,
+    /// Whether the stream's last node was captured there, so that the stream in which the capture
+    /// began must wait for it. With NVIDIA's driver, that isn't necessary any more once the program
+    /// has changed the stream's dependencies.
+    must_join: bool,
 }
 
 /// All captures in progress.
@@ -185,11 +189,12 @@ impl<Op: Operation> Graphs<Op> {
             };
             captures.last += 1;
             let (id, origin) = (captures.last, stream.key);
-            let left = BTreeSet::new();
-            let capture = Capture { origin, thread, mode, graph, own, invalid: false, left };
+            let capture =
+                Capture { origin, thread, mode, graph, own, invalid: false, left: BTreeSet::new() };
             captures.captures.insert(id, capture);
             let Stream { ctx, blocking, .. } = *stream;
-            captures.streams.insert(origin, Member { capture: id, ctx, blocking, after });
+            let member = Member { capture: id, ctx, blocking, after, must_join: false };
+            captures.streams.insert(origin, member);
             Ok(())
         })
     }
@@ -211,9 +216,9 @@ impl<Op: Operation> Graphs<Op> {
             let (graph, invalid) = (capture.graph, capture.invalid);
             let joined = table.graph(graph).is_ok_and(|graph| {
                 let joined = graph.ancestors(&member.after.keys().copied().collect());
-                let mut members = captures.streams.values().filter(|m| m.capture == id);
-                capture.left.is_subset(&joined)
-                    && members.all(|member| member.after.keys().all(|id| joined.contains(id)))
+                let members = captures.streams.values().filter(|m| m.capture == id && m.must_join);
+                let mut last = members.flat_map(|member| member.after.keys()).chain(&capture.left);
+                last.all(|node| joined.contains(node))
             });
             captures.end(id, table, !invalid && joined);
             match (invalid, joined) {
@@ -298,7 +303,7 @@ impl<Op: Operation> Graphs<Op> {
             }
             let node = table.add_with(graph, &after, make)?;
             if let (Some(node), Some(member)) = (node, captures.streams.get_mut(&stream.key)) {
-                member.after = [(node, Edge::Full)].into();
+                (member.after, member.must_join) = ([(node, Edge::Full)].into(), true);
             }
             Ok(node)
         })
@@ -408,7 +413,10 @@ impl<Op: Operation> Graphs<Op> {
                 }
                 _ => {
                     let Stream { key, ctx, blocking, .. } = stream;
-                    let new = || Member { capture: id, ctx, blocking, after: Dependencies::new() };
+                    let new = || {
+                        let after = Dependencies::new();
+                        Member { capture: id, ctx, blocking, after, must_join: false }
+                    };
                     let member = captures.streams.entry(key).or_insert_with(new);
                     edge::extend(&mut member.after, after);
                     Ok(true)
@@ -443,6 +451,7 @@ impl<Op: Operation> Graphs<Op> {
                     member.after.clear();
                 }
                 edge::extend(&mut member.after, nodes.iter().copied());
+                member.must_join = false;
             }
             Ok(())
         })
@@ -455,9 +464,10 @@ impl<Op: Operation> Graphs<Op> {
             self.captures(|State { table, captures }| {
                 let Some(member) = captures.streams.remove(&key) else { return };
                 match captures.captures.get_mut(&member.capture) {
-                    Some(capture) if capture.origin != key => {
+                    Some(capture) if capture.origin != key && member.must_join => {
                         capture.left.extend(member.after.into_keys());
                     }
+                    Some(capture) if capture.origin != key => {}
                     _ => captures.end(member.capture, table, false),
                 }
             });

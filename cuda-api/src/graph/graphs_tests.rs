@@ -189,6 +189,34 @@ fn a_capture_can_add_to_an_existing_graph() {
     assert_eq!(edges(&graphs, graph), [(1, 2), (1, 3)]);
 }
 
+/// NCCL records an event in this way.
+#[test]
+fn a_stream_whose_dependencies_the_program_changes_needn_t_be_joined() {
+    for (replace, push, destroy) in
+        [(true, false, false), (false, false, false), (true, true, false), (true, false, true)]
+    {
+        let graphs = begun(3, Mode::Relaxed);
+        graphs.push(&stream(3), 1).unwrap();
+        graphs.record(50, || Ok(stream(3))).unwrap();
+        graphs.wait(50, || Ok(stream(4))).unwrap();
+        graphs.push(&stream(4), 2).unwrap();
+        let Info { graph, after, .. } = graphs.info(&stream(4)).unwrap().unwrap();
+        let added = graphs.with(|table| table.add(graph, Work::Op(3), &after)).unwrap();
+        graphs.update(&stream(4), &full(&[added]), replace).unwrap();
+        if push {
+            // A node that is captured afterward must be joined.
+            graphs.push(&stream(4), 4).unwrap();
+            assert_eq!(graphs.end(&stream(3), 7), Err(CuError::STREAM_CAPTURE_UNJOINED));
+            continue;
+        }
+        if destroy {
+            graphs.forget_stream(stream(4).key);
+        }
+        assert_eq!(graphs.end(&stream(3), 7), Ok(graph));
+        assert_eq!(edges(&graphs, graph), [(1, 2), (2, 3)]);
+    }
+}
+
 #[test]
 fn a_programmatic_launch_depends_on_the_kernel_before_it_in_that_way() {
     let graphs = begun(3, Mode::Relaxed);

@@ -96,6 +96,41 @@ cases! {
         Ok(())
     }
 
+    /// A stream that takes part in a capture needn't be joined once the program has changed its
+    /// dependencies, even if they are the same as before.
+    fn a_stream_with_changed_dependencies_is_not_joined(cuda) {
+        cuda.primary()?;
+        let (first, other, mut event) = (stream(cuda)?, stream(cuda)?, null_mut());
+        cu!(cuda, cuEventCreate(&mut event, 0))?;
+        let pointer = cuda.alloc(64)?;
+        for (flags, again) in [(None, false), (Some(1), false), (Some(0), false), (Some(1), true)] {
+            let mut graph = null_mut();
+            cu!(cuda, cuStreamBeginCapture_v2(first, RELAXED))?;
+            cu!(cuda, cuEventRecord(event, first))?;
+            cu!(cuda, cuStreamWaitEvent(other, event, 0))?;
+            cu!(cuda, cuMemsetD32Async(pointer, 1, 4, other))?;
+            if let Some(flags) = flags {
+                let (mut last, mut count, mut status) = (null(), 0, NONE);
+                let (l, n) = (&mut last, &mut count);
+                cu!(cuda, cuStreamGetCaptureInfo_v2(other, &mut status, null_mut(), null_mut(), l, n))?;
+                // SAFETY: the library returned an array with one node.
+                let mut node = unsafe { *last };
+                cu!(cuda, cuStreamUpdateCaptureDependencies(other, &mut node, 1, flags))?;
+            }
+            if again {
+                cu!(cuda, cuMemsetD32Async(pointer, 2, 4, other))?;
+            }
+            let ended = cu!(cuda, cuStreamEndCapture(first, &mut graph));
+            if flags.is_none() || again {
+                refused!(ended, STREAM_CAPTURE_UNJOINED);
+                continue;
+            }
+            ended?;
+            cu!(cuda, cuGraphDestroy(graph))?;
+        }
+        Ok(())
+    }
+
     fn a_capture_can_add_to_a_graph(cuda) {
         cuda.primary()?;
         let (stream, pointer, graph) = (stream(cuda)?, cuda.alloc(64)?, graph(cuda)?);
