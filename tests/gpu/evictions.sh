@@ -200,6 +200,10 @@ command_of() {
             command=("$programs/evicted" --mode "$1" "${options[@]}")
             ;;
         torch-*)
+            if [ "$1" = torch-nccl ] && [ "$gpus" -lt 2 ]; then
+                note "$1" 'skipped: there is only one GPU'
+                return 1
+            fi
             if [ "$has_torch" = 0 ]; then
                 note "$1" 'skipped: there is no PyTorch'
                 return 1
@@ -239,7 +243,7 @@ row_results() {
 
     # The native runs, which compete for the GPU as processes do without virtio-cuda.
     for name in kernels cooperative cluster shared local dynamic printf managed copies graphs memory \
-        peercopies peers torch-train torch-matmul torch-fft torch-graphs; do
+        peercopies peers torch-train torch-matmul torch-fft torch-graphs torch-nccl; do
         command_of "$name" || continue
         commands[$name]=$(printf '%q ' "${command[@]}")
         start "native-$name" native "${command[@]}"

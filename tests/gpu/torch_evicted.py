@@ -11,14 +11,18 @@ PART is one of
     matmul  products of matrices (cuBLAS) of several types
     fft     Fourier transforms (cuFFT) of several sizes
     graphs  replays graphs of several kernels
+    nccl    trains a network with a process for each GPU, and then replays a graph with an all-reduce;
+            NCCL's kernels on one GPU wait for those on the others
 """
 import argparse
 import hashlib
+import os
 import sys
+import tempfile
 import time
 
 import torch
-from torch import nn
+from torch import distributed, nn
 
 digest = hashlib.sha256()
 
@@ -108,18 +112,64 @@ def replayed(body, times):
     return output
 
 
-# How many steps take roughly half a second of an H200's time.
-PARTS = {"train": (train, 150), "matmul": (matmul, 30), "fft": (fft, 200), "graphs": (graphs, 150)}
+def nccl(steps):
+    with tempfile.TemporaryDirectory() as directory:
+        ranks = torch.cuda.device_count()
+        torch.multiprocessing.spawn(nccl_rank, (ranks, steps, directory), ranks)
+        for rank in range(ranks):
+            for tensor in torch.load(os.path.join(directory, f"result-{rank}")):
+                add(tensor)
 
-parser = argparse.ArgumentParser()
-parser.add_argument("--part", choices=PARTS, default="train")
-parser.add_argument("steps", nargs="?", type=int)
-arguments = parser.parse_args()
-part, steps = PARTS[arguments.part]
-torch.manual_seed(1)
-torch.use_deterministic_algorithms(True)
-torch.backends.cudnn.benchmark = False
-start = time.time()
-part(arguments.steps or steps)
-print(f"{time.time() - start:.2f} s", file=sys.stderr)
-print("result:", digest.hexdigest()[:24])
+
+def nccl_rank(rank, ranks, steps, directory):
+    """One process of `nccl`."""
+    settle(rank)
+    torch.cuda.set_device(rank)
+    store = distributed.FileStore(os.path.join(directory, "store"), ranks)
+    distributed.init_process_group("nccl", store=store, rank=rank, world_size=ranks)
+    model = nn.Sequential(nn.Linear(512, 2048), nn.GELU(), nn.Linear(2048, 256)).cuda()
+    parallel = nn.parallel.DistributedDataParallel(model, device_ids=[rank])
+    optimizer = torch.optim.SGD(parallel.parameters(), lr=1e-2)
+    for _ in range(steps):
+        x = torch.randn(1024, 512, device="cuda")
+        loss = (parallel(x) ** 2).mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    total = torch.full((1 << 18,), rank + 1.0, device="cuda")
+
+    def body():
+        distributed.all_reduce(total)
+        return total.mul_(0.5)
+
+    results = [*model.parameters(), replayed(body, 20)]
+    torch.save([tensor.detach().cpu() for tensor in results], os.path.join(directory, f"result-{rank}"))
+    distributed.barrier()
+    torch.cuda.synchronize()
+    distributed.destroy_process_group()
+
+
+def settle(seed):
+    """Makes the results reproducible."""
+    torch.manual_seed(seed)
+    torch.use_deterministic_algorithms(True)
+    torch.backends.cudnn.benchmark = False
+
+
+# How many steps take roughly half a second of an H200's time.
+PARTS = {
+    "train": (train, 150), "matmul": (matmul, 30), "fft": (fft, 200), "graphs": (graphs, 150),
+    "nccl": (nccl, 500),
+}
+
+if __name__ == "__main__":
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--part", choices=PARTS, default="train")
+    parser.add_argument("steps", nargs="?", type=int)
+    arguments = parser.parse_args()
+    part, steps = PARTS[arguments.part]
+    settle(1)
+    start = time.time()
+    part(arguments.steps or steps)
+    print(f"{time.time() - start:.2f} s", file=sys.stderr)
+    print("result:", digest.hexdigest()[:24])
