@@ -653,10 +653,7 @@ mod tests {
         #[derive(Debug, Deserialize)]
         enum Previous {
             Other,
-            Facts {
-                request: u64,
-                facts: PreviousFacts,
-            },
+            Facts { request: u64, facts: PreviousFacts },
         }
         #[derive(Debug, Deserialize)]
         struct PreviousFacts {
