@@ -219,8 +219,8 @@ repeat() {
     local name=$1 expected=$2 found status
     shift 2
     until [ -e "$work/over" ]; do
-        found=$(in_vm victim timeout --kill-after 5 150 bash -c 'echo $$ >>"$0"; exec "$@"' \
-            "$out/$row-$name.pids" "$@" 2>"$out/$row-$name.err" | grep '^result: '; exit "${PIPESTATUS[0]}")
+        found=$(PIDS=$out/$row-$name.pids in_vm victim timeout --kill-after 5 150 bash -c 'echo $$ >>"$PIDS"; exec "$@"' \
+            bash "$@" 2>"$out/$row-$name.err" | grep '^result: '; exit "${PIPESTATUS[0]}")
         status=$?
         if [ $status != 0 ]; then
             echo "failed $status" >>"$out/$row-$name.runs"

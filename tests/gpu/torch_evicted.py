@@ -12,7 +12,8 @@ PART is one of
     fft     Fourier transforms (cuFFT) of several sizes
     graphs  replays graphs of several kernels
     nccl    trains a network with a process for each GPU, and then replays a graph with an all-reduce;
-            NCCL's kernels on one GPU wait for those on the others
+            NCCL's kernels on one GPU wait for those on the others. The processes' IDs are appended to the
+            file that the environment variable PIDS names
 """
 import argparse
 import hashlib
@@ -123,6 +124,9 @@ def nccl(steps):
 
 def nccl_rank(rank, ranks, steps, directory):
     """One process of `nccl`."""
+    if "PIDS" in os.environ:
+        with open(os.environ["PIDS"], "a") as file:
+            print(os.getpid(), file=file)
     settle(rank)
     torch.cuda.set_device(rank)
     store = distributed.FileStore(os.path.join(directory, "store"), ranks)
