@@ -29,8 +29,43 @@ pub(crate) struct Plan {
     pub(crate) added: Vec<VmState>,
     pub(crate) changed: Vec<(VmId, VmPatch, Vm)>,
     pub(crate) removed: Vec<VmId>,
-    /// Changes that need a restart, with the running VM that they concern, if any.
-    pub(crate) deferred: Vec<(Option<VmId>, String)>,
+    pub(crate) deferred: Vec<Deferred>,
+}
+
+/// A change that has no effect yet.
+pub(crate) struct Deferred {
+    /// The running VM that it concerns, if any.
+    pub(crate) vm: Option<VmId>,
+    what: String,
+    needs: Needs,
+}
+
+/// What makes a change take effect.
+enum Needs {
+    /// A restart of the broker.
+    Broker,
+    /// A restart of the spawner, if it outlives the broker.
+    Spawner,
+    /// A VM that is added again.
+    Vm,
+}
+
+impl Deferred {
+    /// Describes it for operators. `spawner_outlives` is true if the broker can be restarted without
+    /// its spawner.
+    pub(crate) fn message(&self, spawner_outlives: bool) -> String {
+        let needs = match (&self.needs, spawner_outlives) {
+            (Needs::Broker, true) => "needs a restart of vcudad, which ends no sessions",
+            (Needs::Spawner, true) => {
+                "needs a restart of virtio-cuda-spawner, which ends all sessions"
+            }
+            (Needs::Broker | Needs::Spawner, false) => {
+                "needs a restart of vcudad, which ends all sessions"
+            }
+            (Needs::Vm, _) => "needs the VM to be removed and added again, which ends its sessions",
+        };
+        format!("{needs}: {}", self.what)
+    }
 }
 
 /// The settings that stay as they are until the spawner is restarted, by their keys.
@@ -72,7 +107,7 @@ impl Plan {
             added: Vec::new(),
             changed: Vec::new(),
             removed: Vec::new(),
-            deferred: fixed_keys(host.started, &config).map(|key| (None, key.into())).collect(),
+            deferred: fixed_keys(host.started, &config),
         };
         let in_file = |vm: &Vm| config.vms.iter().any(|spec| spec.name == vm.name);
         let gone = vms.iter().filter(|(_, state)| {
@@ -93,7 +128,8 @@ impl Plan {
                 let vm = set.add(spec).map_err(|error| fail(&error))?;
                 match plan.needs_restart(&vm, host.started) {
                     Some(why) => {
-                        plan.deferred.push((None, format!("VM '{}': {why}", vm.name)));
+                        let what = format!("VM '{}': {why}", vm.name);
+                        plan.deferred.push(Deferred { vm: None, what, needs: Needs::Broker });
                     }
                     None => new.push(vm),
                 }
@@ -105,7 +141,8 @@ impl Plan {
             set.add(spec).map_err(|error| fail(&error))?;
             let (patch, fixed) = change(&state.vm.spec, spec);
             if !fixed.is_empty() {
-                plan.deferred.push((Some(id), fixed.join(", ")));
+                let what = fixed.join(", ");
+                plan.deferred.push(Deferred { vm: Some(id), what, needs: Needs::Vm });
             }
             if !patch.is_empty() {
                 let after = state.changed(&patch).map_err(|error| fail(&error))?;
@@ -222,15 +259,9 @@ fn live_policy(started: &Config, file: &Config) -> Policy {
 }
 
 /// Returns the top-level keys whose changes need a restart.
-fn fixed_keys(started: &Config, file: &Config) -> impl Iterator<Item = &'static str> {
+fn fixed_keys(started: &Config, file: &Config) -> Vec<Deferred> {
     let (a, b) = (started, file);
-    let keys = [
-        ("driver_library", a.driver_library != b.driver_library),
-        (
-            "allow_pageable_memory_access",
-            a.allow_pageable_memory_access != b.allow_pageable_memory_access,
-        ),
-        ("jail", a.jail != b.jail),
+    let of_broker = [
         ("warm_workers", a.warm_workers != b.warm_workers),
         ("state_dir", a.state_dir != b.state_dir),
         ("control_socket", a.control_socket != b.control_socket),
@@ -241,5 +272,12 @@ fn fixed_keys(started: &Config, file: &Config) -> impl Iterator<Item = &'static 
         ("scheduler", a.policy.scheduler != b.policy.scheduler),
         ("eviction", a.policy.eviction != b.policy.eviction),
     ];
-    keys.into_iter().filter(|(_, differs)| *differs).map(|(key, _)| key)
+    let of_broker = of_broker.into_iter().filter(|(_, differs)| *differs);
+    let of_broker = of_broker.map(|(key, _)| (key.to_owned(), Needs::Broker));
+    let after = fixed_settings(b);
+    let of_spawner = fixed_settings(a).into_iter();
+    let of_spawner = of_spawner.filter(|(key, value)| after.get(key) != Some(value));
+    let of_spawner = of_spawner.map(|(key, _)| (key, Needs::Spawner));
+    let all = of_spawner.chain(of_broker);
+    all.map(|(what, needs)| Deferred { vm: None, what, needs }).collect()
 }

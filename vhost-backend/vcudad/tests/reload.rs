@@ -1,9 +1,10 @@
 //! Tests of `vcudad --check`, and that SIGHUP makes the broker read its configuration file again.
 
 use std::path::Path;
+use std::process::{Child, Command, Stdio};
 
 use common::{BROKER, Broker, TWO};
-use host_test_support::{Guest, softgpu, wait_for};
+use host_test_support::{Guest, program, softgpu, wait_for};
 
 mod common;
 
@@ -105,26 +106,101 @@ fn a_file_with_an_error_changes_nothing() {
     std::fs::remove_dir_all(folder).unwrap();
 }
 
+/// A spawner that outlives the broker.
+struct Spawner(Child);
+
+impl Spawner {
+    fn start(socket: &Path) -> Self {
+        let mut command = Command::new(program("vhost-cuda-spawner"));
+        command.env("VIRTIO_CUDA_SOFTGPU", softgpu());
+        command.env("SOFTGPU_DEVICES", "2").env("SOFTGPU_MEMORY", "8G");
+        let child = command.arg("--listen").arg(socket).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("the spawner", || socket.exists());
+        Self(child)
+    }
+}
+
+impl Drop for Spawner {
+    fn drop(&mut self) {
+        // It ends its processes first.
+        // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
+        unsafe { libc::kill(self.0.id() as i32, libc::SIGTERM) };
+        let _ = self.0.wait();
+    }
+}
+
 #[test]
-fn settings_that_need_a_restart_are_reported() {
+fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     let folder = Broker::folder("reload-restart");
-    let broker = Broker::start(&folder, TWO);
+    let socket = folder.join("spawner");
+    let spawner = Spawner::start(&socket);
+    let launch = |text: &str| {
+        let mut command = Broker::command(&folder, text);
+        command.arg("--spawner").arg(&socket);
+        Broker::started(&folder, command)
+    };
+    let broker = launch(TWO);
     let events = broker.send("GET", "/v1/events", "");
+    let text = |b: &str| {
+        let top = "scheduler = \"off\"\nallow_pageable_memory_access = true\njail = \"off\"\n";
+        let c = vm("c", "").replace("DIR/c", "DIR/elsewhere/c");
+        format!("{top}{}{b}{c}", vm("a", ""))
+    };
+    std::fs::create_dir(folder.join("elsewhere")).unwrap();
     let b = vm("b", "gpus = [\"1\"]\ncompute.weight = 7\nspin_us = 9");
-    let text = format!("scheduler = \"off\"\n{}{b}{}", vm("a", ""), vm("c", ""));
-    let outside = folder.join("elsewhere");
-    std::fs::create_dir(&outside).unwrap();
-    reload(&broker, &folder, &text.replace("DIR/c", "DIR/elsewhere/c"));
+    reload(&broker, &folder, &text(&b));
     // What can be changed has been changed.
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("b", 7, GIB)]);
+    // Another VM with the same name has all of the file's settings.
+    let spin_us = || broker.ask("GET", "/v1/vms/b", "").1["settings"]["spin_us"].clone();
+    assert_ne!(spin_us(), 9);
+    reload(&broker, &folder, &text(""));
+    wait_for("the end of VM b", || broker.vms().len() == 1);
+    reload(&broker, &folder, &text(&b));
+    wait_for("VM b", || broker.vms().len() == 2);
+    assert_eq!(spin_us(), 9);
     broker.end();
     let events = events.text();
+    let of_broker = "needs a restart of vcudad, which ends no sessions: ";
+    let of_spawner = "needs a restart of virtio-cuda-spawner, which ends all sessions: ";
+    let of_vm = "needs the VM to be removed and added again, which ends its sessions: ";
     for says in [
-        "needs a restart of vcudad to take effect: scheduler\"",
-        "needs a restart of vcudad to take effect: gpus, spin_us\"",
-        "needs a restart of vcudad to take effect: VM 'c': its socket",
+        format!("{of_broker}scheduler\""),
+        format!("{of_broker}VM 'c': its socket"),
+        format!("{of_spawner}allow_pageable_memory_access\""),
+        format!("{of_spawner}jail\""),
+        format!("{of_vm}gpus, spin_us\""),
     ] {
-        assert!(events.contains(says), "{says} in {events}");
+        assert!(events.contains(&says), "{says} in {events}");
+    }
+    // A restart of vcudad makes the first two take effect, and no other ones.
+    let broker = launch(&text(&b));
+    wait_for("VM c", || broker.vms().len() == 3);
+    let log = broker.log();
+    for (key, is_fixed) in
+        [("jail", true), ("allow_pageable_memory_access", true), ("scheduler", false)]
+    {
+        let says = format!("{key} has changed, which needs a restart of virtio-cuda-spawner");
+        assert_eq!(log.contains(&says), is_fixed, "{says} in {log}");
+    }
+    assert_eq!(broker.ask("POST", "/v1/vms/a/pause", "").0, 409, "the scheduler is still on");
+    broker.end();
+    drop(spawner);
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+/// vcudad's own spawner ends with it.
+#[test]
+fn a_restart_without_a_separate_spawner_is_reported_to_end_all_sessions() {
+    let folder = Broker::folder("reload-own");
+    let broker = Broker::start(&folder, TWO);
+    let events = broker.send("GET", "/v1/events", "");
+    reload(&broker, &folder, &format!("jail = \"off\"\nscheduler = \"off\"\n{TWO}"));
+    broker.end();
+    let events = events.text();
+    for key in ["jail", "scheduler"] {
+        let says = format!("needs a restart of vcudad, which ends all sessions: {key}\"");
+        assert!(events.contains(&says), "{says} in {events}");
     }
     std::fs::remove_dir_all(folder).unwrap();
 }

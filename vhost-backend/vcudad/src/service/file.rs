@@ -83,8 +83,8 @@ impl Service {
             self.forget_vm(id);
         }
         self.sessions.refill(&self.vms, &self.gpus);
-        for (vm, keys) in deferred {
-            let message = format!("needs a restart of vcudad to take effect: {keys}");
+        for change in deferred {
+            let (vm, message) = (change.vm, change.message(self.spawner().outlives_broker()));
             tracing::warn!(vm = vm.map(|vm| self.vms.name(vm)), "{message}");
             let event = BrokerEvent::new(EventKind::RestartNeeded, message);
             self.publish(BrokerEvent { vm, ..event });

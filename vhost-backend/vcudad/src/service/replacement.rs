@@ -89,10 +89,11 @@ impl Service {
     /// Warns about settings whose change has no effect.
     pub(super) fn warn_about_fixed(&self) {
         let now = fixed_settings(&self.started);
+        let program =
+            if self.spawner().outlives_broker() { "virtio-cuda-spawner" } else { "vcudad" };
         for (key, _) in self.fixed.iter().filter(|(key, value)| now.get(*key) != Some(*value)) {
             tracing::warn!(
-                "{key} has changed, which has no effect until all sessions end: restart \
-                 virtio-cuda-spawner"
+                "{key} has changed, which needs a restart of {program}, which ends all sessions"
             );
         }
     }
