@@ -2,7 +2,8 @@
 //!
 //! On some hosts, /dev/kvm can be opened and responds to every query, but an ordinary kernel
 //! crashes under it. After the queries, which are quick, the check therefore boots a trial guest.
-//! The result is cached until the host reboots.
+//! The result is cached until the host reboots, unless the trial failed for another reason, such as
+//! a missing QEMU or a host that was too busy.
 
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -20,8 +21,20 @@ use crate::{initramfs, qemu};
 
 /// KVM's API version, unchanged since Linux 2.6.22.
 const API_VERSION: i32 = 12;
-/// Time limit for the trial guest. A guest under KVM normally boots in a second or two.
-const BOOT_LIMIT: Duration = Duration::from_secs(15);
+/// Why the trial guest didn't boot.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Failure {
+    /// KVM can't run it.
+    Kvm(String),
+    /// The reason may have nothing to do with KVM.
+    Other(String),
+}
+
+impl Failure {
+    fn other(why: impl ToString) -> Self {
+        Self::Other(why.to_string())
+    }
+}
 
 /// Returns Ok if a guest boots under KVM, otherwise the reason why it doesn't.
 pub fn usable(options: &Options) -> Result<(), String> {
@@ -34,14 +47,22 @@ pub fn usable(options: &Options) -> Result<(), String> {
                 return answer;
             }
             let answer = boot(options);
-            if let Some(path) = cached {
-                let text = answer.as_ref().err().map_or("usable", String::as_str);
+            if let (Some(path), Some(text)) = (cached, worth_caching(&answer)) {
                 let _ = path.parent().map(fs::create_dir_all);
                 let _ = fs::write(path, text);
             }
-            answer
+            answer.map_err(|(Failure::Kvm(why) | Failure::Other(why))| why)
         })
         .clone()
+}
+
+/// Returns the text to cache for a result, if it's one of KVM.
+fn worth_caching(answer: &Result<(), Failure>) -> Option<&str> {
+    match answer {
+        Ok(()) => Some("usable"),
+        Err(Failure::Kvm(why)) => Some(why),
+        Err(Failure::Other(_)) => None,
+    }
 }
 
 /// Checks everything that can be checked without booting a guest.
@@ -71,8 +92,8 @@ fn read_cached(path: &Path) -> Option<Result<(), String>> {
 }
 
 /// Boots the kernel that would be used, with a command that does nothing.
-fn boot(options: &Options) -> Result<(), String> {
-    let folder = RunFolder::new().map_err(|e| e.to_string())?;
+fn boot(options: &Options) -> Result<(), Failure> {
+    let folder = RunFolder::new().map_err(Failure::other)?;
     let mut job = Job {
         command: vec!["true".into()],
         env: Vec::new(),
@@ -84,33 +105,41 @@ fn boot(options: &Options) -> Result<(), String> {
     };
     let brought = initramfs::Brought { files: &[], libcuda: None, modules: &[] };
     let initrd = folder.path().join("initrd");
-    let bytes = initramfs::build(&mut job, &brought, None).map_err(|e| e.to_string())?;
-    fs::write(&initrd, bytes).map_err(|e| e.to_string())?;
+    let bytes = initramfs::build(&mut job, &brought, None).map_err(Failure::other)?;
+    fs::write(&initrd, bytes).map_err(Failure::other)?;
     let machine = qemu::Qemu {
-        binary: qemu::binary(options).map_err(|e| e.to_string())?,
+        binary: qemu::binary(options).map_err(Failure::other)?,
         kvm: true,
         memory: 256 << 20,
         cpus: 1,
         device: None,
-        boot: qemu::Boot::Kernel {
-            kernel: qemu::kernel(options).map_err(|e| e.to_string())?,
-            initrd,
-        },
+        boot: qemu::Boot::Kernel { kernel: qemu::kernel(options).map_err(Failure::other)?, initrd },
         append: None,
     };
     let launch = Launch {
         vmm: "KVM",
         command: machine.command(),
         log: folder.path().join("console"),
-        timeout: Some(BOOT_LIMIT),
+        timeout: Some(Duration::from_secs(options.probe_timeout)),
         fetch: Vec::new(),
         fatal: Some(qemu::KVM_LOST),
     };
     let mut nothing = std::io::sink();
     match vm::run(launch, &mut nothing, &mut std::io::sink()) {
         Ok(outcome) if outcome.code == 0 => Ok(()),
-        Ok(outcome) => Err(format!("the trial guest's command exited with code {}", outcome.code)),
-        Err(error) => Err(reason(&error.to_string())),
+        Ok(outcome) => {
+            let code = outcome.code;
+            Err(Failure::Other(format!("the trial guest's command exited with code {code}")))
+        }
+        Err(error) => Err(failure(&error.to_string())),
+    }
+}
+
+/// Tells from an error's text whether KVM is the reason.
+fn failure(text: &str) -> Failure {
+    match text.contains(qemu::KVM_LOST) {
+        true => Failure::Kvm(reason(text)),
+        false => Failure::Other(reason(text)),
     }
 }
 
@@ -129,6 +158,16 @@ mod tests {
     fn test_the_reason_is_kvms_own_message() {
         let text = "the KVM guest ended (KVM internal error. Suberror: 1)\n    RAX=0";
         assert_eq!(reason(text), "a trial guest did not boot: KVM internal error. Suberror: 1");
+    }
+
+    #[test]
+    fn test_only_results_of_kvm_are_cached() {
+        let kvm = failure("the KVM guest ended (KVM internal error. Suberror: 1)");
+        assert!(worth_caching(&Err(kvm)).unwrap().contains("KVM internal error"));
+        assert_eq!(worth_caching(&Ok(())), Some("usable"));
+        for text in ["cannot run qemu: No such file or directory", "the KVM guest took too long"] {
+            assert_eq!(worth_caching(&Err(failure(text))), None);
+        }
     }
 
     #[test]

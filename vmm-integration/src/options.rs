@@ -106,6 +106,10 @@ pub struct Options {
     /// Check whether KVM can run a guest on this host; the exit code is 0 if it can.
     #[arg(long)]
     pub probe_kvm: bool,
+    /// Time limit for the trial guest of --probe-kvm and --accel auto, in seconds. It normally boots
+    /// in a second or two.
+    #[arg(long, value_name = "SECONDS", default_value_t = 15, value_parser = clap::value_parser!(u64).range(1..))]
+    pub probe_timeout: u64,
     /// Command to run in the guest.
     #[arg(value_name = "COMMAND", trailing_var_arg = true)]
     pub command: Vec<String>,
