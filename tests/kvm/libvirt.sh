@@ -90,3 +90,7 @@ sleep 3
 virsh resume "$name"
 passes_again $((count + 2))
 echo 'libvirt: suspend and resume: PASS'
+# QEMU refuses, and the guest continues.
+! virsh save "$name" "$work/saved" 2>"$work/said" || fail 'the domain was saved'
+passes_again $((count + 4))
+echo "libvirt: save is refused: PASS ($(head -n 1 "$work/said"))"
