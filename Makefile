@@ -11,7 +11,8 @@
 #   make api      sends generated requests to the control API for half a minute; checks the metrics
 #                 and the alert rules
 #   make test     every check; README.md lists them
-#   make demo     runs CUDA programs in VMs (takes half a minute)
+#   make demo     runs CUDA programs in VMs (takes half a minute after the first time); builds only
+#                 the necessary parts, with little optimization
 #   make bench    measures the cost of calls
 #   make package  builds the guest and host packages
 #   make rpm      builds both packages for Fedora, and runs rpmlint on them
@@ -24,11 +25,16 @@ SHELL := /bin/bash
 .DELETE_ON_ERROR:
 .PHONY: all kvm driver stage-gpu deps build programs images package rpm try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
-# Prints the current step with the time since the start.
-START := $(shell date +%s)
-SAY = @printf '== %3d s: %s\n' $$(( $$(date +%s) - $(START) ))
+# Prints the current step with the time since the start. A make that a recipe runs, and the scripts,
+# continue to count from there.
+ifndef VIRTIO_CUDA_START
+VIRTIO_CUDA_START := $(shell date +%s)
+endif
+export VIRTIO_CUDA_START
+SAY = @printf '== %3d s: %s\n' $$(( $$(date +%s) - $(VIRTIO_CUDA_START) ))
 
 DIST := target/dist
+QUICK := target/quick-dist
 UML_MODULE := target/kmod/uml
 
 all: build
@@ -47,7 +53,7 @@ images: deps
 
 build: programs images
 	$(SAY) "host programs, guest libraries, softgpu"
-	@scripts/build-release.sh >/dev/null
+	@scripts/build-release.sh --progress >/dev/null
 	$(SAY) "guest driver"
 	@images/kmod-build.sh uml guest-driver $(UML_MODULE)
 	@scripts/stage.sh $(DIST)
@@ -154,8 +160,11 @@ stage-gpu: build
 bench: build
 	@tests/performance/run.sh --dist $(DIST)
 
-demo: build
-	@scripts/demo.sh $(DIST) $(START)
+demo: deps
+	$(SAY) 'kernel, CUDA programs, host programs, guest library, softgpu'
+	@scripts/build-quick.sh $(QUICK)
+	$(SAY) 'VMs'
+	@scripts/demo.sh $(QUICK) $(VIRTIO_CUDA_START)
 
 test: build check driver conformance suites api matrix kvm proofs chaos fuzz fuzz-driver
 	$(SAY) 'all checks passed'

@@ -9,6 +9,9 @@ IMAGES_DIR="$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")" && pwd)"
 REPO_DIR="$(dirname -- "$IMAGES_DIR")"
 mkdir -p "$CACHE"
 
+# The Makefile's clock, if make runs the script. Otherwise, the script's own.
+[ -z "${VIRTIO_CUDA_START:-}" ] || SECONDS=$(($(date +%s) - VIRTIO_CUDA_START))
+
 # Messages go to stderr, because callers read results from stdout.
 log() { printf '[%s +%ss] %s\n' "$(basename -- "${0%.sh}")" "$SECONDS" "$*" >&2; }
 die() {
@@ -265,20 +268,28 @@ third_party() {
 # jobs_n: prints the number of parallel jobs for a build.
 jobs_n() { nproc; }
 
-# progress EVERY LOG CMD...: runs CMD, writes its output to LOG, and prints one line of progress for
-# every EVERY lines of output. If CMD fails, prints the end of LOG.
+# progress EVERY LOG CMD...: runs CMD and writes its output to LOG. Prints every EVERYth line of the
+# output, and the last one whenever nothing was printed for 15 seconds. If CMD fails, prints the end of
+# LOG.
 progress() {
     local every="$1" file="$2"
     shift 2
     log "full log: $file"
     # Use bash instead of awk, because mawk buffers 4 KiB of input.
     if ! "$@" 2>&1 | tee "$file" | (
-        start="$SECONDS" lines=0
-        while IFS= read -r line; do
-            lines=$((lines + 1))
-            if [ $((lines % every)) -eq 0 ]; then
-                printf '    %4d s  %5d steps  %.70s\n' $((SECONDS - start)) "$lines" "$line" >&2
+        lines=0 part='' last='' printed="$SECONDS"
+        while true; do
+            if IFS= read -r -t 5 line; then
+                lines=$((lines + 1)) last="$part$line" part=''
+                [ $((lines % every)) -eq 0 ] || [ $((SECONDS - printed)) -ge 15 ] || continue
+            else
+                [ $? -gt 128 ] || break
+                # After a timeout, the rest of the line follows.
+                part+="$line"
+                [ $((SECONDS - printed)) -ge 15 ] || continue
             fi
+            log "$(printf '%5d  %.70s' "$lines" "$last")"
+            printed="$SECONDS"
         done
     ); then
         tail -n 30 "$file" >&2

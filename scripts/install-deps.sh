@@ -14,6 +14,8 @@ packages=(
     debian-archive-keyring ca-certificates
     # To install the CUDA compiler, which comes from PyPI as wheels, in a virtual environment.
     python3 python3-venv python3-pip
+    # To convert the demo's picture (pnmtopng).
+    netpbm
     # To run checks.
     sparse file util-linux mount procps
 )

@@ -3,13 +3,12 @@
 mod boundaries;
 mod codegen;
 mod cycles;
-mod png;
 mod third_party;
 
 use std::process::ExitCode;
 
 const USAGE: &str = "usage: cargo xtask codegen [--check] | cycles [--edges] | boundaries | \
-                     png PPM PNG | third-party NAME TIMESTAMP DIR CRATE…";
+                     third-party NAME TIMESTAMP DIR CRATE…";
 
 fn main() -> ExitCode {
     let args: Vec<String> = std::env::args().skip(1).collect();
@@ -20,7 +19,6 @@ fn main() -> ExitCode {
         ["cycles"] => cycles::run(false),
         ["cycles", "--edges"] => cycles::run(true),
         ["boundaries"] => boundaries::run(),
-        ["png", ppm, png] => png::convert(ppm.as_ref(), png.as_ref()),
         ["third-party", name, timestamp, out, roots @ ..] if !roots.is_empty() => {
             third_party::run(name, timestamp, out.as_ref(), roots)
         }
