@@ -16,6 +16,7 @@
 #   make bench    measures the cost of calls
 #   make package  builds the guest and host packages
 #   make rpm      builds both packages for Fedora, and runs rpmlint on them
+#   make container  builds a container image with the host package (needs root)
 #   make try-package  runs lintian on both packages; installs, tests and purges the host package in
 #                 a chroot and under systemd
 #   make try-apt  checks that the guest package can be installed beside Debian's CUDA packages
@@ -23,7 +24,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package rpm container try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start. A make that a recipe runs, and the scripts,
 # continue to count from there.
@@ -61,6 +62,9 @@ build: programs images
 package: deps
 	@images/guest-package.sh
 	@images/host-package.sh
+
+container: deps
+	@images/container.sh
 
 rpm: deps
 	@images/lint-packages.sh $$(images/rpm.sh)
