@@ -215,12 +215,12 @@ packed! { u8 u32 i32 u64 }
 
 /// An array in the arguments or the reply of a call: either elements to encode, or received bytes
 /// that have been checked.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub struct Array<'a, T> {
     source: Source<'a, T>,
 }
 
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 enum Source<'a, T> {
     Elements(&'a [T]),
     /// Received bytes. Their number is a multiple of [`Element::BYTES`], and all elements are known
@@ -257,6 +257,12 @@ impl<'a, T: Element> Array<'a, T> {
     pub fn iter(&self) -> impl ExactSizeIterator<Item = T> + use<'a, T> {
         let array = *self;
         (0..self.len()).map(move |index| array.get(index).unwrap_or(T::ZERO))
+    }
+}
+
+impl<T: Element + core::fmt::Debug> core::fmt::Debug for Array<'_, T> {
+    fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
+        f.debug_list().entries(self.iter()).finish()
     }
 }
 

@@ -35,6 +35,7 @@ pub fn generate(table: &Table) -> String {
         answer(&mut code, table, entry);
     }
     each_call(&mut code, table);
+    each_answer(&mut code, table);
     code
 }
 
@@ -50,6 +51,20 @@ fn each_call(code: &mut String, table: &Table) {
         let inputs: Vec<String> = entry.inputs().iter().map(|param| param.field()).collect();
         let answer = if entry.outputs().is_empty() { "()".into() } else { format!("{name}Answer") };
         let _ = writeln!(code, "{name} {{ {} }} => {answer},", inputs.join(", "));
+    }
+    code.push_str("}\n};\n}\n");
+}
+
+/// Appends a macro that passes the names of all replies and their values to another macro.
+fn each_answer(code: &mut String, table: &Table) {
+    code.push_str(
+        "\n/// Does the same as `each_call` for the replies that have values:\n\
+         /// `callback! { Answer { value, … }, … }`.\n\
+         #[macro_export]\nmacro_rules! each_answer {\n($callback:ident) => {\n$callback! {\n",
+    );
+    for entry in table.entries.iter().filter(|entry| !entry.outputs().is_empty()) {
+        let outputs: Vec<String> = entry.outputs().iter().map(|param| param.field()).collect();
+        let _ = writeln!(code, "{}Answer {{ {} }},", entry.type_name(), outputs.join(", "));
     }
     code.push_str("}\n};\n}\n");
 }
