@@ -147,6 +147,21 @@ impl Host {
         assert!(taken, "{}", self.log());
     }
 
+    /// Kills the spawner with SIGKILL, and waits until the broker has exited, too.
+    pub fn kill_spawner(&mut self) {
+        let mut spawner = self.spawner.take().expect("the spawner outlives the broker");
+        spawner.kill().unwrap();
+        spawner.wait().unwrap();
+        self.broker.wait().unwrap();
+        // Stale sockets would look like those of the next broker.
+        for entry in std::fs::read_dir(&self.dir).unwrap() {
+            let path = entry.unwrap().path();
+            if std::os::unix::fs::FileTypeExt::is_socket(&path.metadata().unwrap().file_type()) {
+                std::fs::remove_file(path).unwrap();
+            }
+        }
+    }
+
     /// Returns the socket of the spawner that outlives the broker.
     pub fn spawner_socket(&self) -> PathBuf {
         spawner_socket(&self.dir)
@@ -328,7 +343,18 @@ impl Host {
         self.workers_of(0)
     }
 
+    /// Returns the process id of the VM's device process.
+    pub fn device(&self, vm: Vm) -> Option<i32> {
+        self.processes_of("vhost-device-cu", vm.uid).first().copied()
+    }
+
     fn workers_of(&self, uid: u32) -> Vec<i32> {
+        self.processes_of("vhost-cuda-work", uid)
+    }
+
+    /// Returns the spawner's children with this name, of which the kernel keeps 15 characters, and
+    /// this user.
+    fn processes_of(&self, name: &str, uid: u32) -> Vec<i32> {
         let spawner = self.spawner.as_ref().map(Child::id);
         let spawner = spawner.unwrap_or_else(|| spawner_of(self.broker.id()));
         processes()
@@ -336,10 +362,10 @@ impl Host {
             .filter(|pid| {
                 let path = format!("/proc/{pid}/status");
                 let status = std::fs::read_to_string(path).unwrap_or_default();
-                let is_worker = status.starts_with("Name:\tvhost-cuda-work");
+                let is_named = status.starts_with(&format!("Name:\t{name}\n"));
                 // Tests that run at the same time use the same uids, so check the parent too.
                 let ours = status.contains(&format!("PPid:\t{spawner}\n"));
-                ours && is_worker && status.contains(&format!("Uid:\t{uid}\t"))
+                ours && is_named && status.contains(&format!("Uid:\t{uid}\t"))
             })
             .collect()
     }

@@ -1,12 +1,13 @@
-//! When a VM's device process ends, programs in the guest get an error, and new programs can use the
-//! next device process. The guest is user-mode Linux.
+//! When a worker, a VM's device process, or the spawner ends, or vcudad doesn't return, programs get an
+//! error, and new programs work with the next one. The guest is user-mode Linux; in the other VM,
+//! programs run without a guest.
 
 use std::fs;
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
 
-use virtio_cuda_tests::{A, Host, dist, eventually, kill_9, processes, spawner_of};
+use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually, kill_9};
 
 /// Time in which programs get an error after the device process has ended, with room for a busy
 /// machine.
@@ -97,15 +98,45 @@ impl Drop for Guest {
     }
 }
 
-/// Returns the process id of the VM's device process, of which there must be one.
-fn device_of(host: &Host) -> Option<i32> {
-    let spawner = spawner_of(host.pid());
-    let is_device = |pid: &i32| {
-        let status = fs::read_to_string(format!("/proc/{pid}/status")).unwrap_or_default();
-        status.starts_with("Name:\tvhost-device-cu")
-            && status.contains(&format!("PPid:\t{spawner}\n"))
-    };
-    processes().into_iter().find(is_device)
+/// A program of a VM without a guest.
+struct Program(Child);
+
+impl Program {
+    /// Starts `spin loop`, and waits until it runs.
+    fn start(host: &Host, vm: Vm) -> Self {
+        let workers = host.workers(vm).len();
+        let mut command = host.command(vm, "spin", &["hold=64", "loop"]);
+        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
+        let runs = || host.workers(vm).len() > workers;
+        assert!(eventually(Duration::from_secs(60), runs), "{}", host.log());
+        Self(child)
+    }
+
+    fn is_running(&mut self) -> bool {
+        self.0.try_wait().unwrap().is_none()
+    }
+
+    /// Waits until it has got CUDA_ERROR_DEVICE_UNAVAILABLE.
+    fn fails(mut self) {
+        let ended = eventually(Duration::from_secs(60), || !self.is_running());
+        assert!(ended, "the program hangs");
+        let output = self.0.wait_with_output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr);
+        assert!(text.contains("cudaErrorDevicesUnavailable"), "{output:?}");
+    }
+}
+
+/// Waits until new programs work in the guest, and without a guest in the other VM.
+fn new_programs_work(host: &Host, guest: &mut Guest) {
+    let works = eventually(Duration::from_secs(30), || {
+        guest.spawn("late", "vectoradd");
+        let status = guest.wait("late");
+        let _ = fs::remove_file(guest.folder.join("late.end"));
+        status == 0
+    });
+    assert!(works, "{}\n{}", guest.text("late"), guest.console());
+    let works = || host.run(B, "vectoradd", &[]).status.success();
+    assert!(eventually(Duration::from_secs(30), works), "{}", host.log());
 }
 
 #[test]
@@ -122,7 +153,7 @@ fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
         for name in [&runs, &waits, &sleeps] {
             guest.wait_for_text(name, "spin: ready");
         }
-        let device = device_of(&host).expect("the VM has a device process");
+        let device = host.device(A).expect("the VM has a device process");
         let start = Instant::now();
         kill_9(device);
         guest.fails(&runs);
@@ -154,10 +185,10 @@ fn a_program_that_starts_after_the_device_process_was_replaced_works() {
     let host = Host::start(&[A]);
     let mut guest = Guest::start(&host);
     guest.passes("first", "vectoradd");
-    let device = device_of(&host).expect("the VM has a device process");
+    let device = host.device(A).expect("the VM has a device process");
     kill_9(device);
     let restarted =
-        eventually(Duration::from_secs(10), || device_of(&host).is_some_and(|now| now != device));
+        eventually(Duration::from_secs(10), || host.device(A).is_some_and(|now| now != device));
     assert!(restarted, "{}", host.log());
     // The guest's driver needs some time to notice that, and to initialize the device again.
     let names: Vec<_> = (0..16).map(|number| format!("later{number}")).collect();
@@ -193,4 +224,62 @@ fn programs_get_an_error_while_the_broker_is_gone_and_new_programs_work_when_it_
         status == 0
     });
     assert!(works, "{}\n{}", guest.text("late"), guest.console());
+}
+
+#[test]
+fn only_the_sessions_of_a_killed_worker_or_device_process_end() {
+    let host = Host::start(&[A, B]);
+    let mut guest = Guest::start(&host);
+    guest.spawn("victim", "spin loop");
+    guest.wait_for_text("victim", "spin: ready");
+    let [worker] = host.workers(A)[..] else { panic!("{:?}", host.workers(A)) };
+    guest.spawn("neighbor", "spin loop 8");
+    guest.wait_for_text("neighbor", "spin: ready");
+    let mut other = Program::start(&host, B);
+    let start = Instant::now();
+    kill_9(worker);
+    guest.fails("victim");
+    println!("worker killed: its program got an error after {} ms", start.elapsed().as_millis());
+    guest.passes("new", "vectoradd");
+    assert!(other.is_running(), "{}", host.log());
+
+    let start = Instant::now();
+    kill_9(host.device(B).expect("the VM has a device process"));
+    other.fails();
+    println!("device process killed: without a VM, after {} ms", start.elapsed().as_millis());
+    assert_eq!(guest.wait("neighbor"), 0, "{}", guest.text("neighbor"));
+    new_programs_work(&host, &mut guest);
+}
+
+/// Kills with this function what all sessions need. The programs must get an error, and new ones
+/// work once both vcudad and its spawner run again.
+fn all_sessions_end(name: &str, kill: impl FnOnce(&mut Host)) {
+    let mut host = Host::start_beside_spawner(&[A, B], 2);
+    let mut guest = Guest::start(&host);
+    guest.spawn("runs", "spin loop");
+    guest.spawn("waits", "spin forever");
+    guest.wait_for_text("runs", "spin: ready");
+    guest.wait_for_text("waits", "spin: ready");
+    let other = Program::start(&host, B);
+    let start = Instant::now();
+    kill(&mut host);
+    other.fails();
+    println!("{name}: without a VM, after {} ms", start.elapsed().as_millis());
+    guest.fails("runs");
+    guest.fails("waits");
+    println!("{name}: in user-mode Linux, after {} ms", start.elapsed().as_millis());
+    host.restart(&[A, B]);
+    new_programs_work(&host, &mut guest);
+}
+
+#[test]
+fn programs_get_an_error_when_vcudad_does_not_return() {
+    all_sessions_end("vcudad ended, and 2 s later all sessions", |host| {
+        assert!(host.kill_broker(libc::SIGTERM).success());
+    });
+}
+
+#[test]
+fn programs_get_an_error_when_the_spawner_is_killed() {
+    all_sessions_end("spawner killed", Host::kill_spawner);
 }
