@@ -1,5 +1,7 @@
 //! A restart of vcudad beside a spawner that outlives it.
 
+use std::io::{ErrorKind, Read};
+use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::process::{Command, Stdio};
 use std::time::Duration;
@@ -43,6 +45,34 @@ fn sessions_end_if_vcudad_does_not_return() {
     host.restart(&[A, B]);
     assert_eq!(host.memory(A), idle);
     assert!(host.run(A, "vectoradd", &[]).status.success());
+}
+
+/// cloud-hypervisor connects again as soon as its connection has ended. It gives up the device if the
+/// next connection ends, too, but not if there is nobody to connect to.
+fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
+    let mut host = Host::start_beside_spawner(&[A, B], 1);
+    let socket = host.socket(A);
+    let mut connection = UnixStream::connect(&socket).unwrap();
+    // The program's own connection is accepted after that one.
+    assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
+    let next = std::thread::spawn(move || {
+        let _ = connection.read(&mut [0]);
+        UnixStream::connect(&socket)
+    });
+    kill(&mut host);
+    let next = next.join().unwrap().map_err(|error| error.kind());
+    assert!(
+        matches!(next, Err(ErrorKind::NotFound | ErrorKind::ConnectionRefused)),
+        "{next:?}\n{}",
+        host.log()
+    );
+}
+
+#[test]
+fn no_vmm_connects_to_a_socket_that_is_about_to_close() {
+    ends_without_accepting_others(|host| assert!(host.kill_broker(libc::SIGTERM).success()));
+    ends_without_accepting_others(|host| assert!(host.end().success()));
+    ends_without_accepting_others(Host::kill_spawner);
 }
 
 #[test]

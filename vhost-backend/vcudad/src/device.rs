@@ -145,7 +145,7 @@ impl Device {
     /// Starts the process, unless the VM isn't being served. Returns its socket, which the caller
     /// must watch. An error is a message for operators.
     pub(crate) fn start(&mut self, launcher: &Launcher, vm: &Vm) -> Result<Option<RawFd>, String> {
-        let Some(listener) = &self.listener else { return Ok(None) };
+        let Some(socket) = &self.listener else { return Ok(None) };
         self.starts.retain(|start| start.elapsed() < Duration::from_secs(60));
         let often = self.starts.len();
         if often >= MAX_RESTARTS {
@@ -155,9 +155,9 @@ impl Device {
             ));
         }
         self.starts.push(Instant::now());
-        let process = launcher
-            .start_device(&vm.name)
-            .map_err(|error| format!("cannot start the device process: {error}"))?;
+        let failed = |error| format!("cannot start the device process: {error}");
+        let listener = socket.listener().map_err(failed)?;
+        let process = launcher.start_device(&vm.name).map_err(failed)?;
         let setup = DeviceSetup { name: vm.name.clone(), limits: vm.limits };
         let setup = BrokerToDevice::Setup(setup);
         if let Err(error) = process.send(&setup, &[listener.as_raw_fd()]) {

@@ -32,13 +32,13 @@ impl Resources {
             socket_group: vm.socket_gid,
             limits: cgroups.limits(vm, gpus)?,
         };
-        let listener = spawner.bind(Call::AddVm(new)).map_err(|refusal| api_error(vm, refusal))?;
+        spawner.bind(Call::AddVm(new)).map_err(|refusal| api_error(vm, refusal))?;
         let resources = Self {
             spawner: spawner.clone(),
             vm: vm.name.clone(),
             defaults: cgroups.defaults(vm, gpus),
         };
-        Ok((resources, VmSocket::new(listener, spawner, &vm.name)))
+        Ok((resources, VmSocket::new(spawner, &vm.name)))
     }
 
     /// Continues with the resources of a VM of the broker that this one replaces.

@@ -2,36 +2,41 @@
 //! files.
 
 use std::io;
-use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixListener;
 
 use super::spawner::Spawner;
 use host_ipc::spawner::Call;
 
 /// A VM's listening socket. Dropping it removes its file.
+///
+/// The broker doesn't keep the socket itself. If the spawner is killed, VMMs connect again at once,
+/// and must not reach a socket that lives only until the broker exits.
 pub(crate) struct VmSocket {
-    listener: UnixListener,
     spawner: Spawner,
     vm: String,
 }
 
 impl VmSocket {
-    pub(crate) fn new(listener: UnixListener, spawner: &Spawner, vm: &str) -> Self {
-        Self { listener, spawner: spawner.clone(), vm: vm.to_owned() }
+    /// Takes a socket that the spawner has bound.
+    pub(crate) fn new(spawner: &Spawner, vm: &str) -> Self {
+        Self { spawner: spawner.clone(), vm: vm.to_owned() }
     }
 
     /// Continues with the socket of the broker that this one replaces.
     pub(crate) fn restore(spawner: &Spawner, vm: &str) -> io::Result<Self> {
-        let listener = spawner.bind(Call::Listener { vm: vm.to_owned() });
-        let listener = listener.map_err(|refusal| io::Error::other(refusal.reason))?;
-        Ok(Self::new(listener, spawner, vm))
+        listener(spawner, vm)?;
+        Ok(Self::new(spawner, vm))
+    }
+
+    /// Returns the socket, for a device process.
+    pub(crate) fn listener(&self) -> io::Result<UnixListener> {
+        listener(&self.spawner, &self.vm)
     }
 }
 
-impl AsRawFd for VmSocket {
-    fn as_raw_fd(&self) -> RawFd {
-        self.listener.as_raw_fd()
-    }
+fn listener(spawner: &Spawner, vm: &str) -> io::Result<UnixListener> {
+    let listener = spawner.bind(Call::Listener { vm: vm.to_owned() });
+    listener.map_err(|refusal| io::Error::other(refusal.reason))
 }
 
 impl Drop for VmSocket {

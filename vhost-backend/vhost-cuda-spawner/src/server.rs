@@ -113,6 +113,7 @@ impl Server {
 
     fn run(mut self, link: &mut Link) -> io::Result<()> {
         let served = self.serve(link);
+        self.vms.unbind_all();
         self.processes.end();
         match served {
             // The broker was killed.
@@ -189,6 +190,7 @@ impl Server {
     /// Ends all processes, and removes what was created for the VMs.
     fn end_all(&mut self) {
         self.record = None;
+        self.vms.unbind_all();
         self.processes.end();
         self.mps.retain(&[]);
         self.vms = Vms::default();

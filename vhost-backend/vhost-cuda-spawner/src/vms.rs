@@ -91,6 +91,13 @@ impl Vms {
         Ok(())
     }
 
+    /// Does the same for all VMs. A VMM that loses its device process connects again at once. If a
+    /// socket that nobody serves any more accepted the connection and closed it later, the VMM might
+    /// give up its device.
+    pub(crate) fn unbind_all(&mut self) {
+        self.0.values_mut().for_each(|vm| vm.socket = None);
+    }
+
     /// Removes all VMs but these.
     pub(crate) fn retain(&mut self, names: &[String]) {
         self.0.retain(|name, _| names.contains(name));
