@@ -1,16 +1,19 @@
 #!/usr/bin/env bash
 # Tests the device under KVM on a machine that needn't have it: QEMU emulates a machine with AMD's
 # SVM, a Linux in it has a working /dev/kvm, and QEMU and cloud-hypervisor run guests with it. The
-# device runs in that Linux, too, with softgpu. Prints one line per case.
+# host's programs run in that Linux, too, with softgpu, and are killed there. Prints one line per case.
 #
 #   tests/kvm/nested.sh [--dist DIR] [--cloud-hypervisor PATH] [--vmm qemu|cloud-hypervisor]
-#                       [--logs DIR]
+#                       [--logs DIR] [--tcg]
 #
 #   --dist DIR                 the staged build (target/dist)
 #   --cloud-hypervisor PATH    version 53 or newer (by default, the one in PATH); without it, its
 #                              cases are MISSING
 #   --vmm VMM                  run only this VMM's cases
 #   --logs DIR                 where to write the log, `nested.log` (target/nested)
+#   --tcg                      run QEMU's cases without KVM, and without a machine around them: QEMU
+#                              emulates the guests. The host's programs run on this machine, in
+#                              namespaces of their own. Needs root
 #
 # The exit status is 0 if no case failed, and 1 otherwise. QEMU's emulation of SVM isn't reliable,
 # even if a guest only runs busybox: guests end with "KVM internal error", are reset, or stop
@@ -20,7 +23,7 @@ set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 dist=$root/target/dist logs=${CARGO_TARGET_DIR:-$root/target}/nested vmms='qemu cloud-hypervisor'
-series=7.2 limit=1500
+tcg='' series=7.2 limit=2400
 # The programs, except vectoradd, that run in each guest.
 programs='streams graphs hostfuncs managed threads'
 usage() {
@@ -34,6 +37,7 @@ while [ $# -gt 0 ]; do
         --cloud-hypervisor) cloud_hypervisor=${2:?--cloud-hypervisor needs a path}; shift 2 ;;
         --vmm) vmms=${2:?--vmm needs qemu or cloud-hypervisor}; shift 2 ;;
         --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
+        --tcg) tcg=yes vmms=qemu; shift ;;
         *) usage "unknown argument $1" ;;
     esac
 done
@@ -41,7 +45,7 @@ for vmm in $vmms; do
     case $vmm in qemu | cloud-hypervisor) ;; *) usage "unknown VMM $vmm" ;; esac
 done
 [ -z "$cloud_hypervisor" ] || [ -x "$cloud_hypervisor" ] || usage "$cloud_hypervisor does not exist"
-[ -x "$dist/bin/vhost-device-cuda" ] || usage "$dist is not a staged build: run make build"
+[ -x "$dist/bin/vcudad" ] || usage "$dist is not a staged build: run make build"
 dist=$(cd "$dist" && pwd)
 mkdir -p "$logs"
 
@@ -61,41 +65,72 @@ done
     -f "$dist/guest/libcuda.so.1:/usr/lib/" -f "$here/nested/guest.sh:/guest.sh" "${files[@]}" \
     -c 'sh /guest.sh'
 
-# The Linux with KVM: its modules, the VMMs, the device, and the guests' kernel and initramfs.
+# The Linux with KVM: its modules, the VMMs, the host's programs, the guests' kernel and initramfs, and
+# programs of a VM without a guest.
 modules=()
 for name in virt/lib/irqbypass arch/x86/kvm/kvm arch/x86/kvm/kvm-amd; do
     xz -dc "$kernels/$series/modules/kernel/$name.ko.xz" >"$work/${name##*/}.ko"
     modules+=(-m "$work/${name##*/}.ko")
 done
-# Of the device's programs, only those that it needs.
+# Of the host's programs, only those that the cases need.
 mkdir -p "$work/bin"
 for program in vhost-device-cuda vcudad vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker softgpu; do
     cp -r "$dist/bin/$program" "$work/bin/"
 done
 files=(-f "$(dirname "$(dirname "$(readlink -f "$qemu")")"):/qemu" -f "$work/bin:/dist/bin"
     -f "$kernel:/guest/vmlinuz" -f "$work/guest.cpio:/guest/initramfs.cpio"
-    -f "$here/nested/host.sh:/host.sh")
+    -f "$dist/guest/libcuda.so.1:/dist/guest/" -f "$dist/programs/static/vectoradd:/root/vectoradd"
+    -f "$dist/programs/static/spin:/root/spin" -f "$here/nested/host.sh:/host.sh")
 [ -z "$cloud_hypervisor" ] || files+=(-f "$cloud_hypervisor:/usr/bin/cloud-hypervisor")
 curl=$(command -v curl) && files+=(-f "$curl:/usr/bin/curl")
 "$root/images/initramfs.sh" -o "$work/host.cpio" -k "$series" "${modules[@]}" "${files[@]}" \
     -c "PROGRAMS='$programs' sh /host.sh $vmms"
 
 log=$logs/nested.log
-for round in 1 2 3; do
+report() { sed -u 's|\r||g' | tee "$log" | grep --line-buffered -a '^nested: ' || true; }
+
+# Runs the cases in this machine, with the same files.
+run_here() {
+    mkdir "$work/root"
+    (cd "$work/root" && cpio --quiet -id <"$work/host.cpio")
+    # shellcheck disable=SC2016
+    timeout "$limit" unshare --mount --pid --fork --kill-child sh -c '
+        mount -t proc proc "$1/proc" && mount --rbind /dev "$1/dev" && mount -t tmpfs tmpfs "$1/dev/shm" &&
+            mount -t tmpfs tmpfs "$1/tmp" &&
+            exec env -i PATH=/usr/bin:/usr/sbin HOME=/root LD_LIBRARY_PATH=/usr/lib "PROGRAMS=$2" \
+                "QEMU_CPU=-accel tcg,thread=multi -cpu max" chroot "$1" sh /host.sh qemu' \
+        sh "$work/root" "$programs" </dev/null 2>&1 | report
+}
+
+run_in_machine() {
     # With more features than EPYC has (-cpu max), guests fail more often.
     timeout "$limit" "$qemu" -M q35 -accel tcg,thread=multi -cpu EPYC -m 3G -smp 2 -nodefaults \
         -display none -no-reboot -serial stdio -kernel "$kernel" -initrd "$work/host.cpio" \
-        -append 'console=ttyS0 quiet panic=-1' </dev/null 2>&1 | sed -u 's|\r||g' | tee "$log" |
-        grep --line-buffered -a '^nested: ' || true
-    # Without this line, a panic is that of the machine, and not one of a guest.
-    ! grep -qa '^nested: done$' "$log" && grep -qa 'Kernel panic' "$log" && [ "$round" != 3 ] || break
-    echo 'nested: the machine with KVM panicked; running all cases again'
-done
-if ! grep -qa '^nested: done$' "$log"; then
-    echo "nested: FAIL: the machine with KVM ended or took longer than $limit s; see $log"
+        -append 'console=ttyS0 quiet panic=-1' </dev/null 2>&1 | report
+}
+
+has_text() { grep -qa "$1" "$log"; }
+
+if [ -n "$tcg" ]; then
+    run_here
+else
+    for round in 1 2 3; do
+        start=$SECONDS
+        run_in_machine
+        # Before these lines, a panic is that of the machine, and not one of a guest. It's also reset
+        # without a message.
+        if has_text '^nested: done$' || has_text '^virtio-cuda-exit' || [ "$round" = 3 ] ||
+            [ $((SECONDS - start)) -ge "$limit" ]; then
+            break
+        fi
+        echo 'nested: the machine with KVM ended; running all cases again'
+    done
+fi
+if ! has_text '^nested: done$'; then
+    echo "nested: FAIL: the cases did not end, or took longer than $limit s; see $log"
     exit 1
 fi
-if grep -qa '^nested: .*: FAIL' "$log"; then
+if has_text '^nested: .*: FAIL'; then
     echo "nested: the log is $log"
     exit 1
 fi

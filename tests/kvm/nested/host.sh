@@ -1,12 +1,15 @@
 #!/bin/sh
 # Runs in the Linux with KVM of tests/kvm/nested.sh, with busybox's shell: host.sh VMM...
-# PROGRAMS are the programs in the guests, except vectoradd and spin.
+# PROGRAMS are the programs in the guests, except vectoradd and spin. QEMU_CPU are QEMU's arguments that
+# select how guests are executed; without KVM, this runs on any Linux.
 #
 # The guest executes commands that it gets on its console (guest.sh), so all cases of a VMM run in
 # one guest.
 
 kernel=/guest/vmlinuz initrd=/guest/initramfs.cpio
 arguments='console=ttyS0 panic=-1 quiet memhp_default_state=online'
+# vcudad isn't root for long, and reads its configuration file again.
+chmod 755 /
 mkdir -p /tmp/run
 cd /tmp/run || exit 1
 
@@ -26,29 +29,70 @@ wait_for() {
 uptime_s() { cut -d . -f 1 /proc/uptime; }
 hundredths() { cut -d ' ' -f 1 /proc/uptime | tr -d .; }
 
-# ---- The device ----
+# ---- The host ----
 
-# start_device NAME: the device listens on the socket NAME.
-start_device() {
-    rm -f "$1"
-    /dist/bin/vhost-device-cuda --socket-path "$PWD/$1" --driver-library softgpu \
-        --memory-max 256M >>device.log 2>&1 &
-    brokers="$brokers $!"
-    wait_for 60 test -S "$1"
+# Seconds without vcudad after which the spawner ends all sessions.
+without_vcudad=15
+
+# The guest has the VMs a and b, one device each. The other VM's programs run beside it, without a
+# guest. An emulated machine is too slow to evict kernels in time.
+configure() {
+    printf 'driver_library = "softgpu"\neviction = "off"\nstate_dir = ""\ncontrol_socket = ""\nsocket_folders = ["%s"]\n' "$PWD"
+    for vm in a:61301 b:61302 other:61303; do
+        printf '[[vm]]\nname = "%s"\nsocket = "%s"\nmemory.max = "256M"\nuid = %s\n' \
+            "${vm%:*}" "$PWD/${vm%:*}" "${vm#*:}"
+    done
 }
 
-stop_devices() {
+start_spawner() {
+    rm -f a b other spawner
+    /dist/bin/vhost-cuda-spawner --listen "$PWD/spawner" --without-broker $without_vcudad \
+        >>host.log 2>&1 &
+    spawner=$!
+    wait_for 60 test -S spawner
+}
+
+launch_vcudad() {
+    /dist/bin/vcudad --config vcudad.toml --spawner "$PWD/spawner" >>host.log 2>&1 &
+    vcudad=$!
+}
+
+are_served() { [ -S a ] && [ -S b ] && [ -S other ]; }
+
+# Starts vcudad with new VMs.
+start_vcudad() {
+    launch_vcudad
+    wait_for 60 are_served
+}
+
+start_host() {
+    configure >vcudad.toml
+    start_spawner && start_vcudad
+}
+
+stop_host() {
     # shellcheck disable=SC2086
-    [ -z "$brokers" ] || { kill $brokers; wait $brokers; } 2>/dev/null
-    brokers=
+    { kill $vcudad; wait $vcudad; kill $spawner; wait $spawner; } 2>/dev/null
+    vcudad='' spawner=''
 }
 
-# Prints the process ids of the device processes.
-device_processes() {
-    grep -l '^Name:.vhost-device-cu' /proc/[0-9]*/status 2>/dev/null | cut -d / -f 3
+count_takeovers() { grep -ca 'vcudad took over' host.log; }
+have_taken_over() { [ "$(count_takeovers)" -gt "$takeovers" ]; }
+
+# processes_of NAME UID: prints the ids of a user's processes with this name, of which the kernel
+# keeps 15 characters.
+processes_of() {
+    for status in /proc/[0-9]*/status; do
+        grep -q "^Name:.$1$" "$status" 2>/dev/null && grep -q "^Uid:.$2" "$status" 2>/dev/null &&
+            echo "$status" | cut -d / -f 3
+    done
 }
 
-# Kills the device processes; their brokers start others.
+# Prints the ids of the guest's device processes, and of its workers.
+device_processes() { processes_of vhost-device-cu 6130[12]; }
+workers() { processes_of vhost-cuda-work 6130[12]; }
+
+# Kills the device processes; vcudad has others started.
 kill_devices() {
     killed=$(device_processes)
     # shellcheck disable=SC2086
@@ -63,6 +107,22 @@ are_replaced() {
     for old in $killed; do
         ! echo "$now" | grep -qx "$old" || return 1
     done
+}
+
+in_other_vm() { LD_LIBRARY_PATH=/dist/guest VIRTIO_CUDA_SOCKET=$PWD/other "$@"; }
+
+# Starts a program in the other VM, which runs until the file other.stop exists.
+start_other() {
+    rm -f other.*
+    until [ -e other.stop ]; do sleep 0.2; done |
+        in_other_vm /root/spin hold=16 loop input >other.out 2>&1 &
+    wait_for 60 grep -q 'spin: ready' other.out
+}
+
+# other_continues: ends that program, which must have got the right results, and runs another one.
+other_continues() {
+    touch other.stop
+    wait_for 60 grep -q 'spin: PASS' other.out && in_other_vm timeout 60 /root/vectoradd
 }
 
 # ---- The guest ----
@@ -135,6 +195,20 @@ ends() { in_guest "$2" "until [ -s $1.end ]; do sleep 0.2; done"; }
 
 got_an_error() { has_text "$1" cudaErrorDevicesUnavailable; }
 
+# spawn_long NAME: starts `spin` in the guest, which then runs until `has_continued`.
+spawn_long() {
+    in_guest 10 "rm -f $1*; { until [ -e $1.stop ]; do sleep 0.2; done | /root/spin hold=16 loop input >$1 2>&1; echo \$? >$1.end; } &" &&
+        in_guest 60 "until grep -q 'spin: ready' $1; do sleep 0.1; done"
+}
+
+# has_continued NAME: ends that program, which must be running and have got the right results.
+has_continued() {
+    in_guest 10 "[ ! -e $1.end ] && touch $1.stop" && ends "$1" 60 && has_text "$1" 'spin: PASS'
+}
+
+# since START: prints the time since then, in seconds.
+since() { echo "$(($(hundredths) - $1))" | sed 's/^.$/0&/; s/^..$/0&/; s/.$//; s/.$/.&/'; }
+
 pause_and_resume() {
     spawn /tmp/pause loop 3 || return 1
     pause_vm || return 1
@@ -155,20 +229,93 @@ reboot() {
     wait_for_boot && vector_add
 }
 
+# Only the program of that worker gets an error.
+worker_killed() {
+    local worker start
+    start_other && spawn /tmp/victim loop || return 1
+    worker=$(workers)
+    spawn_long /tmp/long || return 1
+    start=$(hundredths)
+    kill -9 "$worker" && ends /tmp/victim 30 || return 1
+    detail="; its program ended after $(since "$start") s"
+    got_an_error /tmp/victim && vector_add && has_continued /tmp/long && other_continues
+}
+
+# continue_over COMMAND: runs a command that has another vcudad take over. Programs don't notice.
+continue_over() {
+    local start
+    start_other && spawn_long /tmp/long || return 1
+    takeovers=$(count_takeovers) start=$(hundredths)
+    "$1" && wait_for 60 have_taken_over || return 1
+    detail="; the next vcudad had taken over after $(since "$start") s"
+    vector_add && has_continued /tmp/long && other_continues
+}
+
+# end_vcudad SIGNAL
+end_vcudad() {
+    kill "-$1" "$vcudad"
+    wait "$vcudad" 2>/dev/null
+    true
+}
+
+restart() { end_vcudad TERM; launch_vcudad; }
+crash() { end_vcudad KILL; launch_vcudad; }
+upgrade() { cp /dist/bin/vcudad /dist/bin/new && mv /dist/bin/new /dist/bin/vcudad && kill -USR2 "$vcudad"; }
+
+vcudad_restarted() { continue_over restart; }
+vcudad_killed() { continue_over crash; }
+vcudad_upgraded() { continue_over upgrade; }
+
+# spawn_both: starts a program that launches kernels all the time, and one that waits for a kernel.
+spawn_both() { start_other && spawn /tmp/runs loop && spawn /tmp/waits forever; }
+
+# both_end SECONDS START: waits until they have got an error.
+both_end() {
+    ends /tmp/runs "$1" && ends /tmp/waits "$1" || return 1
+    detail="; the programs had ended after $(since "$2") s"
+    got_an_error /tmp/runs && got_an_error /tmp/waits
+}
+
+are_gone() { ! [ -e a ] && ! [ -e b ] && ! [ -e other ]; }
+
+# The spawner ends all sessions after some time without vcudad.
+vcudad_ended() {
+    local start
+    spawn_both || return 1
+    start=$(hundredths)
+    end_vcudad TERM
+    both_end 60 "$start" && wait_for 10 are_gone &&
+        wait_for 10 grep -q cudaErrorDevicesUnavailable other.out || return 1
+    start_vcudad && reconnect && vector_add && in_other_vm timeout 60 /root/vectoradd
+}
+
+# systemd starts both again.
+spawner_killed() {
+    local start
+    spawn_both || return 1
+    start=$(hundredths)
+    kill -9 "$spawner"
+    wait "$spawner" "$vcudad" 2>/dev/null
+    start_host && reconnect && both_end 10 "$start" &&
+        wait_for 10 grep -q cudaErrorDevicesUnavailable other.out || return 1
+    vector_add && in_other_vm timeout 60 /root/vectoradd
+}
+
 # ---- QEMU ----
 
-qemu_cases='boot vector_add programs two_vcpus pause_and_resume memory_hot_add snapshot unplug_and_plug device_killed reboot'
+qemu_cases='boot vector_add programs two_vcpus pause_and_resume memory_hot_add snapshot unplug_and_plug device_killed worker_killed vcudad_restarted vcudad_killed vcudad_upgraded vcudad_ended spawner_killed reboot'
 
 qemu_version() { /qemu/bin/qemu-system-x86_64 --version | head -n 1; }
 
 start_qemu() {
     cat console.out >console &
     # The monitor is on standard input and output.
+    # shellcheck disable=SC2086
     /qemu/bin/qemu-system-x86_64 -M q35,memory-backend=mem -m 512M,slots=1,maxmem=1G -smp 2 \
-        -object memory-backend-memfd,id=mem,size=512M,share=on -accel kvm -cpu host -nodefaults \
+        -object memory-backend-memfd,id=mem,size=512M,share=on ${QEMU_CPU:--accel kvm -cpu host} -nodefaults \
         -display none -chardev pipe,id=console,path=console -serial chardev:console \
         -monitor stdio -device pcie-root-port,id=port1,chassis=1 \
-        -chardev "socket,id=cuda0,path=$PWD/socket" -device "$(qemu_device 0)" \
+        -chardev "socket,id=cuda0,path=$PWD/a" -device "$(qemu_device 0)" \
         -kernel $kernel -initrd $initrd -append "$arguments" <monitor.in >vmm.log 2>&1 &
     vmm=$! plugs=0
 }
@@ -214,7 +361,7 @@ replug() {
     monitor chardev-remove cuda$plugs
     # QEMU doesn't forget the names of chardevs from its command line.
     plugs=$((plugs + 1))
-    monitor chardev-add "socket,id=cuda$plugs,path=$PWD/socket"
+    monitor chardev-add "socket,id=cuda$plugs,path=$PWD/a"
     monitor "device_add $(qemu_device $plugs)"
     in_guest 60 'until [ -e /dev/virtio-cuda0 ]; do sleep 0.2; done'
 }
@@ -222,15 +369,17 @@ replug() {
 qemu_unplug_and_plug() { replug && vector_add; }
 
 # QEMU doesn't connect to the new device process.
+qemu_reconnect() { replug; }
+
 qemu_device_killed() {
-    spawn /tmp/killed forever && kill_devices || return 1
+    start_other && spawn /tmp/killed forever && kill_devices || return 1
     wait_for 10 are_replaced && replug &&
-        ends /tmp/killed 2 && got_an_error /tmp/killed && vector_add
+        ends /tmp/killed 2 && got_an_error /tmp/killed && vector_add && other_continues
 }
 
 # ---- cloud-hypervisor ----
 
-cloud_hypervisor_cases='boot vector_add programs two_vcpus pause_and_resume memory_hot_add plug device_killed device_killed_idle snapshot reboot'
+cloud_hypervisor_cases='boot vector_add programs two_vcpus pause_and_resume memory_hot_add plug device_killed device_killed_idle worker_killed vcudad_restarted vcudad_killed vcudad_upgraded vcudad_ended spawner_killed snapshot reboot'
 
 cloud_hypervisor_version() { cloud-hypervisor --version | head -n 1; }
 
@@ -239,7 +388,7 @@ start_cloud_hypervisor() {
     cloud-hypervisor --api-socket path=api.sock --cpus boot=2 \
         --memory size=512M,shared=on,hotplug_size=512M --kernel $kernel --initramfs $initrd \
         --cmdline "$arguments" --serial pty --console off \
-        --generic-vhost-user "socket=$PWD/socket,device_type=38,queue_sizes=[256,256,256],id=cuda0" \
+        --generic-vhost-user "socket=$PWD/a,device_type=38,queue_sizes=[256,256,256],id=cuda0" \
         >vmm.log 2>&1 &
     vmm=$! terminal=
     wait_for 30 connect_console
@@ -279,21 +428,21 @@ cloud_hypervisor_pause_vm() { api vm.pause; }
 cloud_hypervisor_resume_vm() { api vm.resume; }
 cloud_hypervisor_add_memory() { api vm.resize '{"desired_ram":805306368}'; }
 
-# Another device with a process of its own, which the guest then uses instead of the first one.
+# Another VM's device, which the guest then uses instead of the first one.
 cloud_hypervisor_plug() {
-    start_device socket2 &&
-        api vm.add-generic-vhost-user "{\"socket\":\"$PWD/socket2\",\"queue_sizes\":[256,256,256],\"device_type\":38,\"id\":\"cuda1\"}" &&
+    api vm.add-generic-vhost-user "{\"socket\":\"$PWD/b\",\"queue_sizes\":[256,256,256],\"device_type\":38,\"id\":\"cuda1\"}" &&
         in_guest 30 'until [ -e /dev/virtio-cuda1 ]; do sleep 0.2; done; cd /dev; mv virtio-cuda0 first; ln -s virtio-cuda1 virtio-cuda0; /root/vectoradd; status=$?; mv first virtio-cuda0; exit $status' &&
         vector_add
 }
 
+# It does so by itself.
+cloud_hypervisor_reconnect() { true; }
+
 cloud_hypervisor_device_killed() {
     local start
-    spawn /tmp/waits forever && spawn /tmp/runs loop && kill_devices || return 1
+    spawn_both || return 1
     start=$(hundredths)
-    ends /tmp/waits 5 && ends /tmp/runs 5 || return 1
-    echo "the programs ended $((($(hundredths) - start) * 10)) ms after the device process"
-    got_an_error /tmp/waits && got_an_error /tmp/runs && vector_add
+    kill_devices && both_end 5 "$start" && vector_add && other_continues
 }
 
 # Nothing uses the device when its process ends.
@@ -355,19 +504,19 @@ run_cases() {
         # Every guest must boot, but that's reported only once.
         case " $passed " in *" $case "*) [ "$case" = boot ] || continue ;; esac
         name=$(echo "$case" | tr _ ' ')
-        start=$(uptime_s)
+        start=$(uptime_s) detail=''
         if type "${prefix}_$case" >/dev/null 2>&1; then run=${prefix}_$case; else run=$case; fi
         if "$run"; then
             case " $passed " in
                 *" $case "*) ;;
-                *) say "$label: $name: PASS ($(($(uptime_s) - start)) s)" ;;
+                *) say "$label: $name: PASS ($(($(uptime_s) - start)) s$detail)" ;;
             esac
             passed="$passed $case"
             continue
         fi
         ! emulator_failed "$case" || return 1
         grep -va 'guest: alive' console | tail -n 40
-        tail -n 40 vmm.log device.log
+        tail -n 40 vmm.log host.log
         say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
         # Later cases of a guest that doesn't boot or has stopped would only wait.
         in_guest 10 true || { say "$label: FAIL: the guest has stopped; the other cases did not run"; return 0; }
@@ -390,17 +539,18 @@ for vmm_name in "$@"; do
     pause_vm() { "${prefix}_pause_vm"; }
     resume_vm() { "${prefix}_resume_vm"; }
     add_memory() { "${prefix}_add_memory"; }
+    reconnect() { "${prefix}_reconnect"; }
     label=$vmm_name passed=''
     say "$vmm_name: $("${prefix}_version")"
     for round in 1 2 3; do
-        rm -f device.log
-        start_device socket || say "$label: FAIL: the device did not start"
+        rm -f host.log
+        start_host || say "$label: FAIL: vcudad did not start"
         prepare_console
         "start_$prefix"
         # shellcheck disable=SC2086
         run_cases $prefix $cases && again='' || again=yes
         stop_vmm
-        stop_devices
+        stop_host
         [ -n "$again" ] || break
         if [ $round = 3 ]; then
             say "$label: FAIL: $failure, after two similar failures"
