@@ -3,6 +3,7 @@
 //! programs run without a guest.
 
 use std::fs;
+use std::io::{BufRead, BufReader};
 use std::path::PathBuf;
 use std::process::{Child, Stdio};
 use std::time::{Duration, Instant};
@@ -104,11 +105,11 @@ struct Program(Child);
 impl Program {
     /// Starts `spin loop`, and waits until it runs.
     fn start(host: &Host, vm: Vm) -> Self {
-        let workers = host.workers(vm).len();
         let mut command = host.command(vm, "spin", &["hold=64", "loop"]);
-        let child = command.stdout(Stdio::null()).stderr(Stdio::piped()).spawn().unwrap();
-        let runs = || host.workers(vm).len() > workers;
-        assert!(eventually(Duration::from_secs(60), runs), "{}", host.log());
+        let mut child = command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap();
+        let mut line = String::new();
+        BufReader::new(child.stdout.take().unwrap()).read_line(&mut line).unwrap();
+        assert_eq!(line, "spin: ready\n", "{}", host.log());
         Self(child)
     }
 
