@@ -10,7 +10,6 @@ use protocol::uapi::{
     QUERY_MAX, RING_HEADER_BYTES,
 };
 use std::fs::File;
-use std::io::ErrorKind;
 use std::os::fd::AsRawFd;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
@@ -33,9 +32,10 @@ impl Kernel {
         let first = Self::try_open(&path);
         match &first {
             Err(TransportError::Ended { .. }) => {}
-            // In user-mode Linux, the file doesn't exist for a moment.
+            // In user-mode Linux, the file doesn't exist for a moment, or its device is gone.
             Err(TransportError::Open { source, .. })
-                if source.kind() == ErrorKind::NotFound && is_driver_loaded() => {}
+                if matches!(source.raw_os_error(), Some(libc::ENOENT | libc::ENODEV))
+                    && is_driver_loaded() => {}
             _ => return first,
         }
         let end = Instant::now() + REPLACE_TIME;

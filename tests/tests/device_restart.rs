@@ -54,7 +54,7 @@ impl Guest {
         let programs = dist().join("programs/static");
         let program = format!("{}/{program}", programs.display());
         self.send(&format!(
-            "{{ {program} >{name} 2>&1; echo $? >{name}.status; mv {name}.status {name}.end; }} &"
+            "{{ VIRTIO_CUDA_LOG=error {program} >{name} 2>&1; echo $? >{name}.status; mv {name}.status {name}.end; }} &"
         ));
     }
 
