@@ -85,9 +85,10 @@ pub(super) fn attributes(
         .collect()
 }
 
-/// Calls `then` with the function and with the addresses of its parameters in `params`. Passes the
-/// whole parameter buffer instead if the driver doesn't report the function's parameter layout, or if
-/// the buffer is shorter: a program may leave out the end of a long parameter, as NCCL does.
+/// Calls `then` with the function and with the addresses of its parameters in `params`. If the
+/// driver doesn't report the function's parameter layout, passes the whole parameter buffer
+/// instead. A program may leave out the end of a long parameter, as NCCL does; the driver gets zeros
+/// there, so that it reads no other memory of the worker.
 pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
@@ -96,7 +97,7 @@ pub(super) fn with_parameters(
     then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
 ) -> CuResult<Settled<kind::Local>> {
     let mut few = [std::ptr::null_mut::<c_void>(); FEW];
-    let mut many = Vec::new();
+    let (mut many, mut padded) = (Vec::new(), Vec::new());
     let (function, known, settled) = {
         let (admitted, settled);
         let tables = lock(&cx.shared.tables);
@@ -109,11 +110,17 @@ pub(super) fn with_parameters(
                 function = &admitted;
             }
         }
-        let fits = |layout: &&[(u32, u32)]| {
-            layout.last().is_none_or(|(offset, size)| (*offset + *size) as usize <= params.len())
-        };
-        let known = match function.layout.as_deref().filter(fits) {
+        let known = match function.layout.as_deref() {
             Some(layout) => {
+                let end = layout.last().map_or(0, |(offset, size)| (*offset + *size) as usize);
+                let params = match end <= params.len() {
+                    true => params,
+                    false => {
+                        padded.extend_from_slice(params);
+                        padded.resize(end, 0);
+                        &padded
+                    }
+                };
                 let places = match few.get_mut(..layout.len()) {
                     Some(places) => places,
                     None => {
