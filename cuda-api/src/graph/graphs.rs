@@ -32,10 +32,10 @@ struct Member {
     ctx: u64,
     blocking: bool,
     after: Dependencies,
-    /// Whether the stream's last node was captured there, so that the stream in which the capture
-    /// began must wait for it. With NVIDIA's driver, that isn't necessary any more once the program
-    /// has changed the stream's dependencies.
-    must_join: bool,
+    /// The node that was captured last in the stream, which must be joined: the stream in which the
+    /// capture began must wait for it. With NVIDIA's driver, that isn't necessary any more once the
+    /// program has replaced the stream's dependencies, or added a node that depends on this one.
+    captured: Option<NodeId>,
 }
 
 /// All captures in progress.
@@ -193,7 +193,7 @@ impl<Op: Operation> Graphs<Op> {
                 Capture { origin, thread, mode, graph, own, invalid: false, left: BTreeSet::new() };
             captures.captures.insert(id, capture);
             let Stream { ctx, blocking, .. } = *stream;
-            let member = Member { capture: id, ctx, blocking, after, must_join: false };
+            let member = Member { capture: id, ctx, blocking, after, captured: None };
             captures.streams.insert(origin, member);
             Ok(())
         })
@@ -216,9 +216,9 @@ impl<Op: Operation> Graphs<Op> {
             let (graph, invalid) = (capture.graph, capture.invalid);
             let joined = table.graph(graph).is_ok_and(|graph| {
                 let joined = graph.ancestors(&member.after.keys().copied().collect());
-                let members = captures.streams.values().filter(|m| m.capture == id && m.must_join);
-                let mut last = members.flat_map(|member| member.after.keys()).chain(&capture.left);
-                last.all(|node| joined.contains(node))
+                let members = captures.streams.values().filter(|member| member.capture == id);
+                let mut last = members.filter_map(|m| m.captured.as_ref()).chain(&capture.left);
+                last.all(|node| joined.contains(node) || !graph.dependents(*node).is_empty())
             });
             captures.end(id, table, !invalid && joined);
             match (invalid, joined) {
@@ -303,7 +303,7 @@ impl<Op: Operation> Graphs<Op> {
             }
             let node = table.add_with(graph, &after, make)?;
             if let (Some(node), Some(member)) = (node, captures.streams.get_mut(&stream.key)) {
-                (member.after, member.must_join) = ([(node, Edge::Full)].into(), true);
+                (member.after, member.captured) = ([(node, Edge::Full)].into(), Some(node));
             }
             Ok(node)
         })
@@ -415,7 +415,7 @@ impl<Op: Operation> Graphs<Op> {
                     let Stream { key, ctx, blocking, .. } = stream;
                     let new = || {
                         let after = Dependencies::new();
-                        Member { capture: id, ctx, blocking, after, must_join: false }
+                        Member { capture: id, ctx, blocking, after, captured: None }
                     };
                     let member = captures.streams.entry(key).or_insert_with(new);
                     edge::extend(&mut member.after, after);
@@ -449,9 +449,9 @@ impl<Op: Operation> Graphs<Op> {
             if let Some(member) = captures.streams.get_mut(&stream.key) {
                 if replace {
                     member.after.clear();
+                    member.captured = None;
                 }
                 edge::extend(&mut member.after, nodes.iter().copied());
-                member.must_join = false;
             }
             Ok(())
         })
@@ -464,10 +464,7 @@ impl<Op: Operation> Graphs<Op> {
             self.captures(|State { table, captures }| {
                 let Some(member) = captures.streams.remove(&key) else { return };
                 match captures.captures.get_mut(&member.capture) {
-                    Some(capture) if capture.origin != key && member.must_join => {
-                        capture.left.extend(member.after.into_keys());
-                    }
-                    Some(capture) if capture.origin != key => {}
+                    Some(capture) if capture.origin != key => capture.left.extend(member.captured),
                     _ => captures.end(member.capture, table, false),
                 }
             });

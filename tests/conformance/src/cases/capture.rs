@@ -96,32 +96,48 @@ cases! {
         Ok(())
     }
 
-    /// A stream that takes part in a capture needn't be joined once the program has changed its
-    /// dependencies, even if they are the same as before.
+    /// A stream that takes part in a capture needn't be joined once the program has replaced its
+    /// dependencies, even by the same ones, or added a node that depends on them.
     fn a_stream_with_changed_dependencies_is_not_joined(cuda) {
         cuda.primary()?;
         let (first, other, mut event) = (stream(cuda)?, stream(cuda)?, null_mut());
         cu!(cuda, cuEventCreate(&mut event, 0))?;
         let pointer = cuda.alloc(64)?;
-        for (flags, again) in [(None, false), (Some(1), false), (Some(0), false), (Some(1), true)] {
+        let (replace, append) = (Some(1), Some(0));
+        // Which dependency is set: the same, a new node after it, or a new node of its own; and
+        // whether something is captured afterward.
+        for (flags, new, again, joined) in [
+            (None, None, false, false),
+            (replace, None, false, true),
+            (append, None, false, false),
+            (replace, Some(true), false, true),
+            (append, Some(true), false, true),
+            (replace, Some(false), false, true),
+            (append, Some(false), false, false),
+            (replace, None, true, false),
+        ] {
             let mut graph = null_mut();
             cu!(cuda, cuStreamBeginCapture_v2(first, RELAXED))?;
             cu!(cuda, cuEventRecord(event, first))?;
             cu!(cuda, cuStreamWaitEvent(other, event, 0))?;
             cu!(cuda, cuMemsetD32Async(pointer, 1, 4, other))?;
             if let Some(flags) = flags {
-                let (mut last, mut count, mut status) = (null(), 0, NONE);
-                let (l, n) = (&mut last, &mut count);
-                cu!(cuda, cuStreamGetCaptureInfo_v2(other, &mut status, null_mut(), null_mut(), l, n))?;
+                let (mut last, mut count, mut status, mut into) = (null(), 0, NONE, null_mut());
+                let (l, n, g) = (&mut last, &mut count, &mut into);
+                cu!(cuda, cuStreamGetCaptureInfo_v2(other, &mut status, null_mut(), g, l, n))?;
                 // SAFETY: the library returned an array with one node.
-                let mut node = unsafe { *last };
+                let (captured, mut node) = unsafe { (*last, *last) };
+                if let Some(depends) = new {
+                    let count = usize::from(depends);
+                    cu!(cuda, cuGraphAddEmptyNode(&mut node, into, &captured, count))?;
+                }
                 cu!(cuda, cuStreamUpdateCaptureDependencies(other, &mut node, 1, flags))?;
             }
             if again {
                 cu!(cuda, cuMemsetD32Async(pointer, 2, 4, other))?;
             }
             let ended = cu!(cuda, cuStreamEndCapture(first, &mut graph));
-            if flags.is_none() || again {
+            if !joined {
                 refused!(ended, STREAM_CAPTURE_UNJOINED);
                 continue;
             }
