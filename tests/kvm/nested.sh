@@ -17,8 +17,8 @@
 #
 # The exit status is 0 if no case failed, and 1 otherwise. QEMU's emulation of SVM isn't reliable,
 # even if a guest only runs busybox: guests end with "KVM internal error", are reset, or stop
-# entirely, and the machine that runs them panics. Then, and only then, cases run again, at most
-# twice.
+# entirely, and the machine that runs them panics. Then, and only then, the cases that haven't passed
+# run again, at most five times; if the machine itself ends, all cases, at most twice.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
