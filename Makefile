@@ -120,7 +120,7 @@ matrix: build
 kvm: build
 	$(SAY) 'guests in QEMU under an emulated KVM'
 	@images/qemu.sh
-	@tests/kvm/nested.sh --dist $(DIST) --vmm qemu
+	@tests/kvm/nested.sh --dist $(DIST) --vmm qemu --short
 
 conformance: build
 	$(SAY) 'conformance cases on softgpu alone, vhost-user, user-mode Linux'

@@ -523,6 +523,17 @@ run_cases() {
     done
 }
 
+# without_long CASES: prints the cases but those that kill or restart vcudad, its spawner, and workers.
+without_long() {
+    for case in $1; do
+        case $case in worker_* | vcudad_* | spawner_*) ;; *) printf '%s ' "$case" ;; esac
+    done
+}
+if [ "${CASES:-all}" = short ]; then
+    qemu_cases=$(without_long "$qemu_cases")
+    cloud_hypervisor_cases=$(without_long "$cloud_hypervisor_cases")
+fi
+
 for vmm_name in "$@"; do
     case $vmm_name in
         qemu) prefix=qemu cases=$qemu_cases ;;
