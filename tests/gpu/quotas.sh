@@ -27,7 +27,7 @@
 #   sessions     a VM with one session beside a VM with eight, with long kernels
 #   request      a latency VM's requests beside kernels of 1 ms, 100 ms, and one that never ends
 #   contexts     the same requests beside a kernel that never ends, while a third VM creates and
-#                destroys contexts in a loop
+#                destroys contexts in a loop, or starts programs in a loop
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
 #   gang         two VMs on the same two GPUs, with interdependent kernels (takes 60 s)
@@ -512,36 +512,54 @@ row_request() {
     done
 }
 
+# Starts short programs one after another in a VM for this many seconds, and prints their number per
+# second. They don't destroy their context before they exit.
+short_programs() {
+    local vm=$1 lasts=$2 started=$SECONDS count=0
+    while [ $((SECONDS - started)) -lt "$lasts" ]; do
+        in_vm "$vm" "$programs/evicted" --mode kernels --work-ms 5 --longest-ms 1 "${small[@]}" --rate "$small_rate" \
+            >/dev/null || return 1
+        count=$((count + 1))
+    done
+    echo "{\"per_second\":$(calc "$count / $lasts")}"
+}
+
 row_contexts() {
-    local how beside quiet number pids
+    local kind how beside quiet number pids lasts=$((seconds + 2 * lead))
     chain_calibrated
     start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory"; vm creator 'memory.max = "8G"') || return 1
     for how in eager graph single; do
         meet_in "$lead"
         chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
         wait_loads || return 1
+    done
+    for kind in contexts programs; do for how in eager graph single; do
         pids=()
         for number in 1 2; do
-            in_vm creator "$programs/evicted" --mode contexts --seconds $((seconds + 2 * lead)) >"$out/contexts-$how-creator$number.json" 2>&1 &
+            if [ $kind = contexts ]; then
+                in_vm creator "$programs/evicted" --mode contexts --seconds $lasts
+            else
+                short_programs creator $lasts
+            fi >"$out/contexts-$kind-$how-$number.json" 2>"$out/contexts-$kind-$how-$number.err" &
             pids+=($!)
         done
         meet_in $((lead + 1))
-        chain "$how" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
-        outlast "batch-$how" batch 0 --seconds "$seconds"
+        chain "$kind-$how" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
+        outlast "$kind-batch-$how" batch 0 --seconds "$seconds"
         wait_loads || return 1
-        wait "${pids[@]}" || { say "contexts: $(tail -n 2 "$out/contexts-$how-creator"*)"; return 1; }
-        quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
-        number=$(calc "$(field "$how-creator1" per_second) + $(field "$how-creator2" per_second)")
+        wait "${pids[@]}" || { say "contexts: $(tail -n 2 "$out/contexts-$kind-$how-"*.err)"; return 1; }
+        quiet=$(field "alone-$how" p99) beside=$(field "$kind-$how" p99)
+        number=$(calc "$(field "$kind-$how-1" per_second) + $(field "$kind-$how-2" per_second)")
         if [ $how = single ]; then
-            result "a single small kernel beside one that never ends, and $number contexts/s" \
-                "p50 $(field "$how" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
-                'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$how" p50) < 0.5 && $beside < 1.2"
+            result "a single small kernel beside one that never ends, and $number $kind/s" \
+                "p50 $(field "$kind-$how" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
+                'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$kind-$how" p50) < 0.5 && $beside < 1.2"
             continue
         fi
-        result "p99 at 50 requests/s beside a kernel that never ends, and $number contexts/s, $how" \
-            "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
+        result "p99 at 50 requests/s beside a kernel that never ends, and $number $kind/s, $how" \
+            "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$kind-$how" p50), alone $(field "alone-$how" p50))" \
             'alone + 0.8 ms' "$beside <= $quiet + 0.8"
-    done
+    done; done
 }
 
 row_memory() {

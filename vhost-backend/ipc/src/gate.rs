@@ -151,6 +151,10 @@ pub struct GpuGate {
     pub ends: AtomicU64,
     /// Number of threads that run softgpu's kernels.
     pub running: AtomicU64,
+    /// Number of contexts that the worker is creating or destroying now.
+    pub contexts: AtomicU64,
+    /// How often it has begun to do so.
+    pub contexts_begun: AtomicU64,
 }
 
 /// The state of a VM's account of a GPU's memory, as a session's guest process sees it.
@@ -293,6 +297,19 @@ impl GpuGate {
         self.until.store(until, Ordering::Relaxed);
         self.depth.store(depth, Ordering::Relaxed);
         self.grant.store(grant.word(), Ordering::SeqCst);
+    }
+
+    /// Records that the worker begins to create or destroy a context. Any of its threads may do so.
+    pub fn begin_context(&self) {
+        // The scheduler reads these words in the opposite order.
+        self.contexts_begun.fetch_add(1, Ordering::SeqCst);
+        self.contexts.fetch_add(1, Ordering::SeqCst);
+    }
+
+    /// Records that the worker no longer creates or destroys a context. Returns true if it was the
+    /// last one.
+    pub fn end_context(&self) -> bool {
+        self.contexts.fetch_sub(1, Ordering::SeqCst) == 1
     }
 
     /// Publishes the state of the VM's account. Only the broker's main thread calls this.

@@ -18,6 +18,9 @@ impl Scheduler {
             return;
         }
         for vm in self.queue(gpu, now) {
+            if self.makes_way(vm, gpu, now) {
+                continue;
+            }
             if let Some(turn) = self.turn(vm) {
                 // The VM has a turn on another GPU and now wants this GPU, too. If its turn is
                 // already draining, the VM will queue for both GPUs afterwards.

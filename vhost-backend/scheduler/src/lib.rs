@@ -28,6 +28,7 @@ mod assign;
 mod beside;
 mod bucket;
 mod choose;
+mod contexts;
 mod drain;
 mod fair;
 mod gpu;
@@ -200,6 +201,7 @@ impl Scheduler {
         let Some(state) = self.vms.get_mut(&vm) else { return };
         let Some(member) = state.members.get_mut(&gpu) else { return };
         let report = member.considered(report);
+        let began = report.contexts_begun != member.last.contexts_begun;
         let finished = member.take(report, &self.settings, now);
         let works = report.held || report.active || report.copying;
         let off_for = member.off_for(now);
@@ -230,6 +232,7 @@ impl Scheduler {
         if !has_turn {
             self.sleep_or_wake(vm, gpu, now);
         }
+        self.note_contexts(vm, gpu, began, now);
         self.dirty.push(gpu);
         self.settle_all(now, false, out);
     }
@@ -248,12 +251,14 @@ impl Scheduler {
     }
 
     /// Returns the VMs and GPUs that must be reported before a tick at `now`: on each GPU with a
-    /// check due, the VMs that have a turn or are copying.
+    /// check due, the VMs that have a turn, are copying, or keep others off the GPU.
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
-            let copies = |vm: &&VmKey| self.member(**vm, *key).is_some_and(|m| m.last.copying);
-            let beside = gpu.recent.iter().filter(|vm| !gpu.running.contains(vm)).filter(copies);
+            let beside = gpu.recent.iter().filter(|vm| {
+                let member = self.member(**vm, *key).filter(|_| !gpu.running.contains(vm));
+                member.is_some_and(|m| m.last.copying || m.contexts_since.is_some())
+            });
             gpu.running.iter().chain(beside).map(|vm| (*vm, *key))
         })
     }

@@ -48,6 +48,10 @@ pub struct Member {
     /// Time until which the VM gets no turn, because it had too many turns in which all of its work
     /// was waiting for the host.
     pub rests_until: Option<Nanos>,
+    /// When the VM last began to create or destroy a context during a turn, if it still does.
+    pub contexts_since: Option<Nanos>,
+    /// Time up to which the VM has been charged for keeping others off the GPU meanwhile.
+    pub contexts_charged: Option<Nanos>,
     pub account: Account,
     pub gate: Gate,
     /// Limit on copies in flight per stream while the gate is closed.
@@ -94,6 +98,8 @@ impl Member {
             outlasts: false,
             fruitless: 0,
             rests_until: None,
+            contexts_since: None,
+            contexts_charged: None,
             account: Account::new(now),
             gate: Gate::Closed,
             copies: settings.depth,

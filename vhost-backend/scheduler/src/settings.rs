@@ -79,6 +79,8 @@ pub struct Settings {
     pub sample: Nanos,
     /// Sampling interval for a VM that is alone.
     pub unlimited_sample: Nanos,
+    /// How long batch VMs keep off a GPU because of a context that is being created or destroyed.
+    pub contexts_limit: Nanos,
     /// How late a worker may report busy time.
     pub late: Nanos,
     /// Averaging period for the fraction of its windows that a VM uses, in time with an open gate.
@@ -152,6 +154,7 @@ impl Default for Settings {
             debt_limit: 10 * SEC,
             sample: MS,
             unlimited_sample: 50 * MS,
+            contexts_limit: SEC / 2,
             late: 20 * MS,
             load_horizon: 40 * MS,
             load_least: 10 * MS,

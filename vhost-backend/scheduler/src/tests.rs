@@ -22,6 +22,8 @@ const IDLE: Report = Report {
     ends_at: 0,
     evictable: false,
     sessions: 1,
+    contexts: false,
+    contexts_begun: 0,
 };
 const HELD: Report = Report { held: true, ..IDLE };
 const BUSY: Report = Report { held: true, active: true, ..IDLE };
@@ -474,6 +476,143 @@ fn a_latency_vm_does_not_wait_for_a_kernel_unless_it_ends_soon() {
     }
 }
 
+/// Reports that a VM's only call has finished, until its turn ends because others are waiting.
+/// Returns the actions since then.
+fn finish_one(bench: &mut Bench, vm: VmKey) -> Vec<Action> {
+    let mut actions = bench.report(vm, Report { finished: 1, ..IDLE });
+    for _ in 0..10 {
+        actions.extend(bench.tick(bench.now + MS));
+        actions.extend(bench.report(vm, Report { finished: 1, ..IDLE }));
+    }
+    actions
+}
+
+/// A VM with class latency that had work recently, and two batch VMs. `A` has a kernel that never
+/// ends. `C` has got a turn, has begun to create a context, and was reported twice. Returns the
+/// actions since then.
+fn with_a_context_of_c(latency: Share) -> (Bench, Vec<Action>) {
+    let mut bench = Bench::new(&[(A, share(100)), (B, latency), (C, share(100))]);
+    bench.now = SEC;
+    let endless = Report { held: false, evictable: true, ..BUSY };
+    bench.report(B, HELD);
+    bench.report(A, HELD);
+    assert_eq!(opened(&finish_one(&mut bench, B)).map(|(vm, _)| vm), Some(A));
+    bench.report(A, endless);
+    bench.report(C, HELD);
+    for _ in 0..1000 {
+        let mut actions = bench.tick(bench.now + SEC);
+        actions.extend(bench.report(A, endless));
+        if opened(&actions).is_some_and(|(vm, _)| vm == C) {
+            let creates = Report { contexts: true, contexts_begun: 1, ..IDLE };
+            let actions = [bench.report(C, creates), bench.report(C, creates)].concat();
+            return (bench, actions);
+        }
+    }
+    panic!("C gets no turn");
+}
+
+/// Ticks until a VM's gate opens, but for at most a second. Returns when that is, and the VM.
+fn next_opened(bench: &mut Bench, report: impl Fn(&mut Bench)) -> Option<(Nanos, VmKey)> {
+    let since = bench.now;
+    while bench.now < since + SEC {
+        let mut actions = bench.tick(bench.now + 10 * MS);
+        report(bench);
+        actions.append(&mut bench.out);
+        if let Some((vm, _)) = opened(&actions) {
+            return Some((bench.now - since, vm));
+        }
+    }
+    None
+}
+
+#[test]
+fn while_a_context_is_created_only_a_latency_vm_runs() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let (mut bench, actions) = with_a_context_of_c(latency);
+    assert_eq!((closed(&actions), opened(&actions)), (Some(C), None));
+    bench.now += 100 * MS;
+    assert_eq!(opened(&bench.tick(bench.now)), None, "A waits");
+    let actions = bench.report(B, HELD);
+    assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B));
+    assert!(!actions.iter().any(|one| matches!(one, Action::Evict { .. })), "{actions:?}");
+    assert_eq!(opened(&finish_one(&mut bench, B)), None, "A still waits");
+    let actions = bench.report(C, IDLE);
+    assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(A), "once C's context has been created");
+}
+
+#[test]
+fn a_vm_is_charged_for_the_time_that_others_wait_for_its_context() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let (mut bench, _) = with_a_context_of_c(latency);
+    let before = bench.scheduler.stats(C, GPU, bench.now).unwrap().charged_ns;
+    for _ in 0..100 {
+        bench.now += MS;
+        bench.report(C, Report { contexts: true, contexts_begun: 1, ..IDLE });
+    }
+    let actions = bench.report(C, Report { held: true, ..IDLE });
+    assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(A), "C has used 100 ms, and A less");
+    let charged = bench.scheduler.stats(C, GPU, bench.now).unwrap().charged_ns - before;
+    assert!((99 * MS..=100 * MS).contains(&charged), "{charged}");
+}
+
+#[test]
+fn batch_vms_make_way_for_a_context_only_so_long() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let (mut bench, _) = with_a_context_of_c(latency);
+    let creates = |bench: &mut Bench| {
+        bench.out = bench.report(C, Report { contexts: true, contexts_begun: 1, ..IDLE });
+    };
+    let (waited, vm) = next_opened(&mut bench, creates).unwrap();
+    assert_eq!(vm, A);
+    assert!((500 * MS..=511 * MS).contains(&waited), "{waited}");
+}
+
+#[test]
+fn each_context_that_a_vm_begins_in_its_turn_counts_anew() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let (mut bench, _) = with_a_context_of_c(latency);
+    let creates = Report { contexts: true, contexts_begun: 1, ..IDLE };
+    bench.now += 490 * MS;
+    bench.report(C, creates);
+    // A second session begins to create a context, which needs a turn.
+    bench.report(C, Report { contexts_begun: 2, ..creates });
+    let still = |bench: &mut Bench| {
+        bench.out = bench.report(C, Report { contexts_begun: 2, ..creates });
+    };
+    let (waited, vm) = next_opened(&mut bench, still).unwrap();
+    assert_eq!(vm, A);
+    assert!(waited <= 21 * MS, "C had no turn: {waited}");
+}
+
+#[test]
+fn batch_vms_run_while_contexts_are_created_if_no_latency_vm_is_awake() {
+    let (_, actions) = with_a_context_of_c(share(100));
+    assert_eq!(opened(&actions), None, "C's window begins as usual");
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let (mut bench, _) = with_a_context_of_c(latency);
+    let creates = |bench: &mut Bench| {
+        bench.out = bench.report(C, Report { contexts: true, contexts_begun: 1, ..IDLE });
+    };
+    bench.scheduler.set_share(B, GPU, share(100), bench.now);
+    let (waited, vm) = next_opened(&mut bench, creates).unwrap();
+    assert_eq!(vm, A);
+    assert!(waited <= 11 * MS, "{waited}");
+}
+
+#[test]
+fn nobody_makes_way_for_a_context_outside_of_its_vms_turns() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let mut bench = Bench::new(&[(A, share(100)), (B, latency), (C, share(100))]);
+    bench.now = SEC;
+    bench.report(B, HELD);
+    bench.report(A, HELD);
+    assert_eq!(opened(&finish_one(&mut bench, B)).map(|(vm, _)| vm), Some(A));
+    bench.report(A, Report { held: false, evictable: true, ..BUSY });
+    let actions = bench.report(C, Report { contexts: true, contexts_begun: 1, ..IDLE });
+    assert_eq!(closed(&actions), None);
+    assert_eq!(closed(&bench.tick(bench.now)), None, "A's turn goes on");
+}
+
 #[test]
 fn work_that_ends_soon_after_a_window_is_not_evicted() {
     for (ends_in, evicted_after) in [(1000 * US, 1100 * US), (1200 * US, 700 * US), (0, 700 * US)] {
@@ -661,10 +800,10 @@ mod hostile {
 
     fn report() -> impl Strategy<Value = Report> {
         let any_time = prop_oneof![0u64..10_000_000, any::<u64>()];
-        (any::<[bool; 5]>(), any_time.clone(), any_time.clone(), any_time.clone(), any_time)
+        (any::<[bool; 6]>(), any_time.clone(), any_time.clone(), any_time.clone(), any_time)
             .prop_map(
                 |(
-                    [held, active, stalled, copying, evictable],
+                    [held, active, stalled, copying, evictable, contexts],
                     finished,
                     busy_ns,
                     copied_ns,
@@ -683,6 +822,8 @@ mod hostile {
                         ends_at: oldest_for,
                         evictable,
                         sessions: finished as u32,
+                        contexts,
+                        contexts_begun: finished,
                     }
                 },
             )

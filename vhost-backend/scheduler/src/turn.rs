@@ -53,6 +53,7 @@ impl Scheduler {
 
     /// Charges VMs for the time that has passed on a GPU.
     pub(super) fn book(&mut self, gpu: GpuKey, now: Nanos) {
+        self.charge_contexts(gpu, now);
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (alone, shared) = (state.running.len() == 1, state.shared);
         let wanted = alone && self.wanted(gpu, state.running[0], now);
@@ -143,6 +144,9 @@ impl Scheduler {
         let (mode, phase, until, opened) = (turn.mode, turn.phase, turn.until, turn.opened);
         let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
         if gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| !m.may_run(1, now))) {
+            return true;
+        }
+        if gpus.iter().any(|gpu| self.makes_way(vm, *gpu, now)) {
             return true;
         }
         let drains_beside = matches!(phase, Phase::Reopened { .. }) && self.has_others(vm, &gpus);

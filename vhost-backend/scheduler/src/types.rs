@@ -104,6 +104,10 @@ pub struct Report {
     pub evictable: bool,
     /// Number of sessions with work in flight.
     pub sessions: u32,
+    /// True if a session is creating or destroying a context, which keeps the driver busy.
+    pub contexts: bool,
+    /// How often sessions have begun to do so since the VM was added. May wrap.
+    pub contexts_begun: u64,
 }
 
 /// The mode of an open gate.

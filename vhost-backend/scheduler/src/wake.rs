@@ -79,7 +79,7 @@ impl Scheduler {
         }
         for vm in &state.recent {
             let Some(member) = self.member(*vm, gpu) else { continue };
-            if member.last.copying {
+            if member.last.copying || member.contexts_since.is_some() {
                 at(now.saturating_add(sample));
             }
             if let Some(until) = member.rests_until {

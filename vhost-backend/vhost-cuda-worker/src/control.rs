@@ -95,11 +95,13 @@ impl PlainAnswers for Device {
     }
 }
 
-/// Starts the thread that reads messages from the device process.
+/// Starts the thread that reads messages from the device process. `before_exit` is called when the
+/// session is over.
 pub(super) fn start(
     stream: OwnedFd,
     exchange: Exchange,
     waker: Waker,
+    before_exit: impl FnOnce() + Send + 'static,
 ) -> io::Result<mpsc::Receiver<Task>> {
     let (tasks, mailbox) = mpsc::channel();
     let (incoming, files) = (Incoming::new(MAX_BODY), HashMap::new());
@@ -108,7 +110,10 @@ pub(super) fn start(
         loop {
             match control.incoming.read(&stream) {
                 Ok(true) => {}
-                Ok(false) => super::end::leave(),
+                Ok(false) => {
+                    before_exit();
+                    super::end::leave()
+                }
                 Err(error) => {
                     super::end::end(&format!("cannot read from the device process: {error}"))
                 }

@@ -88,6 +88,12 @@ pub trait Executor {
         0
     }
 
+    /// Returns a function to call on another thread than the ring reader's before the process exits.
+    /// It waits, but only briefly, until the process can exit without delaying other VMs.
+    fn before_exit(&self) -> Box<dyn FnOnce() + Send> {
+        Box::new(|| {})
+    }
+
     /// Called after a region of guest memory was attached and added to [`Session::regions`]. For a
     /// RING region, `arena` is the offset of the arena in the region.
     fn region_attached(&mut self, _region: &Arc<Region>, _arena: usize) {}

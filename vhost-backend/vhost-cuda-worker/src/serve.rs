@@ -94,7 +94,8 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     };
     seqpacket::send(&*lock(&broker), &ToBroker::Began, &[]).map_err(WorkerError::Broker)?;
     let spin = Duration::from_micros(spin_us.into());
-    let mailbox = control::start(stream, exchange, session.waker.clone());
+    let waker = session.waker.clone();
+    let mailbox = control::start(stream, exchange, waker, executor.before_exit());
     let mailbox = mailbox.map_err(WorkerError::Start)?;
     reader::Reader::new(session, executor, device, mailbox, Arc::new(wake), spin).run()
 }

@@ -101,6 +101,8 @@ impl Worker {
             ends_at: now + self.flight.iter().map(|batch| batch.left).sum::<f64>() as Nanos,
             evictable,
             sessions: 1,
+            contexts: false,
+            contexts_begun: 0,
         }
     }
 

@@ -40,6 +40,7 @@ struct Counters {
     busy_ns: u64,
     begun_ns: u64,
     copied_ns: u64,
+    contexts_begun: u64,
 }
 
 impl Counters {
@@ -51,6 +52,7 @@ impl Counters {
         add(&mut self.busy_ns, &gate.busy_ns);
         add(&mut self.begun_ns, &gate.begun_ns);
         add(&mut self.copied_ns, &gate.copied_ns);
+        add(&mut self.contexts_begun, &gate.contexts_begun);
     }
 }
 
@@ -275,6 +277,7 @@ impl Core {
                 continue;
             }
             report.copying |= word(&gate.copying) != 0;
+            report.contexts |= gate.contexts.load(Ordering::SeqCst) != 0;
             report.held |= worker.holds(gate);
             if gate.active.load(Ordering::SeqCst) != 0 {
                 report.active = true;
@@ -289,8 +292,8 @@ impl Core {
             }
         }
         report.stalled = report.active && all_stalled;
-        let Counters { finished, busy_ns, begun_ns, copied_ns } = sums;
-        Some(Report { finished, busy_ns, begun_ns, copied_ns, ..report })
+        let Counters { finished, busy_ns, begun_ns, copied_ns, contexts_begun } = sums;
+        Some(Report { finished, busy_ns, begun_ns, copied_ns, contexts_begun, ..report })
     }
 
     fn report(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {

@@ -33,6 +33,9 @@ pub(super) fn vcuda_primary_ctx_retain(
     reservation: Reservation<kind::Context>,
 ) -> CuResult<Settled<kind::Context>> {
     cx.check_device(call.dev)?;
+    // Wait before locking `primaries`, which calls on other threads need.
+    let is_new = lock(&cx.shared.primaries)[call.dev as usize].is_none();
+    let _work = is_new.then(|| cx.shared.turns.wait_for_context(call.dev as usize));
     let mut primaries = lock(&cx.shared.primaries);
     let id = claim(cx, CONTEXTS, call.ctx)?;
     let is_its = |context: &Context| context.primary && context.device == call.dev;
@@ -123,6 +126,7 @@ pub(super) fn vcuda_ctx_create(
     cx.check_device(call.dev)?;
     let id = claim(cx, CONTEXTS, call.ctx)?;
     let reserved = reserve_context(cx, reservation, call.dev)?;
+    let _work = cx.shared.turns.wait_for_context(call.dev as usize);
     let mut context = std::ptr::null_mut();
     let flags = call.flags & CONTEXT_FLAGS;
     // SAFETY: the pointer is to a local variable.
@@ -170,6 +174,17 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     // Wait before locking `primaries`, because the calls in progress may wait for that lock.
     cx.shared.uses.wait_for_none(id);
     end_links_of(cx, id);
+    let ending = {
+        let tables = lock(&cx.shared.tables);
+        tables.contexts.get(id).ok().map(|context| (context.real, context.device as usize))
+    };
+    let _work = ending.map(|(real, device)| {
+        // The driver waits for the context's kernels. Do that first, because other VMs wait for the
+        // rest.
+        // SAFETY: the context is live, because only this thread ends it.
+        let _ = unsafe { cx.within_real(real.0, || cx.driver().cuCtxSynchronize()) };
+        cx.shared.turns.wait_for_context(device)
+    });
     // Keep the lock until this function returns, so that no other thread gets a primary context
     // that is being destroyed.
     let mut primaries = lock(&cx.shared.primaries);

@@ -4,6 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
+use std::time::Duration;
 
 use cuda_api::sys::{CUcontext, CUdevice_attribute, CUstreamCaptureMode};
 use protocol::ids::ContextId;
@@ -18,7 +19,7 @@ use super::gate::{Admission, Cursor, Gate, Ticket, Turns};
 use super::memory::Memory;
 use super::properties::Properties;
 use super::shared::Shared;
-use super::{generated, host, output};
+use super::{generated, host, lock, output};
 use crate::driver::{CuError, Driver, OBEY_EVICTIONS};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
@@ -146,6 +147,10 @@ impl Engine for Warm {
     }
 }
 
+/// How long a worker may wait for a window on each GPU before it exits. The VM's memory is free only
+/// after that.
+const EXIT_WITHIN: Duration = Duration::from_millis(100);
+
 /// The executor of a session. It runs on the ring reader's thread.
 struct Calls {
     shared: Arc<Shared>,
@@ -228,6 +233,19 @@ impl Executor for Calls {
 
     fn verdict(&self) -> u32 {
         self.gate.verdict()
+    }
+
+    fn before_exit(&self) -> Box<dyn FnOnce() + Send> {
+        let shared = self.shared.clone();
+        Box::new(move || {
+            // The driver destroys the contexts.
+            let devices = lock(&shared.tables).devices_with_contexts();
+            for device in devices {
+                let work = shared.turns.wait_for_context_within(device, EXIT_WITHIN);
+                // The scheduler learns of the end when the process has exited.
+                std::mem::forget(work);
+            }
+        })
     }
 
     fn region_attached(&mut self, region: &Arc<Region>, arena: usize) {

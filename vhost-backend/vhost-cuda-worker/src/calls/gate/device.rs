@@ -314,9 +314,14 @@ impl Device {
         page.queued.store(self.queued, Ordering::Relaxed);
     }
 
-    /// Reports time on the GPU that can't be measured, in ns, for which the scheduler charges the VM
-    /// as it does for copies.
-    pub(super) fn charge(&mut self, page: &GpuGate, ns: u64) {
+    /// Records that a call on a mirror got a turn. The gate doesn't notice its end, so it counts as
+    /// finished. For its estimated time on the GPU, in ns, the scheduler charges the VM as it does for
+    /// copies.
+    pub(super) fn gave_turn(&mut self, page: &GpuGate, ns: u64, now: u64) {
+        self.began(page, now);
+        self.flying -= 1;
+        self.finished += 1;
+        page.finished.store(self.finished, Ordering::Relaxed);
         self.copied_ns += ns;
         page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
     }

@@ -149,6 +149,17 @@ impl Gpus {
         }
     }
 
+    /// Like [`Gpus::enter`], for a call that creates or destroys a context. The scheduler must see
+    /// such a call no later than that the gate is in use.
+    pub(super) fn enter_for_context(&mut self, device: usize) -> bool {
+        self.end.page.gpus[device].begin_context();
+        let enters = self.enter(device);
+        if !enters {
+            self.end.page.gpus[device].end_context();
+        }
+        enters
+    }
+
     /// Records that a gated call has begun: any call if the gate is open, or a copy that may begin
     /// while the gate is closed.
     pub(super) fn began(&mut self, device: usize, now: u64) {
@@ -162,10 +173,10 @@ impl Gpus {
         }
     }
 
-    /// See [`Device::charge`].
-    pub(super) fn charge(&mut self, device: usize, ns: u64) {
+    /// See [`Device::gave_turn`].
+    pub(super) fn gave_turn(&mut self, device: usize, ns: u64, now: u64) {
         let (device, page) = self.with_page(device);
-        device.charge(page, ns);
+        device.gave_turn(page, ns, now);
     }
 
     /// Records that the gate is holding back another call for this GPU.

@@ -338,11 +338,14 @@ impl Gate {
         let gpus = &mut self.gpus;
         let may_go = |turn: &mut Turn| {
             gpus.read_mode(turn.device, now);
-            let goes = gpus.lets_begin(turn.device, None, turn.ns, now) && gpus.enter(turn.device);
+            let goes = gpus.lets_begin(turn.device, None, turn.ns, now)
+                && match turn.is_context {
+                    true => gpus.enter_for_context(turn.device),
+                    false => gpus.enter(turn.device),
+                };
             if goes {
                 gpus.release(turn.device);
-                gpus.began(turn.device, now);
-                gpus.charge(turn.device, turn.ns);
+                gpus.gave_turn(turn.device, turn.ns, now);
             }
             goes
         };

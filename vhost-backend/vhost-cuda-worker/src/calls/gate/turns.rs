@@ -1,8 +1,9 @@
 //! Calls that run on a mirror and need something from the gate.
 //!
 //! Some aren't gated, but make the GPU work. They wait for their VM's window, like gated calls, and
-//! their VM is charged for the estimated time of that work. Others must not run beside kernels, so
-//! they need the gate to hold back all gated calls for a while.
+//! their VM is charged for the estimated time of that work. Those that create or destroy contexts
+//! wait, too, because they keep the driver busy, and the scheduler is told how long they take. Others
+//! must not run beside kernels, so they need the gate to hold back all gated calls for a while.
 
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -12,7 +13,8 @@ use std::time::Duration;
 use super::end::GateEnd;
 use crate::calls::lock::lock;
 use crate::waker::Waker;
-use host_ipc::gate::Mode;
+use host_ipc::eventfd::notify;
+use host_ipc::gate::{GpuGate, Mode};
 
 /// The requests of mirrors since the gate was last polled.
 pub(in crate::calls) struct Turns {
@@ -46,12 +48,31 @@ impl Drop for Quiet<'_> {
     }
 }
 
+/// While it exists, the scheduler knows that the worker is creating or destroying a context.
+pub(in crate::calls) struct ContextWork<'a> {
+    turns: &'a Turns,
+    device: usize,
+}
+
+impl Drop for ContextWork<'_> {
+    fn drop(&mut self) {
+        // Other VMs may be waiting.
+        if self.turns.gpu(self.device).is_some_and(GpuGate::end_context)
+            && let Some(bell) = &self.turns.end.bell
+        {
+            notify(&**bell);
+        }
+    }
+}
+
 /// A call that is waiting.
 pub(super) struct Turn {
     /// The worker's ordinal for the GPU.
     pub device: usize,
     /// The estimated time on the GPU, in ns.
     pub ns: u64,
+    /// Whether the call creates or destroys a context, and must be counted before it goes on.
+    pub is_context: bool,
     go: mpsc::Sender<()>,
 }
 
@@ -76,13 +97,42 @@ impl Turns {
     /// run there are gated, or don't make the GPU work. Also returns at once while the VM has the GPU
     /// to itself.
     pub(in crate::calls) fn wait(&self, device: usize, ns: u64) {
-        let mode = self.end.page.gpus.get(device).map(|gpu| gpu.grant().mode);
+        self.wait_for_turn(device, ns, false, Duration::MAX);
+    }
+
+    /// Waits like [`Turns::wait`] before a context is created or destroyed. The result must exist
+    /// until that has been done.
+    pub(in crate::calls) fn wait_for_context(&self, device: usize) -> ContextWork<'_> {
+        self.wait_for_context_within(device, Duration::MAX)
+    }
+
+    /// Like [`Turns::wait_for_context`], but waits at most this long.
+    pub(in crate::calls) fn wait_for_context_within(
+        &self,
+        device: usize,
+        limit: Duration,
+    ) -> ContextWork<'_> {
+        if !self.wait_for_turn(device, 0, true, limit)
+            && let Some(gpu) = self.gpu(device)
+        {
+            gpu.begin_context();
+        }
+        ContextWork { turns: self, device }
+    }
+
+    /// Returns true if the gate has given the call a turn, and has counted it if it `is_context`.
+    fn wait_for_turn(&self, device: usize, ns: u64, is_context: bool, limit: Duration) -> bool {
+        let mode = self.gpu(device).map(|gpu| gpu.grant().mode);
         if thread::current().id() == self.reader || mode == Some(Mode::Unlimited) {
-            return;
+            return false;
         }
         let (go, gone) = mpsc::channel();
-        self.request(Request::Turn(Turn { device, ns, go }));
-        let _ = gone.recv();
+        self.request(Request::Turn(Turn { device, ns, is_context, go }));
+        gone.recv_timeout(limit).is_ok()
+    }
+
+    fn gpu(&self, device: usize) -> Option<&GpuGate> {
+        self.end.page.gpus.get(device)
     }
 
     /// Holds back all gated calls that the reader takes from the ring, until the result is dropped.

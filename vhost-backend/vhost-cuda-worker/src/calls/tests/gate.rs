@@ -222,6 +222,31 @@ fn modules_with_large_variables_wait_for_a_window_and_are_charged() {
 }
 
 #[test]
+fn contexts_are_created_and_destroyed_in_the_vms_window() {
+    alone("gate::contexts_are_created_and_destroyed_in_the_vms_window", |mut bench| {
+        let ctx = ContextId(900);
+        let words = |bench: &Bench| {
+            let word = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::SeqCst);
+            (word(&bench.gpu().contexts), word(&bench.gpu().contexts_begun))
+        };
+        for (begun, create) in [(1, true), (2, false)] {
+            bench.grant(Mode::Closed, 0);
+            match create {
+                true => bench.begin(THREAD + 1, &VcudaCtxCreate { dev: 0, flags: 0, ctx }),
+                false => bench.begin(THREAD + 1, &VcudaCtxDestroy { ctx }),
+            }
+            bench.until("it waits", |bench| bench.held() == 1);
+            assert_eq!(words(&bench), (0, begun - 1));
+            bench.rings();
+            bench.grant(Mode::Window, 1_000_000);
+            assert_eq!((bench.ended(THREAD + 1), bench.held()), (0, 0));
+            assert_eq!(words(&bench), (0, begun));
+            assert!(bench.rings() > 0, "the scheduler learns that it is over");
+        }
+    });
+}
+
+#[test]
 fn an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait() {
     alone("gate::an_event_recorded_in_a_held_stream_makes_the_waiting_stream_wait", |mut bench| {
         bench.streams();

@@ -1,0 +1,65 @@
+//! Keeps batch VMs off a GPU while a VM creates or destroys a context there and a latency VM is
+//! awake.
+//!
+//! Meanwhile, the driver performs other operations late, so an eviction can take 20 ms. If the GPU
+//! is free, a request of the latency VM needs no eviction. The VM with the context is charged for
+//! that time as if it had used the GPU.
+
+use super::Scheduler;
+use super::types::{Class, GpuKey, Nanos, VmKey};
+
+impl Scheduler {
+    /// Records whether a VM is creating or destroying contexts, after its report. `began` says that
+    /// another one was begun since the report before. Only one that begins during the VM's turn
+    /// counts, so that others don't make way for a VM that has used more than its share.
+    pub(super) fn note_contexts(&mut self, vm: VmKey, gpu: GpuKey, began: bool, now: Nanos) {
+        let has_turn = self.turn(vm).is_some_and(|turn| turn.gpus.contains(&gpu));
+        let Some(member) = self.member_mut(vm, gpu) else { return };
+        if !member.last.contexts {
+            member.contexts_since = None;
+        } else if began && has_turn {
+            member.contexts_since = Some(now);
+        }
+    }
+
+    /// Returns true if a VM may not run on a GPU now because some VM, which may be itself, is
+    /// creating or destroying a context there.
+    pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
+        self.member(vm, gpu).is_some_and(|member| member.share.class == Class::Batch)
+            && self.with_contexts(gpu, now).next().is_some()
+    }
+
+    /// Returns the VMs that are creating or destroying contexts on a GPU, for which batch VMs make
+    /// way.
+    fn with_contexts(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
+        let limit = self.settings.contexts_limit;
+        let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
+        recent.iter().copied().filter(move |vm| {
+            let since = self.member(*vm, gpu).and_then(|member| member.contexts_since);
+            since.is_some_and(|since| now.saturating_sub(since) < limit)
+                && self.latency_awake(gpu, *vm, now)
+        })
+    }
+
+    /// Charges VMs for the time for which another VM has waited because of their contexts. If a VM
+    /// has been working on the GPU, it's charged for that instead.
+    pub(super) fn charge_contexts(&mut self, gpu: GpuKey, now: Nanos) {
+        let Some(state) = self.gpus.get(&gpu) else { return };
+        let runs = |vm: &VmKey| self.member(*vm, gpu).is_some_and(|member| member.last.active);
+        let free = !state.running.iter().any(runs);
+        let waits = |creator: VmKey| {
+            let waiting = self.waiting(gpu, now);
+            waiting.filter(|vm| *vm != creator).any(|vm| self.makes_way(vm, gpu, now))
+        };
+        let charged: Vec<_> =
+            self.with_contexts(gpu, now).filter(|vm| free && waits(*vm)).collect();
+        for vm in state.recent.clone() {
+            let Some(member) = self.member_mut(vm, gpu) else { continue };
+            let from = std::mem::take(&mut member.contexts_charged);
+            if charged.contains(&vm) {
+                member.contexts_charged = Some(now);
+                member.charge(from.map_or(0, |from| now.saturating_sub(from)), now);
+            }
+        }
+    }
+}
