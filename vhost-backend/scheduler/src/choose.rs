@@ -162,7 +162,7 @@ impl Scheduler {
     }
 
     /// Returns true if a latency VM other than `vm` had work recently.
-    pub(super) fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
+    pub fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
         state.recent.iter().filter(|other| **other != vm).any(|other| {
             self.member(*other, gpu).is_some_and(|member| {

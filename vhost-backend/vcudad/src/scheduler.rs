@@ -170,6 +170,16 @@ impl Scheduler {
         self.compute.remove_worker(worker);
     }
 
+    /// See [`ComputeHandle::begin_start`].
+    pub(crate) fn begin_start(&self, vm: VmId, gpu: GpuId) {
+        self.compute.begin_start(self.groups.key_of(vm), gpu_key(gpu));
+    }
+
+    /// See [`ComputeHandle::end_start`].
+    pub(crate) fn end_start(&self, vm: VmId, gpu: GpuId) {
+        self.compute.end_start(self.groups.key_of(vm), gpu_key(gpu));
+    }
+
     /// Publishes the current state of all VMs as trace points. Returns the names that belong to the
     /// keys in them.
     pub(crate) fn trace_all(&self, vms: &Vms) -> TraceNames {

@@ -561,6 +561,11 @@ impl Service {
                 self.watches.remove(ops, process.socket_fd());
             }
             SessionEffect::Queued => self.set_timer(),
+            SessionEffect::MayRefill => {
+                if !self.ended {
+                    self.sessions.continue_refill(&self.vms, &self.gpus);
+                }
+            }
             SessionEffect::WorkerGone(vm) => {
                 self.forget_vm(vm);
                 self.restart_device(ops, vm);

@@ -59,6 +59,17 @@ pub(crate) enum SessionEffect {
     Supervisor(SupervisorEffect),
     /// A VM's worker has ended. If the VM is being removed, its removal may be complete.
     WorkerGone(VmId),
+    /// The warm worker for which the scheduler was asked may be started.
+    MayRefill,
+}
+
+/// A warm worker that is started because a session has taken one.
+struct Refill {
+    /// The session's VM, which is charged for what other VMs lose.
+    vm: VmId,
+    gpus: Vec<GpuId>,
+    /// `None` until the scheduler lets the worker start.
+    worker: Option<WorkerId>,
 }
 
 /// All sessions and workers, with the accounts of GPU memory and GPU time.
@@ -72,6 +83,8 @@ pub(crate) struct Sessions {
     /// Whether kernels are softgpu's.
     simulates: bool,
     effects: Vec<SessionEffect>,
+    /// The warm worker that is being started one at a time.
+    refill: Option<Refill>,
     /// Changes of workers' driver objects since these were last taken.
     objects: Vec<Change>,
 }
@@ -207,6 +220,7 @@ impl Sessions {
             supervisor,
             simulates,
             effects: Vec::new(),
+            refill: None,
             objects: Vec::new(),
         }
     }
@@ -354,9 +368,11 @@ impl Sessions {
                     self.assign(worker, vms, gpus);
                 }
             }
-            Err(session) => self.start_worker(set, Some(session), vms, gpus),
+            Err(session) => {
+                self.start_worker(set, Some(session), vms, gpus);
+            }
         }
-        self.refill(vms, gpus);
+        self.refill_after(id, vms, gpus);
         None
     }
 
@@ -518,6 +534,10 @@ impl Sessions {
     pub(crate) fn refill(&mut self, vms: &Vms, gpus: &Gpus) {
         let sets = vms.warm_sets(gpus);
         self.workers.end_free_outside(&sets);
+        if self.refill.is_some() {
+            // It goes on when that worker is ready.
+            return;
+        }
         for set in sets {
             while self.workers.needs_warm(&set) {
                 let before = self.workers.free(&set);
@@ -529,7 +549,55 @@ impl Sessions {
         }
     }
 
-    fn start_worker(&mut self, set: Vec<GpuId>, session: Option<Session>, vms: &Vms, gpus: &Gpus) {
+    /// Like `refill`, after a session of this VM has taken a warm worker. The new workers' contexts
+    /// could disturb latency VMs, so they are started one after another, each in a window of the VM.
+    fn refill_after(&mut self, vm: VmId, vms: &Vms, gpus: &Gpus) {
+        let sets = vms.warm_sets(gpus);
+        let needs = sets.into_iter().find(|set| self.workers.needs_warm(set));
+        let Some(set) = needs.filter(|_| self.scheduler.is_enabled() && self.refill.is_none())
+        else {
+            return self.refill(vms, gpus);
+        };
+        self.scheduler.begin_start(vm, set[0]);
+        self.refill = Some(Refill { vm, gpus: set, worker: None });
+    }
+
+    /// Starts the warm worker for which the scheduler was asked.
+    pub(crate) fn continue_refill(&mut self, vms: &Vms, gpus: &Gpus) {
+        let Some(Refill { gpus: set, worker: None, .. }) = &self.refill else { return };
+        let set = set.clone();
+        let wanted = vms.warm_sets(gpus).contains(&set) && self.workers.needs_warm(&set);
+        let started = wanted.then(|| self.start_worker(set, None, vms, gpus)).flatten();
+        match (&mut self.refill, started) {
+            (Some(refill), Some(worker)) => refill.worker = Some(worker),
+            _ => self.end_refill(),
+        }
+    }
+
+    /// Handles that a worker is ready or has ended. If it's the one that was being started, returns
+    /// the VM on whose account more can be started.
+    fn end_refill_of(&mut self, worker: WorkerId) -> Option<VmId> {
+        let refill = self.refill.as_ref().filter(|refill| refill.worker == Some(worker))?;
+        let vm = refill.vm;
+        self.end_refill();
+        Some(vm)
+    }
+
+    fn end_refill(&mut self) {
+        if let Some(Refill { vm, gpus, .. }) = self.refill.take() {
+            self.scheduler.end_start(vm, gpus[0]);
+        }
+    }
+
+    /// Starts a worker, which serves this session if there is one. Returns `None` if it can't be
+    /// started.
+    fn start_worker(
+        &mut self,
+        set: Vec<GpuId>,
+        session: Option<Session>,
+        vms: &Vms,
+        gpus: &Gpus,
+    ) -> Option<WorkerId> {
         let new = session.as_ref().and_then(|session| {
             let vm = &vms.get(session.vm)?.vm;
             let mps = mps::client(&vm.spec, &set, self.scheduler.is_enabled());
@@ -541,6 +609,7 @@ impl Sessions {
                 let socket = process.socket_fd();
                 let worker = self.workers.add(process, set, session, cold);
                 self.effects.push(SessionEffect::Watch { worker, socket });
+                Some(worker)
             }
             Err(error) => {
                 let vm = session.as_ref().map(|session| vms.name(session.vm));
@@ -549,6 +618,7 @@ impl Sessions {
                 if let Some(Session { vm, request, .. }) = session {
                     self.send_ended(vm, request, Ending::NoWorker(error.to_string()));
                 }
+                None
             }
         }
     }
@@ -613,6 +683,9 @@ impl Sessions {
                 if has_session {
                     self.assign(id, vms, gpus);
                 }
+                if let Some(vm) = self.end_refill_of(id) {
+                    self.refill_after(vm, vms, gpus);
+                }
             }
             WorkerEffect::Announce => self.announce(id, vms),
             WorkerEffect::MemoryRefused { device, kind, reason } => {
@@ -669,6 +742,7 @@ impl Sessions {
         let was_ended = worker.is_ending();
         let Some(worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
+        self.end_refill_of(id);
         // Only now is the worker's GPU memory free, so release it in the ledger.
         let bytes = self.accounts.close(id);
         let cause = worker.cause().cloned().unwrap_or_else(|| Cause::of_process(&end));
@@ -744,7 +818,9 @@ impl Sessions {
                         worker.set_lost();
                     }
                 }
+                ComputeEvent::MayStart(..) => self.effects.push(SessionEffect::MayRefill),
                 ComputeEvent::Restarted => {
+                    self.effects.push(SessionEffect::MayRefill);
                     tracing::error!("the scheduler was restarted; no VM ran in the meantime");
                     let message = "the scheduler's thread failed and was restarted";
                     self.publish(BrokerEvent::new(EventKind::SchedulerRestarted, message));

@@ -56,6 +56,19 @@ impl Counters {
     }
 }
 
+/// How long a worker that is about to be started for a VM waits for the VM's window.
+const START_WITHIN: Nanos = 500 * MS;
+
+/// A worker without a session that is started because a session of a VM has taken another one. It
+/// creates a context, like the workers that have a session.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Start {
+    /// It isn't started before the VM's next window, or this time.
+    Waits(Nanos),
+    /// It's being started.
+    Runs,
+}
+
 /// A VM's state on one GPU.
 struct VmGpu {
     share: Share,
@@ -68,6 +81,8 @@ struct VmGpu {
     draining: bool,
     /// Workers whose kernels are off the GPU.
     off: Vec<WorkerId>,
+    /// The worker that is about to be started, or being started, for this VM.
+    start: Option<Start>,
     /// The VM's state, as reported in traces.
     state: TraceState,
 }
@@ -138,6 +153,7 @@ impl Core {
                 past: Counters::default(),
                 draining: false,
                 off: Vec::new(),
+                start: None,
                 state: TraceState::default(),
             });
             let timed = |share: &Share| share.kernel_timeout.is_some();
@@ -168,8 +184,46 @@ impl Core {
                 worker.set_copies(*gpu, 0);
             }
         }
-        self.vm_gpus.retain(|(of, _), _| *of != vm);
+        let waits = self.vm_gpus.extract_if(.., |(of, _), _| *of == vm);
+        for ((_, gpu), vm_gpu) in waits {
+            if let Some(Start::Waits(_)) = vm_gpu.start {
+                self.events.send(ComputeEvent::MayStart(vm, gpu));
+            }
+        }
         self.settle(now);
+    }
+
+    /// Sends [`ComputeEvent::MayStart`] when a worker may be started for a VM: at once if no latency
+    /// VM could be disturbed, and otherwise in the VM's window.
+    pub(super) fn begin_start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
+        let disturbs = self.scheduler.latency_awake(gpu, vm, now);
+        match self.vm_gpus.get_mut(&(vm, gpu)) {
+            Some(vm_gpu) if disturbs => vm_gpu.start = Some(Start::Waits(now + START_WITHIN)),
+            _ => return self.events.send(ComputeEvent::MayStart(vm, gpu)),
+        }
+        self.report_all_of(vm, &[gpu], now);
+        self.start_waiting(vm, gpu, now);
+    }
+
+    /// Records that the worker that was started for a VM is ready, or has ended.
+    pub(super) fn end_start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
+        if let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) {
+            vm_gpu.start = None;
+            self.report_all_of(vm, &[gpu], now);
+        }
+    }
+
+    /// Lets a worker start that waits for its VM's window, if the window is open or the worker has
+    /// waited long enough.
+    fn start_waiting(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        let Some(Start::Waits(until)) = vm_gpu.start else { return };
+        if vm_gpu.gate.mode.is_open() || until <= now {
+            vm_gpu.start = Some(Start::Runs);
+            vm_gpu.past.contexts_begun = vm_gpu.past.contexts_begun.wrapping_add(1);
+            self.events.send(ComputeEvent::MayStart(vm, gpu));
+            self.report(vm, gpu, now);
+        }
     }
 
     /// Pauses a VM, or lets it continue.
@@ -267,6 +321,8 @@ impl Core {
         let (mut sums, mut report) = (vm_gpu.past, Report::default());
         let mut all_stalled = true;
         report.evictable = self.evictor.works(gpu, now);
+        report.held = matches!(vm_gpu.start, Some(Start::Waits(_)));
+        report.contexts = vm_gpu.start == Some(Start::Runs);
         for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
@@ -316,15 +372,20 @@ impl Core {
             if self.actions.is_empty() {
                 return;
             }
-            let mut closed = Vec::new();
+            let (mut closed, mut opened) = (Vec::new(), Vec::new());
             for action in std::mem::take(&mut self.actions) {
-                if let Action::Close { vm, gpu } = action {
-                    closed.push((vm, gpu));
+                match action {
+                    Action::Close { vm, gpu } => closed.push((vm, gpu)),
+                    Action::Open { vm, gpu, .. } => opened.push((vm, gpu)),
+                    _ => {}
                 }
                 self.act(action, now);
             }
             for (vm, gpu) in closed {
                 self.report(vm, gpu, now);
+            }
+            for (vm, gpu) in opened {
+                self.start_waiting(vm, gpu, now);
             }
         }
         tracing::warn!("the scheduler does not settle; continuing at its next wakeup");
@@ -469,6 +530,11 @@ impl Core {
             self.scheduler.tick(now, &mut self.actions);
             self.settle(now);
         }
+        let late: Vec<_> = self.starts_due().filter(|(at, ..)| *at <= now).collect();
+        for (_, vm, gpu) in late {
+            self.start_waiting(vm, gpu, now);
+            self.settle(now);
+        }
         if self.beats_at <= now {
             self.check_heartbeats(now);
         }
@@ -527,7 +593,17 @@ impl Core {
         let kills = self.workers.values().filter_map(|worker| worker.kill_at);
         let kills = kills.filter(|at| *at != Nanos::MAX);
         let mutes = self.workers.values().filter_map(|worker| worker.muted);
-        self.scheduler.wake_at().into_iter().chain(beats).chain(kills).chain(mutes).min()
+        let starts = self.starts_due().map(|(at, ..)| at);
+        let due = self.scheduler.wake_at().into_iter().chain(beats).chain(kills);
+        due.chain(mutes).chain(starts).min()
+    }
+
+    /// Returns the workers that wait for a VM's window, and when each starts in any case.
+    fn starts_due(&self) -> impl Iterator<Item = (Nanos, VmKey, GpuKey)> + '_ {
+        self.vm_gpus.iter().filter_map(|(&(vm, gpu), vm_gpu)| match vm_gpu.start {
+            Some(Start::Waits(until)) => Some((until, vm, gpu)),
+            _ => None,
+        })
     }
 
     pub(super) fn stats(&self, now: Nanos) -> Vec<GpuStats> {

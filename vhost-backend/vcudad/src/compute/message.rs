@@ -14,6 +14,8 @@ pub(super) enum Command {
     AddWorker(WorkerId, WorkerEnds),
     RemoveWorker(WorkerId),
     PauseWorker(WorkerId, bool),
+    BeginStart(VmKey, GpuKey),
+    EndStart(VmKey, GpuKey),
     Stats(mpsc::Sender<Vec<GpuStats>>),
     /// Publishes the current state of all VMs as trace points.
     Trace,
@@ -40,6 +42,8 @@ pub(crate) enum ComputeEvent {
     /// This worker's kernels may be on the GPU or off it, because an eviction or a return failed. The
     /// service must kill the worker, unless it exits by itself.
     EvictionFailed(WorkerId),
+    /// The worker may be started for which [`Command::BeginStart`] was sent.
+    MayStart(VmKey, GpuKey),
     /// The thread failed and was restarted.
     Restarted,
 }

@@ -18,7 +18,7 @@ use super::worker::{
     WorkerObjects, WorkerTraits,
 };
 use control_server::trace_point::Traces;
-use gpu_scheduler::{GpuKey, SEC, Share, VmKey};
+use gpu_scheduler::{Class, GpuKey, SEC, Share, VmKey};
 use host_ipc::doorbell::doorbell;
 use host_ipc::eventfd::{eventfd, notify};
 use host_ipc::gate::{self, GateMap, GatePage, Mode};
@@ -579,6 +579,77 @@ fn an_endless_kernel_is_evicted_and_returns() {
     }
     let stats = compute.stats_of(VmKey(1), GPU).unwrap();
     assert!(stats.evictions >= 3);
+}
+
+/// Returns whether a worker may be started for a VM, according to the events since the last call.
+fn may_start(compute: &mut ComputeHandle, vm: VmKey) -> bool {
+    compute.events().contains(&ComputeEvent::MayStart(vm, GPU))
+}
+
+#[test]
+fn a_worker_is_started_in_its_vms_window_and_batch_vms_wait_for_it() {
+    let driver = Arc::new(Driver::default());
+    let (mut compute, endless) = with_endless_kernel(&driver);
+    let [latency, starter] = [VmKey(2), VmKey(3)];
+    compute.set_vm(latency, vec![(GPU, Share { class: Class::Latency, ..Share::default() })]);
+    compute.set_vm(starter, share(100));
+    let beat = || endless.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+    let awake = FakeWorker::start(&mut compute, 2, latency);
+    awake.hold();
+    until("the latency VM has the GPU", || {
+        beat();
+        awake.run()
+    });
+    awake.set(|gpu| &gpu.held, 0);
+    until("the batch VM has the GPU", || {
+        beat();
+        awake.run();
+        endless.mode().is_open()
+    });
+    compute.begin_start(starter, GPU);
+    until("the worker may start", || {
+        beat();
+        may_start(&mut compute, starter)
+    });
+    until("the batch VM's kernel is off the GPU", || driver.off.load(Ordering::SeqCst));
+    // A window would be shorter.
+    let since = Instant::now();
+    while since.elapsed() < Duration::from_millis(100) {
+        beat();
+        assert!(!endless.mode().is_open());
+        std::thread::sleep(Duration::from_millis(1));
+    }
+    compute.end_start(starter, GPU);
+    until("the batch VM has the GPU again", || {
+        beat();
+        endless.mode().is_open()
+    });
+    assert!(compute.stats_of(starter, GPU).unwrap().charged_ns >= 50_000_000);
+}
+
+#[test]
+fn a_worker_is_started_at_once_if_no_latency_vm_is_awake_or_its_vm_is_removed() {
+    let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
+    let [busy, starter] = [VmKey(1), VmKey(2)];
+    compute.begin_start(starter, GPU);
+    until("the VM isn't known", || may_start(&mut compute, starter));
+    compute.set_vm(busy, share(100));
+    compute.set_vm(starter, share(100));
+    let one = FakeWorker::start(&mut compute, 1, busy);
+    one.hold();
+    until("another VM has the GPU", || one.run());
+    compute.begin_start(starter, GPU);
+    until("no latency VM is awake", || may_start(&mut compute, starter));
+    assert!(one.mode().is_open());
+    compute.end_start(starter, GPU);
+
+    compute.set_vm(busy, vec![(GPU, Share { class: Class::Latency, ..Share::default() })]);
+    compute.set_paused(starter, true);
+    compute.begin_start(starter, GPU);
+    compute.stats_of(starter, GPU);
+    assert!(!may_start(&mut compute, starter), "a paused VM has no window");
+    compute.remove_vm(starter);
+    until("the VM is removed", || may_start(&mut compute, starter));
 }
 
 #[test]

@@ -139,7 +139,11 @@ fn run(
     let mut core = {
         let registry = shared.registry();
         // The registry already reflects all commands sent so far, so discard them.
-        while commands.try_recv().is_ok() {}
+        for command in commands.try_iter() {
+            if let Command::BeginStart(vm, gpu) = command {
+                events.send(ComputeEvent::MayStart(vm, gpu));
+            }
+        }
         Core::new(&registry, events.clone(), evictor.clone(), gate::now())
     };
     for (id, worker) in &core.workers {
@@ -211,6 +215,8 @@ fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
             core.remove_worker(id, now);
         }
         Command::PauseWorker(id, paused) => core.set_worker_paused(id, paused, now),
+        Command::BeginStart(vm, gpu) => core.begin_start(vm, gpu, now),
+        Command::EndStart(vm, gpu) => core.end_start(vm, gpu, now),
         Command::Trace => core.trace_all(now),
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
         #[cfg(test)]
