@@ -13,7 +13,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use super::message::ComputeEvent;
-use super::precision::sleep_precisely;
+use super::promptness::run_promptly;
 use super::shared::EventSender;
 use super::worker::WorkerObjects;
 use control_api::TraceChange;
@@ -155,7 +155,8 @@ impl Evictor {
             let (since, key) = (busy_since.clone(), gpu.0);
             let name = format!("evictor {number}");
             let thread = std::thread::Builder::new().name(name).spawn(move || {
-                sleep_precisely();
+                // The scheduler's thread reports a failure.
+                let _ = run_promptly();
                 for order in incoming {
                     let (name, change, began) = (order.name(), order.change(), gate::now());
                     let workers = tracing::enabled!(tracing::Level::TRACE).then(|| order.workers());

@@ -9,7 +9,7 @@
 //! | `evictor` | takes kernels off GPUs, on threads of its own |
 //! | `worker` | one worker's page, bell and heartbeat |
 //! | `core` | one round: reports to the scheduler, actions from it |
-//! | `precision` | how precisely these threads sleep |
+//! | `promptness` | how promptly these threads run |
 //! | `thread` | the loop: bells, deadlines, polling |
 //!
 //! One thread handles all GPUs. If it panics, all gates are closed, and the thread is restarted
@@ -19,7 +19,7 @@ mod core;
 mod evictor;
 mod handle;
 mod message;
-mod precision;
+mod promptness;
 mod registry;
 mod shared;
 #[cfg(test)]

@@ -388,6 +388,32 @@ fn a_panic_closes_all_gates_and_restarts_the_thread() {
     until("the gate is open again", || worker.run() && worker.page.gpus[0].grant().epoch > epoch);
 }
 
+/// Returns a thread's scheduling policy, as in proc(5).
+fn policy_of(task: &std::path::Path) -> Option<i32> {
+    let stat = std::fs::read_to_string(task.join("stat")).ok()?;
+    let after_name = stat.rsplit(") ").next()?;
+    after_name.split(' ').nth(41 - 3)?.parse().ok()
+}
+
+#[test]
+fn the_threads_that_end_turns_have_real_time_priority_if_that_is_allowed() {
+    let allowed = std::thread::spawn(|| super::promptness::run_promptly().is_ok());
+    let policy = if allowed.join().unwrap() { libc::SCHED_FIFO } else { libc::SCHED_OTHER };
+    let eviction =
+        Eviction { channels: Some(Arc::new(Driver::default())), gpus: [(GPU, 777)].into() };
+    let _compute = ComputeHandle::start(Some(&eviction), Traces::default()).unwrap();
+    // Other tests have threads named "scheduler".
+    until("the thread that evicts kernels has this policy", || {
+        let tasks = std::fs::read_dir("/proc/self/task").unwrap();
+        tasks.filter_map(|task| Some(task.ok()?.path())).any(|task| {
+            let name = std::fs::read_to_string(task.join("comm")).unwrap_or_default();
+            name.trim() == "evictor 777"
+                && policy_of(&task)
+                    .is_some_and(|found| found & !libc::SCHED_RESET_ON_FORK == policy)
+        })
+    });
+}
+
 #[test]
 fn an_idle_thread_is_alive_and_a_stuck_one_is_not() {
     let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();

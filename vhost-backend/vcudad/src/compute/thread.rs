@@ -12,7 +12,7 @@ use std::{io, ptr};
 use super::core::Core;
 use super::evictor::Evictor;
 use super::message::{Command, ComputeEvent};
-use super::precision::sleep_precisely;
+use super::promptness::run_promptly;
 use super::shared::EventSender;
 use gpu_scheduler::{Nanos, US};
 use host_ipc::doorbell;
@@ -41,7 +41,12 @@ pub(super) fn supervise(
     evictor: &Arc<Evictor>,
 ) {
     let shared = &events.shared;
-    sleep_precisely();
+    if let Err(error) = run_promptly() {
+        tracing::info!(
+            "the scheduler has no real-time priority ({error}), so programs that keep all CPUs busy \
+             can delay the requests of latency VMs; set LimitRTPRIO=1 in vcudad's unit"
+        );
+    }
     loop {
         let run = catch_unwind(AssertUnwindSafe(|| run(commands, events, evictor)));
         match run {
