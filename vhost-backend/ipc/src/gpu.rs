@@ -16,6 +16,9 @@ pub struct Probed {
     pub driver: String,
     /// Whether kernels can be taken off a GPU.
     pub eviction: Eviction,
+    /// The GPUs on which that doesn't work although it works on others.
+    #[serde(default)]
+    pub no_eviction: Vec<NoEviction>,
     /// The GPUs, in the order of the library's device ordinals.
     #[serde(default)]
     pub gpus: Vec<GpuFacts>,
@@ -33,16 +36,24 @@ pub struct PeerAccess {
     pub peer: [u8; 16],
 }
 
-/// Whether a kernel can be taken off a GPU before it ends, and put back later. Tested on the first
-/// GPU.
+/// A GPU off which kernels can't be taken.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct NoEviction {
+    /// UUID of the GPU.
+    pub gpu: [u8; 16],
+    /// Why the test has failed.
+    pub reason: String,
+}
+
+/// Whether a kernel can be taken off a GPU before it ends, and put back later.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "snake_case")]
 pub enum Eviction {
-    /// A test has succeeded.
+    /// A test has succeeded, on at least one GPU.
     Works,
     /// The driver library is softgpu, whose kernels obey orders in the gate page.
     Simulated,
-    /// A test has failed, for this reason.
+    /// The test has failed on each GPU. This is the reason for the first one.
     Unavailable(String),
 }
 
@@ -146,6 +157,7 @@ mod tests {
                 cuda_version: 13000,
                 driver: "580.95.05".into(),
                 eviction,
+                no_eviction: vec![NoEviction { gpu: [1; 16], reason: "busy".into() }],
                 gpus: vec![gpu; 2],
                 peers: vec![PeerAccess { gpu: [1; 16], peer: [2; 16] }],
             };

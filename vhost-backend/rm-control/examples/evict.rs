@@ -45,7 +45,7 @@ fn main() -> Result<(), Box<dyn Error>> {
         })?
     };
     let (sender, receiver) = mpsc::channel();
-    std::thread::spawn(move || sender.send(self_test::run(&cuda, ROUNDS, LIMIT)));
+    std::thread::spawn(move || sender.send(self_test::run(&cuda, 0, ROUNDS, LIMIT)));
     let result = receiver.recv_timeout(TIMEOUT);
     for object in recorder::stop()?.relevant() {
         println!("{object:x?}");

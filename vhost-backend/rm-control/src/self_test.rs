@@ -27,8 +27,8 @@ pub enum SelfTestError {
         /// Its CUresult.
         result: i32,
     },
-    /// RM doesn't know CUDA's first GPU, for example because it is a MIG instance.
-    #[error("the driver has no GPU with the UUID of CUDA's first device")]
+    /// RM doesn't know the GPU, for example because it is a MIG instance.
+    #[error("the driver has no GPU with the UUID of this CUDA device")]
     UnknownGpu,
     /// The objects of this process weren't recorded.
     #[error(transparent)]
@@ -152,16 +152,17 @@ const IN_FLIGHT: Duration = Duration::from_micros(500);
 /// How long a kernel may take to start or continue.
 const PATIENCE: Duration = Duration::from_millis(500);
 
-/// Tests on CUDA's first GPU. [`recorder`] must have been recording since before libcuda was
-/// initialized. The kernel ends by itself after `limit`, also if the test fails. May hang if the
-/// driver does, so the caller must bound the time. Some of its memory lives as long as the process.
-pub fn run(cuda: &Cuda, rounds: u32, limit: Duration) -> Result<Report> {
+/// Tests on the GPU with this ordinal in CUDA. [`recorder`] must have been recording since before
+/// libcuda was initialized. The kernel ends by itself after `limit`, also if the test fails. May hang
+/// if the driver does, so the caller must bound the time. Some of its memory lives as long as the
+/// process.
+pub fn run(cuda: &Cuda, ordinal: c_int, rounds: u32, limit: Duration) -> Result<Report> {
     let client = Client::open()?;
     let (mut device, mut uuid) = (0, [0; 16]);
     // SAFETY: the pointers are to local variables.
     unsafe {
         check("cuInit", (cuda.init)(0))?;
-        check("cuDeviceGet", (cuda.device_get)(&mut device, 0))?;
+        check("cuDeviceGet", (cuda.device_get)(&mut device, ordinal))?;
         check("cuDeviceGetUuid", (cuda.device_get_uuid)(&mut uuid, device))?;
     }
     let gpu = client.gpus().find(|gpu| gpu.uuid == uuid).ok_or(SelfTestError::UnknownGpu)?;

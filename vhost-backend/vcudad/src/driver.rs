@@ -167,7 +167,8 @@ fn try_jail(config: &Config, spawner: &Spawner, found: &Probed) -> Result<(), St
         },
     )?;
     // The test of evictions may fail at any time, for example because the GPU is busy.
-    let jailed = Probed { eviction: found.eviction.clone(), ..jailed };
+    let Probed { eviction, no_eviction, .. } = found.clone();
+    let jailed = Probed { eviction, no_eviction, ..jailed };
     if jailed != *found {
         let (inside, outside) = (jailed.gpus.len(), found.gpus.len());
         return Err(format!(

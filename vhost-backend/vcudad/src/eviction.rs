@@ -6,7 +6,7 @@ use std::sync::Arc;
 use rm_control::Client;
 
 use super::compute::Eviction;
-use super::gpus::Gpus;
+use super::gpus::{Gpu, Gpus};
 use crate::config::{EvictionMode, Policy};
 use gpu_scheduler::GpuKey;
 use host_ipc::gpu::{self, Probed};
@@ -24,13 +24,13 @@ pub(crate) fn prepare(
     has_jail: bool,
 ) -> Option<Eviction> {
     let found = find(policy, probed, gpus, has_jail);
-    let reason = |id: GpuId| match &found {
+    let reason = |id: GpuId, gpu: &Gpu| match &found {
         Ok(eviction) if eviction.gpus.contains_key(&GpuKey(id.0)) => None,
-        Ok(_) => Some(UNKNOWN),
+        Ok(_) => Some(failure(probed, gpu).unwrap_or(UNKNOWN)),
         Err(reason) => Some(reason.as_str()),
     };
     let reasons: Vec<_> =
-        gpus.iter().filter_map(|(id, _)| Some((id, reason(id)?.to_owned()))).collect();
+        gpus.iter().filter_map(|(id, gpu)| Some((id, reason(id, gpu)?.to_owned()))).collect();
     for (id, reason) in reasons {
         gpus.set_no_eviction(id, reason);
     }
@@ -44,6 +44,13 @@ pub(crate) fn prepare(
             None
         }
     }
+}
+
+/// Returns why the test has failed on a GPU, if it has.
+fn failure<'a>(probed: &'a Probed, gpu: &Gpu) -> Option<&'a str> {
+    let uuid = gpu.facts().uuid;
+    let failure = probed.no_eviction.iter().find(|failure| failure.gpu == uuid)?;
+    Some(&failure.reason)
 }
 
 fn find(policy: &Policy, probed: &Probed, gpus: &Gpus, has_jail: bool) -> Result<Eviction, String> {
@@ -70,6 +77,7 @@ fn find(policy: &Policy, probed: &Probed, gpus: &Gpus, has_jail: bool) -> Result
     let known: BTreeMap<[u8; 16], u32> = client.gpus().map(|gpu| (gpu.uuid, gpu.number)).collect();
     let numbers: BTreeMap<_, _> = gpus
         .iter()
+        .filter(|(_, gpu)| failure(probed, gpu).is_none())
         .filter_map(|(id, gpu)| Some((GpuKey(id.0), *known.get(&gpu.facts().uuid)?)))
         .collect();
     if numbers.is_empty() {

@@ -273,6 +273,7 @@ mod tests {
             cuda_version: 13000,
             driver: "1".into(),
             eviction: Eviction::Works,
+            no_eviction: Vec::new(),
             gpus: vec![facts(1), facts(2)],
             peers: vec![],
         };
@@ -301,6 +302,7 @@ mod tests {
                 cuda_version: 13000,
                 driver: "1".into(),
                 eviction: Eviction::Works,
+                no_eviction: Vec::new(),
                 gpus: vec![facts(1), facts(2)],
                 peers: vec![],
             },
@@ -335,6 +337,7 @@ mod tests {
             cuda_version: 13000,
             driver: "1".into(),
             eviction: Eviction::Works,
+            no_eviction: Vec::new(),
             gpus: vec![GpuFacts::default()],
             peers: vec![],
         };

@@ -97,6 +97,7 @@ mod tests {
             cuda_version: 13000,
             driver: "1.2".into(),
             eviction: Eviction::Works,
+            no_eviction: Vec::new(),
             gpus: memory.iter().map(gpu).collect(),
             peers: vec![],
         }

@@ -1,43 +1,67 @@
-//! Tests whether kernels can be taken off a GPU.
+//! Tests whether kernels can be taken off the GPUs.
 
+use std::io;
 use std::sync::mpsc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use rm_control::self_test::{self, Cuda};
+use rm_control::self_test::{self, Cuda, Report, SelfTestError};
 
 use super::driver::{Driver, OBEY_EVICTIONS};
-use host_ipc::gpu::Eviction;
+use host_ipc::gpu::{Eviction, GpuFacts, NoEviction};
 
 const ROUNDS: u32 = 3;
 /// The time after which the test's kernel ends by itself.
 const KERNEL_LIMIT: Duration = Duration::from_secs(1);
-/// The time after which the test has failed.
-const TIMEOUT: Duration = Duration::from_secs(3);
+/// The time after which the test has failed. Contexts on several GPUs are created one after another.
+const TIMEOUT: Duration = Duration::from_secs(6);
 
-/// Tests on the first GPU, because all GPUs of a host have the same driver. The recorder must have
-/// been recording since before the driver library was loaded. If the test takes too long, it still
-/// runs when this returns, and only the end of the process is sure to end it.
-pub(super) fn test(driver: &Driver) -> Eviction {
+/// Tests on each of these GPUs, which are those of the driver library. The recorder must have been
+/// recording since before the library was loaded. If the test takes too long, it still runs when this
+/// returns, and only the end of the process is sure to end it.
+pub(super) fn test(driver: &Driver, gpus: &[GpuFacts]) -> (Eviction, Vec<NoEviction>) {
     if driver.library().symbol(OBEY_EVICTIONS).is_some() {
-        return Eviction::Simulated;
+        return (Eviction::Simulated, Vec::new());
     }
     // SAFETY: the driver library's functions are those that cuda.h declares, and it is never
     // unloaded.
     let cuda = match unsafe { Cuda::load(|name| driver.library().symbol(name)) } {
         Ok(cuda) => cuda,
-        Err(error) => return Eviction::Unavailable(error.to_string()),
+        Err(error) => return (Eviction::Unavailable(error.to_string()), Vec::new()),
     };
-    let (sender, receiver) = mpsc::channel();
-    let thread = std::thread::Builder::new().name("eviction".into()).spawn(move || {
-        // An error means that nobody waits any more.
-        let _ = sender.send(self_test::run(&cuda, ROUNDS, KERNEL_LIMIT));
-    });
-    if let Err(error) = thread {
-        return Eviction::Unavailable(format!("cannot start a thread: {error}"));
+    let tests: Vec<_> =
+        (0..).zip(gpus).map(|(ordinal, gpu)| (gpu.uuid, start(cuda, ordinal))).collect();
+    let deadline = Instant::now() + TIMEOUT;
+    let mut failures: Vec<_> = tests
+        .into_iter()
+        .filter_map(|(gpu, test)| {
+            Some(NoEviction { gpu, reason: result_of(test, deadline).err()? })
+        })
+        .collect();
+    if failures.len() < gpus.len() {
+        return (Eviction::Works, failures);
     }
-    match receiver.recv_timeout(TIMEOUT) {
-        Ok(Ok(_)) => Eviction::Works,
-        Ok(Err(error)) => Eviction::Unavailable(error.to_string()),
-        Err(_) => Eviction::Unavailable("the test takes too long".into()),
+    let first = failures.drain(..).next().map(|failure| failure.reason);
+    (Eviction::Unavailable(first.unwrap_or_else(|| "there is no GPU".into())), failures)
+}
+
+type Outcome = Result<Report, SelfTestError>;
+
+/// Starts the test of a GPU on a thread of its own.
+fn start(cuda: Cuda, ordinal: i32) -> io::Result<mpsc::Receiver<Outcome>> {
+    let (sender, receiver) = mpsc::channel();
+    std::thread::Builder::new().name("eviction".into()).spawn(move || {
+        // An error means that nobody waits any more.
+        let _ = sender.send(self_test::run(&cuda, ordinal, ROUNDS, KERNEL_LIMIT));
+    })?;
+    Ok(receiver)
+}
+
+/// Waits for the result of a test. An error says why it has failed.
+fn result_of(test: io::Result<mpsc::Receiver<Outcome>>, deadline: Instant) -> Result<(), String> {
+    let receiver = test.map_err(|error| format!("cannot start a thread: {error}"))?;
+    match receiver.recv_timeout(deadline.saturating_duration_since(Instant::now())) {
+        Ok(Ok(_)) => Ok(()),
+        Ok(Err(error)) => Err(error.to_string()),
+        Err(_) => Err("the test takes too long".into()),
     }
 }

@@ -60,10 +60,10 @@ pub fn probe(
     if is_jailed {
         compile(&driver).map_err(|error| failed("cuModuleLoadDataEx", error))?;
     }
-    let eviction = eviction::test(&driver);
+    let (eviction, no_eviction) = eviction::test(&driver, &gpus);
     let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
     let driver = gpu::driver_version(&library);
-    Ok(Probed { library, cuda_version: version as u32, driver, eviction, gpus, peers })
+    Ok(Probed { library, cuda_version: version as u32, driver, eviction, no_eviction, gpus, peers })
 }
 
 /// Compiles a module on the first GPU.
