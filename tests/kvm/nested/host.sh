@@ -35,9 +35,9 @@ hundredths() { cut -d ' ' -f 1 /proc/uptime | tr -d .; }
 without_vcudad=15
 
 # The guest has the VMs a and b, one device each. The other VM's programs run beside it, without a
-# guest. An emulated machine is too slow to evict kernels in time.
+# guest.
 configure() {
-    printf 'driver_library = "softgpu"\neviction = "off"\nstate_dir = ""\ncontrol_socket = ""\nsocket_folders = ["%s"]\n' "$PWD"
+    printf 'driver_library = "softgpu"\nstate_dir = ""\ncontrol_socket = ""\nsocket_folders = ["%s"]\n' "$PWD"
     for vm in a:61301 b:61302 other:61303; do
         printf '[[vm]]\nname = "%s"\nsocket = "%s"\nmemory.max = "256M"\nuid = %s\n' \
             "${vm%:*}" "$PWD/${vm%:*}" "${vm#*:}"

@@ -126,8 +126,7 @@ pub struct GpuGate {
     pub held: AtomicU64,
     /// The epoch of the last grant that the worker acted on.
     pub seen: AtomicU64,
-    /// Number of gated calls that have finished, apart from copies for which `copying` is set. If
-    /// those copies were counted, a drain without progress would look as if it made progress.
+    /// Number of gated calls that have finished, apart from copies for which `copying` is set.
     pub finished: AtomicU64,
     /// Number of gated calls submitted to the driver.
     pub queued: AtomicU64,

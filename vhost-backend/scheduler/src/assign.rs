@@ -141,18 +141,7 @@ impl Scheduler {
             out.push(Action::Open { vm, gpu: *gpu, mode, until, depth });
         }
         let phase = Phase::Open;
-        let turn = Turn {
-            gpus,
-            mode,
-            opened: now,
-            until,
-            depth,
-            phase,
-            progress_at: now,
-            reopens: 0,
-            stepped: false,
-            drains_beside: 0,
-        };
+        let turn = Turn { gpus, mode, opened: now, until, depth, phase, drains_beside: 0 };
         if let Some(state) = self.vms.get_mut(&vm) {
             state.turn = Some(turn);
         }
@@ -184,7 +173,6 @@ impl Scheduler {
         member.gate = Gate::Open;
         member.started = false;
         member.drained = false;
-        member.unfinished_for = 0;
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.
         member.idle_since = Some(begins);

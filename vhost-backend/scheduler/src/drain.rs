@@ -1,18 +1,17 @@
 //! Ends turns. After a turn's gates are closed, its work in flight must finish, which is called
-//! draining, or it's evicted. If it can't be evicted and the drain is stuck, single calls that the
-//! gates hold back are let through.
+//! draining, or it's evicted. If it can't be evicted, the drain is given up after a while.
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
-use super::member::{Gate, Member};
-use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
+use super::member::Member;
+use super::types::{Action, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// Advances a draining turn. Ends it if all its GPUs have drained or its time limit has passed.
-    /// If the drain is stuck, lets held work through.
+    /// Advances a draining turn. Ends it if all its GPUs have drained, its work is evicted, or its time
+    /// limit has passed.
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
-        let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
+        let gpus = turn.gpus.clone();
         let members = || gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
         if members().all(|member| member.drained) {
             for gpu in gpus {
@@ -38,15 +37,7 @@ impl Scheduler {
                 }
             }
             self.end(vm, now);
-            return;
         }
-        let patience = self.patience(vm, turn);
-        let holds = |vm: &super::Vm| vm.members.values().any(|member| member.last.held);
-        if now.saturating_sub(progress_at) < patience || !self.vms.get(&vm).is_some_and(holds) {
-            return;
-        }
-        self.extend(vm, now, out);
-        self.step(vm, now, out);
     }
 
     /// Returns the time at which the work of a draining turn is evicted, or `None` if that isn't
@@ -152,95 +143,6 @@ impl Scheduler {
             self.settings.drain_limit.saturating_add(timeout.unwrap_or(0))
         };
         Some(since.saturating_add(limit))
-    }
-
-    /// Returns the GPUs on which the turn has drained but calls are held back. If the turn's other
-    /// GPUs haven't drained, their running work may be waiting for those calls.
-    pub(super) fn lagging(&self, vm: VmKey, turn: &Turn) -> Vec<GpuKey> {
-        let lags = |gpu: &&GpuKey| {
-            self.member(vm, **gpu).is_some_and(|member| member.drained && member.last.held)
-        };
-        turn.gpus.iter().filter(lags).copied().collect()
-    }
-
-    /// Lets one call through, on the GPUs that `lagging` returns, or on all of the turn's GPUs if
-    /// it returns none. The reopened window ends immediately, so each worker starts only one call,
-    /// and the drain doesn't start from the beginning.
-    pub(super) fn step(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
-        let Some(turn) = self.turn(vm) else { return };
-        let mut gpus = self.lagging(vm, turn);
-        let blind = gpus.is_empty();
-        if blind {
-            gpus = turn.gpus.clone();
-        }
-        let end = now.saturating_add(self.settings.reopen);
-        let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
-        turn.reopens += u32::from(blind);
-        turn.stepped |= !blind;
-        (turn.phase, turn.progress_at) = (Phase::Reopened { since: now, end }, now);
-        (turn.mode, turn.until, turn.depth) = (OpenMode::Window, Some(now), 0);
-        for gpu in gpus {
-            if let Some(member) = self.member_mut(vm, gpu) {
-                if member.restore(now) {
-                    out.push(Action::Restore { vm, gpu });
-                }
-                member.gate = Gate::Open;
-                member.started = false;
-                member.drained = false;
-                member.reopened_at = Some(now);
-                member.stats.reopened += 1;
-            }
-            let mode = OpenMode::Window;
-            out.push(Action::Open { vm, gpu, mode, until: now, depth: 0 });
-        }
-    }
-
-    /// Returns how long a drain can go without progress before it counts as stuck. If `lagging`
-    /// returns GPUs, these hold up the drain, so the time is short, and even shorter once a call
-    /// has been let through. Otherwise, the VM may simply be running a long call, so the time is
-    /// longer than its earlier calls took. That time doubles with each attempt to drain the VM,
-    /// so that the VM can't get one call through per attempt forever.
-    pub(super) fn patience(&self, vm: VmKey, turn: &Turn) -> Nanos {
-        if !self.lagging(vm, turn).is_empty() {
-            let least = self.settings.no_progress;
-            return if turn.stepped { least / 10 } else { least };
-        }
-        let members = turn.gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
-        let longest = members.map(|member| member.patience(&self.settings)).max();
-        longest.unwrap_or(self.settings.no_progress) << turn.reopens.min(10)
-    }
-
-    /// Adds to the turn all other GPUs on which the VM has held work, because its running work may
-    /// be waiting for that work. This is done even if another VM has these GPUs. Otherwise, two VMs
-    /// that each wait for the other's GPU would deadlock.
-    pub(super) fn extend(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
-        let Some(state) = self.vms.get(&vm) else { return };
-        let Some(turn) = &state.turn else { return };
-        let missing: Vec<_> = state
-            .members
-            .iter()
-            .filter(|(key, member)| member.last.held && !turn.gpus.contains(key))
-            .map(|(key, _)| *key)
-            .collect();
-        for gpu in missing {
-            let Some(state) = self.gpus.get_mut(&gpu) else { continue };
-            state.running.push(vm);
-            self.book(gpu, now);
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.gate = Gate::Open;
-            }
-            if let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) {
-                turn.gpus.push(gpu);
-                turn.gpus.sort_unstable();
-            }
-            self.unprepare_all(gpu, out);
-            self.dirty.push(gpu);
-        }
-    }
-
-    pub(super) fn unprepare_all(&mut self, gpu: GpuKey, out: &mut Vec<Action>) {
-        let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
-        self.unprepare(before, gpu, out);
     }
 
     /// Ends a turn that has drained or whose drain was given up.

@@ -57,12 +57,6 @@ pub struct Turn {
     pub until: Option<Nanos>,
     pub depth: Nanos,
     pub phase: Phase,
-    /// Time at which a call last finished or a gate last changed.
-    pub progress_at: Nanos,
-    /// How often a stuck drain was reopened although `lagging` returned no GPUs.
-    pub reopens: u32,
-    /// True if a stuck drain was reopened on the GPUs that `lagging` returned.
-    pub stepped: bool,
     /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared
     /// mode, all of them drain at once, and each has to wait for its time slices.
     pub drains_beside: usize,
@@ -71,13 +65,5 @@ pub struct Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Phase {
     Open,
-    /// Reopened during a drain to let one call through, until that call finishes or `end` has
-    /// passed.
-    Reopened {
-        since: Nanos,
-        end: Nanos,
-    },
-    Draining {
-        since: Nanos,
-    },
+    Draining { since: Nanos },
 }

@@ -214,15 +214,7 @@ impl Scheduler {
             member.timed_out = true;
             out.push(Action::Timeout { vm, gpu, off_for });
         }
-        let has_turn = match &mut state.turn {
-            Some(turn) => {
-                if finished {
-                    turn.progress_at = now;
-                }
-                turn.gpus.contains(&gpu)
-            }
-            None => false,
-        };
+        let has_turn = state.turn.as_ref().is_some_and(|turn| turn.gpus.contains(&gpu));
         if (works || finished)
             && let Some(gpu) = self.gpus.get_mut(&gpu)
             && !gpu.recent.contains(&vm)

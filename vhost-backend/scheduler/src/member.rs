@@ -68,12 +68,6 @@ pub struct Member {
     pub over: bool,
     /// True if the oldest call has exceeded its time limit, and this has been reported.
     pub timed_out: bool,
-    /// The longest observed time between two finished calls while the VM was running. Decays.
-    pub longest: Nanos,
-    /// How long no call has finished, not counting time in which reports were too far apart.
-    pub unfinished_for: Nanos,
-    /// Time at which the gate was last reopened during a drain. `None` once a call has finished.
-    pub reopened_at: Option<Nanos>,
     pub waiting_since: Option<Nanos>,
     pub ring: Ring,
     pub stats: VmStats,
@@ -111,9 +105,6 @@ impl Member {
             held_back: false,
             over: false,
             timed_out: false,
-            longest: 0,
-            unfinished_for: 0,
-            reopened_at: None,
             waiting_since: None,
             ring: Ring::new(now),
             stats: VmStats::default(),
@@ -148,12 +139,8 @@ impl Member {
         Report { held: false, active: report.active && self.off_since.is_none(), ..report }
     }
 
-    /// Processes a report. Returns true if calls have finished since the last report. The duration
-    /// of calls isn't updated if the last report is more than two sampling intervals old, because
-    /// calls may have finished unnoticed. It also isn't updated for a call that finished soon after
-    /// the gate was reopened, because the call may have been waiting for the reopened gate.
+    /// Processes a report. Returns true if calls have finished since the last report.
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
-        let watch = 2 * settings.sample;
         let passed = now.saturating_sub(self.seen_at);
         self.account.take(&self.last, &report, passed, settings.late);
         if std::mem::take(&mut self.reports_off) || self.off_since.is_some() {
@@ -161,16 +148,6 @@ impl Member {
             self.account.forget_busy();
         }
         let finished = report.finished != self.last.finished;
-        if finished {
-            let freed = self.reopened_at.take().is_some_and(|at| now.saturating_sub(at) < watch);
-            let unfinished_for = if freed { 0 } else { self.unfinished_for };
-            self.longest = unfinished_for.max(self.longest - self.longest / 16);
-            self.unfinished_for = 0;
-        } else if self.last.active && passed <= watch && self.off_since.is_none() {
-            self.unfinished_for = self.unfinished_for.saturating_add(passed);
-        } else {
-            self.unfinished_for = 0;
-        }
         let runs = report.active && !report.stalled;
         if runs {
             self.idle_since = None;
@@ -311,16 +288,6 @@ impl Member {
         if self.last.held && self.last.stalled && !self.started {
             self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));
             self.fruitless += 1;
-        }
-    }
-
-    /// Returns how long a drain may make no progress before it counts as stuck.
-    pub fn patience(&self, settings: &Settings) -> Nanos {
-        // The end of a short call can be noticed up to two sampling intervals late.
-        if self.longest <= 2 * settings.sample {
-            settings.no_progress
-        } else {
-            settings.no_progress.max(self.longest + self.longest / 2)
         }
     }
 

@@ -24,13 +24,8 @@ pub struct Settings {
     pub eviction: Nanos,
     /// How much longer it takes for each further session that has work in flight.
     pub eviction_more: Nanos,
-    /// If work can't be evicted and no call finishes for this long during a drain, the drain counts
-    /// as stuck, and the VM's gate is reopened for one call.
-    pub no_progress: Nanos,
-    /// A drain is given up after this time plus the VM's kernel_timeout, if it has one.
+    /// If work can't be evicted, its drain is given up after this time plus the VM's kernel_timeout, if it has one.
     pub drain_limit: Nanos,
-    /// Maximum time for which a gate is reopened during a drain.
-    pub reopen: Nanos,
     /// How long a batch VM may leave its window unused while other VMs are waiting.
     pub batch_grace: Nanos,
     /// How long a latency VM may leave its window unused while other VMs are waiting. Longer than
@@ -132,9 +127,7 @@ impl Default for Settings {
             drain_wait_other: 10 * MS,
             eviction: 450 * US,
             eviction_more: 140 * US,
-            no_progress: MS,
             drain_limit: SEC / 2,
-            reopen: MS,
             batch_grace: 50 * US,
             latency_grace: 250 * US,
             seldom: 0.1,

@@ -180,9 +180,6 @@ impl Scheduler {
             until: None,
             depth,
             phase: Phase::Open,
-            progress_at: now,
-            reopens: 0,
-            stepped: false,
             drains_beside: 0,
         };
         if let Some(state) = self.gpus.get_mut(&gpu) {

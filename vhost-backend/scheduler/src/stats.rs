@@ -24,8 +24,6 @@ pub struct VmStats {
     pub handover_max_ns: u64,
     /// How often the VM's kernels were taken off the GPU because they didn't end with its window.
     pub evictions: u64,
-    /// How often a gate was reopened because a drain made no progress.
-    pub reopened: u64,
     /// True if a drain was given up because it took too long, and the work is still running. Its time
     /// is charged when it ends.
     pub overran: bool,

@@ -263,20 +263,6 @@ fn several_gpus_open_together_and_in_order() {
 }
 
 #[test]
-fn a_stuck_drain_is_opened_again() {
-    let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
-    bench.report(A, HELD);
-    bench.report(A, BUSY);
-    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
-    bench.report(A, BUSY);
-    let actions = bench.tick(SEC);
-    assert_eq!(opened(&actions).map(|open| open.0), Some(A));
-    assert_eq!(bench.now, MS);
-    let stats = bench.scheduler.stats(A, GPU, bench.now).unwrap();
-    assert_eq!((stats.reopened, stats.charged_ns), (1, MS), "as debt");
-}
-
-#[test]
 fn a_long_call_with_nothing_behind_it_just_drains() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.report(A, HELD);

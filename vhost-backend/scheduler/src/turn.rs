@@ -141,16 +141,15 @@ impl Scheduler {
     /// Returns true if an open turn must end now. Otherwise, updates the turn's mode and end.
     pub(super) fn must_close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) -> bool {
         let Some(turn) = self.turn(vm) else { return false };
-        let (mode, phase, until, opened) = (turn.mode, turn.phase, turn.until, turn.opened);
-        let (gpus, progress_at) = (turn.gpus.clone(), turn.progress_at);
+        let (mode, until, opened) = (turn.mode, turn.until, turn.opened);
+        let gpus = turn.gpus.clone();
         if gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| !m.may_run(1, now))) {
             return true;
         }
         if gpus.iter().any(|gpu| self.makes_way(vm, *gpu, now)) {
             return true;
         }
-        let drains_beside = matches!(phase, Phase::Reopened { .. }) && self.has_others(vm, &gpus);
-        if !drains_beside && !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
+        if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
             self.relax(vm, &gpus, now, out);
             return false;
         }
@@ -159,9 +158,6 @@ impl Scheduler {
             || self.preempted(vm, &gpus, now)
         {
             return true;
-        }
-        if let Phase::Reopened { since, end } = phase {
-            return now >= end || progress_at > since;
         }
         let reserved = gpus.iter().any(|gpu| {
             self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved.is_some_and(|other| other != vm))
@@ -194,13 +190,6 @@ impl Scheduler {
         false
     }
 
-    /// Returns true if another VM has a turn on one of these GPUs. After shared mode, several VMs
-    /// drain at the same time. None of them counts as waiting yet, but each will want the GPU
-    /// again, so none may continue as if it were alone.
-    fn has_others(&self, vm: VmKey, gpus: &[GpuKey]) -> bool {
-        gpus.iter().any(|gpu| self.others(vm, *gpu).next().is_some())
-    }
-
     /// Returns the other VMs that have a turn on a GPU.
     pub(super) fn others(&self, vm: VmKey, gpu: GpuKey) -> impl Iterator<Item = VmKey> {
         self.running(gpu).iter().copied().filter(move |other| *other != vm)
@@ -225,11 +214,6 @@ impl Scheduler {
             Some(now.saturating_add(bucket.lasts(now)))
         });
         let until = lasts.min();
-        if let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut())
-            && turn.phase != Phase::Open
-        {
-            turn.phase = Phase::Open;
-        }
         self.reopen(vm, mode, until, now, out);
     }
 
@@ -343,7 +327,6 @@ impl Scheduler {
         let unlimited = turn.mode == OpenMode::Unlimited;
         turn.mode = OpenMode::Window;
         turn.phase = Phase::Draining { since: now };
-        turn.progress_at = now;
         turn.drains_beside = beside;
         let gpus = turn.gpus.clone();
         for gpu in &gpus {

@@ -25,16 +25,9 @@ impl Scheduler {
             let Some((turn, member)) = self.turn(*vm).zip(self.member(*vm, gpu)) else { continue };
             match turn.phase {
                 Phase::Draining { .. } => {
-                    if let Some(end) = self.evicts_at(*vm, now) {
-                        at(end);
-                    } else {
-                        if let Some(end) = self.drains_until(*vm) {
-                            at(end);
-                        }
-                        at(turn.progress_at.saturating_add(member.patience(&self.settings)))
-                    }
+                    let end = self.evicts_at(*vm, now).or_else(|| self.drains_until(*vm));
+                    end.into_iter().for_each(&mut at);
                 }
-                Phase::Reopened { end, .. } => at(end),
                 // Even an unlimited VM is sampled regularly, so that its usage is recent when
                 // another VM gets work.
                 _ if turn.mode == OpenMode::Unlimited => {
