@@ -2,44 +2,54 @@
 # Builds a container image with the host package in a Debian 13, as an OCI archive in target/container,
 # and prints its path. `podman load -i` and `docker load -i` accept it.
 #
-#   images/container.sh [--out DIR] [--try]
+#   images/container.sh [--out DIR] [--verify] [--try]
 #
 #   --out DIR   where to write the archive (default: target/container)
+#   --verify    builds the archive again, with another umask and temporary directory, and fails if
+#               it differs
 #   --try       runs the image with podman, softgpu, and one VM, and runs a CUDA program against the
 #               VM's socket; needs the output of `make build` in target/dist
 #
-# Needs root. docs/configuration.md says how to run the image on a host with a GPU.
+# Needs root. The build is reproducible bit for bit while Debian's packages stay the same (see
+# images/README.md). docs/configuration.md says how to run the image on a host with a GPU.
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/lib.sh"
 
-out="$REPO_DIR/target/container" try=''
+out="$REPO_DIR/target/container" verify='' try=''
 while [ "$#" -gt 0 ]; do
     case "$1" in
         --out) out="${2:?--out needs a directory}" && shift 2 ;;
+        --verify) verify=1 && shift ;;
         --try) try=1 && shift ;;
         *) die "unknown argument '$1': see the comment at the top of $0" ;;
     esac
 done
 ensure_packages mmdebstrap debian-archive-keyring buildah
+# The image must not depend on the caller's umask.
+umask 022
 work="$(mktemp -d)"
-# Containers' files belong to root, also those that podman keeps.
-trap 'as_root rm -rf "$work"' EXIT
-deb="$("$IMAGES_DIR/host-package.sh" --out "$work")"
+# mmdebstrap makes the package available in the image under this path, and leaves its directory there,
+# but it empties the image's /tmp.
+package="$(mktemp -d -p /tmp)"
+cleanup() { as_root rm -rf "$work" "$package"; }
+trap cleanup EXIT
+deb="$("$IMAGES_DIR/host-package.sh" --out "$package")"
 version="$(dpkg-deb -f "$deb" Version)"
-# All times in the image are those of the package.
+# All times in the image are those of the package, whose newest file has the time of a commit.
 SOURCE_DATE_EPOCH="$(dpkg-deb --fsys-tarfile "$deb" | tar -t --full-time -v -f - |
     awk '{ print $4, $5 }' | sort | tail -n 1 | xargs -I{} date -u -d '{}' +%s)"
 export SOURCE_DATE_EPOCH
 
 log "building a Debian 13 with the package"
-cat >"$work/vcudad.toml" <<'TOML'
-# Mount a directory with your own vcudad.toml at /etc/virtio-cuda.
-driver_library = "auto"
-TOML
+# mmdebstrap copies the host's name, its name servers, and the mirror's address. podman and docker
+# write the first two files in each container. The image has no apt, so it doesn't need apt's files,
+# whose owners depend on the temporary directory's permissions.
 as_root env SOURCE_DATE_EPOCH="$SOURCE_DATE_EPOCH" mmdebstrap --variant=essential --mode=root --quiet \
     --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
     --dpkgopt='path-exclude=/usr/share/locale/*' --include="$deb" \
     --hook-dir=/usr/share/mmdebstrap/hooks/file-mirror-automount \
+    --customize-hook='cd "$1" && rm -r etc/hostname etc/resolv.conf etc/apt/sources.list var/cache/apt var/lib/apt' \
+    --skip=cleanup/apt \
     trixie "$work/root.tar" "deb [signed-by=$DEBIAN_KEYRING] $(debian_mirror) trixie main" >&2
 log "packing it"
 # buildah keeps everything that it needs in the temporary directory.
@@ -51,12 +61,22 @@ image config --entrypoint '["/usr/lib/virtio-cuda/vcudad"]' \
     --label org.opencontainers.image.title=virtio-cuda-host \
     --label "org.opencontainers.image.version=$version" \
     --label org.opencontainers.image.licenses=Apache-2.0 "$container"
+image commit --quiet --timestamp "$SOURCE_DATE_EPOCH" "$container" \
+    "oci:$work/image:virtio-cuda-host:$version" >/dev/null
+# buildah itself would give the files in the archive the current time.
 mkdir -p "$out"
 archive="$out/virtio-cuda-host_$version.oci.tar"
-rm -f "$archive"
-image commit --quiet --timestamp "$SOURCE_DATE_EPOCH" "$container" \
-    "oci-archive:$archive:virtio-cuda-host:$version" >/dev/null
-log "built $archive ($(du -h "$archive" | cut -f 1))"
+as_root tar --format=gnu --sort=name --mtime="@$SOURCE_DATE_EPOCH" --owner=0 --group=0 --numeric-owner \
+    --mode=u=rwX,go=rX -c -C "$work/image" blobs index.json oci-layout >"$archive"
+log "built $archive ($(du -h "$archive" | cut -f 1), sha256 $(sha256sum "$archive" | cut -d ' ' -f 1))"
+
+if [ -n "$verify" ]; then
+    log "building it again"
+    mkdir "$work/temporary"
+    again="$(umask 077 && TMPDIR="$work/temporary" "$IMAGES_DIR/container.sh" --out "$work/again")"
+    cmp "$archive" "$again" || die "the second build differs from the first"
+    log "both builds are the same"
+fi
 printf '%s\n' "$archive"
 [ -n "$try" ] || exit 0
 
@@ -70,7 +90,7 @@ pod() {
     as_root podman --root "$work/pods" --runroot "$work/pods-run" --storage-driver vfs \
         --cgroup-manager cgroupfs --runtime runc "$@"
 }
-trap 'pod rm -f vcudad >/dev/null 2>&1 || true; as_root rm -rf "$work"' EXIT
+trap 'pod rm -f vcudad >/dev/null 2>&1 || true; cleanup' EXIT
 pod load -q -i "$archive" >&2
 mkdir "$work/config" "$work/sockets"
 cat >"$work/config/vcudad.toml" <<'TOML'
