@@ -45,6 +45,7 @@ SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- guest-driver gues
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH
 
+umask 022
 stage="$(mktemp -d)"
 trap 'rm -rf "$stage"' EXIT
 chmod 755 "$stage"

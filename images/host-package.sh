@@ -40,6 +40,7 @@ SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcu
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH
 
+umask 022
 stage="$(mktemp -d)"
 cleanup() { as_root rm -rf "$stage"; }
 trap cleanup EXIT

@@ -19,6 +19,7 @@ while [ "$#" -gt 0 ]; do
 done
 ensure_packages rpm
 mkdir -p "$out"
+umask 022
 work="$(mktemp -d)"
 trap 'rm -rf "$work"' EXIT
 

@@ -6,6 +6,12 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
 cd "$REPO_DIR"
+# Panic messages contain the paths of the crates' sources. With a fixed prefix, they don't reveal the
+# home directory of the user who built the programs, and the build doesn't depend on it.
+read -r -a flags <<<"${RUSTFLAGS:-}"
+flags+=("--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo")
+CARGO_ENCODED_RUSTFLAGS="$(IFS=$'\x1f' && printf '%s' "${flags[*]}")"
+export CARGO_ENCODED_RUSTFLAGS
 build=(cargo build --release --locked --workspace --bins --lib)
 if [ "${1:-}" = --progress ]; then
     mkdir -p target
