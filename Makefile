@@ -16,6 +16,7 @@
 #   make bench    measures the cost of calls
 #   make package  builds the guest and host packages
 #   make rpm      builds both packages for Fedora, and runs rpmlint on them
+#   make try-rpm  installs, upgrades, tests and erases them with rpm in a Debian with systemd
 #   make container  builds a container image with the host package (needs root)
 #   make try-package  runs lintian on both packages; installs, tests and purges the host package in
 #                 a chroot and under systemd
@@ -24,7 +25,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all kvm driver stage-gpu deps build programs images package rpm container try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-rpm container try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start. A make that a recipe runs, and the scripts,
 # continue to count from there.
@@ -68,6 +69,11 @@ container: deps
 
 rpm: deps
 	@images/lint-packages.sh $$(images/rpm.sh)
+
+# Takes three minutes after `make build`. It needs root, for a container.
+try-rpm: build
+	$(SAY) 'RPM packages in a container with rpm and systemd'
+	@images/lint-packages.sh $$(images/rpm.sh --try)
 
 # Takes two minutes after `make build`. It needs root: --try uses a chroot, --boot a container.
 try-package: build

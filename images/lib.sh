@@ -250,6 +250,45 @@ enter_root() {
     ' sh "$@"
 }
 
+# boot_debian ROOT SECONDS PACKAGES SCRIPT FILE...: installs a Debian 13 with PACKAGES (separated by
+# commas) in ROOT, boots it with systemd in a container (systemd-nspawn; needs root but not KVM), and
+# runs SCRIPT there, with each FILE in /try. Prints SCRIPT's output to stderr. Fails if SCRIPT fails
+# or takes longer than SECONDS.
+boot_debian() {
+    local root="$1" seconds="$2" packages="$3" script="$4" code=0
+    shift 4
+    ensure_packages mmdebstrap debian-archive-keyring systemd-container
+    log "building a Debian 13 with systemd"
+    as_root mmdebstrap --variant=apt --mode=root --quiet \
+        --include="systemd-sysv,dbus,passwd,procps,libgcc-s1,$packages" \
+        --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
+        trixie "$root" "deb [signed-by=$DEBIAN_KEYRING] $(debian_mirror) trixie main" >&2
+    as_root install -d "$root/try"
+    as_root cp "$@" "$IMAGES_DIR/inside-lib.sh" "$root/try/"
+    as_root install -m 755 "$script" "$root/try/inside"
+    # When the script exits, the container exits with the same status.
+    as_root tee "$root/etc/systemd/system/try.service" >/dev/null <<UNIT
+[Unit]
+SuccessAction=exit
+FailureAction=exit
+[Service]
+Type=oneshot
+ExecStart=/try/inside
+StandardOutput=file:/try/said
+StandardError=inherit
+TimeoutStartSec=$seconds
+UNIT
+    as_root install -d "$root/etc/systemd/system/multi-user.target.wants"
+    as_root ln -s ../try.service "$root/etc/systemd/system/multi-user.target.wants/try.service"
+    log "booting it"
+    # Give the container a cgroup v2 hierarchy even on a host with cgroup v1.
+    as_root env SYSTEMD_NSPAWN_UNIFIED_HIERARCHY=1 timeout "$((seconds + 120))" systemd-nspawn --quiet \
+        --register=no --keep-unit --private-network --boot --directory "$root" --console=pipe \
+        </dev/null >"$root.console" 2>&1 || code=$?
+    as_root cat "$root/try/said" >&2 || tail -n 50 "$root.console" >&2
+    [ "$code" -eq 0 ] || die "$script failed in the container (exit code $code)"
+}
+
 # third_party NAME DIR CRATE...: writes the licenses of the third-party code in a package, and a
 # software bill of materials (CycloneDX), to DIR. CRATE... are the crates of its programs and
 # libraries.
