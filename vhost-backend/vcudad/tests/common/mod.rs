@@ -159,6 +159,17 @@ impl Reply {
         text
     }
 
+    /// Waits until everything that was received meets a condition, and returns it.
+    pub fn text_when(mut self, is_met: impl Fn(&str) -> bool) -> String {
+        let (mut text, mut part) = (String::new(), [0; 4096]);
+        while !is_met(&text) {
+            let len = self.0.read(&mut part).unwrap();
+            assert!(len > 0, "the connection was closed after: {text}");
+            text += std::str::from_utf8(&part[..len]).unwrap();
+        }
+        text
+    }
+
     /// Waits for the HTTP status and the body.
     pub fn wait(mut self) -> (u16, serde_json::Value) {
         let mut answer = String::new();
