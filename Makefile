@@ -70,7 +70,7 @@ container: deps
 rpm: deps
 	@images/lint-packages.sh $$(images/rpm.sh)
 
-# Takes three minutes after `make build`. It needs root, for a container.
+# Takes two minutes after `make build`. It needs root, for a container.
 try-rpm: build
 	$(SAY) 'RPM packages in a container with rpm and systemd'
 	@images/lint-packages.sh $$(images/rpm.sh --try)
