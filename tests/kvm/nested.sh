@@ -4,7 +4,7 @@
 # host's programs run in that Linux, too, with softgpu, and are killed there. Prints one line per case.
 #
 #   tests/kvm/nested.sh [--dist DIR] [--cloud-hypervisor PATH] [--vmm qemu|cloud-hypervisor]
-#                       [--logs DIR] [--tcg]
+#                       [--logs DIR] [--tcg] [--short]
 #
 #   --dist DIR                 the staged build (target/dist)
 #   --cloud-hypervisor PATH    version 53 or newer (by default, the one in PATH); without it, its

@@ -191,7 +191,7 @@ fn a_capture_can_add_to_an_existing_graph() {
 
 /// NCCL records an event in this way.
 #[test]
-fn a_stream_whose_dependencies_the_program_changes_needn_t_be_joined() {
+fn a_capture_may_end_unjoined_if_the_program_has_changed_the_dependencies() {
     for (replace, push, destroy) in
         [(true, false, false), (false, false, false), (true, true, false), (true, false, true)]
     {

@@ -44,7 +44,7 @@ impl LedgerChange {
 #[derive(Default)]
 pub(crate) struct Accounts {
     ledger: Ledger,
-    /// What workers have changed since these were last taken.
+    /// The changes that workers have made since the last call of `take_changes`.
     changes: Vec<LedgerChange>,
     /// The gate pages of each VM's workers.
     pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,

@@ -1,5 +1,5 @@
-//! What is in doubt after another broker has ended without handing over, because it crashed or was
-//! killed. Whatever is in doubt ends.
+//! Finds the sessions whose state isn't known because another broker has crashed or was killed, and
+//! so hasn't handed over. They end.
 
 use std::sync::atomic::Ordering;
 

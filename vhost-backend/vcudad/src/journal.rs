@@ -6,9 +6,8 @@
 //! that state. Frequent messages only add lines; anything else writes a new file with the current
 //! state, unless that hasn't changed.
 //!
-//! What the broker has written remains, at whatever moment it ends. The last line may be incomplete,
-//! and is ignored then. What the broker was about to write is missing, so the next one ends the
-//! session or the device process from which the message came.
+//! The broker may end at any moment. The next one ignores an incomplete last line, and ends the session
+//! or the device process whose message the broker was handling, because its effects may be missing.
 
 use std::fs::File;
 use std::io;

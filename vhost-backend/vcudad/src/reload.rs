@@ -40,7 +40,7 @@ pub(crate) struct Deferred {
     needs: Needs,
 }
 
-/// What makes a change take effect.
+/// The restart that a change needs to take effect.
 enum Needs {
     /// A restart of the broker.
     Broker,

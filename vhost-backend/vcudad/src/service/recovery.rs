@@ -50,9 +50,9 @@ impl Service {
                 }
             }
         }
-        for id in self.vms.ids() {
-            let paused = self.roster.is_paused(self.vms.name(id));
-            if self.sessions.scheduler().is_enabled() {
+        if self.sessions.scheduler().is_enabled() {
+            for id in self.vms.ids() {
+                let paused = self.roster.is_paused(self.vms.name(id));
                 let _ = self.set_paused(id, paused, None);
             }
         }
