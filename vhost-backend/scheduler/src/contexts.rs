@@ -41,25 +41,15 @@ impl Scheduler {
         })
     }
 
-    /// Charges VMs for the time for which another VM has waited because of their contexts. If a VM
-    /// has been working on the GPU, it's charged for that instead.
-    pub(super) fn charge_contexts(&mut self, gpu: GpuKey, now: Nanos) {
-        let Some(state) = self.gpus.get(&gpu) else { return };
+    /// Returns the VMs to charge for the time for which another VM waits because of their contexts.
+    /// While a VM works on the GPU, that VM is charged instead.
+    pub(super) fn waited_for(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
         let runs = |vm: &VmKey| self.member(*vm, gpu).is_some_and(|member| member.last.active);
-        let free = !state.running.iter().any(runs);
         let waits = |creator: VmKey| {
-            let waiting = self.waiting(gpu, now);
-            waiting.filter(|vm| *vm != creator).any(|vm| self.makes_way(vm, gpu, now))
+            let mut others = self.waiting(gpu, now).filter(|vm| *vm != creator);
+            others.any(|vm| self.makes_way(vm, gpu, now))
         };
-        let charged: Vec<_> =
-            self.with_contexts(gpu, now).filter(|vm| free && waits(*vm)).collect();
-        for vm in state.recent.clone() {
-            let Some(member) = self.member_mut(vm, gpu) else { continue };
-            let from = std::mem::take(&mut member.contexts_charged);
-            if charged.contains(&vm) {
-                member.contexts_charged = Some(now);
-                member.charge(from.map_or(0, |from| now.saturating_sub(from)), now);
-            }
-        }
+        let free = || !self.running(gpu).iter().any(runs);
+        self.with_contexts(gpu, now).filter(|vm| free() && waits(*vm)).collect()
     }
 }

@@ -264,6 +264,14 @@ impl Member {
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }
 
+    /// Charges the time since the last call, if `waits` said then and says now that another VM waits
+    /// because of this VM's contexts.
+    pub fn charge_contexts(&mut self, waits: bool, now: Nanos) {
+        let from = self.contexts_charged.take().filter(|_| waits);
+        self.contexts_charged = waits.then_some(now);
+        self.charge(from.map_or(0, |from| now.saturating_sub(from)), now);
+    }
+
     /// Returns how long the VM may leave the GPU unused while other VMs are waiting.
     pub fn grace(&self, settings: &Settings) -> Nanos {
         if self.last.stalled {

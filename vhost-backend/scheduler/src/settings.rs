@@ -24,7 +24,8 @@ pub struct Settings {
     pub eviction: Nanos,
     /// How much longer it takes for each further session that has work in flight.
     pub eviction_more: Nanos,
-    /// If work can't be evicted, its drain is given up after this time plus the VM's kernel_timeout, if it has one.
+    /// If work can't be evicted, its drain is given up after this time plus the VM's kernel_timeout,
+    /// if it has one.
     pub drain_limit: Nanos,
     /// How long a batch VM may leave its window unused while other VMs are waiting.
     pub batch_grace: Nanos,

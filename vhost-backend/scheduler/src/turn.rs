@@ -53,10 +53,10 @@ impl Scheduler {
 
     /// Charges VMs for the time that has passed on a GPU.
     pub(super) fn book(&mut self, gpu: GpuKey, now: Nanos) {
-        self.charge_contexts(gpu, now);
         let Some(state) = self.gpus.get(&gpu) else { return };
         let (alone, shared) = (state.running.len() == 1, state.shared);
         let wanted = alone && self.wanted(gpu, state.running[0], now);
+        let waited_for = self.waited_for(gpu, now);
         for vm in state.recent.clone() {
             let settings = self.settings;
             let Some(state) = self.vms.get_mut(&vm) else { continue };
@@ -66,6 +66,7 @@ impl Scheduler {
             member.rests_until = member.rests_until.filter(|until| *until > now);
             member.watch_throttling(now);
             member.charge_copies(now);
+            member.charge_contexts(waited_for.contains(&vm), now);
             match &state.turn {
                 Some(turn) if shared && turn.mode == OpenMode::Shared => {}
                 Some(turn)
