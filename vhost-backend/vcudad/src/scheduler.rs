@@ -176,8 +176,8 @@ impl Scheduler {
     }
 
     /// See [`ComputeHandle::end_start`].
-    pub(crate) fn end_start(&self, vm: VmId, gpu: GpuId) {
-        self.compute.end_start(self.groups.key_of(vm), gpu_key(gpu));
+    pub(crate) fn end_start(&self) {
+        self.compute.end_start();
     }
 
     /// Publishes the current state of all VMs as trace points. Returns the names that belong to the

@@ -4,6 +4,8 @@
 //! [`Sessions`] doesn't access the event loop, the device processes, or the control API. Instead,
 //! it emits [`SessionEffect`]s, which the coordinator carries out.
 
+mod refill;
+
 use std::collections::HashSet;
 use std::io;
 use std::os::fd::{OwnedFd, RawFd};
@@ -529,66 +531,6 @@ impl Sessions {
 
 /// Starting, reading from, and reaping workers.
 impl Sessions {
-    /// Starts warm workers until each set of GPUs has enough, and kills warm workers that no VM can
-    /// use.
-    pub(crate) fn refill(&mut self, vms: &Vms, gpus: &Gpus) {
-        let sets = vms.warm_sets(gpus);
-        self.workers.end_free_outside(&sets);
-        if self.refill.is_some() {
-            // It goes on when that worker is ready.
-            return;
-        }
-        for set in sets {
-            while self.workers.needs_warm(&set) {
-                let before = self.workers.free(&set);
-                self.start_worker(set.clone(), None, vms, gpus);
-                if self.workers.free(&set) == before {
-                    break;
-                }
-            }
-        }
-    }
-
-    /// Like `refill`, after a session of this VM has taken a warm worker. The new workers' contexts
-    /// could disturb latency VMs, so they are started one after another, each in a window of the VM.
-    fn refill_after(&mut self, vm: VmId, vms: &Vms, gpus: &Gpus) {
-        let sets = vms.warm_sets(gpus);
-        let needs = sets.into_iter().find(|set| self.workers.needs_warm(set));
-        let Some(set) = needs.filter(|_| self.scheduler.is_enabled() && self.refill.is_none())
-        else {
-            return self.refill(vms, gpus);
-        };
-        self.scheduler.begin_start(vm, set[0]);
-        self.refill = Some(Refill { vm, gpus: set, worker: None });
-    }
-
-    /// Starts the warm worker for which the scheduler was asked.
-    pub(crate) fn continue_refill(&mut self, vms: &Vms, gpus: &Gpus) {
-        let Some(Refill { gpus: set, worker: None, .. }) = &self.refill else { return };
-        let set = set.clone();
-        let wanted = vms.warm_sets(gpus).contains(&set) && self.workers.needs_warm(&set);
-        let started = wanted.then(|| self.start_worker(set, None, vms, gpus)).flatten();
-        match (&mut self.refill, started) {
-            (Some(refill), Some(worker)) => refill.worker = Some(worker),
-            _ => self.end_refill(),
-        }
-    }
-
-    /// Handles that a worker is ready or has ended. If it's the one that was being started, returns
-    /// the VM on whose account more can be started.
-    fn end_refill_of(&mut self, worker: WorkerId) -> Option<VmId> {
-        let refill = self.refill.as_ref().filter(|refill| refill.worker == Some(worker))?;
-        let vm = refill.vm;
-        self.end_refill();
-        Some(vm)
-    }
-
-    fn end_refill(&mut self) {
-        if let Some(Refill { vm, gpus, .. }) = self.refill.take() {
-            self.scheduler.end_start(vm, gpus[0]);
-        }
-    }
-
     /// Starts a worker, which serves this session if there is one. Returns `None` if it can't be
     /// started.
     fn start_worker(
@@ -818,7 +760,7 @@ impl Sessions {
                         worker.set_lost();
                     }
                 }
-                ComputeEvent::MayStart(..) => self.effects.push(SessionEffect::MayRefill),
+                ComputeEvent::MayStart => self.effects.push(SessionEffect::MayRefill),
                 ComputeEvent::Restarted => {
                     self.effects.push(SessionEffect::MayRefill);
                     tracing::error!("the scheduler was restarted; no VM ran in the meantime");

@@ -31,7 +31,7 @@ pub(super) fn test(driver: &Driver, gpus: &[GpuFacts]) -> (Eviction, Vec<NoEvict
     let tests: Vec<_> =
         (0..).zip(gpus).map(|(ordinal, gpu)| (gpu.uuid, start(cuda, ordinal))).collect();
     let deadline = Instant::now() + TIMEOUT;
-    let mut failures: Vec<_> = tests
+    let failures: Vec<_> = tests
         .into_iter()
         .filter_map(|(gpu, test)| {
             Some(NoEviction { gpu, reason: result_of(test, deadline).err()? })
@@ -40,8 +40,8 @@ pub(super) fn test(driver: &Driver, gpus: &[GpuFacts]) -> (Eviction, Vec<NoEvict
     if failures.len() < gpus.len() {
         return (Eviction::Works, failures);
     }
-    let first = failures.drain(..).next().map(|failure| failure.reason);
-    (Eviction::Unavailable(first.unwrap_or_else(|| "there is no GPU".into())), failures)
+    let first = failures.into_iter().next().map(|failure| failure.reason);
+    (Eviction::Unavailable(first.unwrap_or_else(|| "there is no GPU".into())), Vec::new())
 }
 
 type Outcome = Result<Report, SelfTestError>;

@@ -61,12 +61,17 @@ const START_WITHIN: Nanos = 500 * MS;
 
 /// A worker without a session that is started because a session of a VM has taken another one. It
 /// creates a context, like the workers that have a session.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Start {
-    /// It isn't started before the VM's next window, or this time.
-    Waits(Nanos),
-    /// It's being started.
-    Runs,
+struct Start {
+    vm: VmKey,
+    gpu: GpuKey,
+    /// It isn't started before the VM's next window, or this time. `None` once it's being started.
+    waits_until: Option<Nanos>,
+}
+
+impl Start {
+    fn waits(&self) -> bool {
+        self.waits_until.is_some()
+    }
 }
 
 /// A VM's state on one GPU.
@@ -75,14 +80,12 @@ struct VmGpu {
     gate: GateSetting,
     /// How much copy work the VM may have in flight per stream while its gates are closed.
     copies: Nanos,
-    /// Sums of the counters of workers that have exited.
+    /// Sums of the counters of workers that have exited. Each [`Start`] counts as a context, too.
     past: Counters,
     /// True if the gates are closed. Work may still be running.
     draining: bool,
     /// Workers whose kernels are off the GPU.
     off: Vec<WorkerId>,
-    /// The worker that is about to be started, or being started, for this VM.
-    start: Option<Start>,
     /// The VM's state, as reported in traces.
     state: TraceState,
 }
@@ -95,6 +98,7 @@ pub(super) struct Core {
     events: EventSender,
     evictor: Arc<Evictor>,
     actions: Vec<Action>,
+    start: Option<Start>,
     beats_at: Nanos,
     beats_checked: Nanos,
 }
@@ -114,6 +118,7 @@ impl Core {
             events,
             evictor,
             actions: Vec::new(),
+            start: None,
             beats_at: now,
             beats_checked: now,
         };
@@ -153,7 +158,6 @@ impl Core {
                 past: Counters::default(),
                 draining: false,
                 off: Vec::new(),
-                start: None,
                 state: TraceState::default(),
             });
             let timed = |share: &Share| share.kernel_timeout.is_some();
@@ -184,11 +188,9 @@ impl Core {
                 worker.set_copies(*gpu, 0);
             }
         }
-        let waits = self.vm_gpus.extract_if(.., |(of, _), _| *of == vm);
-        for ((_, gpu), vm_gpu) in waits {
-            if let Some(Start::Waits(_)) = vm_gpu.start {
-                self.events.send(ComputeEvent::MayStart(vm, gpu));
-            }
+        self.vm_gpus.retain(|(of, _), _| *of != vm);
+        if self.start.take_if(|start| start.vm == vm).is_some_and(|start| start.waits()) {
+            self.events.send(ComputeEvent::MayStart);
         }
         self.settle(now);
     }
@@ -196,32 +198,30 @@ impl Core {
     /// Sends [`ComputeEvent::MayStart`] when a worker may be started for a VM: at once if no latency
     /// VM could be disturbed, and otherwise in the VM's window.
     pub(super) fn begin_start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
-        let disturbs = self.scheduler.latency_awake(gpu, vm, now);
-        match self.vm_gpus.get_mut(&(vm, gpu)) {
-            Some(vm_gpu) if disturbs => vm_gpu.start = Some(Start::Waits(now + START_WITHIN)),
-            _ => return self.events.send(ComputeEvent::MayStart(vm, gpu)),
+        if !self.vm_gpus.contains_key(&(vm, gpu)) || !self.scheduler.latency_awake(gpu, vm, now) {
+            return self.events.send(ComputeEvent::MayStart);
         }
+        self.start = Some(Start { vm, gpu, waits_until: Some(now + START_WITHIN) });
         self.report_all_of(vm, &[gpu], now);
-        self.start_waiting(vm, gpu, now);
     }
 
     /// Records that the worker that was started for a VM is ready, or has ended.
-    pub(super) fn end_start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
-        if let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) {
-            vm_gpu.start = None;
+    pub(super) fn end_start(&mut self, now: Nanos) {
+        if let Some(Start { vm, gpu, .. }) = self.start.take() {
             self.report_all_of(vm, &[gpu], now);
         }
     }
 
-    /// Lets a worker start that waits for its VM's window, if the window is open or the worker has
+    /// Lets the worker start that waits for its VM's window, if the window is open or the worker has
     /// waited long enough.
-    fn start_waiting(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
-        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
-        let Some(Start::Waits(until)) = vm_gpu.start else { return };
-        if vm_gpu.gate.mode.is_open() || until <= now {
-            vm_gpu.start = Some(Start::Runs);
+    fn start_waiting(&mut self, now: Nanos) {
+        let Some(start) = &mut self.start else { return };
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(start.vm, start.gpu)) else { return };
+        if start.waits_until.is_some_and(|until| until <= now || vm_gpu.gate.mode.is_open()) {
+            start.waits_until = None;
             vm_gpu.past.contexts_begun = vm_gpu.past.contexts_begun.wrapping_add(1);
-            self.events.send(ComputeEvent::MayStart(vm, gpu));
+            let (vm, gpu) = (start.vm, start.gpu);
+            self.events.send(ComputeEvent::MayStart);
             self.report(vm, gpu, now);
         }
     }
@@ -321,8 +321,10 @@ impl Core {
         let (mut sums, mut report) = (vm_gpu.past, Report::default());
         let mut all_stalled = true;
         report.evictable = self.evictor.works(gpu, now);
-        report.held = matches!(vm_gpu.start, Some(Start::Waits(_)));
-        report.contexts = vm_gpu.start == Some(Start::Runs);
+        if let Some(start) = self.start.as_ref().filter(|start| (start.vm, start.gpu) == (vm, gpu))
+        {
+            (report.held, report.contexts) = (start.waits(), !start.waits());
+        }
         for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             let Some((_, gate)) = worker.gate(gpu) else { continue };
             let word = |word: &AtomicU64| word.load(Ordering::Relaxed);
@@ -369,23 +371,19 @@ impl Core {
     /// Carries out the scheduler's pending actions until there are none left.
     pub(super) fn settle(&mut self, now: Nanos) {
         for _ in 0..MAX_ROUNDS {
+            self.start_waiting(now);
             if self.actions.is_empty() {
                 return;
             }
-            let (mut closed, mut opened) = (Vec::new(), Vec::new());
+            let mut closed = Vec::new();
             for action in std::mem::take(&mut self.actions) {
-                match action {
-                    Action::Close { vm, gpu } => closed.push((vm, gpu)),
-                    Action::Open { vm, gpu, .. } => opened.push((vm, gpu)),
-                    _ => {}
+                if let Action::Close { vm, gpu } = action {
+                    closed.push((vm, gpu));
                 }
                 self.act(action, now);
             }
             for (vm, gpu) in closed {
                 self.report(vm, gpu, now);
-            }
-            for (vm, gpu) in opened {
-                self.start_waiting(vm, gpu, now);
             }
         }
         tracing::warn!("the scheduler does not settle; continuing at its next wakeup");
@@ -530,11 +528,7 @@ impl Core {
             self.scheduler.tick(now, &mut self.actions);
             self.settle(now);
         }
-        let late: Vec<_> = self.starts_due().filter(|(at, ..)| *at <= now).collect();
-        for (_, vm, gpu) in late {
-            self.start_waiting(vm, gpu, now);
-            self.settle(now);
-        }
+        self.settle(now);
         if self.beats_at <= now {
             self.check_heartbeats(now);
         }
@@ -593,17 +587,9 @@ impl Core {
         let kills = self.workers.values().filter_map(|worker| worker.kill_at);
         let kills = kills.filter(|at| *at != Nanos::MAX);
         let mutes = self.workers.values().filter_map(|worker| worker.muted);
-        let starts = self.starts_due().map(|(at, ..)| at);
+        let start = self.start.as_ref().and_then(|start| start.waits_until);
         let due = self.scheduler.wake_at().into_iter().chain(beats).chain(kills);
-        due.chain(mutes).chain(starts).min()
-    }
-
-    /// Returns the workers that wait for a VM's window, and when each starts in any case.
-    fn starts_due(&self) -> impl Iterator<Item = (Nanos, VmKey, GpuKey)> + '_ {
-        self.vm_gpus.iter().filter_map(|(&(vm, gpu), vm_gpu)| match vm_gpu.start {
-            Some(Start::Waits(until)) => Some((until, vm, gpu)),
-            _ => None,
-        })
+        due.chain(mutes).chain(start).min()
     }
 
     pub(super) fn stats(&self, now: Nanos) -> Vec<GpuStats> {

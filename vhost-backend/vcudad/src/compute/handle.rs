@@ -185,15 +185,15 @@ impl ComputeHandle {
     }
 
     /// Asks when a worker may be started because of a VM. [`ComputeEvent::MayStart`] is the answer.
-    /// When the worker is ready or has ended, call [`Self::end_start`]. Until then, don't ask for
-    /// another worker for the same VM and GPU.
+    /// When the worker is ready or has ended, call [`Self::end_start`], and only then ask for another
+    /// one.
     pub(crate) fn begin_start(&self, vm: VmKey, gpu: GpuKey) {
         self.send(Command::BeginStart(vm, gpu));
     }
 
     /// Reports that the worker that was started because of a VM is ready or has ended.
-    pub(crate) fn end_start(&self, vm: VmKey, gpu: GpuKey) {
-        self.send(Command::EndStart(vm, gpu));
+    pub(crate) fn end_start(&self) {
+        self.send(Command::EndStart);
     }
 
     /// Returns a VM's statistics on a GPU, or `None` if the scheduler is off.

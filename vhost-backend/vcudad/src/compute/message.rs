@@ -15,7 +15,7 @@ pub(super) enum Command {
     RemoveWorker(WorkerId),
     PauseWorker(WorkerId, bool),
     BeginStart(VmKey, GpuKey),
-    EndStart(VmKey, GpuKey),
+    EndStart,
     Stats(mpsc::Sender<Vec<GpuStats>>),
     /// Publishes the current state of all VMs as trace points.
     Trace,
@@ -43,7 +43,7 @@ pub(crate) enum ComputeEvent {
     /// service must kill the worker, unless it exits by itself.
     EvictionFailed(WorkerId),
     /// The worker may be started for which [`Command::BeginStart`] was sent.
-    MayStart(VmKey, GpuKey),
+    MayStart,
     /// The thread failed and was restarted.
     Restarted,
 }

@@ -607,9 +607,9 @@ fn an_endless_kernel_is_evicted_and_returns() {
     assert!(stats.evictions >= 3);
 }
 
-/// Returns whether a worker may be started for a VM, according to the events since the last call.
-fn may_start(compute: &mut ComputeHandle, vm: VmKey) -> bool {
-    compute.events().contains(&ComputeEvent::MayStart(vm, GPU))
+/// Returns whether a worker may be started, according to the events since the last call.
+fn may_start(compute: &mut ComputeHandle) -> bool {
+    compute.events().contains(&ComputeEvent::MayStart)
 }
 
 #[test]
@@ -635,7 +635,7 @@ fn a_worker_is_started_in_its_vms_window_and_batch_vms_wait_for_it() {
     compute.begin_start(starter, GPU);
     until("the worker may start", || {
         beat();
-        may_start(&mut compute, starter)
+        may_start(&mut compute)
     });
     until("the batch VM's kernel is off the GPU", || driver.off.load(Ordering::SeqCst));
     // A window would be shorter.
@@ -645,7 +645,7 @@ fn a_worker_is_started_in_its_vms_window_and_batch_vms_wait_for_it() {
         assert!(!endless.mode().is_open());
         std::thread::sleep(Duration::from_millis(1));
     }
-    compute.end_start(starter, GPU);
+    compute.end_start();
     until("the batch VM has the GPU again", || {
         beat();
         endless.mode().is_open()
@@ -658,24 +658,24 @@ fn a_worker_is_started_at_once_if_no_latency_vm_is_awake_or_its_vm_is_removed() 
     let mut compute = ComputeHandle::start(None, Traces::default()).unwrap();
     let [busy, starter] = [VmKey(1), VmKey(2)];
     compute.begin_start(starter, GPU);
-    until("the VM isn't known", || may_start(&mut compute, starter));
+    until("the VM isn't known", || may_start(&mut compute));
     compute.set_vm(busy, share(100));
     compute.set_vm(starter, share(100));
     let one = FakeWorker::start(&mut compute, 1, busy);
     one.hold();
     until("another VM has the GPU", || one.run());
     compute.begin_start(starter, GPU);
-    until("no latency VM is awake", || may_start(&mut compute, starter));
+    until("no latency VM is awake", || may_start(&mut compute));
     assert!(one.mode().is_open());
-    compute.end_start(starter, GPU);
+    compute.end_start();
 
     compute.set_vm(busy, vec![(GPU, Share { class: Class::Latency, ..Share::default() })]);
     compute.set_paused(starter, true);
     compute.begin_start(starter, GPU);
     compute.stats_of(starter, GPU);
-    assert!(!may_start(&mut compute, starter), "a paused VM has no window");
+    assert!(!may_start(&mut compute), "a paused VM has no window");
     compute.remove_vm(starter);
-    until("the VM is removed", || may_start(&mut compute, starter));
+    until("the VM is removed", || may_start(&mut compute));
 }
 
 #[test]

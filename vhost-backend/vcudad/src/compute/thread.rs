@@ -145,8 +145,8 @@ fn run(
         let registry = shared.registry();
         // The registry already reflects all commands sent so far, so discard them.
         for command in commands.try_iter() {
-            if let Command::BeginStart(vm, gpu) = command {
-                events.send(ComputeEvent::MayStart(vm, gpu));
+            if let Command::BeginStart(..) = command {
+                events.send(ComputeEvent::MayStart);
             }
         }
         Core::new(&registry, events.clone(), evictor.clone(), gate::now())
@@ -221,7 +221,7 @@ fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
         }
         Command::PauseWorker(id, paused) => core.set_worker_paused(id, paused, now),
         Command::BeginStart(vm, gpu) => core.begin_start(vm, gpu, now),
-        Command::EndStart(vm, gpu) => core.end_start(vm, gpu, now),
+        Command::EndStart => core.end_start(now),
         Command::Trace => core.trace_all(now),
         Command::Stats(answer) => drop(answer.send(core.stats(now))),
         #[cfg(test)]
