@@ -9,6 +9,7 @@
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
 use super::load::even;
+use super::member::Member;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
 impl Scheduler {
@@ -75,11 +76,14 @@ impl Scheduler {
     /// that it should.
     fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
-        let awake = |vm: &VmKey| {
-            self.member(*vm, gpu)
-                .is_some_and(|m| m.last.active || m.awake(self.settings.recent, now))
+        // The work of a VM that waits may have been evicted long ago.
+        let takes_part = |vm: &VmKey| {
+            let active = |m: &Member| m.last.active || m.awake(self.settings.recent, now);
+            state.running.contains(vm)
+                || self.wants(*vm, gpu)
+                || self.member(*vm, gpu).is_some_and(active)
         };
-        let vms: Vec<_> = state.recent.iter().copied().filter(awake).collect();
+        let vms: Vec<_> = state.recent.iter().copied().filter(takes_part).collect();
         // Sharing needs at least one waiting VM, and at least two VMs in total. Drains must have
         // finished, which is checked below.
         let wait = self.waiting(gpu, now).count();

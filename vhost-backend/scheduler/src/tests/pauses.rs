@@ -145,3 +145,22 @@ fn a_paused_vm_leaves_all_its_gpus_and_returns_to_all_at_once() {
         }
     }
 }
+
+#[test]
+fn vms_whose_work_was_evicted_long_ago_do_not_share() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    // Because of C, A isn't unlimited.
+    let mut bench = Bench::new(&[(A, share(100)), (B, share(100)), (C, latency)]);
+    paused(&mut bench);
+    bench.report(B, HELD);
+    bench.report(B, ENDLESS);
+    bench.set_paused(B, true);
+    bench.report(B, ENDLESS);
+    bench.now += SEC;
+    bench.tick(bench.now);
+    bench.now += SEC;
+    let mut actions = bench.set_paused(A, false);
+    actions.extend(bench.set_paused(B, false));
+    let opened: Vec<_> = actions.chunks(1).filter_map(opened).collect();
+    assert!(opened.iter().all(|open| *open == (A, OpenMode::Window)), "{actions:?}");
+}
