@@ -6,16 +6,7 @@
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
 cd "$REPO_DIR"
-# Panic messages contain the paths of the crates' sources, and so does the debug information, from which
-# the linker computes the build ID. With fixed prefixes, the build doesn't depend on its directories, and
-# doesn't reveal the user's home directory. (gdb: set substitute-path /virtio-cuda DIRECTORY)
-read -r -a flags <<<"${RUSTFLAGS:-}"
-flags+=("--remap-path-prefix=$REPO_DIR=/virtio-cuda"
-    "--remap-path-prefix=${CARGO_TARGET_DIR:-$REPO_DIR/target}=/virtio-cuda/target"
-    "--remap-path-prefix=${CARGO_HOME:-$HOME/.cargo}=/cargo")
-CARGO_ENCODED_RUSTFLAGS="$(IFS=$'\x1f' && printf '%s' "${flags[*]}")"
-export CARGO_ENCODED_RUSTFLAGS
-build=(cargo build --release --locked --workspace --bins --lib)
+build=(scripts/cargo-release.sh build --release --locked --workspace --bins --lib)
 if [ "${1:-}" = --progress ]; then
     mkdir -p target
     progress 25 target/build.log "${build[@]}"

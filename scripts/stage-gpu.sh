@@ -11,7 +11,7 @@ cd "$REPO_DIR"
 
 for test in sudden_ends isolation quota; do
     # Cargo names the executable after the test, followed by a hash.
-    program="$(cargo test --locked --release --quiet --no-run -p virtio-cuda-tests --test "$test" \
+    program="$(scripts/cargo-release.sh test --locked --release --quiet --no-run -p virtio-cuda-tests --test "$test" \
         --message-format=json | grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
     install -s "$program" "$dist/tests/$test"
 done

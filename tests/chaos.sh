@@ -26,8 +26,8 @@ done
 [ "$(id -u)" = 0 ] || { echo "chaos.sh: run it as root, because VMs have users of their own" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
 
-cargo build --release --locked --quiet -p virtio-cuda-tests --bin chaos
+bin=$(scripts/build-release.sh)
 # vcudad refuses a change that it can't save within ten seconds, which a busy disk may take, so its
 # state is in memory.
 TMPDIR=/dev/shm VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=softgpu \
-    "${CARGO_TARGET_DIR:-target}/release/chaos" --seconds "$seconds" --seed "$seed" --out target/chaos
+    "$bin/chaos" --seconds "$seconds" --seed "$seed" --out target/chaos

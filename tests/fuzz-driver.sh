@@ -32,7 +32,7 @@ dist=$(cd "$dist" && pwd)
 out="${CARGO_TARGET_DIR:-$PWD/target}/fuzz-driver"
 mkdir -p "$out"
 
-cargo build --release --locked --quiet -p virtio-cuda-tests --bin driver-fuzz
+bin=$(scripts/build-release.sh)
 kernel=$dist/uml/linux module=$dist/guest/virtio_cuda.ko
 if [ -n "$debug" ]; then
     kernel=$(images/uml-kernel.sh --debug --print)/linux
@@ -52,7 +52,7 @@ status=0
 "$dist/bin/vcuda-run" --vmm uml --socket "$work/socket" --uml-kernel "$kernel" --module "$module" \
     --mem 1G --cpus 2 --timeout $((seconds * 3 + 600)) --log "$out/kernel.log" \
     --env LD_LIBRARY_PATH="$dist/guest" -- \
-    "${CARGO_TARGET_DIR:-$PWD/target}/release/driver-fuzz" --seconds "$seconds" --seed "$seed" \
+    "$bin/driver-fuzz" --seconds "$seconds" --seed "$seed" \
     --module "$module" --heartbeat "$dist/programs/static/vectoradd" || status=$?
 # The kernel's warnings since the attack began, each with the lines that follow. User-mode Linux itself
 # reads a process's mappings without a lock when it unmaps files' pages: "suspicious RCU usage".
