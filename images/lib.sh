@@ -250,13 +250,18 @@ enter_root() {
     ' sh "$@"
 }
 
-# boot_debian ROOT SECONDS PACKAGES SCRIPT FILE...: installs a Debian 13 with PACKAGES (separated by
-# commas) in ROOT, boots it with systemd in a container (systemd-nspawn; needs root but not KVM), and
-# runs SCRIPT there, with each FILE in /try. Prints SCRIPT's output to stderr. Fails if SCRIPT fails
-# or takes longer than SECONDS.
+# boot_debian ROOT SECONDS DIST PACKAGES SCRIPT FILE...: installs a Debian 13 with PACKAGES (separated
+# by commas) in ROOT, boots it with systemd in a container (systemd-nspawn; needs root but not KVM),
+# and runs SCRIPT there. /try contains each FILE, and from DIST, the output of `make build`, the
+# guest's libcuda.so.1 and CUDA programs. Prints SCRIPT's output to stderr. Fails if SCRIPT fails or
+# takes longer than SECONDS.
 boot_debian() {
-    local root="$1" seconds="$2" packages="$3" script="$4" code=0
-    shift 4
+    local root="$1" seconds="$2" dist="$3" packages="$4" script="$5" built file code=0
+    shift 5
+    built=("$dist/guest/libcuda.so.1" "$dist"/programs/static/{vectoradd,spin})
+    for file in "${built[@]}"; do
+        [ -s "$file" ] || die "$file does not exist: run make build"
+    done
     ensure_packages mmdebstrap debian-archive-keyring systemd-container
     log "building a Debian 13 with systemd"
     as_root mmdebstrap --variant=apt --mode=root --quiet \
@@ -264,7 +269,7 @@ boot_debian() {
         --aptopt='APT::Install-Recommends "false"' --dpkgopt=force-unsafe-io \
         trixie "$root" "deb [signed-by=$DEBIAN_KEYRING] $(debian_mirror) trixie main" >&2
     as_root install -d "$root/try"
-    as_root cp "$@" "$IMAGES_DIR/inside-lib.sh" "$root/try/"
+    as_root cp "$@" "${built[@]}" "$IMAGES_DIR/inside-lib.sh" "$root/try/"
     as_root install -m 755 "$script" "$root/try/inside"
     # When the script exits, the container exits with the same status.
     as_root tee "$root/etc/systemd/system/try.service" >/dev/null <<UNIT
