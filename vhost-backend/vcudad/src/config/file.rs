@@ -13,7 +13,7 @@ use super::lines::Lines;
 use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
-use super::vm::Settings;
+use super::vm::{Settings, default_socket};
 use super::vm_set::VmSet;
 
 #[derive(Debug, Deserialize)]
@@ -68,7 +68,7 @@ enum Switch {
 #[derive(Debug, Deserialize)]
 struct Entry {
     name: String,
-    socket: PathBuf,
+    socket: Option<PathBuf>,
     #[serde(flatten)]
     settings: Table,
 }
@@ -118,6 +118,7 @@ impl Config {
             let invalid = |error: ApiError| {
                 of_vm_at(error.field.as_deref().unwrap_or_default(), error.to_string())
             };
+            let socket = socket.unwrap_or_else(|| default_socket(&name));
             let spec = settings.or(file.defaults.clone()).into_spec(name.clone(), socket);
             let spec = spec.map_err(invalid)?;
             set.add(&spec).map_err(invalid)?;

@@ -21,11 +21,10 @@ cpu.max = "200000 100000"
 
 [[vm]]
 name = "alpha"
-socket = "/run/virtio-cuda/alpha.sock"
 
 [[vm]]
 name = "beta"
-socket = "/run/virtio-cuda/beta.sock"
+socket = "/run/vms/beta"
 memory.max = "512M"
 memory.host_max = "2G"
 uid = 4711
@@ -42,6 +41,8 @@ fn defaults_apply_unless_a_vm_overrides_them() {
     let mut vms = check_vms(&config.vms).unwrap();
     choose_uids(&mut vms, []).unwrap();
     let [alpha, beta] = vms.as_slice() else { panic!("two VMs") };
+    let sockets = [alpha, beta].map(|vm| vm.socket.to_str().unwrap());
+    assert_eq!(sockets, ["/run/virtio-cuda/alpha.sock", "/run/vms/beta"]);
     assert_eq!((alpha.spec.memory.max, beta.spec.memory.max), (4 << 30, 512 << 20));
     assert_eq!((alpha.limits.max_sessions, beta.limits.max_sessions), (8, 8));
     assert_eq!((alpha.uid, beta.uid), (Some(*VM_UIDS.start()), Some(4711)));
@@ -109,6 +110,7 @@ fn errors_name_the_key_on_one_line() {
         (format!("{vm}socket_group = \"2113929217\""), "socket_group: processes of VMs run with"),
         (format!("socket_folders = [\"here\"]\n{vm}"), "'here' is not an absolute path"),
         (format!("{vm}socket_mode = \"99\""), "socket_mode"),
+        (vm.replace("/run/a", ""), "socket"),
         (format!("{vm}{vm}"), "a VM named 'a' already exists"),
         (vm.replace("1G", "1Q"), "1Q"),
         (vm.replace("memory.max = \"1G\"", ""), "memory.max: is missing"),

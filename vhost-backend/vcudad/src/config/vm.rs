@@ -47,6 +47,11 @@ pub struct Vm {
     pub spin_us: u32,
 }
 
+/// Returns the path of a VM's socket if none is set.
+pub(super) fn default_socket(name: &str) -> PathBuf {
+    PathBuf::from(SOCKETS).join(format!("{name}.sock"))
+}
+
 impl Vm {
     /// Checks the settings and fills in defaults. An error names the invalid field.
     pub fn new(spec: VmSpec) -> Result<Self, ApiError> {
@@ -99,7 +104,7 @@ impl Vm {
     /// served.
     pub fn unchecked(spec: VmSpec) -> Self {
         let name = spec.name.clone();
-        let default = || PathBuf::from(SOCKETS).join(format!("{name}.sock"));
+        let default = || default_socket(&name);
         let mode = spec.socket_mode.as_deref().unwrap_or("0660");
         let allowed = || ALLOWED_ENV.iter().map(|name| (*name).to_owned()).collect();
         Self {
