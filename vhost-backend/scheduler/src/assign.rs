@@ -81,6 +81,12 @@ impl Scheduler {
         }
     }
 
+    /// Returns the GPUs that VMs that wait for this GPU must have before this one.
+    pub(super) fn needed_first(&self, gpu: GpuKey, now: Nanos) -> Vec<GpuKey> {
+        let waiting = self.waiting(gpu, now).filter(|vm| self.turn(*vm).is_none());
+        waiting.flat_map(|vm| self.gang(vm)).filter(|other| *other < gpu).collect()
+    }
+
     /// Adds a free GPU to a running turn.
     pub(super) fn join(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };

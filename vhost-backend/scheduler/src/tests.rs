@@ -4,6 +4,7 @@
 use super::*;
 
 mod contexts;
+mod gangs;
 mod hostile;
 mod pauses;
 
@@ -235,35 +236,6 @@ fn batch_work_is_kept_shallow_while_a_latency_vm_is_awake() {
         _ => None,
     });
     assert_eq!(depth, Some(100 * US));
-}
-
-#[test]
-fn several_gpus_open_together_and_in_order() {
-    let mut bench = Bench::new(&[]);
-    let gpus = [(GPU1, share(100)), (GPU, share(100))];
-    for vm in [A, B] {
-        bench.scheduler.set_vm(vm, &gpus, 0);
-    }
-    bench.report_on(A, GPU1, HELD);
-    bench.report_on(A, GPU, HELD);
-    bench.report_on(A, GPU, BUSY);
-    bench.report_on(A, GPU1, BUSY);
-    bench.now += MS;
-    let mut actions = bench.report_on(B, GPU1, HELD);
-    actions.extend(bench.report_on(B, GPU, HELD));
-    let closes: Vec<_> =
-        actions.iter().filter(|action| matches!(action, Action::Close { .. })).collect();
-    assert_eq!(closes, [&Action::Close { vm: A, gpu: GPU }, &Action::Close { vm: A, gpu: GPU1 }]);
-    assert_eq!(opened(&bench.report_on(A, GPU1, HELD)), None, "A has work on the other GPU");
-    let actions = bench.report_on(A, GPU, HELD);
-    let opens: Vec<_> = actions
-        .iter()
-        .filter_map(|action| match action {
-            Action::Open { vm, gpu, .. } => Some((*vm, *gpu)),
-            _ => None,
-        })
-        .collect();
-    assert_eq!(opens, [(B, GPU), (B, GPU1)]);
 }
 
 #[test]

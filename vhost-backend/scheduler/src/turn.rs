@@ -16,10 +16,12 @@ impl Scheduler {
             // Process GPUs in order, since a VM with several GPUs must get the lower ones first.
             let Some(gpu) = self.dirty.iter().min().copied() else { break };
             self.dirty.retain(|other| *other != gpu);
-            self.settle(gpu, now, ticks, out);
             if !seen.contains(&gpu) {
                 seen.push(gpu);
+                let first = self.needed_first(gpu, now).into_iter();
+                self.dirty.extend(first.filter(|other| !seen.contains(other)));
             }
+            self.settle(gpu, now, ticks, out);
         }
         let rest = std::mem::take(&mut self.dirty);
         for gpu in seen {
