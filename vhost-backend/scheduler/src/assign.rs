@@ -39,11 +39,7 @@ impl Scheduler {
                 continue;
             }
             self.reserve(vm, gpu, &gang);
-            let ready = |gpu: &GpuKey| {
-                self.gpus
-                    .get(gpu)
-                    .is_some_and(|state| state.running.is_empty() && state.reserved == Some(vm))
-            };
+            let ready = |gpu: &GpuKey| self.running(*gpu).is_empty() && self.is_reserved(*gpu, vm);
             if gang.iter().all(ready) {
                 self.open(vm, gang, now, out);
                 return;
@@ -58,17 +54,13 @@ impl Scheduler {
         if other == vm {
             return true;
         }
-        self.gang(other)
-            .iter()
-            .any(|gpu| self.gpus.get(gpu).is_some_and(|state| state.reserved != Some(other)))
+        self.gang(other).into_iter().any(|gpu| !self.is_reserved(gpu, other))
     }
 
     /// Reserves a GPU for a VM that needs several. A VM's GPUs are reserved in key order, so that
     /// no two VMs can each hold a GPU that the other one needs.
     pub(super) fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
-        let lower = gang.iter().take_while(|other| **other < gpu);
-        let has = |gpu: &GpuKey| self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved == Some(vm));
-        if !lower.into_iter().all(has) {
+        if !self.may_take(vm, gpu, gang) {
             return;
         }
         if let Some(state) = self.gpus.get_mut(&gpu)
@@ -79,6 +71,27 @@ impl Scheduler {
             // on it, that turn must now end early.
             self.dirty.extend(gang.iter().filter(|other| **other != gpu));
         }
+    }
+
+    /// Returns true if the GPUs that a VM must have before this one are reserved for it.
+    fn may_take(&self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) -> bool {
+        gang.iter().filter(|other| **other < gpu).all(|other| self.is_reserved(*other, vm))
+    }
+
+    fn is_reserved(&self, gpu: GpuKey, vm: VmKey) -> bool {
+        self.gpus.get(&gpu).is_some_and(|gpu| gpu.reserved == Some(vm))
+    }
+
+    /// Returns true if a waiting VM without a turn could have a GPU once `runs` leaves it. If the
+    /// GPU is already reserved for the waiting VM, `runs` may stay until the other GPUs are ready.
+    pub(super) fn could_follow(&self, vm: VmKey, gpu: GpuKey, runs: VmKey) -> bool {
+        let gang = self.gang(vm);
+        if !self.is_reserved(gpu, vm) {
+            return self.may_take(vm, gpu, &gang);
+        }
+        gang.into_iter()
+            .filter(|other| *other != gpu)
+            .all(|other| self.is_reserved(other, vm) && self.others(runs, other).next().is_none())
     }
 
     /// Returns the GPUs that VMs that wait for this GPU must have before this one.

@@ -1,5 +1,6 @@
 //! Selects the next VM for a GPU, and calculates the length of its window.
 
+use super::gpu::Phase;
 use super::types::{Class, GpuKey, Nanos, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
@@ -112,14 +113,29 @@ impl Scheduler {
         }
     }
 
-    /// Returns the rank that a VM would have in a GPU's queue after using `more` GPU time.
+    /// Returns the rank that a VM would have in a GPU's queue after using `more` GPU time. A VM that
+    /// needs several GPUs has the highest of its tiers on all of them. Otherwise, a VM could get
+    /// the GPUs because it goes first on one of them, and lose them at once because another VM that
+    /// needs the same GPUs takes precedence on another one.
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
         let member = self.member(vm, gpu)?;
+        let mut first = self.tier(member, more);
+        if self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1) {
+            let gpus = self.turn(vm).map_or_else(|| self.gang(vm), |turn| turn.gpus.clone());
+            let members = gpus.into_iter().filter_map(|gpu| self.member(vm, gpu));
+            first = members.map(|member| self.tier(member, more)).fold(first, Ord::min);
+        }
+        let time = member.time.after(more, member.share.weight);
+        Some(Rank { tier: first.0, order: (first.1, time), ran: member.ran, vm })
+    }
+
+    /// Returns a VM's tier on one GPU after using `more` GPU time, and the first value of its order
+    /// within the tier.
+    fn tier(&self, member: &Member, more: Nanos) -> (Tier, u64) {
         let mut guarantee = member.guarantee;
         guarantee.pay(more);
         let behind = guarantee.behind();
-        let time = member.time.after(more, member.share.weight);
-        let (tier, first) = if behind >= self.settings.min_urgent {
+        if behind >= self.settings.min_urgent {
             (Tier::Urgent, u64::MAX - behind)
         } else if member.share.class == Class::Latency && !member.over {
             (Tier::Latency, 0)
@@ -127,8 +143,7 @@ impl Scheduler {
             (Tier::Guaranteed, u64::MAX - behind)
         } else {
             (Tier::Weight, 0)
-        };
-        Some(Rank { tier, order: (first, time), ran: member.ran, vm })
+        }
     }
 
     /// Returns the waiting VMs in order of rank, except that a VM for which the GPU is reserved
@@ -141,9 +156,16 @@ impl Scheduler {
         queue.into_iter().map(|rank| rank.vm).collect()
     }
 
-    /// Returns the best rank among the waiting VMs other than `vm`.
+    /// Returns the best rank among the waiting VMs that could have the GPU after `vm`.
     pub(super) fn best_other(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> Option<Rank> {
-        let others = self.waiting(gpu, now).filter(|other| *other != vm);
+        let may = |other| {
+            !self.makes_way(other, gpu, now)
+                && match self.turn(other) {
+                    Some(turn) => turn.phase == Phase::Open,
+                    None => self.could_follow(other, gpu, vm),
+                }
+        };
+        let others = self.waiting(gpu, now).filter(|other| *other != vm && may(*other));
         others.filter_map(|other| self.rank(other, gpu, 0)).min()
     }
 

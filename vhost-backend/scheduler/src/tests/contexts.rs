@@ -155,3 +155,27 @@ fn nobody_makes_way_for_a_context_outside_of_its_vms_turns() {
     assert_eq!(closed(&actions), None);
     assert_eq!(closed(&bench.tick(bench.now)), None, "A's turn goes on");
 }
+
+#[test]
+fn a_vm_that_makes_way_does_not_end_other_turns() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let (mut bench, _) = with_a_context_of_c(latency);
+    // B uses more than its share, and A falls far behind its guarantee.
+    let endless = Report { held: false, evictable: true, ..BUSY };
+    bench.scheduler.set_share(A, GPU, Share { min: WHOLE / 2, ..share(100) }, bench.now);
+    let mut actions = bench.report(B, HELD);
+    let since = bench.now;
+    while bench.now < since + 400 * MS {
+        actions.extend(bench.report(A, endless));
+        let open = actions.iter().rev().find_map(|one| match one {
+            Action::Open { vm: B, .. } => Some(true),
+            Action::Close { vm: B, .. } => Some(false),
+            _ => None,
+        });
+        let report = if open == Some(true) { BUSY } else { HELD };
+        actions.extend(bench.report(B, report));
+        actions.extend(bench.tick(bench.now + MS));
+    }
+    let turns = actions.iter().filter(|one| matches!(one, Action::Close { vm: B, .. })).count();
+    assert!(turns < 100, "B has {turns} turns in 400 ms");
+}

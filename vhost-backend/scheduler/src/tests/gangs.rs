@@ -51,3 +51,29 @@ fn work_on_one_gpu_gets_the_other_gpus_that_the_vm_uses_too() {
         assert!(actions.iter().any(opens), "{actions:?}");
     }
 }
+
+#[test]
+fn a_vm_that_takes_precedence_on_one_of_its_gpus_does_so_on_all() {
+    let latency = Share { class: Class::Latency, ..share(100) };
+    let mut bench = Bench::new(&[]);
+    bench.scheduler.set_vm(A, &[(GPU, share(100)), (GPU1, share(100))], 0);
+    bench.scheduler.set_vm(B, &[(GPU, share(100)), (GPU1, latency)], 0);
+    let report = |bench: &mut Bench, vm, report| {
+        [bench.report_on(vm, GPU, report), bench.report_on(vm, GPU1, report)].concat()
+    };
+    // B uses more time than A, but is within its share.
+    report(&mut bench, B, HELD);
+    report(&mut bench, A, HELD);
+    for at in 1..=20 {
+        bench.now = at * MS;
+        report(&mut bench, B, Report { busy_ns: at * MS, begun_ns: at * MS, ..BUSY });
+        bench.tick(bench.now);
+    }
+    report(&mut bench, B, Report { finished: 1, busy_ns: 20 * MS, begun_ns: 20 * MS, ..IDLE });
+    report(&mut bench, A, BUSY);
+    bench.now += MS;
+    let busy = Report { finished: 1, busy_ns: 20 * MS, begun_ns: 20 * MS, ..HELD };
+    assert_eq!(closed(&report(&mut bench, B, busy)), Some(A));
+    let actions = report(&mut bench, A, Report { finished: 1, ..HELD });
+    assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B));
+}
