@@ -312,10 +312,12 @@ impl Member {
         !self.paused && (evicted || self.last.held && self.rests_until.is_none())
     }
 
-    /// Returns true if the VM has work that needs the GPU now: held work, copies, or running work
-    /// that isn't waiting for the host. What a paused VM is still running doesn't count.
+    /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that
+    /// isn't waiting for the host, or work that its turn has yet to show. What a paused VM is still
+    /// running doesn't count.
     pub fn contends(&self) -> bool {
-        self.has_work() || !self.paused && self.last.active && !self.last.stalled
+        let begins = self.gate == Gate::Open && !self.started;
+        self.has_work() || !self.paused && (begins || self.last.active && !self.last.stalled)
     }
 
     /// Adds the time since the last call to the statistics, if work was held at a closed gate

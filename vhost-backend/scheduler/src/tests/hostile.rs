@@ -34,8 +34,86 @@ fn report() -> impl Strategy<Value = Report> {
     )
 }
 
+/// What the host does to the VM before its report.
+#[derive(Clone, Copy, Debug)]
+enum Change {
+    Pause(bool),
+    Share(Share),
+    /// The VM is removed, and another one with the same key is added.
+    Replace,
+    EvictEarlier,
+}
+
+fn change() -> impl Strategy<Value = Change> {
+    let cap = prop_oneof![Just(WHOLE), 1..WHOLE];
+    let share =
+        (1u32..1000, cap, 0..WHOLE, any::<bool>()).prop_map(|(weight, max, min, latency)| {
+            let class = if latency { Class::Latency } else { Class::Batch };
+            Share { weight, max, min, class, ..Share::default() }
+        });
+    prop_oneof![
+        4 => any::<bool>().prop_map(Change::Pause),
+        1 => share.prop_map(Change::Share),
+        1 => Just(Change::Replace),
+        1 => Just(Change::EvictEarlier),
+    ]
+}
+
+/// Adds a VM that has as many GPUs as its number, from 1 to 3.
+fn add(scheduler: &mut Scheduler, vm: VmKey, now: Nanos) {
+    let gpus: Vec<_> = (0..vm.0 as u32).map(|gpu| (GpuKey(gpu), share(100))).collect();
+    scheduler.set_vm(vm, &gpus, now);
+}
+
+/// What the scheduler's actions have brought about.
+#[derive(Default)]
+struct Seen {
+    open: HashSet<(VmKey, GpuKey)>,
+    off: HashSet<(VmKey, GpuKey)>,
+    copies: HashSet<(VmKey, GpuKey)>,
+}
+
+impl Seen {
+    /// Checks actions that follow from those before, and takes them.
+    fn take(&mut self, actions: &mut Vec<Action>) -> Result<(), TestCaseError> {
+        for action in actions.drain(..) {
+            match action {
+                Action::Open { vm, gpu, .. } => {
+                    prop_assert!(!self.off.contains(&(vm, gpu)));
+                    self.open.insert((vm, gpu));
+                }
+                Action::Close { vm, gpu } => {
+                    self.open.remove(&(vm, gpu));
+                }
+                Action::Evict { vm, gpu } => {
+                    prop_assert!(!self.open.contains(&(vm, gpu)));
+                    prop_assert!(self.off.insert((vm, gpu)));
+                }
+                Action::Restore { vm, gpu } => prop_assert!(self.off.remove(&(vm, gpu))),
+                Action::Copies { vm, gpu, depth: 0 } => {
+                    self.copies.remove(&(vm, gpu));
+                }
+                Action::Copies { vm, gpu, .. } => {
+                    self.copies.insert((vm, gpu));
+                }
+                Action::Prepare { vm, gpu } => prop_assert!(!self.open.contains(&(vm, gpu))),
+                Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),
+            }
+        }
+        Ok(())
+    }
+
+    /// Forgets a VM that was removed. Its workers have ended.
+    fn forget(&mut self, vm: VmKey) -> Result<(), TestCaseError> {
+        prop_assert!(self.open.iter().all(|(open, _)| *open != vm), "its gates are closed");
+        self.off.retain(|(off, _)| *off != vm);
+        self.copies.retain(|(copies, _)| *copies != vm);
+        Ok(())
+    }
+}
+
 proptest! {
-    /// Any sequence of reports and pauses leaves the scheduler in a consistent state: every open
+    /// Any sequence of reports and changes leaves the scheduler in a consistent state: every open
     /// gate belongs to a turn on that GPU, an open gate is never told to prepare, evictions and
     /// returns alternate, neither an evicted nor a paused VM has an open gate or may copy, and
     /// the timer always advances.
@@ -47,68 +125,64 @@ proptest! {
                 0u32..3,
                 report(),
                 prop_oneof![Just(0u64), 0u64..30_000_000],
-                prop_oneof![4 => Just(None), 1 => any::<bool>().prop_map(Some)],
+                prop_oneof![4 => Just(None), 1 => change().prop_map(Some)],
             ),
             0..300,
         ),
     ) {
         let mut bench = Bench::new(&[]);
-        for vm in 1..4 {
-            let gpus: Vec<_> = (0..vm as u32).map(|gpu| (GpuKey(gpu), share(100))).collect();
-            bench.scheduler.set_vm(VmKey(vm), &gpus, 0);
-        }
-        let (mut open, mut off) = (HashSet::new(), HashSet::new());
-        let (mut paused, mut pauses, mut copies) = (HashSet::new(), 0, HashSet::new());
-        for (vm, gpu, report, passes, pause) in steps {
+        (1..4).for_each(|vm| add(&mut bench.scheduler, VmKey(vm), 0));
+        let (mut seen, mut paused, mut evictions) = (Seen::default(), HashSet::new(), 3);
+        for (vm, gpu, report, passes, change) in steps {
+            let (vm, gpu) = (VmKey(vm), GpuKey(gpu));
             bench.now += passes;
-            bench.scheduler.tick(bench.now, &mut bench.out);
-            let mut actions = std::mem::take(&mut bench.out);
-            if let Some(pause) = pause {
-                actions.extend(bench.set_paused(VmKey(vm), pause));
-                match pause {
-                    true => paused.insert(VmKey(vm)),
-                    false => paused.remove(&VmKey(vm)),
-                };
-                pauses += 1;
-            }
-            actions.extend(bench.report_on(VmKey(vm), GpuKey(gpu), report));
-            for action in actions {
-                match action {
-                    Action::Open { vm, gpu, .. } => {
-                        prop_assert!(!off.contains(&(vm, gpu)));
-                        open.insert((vm, gpu));
+            let mut actions = Vec::new();
+            bench.scheduler.tick(bench.now, &mut actions);
+            seen.take(&mut actions)?;
+            match change {
+                Some(Change::Pause(pause)) => {
+                    actions = bench.set_paused(vm, pause);
+                    if pause && (1..4).contains(&vm.0) {
+                        paused.insert(vm);
+                    } else {
+                        paused.remove(&vm);
                     }
-                    Action::Close { vm, gpu } => {
-                        open.remove(&(vm, gpu));
-                    }
-                    Action::Evict { vm, gpu } => {
-                        prop_assert!(!open.contains(&(vm, gpu)));
-                        prop_assert!(off.insert((vm, gpu)));
-                    }
-                    Action::Restore { vm, gpu } => prop_assert!(off.remove(&(vm, gpu))),
-                    Action::Copies { vm, gpu, depth } => {
-                        copies.insert((vm, gpu, depth > 0));
-                        copies.remove(&(vm, gpu, depth == 0));
-                    }
-                    Action::Prepare { vm, gpu } => prop_assert!(!open.contains(&(vm, gpu))),
-                    Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),
+                    evictions += 1;
                 }
+                Some(Change::Share(share)) => {
+                    bench.scheduler.set_share(vm, gpu, share, bench.now);
+                }
+                Some(Change::Replace) if (1..4).contains(&vm.0) => {
+                    bench.scheduler.remove_vm(vm, bench.now, &mut actions);
+                    seen.take(&mut actions)?;
+                    seen.forget(vm)?;
+                    paused.remove(&vm);
+                    add(&mut bench.scheduler, vm, bench.now);
+                }
+                Some(Change::EvictEarlier) => {
+                    bench.scheduler.evict_earlier(vm, gpu, bench.now, &mut actions);
+                    evictions += 1;
+                }
+                _ => {}
             }
-            for (vm, gpu) in &open {
+            actions.extend(bench.report_on(vm, gpu, report));
+            seen.take(&mut actions)?;
+            for (vm, gpu) in &seen.open {
                 let turn = bench.scheduler.turn(*vm);
                 prop_assert!(turn.is_some_and(|turn| turn.gpus.contains(gpu)));
                 prop_assert!(!paused.contains(vm));
             }
-            for vm in paused.iter().filter(|vm| (1..4).contains(&vm.0)) {
+            for vm in &paused {
                 for gpu in (0..vm.0 as u32).map(GpuKey) {
                     prop_assert_eq!(bench.scheduler.copies(*vm, gpu), 0);
-                    prop_assert!(copies.contains(&(*vm, gpu, false)));
+                    prop_assert!(!seen.copies.contains(&(*vm, gpu)));
                 }
             }
-            if passes > 0 {
-                let wake = bench.scheduler.wake_at();
-                prop_assert!(wake.is_none_or(|at| at > bench.now), "the timer spins");
-            }
+            // What the report has changed may be due at once.
+            bench.scheduler.tick(bench.now, &mut actions);
+            seen.take(&mut actions)?;
+            let wake = bench.scheduler.wake_at();
+            prop_assert!(wake.is_none_or(|at| at > bench.now), "the timer spins");
             let charged: u64 = (1..4)
                 .filter_map(|vm| bench.scheduler.stats(VmKey(vm), GPU, bench.now))
                 .map(|stats| stats.charged_ns)
@@ -119,7 +193,7 @@ proptest! {
             // latest one may not be over.
             let settings = Settings::default();
             let eviction = settings.eviction + 63 * settings.eviction_more;
-            prop_assert!(charged <= 2 * 3 * bench.now + (pauses + 3) * eviction);
+            prop_assert!(charged <= 2 * 3 * bench.now + evictions * eviction);
         }
     }
 }
