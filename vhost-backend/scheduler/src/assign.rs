@@ -9,8 +9,13 @@ impl Scheduler {
     /// Assigns a free GPU to the VM that is next in its queue.
     pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
-        let gone = |vm| !self.wants(vm, gpu) || !self.eligible(vm, gpu, now);
-        let reserved = state.reserved.filter(|vm| !gone(*vm));
+        // A VM that has begun to need a lower GPU must have that one first.
+        let stays = |vm| {
+            self.wants(vm, gpu)
+                && self.eligible(vm, gpu, now)
+                && self.may_take(vm, gpu, &self.gang(vm))
+        };
+        let reserved = state.reserved.filter(|vm| stays(*vm));
         if let Some(state) = self.gpus.get_mut(&gpu) {
             state.reserved = reserved;
         }

@@ -77,3 +77,27 @@ fn a_vm_that_takes_precedence_on_one_of_its_gpus_does_so_on_all() {
     let actions = report(&mut bench, A, Report { finished: 1, ..HELD });
     assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B));
 }
+
+#[test]
+fn vms_that_need_one_anothers_gpus_take_turns_even_if_one_needs_more_later() {
+    const GPU2: GpuKey = GpuKey(2);
+    let d = VmKey(4);
+    let mut bench = Bench::new(&[(A, share(100))]);
+    let all = [GPU, GPU1, GPU2].map(|gpu| (gpu, share(100)));
+    bench.scheduler.set_vm(B, &all[..2], 0);
+    bench.scheduler.set_vm(C, &all, 0);
+    bench.scheduler.set_vm(d, &all[2..], 0);
+    for (vm, gpu) in [(A, GPU), (d, GPU2)] {
+        bench.report_on(vm, gpu, HELD);
+        bench.report_on(vm, gpu, BUSY);
+    }
+    bench.report_on(C, GPU2, HELD);
+    bench.report_on(C, GPU1, HELD);
+    bench.report_on(B, GPU, HELD);
+    bench.report_on(B, GPU1, HELD);
+    // Now B has the first GPU and needs the second one, which C has.
+    let mut actions = bench.report_on(A, GPU, Report { finished: 1, ..IDLE });
+    actions.extend(bench.report_on(C, GPU, HELD));
+    actions.extend(bench.report_on(d, GPU2, Report { finished: 1, ..IDLE }));
+    assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B), "{actions:?}");
+}
