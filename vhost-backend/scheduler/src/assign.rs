@@ -101,8 +101,9 @@ impl Scheduler {
 
     /// Returns the GPUs that VMs that wait for this GPU must have before this one.
     pub(super) fn needed_first(&self, gpu: GpuKey, now: Nanos) -> Vec<GpuKey> {
-        let waiting = self.waiting(gpu, now).filter(|vm| self.turn(*vm).is_none());
-        waiting.flat_map(|vm| self.gang(vm)).filter(|other| *other < gpu).collect()
+        let gangs =
+            self.waiting(gpu, now).filter(|vm| self.has_several(*vm) && self.turn(*vm).is_none());
+        gangs.flat_map(|vm| self.gang(vm)).filter(|other| *other < gpu).collect()
     }
 
     /// Adds a free GPU to a running turn.
@@ -183,7 +184,7 @@ impl Scheduler {
         self.unprepare(before.filter(|before| *before != vm), gpu, out);
         let others = self.clock_of_others(vm, gpu);
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
-        let several = self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1);
+        let several = self.has_several(vm);
         let begins = self.begins(gpu, now);
         let Some(member) = self.member_mut(vm, gpu) else { return };
         // A VM with several GPUs may get this GPU without having work on it.

@@ -285,6 +285,11 @@ impl Scheduler {
         self.vms.get(&vm).is_some_and(Vm::is_paused)
     }
 
+    /// Returns true if the VM has several GPUs.
+    fn has_several(&self, vm: VmKey) -> bool {
+        self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1)
+    }
+
     fn member(&self, vm: VmKey, gpu: GpuKey) -> Option<&Member> {
         self.vms.get(&vm)?.members.get(&gpu)
     }
