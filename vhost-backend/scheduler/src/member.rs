@@ -313,11 +313,11 @@ impl Member {
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that
-    /// isn't waiting for the host, or work that its turn has yet to show. What a paused VM is still
-    /// running doesn't count.
+    /// isn't waiting for the host, or evicted work that has just returned. What a paused VM is
+    /// still running doesn't count.
     pub fn contends(&self) -> bool {
-        let begins = self.gate == Gate::Open && !self.started;
-        self.has_work() || !self.paused && (begins || self.last.active && !self.last.stalled)
+        let runs = self.reports_off || self.last.active && !self.last.stalled;
+        self.has_work() || !self.paused && runs
     }
 
     /// Adds the time since the last call to the statistics, if work was held at a closed gate
