@@ -125,6 +125,17 @@ fn a_vm_alone_keeps_its_queue_short_beside_an_idle_latency_vm() {
 }
 
 #[test]
+fn a_vm_with_a_high_cap_gives_way_as_soon_as_one_without_a_cap() {
+    let mut bench = Bench::new(&[(A, Share { max: WHOLE - 1, ..share(100) }), (B, share(100))]);
+    bench.report(A, HELD);
+    while bench.now < SEC {
+        bench.tick(bench.now + MS);
+        bench.report(A, BUSY);
+    }
+    assert_eq!(closed(&bench.report(B, HELD)), Some(A));
+}
+
+#[test]
 fn a_second_vm_gets_a_window_once_the_first_has_drained() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.report(A, HELD);

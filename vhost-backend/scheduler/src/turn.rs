@@ -165,8 +165,10 @@ impl Scheduler {
         let reserved = gpus.iter().any(|gpu| {
             self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved.is_some_and(|other| other != vm))
         });
-        let end = match until {
-            _ if reserved => {
+        // A later end is the time at which a VM's tokens would have run out if nobody had waited.
+        let longest = 2 * self.settings.max_window;
+        let end = match until.filter(|until| *until <= now.saturating_add(longest)) {
+            until if reserved => {
                 let end = opened.saturating_add(self.settings.min_window);
                 until.map_or(end, |until| until.min(end))
             }
