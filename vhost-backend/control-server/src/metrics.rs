@@ -231,6 +231,8 @@ fn about_compute(page: &mut Page, stats: &Stats) {
 fn about_vms(page: &mut Page, stats: &Stats) {
     let of = |vm: &VmStats| vec![("vm", vm.name.clone())];
     let each = |value: fn(&VmStats) -> u64| stats.vms.iter().map(move |vm| (of(vm), value(vm)));
+    let level =
+        |value: fn(&VmStats) -> u64| each(value).map(|(labels, value)| (labels, value as f64));
     page.count("launches", None, "Kernel launches", each(|vm| vm.activity.launches));
     let graphs = each(|vm| vm.activity.graph_launches);
     page.count("graph_launches", None, "Graph launches", graphs);
@@ -246,20 +248,20 @@ fn about_vms(page: &mut Page, stats: &Stats) {
         })
     });
     page.count("copied", Some(Unit::Bytes), "Bytes copied, by direction", copied);
-    let depth = each(|vm| vm.activity.ring_depth).map(|(labels, value)| (labels, value as f64));
+    let depth = level(|vm| vm.activity.ring_depth);
     page.gauge(
         "ring_depth",
         Some(Unit::Bytes),
         "Bytes in the command rings that workers have not read yet",
         depth,
     );
-    let sessions = each(|vm| vm.sessions.into()).map(|(labels, value)| (labels, value as f64));
+    let sessions = level(|vm| vm.sessions.into());
     page.gauge("sessions", None, "Guest processes that have the device open", sessions);
-    let paused = each(|vm| vm.paused.into()).map(|(labels, value)| (labels, value as f64));
+    let paused = level(|vm| vm.paused.into());
     page.gauge("paused", None, "1 if the VM is paused, and thus off its GPUs", paused);
-    let failed = each(|vm| vm.failed.into()).map(|(labels, value)| (labels, value as f64));
+    let failed = level(|vm| vm.failed.into());
     page.gauge("failed", None, "1 if the VM has failed, and thus is not served", failed);
-    let limit = each(|vm| vm.sessions_max.into()).map(|(labels, value)| (labels, value as f64));
+    let limit = level(|vm| vm.sessions_max.into());
     page.gauge("sessions_limit", None, "Maximum number of sessions at once", limit);
     let refused = |reasons: fn(&VmStats) -> [(&'static str, u64); 2]| {
         stats.vms.iter().flat_map(move |vm| {
@@ -281,7 +283,7 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     });
     let help = "Front ends refused because of connections.max, or of memory that is not sealed";
     page.count("connections_refused", None, help, front_ends);
-    let limit = each(|vm| vm.connections_max.into()).map(|(labels, value)| (labels, value as f64));
+    let limit = level(|vm| vm.connections_max.into());
     page.gauge("connections_limit", None, "Maximum number of front ends at once", limit);
     let started = each(|vm| vm.sessions_total);
     page.count("sessions_started", None, "Guest processes that opened the device", started);
