@@ -59,9 +59,21 @@ fn change() -> impl Strategy<Value = Change> {
     ]
 }
 
-/// Adds a VM that has as many GPUs as its number, from 1 to 3.
+/// The VMs, from 1, and their GPUs.
+const VMS: [&[u32]; 5] = [&[0], &[0, 1], &[0, 1, 2], &[1, 2], &[0, 2]];
+
+fn vms() -> impl Iterator<Item = VmKey> {
+    (1..=VMS.len() as u64).map(VmKey)
+}
+
+/// Returns a VM's GPUs, or nothing if there is no such VM.
+fn gpus(vm: VmKey) -> impl Iterator<Item = GpuKey> {
+    let gpus = vm.0.checked_sub(1).and_then(|index| VMS.get(index as usize));
+    gpus.into_iter().copied().flatten().map(|gpu| GpuKey(*gpu))
+}
+
 fn add(scheduler: &mut Scheduler, vm: VmKey, now: Nanos) {
-    let gpus: Vec<_> = (0..vm.0 as u32).map(|gpu| (GpuKey(gpu), share(100))).collect();
+    let gpus: Vec<_> = gpus(vm).map(|gpu| (gpu, share(100))).collect();
     scheduler.set_vm(vm, &gpus, now);
 }
 
@@ -121,7 +133,7 @@ proptest! {
     fn reports_bring_nothing_into_disorder(
         steps in prop::collection::vec(
             (
-                0u64..5,
+                0u64..7,
                 0u32..3,
                 report(),
                 prop_oneof![Just(0u64), 0u64..30_000_000],
@@ -131,8 +143,8 @@ proptest! {
         ),
     ) {
         let mut bench = Bench::new(&[]);
-        (1..4).for_each(|vm| add(&mut bench.scheduler, VmKey(vm), 0));
-        let (mut seen, mut paused, mut evictions) = (Seen::default(), HashSet::new(), 3);
+        vms().for_each(|vm| add(&mut bench.scheduler, vm, 0));
+        let (mut seen, mut paused, mut evictions) = (Seen::default(), HashSet::new(), 4);
         for (vm, gpu, report, passes, change) in steps {
             let (vm, gpu) = (VmKey(vm), GpuKey(gpu));
             bench.now += passes;
@@ -142,7 +154,7 @@ proptest! {
             match change {
                 Some(Change::Pause(pause)) => {
                     actions = bench.set_paused(vm, pause);
-                    if pause && (1..4).contains(&vm.0) {
+                    if pause && gpus(vm).next().is_some() {
                         paused.insert(vm);
                     } else {
                         paused.remove(&vm);
@@ -152,7 +164,7 @@ proptest! {
                 Some(Change::Share(share)) => {
                     bench.scheduler.set_share(vm, gpu, share, bench.now);
                 }
-                Some(Change::Replace) if (1..4).contains(&vm.0) => {
+                Some(Change::Replace) if gpus(vm).next().is_some() => {
                     bench.scheduler.remove_vm(vm, bench.now, &mut actions);
                     seen.take(&mut actions)?;
                     seen.forget(vm)?;
@@ -173,7 +185,7 @@ proptest! {
                 prop_assert!(!paused.contains(vm));
             }
             for vm in &paused {
-                for gpu in (0..vm.0 as u32).map(GpuKey) {
+                for gpu in gpus(*vm) {
                     prop_assert_eq!(bench.scheduler.copies(*vm, gpu), 0);
                     prop_assert!(!seen.copies.contains(&(*vm, gpu)));
                 }
@@ -183,8 +195,8 @@ proptest! {
             seen.take(&mut actions)?;
             let wake = bench.scheduler.wake_at();
             prop_assert!(wake.is_none_or(|at| at > bench.now), "the timer spins");
-            let charged: u64 = (1..4)
-                .filter_map(|vm| bench.scheduler.stats(VmKey(vm), GPU, bench.now))
+            let charged: u64 = vms()
+                .filter_map(|vm| bench.scheduler.stats(vm, GPU, bench.now))
                 .map(|stats| stats.charged_ns)
                 .sum();
             // Work that continues after its window may be charged at the same time as another
@@ -193,7 +205,7 @@ proptest! {
             // latest one may not be over.
             let settings = Settings::default();
             let eviction = settings.eviction + 63 * settings.eviction_more;
-            prop_assert!(charged <= 2 * 3 * bench.now + evictions * eviction);
+            prop_assert!(charged <= 2 * 4 * bench.now + evictions * eviction);
         }
         all_get_turns(&mut bench)?;
     }
@@ -202,8 +214,7 @@ proptest! {
 /// Lets all VMs continue with equal shares and work on all of their GPUs, until each has had a turn
 /// on each of them. A VM's debt is at most ten seconds.
 fn all_get_turns(bench: &mut Bench) -> Result<(), TestCaseError> {
-    let members = (1..4).flat_map(|vm| (0..vm as u32).map(move |gpu| (VmKey(vm), GpuKey(gpu))));
-    let members: Vec<_> = members.collect();
+    let members: Vec<_> = vms().flat_map(|vm| gpus(vm).map(move |gpu| (vm, gpu))).collect();
     for (vm, gpu) in &members {
         bench.scheduler.set_share(*vm, *gpu, share(100), bench.now);
         bench.scheduler.set_paused(*vm, false, bench.now, &mut bench.out);
