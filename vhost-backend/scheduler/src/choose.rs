@@ -117,14 +117,15 @@ impl Scheduler {
     /// needs the same GPUs takes precedence on another one.
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
         let member = self.member(vm, gpu)?;
-        let mut first = self.tier(member, more);
+        let mut highest = self.tier(member, more);
         if self.has_several(vm) {
             let gpus = self.turn(vm).map_or_else(|| self.gang(vm), |turn| turn.gpus.clone());
             let members = gpus.into_iter().filter_map(|gpu| self.member(vm, gpu));
-            first = members.map(|member| self.tier(member, more)).fold(first, Ord::min);
+            highest = members.map(|member| self.tier(member, more)).fold(highest, Ord::min);
         }
+        let (tier, first) = highest;
         let time = member.time.after(more, member.share.weight);
-        Some(Rank { tier: first.0, order: (first.1, time), ran: member.ran, vm })
+        Some(Rank { tier, order: (first, time), ran: member.ran, vm })
     }
 
     /// Returns a VM's tier on one GPU after using `more` GPU time, and the first value of its order
