@@ -212,7 +212,8 @@ proptest! {
 }
 
 /// Lets all VMs continue with equal shares and work on all of their GPUs, until each has had a turn
-/// on each of them. A VM's debt is at most ten seconds.
+/// on each of them. A VM may have used ten seconds more than its share, and then waits until three
+/// others, whose weights may have grown, have caught up.
 fn all_get_turns(bench: &mut Bench) -> Result<(), TestCaseError> {
     let members: Vec<_> = vms().flat_map(|vm| gpus(vm).map(move |gpu| (vm, gpu))).collect();
     for (vm, gpu) in &members {
@@ -226,7 +227,7 @@ fn all_get_turns(bench: &mut Bench) -> Result<(), TestCaseError> {
     };
     let mut waiting: HashSet<_> = members.iter().copied().collect();
     while !waiting.is_empty() {
-        prop_assert!(bench.now < since + 60 * SEC, "{waiting:?} get no turn");
+        prop_assert!(bench.now < since + 300 * SEC, "{waiting:?} get no turn");
         for (vm, gpu) in &members {
             let report = if is_open(bench, *vm, *gpu) { BUSY } else { HELD };
             bench.report_on(*vm, *gpu, report);
