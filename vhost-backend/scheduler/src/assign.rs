@@ -99,11 +99,11 @@ impl Scheduler {
             .all(|other| self.is_reserved(other, vm) && self.others(runs, other).next().is_none())
     }
 
-    /// Returns the GPUs that VMs that wait for this GPU must have before this one.
-    pub(super) fn needed_first(&self, gpu: GpuKey, now: Nanos) -> Vec<GpuKey> {
+    /// Returns the GPUs that VMs waiting for this GPU need at the same time.
+    pub(super) fn needed_with(&self, gpu: GpuKey, now: Nanos) -> Vec<GpuKey> {
         let gangs =
             self.waiting(gpu, now).filter(|vm| self.has_several(*vm) && self.turn(*vm).is_none());
-        gangs.flat_map(|vm| self.gang(vm)).filter(|other| *other < gpu).collect()
+        gangs.flat_map(|vm| self.gang(vm)).collect()
     }
 
     /// Adds a free GPU to a running turn.

@@ -201,7 +201,6 @@ impl Scheduler {
         let Some(state) = self.vms.get_mut(&vm) else { return };
         let Some(member) = state.members.get_mut(&gpu) else { return };
         let report = member.considered(report);
-        let asked = member.asks();
         let began = report.contexts_begun != member.last.contexts_begun;
         let finished = member.take(report, &self.settings, now);
         let works = report.held || report.active || report.copying;
@@ -227,10 +226,6 @@ impl Scheduler {
         }
         self.note_contexts(vm, gpu, began, now);
         self.dirty.push(gpu);
-        if !asked && self.member(vm, gpu).is_some_and(Member::asks) {
-            // From now on, the VM needs its other GPUs together with this one.
-            self.dirty.extend(self.gang(vm));
-        }
         self.settle_all(now, false, out);
     }
 

@@ -18,8 +18,8 @@ impl Scheduler {
             self.dirty.retain(|other| *other != gpu);
             if !seen.contains(&gpu) {
                 seen.push(gpu);
-                let first = self.needed_first(gpu, now).into_iter();
-                self.dirty.extend(first.filter(|other| !seen.contains(other)));
+                let gangs = self.needed_with(gpu, now).into_iter();
+                self.dirty.extend(gangs.filter(|other| !seen.contains(other)));
             }
             self.settle(gpu, now, ticks, out);
         }
