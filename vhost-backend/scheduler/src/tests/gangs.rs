@@ -69,11 +69,11 @@ fn a_vm_that_takes_precedence_on_one_of_its_gpus_does_so_on_all() {
         report(&mut bench, B, Report { busy_ns: at * MS, begun_ns: at * MS, ..BUSY });
         bench.tick(bench.now);
     }
-    report(&mut bench, B, Report { finished: 1, busy_ns: 20 * MS, begun_ns: 20 * MS, ..IDLE });
+    let idle = Report { finished: 1, busy_ns: 20 * MS, begun_ns: 20 * MS, ..IDLE };
+    report(&mut bench, B, idle);
     report(&mut bench, A, BUSY);
     bench.now += MS;
-    let busy = Report { finished: 1, busy_ns: 20 * MS, begun_ns: 20 * MS, ..HELD };
-    assert_eq!(closed(&report(&mut bench, B, busy)), Some(A));
+    assert_eq!(closed(&report(&mut bench, B, Report { held: true, ..idle })), Some(A));
     let actions = report(&mut bench, A, Report { finished: 1, ..HELD });
     assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B));
 }

@@ -34,7 +34,7 @@ fn report() -> impl Strategy<Value = Report> {
     )
 }
 
-/// What the host does to the VM before its report.
+/// A change that the host makes before a VM is reported.
 #[derive(Clone, Copy, Debug)]
 enum Change {
     Pause(bool),
@@ -66,7 +66,7 @@ fn vms() -> impl Iterator<Item = VmKey> {
     (1..=VMS.len() as u64).map(VmKey)
 }
 
-/// Returns a VM's GPUs, or nothing if there is no such VM.
+/// Returns the GPUs of a VM. A VM that isn't in the list has none.
 fn gpus(vm: VmKey) -> impl Iterator<Item = GpuKey> {
     let gpus = vm.0.checked_sub(1).and_then(|index| VMS.get(index as usize));
     gpus.into_iter().copied().flatten().map(|gpu| GpuKey(*gpu))
@@ -77,17 +77,17 @@ fn add(scheduler: &mut Scheduler, vm: VmKey, now: Nanos) {
     scheduler.set_vm(vm, &gpus, now);
 }
 
-/// What the scheduler's actions have brought about.
+/// The state that the actions so far have led to.
 #[derive(Default)]
-struct Seen {
+struct State {
     open: HashSet<(VmKey, GpuKey)>,
     off: HashSet<(VmKey, GpuKey)>,
     copies: HashSet<(VmKey, GpuKey)>,
 }
 
-impl Seen {
-    /// Checks actions that follow from those before, and takes them.
-    fn take(&mut self, actions: &mut Vec<Action>) -> Result<(), TestCaseError> {
+impl State {
+    /// Carries out actions, and checks that each of them is allowed in this state.
+    fn carry_out(&mut self, actions: &mut Vec<Action>) -> Result<(), TestCaseError> {
         for action in actions.drain(..) {
             match action {
                 Action::Open { vm, gpu, .. } => {
@@ -144,13 +144,13 @@ proptest! {
     ) {
         let mut bench = Bench::new(&[]);
         vms().for_each(|vm| add(&mut bench.scheduler, vm, 0));
-        let (mut seen, mut paused, mut evictions) = (Seen::default(), HashSet::new(), 4);
+        let (mut state, mut paused, mut evictions) = (State::default(), HashSet::new(), 4);
         for (vm, gpu, report, passes, change) in steps {
             let (vm, gpu) = (VmKey(vm), GpuKey(gpu));
             bench.now += passes;
             let mut actions = Vec::new();
             bench.scheduler.tick(bench.now, &mut actions);
-            seen.take(&mut actions)?;
+            state.carry_out(&mut actions)?;
             match change {
                 Some(Change::Pause(pause)) => {
                     actions = bench.set_paused(vm, pause);
@@ -166,8 +166,8 @@ proptest! {
                 }
                 Some(Change::Replace) if gpus(vm).next().is_some() => {
                     bench.scheduler.remove_vm(vm, bench.now, &mut actions);
-                    seen.take(&mut actions)?;
-                    seen.forget(vm)?;
+                    state.carry_out(&mut actions)?;
+                    state.forget(vm)?;
                     paused.remove(&vm);
                     add(&mut bench.scheduler, vm, bench.now);
                 }
@@ -178,8 +178,8 @@ proptest! {
                 _ => {}
             }
             actions.extend(bench.report_on(vm, gpu, report));
-            seen.take(&mut actions)?;
-            for (vm, gpu) in &seen.open {
+            state.carry_out(&mut actions)?;
+            for (vm, gpu) in &state.open {
                 let turn = bench.scheduler.turn(*vm);
                 prop_assert!(turn.is_some_and(|turn| turn.gpus.contains(gpu)));
                 prop_assert!(!paused.contains(vm));
@@ -187,12 +187,12 @@ proptest! {
             for vm in &paused {
                 for gpu in gpus(*vm) {
                     prop_assert_eq!(bench.scheduler.copies(*vm, gpu), 0);
-                    prop_assert!(!seen.copies.contains(&(*vm, gpu)));
+                    prop_assert!(!state.copies.contains(&(*vm, gpu)));
                 }
             }
-            // What the report has changed may be due at once.
+            // A report or a change of a share may make a check due immediately.
             bench.scheduler.tick(bench.now, &mut actions);
-            seen.take(&mut actions)?;
+            state.carry_out(&mut actions)?;
             let wake = bench.scheduler.wake_at();
             prop_assert!(wake.is_none_or(|at| at > bench.now), "the timer spins");
             let charged: u64 = vms()
