@@ -90,6 +90,9 @@ impl Scheduler {
     /// Returns true if a waiting VM without a turn could have a GPU once `runs` leaves it. If the
     /// GPU is already reserved for the waiting VM, `runs` may stay until the other GPUs are ready.
     pub(super) fn could_follow(&self, vm: VmKey, gpu: GpuKey, runs: VmKey) -> bool {
+        if !self.has_several_gpus(vm) {
+            return true;
+        }
         let gang = self.gang(vm);
         if !self.is_reserved(gpu, vm) {
             return self.may_take(vm, gpu, &gang);
@@ -101,8 +104,9 @@ impl Scheduler {
 
     /// Returns the GPUs that VMs waiting for this GPU need at the same time.
     pub(super) fn needed_with(&self, gpu: GpuKey, now: Nanos) -> Vec<GpuKey> {
-        let gangs =
-            self.waiting(gpu, now).filter(|vm| self.has_several(*vm) && self.turn(*vm).is_none());
+        let gangs = self
+            .waiting(gpu, now)
+            .filter(|vm| self.has_several_gpus(*vm) && self.turn(*vm).is_none());
         gangs.flat_map(|vm| self.gang(vm)).collect()
     }
 
@@ -184,7 +188,7 @@ impl Scheduler {
         self.unprepare(before.filter(|before| *before != vm), gpu, out);
         let others = self.clock_of_others(vm, gpu);
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
-        let several = self.has_several(vm);
+        let several = self.has_several_gpus(vm);
         let begins = self.begins(gpu, now);
         let Some(member) = self.member_mut(vm, gpu) else { return };
         // A VM with several GPUs may get this GPU without having work on it.

@@ -71,7 +71,7 @@ impl Scheduler {
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
         let may =
             |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(member), now));
-        may(gpu) && (!self.has_several(vm) || self.gang(vm).into_iter().all(may))
+        may(gpu) && (!self.has_several_gpus(vm) || self.gang(vm).into_iter().all(may))
     }
 
     /// Returns the VMs that want this GPU and whose cap allows a turn.
@@ -118,7 +118,7 @@ impl Scheduler {
     pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
         let member = self.member(vm, gpu)?;
         let mut highest = self.tier(member, more);
-        if self.has_several(vm) {
+        if self.has_several_gpus(vm) {
             let gpus = self.turn(vm).map_or_else(|| self.gang(vm), |turn| turn.gpus.clone());
             let members = gpus.into_iter().filter_map(|gpu| self.member(vm, gpu));
             highest = members.map(|member| self.tier(member, more)).fold(highest, Ord::min);

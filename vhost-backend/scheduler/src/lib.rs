@@ -280,8 +280,7 @@ impl Scheduler {
         self.vms.get(&vm).is_some_and(Vm::is_paused)
     }
 
-    /// Returns true if the VM has several GPUs.
-    fn has_several(&self, vm: VmKey) -> bool {
+    fn has_several_gpus(&self, vm: VmKey) -> bool {
         self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1)
     }
 

@@ -64,7 +64,7 @@ impl Scheduler {
     /// Returns the VM's demand if the VM can share: its demand is known, it leaves enough of its
     /// windows unused, and it has only one GPU.
     fn gaps(&self, vm: VmKey, gpu: GpuKey) -> Option<f64> {
-        if self.has_several(vm) {
+        if self.has_several_gpus(vm) {
             return None;
         }
         let ended = self.turn(vm).is_none();

@@ -165,7 +165,8 @@ impl Scheduler {
         let reserved = gpus.iter().any(|gpu| {
             self.gpus.get(gpu).is_some_and(|gpu| gpu.reserved.is_some_and(|other| other != vm))
         });
-        // A later end is the time at which a VM's tokens would have run out if nobody had waited.
+        // An end further away isn't that of a window, but the time at which the tokens of a capped
+        // VM would have run out if no other VM had been waiting.
         let longest = 2 * self.settings.max_window;
         let end = match until.filter(|until| *until <= now.saturating_add(longest)) {
             until if reserved => {
