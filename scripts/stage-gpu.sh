@@ -11,8 +11,9 @@ cd "$REPO_DIR"
 
 for test in sudden_ends isolation quota; do
     # Cargo names the executable after the test, followed by a hash.
-    program="$(scripts/cargo-release.sh test --locked --release --quiet --no-run -p virtio-cuda-tests --test "$test" \
-        --message-format=json | grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
+    program="$(scripts/cargo-release.sh test --locked --release --quiet --no-run \
+        -p virtio-cuda-tests --test "$test" --message-format=json |
+        grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
     install -s "$program" "$dist/tests/$test"
 done
 
