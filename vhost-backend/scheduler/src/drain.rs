@@ -58,14 +58,14 @@ impl Scheduler {
         };
         let wait = if !self.preempted(vm, &turn.gpus, now) {
             let longer = soon(settings.drain_wait + settings.eviction).unwrap_or(0);
-            settings.drain_wait.max(longer)
+            let others = turn.drains_beside as Nanos * settings.drain_wait_other;
+            settings.drain_wait.max(longer) + others
         } else if expected.is_none() {
             settings.drain_slack
         } else {
             soon(settings.eviction).unwrap_or(0)
         };
-        let others = turn.drains_beside as Nanos * settings.drain_wait_other;
-        Some(since.saturating_add(wait + others))
+        Some(since.saturating_add(wait))
     }
 
     fn undrained(&self, vm: VmKey, turn: &Turn) -> impl Iterator<Item = (GpuKey, &Member)> {

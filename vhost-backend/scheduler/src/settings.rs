@@ -17,7 +17,8 @@ pub struct Settings {
     pub drain_wait: Nanos,
     /// By how much such an expectation may be wrong, and how long to wait if there is none.
     pub drain_slack: Nanos,
-    /// How much longer the work in flight may take for each other VM that drains at the same time.
+    /// How much longer the work in flight may take for each other VM that drains at the same time,
+    /// unless a latency VM is waiting.
     pub drain_wait_other: Nanos,
     /// How long an eviction takes. It's charged to the evicted VM, and not to the next one. Its return
     /// to the GPU is part of its next window.

@@ -693,6 +693,26 @@ fn a_request_does_not_wait_for_another_vms_kernel() {
 }
 
 #[test]
+fn a_request_does_not_wait_for_vms_that_share() {
+    let latency = Share { class: Class::Latency, ..weight(100) };
+    // The latency VM is asleep between its requests.
+    let rare = Load::Requests { period: 3 * SEC, count: 100, kernel: 20 * US, gap: 5 * US };
+    let mut alone = world(1, 47);
+    let vm = alone.add(&[0], latency, rare);
+    alone.run(60 * SEC);
+    let bare = alone.percentile(vm, 0.99);
+    let mut world = world(1, 47);
+    for _ in 0..2 {
+        world.add(&[0], weight(100), Load::Chain { kernel: 5 * MS, gap: 3 * MS });
+    }
+    let vm = world.add(&[0], latency, rare);
+    world.run(60 * SEC);
+    // The two are evicted one after the other.
+    let beside = world.percentile(vm, 0.99);
+    assert!(beside <= bare + 1500 * US, "{beside} ns, alone {bare}");
+}
+
+#[test]
 fn a_changed_weight_is_followed_between_two_windows() {
     let mut world = world(1, 46);
     let vms = [(); 2].map(|()| world.add(&[0], weight(100), saturate(500 * MS)));
