@@ -88,10 +88,6 @@ pub(super) struct Look {
     pub seen: Vec<Observation>,
     /// Whether so many commands are queued in the driver that no more may be added.
     pub full: bool,
-    /// Whether some stream has as many commands queued as its pace allows (see `Pace`), and whether
-    /// the pace of any such stream is still unknown.
-    pub long: bool,
-    pub hurry: bool,
 }
 
 /// The commands queued in the driver, by stream.
@@ -110,12 +106,6 @@ pub(super) struct Flight {
     fresh: Option<Key>,
     /// The streams in which a mark must be recorded.
     due: Vec<Key>,
-    /// The GPUs on which the gate limits the estimated time of calls in flight, as a bit mask of
-    /// ordinals. On all other GPUs, it limits the number of commands in a stream by the stream's
-    /// pace.
-    timed: u32,
-    /// Whether some stream has as many commands queued as its pace allows.
-    long: bool,
     estimates: Estimates,
 }
 
@@ -126,8 +116,7 @@ impl Flight {
         let weight = bytes.div_ceil(BYTES).max(1) as u32;
         let key = (real as u64, ctx);
         let stream = self.streams.entry(key).or_insert_with(|| Stream::new(real, ctx, device()));
-        let paced = self.timed >> stream.device() & 1 == 0;
-        let added = stream.add(weight, gated, paced, self.expected.take());
+        let added = stream.add(weight, gated, self.expected.take());
         self.total += weight;
         if added.was_idle {
             self.fresh = Some(key);
@@ -135,9 +124,7 @@ impl Flight {
         if added.wants_mark {
             self.due.push(key);
         }
-        self.long |= added.is_long;
-        let crowded = added.since_mark >= MARK || self.total >= LIMIT;
-        added.wants_mark || added.is_long || crowded
+        added.wants_mark || added.since_mark >= MARK || self.total >= LIMIT
     }
 
     /// Stores the kind of the gated call that is about to be queued, so that [`Flight::add`] can
@@ -175,11 +162,6 @@ impl Flight {
     pub(super) fn uses_only_copy_engine(&self, key: Option<Key>, kind: Kind) -> bool {
         let stream = key.and_then(|key| self.streams.get(&key));
         stream.map_or(kind.only_copies(), |stream| stream.uses_only_copy_engine(kind))
-    }
-
-    /// Returns whether a stream has as many commands queued as its pace allows.
-    pub(super) fn is_long(&self, key: Key) -> bool {
-        self.streams.get(&key).is_some_and(Stream::is_long)
     }
 
     fn forget(&mut self, real: CUstream, ctx: ContextId) {
@@ -225,7 +207,7 @@ impl Flight {
                 stream.mark(marks);
             }
         }
-        self.long || self.total >= LIMIT || self.streams.values().any(Stream::needs_mark)
+        self.total >= LIMIT || self.streams.values().any(Stream::needs_mark)
     }
 
     /// Records a mark behind all gated commands in a stream that is about to be destroyed. The mark
@@ -257,7 +239,7 @@ impl Flight {
         let mut seen = vec![Observation::default(); gpus.len()];
         // While commands are held back because the driver is full, query every stream: there may be
         // many streams, each with a few finished commands.
-        let crowded = full || self.long || self.total >= LIMIT;
+        let crowded = full || self.total >= LIMIT;
         let timed_now = gpus.timed_now(now);
         let is_timed = |device: usize| timed_now >> device & 1 != 0;
         self.ending.retain_mut(|ending| {
@@ -268,24 +250,18 @@ impl Flight {
             let device = orphan.device();
             orphan.look(is_timed(device), &mut seen[device], marks, now)
         });
-        let (mut long, mut hurry) = (false, false);
-        self.timed = gpus.with_depth();
         for (key, stream) in self.streams.iter_mut() {
             let device = stream.device();
             let look = StreamLook {
                 device: gpus.device(device),
                 timed: is_timed(device),
-                paced: self.timed >> device & 1 == 0,
                 crowded,
                 stands: standing.contains(key),
                 now,
             };
             self.total -= stream.look(look, &mut self.estimates, &mut seen[device], marks);
-            long |= look.paced && stream.is_long();
-            hurry |= look.paced && stream.is_long_at_unknown_pace();
         }
-        self.long = long;
         let full = self.total >= if full { LIMIT - MARK } else { LIMIT };
-        Look { seen, full, long, hurry }
+        Look { seen, full }
     }
 }

@@ -88,17 +88,7 @@ impl Gpus {
 
     /// Returns the GPUs on which call times are being measured, as a bit mask of ordinals.
     pub(super) fn timed_now(&self, now: u64) -> u32 {
-        self.bits(|device| device.is_timed(now))
-    }
-
-    /// Returns the GPUs on which the gate limits the estimated time of the calls in flight, as a
-    /// bit mask of ordinals.
-    pub(super) fn with_depth(&self) -> u32 {
-        self.bits(|device| !device.is_sampled())
-    }
-
-    fn bits(&self, holds: impl Fn(&Device) -> bool) -> u32 {
-        let bit = |(at, device): (usize, &Device)| u32::from(holds(device)) << at;
+        let bit = |(at, device): (usize, &Device)| u32::from(device.is_timed(now)) << at;
         self.devices.iter().enumerate().map(bit).sum()
     }
 

@@ -12,8 +12,7 @@
 //! | `turns` | calls on mirrors that wait for a window |
 //! | `flight`, `stream` | the commands queued in the driver; those in one stream |
 //! | `marks` | the gate's interface to streams and events in the driver |
-//! | `room`, `pace`, `estimate` | how many commands may be queued; how fast a stream runs; how long
-//! calls take |
+//! | `room`, `estimate` | how many commands may be queued; how long calls take |
 //!
 //! While the VM has the GPU to itself, checking a command costs one read of the memory that the
 //! worker shares with the scheduler. Otherwise, calls that use the GPU wait here, in the order of
@@ -31,7 +30,6 @@ mod held;
 mod marks;
 mod named;
 mod order;
-mod pace;
 pub(crate) mod pass;
 mod room;
 mod session;

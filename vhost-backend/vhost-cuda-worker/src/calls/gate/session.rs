@@ -47,10 +47,6 @@ pub(in crate::calls) struct Gate {
     last: (ContextId, usize),
     /// Whether so many commands are queued in the driver that no more may be added.
     full: bool,
-    /// Whether some stream has as many commands queued as its pace allows (see `Pace`), and whether
-    /// the pace of any such stream is still unknown.
-    long: bool,
-    hurry: bool,
     /// The CUresult that every call returns once the scheduler has ended the session, or 0 before.
     verdict: u32,
 }
@@ -65,8 +61,6 @@ impl Gate {
             names,
             last: (ContextId::NONE, 0),
             full: false,
-            long: false,
-            hurry: false,
             verdict: 0,
         }
     }
@@ -110,8 +104,7 @@ impl Gate {
     #[inline]
     fn is_wide(&self, ctx: ContextId) -> bool {
         let (last, device) = self.last;
-        let unhindered = !self.full && !self.long && !self.quiet;
-        last == ctx && unhindered && self.gpus.is_wide(device)
+        last == ctx && !self.full && !self.quiet && self.gpus.is_wide(device)
     }
 
     #[cold]
@@ -231,11 +224,6 @@ impl Gate {
             if !self.gpus.lets_begin(device, ahead, lasts, now) {
                 return false;
             }
-        } else if self.long {
-            let key = lock(&cx.shared.tables).stream_key(cx.thread, ctx, stream);
-            if key.is_some_and(|key| cx.shared.flight.lock().is_long(key)) {
-                return false;
-            }
         }
         self.gpus.enter(device)
     }
@@ -310,7 +298,7 @@ impl Gate {
             self.turns.clear();
             self.gpus.release_all();
         }
-        let look = changed || self.full || self.hurry || self.gpus.wants_look(now);
+        let look = changed || self.full || self.gpus.wants_look(now);
         GateChange { ended, look }
     }
 
@@ -362,7 +350,7 @@ impl Gate {
         cx.shared.value_waits.add_standing(&mut marks, &mut standing);
         let look = flight.look(&self.gpus, self.full, &standing, &mut marks, now);
         drop(flight);
-        (self.full, self.long, self.hurry) = (look.full, look.long, look.hurry);
+        self.full = look.full;
         self.gpus.record_observations(&look.seen, now);
     }
 
@@ -370,10 +358,9 @@ impl Gate {
     /// be polled again.
     pub(in crate::calls) fn notify_scheduler(&mut self, now: u64) -> Pending {
         self.gpus.notify_scheduler(now);
-        let crowded = self.full || self.hurry;
         match self.gpus.next_look(now) {
-            Pending::Nothing if crowded => Pending::Within(ROOM_CHECK),
-            Pending::Within(sleep) if crowded => Pending::Within(sleep.min(ROOM_CHECK)),
+            Pending::Nothing if self.full => Pending::Within(ROOM_CHECK),
+            Pending::Within(sleep) if self.full => Pending::Within(sleep.min(ROOM_CHECK)),
             soonest => soonest,
         }
     }

@@ -11,7 +11,6 @@ use protocol::ids::ContextId;
 use super::device::{Device, Observation, earlier};
 use super::estimate::{Estimates, Kind};
 use super::marks::Marks;
-use super::pace::Pace;
 use super::room::MARK;
 use crate::calls::driver_handle::DriverHandle;
 
@@ -55,8 +54,6 @@ pub(super) struct Added {
     pub wants_mark: bool,
     /// Whether the command is the first one in the stream whose time is measured.
     pub was_idle: bool,
-    /// Whether the stream has as many commands queued as its pace allows.
-    pub is_long: bool,
     /// The number of commands since the last mark.
     pub since_mark: u32,
 }
@@ -67,11 +64,7 @@ pub(super) struct StreamLook<'a> {
     pub device: &'a Device,
     /// Whether call times are being measured on the stream's GPU.
     pub timed: bool,
-    /// Whether the number of commands in the stream is limited by the stream's pace. Otherwise
-    /// their estimated time is limited.
-    pub paced: bool,
-    /// Whether commands may be waiting for room, because the driver is full or some stream has as
-    /// many commands queued as its pace allows.
+    /// Whether commands may be waiting for room in the driver.
     pub crowded: bool,
     /// Whether the stream is waiting for a host function in the guest, or for a value in memory.
     pub stands: bool,
@@ -87,15 +80,8 @@ pub(super) struct Stream {
     /// The commands since the last mark.
     since: Segment,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// The number of all commands in the stream. `pace`, `limit` (the maximum number) and
-    /// `mark_after` (the number between two marks) apply only while the number is limited by the
-    /// stream's pace.
+    /// The number of all commands in the stream.
     weight: u32,
-    pace: Pace,
-    limit: u32,
-    mark_after: u32,
-    /// Whether the number of commands has reached `limit`.
-    long: bool,
     /// The number of gated calls that haven't finished, the number of those that use only a copy
     /// engine, and the estimated time of all of them in ns.
     calls: u32,
@@ -112,7 +98,6 @@ pub(super) struct Stream {
 
 impl Stream {
     pub(super) fn new(real: CUstream, ctx: ContextId, device: usize) -> Self {
-        let pace = Pace::default();
         Self {
             real: DriverHandle(real),
             ctx,
@@ -120,10 +105,6 @@ impl Stream {
             since: Segment::default(),
             marks: VecDeque::new(),
             weight: 0,
-            pace,
-            limit: pace.limit(),
-            mark_after: pace.mark(),
-            long: false,
             calls: 0,
             copies: 0,
             ns: 0,
@@ -159,17 +140,6 @@ impl Stream {
         self.begun
     }
 
-    /// Returns whether the stream has as many commands queued as its pace allows.
-    pub(super) fn is_long(&self) -> bool {
-        self.long
-    }
-
-    /// Returns whether the stream has as many commands queued as is allowed while its pace is
-    /// unknown.
-    pub(super) fn is_long_at_unknown_pace(&self) -> bool {
-        self.long && !self.pace.is_known()
-    }
-
     /// Returns whether so many commands were queued since the last mark that a new mark is
     /// necessary.
     pub(super) fn needs_mark(&self) -> bool {
@@ -188,18 +158,8 @@ impl Stream {
         kind.only_copies() || (kind == Kind::Signal && self.follows_copy)
     }
 
-    /// Counts a command that is about to be queued. `paced` says whether the number of commands is
-    /// limited by the stream's pace.
-    pub(super) fn add(
-        &mut self,
-        weight: u32,
-        gated: bool,
-        paced: bool,
-        expected: Option<Expected>,
-    ) -> Added {
-        if paced && self.weight == 0 {
-            self.pace.restart(host_ipc::gate::now());
-        }
+    /// Counts a command that is about to be queued.
+    pub(super) fn add(&mut self, weight: u32, gated: bool, expected: Option<Expected>) -> Added {
         self.weight += weight;
         self.since.weight += weight;
         if gated {
@@ -227,10 +187,7 @@ impl Stream {
             }
             wants_mark = self.since.ns >= MARK_NS || !known;
         }
-        wants_mark |= paced && self.since.weight >= self.mark_after;
-        let is_long = paced && self.weight >= self.limit;
-        self.long |= is_long;
-        Added { wants_mark, was_idle, is_long, since_mark: self.since.weight }
+        Added { wants_mark, was_idle, since_mark: self.since.weight }
     }
 
     /// Records that the driver has queued a call in the stream, which had none before. `measures`
@@ -272,7 +229,7 @@ impl Stream {
         seen: &mut Observation,
         marks: &mut impl Marks,
     ) -> u32 {
-        let StreamLook { device, timed, paced, crowded, stands, now } = look;
+        let StreamLook { device, timed, crowded, stands, now } = look;
         let measures = device.measures();
         if self.needs_mark() {
             self.mark(marks);
@@ -304,9 +261,6 @@ impl Stream {
                 // empty.
                 self.mark(marks);
             }
-        }
-        if paced {
-            self.keep_pace(ended, stands, now);
         }
         if self.calls == 0 {
             return ended;
@@ -361,22 +315,6 @@ impl Stream {
     /// Returns whether all gated calls in flight use only a copy engine.
     fn only_copies(&self) -> bool {
         self.copies == self.calls
-    }
-
-    /// Updates the stream's pace and limit after `ended` commands have finished. `stands` says
-    /// whether the stream is waiting for a host function or for a value.
-    fn keep_pace(&mut self, ended: u32, stands: bool, now: u64) {
-        if stands {
-            self.pace.restart(now);
-        } else {
-            let first = self.marks.front().map_or(self.since.weight, |(_, first)| first.weight);
-            self.pace.observe(ended, first, self.weight, now);
-        }
-        (self.limit, self.mark_after) = (self.pace.limit(), self.pace.mark());
-        // After reaching its limit, a stream must fall an eighth below the limit before it may
-        // queue more.
-        let room = if self.long { self.limit / 8 } else { 0 };
-        self.long = self.weight >= self.limit - room;
     }
 }
 

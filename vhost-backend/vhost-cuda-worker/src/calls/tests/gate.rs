@@ -736,25 +736,3 @@ fn programs_compute_the_same_with_a_randomly_closing_gate() {
         }
     });
 }
-
-#[test]
-fn the_queued_work_of_a_single_vm_is_bounded_in_time() {
-    alone("gate::the_queued_work_of_a_single_vm_is_bounded_in_time", |mut bench| {
-        let f = bench.vector_add();
-        bench.streams();
-        // Each of these takes several milliseconds.
-        let n = 1 << 18;
-        let a = bench.alloc(4 * n as usize);
-        let launches = 200;
-        for _ in 0..launches {
-            bench.launch(f, a, a, a, n, FREE);
-        }
-        let of = |word: &std::sync::atomic::AtomicU64| word.load(Ordering::Relaxed);
-        let queued = of(&bench.gpu().queued) - of(&bench.gpu().finished);
-        assert!(queued <= 40, "{queued} are queued");
-        // All of these calls complete in the end.
-        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
-        assert_eq!(of(&bench.gpu().queued), launches);
-        assert_eq!((bench.held(), bench.posted_error()), (0, 0));
-    });
-}
