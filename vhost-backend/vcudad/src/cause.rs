@@ -42,6 +42,12 @@ impl Cause {
         Self::new(EndReason::DeviceEnded, "the VM's device process ended")
     }
 
+    /// Returns true unless the guest itself has ended the session.
+    pub(crate) fn is_failure(&self) -> bool {
+        let by_guest = [EndReason::Exited, EndReason::Disconnected, EndReason::GuestReset];
+        !by_guest.contains(&self.reason)
+    }
+
     /// Another broker ended in the middle of something that concerned the session.
     pub(crate) fn broker_ended(text: impl Into<String>) -> Self {
         Self::new(EndReason::VcudadEnded, text)

@@ -401,7 +401,7 @@ impl Service {
                 tracing::error!("scheduler thread is stuck; skipping the systemd watchdog ping");
             }
         }
-        self.sessions.end_late_starts(&self.vms);
+        self.sessions.end_late(&self.vms);
         if self.sessions.has_waiting() && !self.ended {
             self.sessions.start_waiting(&mut self.vms, &self.gpus);
         }

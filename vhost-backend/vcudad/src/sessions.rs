@@ -399,7 +399,11 @@ impl Sessions {
     pub(crate) fn end(&mut self, vm: VmId, request: u64, cause: Cause) {
         let worker = self.workers.find(vm, request);
         if let Some(worker) = worker.and_then(|worker| self.workers.get_mut(worker)) {
-            worker.end_because(cause);
+            match cause.is_failure() {
+                true => worker.end_because(cause),
+                // The driver destroys the worker's contexts, which the worker may delay.
+                false => worker.leave(cause),
+            }
         } else if self.start_queue.remove(vm, request) {
             let how = Ending::NoWorker("the session ended before its worker started".into());
             self.send_ended(vm, request, how);

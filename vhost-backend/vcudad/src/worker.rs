@@ -105,6 +105,8 @@ struct WorkerRecord {
     #[serde(with = "object_list")]
     objects: Objects,
     is_lost: bool,
+    #[serde(default)]
+    is_leaving: bool,
 }
 
 /// Driver objects as a list.
@@ -156,6 +158,7 @@ impl WorkerRecord {
             assigned_ms: self.assigned_ms,
             objects: Arc::new(Mutex::new(self.objects)),
             lost_since: self.is_lost.then(Instant::now),
+            leaving_since: self.is_leaving.then(Instant::now),
             ..Worker::new(process, self.gpus, self.session, self.cold)
         };
         Ok((self.id, worker))
@@ -207,6 +210,8 @@ pub(crate) struct Worker {
     objects: WorkerObjects,
     /// Since when it isn't known whether the worker's kernels are on the GPU, if it isn't.
     lost_since: Option<Instant>,
+    /// Since when the worker should exit by itself, because its session is over.
+    leaving_since: Option<Instant>,
 }
 
 impl Worker {
@@ -226,6 +231,7 @@ impl Worker {
             assigned_ms: 0,
             objects: WorkerObjects::default(),
             lost_since: None,
+            leaving_since: None,
         }
     }
 
@@ -242,6 +248,7 @@ impl Worker {
             assigned_ms: self.assigned_ms,
             objects: lock(&self.objects).clone(),
             is_lost: self.lost_since.is_some(),
+            is_leaving: self.leaving_since.is_some(),
         }
     }
 
@@ -297,8 +304,9 @@ impl Worker {
         self.phase == Phase::Warm && self.process.pid().is_some()
     }
 
+    /// Returns true if the worker has been killed, or should exit by itself, but hasn't ended.
     pub(crate) fn is_ending(&self) -> bool {
-        self.phase == Phase::Ending
+        self.phase == Phase::Ending || self.leaving_since.is_some()
     }
 
     /// Returns true if the device process has been told about this worker.
@@ -367,6 +375,16 @@ impl Worker {
     pub(crate) fn end_because(&mut self, cause: Cause) {
         self.set_cause(cause);
         self.end();
+    }
+
+    /// Lets a worker exit whose session is over. The device process has closed, or will close, the
+    /// connection to it. A worker that may not know that yet is killed.
+    pub(crate) fn leave(&mut self, cause: Cause) {
+        if self.phase != Phase::Serving {
+            return self.end_because(cause);
+        }
+        self.set_cause(cause);
+        self.leaving_since.get_or_insert_with(Instant::now);
     }
 
     /// Returns how the worker ended, if it has.
@@ -524,6 +542,7 @@ mod tests {
     use crate::output::Outputs;
     use crate::spawner::Spawner;
     use host_ipc::spawner::{Program, ToSpawner};
+    use std::os::unix::net::UnixStream;
     use std::time::Duration;
 
     fn started(spawner: &Spawner, workers: &mut Workers) -> WorkerId {
@@ -560,5 +579,33 @@ mod tests {
         assert!(matches!(effect, WorkerEffect::None) && !worker.is_warm() && worker.pid() == 0);
         assert!(worker.set_started(7, eventfd().unwrap()));
         assert!(worker.is_warm() && worker.pid() == 7);
+    }
+
+    #[test]
+    fn a_worker_may_exit_by_itself_for_a_second_after_its_session() {
+        let (spawner, [calls, _events]) = Spawner::idle();
+        let mut workers = Workers::new(1);
+        let id = started(&spawner, &mut workers);
+        let calls = UnixStream::from(calls);
+        calls.set_nonblocking(true).unwrap();
+        let kills = || {
+            let next = || seqpacket::receive::<ToSpawner>(&calls).ok().flatten();
+            let is_kill = |(message, _): &(ToSpawner, _)| matches!(message, ToSpawner::Kill { .. });
+            std::iter::from_fn(next).filter(is_kill).count()
+        };
+        let worker = workers.get_mut(id).unwrap();
+        worker.phase = Phase::Serving;
+        worker.leave(Cause::exited());
+        assert!(worker.is_ending());
+        let now = Instant::now();
+        assert!(workers.end_remaining(now).is_empty());
+        assert_eq!(kills(), 0);
+        let late = now + Duration::from_secs(2);
+        assert_eq!((workers.end_remaining(late).len(), kills()), (1, 1));
+        assert!(workers.end_remaining(late).is_empty());
+        // Its session is over, so a failure doesn't matter.
+        assert!(workers.kill(id, Cause::worker_failed("it stopped")).is_none());
+        let cause = workers.get(id).unwrap().cause();
+        assert_eq!((workers.killed(), cause), (0, Some(&Cause::exited())));
     }
 }

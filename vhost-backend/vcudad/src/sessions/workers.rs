@@ -80,9 +80,9 @@ impl Sessions {
         Some(id)
     }
 
-    /// Kills the workers whose start takes too long, and those whose kernels may be on the GPU or
-    /// off it.
-    pub(crate) fn end_late_starts(&mut self, vms: &Vms) {
+    /// Kills the workers whose start or exit takes too long, and those whose kernels may be on the
+    /// GPU or off it.
+    pub(crate) fn end_late(&mut self, vms: &Vms) {
         let now = Instant::now();
         for worker in self.workers.late(now) {
             self.kill_worker(worker, Cause::worker_failed("its start takes too long"), vms);
@@ -90,6 +90,9 @@ impl Sessions {
         for worker in self.workers.lost(now) {
             let why = "taking its kernels off the GPU, or letting them continue, failed";
             self.kill_worker(worker, Cause::worker_failed(why), vms);
+        }
+        for pid in self.workers.end_remaining(now) {
+            tracing::warn!(pid, "a worker did not exit after the end of its session; killing it");
         }
     }
 

@@ -19,7 +19,7 @@ use serde::{Deserialize, Serialize};
 /// How long a worker may take until it's warm. It may have to wait for a busy disk, and for a
 /// driver that starts.
 pub(super) const START_TIMEOUT: Duration = Duration::from_secs(120);
-/// How long a worker may take to exit after its channels have ended.
+/// How long a worker may take to exit after its channels or its session have ended.
 const EXIT_TIME: Duration = Duration::from_secs(1);
 /// After this many consecutive failures of warm workers, the broker stops starting them in advance.
 const MAX_FAILURES: u32 = 3;
@@ -153,11 +153,28 @@ impl Workers {
         self.iter().filter(|(_, worker)| is_lost(worker)).map(|(id, _)| id).collect()
     }
 
+    /// Kills the workers that should have exited by themselves, and returns their process IDs.
+    pub(crate) fn end_remaining(&mut self, now: Instant) -> Vec<u32> {
+        let remains = |worker: &&mut Worker| {
+            let since = worker.leaving_since.filter(|_| worker.phase != Phase::Ending);
+            since.is_some_and(|since| now.saturating_duration_since(since) > EXIT_TIME)
+        };
+        let end = |worker: &mut Worker| {
+            worker.end();
+            worker.pid()
+        };
+        self.all.values_mut().filter(remains).map(end).collect()
+    }
+
     /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already
-    /// been killed.
+    /// been killed, or its session was over.
     pub(crate) fn kill(&mut self, id: WorkerId, cause: Cause) -> Option<KilledWorker> {
-        let worker = self.all.get_mut(&id).filter(|worker| !worker.is_ending())?;
+        let worker = self.all.get_mut(&id)?;
+        let was_ending = worker.is_ending();
         worker.end_because(cause);
+        if was_ending {
+            return None;
+        }
         self.killed += 1;
         let session = worker.session.as_ref().map(|session| (session.vm, session.number()));
         Some(KilledWorker { pid: worker.pid(), session })

@@ -4,7 +4,7 @@ use std::ffi::{c_int, c_void};
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use cuda_api::sys::{CUcontext, CUdevice_attribute, CUstreamCaptureMode};
 use protocol::ids::ContextId;
@@ -19,7 +19,7 @@ use super::gate::{Admission, Cursor, Gate, Ticket, Turns};
 use super::memory::Memory;
 use super::properties::Properties;
 use super::shared::Shared;
-use super::{generated, host, lock, output};
+use super::{generated, host, output};
 use crate::driver::{CuError, Driver, OBEY_EVICTIONS};
 use crate::executor::{Command, Engine, EngineError, Executor, Pending, Session};
 use crate::region::{Region, RegionKind};
@@ -147,9 +147,9 @@ impl Engine for Warm {
     }
 }
 
-/// How long a worker may wait for a window on each GPU before it exits. The VM's memory is free only
-/// after that.
-const EXIT_WITHIN: Duration = Duration::from_millis(100);
+/// How long a worker may wait for windows before it exits. The VM's memory is free only after that,
+/// and the broker kills workers that take much longer.
+const EXIT_WITHIN: Duration = Duration::from_millis(500);
 
 /// The executor of a session. It runs on the ring reader's thread.
 struct Calls {
@@ -239,9 +239,10 @@ impl Executor for Calls {
         let shared = self.shared.clone();
         Box::new(move || {
             // The driver destroys the contexts.
-            let devices = lock(&shared.tables).devices_with_contexts();
-            for device in devices {
-                let work = shared.turns.wait_for_context_within(device, EXIT_WITHIN);
+            let deadline = Instant::now() + EXIT_WITHIN;
+            for device in shared.devices_with_contexts() {
+                let left = deadline.saturating_duration_since(Instant::now());
+                let work = shared.turns.wait_for_context_within(device, left);
                 // The scheduler learns of the end when the process has exited.
                 std::mem::forget(work);
             }

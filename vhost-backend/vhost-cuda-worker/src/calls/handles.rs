@@ -4,7 +4,7 @@
 //! id causes an error and never the use of a wild pointer. The tables have a maximum size, so a
 //! guest can't make the worker's memory grow without limit by creating objects.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::HashMap;
 use std::hash::Hash;
 use std::sync::{Arc, Mutex, OnceLock};
 
@@ -277,12 +277,6 @@ impl Tables {
     pub(super) fn kernel(&self, id: KernelId) -> CuResult<CUkernel> {
         let function = self.functions.get(id.into())?;
         if function.is_kernel { Ok(function.real.0.cast()) } else { Err(CuError::INVALID_HANDLE) }
-    }
-
-    /// Returns the ordinals of the devices on which there are contexts.
-    pub(super) fn devices_with_contexts(&self) -> BTreeSet<usize> {
-        let devices = self.contexts.iter().map(|(_, context)| context.device);
-        devices.filter_map(|device| usize::try_from(device).ok()).collect()
     }
 
     /// Returns the ordinal of the device to which a context belongs.

@@ -1,5 +1,6 @@
 //! The state of a session that all threads of the worker share.
 
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
@@ -56,5 +57,17 @@ impl Shared {
     /// Sets the output flag in a reply if there is kernel output for the guest to fetch.
     pub(super) fn report_output(&self, reply: ReplyTo) -> ReplyTo {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
+    }
+
+    /// Returns the ordinals of the devices on which the process has contexts.
+    pub(super) fn devices_with_contexts(&self) -> BTreeSet<usize> {
+        // A worker has a primary context even if the guest hasn't retained it.
+        let primaries = lock(&self.primaries);
+        let retained = (0..).zip(&*primaries).filter(|(_, context)| context.is_some());
+        let mut devices: BTreeSet<usize> = retained.map(|(device, _)| device).collect();
+        let created = lock(&self.tables);
+        let created = created.contexts.iter().map(|(_, context)| context.device);
+        devices.extend(created.filter_map(|device| usize::try_from(device).ok()));
+        devices
     }
 }

@@ -2,6 +2,7 @@
 
 use protocol::ids::{ContextId, EventId, ModuleId, StreamId};
 use std::os::fd::AsRawFd;
+use std::time::{Duration, Instant};
 
 use super::*;
 use host_ipc::gate::{GatePage, Grant, Mode, NO_END, now};
@@ -242,6 +243,28 @@ fn contexts_are_created_and_destroyed_in_the_vms_window() {
             assert_eq!((bench.ended(THREAD + 1), bench.held()), (0, 0));
             assert_eq!(words(&bench), (0, begun));
             assert!(bench.rings() > 0, "the scheduler learns that it is over");
+        }
+    });
+}
+
+#[test]
+fn a_worker_exits_in_the_vms_window_or_after_half_a_second() {
+    alone("gate::a_worker_exits_in_the_vms_window_or_after_half_a_second", |mut bench| {
+        // The worker has the primary context, which no call has retained.
+        for opens in [true, false] {
+            bench.grant(Mode::Closed, 0);
+            let before = bench.gpu().contexts.load(Ordering::SeqCst);
+            let (since, wait) = (Instant::now(), bench.executor.before_exit());
+            let exits = std::thread::spawn(wait);
+            bench.until("it waits", |bench| bench.held() == 1);
+            assert!(!exits.is_finished());
+            if opens {
+                bench.grant(Mode::Window, 1_000_000);
+            }
+            bench.until("it exits", |_| exits.is_finished());
+            assert!(opens || since.elapsed() >= Duration::from_millis(500));
+            let after = bench.gpu().contexts.load(Ordering::SeqCst);
+            assert_eq!(after, before + 1, "the scheduler knows that it destroys contexts");
         }
     });
 }
