@@ -4,7 +4,7 @@
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::process::{Child, Stdio};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use virtio_cuda_tests::{A, B, Host, Vm, eventually};
@@ -201,6 +201,31 @@ fn programs_of_a_paused_vm_wait_and_complete() {
     for event in ["paused by the control API", "resumed by the control API"] {
         assert_eq!(events.matches(event).count(), 1, "{events}");
     }
+}
+
+#[test]
+fn the_worker_of_a_program_that_ends_waits_for_a_window_but_not_for_long() {
+    let host = Host::start(&[A]);
+    let (program, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
+    host.ask(&["vm", "pause", A.name]);
+    let since = Instant::now();
+    end_running(&host, program);
+    // A paused VM gets no window.
+    assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
+    assert!(since.elapsed() >= Duration::from_millis(500), "{:?}", since.elapsed());
+}
+
+#[test]
+fn a_worker_that_does_not_exit_after_its_session_is_killed() {
+    let host = Host::start(&[A]);
+    let (program, _) = host.spawn(A, "spin", &["hold=64", "loop"]);
+    let workers = host.workers(A);
+    let [worker] = workers[..] else { panic!("{workers:?}\n{}", host.log()) };
+    signal(worker, libc::SIGSTOP);
+    end_running(&host, program);
+    assert!(eventually(NEVER, || host.workers(A).is_empty()), "{}", host.log());
+    let other = host.run(A, "vectoradd", &[]);
+    assert!(other.status.success(), "{other:?}\n{}", host.log());
 }
 
 #[test]
