@@ -10,7 +10,7 @@
 #   --cloud-hypervisor PATH    version 53 or newer (by default, the one in PATH); without it, its
 #                              cases are MISSING
 #   --vmm VMM                  run only this VMM's cases
-#   --logs DIR                 where to write the log, `nested.log` (target/nested)
+#   --logs DIR                 where to write the machines' consoles, `nested-N.log` (target/nested)
 #   --tcg                      run QEMU's cases without KVM, and without a machine around them: QEMU
 #                              emulates the guests. The host's programs run on this machine, in
 #                              namespaces of their own. Needs root
@@ -19,13 +19,13 @@
 #
 # The exit status is 0 if no case failed, and 1 otherwise. QEMU's emulation of SVM isn't reliable,
 # even if a guest only runs busybox: guests end with "KVM internal error", are reset, or stop
-# entirely, and the machine that runs them panics. Then, and only then, the cases that haven't passed
-# run again, at most five times; if the machine itself ends or stalls, all cases, at most twice.
+# entirely, and the machine that runs them panics or stops. Then, and only then, the cases that haven't
+# passed run again: in the same machine at most five times, and in a new one at most four times.
 set -euo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(cd "$here/../.." && pwd)
 dist=$root/target/dist logs=${CARGO_TARGET_DIR:-$root/target}/nested vmms='qemu cloud-hypervisor'
-tcg='' cases=all series=7.2 limit=2400
+tcg='' cases=all series=7.2 limit=3600
 # The programs, except vectoradd, that run in each guest.
 programs='streams graphs hostfuncs managed threads'
 usage() {
@@ -40,7 +40,7 @@ while [ $# -gt 0 ]; do
         --vmm) vmms=${2:?--vmm needs qemu or cloud-hypervisor}; shift 2 ;;
         --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
         --tcg) tcg=yes vmms=qemu; shift ;;
-        --short) cases=short limit=400; shift ;;
+        --short) cases=short limit=900; shift ;;
         *) usage "unknown argument $1" ;;
     esac
 done
@@ -90,8 +90,9 @@ curl=$(command -v curl) && files+=(-f "$curl:/usr/bin/curl")
 "$root/images/initramfs.sh" -o "$work/host.cpio" -k "$series" "${modules[@]}" "${files[@]}" \
     -c "CASES=$cases PROGRAMS='$programs' sh /host.sh $vmms"
 
-log=$logs/nested.log
+# `report` writes the machine's console to the log, and prints the lines of the cases.
 report() { sed -u 's|\r||g' | tee "$log" | grep --line-buffered -a '^nested: ' || true; }
+has_text() { grep -qa "$1" "$log"; }
 
 # Runs the cases in this machine, with the same files.
 run_here() {
@@ -103,38 +104,56 @@ run_here() {
             mount -t tmpfs tmpfs "$1/tmp" &&
             exec env -i PATH=/usr/bin:/usr/sbin HOME=/root LD_LIBRARY_PATH=/usr/lib "PROGRAMS=$2" \
                 "QEMU_CPU=-accel tcg,thread=multi -cpu max" chroot "$1" sh /host.sh qemu' \
-        sh "$work/root" "$programs" </dev/null 2>&1 | report
+        sh "$work/root" "$programs" </dev/null 2>&1 | report || true
+}
+
+# Without output for so many seconds, the machine has stopped: it prints a line every 10 s.
+silence=120
+
+# has_stopped: whether at least one of the machine's CPUs has. What a guest printed begins with '|'.
+has_stopped() {
+    [ $(($(date +%s) - $(stat -c %Y "$log"))) -ge $silence ] ||
+        has_text '^\[[ 0-9.]*\] rcu.*detected stalls'
+}
+
+end_if_stopped() {
+    until has_stopped; do sleep 5; done
+    pkill -KILL -F "$work/pid"
 }
 
 run_in_machine() {
-    # With more features than EPYC has (-cpu max), guests fail more often.
-    timeout "$limit" "$qemu" -M q35 -accel tcg,thread=multi -cpu EPYC -m 3G -smp 2 -nodefaults \
-        -display none -no-reboot -serial stdio -kernel "$kernel" -initrd "$work/host.cpio" \
-        -append 'console=ttyS0 quiet panic=-1' </dev/null 2>&1 | report
+    : >"$log"
+    end_if_stopped &
+    local watcher=$!
+    # With more features than EPYC has (-cpu max), guests fail more often. The kernel gives PASSED to
+    # the first process.
+    timeout -k 10 $((limit - SECONDS)) "$qemu" -M q35 -accel tcg,thread=multi -cpu EPYC -m 3G -smp 2 \
+        -nodefaults -display none -no-reboot -serial stdio -pidfile "$work/pid" -kernel "$kernel" \
+        -initrd "$work/host.cpio" -append "console=ttyS0 quiet panic=-1 PASSED=$passed" \
+        </dev/null 2>&1 | report || true
+    kill "$watcher" 2>/dev/null || true
+    wait "$watcher" 2>/dev/null || true
 }
 
-has_text() { grep -qa "$1" "$log"; }
+# Prints the cases that have passed in the last machine, separated by commas.
+passed_cases() {
+    sed -n 's/^nested: \(.*\): \(.*\): PASS.*/\1:\2/p' "$log" | tr ' \n' _,
+}
 
-if [ -n "$tcg" ]; then
-    run_here
-else
-    for round in 1 2 3; do
-        start=$SECONDS
-        run_in_machine
-        # Before these lines, a panic is that of the machine, and not one of a guest. It's also reset
-        # without a message.
-        if has_text '^nested: done$' || has_text '^virtio-cuda-exit' || [ "$round" = 3 ]; then
-            break
-        fi
-        # One of its CPUs can stop, too.
-        if [ $((SECONDS - start)) -ge "$limit" ] && ! has_text 'rcu.*detected stalls'; then
-            break
-        fi
-        echo 'nested: the machine with KVM ended or stalled; running all cases again'
-    done
-fi
+passed='' SECONDS=0
+for round in 1 2 3 4 5; do
+    log=$logs/nested-$round.log
+    if [ -n "$tcg" ]; then run_here; else run_in_machine; fi
+    # Before these lines, a panic is that of the machine, and not one of a guest. It's also reset
+    # without a message.
+    ! has_text '^nested: done$' && ! has_text '^virtio-cuda-exit' || break
+    [ -z "$tcg" ] && [ $SECONDS -lt "$limit" ] && [ "$round" -lt 5 ] || break
+    passed+=$(passed_cases)
+    echo 'nested: the machine with KVM ended or stopped; running the other cases in a new one'
+done
 if ! has_text '^nested: done$'; then
-    echo "nested: FAIL: the cases did not end, or took longer than $limit s; see $log"
+    echo "nested: FAIL: the cases did not end, or took longer than $limit s; the end of $log:"
+    grep -va "^host: alive" "$log" | tail -n 40 | sed "s/^/| /"
     exit 1
 fi
 if has_text '^nested: .*: FAIL'; then

@@ -1,7 +1,8 @@
 #!/bin/sh
 # Runs in the Linux with KVM of tests/kvm/nested.sh, with busybox's shell: host.sh VMM...
 # PROGRAMS are the programs in the guests, except vectoradd and spin. QEMU_CPU are QEMU's arguments that
-# select how guests are executed; without KVM, this runs on any Linux.
+# select how guests are executed; without KVM, this runs on any Linux. PASSED are cases that have passed
+# before, separated by commas: VMM:CASE.
 #
 # The guest executes commands that it gets on its console (guest.sh), so all cases of a VMM run in
 # one guest.
@@ -14,6 +15,9 @@ mkdir -p /tmp/run
 cd /tmp/run || exit 1
 
 say() { echo "nested: $*"; }
+
+# If this stops, this machine has.
+while sleep 10; do echo 'host: alive'; done &
 
 # wait_for SECONDS COMMAND...: waits until a command succeeds. Fails if the VMM has ended.
 wait_for() {
@@ -152,10 +156,16 @@ send() {
 
 has_answered() { grep -qa "guest: $number exited with" console; }
 
+# will_not_answer: whether the guest was reset, or has printed nothing for a while, although it prints a
+# line every 2 s.
+will_not_answer() { has_booted || [ $(($(date +%s) - $(stat -c %Y console))) -ge 40 ]; }
+
+needs_no_wait() { has_answered || will_not_answer; }
+
 # in_guest SECONDS COMMAND: runs a command in the guest, and waits for its end.
 in_guest() {
     send "$@"
-    wait_for $(($1 + 20)) has_answered && grep -qa "guest: $number exited with 0" console
+    wait_for $(($1 + 20)) needs_no_wait && grep -qa "guest: $number exited with 0" console
 }
 
 stop_vmm() {
@@ -495,6 +505,13 @@ emulator_failed() {
     fi
 }
 
+# passed_before VMM: prints its cases in PASSED.
+passed_before() {
+    for case in $(echo "$PASSED" | tr , ' '); do
+        case $case in "$1":*) printf '%s ' "${case#*:}" ;; esac
+    done
+}
+
 # run_cases PREFIX CASES: runs the cases that haven't passed yet. Returns 1 if the emulated KVM has
 # failed.
 run_cases() {
@@ -515,8 +532,7 @@ run_cases() {
             continue
         fi
         ! emulator_failed "$case" || return 1
-        grep -va 'guest: alive' console | tail -n 40
-        tail -n 40 vmm.log host.log
+        { grep -va 'guest: alive' console | tail -n 40; tail -n 40 vmm.log host.log; } | sed 's/^/| /'
         say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
         # Later cases of a guest that doesn't boot or has stopped would only wait.
         in_guest 10 true || { say "$label: FAIL: the guest has stopped; the other cases did not run"; return 0; }
@@ -551,7 +567,7 @@ for vmm_name in "$@"; do
     resume_vm() { "${prefix}_resume_vm"; }
     add_memory() { "${prefix}_add_memory"; }
     reconnect() { "${prefix}_reconnect"; }
-    label=$vmm_name passed=''
+    label=$vmm_name passed=$(passed_before "$vmm_name")
     say "$vmm_name: $("${prefix}_version")"
     # A case that has passed isn't run again, so each round has fewer of them.
     for round in 1 2 3 4 5 6; do
