@@ -95,15 +95,17 @@ impl Scheduler {
         out.push(Action::Evict { vm, gpu });
     }
 
+    /// Returns a VM's state on a GPU if the VM has no turn, but has work there that can be evicted.
+    fn without_turn(&self, vm: VmKey, gpu: GpuKey) -> Option<&Member> {
+        let member = self.member(vm, gpu).filter(|_| self.turn(vm).is_none())?;
+        let runs = member.off_since.is_none() && member.last.active;
+        (runs && member.last.evictable).then_some(member)
+    }
+
     /// Takes work off a GPU that a VM without a turn has been running since before this scheduler
     /// knew of it, so that the VM gets turns for it. Such work need not wait for anything.
     pub fn evict_earlier(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        let runs = self.turn(vm).is_none()
-            && self.member(vm, gpu).is_some_and(|member| {
-                let last = &member.last;
-                member.off_since.is_none() && last.active && !last.stalled && last.evictable
-            });
-        if runs {
+        if self.without_turn(vm, gpu).is_some_and(|member| !member.last.stalled) {
             self.evict_from(vm, gpu, now, out);
             self.dirty.push(gpu);
             self.settle_all(now, false, out);
@@ -114,15 +116,7 @@ impl Scheduler {
     /// the turn ended, or has been running since a drain was given up.
     pub(super) fn evict_paused(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
-        let runs = |vm: &VmKey| {
-            self.turn(*vm).is_none()
-                && self.member(*vm, gpu).is_some_and(|member| {
-                    member.paused
-                        && member.off_since.is_none()
-                        && member.last.active
-                        && member.last.evictable
-                })
-        };
+        let runs = |vm: &VmKey| self.without_turn(*vm, gpu).is_some_and(|member| member.paused);
         let vms: Vec<_> = state.recent.iter().copied().filter(runs).collect();
         for vm in vms {
             self.evict_from(vm, gpu, now, out);
