@@ -20,10 +20,11 @@ pub const NO_END: u64 = u64::MAX;
 const MEMORY_READS: u32 = 100;
 
 /// The kinds of work that a worker may submit to a GPU.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[repr(u8)]
 pub enum Mode {
     /// The worker may not submit any work.
+    #[default]
     Closed = 0,
     /// The worker may not submit work yet, but should be awake and poll for the next change.
     Prepare = 1,

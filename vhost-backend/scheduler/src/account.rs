@@ -11,7 +11,7 @@ use super::types::{Nanos, Report};
 /// of such time is at most 1/`FREE_PART` of the VM's charged time.
 const FREE_PART: Nanos = 8;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Account {
     /// Recent wall time that may still appear in the worker's counters, because a worker can report
     /// late.
@@ -51,19 +51,8 @@ pub struct Passed {
 
 impl Account {
     pub fn new(now: Nanos) -> Self {
-        Account {
-            unreported: 0,
-            busy: 0,
-            begun: 0,
-            copied: 0,
-            booked_at: now,
-            idle_when_booked: Some(now),
-            fresh: true,
-            free: 0,
-            unbooked: 0,
-            ahead: 0,
-            window_time: 0,
-        }
+        let idle_when_booked = Some(now);
+        Account { booked_at: now, idle_when_booked, fresh: true, ..Account::default() }
     }
 
     /// Resets the account at the start of a window.

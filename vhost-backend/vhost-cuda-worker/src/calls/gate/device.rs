@@ -88,7 +88,7 @@ pub(super) enum Again {
 }
 
 /// The worker's state for one GPU's gate.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Device {
     /// The encoded grant that was last read from the gate page, and its mode.
     word: u64,
@@ -130,29 +130,7 @@ pub(super) struct Device {
 
 impl Device {
     pub(super) fn new(now: u64) -> Self {
-        Self {
-            word: Grant { epoch: 0, mode: Mode::Closed }.word(),
-            mode: Mode::Closed,
-            active: false,
-            started: false,
-            settled: false,
-            held: 0,
-            notified: false,
-            flying: 0,
-            finished: 0,
-            queued: 0,
-            stalled: false,
-            busy_ns: 0,
-            busy: false,
-            begun: None,
-            begun_ns: 0,
-            copying: false,
-            copied_ns: 0,
-            copies_notified: 0,
-            looked: now,
-            progress: now,
-            idle_since: None,
-        }
+        Self { looked: now, progress: now, ..Self::default() }
     }
 
     /// Returns the mode of the grant that was last read from the gate page.
