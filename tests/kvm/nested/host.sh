@@ -491,14 +491,24 @@ is_alive() {
     [ "$(grep -ca 'guest: alive' console)" -gt "$before" ]
 }
 
-# emulator_failed CASE: whether the emulated KVM has failed, and not what is tested. A guest that
-# starts again without any message has been reset by its VMM, because its CPU couldn't continue.
+# guest_failed: whether the guest's kernel has reported an error. A CPU that is emulated too slowly also
+# causes soft lockups.
+guest_failed() {
+    grep -aE 'Kernel panic|BUG:|Oops|general protection|blocked for more than' console |
+        grep -qv 'soft lockup'
+}
+
+# emulator_failed: whether the emulated KVM has failed, and not what is tested. A guest that starts
+# again without any message has been reset by its VMM, because its CPU couldn't continue. A guest can
+# also stop while it boots. Without KVM, other tests boot it, and would show if the driver did that.
 emulator_failed() {
     if grep -qa 'KVM internal error' vmm.log console; then
         failure='KVM internal error'
-    elif has_booted && ! grep -qaE 'Kernel panic|BUG:|Oops|general protection' console; then
+    elif guest_failed; then
+        return 1
+    elif has_booted; then
         failure='the emulated CPU reset the guest'
-    elif [ "$1" != boot ] && kill -0 "$vmm" 2>/dev/null && ! is_alive; then
+    elif kill -0 "$vmm" 2>/dev/null && ! is_alive; then
         failure="the guest's CPUs stopped"
     else
         return 1
@@ -531,7 +541,7 @@ run_cases() {
             passed="$passed $case"
             continue
         fi
-        ! emulator_failed "$case" || return 1
+        ! emulator_failed || return 1
         { grep -va 'guest: alive' console | tail -n 40; tail -n 40 vmm.log host.log; } | sed 's/^/| /'
         say "$label: $name: FAIL ($(($(uptime_s) - start)) s)"
         # Later cases of a guest that doesn't boot or has stopped would only wait.
