@@ -11,7 +11,7 @@ fn a_kernel_enforces_the_limits_of_a_vms_processes() {
         .uml(A)
         .args(["--cpus", "2", "--timeout", "600", "--env"])
         .arg(format!("VIRTIO_CUDA_DIST={}", dist.display()))
-        .args(["--env", "VIRTIO_CUDA_DRIVER=softgpu", "--"])
+        .args(["--env", "VIRTIO_CUDA_DRIVER=softgpu", "--env", "TMPDIR=/run", "--"])
         .arg(env!("CARGO_BIN_EXE_host-limits"))
         .output()
         .unwrap();

@@ -22,9 +22,8 @@ const CPU: Vm = Vm { name: "d", memory_max: "1G", uid: 61_304 };
 
 fn main() {
     mount("cgroup2", CGROUPS);
-    // Sockets can't be on the host's file system.
+    // Sockets can't be on the host's file system. TMPDIR is /run, since this checkout may be in /tmp.
     mount("tmpfs", "/run");
-    mount("tmpfs", "/tmp");
     // softgpu offers half of the memory by default, which is less than the VMs are promised.
     let env = [("SOFTGPU_MEMORY", "8G")];
     let vms = [
