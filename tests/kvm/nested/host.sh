@@ -151,6 +151,8 @@ wait_for_boot() {
 # send SECONDS COMMAND: has the guest start a command, without waiting for its end.
 send() {
     number=$((number + 1))
+    # The guest may have been paused until now, and has printed nothing meanwhile.
+    touch console
     echo "$number $*" >&3
 }
 

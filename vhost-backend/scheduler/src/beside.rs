@@ -23,13 +23,17 @@ impl Scheduler {
         let (settings, clock) = (self.settings, state.clock);
         // A VM is compared with the competing VM, other than itself, that has the least virtual
         // time. So find the two VMs with the least virtual time.
-        let times = || {
-            let members = state.recent.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
-            let contending = members.filter(|(_, member)| member.contends());
-            contending.map(|(vm, member)| (member.time.get(), vm))
-        };
-        let first = times().min();
-        let least = [first, times().filter(|time| Some(*time) != first).min()];
+        let times = state.recent.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
+        let times = times.filter(|(_, member)| member.contends());
+        let mut least: [Option<(u128, VmKey)>; 2] = [None; 2];
+        for (vm, member) in times {
+            let time = Some((member.time.get(), vm));
+            if least[0].is_none() || time < least[0] {
+                least = [time, least[0]];
+            } else if least[1].is_none() || time < least[1] {
+                least[1] = time;
+            }
+        }
         let latency = self.latency_awake(gpu, VmKey(u64::MAX), now);
         for vm in state.recent.clone() {
             let others = least.iter().flatten().find(|(_, other)| *other != vm);

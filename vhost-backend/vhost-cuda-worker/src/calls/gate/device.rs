@@ -130,6 +130,7 @@ pub(super) struct Device {
 
 impl Device {
     pub(super) fn new(now: u64) -> Self {
+        // The encoded grant is 0: the gate is closed.
         Self { looked: now, progress: now, ..Self::default() }
     }
 
