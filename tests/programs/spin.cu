@@ -3,6 +3,8 @@
 //   spin [hold=MIB] loop [SECONDS]   launches short kernels, forever or for some seconds
 //   spin [hold=MIB] loop input       the same until end of file on standard input
 //   spin [hold=MIB] forever          launches one kernel that never ends
+//   spin [hold=MIB] late             the same behind a host function, which waits for end of file on
+//                                    standard input
 //   spin hold=MIB idle [SECONDS]     holds memory and does nothing
 //
 // With fill=MIB instead of hold=MIB, it writes to all of the memory.
@@ -31,13 +33,19 @@ __global__ void never_end(volatile unsigned *word) {
 }
 
 static int usage() {
-    std::fprintf(stderr, "usage: spin [hold=MIB | fill=MIB] loop [SECONDS | input] | forever | idle [SECONDS]\n");
+    std::fprintf(stderr, "usage: spin [hold=MIB | fill=MIB] loop [SECONDS | input] | forever | late | idle [SECONDS]\n");
     return 2;
 }
 
 static void say_ready() {
     std::printf("spin: ready\n");
     std::fflush(stdout);
+}
+
+static void read_input(void *) {
+    char byte;
+    while (read(0, &byte, 1) > 0) {
+    }
 }
 
 int main(int argc, char **argv) {
@@ -87,7 +95,10 @@ int main(int argc, char **argv) {
                 say_ready();
             }
         } while (time_left());
-    } else if (mode == "forever") {
+    } else if (mode == "forever" || mode == "late") {
+        if (mode == "late") {
+            CHECK(cudaLaunchHostFunc(nullptr, read_input, nullptr));
+        }
         never_end<<<1, 1>>>(counter);
         CHECK(cudaGetLastError());
         // The kernel must still be running when the host queries it, which means that it hasn't

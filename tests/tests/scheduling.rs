@@ -109,6 +109,27 @@ fn a_kernel_that_never_ends_is_evicted_for_other_vms_and_continues() {
     end_running(&host, other);
 }
 
+#[test]
+fn a_kernel_behind_a_host_function_that_returns_late_is_evicted_too() {
+    let host = Host::start(&[A, B]);
+    let mut late = host.command(A, "spin", &["late"]);
+    let mut late = late.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+    let mut ready = [0; 12];
+    late.stdout.as_mut().expect("it is piped").read_exact(&mut ready).unwrap();
+    let (other, _) = host.spawn(B, "spin", &["loop"]);
+    assert!(goes_on(&host, B), "{}", host.log());
+    let of_a = |key| number(&stats(&host, A), key);
+    assert_eq!(of_a("/gpus/0/evictions"), 0, "it waits for the host\n{}", host.log());
+    // The kernel begins while B has the GPU.
+    drop(late.stdin.take());
+    let before = of_a("/gpus/0/windows");
+    assert!(eventually(NEVER, || of_a("/gpus/0/evictions") >= 3), "{}", host.log());
+    assert!(of_a("/gpus/0/windows") > before, "{}", host.log());
+    assert!(goes_on(&host, B), "{}", host.log());
+    end_running(&host, late);
+    end_running(&host, other);
+}
+
 /// Sends a POST request to the control API, which must succeed.
 fn post(host: &Host, path: &str) {
     let mut stream = UnixStream::connect(host.control()).unwrap();

@@ -202,6 +202,7 @@ impl Scheduler {
         member.gate = Gate::Open;
         member.started = false;
         member.drained = false;
+        member.strays_since = None;
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.
         member.idle_since = Some(begins);

@@ -2,8 +2,9 @@
 //! draining, or it's evicted. If it can't be evicted, the drain is given up after a while.
 
 use super::Scheduler;
+use super::choose::Tier;
 use super::gpu::{Phase, Turn};
-use super::member::Member;
+use super::member::{Gate, Member};
 use super::types::{Action, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
@@ -95,32 +96,41 @@ impl Scheduler {
         out.push(Action::Evict { vm, gpu });
     }
 
-    /// Returns a VM's state on a GPU if the VM has no turn, but has work there that can be evicted.
-    fn without_turn(&self, vm: VmKey, gpu: GpuKey) -> Option<&Member> {
-        let member = self.member(vm, gpu).filter(|_| self.turn(vm).is_none())?;
-        let runs = member.off_since.is_none() && member.last.active;
-        (runs && member.last.evictable).then_some(member)
-    }
-
-    /// Takes work off a GPU that a VM without a turn has been running since before this scheduler
-    /// knew of it, so that the VM gets turns for it. Such work need not wait for anything.
-    pub fn evict_earlier(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        if self.without_turn(vm, gpu).is_some_and(|member| !member.last.stalled) {
-            self.evict_from(vm, gpu, now, out);
-            self.dirty.push(gpu);
-            self.settle_all(now, false, out);
-        }
-    }
-
-    /// Evicts work of paused VMs that have no turn on any GPU. Such work was waiting for the host when
-    /// the turn ended, or has been running since a drain was given up.
-    pub(super) fn evict_paused(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    /// Evicts the work of VMs that have no turn on a GPU. Such work was waiting for the host when the
+    /// turn ended, has been running since a drain was given up, or is from before this scheduler knew
+    /// of the VM.
+    pub(super) fn evict_strays(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(state) = self.gpus.get(&gpu) else { return };
-        let runs = |vm: &VmKey| self.without_turn(*vm, gpu).is_some_and(|member| member.paused);
-        let vms: Vec<_> = state.recent.iter().copied().filter(runs).collect();
+        let is_due = |vm: &VmKey| self.strays_until(*vm, gpu).is_some_and(|at| now >= at);
+        let vms: Vec<_> = state.recent.iter().copied().filter(is_due).collect();
         for vm in vms {
             self.evict_from(vm, gpu, now, out);
         }
+    }
+
+    /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
+    pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
+        let member = self.member(vm, gpu).filter(|member| member.gate != Gate::Open)?;
+        let runs = member.last.active && member.last.evictable && member.off_since.is_none();
+        if member.gate == Gate::Draining || !runs {
+            return None;
+        }
+        if member.paused {
+            return Some(0);
+        }
+        let since = member.strays_since.filter(|_| !member.last.stalled)?;
+        let precedes = |other: &VmKey| {
+            let ranks = self.rank(*other, gpu, 0).zip(self.rank(vm, gpu, 0));
+            ranks
+                .is_some_and(|(other, own)| other.tier <= Tier::Latency && own.tier > Tier::Latency)
+        };
+        let running = self.running(gpu);
+        if running.iter().any(precedes) {
+            return Some(since);
+        }
+        // Beside the others' work, it has to wait for its time slices.
+        let others = running.len() as Nanos * self.settings.drain_wait_other;
+        Some(since.saturating_add(self.settings.drain_wait + others))
     }
 
     /// Returns the time at which a turn's drain is given up. The limit includes the kernel_timeout,
@@ -161,6 +171,7 @@ impl Scheduler {
             });
             let settings = self.settings;
             if let Some(member) = self.member_mut(vm, gpu) {
+                member.gate = Gate::Closed;
                 member.rest(&settings, now);
                 member.time.limit_debt(others, limit, weights);
                 member.ran = ran;

@@ -148,7 +148,7 @@ impl Scheduler {
             if gpu.prepared == Some(vm) {
                 gpu.prepared = None;
             }
-            if member.gate != Gate::Closed {
+            if matches!(member.gate, Gate::Prepared | Gate::Open) {
                 out.push(Action::Close { vm, gpu: *key });
             }
             self.dirty.push(*key);
@@ -243,13 +243,16 @@ impl Scheduler {
     }
 
     /// Returns the VMs and GPUs that must be reported before a tick at `now`: on each GPU with a
-    /// check due, the VMs that have a turn, are copying, or keep others off the GPU.
+    /// check due, the VMs that have a turn, are copying, run without a turn, or keep others off the
+    /// GPU.
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
             let beside = gpu.recent.iter().filter(|vm| {
                 let member = self.member(**vm, *key).filter(|_| !gpu.running.contains(vm));
-                member.is_some_and(|m| m.last.copying || m.contexts_since.is_some())
+                member.is_some_and(|m| {
+                    m.last.copying || m.strays_since.is_some() || m.contexts_since.is_some()
+                })
             });
             gpu.running.iter().chain(beside).map(|vm| (*vm, *key))
         })

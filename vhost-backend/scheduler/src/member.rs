@@ -14,6 +14,8 @@ pub enum Gate {
     Closed,
     Prepared,
     Open,
+    /// Closed, but the VM's turn isn't over yet.
+    Draining,
 }
 
 #[derive(Debug)]
@@ -33,6 +35,9 @@ pub struct Member {
     pub drained: bool,
     /// True if the VM's last drain was given up, and its work is still running.
     pub overran: bool,
+    /// Since when the VM has had work in flight that was found running without a turn. Such work may
+    /// wait for the host again meanwhile.
+    pub strays_since: Option<Nanos>,
     /// Since when the VM's kernels have been off the GPU, if they were evicted.
     pub off_since: Option<Nanos>,
     /// How much of the time since the oldest call started the VM was off the GPU, not counting the
@@ -86,6 +91,7 @@ impl Member {
             started: false,
             drained: true,
             overran: false,
+            strays_since: None,
             off_since: None,
             off_for: 0,
             reports_off: false,
@@ -171,6 +177,10 @@ impl Member {
         }
         self.last = report;
         self.seen_at = now.max(self.seen_at);
+        self.strays_since = self.strays_since.filter(|_| self.last.active);
+        if self.strays() {
+            self.strays_since.get_or_insert(now);
+        }
         finished
     }
 
@@ -182,7 +192,7 @@ impl Member {
         let takes = settings.eviction + more * settings.eviction_more;
         self.off_since = Some(now);
         self.last = self.considered(self.last);
-        (self.outlasts, self.overran) = (true, false);
+        (self.outlasts, self.overran, self.strays_since) = (true, false, None);
         self.stats.evictions += 1;
         self.charge(takes, now);
         takes
@@ -299,17 +309,25 @@ impl Member {
         }
     }
 
-    /// Returns true if the VM has work that it could do if it had a turn: held work, evicted work, or
-    /// copies.
-    pub fn has_work(&self) -> bool {
-        !self.paused && (self.last.held || self.last.copying || self.off_since.is_some())
+    /// Returns true if the VM's work is running without a turn, and can be evicted.
+    pub fn strays(&self) -> bool {
+        let has_turn = matches!(self.gate, Gate::Open | Gate::Draining);
+        let runs = self.off_since.is_none() && self.last.active && !self.last.stalled;
+        !has_turn && !self.paused && runs && self.last.evictable
     }
 
-    /// Returns true if the VM needs a turn: it has held or evicted work, and is neither paused nor in
-    /// the rest after a fruitless turn.
+    /// Returns true if the VM has work that it should have a turn for: held work, evicted work, work
+    /// that runs without a turn, or copies.
+    pub fn has_work(&self) -> bool {
+        let works = self.last.held || self.last.copying || self.off_since.is_some();
+        !self.paused && works || self.strays()
+    }
+
+    /// Returns true if the VM needs a turn: it has held work, evicted work, or work that runs without
+    /// a turn, and is neither paused nor in the rest after a fruitless turn.
     pub fn asks(&self) -> bool {
-        let evicted = self.off_since.is_some();
-        !self.paused && (evicted || self.last.held && self.rests_until.is_none())
+        let waits = self.last.held && self.rests_until.is_none();
+        !self.paused && (self.off_since.is_some() || waits) || self.strays()
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that

@@ -7,6 +7,7 @@ mod contexts;
 mod gangs;
 mod hostile;
 mod pauses;
+mod strays;
 
 const GPU: GpuKey = GpuKey(0);
 const GPU1: GpuKey = GpuKey(1);

@@ -43,7 +43,7 @@ impl Scheduler {
             self.advance(vm, now, out);
         }
         self.share(gpu, now, ticks, out);
-        self.evict_paused(gpu, now, out);
+        self.evict_strays(gpu, now, out);
         if self.dirty.iter().any(|other| *other < gpu) {
             // The turn has ended on several GPUs. They must be assigned in order, so process them
             // all again.
@@ -347,7 +347,7 @@ impl Scheduler {
             if let Some(member) = self.member_mut(vm, *gpu)
                 && member.gate == Gate::Open
             {
-                member.gate = Gate::Closed;
+                member.gate = Gate::Draining;
                 member.drained = false;
                 out.push(Action::Close { vm, gpu: *gpu });
             }

@@ -75,9 +75,7 @@ impl Scheduler {
             if member.last.copying || member.contexts_since.is_some() {
                 at(now.saturating_add(sample));
             }
-            if let Some(until) = member.rests_until {
-                at(until);
-            }
+            self.strays_until(*vm, gpu).into_iter().chain(member.rests_until).for_each(&mut at);
             if let Some(bucket) = &member.bucket
                 && self.wants(*vm, gpu)
                 && !member.may_run(self.need(member), now)

@@ -138,7 +138,6 @@ impl Core {
         // Only now, because if a VM's work is evicted, that must include all of its workers.
         for ends in registry.workers.values() {
             core.report_all_of(ends.vm, &ends.gpus, now);
-            core.evict_earlier(ends.vm, &ends.gpus, now);
         }
         core
     }
@@ -263,15 +262,6 @@ impl Core {
         let (vm, gpus) = (ends.vm, ends.gpus.clone());
         self.insert_worker(id, ends, now);
         self.report_all_of(vm, &gpus, now);
-        self.evict_earlier(vm, &gpus, now);
-    }
-
-    /// Evicts work that a VM's workers have been running since before this scheduler knew of them.
-    fn evict_earlier(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos) {
-        for gpu in gpus {
-            self.scheduler.evict_earlier(vm, *gpu, now, &mut self.actions);
-        }
-        self.settle(now);
     }
 
     fn insert_worker(&mut self, id: WorkerId, ends: WorkerEnds, now: Nanos) {
