@@ -35,10 +35,13 @@ pub enum Mode {
     /// The worker may submit work without a depth limit, and doesn't have to measure it, because no
     /// other VM wants the GPU.
     Unlimited = 4,
+    /// The VM has no turn, but the worker may begin work up to the depth limit, because the
+    /// scheduler would give it a turn at once. It must wake the scheduler when it begins work.
+    Standby = 5,
 }
 
 impl Mode {
-    /// Returns true if the worker may submit work.
+    /// Returns true if the VM has a turn, so that the worker may submit work.
     pub fn is_open(self) -> bool {
         matches!(self, Self::Window | Self::Shared | Self::Unlimited)
     }
@@ -66,6 +69,7 @@ impl Grant {
             2 => Mode::Window,
             3 => Mode::Shared,
             4 => Mode::Unlimited,
+            5 => Mode::Standby,
             _ => Mode::Closed,
         };
         Self { epoch: word >> 8, mode }
@@ -391,7 +395,7 @@ mod tests {
 
     #[test]
     fn an_unknown_mode_is_closed() {
-        for word in [5, 255, 0x700] {
+        for word in [6, 255, 0x700] {
             assert_eq!(Grant::from_word(word).mode, Mode::Closed);
         }
         let grant = Grant { epoch: 1 << 40, mode: Mode::Shared };

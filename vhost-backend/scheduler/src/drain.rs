@@ -87,6 +87,7 @@ impl Scheduler {
 
     /// Takes a VM's work off a GPU.
     fn evict_from(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        self.end_standby(vm, gpu, out);
         self.book(gpu, now);
         let settings = self.settings;
         let takes = self.member_mut(vm, gpu).map_or(0, |member| member.evict(&settings, now));

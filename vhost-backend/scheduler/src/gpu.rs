@@ -10,6 +10,8 @@ pub struct Gpu {
     pub recent: Vec<VmKey>,
     /// VMs with class latency, whether or not they have work.
     pub latency: BTreeSet<VmKey>,
+    /// VMs whose gates are on standby.
+    pub standby: BTreeSet<VmKey>,
     /// VMs whose turn includes this GPU, even if the GPU has already drained.
     pub running: Vec<VmKey>,
     /// A VM that needs several GPUs, for which this GPU is kept free until the VM has all of them.

@@ -13,6 +13,7 @@
 //! | `fair`, `bucket`, `account` | track virtual time; cap and guarantee; charged time |
 //! | `load`, `shared` | measures unused time; runs VMs together |
 //! | `beside` | allows copies during other VMs' windows |
+//! | `standby` | lets latency VMs begin work before they have a turn |
 //! | `stats` | collects statistics for the operator |
 //! | `simulator` | simulates VMs in virtual time, for tests and `examples/schedule/` |
 //!
@@ -36,6 +37,7 @@ mod load;
 mod member;
 mod settings;
 mod shared;
+mod standby;
 mod stats;
 mod turn;
 mod types;
@@ -140,6 +142,7 @@ impl Scheduler {
         for (key, member) in &gone.members {
             let Some(gpu) = self.gpus.get_mut(key) else { continue };
             gpu.latency.remove(&vm);
+            gpu.standby.remove(&vm);
             gpu.running.retain(|other| *other != vm);
             gpu.recent.retain(|other| *other != vm);
             if gpu.reserved == Some(vm) {
@@ -148,7 +151,7 @@ impl Scheduler {
             if gpu.prepared == Some(vm) {
                 gpu.prepared = None;
             }
-            if matches!(member.gate, Gate::Prepared | Gate::Open) {
+            if !matches!(member.gate, Gate::Closed | Gate::Draining) {
                 out.push(Action::Close { vm, gpu: *key });
             }
             self.dirty.push(*key);

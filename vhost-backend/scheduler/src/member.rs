@@ -13,6 +13,8 @@ use super::types::{Class, Nanos, Report, Share};
 pub enum Gate {
     Closed,
     Prepared,
+    /// The VM has no turn yet, but may begin work.
+    Standby,
     Open,
     /// Closed, but the VM's turn isn't over yet.
     Draining,
@@ -38,6 +40,8 @@ pub struct Member {
     /// Since when the VM has had work in flight that was found running without a turn. Such work may
     /// wait for the host again meanwhile.
     pub strays_since: Option<Nanos>,
+    /// True if the VM's latest work in flight could be evicted.
+    pub evictable: bool,
     /// Since when the VM's kernels have been off the GPU, if they were evicted.
     pub off_since: Option<Nanos>,
     /// How much of the time since the oldest call started the VM was off the GPU, not counting the
@@ -92,6 +96,7 @@ impl Member {
             drained: true,
             overran: false,
             strays_since: None,
+            evictable: false,
             off_since: None,
             off_for: 0,
             reports_off: false,
@@ -166,6 +171,9 @@ impl Member {
         }
         self.drained |= !report.active || report.stalled;
         self.overran &= report.active;
+        if report.active {
+            self.evictable = report.evictable;
+        }
         if finished || !report.stalled {
             (self.fruitless, self.rests_until) = (0, None);
         }
@@ -328,6 +336,14 @@ impl Member {
     pub fn asks(&self) -> bool {
         let waits = self.last.held && self.rests_until.is_none();
         !self.paused && (self.off_since.is_some() || waits) || self.strays()
+    }
+
+    /// Returns true if the VM may begin work without a turn if that turn would begin at once: it's a
+    /// latency VM within its share and without a cap, and its work can be evicted if it gets no turn
+    /// after all.
+    pub fn may_stand_by(&self) -> bool {
+        let precedes = self.share.class == Class::Latency && !self.over && self.bucket.is_none();
+        precedes && self.evictable && !self.paused && self.off_since.is_none()
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that

@@ -7,6 +7,7 @@ mod contexts;
 mod gangs;
 mod hostile;
 mod pauses;
+mod standby;
 mod strays;
 
 const GPU: GpuKey = GpuKey(0);

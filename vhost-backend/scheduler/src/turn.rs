@@ -51,6 +51,7 @@ impl Scheduler {
         } else {
             self.fill(gpu, now, out);
         }
+        self.judge_standby(gpu, out);
     }
 
     /// Charges VMs for the time that has passed on a GPU.

@@ -131,6 +131,16 @@ pub enum Action {
         /// The GPU.
         gpu: GpuKey,
     },
+    /// The VM has no turn, but may begin work, because it would get a turn at once. When it begins
+    /// work, it must be reported at once.
+    StandBy {
+        /// The VM.
+        vm: VmKey,
+        /// The GPU.
+        gpu: GpuKey,
+        /// Limit on work in flight per stream, as GPU time.
+        depth: Nanos,
+    },
     /// The VM may submit work. If its gate is already open, this changes the mode, the end, and the
     /// depth.
     Open {

@@ -250,7 +250,7 @@ impl World {
                     worker.started &= worker.grant.is_some();
                     worker.active |= worker.copying.is_some();
                     worker.grant = Some(grant);
-                    worker.prepared = false;
+                    (worker.prepared, worker.standby) = (false, None);
                     self.copy(vm, gpu);
                     self.pump(vm, gpu);
                 }
@@ -324,6 +324,12 @@ impl World {
                         worker.prepared = true;
                     }
                 }
+                Action::StandBy { vm, gpu, depth } => {
+                    if let Some(worker) = self.worker(vm.0, gpu.0) {
+                        worker.standby = Some(depth);
+                    }
+                    self.pump(vm.0, gpu.0);
+                }
                 Action::Open { vm, gpu, mode, until, depth } => {
                     let (prepared, asleep) = (self.machine.prepared, self.machine.asleep);
                     let Some(worker) = self.worker(vm.0, gpu.0) else { continue };
@@ -340,7 +346,7 @@ impl World {
                         worker.word = word;
                         worker.active &= !worker.flight.is_empty() || worker.copying.is_none();
                         worker.grant = None;
-                        worker.prepared = false;
+                        (worker.prepared, worker.standby) = (false, None);
                         worker.started = false;
                         closed.push((vm.0, gpu.0));
                     }
@@ -471,6 +477,7 @@ impl World {
         let Some(worker) = self.worker(vm, gpu) else { return };
         let was_active = worker.active;
         let (pumped, off) = (worker.pump(most, now), worker.off);
+        let rings = rings || worker.standby.is_some();
         if rings && pumped && !was_active {
             self.ring(vm, gpu);
         }
@@ -697,7 +704,7 @@ impl World {
                 Load::Idle => {}
             }
             if before == 0 && worker.source.waiting > 0 {
-                asked.push((*gpu, worker.grant.is_none()));
+                asked.push((*gpu, worker.grant.is_none() && worker.standby.is_none()));
             }
         }
         if let Some(at) = again {

@@ -33,6 +33,8 @@ pub struct Worker {
     /// ignored, because the gate may have been closed since.
     pub word: u64,
     pub prepared: bool,
+    /// Limit on work in flight while the gate is on standby.
+    pub standby: Option<Nanos>,
     pub flight: VecDeque<Batch>,
     /// True if any work was started since the gate opened.
     pub started: bool,
@@ -68,6 +70,7 @@ impl Worker {
             grant: None,
             word: 0,
             prepared: false,
+            standby: None,
             flight: VecDeque::new(),
             started: false,
             active: false,
@@ -137,7 +140,8 @@ impl Worker {
 
     /// Submits the work that the gate allows. Returns true if any was submitted.
     pub fn pump(&mut self, in_flight: u64, now: Nanos) -> bool {
-        let Some(grant) = self.grant else { return false };
+        let standby = |depth| Grant { mode: OpenMode::Window, until: Nanos::MAX, depth };
+        let Some(grant) = self.grant.or(self.standby.map(standby)) else { return false };
         let mut queued: f64 = self.flight.iter().map(|batch| batch.left).sum();
         let mut count: u64 = self.flight.iter().map(|batch| batch.kernels).sum();
         let mut any = false;

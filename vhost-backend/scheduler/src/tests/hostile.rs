@@ -79,6 +79,7 @@ fn add(scheduler: &mut Scheduler, vm: VmKey, now: Nanos) {
 #[derive(Default)]
 struct State {
     open: HashSet<(VmKey, GpuKey)>,
+    standby: HashSet<(VmKey, GpuKey)>,
     off: HashSet<(VmKey, GpuKey)>,
     copies: HashSet<(VmKey, GpuKey)>,
     evictions: u64,
@@ -91,13 +92,21 @@ impl State {
             match action {
                 Action::Open { vm, gpu, .. } => {
                     prop_assert!(!self.off.contains(&(vm, gpu)));
+                    self.standby.remove(&(vm, gpu));
                     self.open.insert((vm, gpu));
                 }
+                Action::StandBy { vm, gpu, .. } => {
+                    prop_assert!(!self.off.contains(&(vm, gpu)));
+                    prop_assert!(!self.open.contains(&(vm, gpu)));
+                    prop_assert!(self.standby.insert((vm, gpu)));
+                }
                 Action::Close { vm, gpu } => {
+                    self.standby.remove(&(vm, gpu));
                     self.open.remove(&(vm, gpu));
                 }
                 Action::Evict { vm, gpu } => {
                     prop_assert!(!self.open.contains(&(vm, gpu)));
+                    prop_assert!(!self.standby.contains(&(vm, gpu)));
                     prop_assert!(self.off.insert((vm, gpu)));
                     self.evictions += 1;
                 }
@@ -117,7 +126,8 @@ impl State {
 
     /// Forgets a VM that was removed. Its workers have ended.
     fn forget(&mut self, vm: VmKey) -> Result<(), TestCaseError> {
-        prop_assert!(self.open.iter().all(|(open, _)| *open != vm), "its gates are closed");
+        let mut opened = self.open.iter().chain(&self.standby);
+        prop_assert!(opened.all(|(open, _)| *open != vm), "its gates are closed");
         self.off.retain(|(off, _)| *off != vm);
         self.copies.retain(|(copies, _)| *copies != vm);
         Ok(())
@@ -179,6 +189,7 @@ proptest! {
                 prop_assert!(turn.is_some_and(|turn| turn.gpus.contains(gpu)));
                 prop_assert!(!paused.contains(vm));
             }
+            prop_assert!(state.standby.iter().all(|(vm, _)| !paused.contains(vm)));
             for vm in &paused {
                 for gpu in gpus(*vm) {
                     prop_assert_eq!(bench.scheduler.copies(*vm, gpu), 0);

@@ -406,6 +406,10 @@ impl Core {
     fn act(&mut self, action: Action, now: Nanos) {
         tracing::trace!(now, ?action);
         match action {
+            Action::StandBy { vm, gpu, depth } => {
+                let setting = GateSetting { mode: Mode::Standby, until: NO_END, depth };
+                self.set(vm, gpu, setting, now);
+            }
             Action::Prepare { vm, gpu } => {
                 self.set(vm, gpu, GateSetting { mode: Mode::Prepare, until: 0, depth: 0 }, now);
             }
@@ -437,7 +441,7 @@ impl Core {
     fn set(&mut self, vm: VmKey, gpu: GpuKey, setting: GateSetting, now: Nanos) {
         self.trace(vm, gpu, now, |state| {
             state.gate = match setting.mode {
-                Mode::Closed | Mode::Prepare => TraceGate::Closed,
+                Mode::Closed | Mode::Prepare | Mode::Standby => TraceGate::Closed,
                 Mode::Window => TraceGate::Window,
                 Mode::Shared => TraceGate::Shared,
                 Mode::Unlimited => TraceGate::Unlimited,

@@ -209,7 +209,7 @@ impl Device {
         match self.mode {
             Mode::Unlimited => true,
             Mode::Closed | Mode::Prepare => false,
-            Mode::Window | Mode::Shared => {
+            Mode::Window | Mode::Shared | Mode::Standby => {
                 let depth = page.depth.load(Ordering::Relaxed);
                 let fits = ahead.is_none_or(|ahead| {
                     if depth > TIGHT { ahead < depth } else { ahead.saturating_add(lasts) <= depth }
@@ -355,7 +355,7 @@ impl Device {
             self.active = false;
             page.active.store(0, Ordering::SeqCst);
             match self.mode {
-                Mode::Closed | Mode::Prepare => ring = true,
+                Mode::Closed | Mode::Prepare | Mode::Standby => ring = true,
                 Mode::Window => self.idle_since = Some(now),
                 Mode::Shared | Mode::Unlimited => {}
             }
@@ -390,7 +390,7 @@ impl Device {
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
         let over = || now >= page.until.load(Ordering::Relaxed);
         let closed = match self.mode {
-            Mode::Closed | Mode::Prepare => true,
+            Mode::Closed | Mode::Prepare | Mode::Standby => true,
             Mode::Window | Mode::Shared => over(),
             Mode::Unlimited => false,
         };

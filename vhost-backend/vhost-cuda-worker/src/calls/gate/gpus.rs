@@ -128,6 +128,8 @@ impl Gpus {
         match device.enter(page) {
             Ok(()) => {
                 if !was_active {
+                    let standby = device.mode() == Mode::Standby;
+                    self.ring(standby);
                     self.wake_heartbeat();
                 }
                 true
@@ -150,11 +152,11 @@ impl Gpus {
         enters
     }
 
-    /// Records that a gated call has begun: any call if the gate is open, or a copy that may begin
-    /// while the gate is closed.
+    /// Records that a gated call has begun: any call if the gate is open or on standby, or a copy
+    /// that may begin while the gate is closed.
     pub(super) fn began(&mut self, device: usize, now: u64) {
         let (device, page) = self.with_page(device);
-        if device.mode().is_open() {
+        if device.mode().is_open() || device.mode() == Mode::Standby && device.is_active() {
             device.began(page, now);
         } else {
             let ring = device.began_copy(page, now);

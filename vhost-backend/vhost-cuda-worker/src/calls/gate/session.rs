@@ -208,7 +208,8 @@ impl Gate {
         }
         let now = gate::now();
         let mode = self.gpus.read_mode(device, now);
-        if !mode.is_open() && !kind.only_copies() && kind != Kind::Signal {
+        let closed = !mode.is_open() && mode != Mode::Standby;
+        if closed && !kind.only_copies() && kind != Kind::Signal {
             return false;
         }
         if mode != Mode::Unlimited {
@@ -218,8 +219,11 @@ impl Gate {
             let ahead = key.and_then(|key| flight.ahead(key));
             let copies = flight.uses_only_copy_engine(key, kind);
             drop(flight);
-            if !mode.is_open() {
-                return copies && self.gpus.lets_copy(device, ahead, lasts);
+            if copies && !mode.is_open() && self.gpus.lets_copy(device, ahead, lasts) {
+                return true;
+            }
+            if closed {
+                return false;
             }
             if !self.gpus.lets_begin(device, ahead, lasts, now) {
                 return false;
@@ -325,8 +329,8 @@ impl Gate {
         }
         let gpus = &mut self.gpus;
         let may_go = |turn: &mut Turn| {
-            gpus.read_mode(turn.device, now);
-            let goes = gpus.lets_begin(turn.device, None, turn.ns, now)
+            let goes = gpus.read_mode(turn.device, now).is_open()
+                && gpus.lets_begin(turn.device, None, turn.ns, now)
                 && match turn.is_context {
                     true => gpus.enter_for_context(turn.device),
                     false => gpus.enter(turn.device),

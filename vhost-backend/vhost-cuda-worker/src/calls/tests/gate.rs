@@ -139,6 +139,34 @@ fn a_closed_gate_holds_only_commands_that_use_the_gpu() {
 }
 
 #[test]
+fn a_gate_on_standby_lets_work_begin_and_notifies_the_scheduler() {
+    alone("gate::a_gate_on_standby_lets_work_begin_and_notifies_the_scheduler", |mut bench| {
+        let f = bench.vector_add();
+        bench.streams();
+        let a = bench.alloc(1024);
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+        bench.grant(Mode::Standby, 1_000_000);
+        bench.until("nothing is in flight", |bench| !bench.is_active());
+        bench.rings();
+        bench.launch(f, a, a, a, 256, FREE);
+        assert_eq!((bench.held(), bench.rings()), (0, 1), "the scheduler is notified at once");
+        bench.until("the launch has finished", |bench| !bench.is_active());
+        assert_eq!(bench.rings(), 1, "and when nothing is in flight any more");
+        bench.launch(f, a, a, a, 256, FREE);
+        bench.launch(f, a, a, a, 256, FREE);
+        assert_eq!((bench.held(), bench.rings()), (0, 1), "once, whatever begins meanwhile");
+        // The gate is closed because another VM has got a turn before.
+        bench.grant(Mode::Closed, 0);
+        bench.until("the launches have finished", |bench| !bench.is_active());
+        bench.launch(f, a, a, a, 256, FREE);
+        assert_eq!(bench.held(), 1);
+        bench.grant(Mode::Standby, 1_000_000);
+        assert_eq!(bench.held(), 0);
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+    });
+}
+
+#[test]
 fn a_closed_gate_holds_events_and_values_in_idle_streams() {
     // Each of them takes the GPU away from another VM for microseconds.
     alone("gate::a_closed_gate_holds_events_and_values_in_idle_streams", |mut bench| {

@@ -1,0 +1,100 @@
+//! Tests of latency VMs that begin work before they have a turn.
+
+use super::*;
+
+const LATENCY: Share =
+    Share { weight: 100, max: WHOLE, min: 0, class: Class::Latency, kernel_timeout: None };
+const RUNS: Report = Report { held: false, ..ENDLESS };
+
+/// A batch VM, A, with a kernel that never ends, and `others`, each of which has had a turn.
+/// Returns the actions since then.
+fn beside_a(others: &[(VmKey, Share)]) -> (Bench, Vec<Action>) {
+    let mut bench = Bench::new(&[&[(A, share(100))], others].concat());
+    bench.now = SEC;
+    let mut actions = Vec::new();
+    for (vm, _) in others {
+        actions.extend(bench.report(*vm, HELD));
+        actions.extend(bench.report(*vm, RUNS));
+        actions.extend(bench.report(*vm, Report { finished: 1, ..IDLE }));
+    }
+    actions.extend(bench.report(A, HELD));
+    for _ in 0..10 {
+        bench.now += MS;
+        actions.extend(bench.tick(bench.now));
+        for (vm, _) in others {
+            actions.extend(bench.report(*vm, Report { finished: 1, ..IDLE }));
+        }
+        actions.extend(bench.report(A, RUNS));
+    }
+    (bench, actions)
+}
+
+/// Returns whether a VM's gate was last put on standby or closed.
+fn stands_by(actions: &[Action], of: VmKey) -> Option<bool> {
+    actions.iter().rev().find_map(|action| match action {
+        Action::StandBy { vm, .. } if *vm == of => Some(true),
+        Action::Close { vm, .. } | Action::Open { vm, .. } if *vm == of => Some(false),
+        _ => None,
+    })
+}
+
+#[test]
+fn work_that_a_latency_vm_begins_on_standby_gets_it_a_turn_at_once() {
+    let (mut bench, actions) = beside_a(&[(B, LATENCY)]);
+    assert_eq!(stands_by(&actions, B), Some(true), "{actions:?}");
+    let mut actions = bench.report(B, RUNS);
+    actions.extend(bench.tick(bench.now + Settings::default().drain_slack));
+    assert_eq!(closed(&actions), Some(A));
+    let evicts = |action: &Action| *action == Action::Evict { vm: A, gpu: GPU };
+    assert!(actions.iter().any(evicts), "{actions:?}");
+    assert_eq!(opened(&actions).map(|open| open.0), Some(B));
+    // After the turn, it's on standby again.
+    let mut actions = bench.report(B, Report { finished: 2, ..IDLE });
+    for _ in 0..10 {
+        bench.now += MS;
+        actions.extend(bench.tick(bench.now));
+        actions.extend(bench.report(B, Report { finished: 2, ..IDLE }));
+    }
+    assert_eq!(stands_by(&actions, B), Some(true), "{actions:?}");
+    assert_eq!(opened(&actions).map(|open| open.0), Some(A));
+}
+
+#[test]
+fn only_a_vm_that_would_get_a_turn_at_once_stands_by() {
+    for (b, what) in [
+        (share(100), "a batch VM"),
+        (Share { max: WHOLE / 2, ..LATENCY }, "a VM that may have to wait for its cap"),
+    ] {
+        let (_, actions) = beside_a(&[(B, b)]);
+        assert_ne!(stands_by(&actions, B), Some(true), "{what}: {actions:?}");
+    }
+    let (mut bench, _) = beside_a(&[(B, LATENCY)]);
+    let actions = bench.report(A, Report { evictable: false, ..RUNS });
+    assert_eq!(stands_by(&actions, B), Some(false), "beside work that can't be evicted");
+    let (mut bench, _) = beside_a(&[(B, LATENCY)]);
+    assert_eq!(stands_by(&bench.set_paused(B, true), B), Some(false), "a paused VM");
+    let (mut bench, _) = beside_a(&[(B, LATENCY)]);
+    bench.scheduler.set_share(B, GPU, share(100), bench.now);
+    let actions = bench.tick(bench.now);
+    assert_eq!(stands_by(&actions, B), Some(false), "a VM that is no longer a latency VM");
+    let (mut bench, _) = beside_a(&[(B, LATENCY), (C, LATENCY)]);
+    let mut actions = bench.report(C, RUNS);
+    actions.extend(bench.tick(bench.now + Settings::default().drain_slack));
+    assert_eq!(stands_by(&actions, B), Some(false), "another latency VM has its turn");
+}
+
+#[test]
+fn work_begun_on_standby_just_before_another_latency_vms_turn_gets_a_turn_later() {
+    let (mut bench, _) = beside_a(&[(B, LATENCY), (C, LATENCY)]);
+    // B's report arrives only when C has its turn.
+    bench.report(C, RUNS);
+    let mut actions = bench.tick(bench.now + Settings::default().drain_slack);
+    assert_eq!(opened(&actions).map(|open| open.0), Some(C));
+    let since = bench.now;
+    while opened(&actions).is_none_or(|open| open.0 != B) {
+        assert!(bench.now < since + 50 * MS, "B gets no turn");
+        actions = bench.report(B, RUNS);
+        actions.extend(bench.report(C, RUNS));
+        actions.extend(bench.tick(bench.now + MS));
+    }
+}
