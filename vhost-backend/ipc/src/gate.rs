@@ -28,7 +28,7 @@ pub enum Mode {
     Closed = 0,
     /// The worker may not submit work yet, but should be awake and poll for the next change.
     Prepare = 1,
-    /// The worker may submit work up to the depth limit. No other VM may submit work.
+    /// The worker may submit work up to the depth limit. No other VM may, except on standby.
     Window = 2,
     /// The worker may submit work up to the depth limit. Other VMs may submit work, too.
     Shared = 3,

@@ -157,6 +157,12 @@ impl Account {
         std::mem::take(&mut self.busy)
     }
 
+    /// Returns the reported time between launches and the worker's next checks that hasn't been
+    /// charged.
+    pub fn book_begun(&mut self) -> Nanos {
+        std::mem::take(&mut self.begun)
+    }
+
     /// Discards reported busy time that hasn't been charged.
     pub fn forget_busy(&mut self) {
         (self.busy, self.begun) = (0, 0);

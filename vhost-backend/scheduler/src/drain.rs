@@ -5,6 +5,7 @@ use super::Scheduler;
 use super::choose::Tier;
 use super::gpu::{Phase, Turn};
 use super::member::{Gate, Member};
+use super::settings::Settings;
 use super::types::{Action, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
@@ -129,9 +130,9 @@ impl Scheduler {
         if running.iter().any(precedes) {
             return Some(since);
         }
-        // Beside the others' work, it has to wait for its time slices.
-        let others = running.len() as Nanos * self.settings.drain_wait_other;
-        Some(since.saturating_add(self.settings.drain_wait + others))
+        // Within the period, a VM that hasn't used more than its share gets a turn.
+        let Settings { drain_wait, period, .. } = self.settings;
+        Some(since.saturating_add(if running.is_empty() { drain_wait } else { period }))
     }
 
     /// Returns the time at which a turn's drain is given up. The limit includes the kernel_timeout,
@@ -173,6 +174,7 @@ impl Scheduler {
             let settings = self.settings;
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.gate = Gate::Closed;
+                member.note_strays(now);
                 member.rest(&settings, now);
                 member.time.limit_debt(others, limit, weights);
                 member.ran = ran;

@@ -254,7 +254,8 @@ impl Scheduler {
             let beside = gpu.recent.iter().filter(|vm| {
                 let member = self.member(**vm, *key).filter(|_| !gpu.running.contains(vm));
                 member.is_some_and(|m| {
-                    m.last.copying || m.strays_since.is_some() || m.contexts_since.is_some()
+                    let runs = m.strays_since.is_some() || m.may_time_out();
+                    runs || m.last.copying || m.contexts_since.is_some()
                 })
             });
             gpu.running.iter().chain(beside).map(|vm| (*vm, *key))

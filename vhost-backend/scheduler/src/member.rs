@@ -186,10 +186,15 @@ impl Member {
         self.last = report;
         self.seen_at = now.max(self.seen_at);
         self.strays_since = self.strays_since.filter(|_| self.last.active);
+        self.note_strays(now);
+        finished
+    }
+
+    /// Records since when the VM's work has been running without a turn, if it does so now.
+    pub fn note_strays(&mut self, now: Nanos) {
         if self.strays() {
             self.strays_since.get_or_insert(now);
         }
-        finished
     }
 
     /// Records that the VM's kernels are taken off the GPU, and charges the VM for that. Returns how
@@ -268,11 +273,14 @@ impl Member {
         self.load.begin_shared();
     }
 
-    /// Charges the busy time that the worker has reported. Used if the VM had the GPU without
+    /// Charges the time that the worker has reported. Used if the VM had the GPU without
     /// limits, or had no window of its own at that time.
     pub fn charge_busy(&mut self, now: Nanos) {
+        let begun = self.account.book_begun();
         let busy = self.account.book_busy(self.idle_since, now);
-        self.charge(busy, now);
+        // With an unlimited gate, the worker checks so seldom that this time includes long pauses.
+        let begun = if self.gate == Gate::Open { 0 } else { begun };
+        self.charge(busy.saturating_add(begun), now);
     }
 
     /// Charges copies that the VM made during other VMs' windows.
@@ -322,6 +330,13 @@ impl Member {
         let has_turn = matches!(self.gate, Gate::Open | Gate::Draining);
         let runs = self.off_since.is_none() && self.last.active && !self.last.stalled;
         !has_turn && !self.paused && runs && self.last.evictable
+    }
+
+    /// Returns true if the VM's oldest call is running and has a time limit, which it hasn't exceeded
+    /// yet.
+    pub fn may_time_out(&self) -> bool {
+        let runs = self.off_since.is_none() && self.last.active;
+        runs && self.share.kernel_timeout.is_some() && !self.timed_out
     }
 
     /// Returns true if the VM has work that it should have a turn for: held work, evicted work, work

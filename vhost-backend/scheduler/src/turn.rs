@@ -43,13 +43,14 @@ impl Scheduler {
             self.advance(vm, now, out);
         }
         self.share(gpu, now, ticks, out);
-        self.evict_strays(gpu, now, out);
         if self.dirty.iter().any(|other| *other < gpu) {
             // The turn has ended on several GPUs. They must be assigned in order, so process them
             // all again.
             self.dirty.push(gpu);
         } else {
             self.fill(gpu, now, out);
+            // Only now, because a VM whose turn begins keeps its work.
+            self.evict_strays(gpu, now, out);
         }
         self.judge_standby(gpu, out);
     }

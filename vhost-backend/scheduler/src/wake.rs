@@ -62,16 +62,16 @@ impl Scheduler {
                     }
                 }
             }
+        }
+        for vm in &state.recent {
+            let Some(member) = self.member(*vm, gpu) else { continue };
             if let Some(timeout) = member.share.kernel_timeout
-                && !member.timed_out
+                && member.may_time_out()
             {
                 let ran_for = member.last.oldest_for.saturating_sub(member.off_for(now));
                 let left = timeout.saturating_sub(ran_for);
                 at(now.saturating_add(left.min(timeout / 4).max(self.settings.sample)));
             }
-        }
-        for vm in &state.recent {
-            let Some(member) = self.member(*vm, gpu) else { continue };
             if member.last.copying || member.contexts_since.is_some() {
                 at(now.saturating_add(sample));
             }

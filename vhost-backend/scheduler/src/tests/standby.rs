@@ -96,5 +96,16 @@ fn work_begun_on_standby_just_before_another_latency_vms_turn_gets_a_turn_later(
         actions = bench.report(B, RUNS);
         actions.extend(bench.report(C, RUNS));
         actions.extend(bench.tick(bench.now + MS));
+        assert!(!actions.contains(&Action::Evict { vm: B, gpu: GPU }), "{actions:?}");
     }
+}
+
+#[test]
+fn work_on_standby_that_ends_before_the_scheduler_looks_is_charged() {
+    let (mut bench, _) = beside_a(&[(B, LATENCY)]);
+    let charged = |bench: &Bench| bench.scheduler.stats(B, GPU, bench.now).unwrap().charged_ns;
+    let before = charged(&bench);
+    bench.now += 100 * US;
+    bench.report(B, Report { finished: 2, begun_ns: 30 * US, busy_ns: 20 * US, ..IDLE });
+    assert_eq!(charged(&bench) - before, 50 * US);
 }
