@@ -25,6 +25,8 @@
 #   long         VMs whose kernels outlast their windows: shares, a cap, ten VMs, a kernel that never
 #                ends, and a changed weight
 #   sessions     a VM with one session beside a VM with eight, with long kernels
+#   late         a VM beside a kernel that never ends, which begins when a host function returns after
+#                its VM's turn
 #   request      a latency VM's requests beside kernels of 1 ms, 100 ms, and one that never ends
 #   contexts     the same requests beside a kernel that never ends, while a third VM creates and
 #                destroys contexts in a loop, or starts programs in a loop
@@ -480,6 +482,23 @@ row_sessions() {
     result 'a single session beside a VM with 8, kernels of 100 ms, equal weights' "$f% of alone" '50 ± 2' "$f >= 48 && $f <= 52"
 }
 
+row_late() {
+    local f begins=$((lead + 1)) spin
+    start_broker < <(echo 'warm_workers = 2'; vm late "$memory" 'compute.weight = 1'; vm other "$memory" 'compute.weight = 99') || return 1
+    saturate_alone alone other 20us || return 1
+    meet_in "$lead"
+    # The host function returns at the end of its input, when the other VM has the GPU.
+    sleep "$begins" | in_vm late timeout "$((begins + seconds))" "$dist/programs/static/spin" late >"$out/late-spin.txt" 2>&1 &
+    spin=$!
+    saturate other other 20us --seconds "$seconds"
+    wait_loads || return 1
+    wait "$spin"
+    [ $? -eq 124 ] || { say "late: the kernel has ended: $(tail -n 2 "$out/late-spin.txt")"; return 1; }
+    f=$(of_alone other alone)
+    result 'kernels of 20 us, weight 99, beside a kernel that never ends and begins after its turn, behind a host function' \
+        "$f% of alone" 'at least 95%' "$f >= 95"
+}
+
 row_request() {
     local us how quiet beside length
     chain_calibrated
@@ -727,7 +746,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions request contexts noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions late request contexts noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
