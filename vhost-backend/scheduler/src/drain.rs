@@ -112,9 +112,9 @@ impl Scheduler {
 
     /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
-        let member = self.member(vm, gpu).filter(|member| member.gate != Gate::Open)?;
+        let member = self.member(vm, gpu)?;
         let runs = member.last.active && member.last.evictable && member.off_since.is_none();
-        if member.gate == Gate::Draining || !runs {
+        if member.has_turn() || !runs {
             return None;
         }
         if member.paused {

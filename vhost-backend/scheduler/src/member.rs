@@ -325,11 +325,15 @@ impl Member {
         }
     }
 
+    /// Returns true if the VM has a turn on this GPU.
+    pub fn has_turn(&self) -> bool {
+        matches!(self.gate, Gate::Open | Gate::Draining)
+    }
+
     /// Returns true if the VM's work is running without a turn, and can be evicted.
     pub fn strays(&self) -> bool {
-        let has_turn = matches!(self.gate, Gate::Open | Gate::Draining);
         let runs = self.off_since.is_none() && self.last.active && !self.last.stalled;
-        !has_turn && !self.paused && runs && self.last.evictable
+        !self.has_turn() && !self.paused && runs && self.last.evictable
     }
 
     /// Returns true if the VM's oldest call is running and has a time limit, which it hasn't exceeded
