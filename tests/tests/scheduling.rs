@@ -112,10 +112,7 @@ fn a_kernel_that_never_ends_is_evicted_for_other_vms_and_continues() {
 #[test]
 fn a_kernel_behind_a_host_function_that_returns_late_is_evicted_too() {
     let host = Host::start(&[A, B]);
-    let mut late = host.command(A, "spin", &["late"]);
-    let mut late = late.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
-    let mut ready = [0; 12];
-    late.stdout.as_mut().expect("it is piped").read_exact(&mut ready).unwrap();
+    let (mut late, _) = host.spawn(A, "spin", &["late"]);
     let (other, _) = host.spawn(B, "spin", &["loop"]);
     assert!(goes_on(&host, B), "{}", host.log());
     let of_a = |key| number(&stats(&host, A), key);

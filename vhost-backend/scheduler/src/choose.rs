@@ -8,7 +8,7 @@ use super::{Scheduler, member::Member};
 /// longest time, and then to the lower key, so that the same reports always give the same result.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
-    pub tier: Tier,
+    tier: Tier,
     /// Order within a tier. The first value orders by time owed (more goes first), and the second
     /// by virtual time.
     order: (u64, u128),
@@ -16,9 +16,16 @@ pub struct Rank {
     vm: VmKey,
 }
 
+impl Rank {
+    /// See [`Scheduler::preempts`].
+    pub fn preempts(self) -> bool {
+        self.tier <= Tier::Latency
+    }
+}
+
 /// Tiers of precedence, highest first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Tier {
+enum Tier {
     /// The VM is far behind its guarantee.
     Urgent,
     /// The VM has class latency and is within its share.
@@ -126,6 +133,12 @@ impl Scheduler {
         let (tier, first) = highest;
         let time = member.time.after(more, member.share.weight);
         Some(Rank { tier, order: (first, time), ran: member.ran, vm })
+    }
+
+    /// Returns true if a VM takes the GPU from batch VMs at once: it's a latency VM within its share,
+    /// or far behind its guarantee.
+    pub(super) fn preempts(&self, vm: VmKey, gpu: GpuKey) -> bool {
+        self.rank(vm, gpu, 0).is_some_and(|rank| rank.preempts())
     }
 
     /// Returns a VM's tier on one GPU after using `more` GPU time, and the first value of its order

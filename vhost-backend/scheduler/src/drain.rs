@@ -1,8 +1,8 @@
 //! Ends turns. After a turn's gates are closed, its work in flight must finish, which is called
-//! draining, or it's evicted. If it can't be evicted, the drain is given up after a while.
+//! draining, or it's evicted. If it can't be evicted, the drain is given up after a while. Also evicts
+//! work that runs without a turn.
 
 use super::Scheduler;
-use super::choose::Tier;
 use super::gpu::{Phase, Turn};
 use super::member::{Gate, Member};
 use super::settings::Settings;
@@ -113,21 +113,15 @@ impl Scheduler {
     /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
         let member = self.member(vm, gpu)?;
-        let runs = member.last.active && member.last.evictable && member.off_since.is_none();
-        if member.has_turn() || !runs {
+        if member.has_turn() || !member.on_gpu() || !member.last.evictable {
             return None;
         }
         if member.paused {
             return Some(0);
         }
         let since = member.strays_since.filter(|_| !member.last.stalled)?;
-        let precedes = |other: &VmKey| {
-            let ranks = self.rank(*other, gpu, 0).zip(self.rank(vm, gpu, 0));
-            ranks
-                .is_some_and(|(other, own)| other.tier <= Tier::Latency && own.tier > Tier::Latency)
-        };
         let running = self.running(gpu);
-        if running.iter().any(precedes) {
+        if !self.preempts(vm, gpu) && running.iter().any(|other| self.preempts(*other, gpu)) {
             return Some(since);
         }
         // Within the period, a VM that hasn't used more than its share gets a turn.

@@ -276,10 +276,9 @@ impl Member {
     /// Charges the time that the worker has reported. Used if the VM had the GPU without
     /// limits, or had no window of its own at that time.
     pub fn charge_busy(&mut self, now: Nanos) {
-        let begun = self.account.book_begun();
-        let busy = self.account.book_busy(self.idle_since, now);
         // With an unlimited gate, the worker checks so seldom that this time includes long pauses.
-        let begun = if self.gate == Gate::Open { 0 } else { begun };
+        let begun = if self.gate == Gate::Open { 0 } else { self.account.book_begun() };
+        let busy = self.account.book_busy(self.idle_since, now);
         self.charge(busy.saturating_add(begun), now);
     }
 
@@ -330,17 +329,21 @@ impl Member {
         matches!(self.gate, Gate::Open | Gate::Draining)
     }
 
+    /// Returns true if the VM has work in flight that isn't evicted.
+    pub fn on_gpu(&self) -> bool {
+        self.last.active && self.off_since.is_none()
+    }
+
     /// Returns true if the VM's work is running without a turn, and can be evicted.
     pub fn strays(&self) -> bool {
-        let runs = self.off_since.is_none() && self.last.active && !self.last.stalled;
+        let runs = self.on_gpu() && !self.last.stalled;
         !self.has_turn() && !self.paused && runs && self.last.evictable
     }
 
     /// Returns true if the VM's oldest call is running and has a time limit, which it hasn't exceeded
     /// yet.
     pub fn may_time_out(&self) -> bool {
-        let runs = self.off_since.is_none() && self.last.active;
-        runs && self.share.kernel_timeout.is_some() && !self.timed_out
+        self.on_gpu() && self.share.kernel_timeout.is_some() && !self.timed_out
     }
 
     /// Returns true if the VM has work that it should have a turn for: held work, evicted work, work

@@ -6,7 +6,6 @@
 //! is off the GPU, the driver time-slices in either case.
 
 use super::Scheduler;
-use super::choose::Tier;
 use super::member::Gate;
 use super::types::{Action, GpuKey, VmKey};
 
@@ -16,7 +15,7 @@ impl Scheduler {
         let Some(state) = self.gpus.get(&gpu) else { return };
         let leaves = |vm: &VmKey| {
             let evictable = self.member(*vm, gpu).is_some_and(|member| member.evictable);
-            evictable && self.rank(*vm, gpu, 0).is_some_and(|rank| rank.tier > Tier::Latency)
+            evictable && !self.preempts(*vm, gpu)
         };
         let free = state.reserved.is_none() && state.running.iter().all(leaves);
         let vms: Vec<_> = state.latency.union(&state.standby).copied().collect();

@@ -1,7 +1,6 @@
 //! Opens, changes, and closes turns, and charges VMs for GPU time.
 
 use super::Scheduler;
-use super::choose::Tier;
 use super::gpu::Phase;
 use super::member::Gate;
 use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
@@ -236,8 +235,8 @@ impl Scheduler {
     /// Returns true if a latency VM that takes precedence over this VM is waiting.
     pub(super) fn preempted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
         gpus.iter().any(|gpu| {
-            self.rank(vm, *gpu, 0).is_some_and(|own| own.tier > Tier::Latency)
-                && self.best_other(*gpu, vm, now).is_some_and(|other| other.tier <= Tier::Latency)
+            !self.preempts(vm, *gpu)
+                && self.best_other(*gpu, vm, now).is_some_and(|other| other.preempts())
         })
     }
 

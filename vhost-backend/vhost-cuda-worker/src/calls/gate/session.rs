@@ -329,6 +329,7 @@ impl Gate {
         }
         let gpus = &mut self.gpus;
         let may_go = |turn: &mut Turn| {
+            // On standby, these calls wait, because they need a turn.
             let goes = gpus.read_mode(turn.device, now).is_open()
                 && gpus.lets_begin(turn.device, None, turn.ns, now)
                 && match turn.is_context {
