@@ -10,7 +10,7 @@ use std::mem::offset_of;
 use std::ops::Deref;
 use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
 use std::ptr::NonNull;
-use std::sync::atomic::{AtomicU64, Ordering, fence};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
 
 /// Maximum number of GPUs per worker.
 pub const MAX_GPUS: usize = 16;
@@ -103,6 +103,46 @@ pub struct WorkerWords {
     /// 1 while the worker writes heartbeats. The worker sets it to 0 after a second in which no
     /// gate was `active` and no calls were `held`.
     pub beating: AtomicU64,
+    /// See [`Self::set_short_slices`].
+    short_slices: AtomicU32,
+}
+
+impl WorkerWords {
+    /// Says whether the worker's kernels should have short time slices on a GPU, which is given by
+    /// NVIDIA's driver's number. The scheduler writes this.
+    pub fn set_short_slices(&self, gpu_number: u32, short: bool) {
+        let bit = 1u32.checked_shl(gpu_number).unwrap_or(0);
+        let before = match short {
+            true => self.short_slices.fetch_or(bit, Ordering::SeqCst),
+            false => self.short_slices.fetch_and(!bit, Ordering::SeqCst),
+        };
+        if short != (before & bit != 0) {
+            // The worker decides how many of its threads wait, so don't wake them all.
+            futex(&self.short_slices, libc::FUTEX_WAKE, 1);
+        }
+    }
+
+    /// Waits until the GPUs on which the worker's kernels should have short time slices are others
+    /// than those in `known`, and returns them. Each is a bit, by the driver's number. Only one
+    /// thread may wait.
+    pub fn changed_short_slices(&self, known: u32) -> u32 {
+        loop {
+            let gpus = self.short_slices.load(Ordering::SeqCst);
+            if gpus != known {
+                return gpus;
+            }
+            futex(&self.short_slices, libc::FUTEX_WAIT, known);
+        }
+    }
+}
+
+/// Waits for a word in memory shared with another process while it has this value (FUTEX_WAIT), or
+/// wakes so many threads that wait for it (FUTEX_WAKE). The result doesn't matter: a thread that waits
+/// checks the word again. See futex(2).
+fn futex(word: &AtomicU32, operation: i32, value: u32) {
+    let no_timeout = std::ptr::null::<libc::timespec>();
+    // SAFETY: the word is valid memory for the duration of the call, and the kernel only reads it.
+    unsafe { libc::syscall(libc::SYS_futex, word.as_ptr(), operation, value, no_timeout) };
 }
 
 /// Words about one GPU. The broker writes the first cache line: its scheduler thread writes the
@@ -381,6 +421,7 @@ pub fn now() -> u64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::time::Duration;
 
     #[test]
     fn both_sides_share_one_page_that_cannot_shrink() {
@@ -391,6 +432,31 @@ mod tests {
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 9, mode: Mode::Window });
         // SAFETY: ftruncate takes no pointers.
         assert!(unsafe { libc::ftruncate(file.as_raw_fd(), 0) } < 0, "it is sealed");
+    }
+
+    #[test]
+    fn a_thread_that_waits_for_time_slices_sees_each_change() {
+        let file = GatePage::create().unwrap();
+        let (broker, worker) = (GateMap::map(&file).unwrap(), GateMap::map(&file).unwrap());
+        let (seen, changes) = std::sync::mpsc::channel();
+        std::thread::spawn(move || {
+            let mut known = 0;
+            loop {
+                known = worker.worker.changed_short_slices(known);
+                seen.send(known).unwrap();
+            }
+        });
+        for (gpu, short, expected) in [(5, true, 0x20), (0, true, 0x21), (5, false, 1)] {
+            // The second call changes nothing.
+            broker.worker.set_short_slices(gpu, short);
+            broker.worker.set_short_slices(gpu, short);
+            assert_eq!(changes.recv_timeout(Duration::from_secs(60)), Ok(expected));
+        }
+        // There are no such GPUs.
+        broker.worker.set_short_slices(32, true);
+        broker.worker.set_short_slices(u32::MAX, true);
+        assert_eq!(broker.worker.changed_short_slices(0), 1);
+        assert!(changes.try_recv().is_err());
     }
 
     #[test]

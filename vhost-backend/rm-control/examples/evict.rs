@@ -47,6 +47,10 @@ fn main() -> Result<(), Box<dyn Error>> {
     let (sender, receiver) = mpsc::channel();
     std::thread::spawn(move || sender.send(self_test::run(&cuda, 0, ROUNDS, LIMIT)));
     let result = receiver.recv_timeout(TIMEOUT);
+    println!(
+        "{} channel groups with kernels, whose time slice can be changed",
+        recorder::groups().len()
+    );
     for object in recorder::stop()?.relevant() {
         println!("{object:x?}");
     }

@@ -8,9 +8,7 @@ use host_ipc::messages::class;
 use libc::c_ulong;
 
 use super::objects::Channel;
-use super::wire::{
-    self, alloc, card_info, control, device, disable_channels, gid_info, id_info, request,
-};
+use super::wire::{self, alloc, card_info, device, disable_channels, gid_info, id_info, request};
 
 const CONTROL_NODE: &str = "/dev/nvidiactl";
 
@@ -204,14 +202,30 @@ impl Client {
         command: u32,
         parameters: &mut [u8],
     ) -> Result<(), RmError> {
-        let length = parameters.len() as u32;
-        let pointer = parameters.as_mut_ptr() as u64;
-        let mut call = control::encode(self.handle, object, command, pointer, length);
-        // SAFETY: the pointer is to parameters that are writable for the given length. The caller
-        // vouches for their contents.
-        unsafe { ioctl(&self.control, operation, wire::RM_CONTROL, &mut call)? };
-        succeeded(operation, wire::get(&call, control::STATUS))
+        // SAFETY: as for this function.
+        unsafe { control(&self.control, operation, self.handle, object, command, parameters) }
     }
+}
+
+/// Performs a control operation on an object of a client, whose file this must be.
+///
+/// # Safety
+/// As for [`Client::control`].
+pub(super) unsafe fn control(
+    file: &impl AsRawFd,
+    operation: &'static str,
+    client: u32,
+    object: u32,
+    command: u32,
+    parameters: &mut [u8],
+) -> Result<(), RmError> {
+    let length = parameters.len() as u32;
+    let pointer = parameters.as_mut_ptr() as u64;
+    let mut call = wire::control::encode(client, object, command, pointer, length);
+    // SAFETY: the pointer is to parameters that are writable for the given length. The caller
+    // vouches for their contents.
+    unsafe { ioctl(file, operation, wire::RM_CONTROL, &mut call)? };
+    succeeded(operation, wire::get(&call, wire::control::STATUS))
 }
 
 /// Creates an object, and returns its handle. Without parameters, the driver uses defaults.
@@ -258,7 +272,7 @@ fn open(path: &str) -> Result<File, RmError> {
 /// The argument must have the size that the driver expects, and each pointer in it must be null, or
 /// point to as many bytes as the driver reads or writes there.
 unsafe fn ioctl(
-    node: &File,
+    node: &impl AsRawFd,
     operation: &'static str,
     number: u8,
     argument: &mut [u8],

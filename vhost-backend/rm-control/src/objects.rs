@@ -81,6 +81,14 @@ impl Objects {
         channels.map(|object| Channel { client: object.client, handle: object.handle }).collect()
     }
 
+    /// Returns the driver's number of the GPU on which a channel group runs kernels. Returns `None`
+    /// for other objects.
+    pub fn gpu_of_compute_group(&self, client: u32, handle: u32) -> Option<u32> {
+        let group = self.get(client, handle).filter(|object| is_compute_group(object))?;
+        let device = self.get(client, group.parent).filter(|parent| parent.class == DEVICE)?;
+        Some(device.detail)
+    }
+
     /// Returns the objects that [`Self::compute_channels`] depends on: devices, channel groups for
     /// compute, and their channels.
     pub fn relevant(&self) -> Vec<DriverObject> {

@@ -1,4 +1,5 @@
-//! Records the driver objects that lead to this process's channels, as it creates them.
+//! Records the driver objects that lead to this process's channels, as it creates them, and the time
+//! slices of its channel groups.
 //!
 //! libcuda creates them with ioctls, and doesn't say which. A program that defines `ioctl` as a
 //! dynamic symbol sees these calls, because the dynamic loader searches the program before libc.
@@ -20,14 +21,17 @@ use host_ipc::messages::{DriverObject, class};
 use libc::{c_int, c_ulong};
 
 use super::objects::{Objects, TooManyObjects};
-use super::wire::{self, alloc, channel_group, device, free, request};
+use super::timeslices::{Group, Timeslices};
+use super::wire::{self, alloc, channel_group, control, device, free, request};
 
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
 static RECORDED: Mutex<Result<Objects, TooManyObjects>> = Mutex::new(Ok(Objects::new()));
+static TIMESLICES: Mutex<Timeslices> = Mutex::new(Timeslices::new());
 
 /// Starts a new recording.
 pub fn start() {
     *recorded() = Ok(Objects::new());
+    *timeslices() = Timeslices::new();
     IS_RECORDING.store(true, Ordering::Release);
 }
 
@@ -43,11 +47,22 @@ pub fn objects() -> Result<Objects, TooManyObjects> {
     recorded().clone()
 }
 
+/// Returns the channel groups with kernels that have been recorded so far, unless there are too many
+/// objects.
+pub fn groups() -> Vec<Group> {
+    recorded().as_ref().map(|objects| timeslices().groups(objects)).unwrap_or_default()
+}
+
+fn timeslices() -> MutexGuard<'static, Timeslices> {
+    TIMESLICES.lock().unwrap_or_else(|error| error.into_inner())
+}
+
 fn recorded() -> MutexGuard<'static, Result<Objects, TooManyObjects>> {
     RECORDED.lock().unwrap_or_else(|error| error.into_inner())
 }
 
-/// Makes the system call `ioctl` as libc does, and records it if it created or freed an object.
+/// Makes the system call `ioctl` as libc does, and records it if it created or freed an object or set
+/// a time slice.
 ///
 /// # Safety
 /// The caller must keep to the rules of the device for this request.
@@ -69,7 +84,9 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
     const ALLOC: u32 = request(wire::RM_ALLOC, alloc::SIZE);
     const SHORT_ALLOC: u32 = request(wire::RM_ALLOC, alloc::SHORT_SIZE);
     const FREE: u32 = request(wire::RM_FREE, free::SIZE);
+    const CONTROL: u32 = request(wire::RM_CONTROL, control::SIZE);
     let (size, status) = match request_code {
+        CONTROL => (control::SIZE, control::STATUS),
         ALLOC => (alloc::SIZE, alloc::STATUS),
         SHORT_ALLOC => (alloc::SHORT_SIZE, alloc::SHORT_STATUS),
         FREE => (free::SIZE, free::STATUS),
@@ -82,6 +99,17 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
     // SAFETY: the request says that the argument has this size, and the driver copied as much.
     unsafe { argument.copy_to_nonoverlapping(call.as_mut_ptr(), size) };
     if wire::get(&call, status) != 0 {
+        return;
+    }
+    if request_code == CONTROL {
+        let parameters = wire::get_u64(&call, control::PARAMETERS) as *const u64;
+        if wire::get(&call, control::COMMAND) == wire::SET_TIMESLICE && !parameters.is_null() {
+            let (client, group) =
+                (wire::get(&call, control::CLIENT), wire::get(&call, control::OBJECT));
+            // SAFETY: the driver has just read the command's parameters, a 64-bit number.
+            let microseconds = unsafe { parameters.read_unaligned() };
+            timeslices().add(fd, client, group, microseconds);
+        }
         return;
     }
     if request_code == FREE {

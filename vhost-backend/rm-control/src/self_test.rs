@@ -9,6 +9,7 @@ use std::time::{Duration, Instant};
 use super::client::{Client, RmError};
 use super::objects::{Channel, TooManyObjects};
 use super::recorder;
+use super::timeslices::Group;
 
 /// Why a kernel can't be taken off the GPU, as far as the test can tell.
 #[derive(Debug, thiserror::Error)]
@@ -147,6 +148,8 @@ const PAGE_SIZE: usize = 4096;
 
 /// How long the counter must not change while the kernel is off the GPU.
 const STILL: Duration = Duration::from_millis(3);
+/// A short time slice, in microseconds.
+const TIMESLICE: u64 = 100;
 /// How long the last writes of a kernel may take to reach the host's memory.
 const IN_FLIGHT: Duration = Duration::from_micros(500);
 /// How long a kernel may take to start or continue.
@@ -261,7 +264,8 @@ fn measure(client: &Client, gpu_number: u32, kernel: &Kernel, rounds: u32) -> Re
     Ok(report)
 }
 
-/// Disables and enables the channels once. Returns the times that this took.
+/// Disables and enables the channels once, and meanwhile changes their time slice, as a worker may at
+/// any time. Returns the times that disabling and enabling took.
 fn evict_once(
     client: &Client,
     gpu_number: u32,
@@ -272,9 +276,11 @@ fn evict_once(
     if !kernel.continues(kernel.count()) {
         return Err(SelfTestError::Kernel("the kernel stops by itself"));
     }
+    let groups = recorder::groups();
     let start = Instant::now();
     client.disable(gpu_number, channels)?;
     let disable = start.elapsed();
+    limit_timeslices(&groups, TIMESLICE);
     std::thread::sleep(IN_FLIGHT);
     let before = kernel.count();
     std::thread::sleep(STILL);
@@ -282,6 +288,7 @@ fn evict_once(
     let start = Instant::now();
     client.enable(gpu_number, channels)?;
     let enable = start.elapsed();
+    limit_timeslices(&groups, u64::MAX);
     if before != after {
         return Err(SelfTestError::Kernel("the kernel continues while its channels are disabled"));
     }
@@ -289,6 +296,15 @@ fn evict_once(
         return Err(SelfTestError::Kernel("the kernel doesn't continue after the enable"));
     }
     Ok((disable, enable))
+}
+
+/// Where this fails, workers' kernels keep the time slices of the driver library.
+fn limit_timeslices(groups: &[Group], microseconds: u64) {
+    for group in groups {
+        if let Err(error) = group.limit_timeslice(microseconds) {
+            tracing::debug!("cannot change the time slice of kernels: {error}");
+        }
+    }
 }
 
 fn check(call: &'static str, result: c_int) -> Result<()> {

@@ -166,6 +166,7 @@ impl Scheduler {
             {
                 state.alone_since = Some(now);
             }
+            self.set_slices(vm, *gpu, mode, now, out);
             let until = until.unwrap_or(Nanos::MAX);
             out.push(Action::Open { vm, gpu: *gpu, mode, until, depth });
         }

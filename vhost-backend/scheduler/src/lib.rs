@@ -14,6 +14,7 @@
 //! | `load`, `shared` | measures unused time; runs VMs together |
 //! | `beside` | allows copies during other VMs' windows |
 //! | `standby` | lets latency VMs begin work before they have a turn |
+//! | `slices` | decides which VMs' kernels get short time slices |
 //! | `stats` | collects statistics for the operator |
 //! | `simulator` | simulates VMs in virtual time, for tests and `examples/schedule/` |
 //!
@@ -37,6 +38,7 @@ mod load;
 mod member;
 mod settings;
 mod shared;
+mod slices;
 mod standby;
 mod stats;
 mod turn;

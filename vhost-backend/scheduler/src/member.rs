@@ -40,6 +40,11 @@ pub struct Member {
     /// Since when the VM has had work in flight that was found running without a turn. Such work may
     /// wait for the host again meanwhile.
     pub strays_since: Option<Nanos>,
+    /// When several of the VM's sessions last had work in flight at once, or the VM shared the GPU
+    /// with others.
+    pub crowded_at: Option<Nanos>,
+    /// True if the VM's kernels have short time slices.
+    pub short_slices: bool,
     /// True if the VM's latest work in flight could be evicted.
     pub evictable: bool,
     /// Since when the VM's kernels have been off the GPU, if they were evicted.
@@ -96,6 +101,8 @@ impl Member {
             drained: true,
             overran: false,
             strays_since: None,
+            crowded_at: None,
+            short_slices: false,
             evictable: false,
             off_since: None,
             off_for: 0,
@@ -173,6 +180,9 @@ impl Member {
         self.overran &= report.active;
         if report.active {
             self.evictable = report.evictable;
+        }
+        if report.sessions > 1 {
+            self.crowded_at = Some(now);
         }
         if finished || !report.stalled {
             (self.fruitless, self.rests_until) = (0, None);

@@ -54,6 +54,9 @@ pub struct Settings {
     pub latency_depth: Nanos,
     /// For how long after its last work a latency VM counts as awake.
     pub latency_awake: Nanos,
+    /// For how long after a VM's sessions have had work in flight at once, or the VM has shared the
+    /// GPU, its kernels have the driver's usual time slices.
+    pub slices_apart: Nanos,
     /// GPU time by which a latency VM may exceed its share before it loses precedence over batch
     /// VMs.
     pub latency_burst: Nanos,
@@ -140,6 +143,7 @@ impl Default for Settings {
             depth: MS,
             latency_depth: 100 * US,
             latency_awake: SEC,
+            slices_apart: SEC,
             latency_burst: 50 * MS,
             alone_after: 50 * MS,
             alone_most: SEC,

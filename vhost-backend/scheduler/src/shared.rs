@@ -192,6 +192,7 @@ impl Scheduler {
         if let Some(state) = self.vms.get_mut(&vm) {
             state.turn = Some(turn);
         }
+        self.set_slices(vm, gpu, OpenMode::Shared, now, out);
         out.push(Action::Open { vm, gpu, mode: OpenMode::Shared, until: Nanos::MAX, depth });
     }
 

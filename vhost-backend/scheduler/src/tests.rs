@@ -7,6 +7,7 @@ mod contexts;
 mod gangs;
 mod hostile;
 mod pauses;
+mod slices;
 mod standby;
 mod strays;
 

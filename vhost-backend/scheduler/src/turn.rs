@@ -285,6 +285,7 @@ impl Scheduler {
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.gate = Gate::Open;
             }
+            self.set_slices(vm, gpu, mode, now, out);
             out.push(Action::Open { vm, gpu, mode, until, depth });
         }
     }

@@ -189,6 +189,16 @@ pub enum Action {
         /// Limit per stream, as copy time. 0 allows no copies.
         depth: Nanos,
     },
+    /// Gives the VM's kernels short time slices, for when the driver lets them run in turn with those
+    /// of another VM, or the driver's usual ones again.
+    Slices {
+        /// The VM.
+        vm: VmKey,
+        /// The GPU.
+        gpu: GpuKey,
+        /// Whether they're short. At first, they aren't.
+        short: bool,
+    },
     /// A call has run longer than kernel_timeout. The caller must end the sessions whose oldest
     /// call has run that long.
     Timeout {

@@ -15,6 +15,7 @@
 //! | `isolate` | moving into the jail |
 //! | `probe` | testing a driver library before any VM uses it |
 //! | `eviction` | testing whether kernels can be taken off a GPU |
+//! | `timeslices` | the time slices of this worker's kernels |
 //! | `driver` | loading the driver library, and the functions that the worker calls |
 //! | `calls` | the CUDA calls and their state |
 //!
@@ -37,6 +38,7 @@ mod reader;
 pub mod region;
 pub mod reply;
 mod serve;
+mod timeslices;
 pub mod waker;
 
 pub use error::WorkerError;

@@ -12,7 +12,7 @@ use host_ipc::{process, seqpacket};
 use super::driver::recorder;
 use super::error::WorkerError;
 use super::isolate::{self, Jail};
-use super::{calls, control, executor, ledger, mirror, reader, region, waker};
+use super::{calls, control, executor, ledger, mirror, reader, region, timeslices, waker};
 use host_jail::filter::{Filter, Unlisted};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
@@ -36,6 +36,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
+    let groups = recorder::groups();
     let objects = match recorder::stop() {
         Ok(objects) => objects.relevant(),
         Err(error) => return Err(fail(&broker, error.to_string())),
@@ -72,6 +73,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
 
     let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
     engine.obey_evictions(&gate.page);
+    timeslices::start(gate.page.clone(), groups).map_err(WorkerError::Start)?;
     let broker = Arc::new(Mutex::new(broker));
     let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
     let exchange = device.exchange();

@@ -360,7 +360,7 @@ impl World {
                     }
                     self.copy(vm.0, gpu.0);
                 }
-                Action::Timeout { .. } => {}
+                Action::Slices { .. } | Action::Timeout { .. } => {}
             }
         }
         for (vm, gpu) in closed {

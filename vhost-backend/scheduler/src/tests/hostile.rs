@@ -82,6 +82,7 @@ struct State {
     standby: HashSet<(VmKey, GpuKey)>,
     off: HashSet<(VmKey, GpuKey)>,
     copies: HashSet<(VmKey, GpuKey)>,
+    short: HashSet<(VmKey, GpuKey)>,
     /// Gates that have been closed since they were open.
     closed: HashSet<(VmKey, GpuKey)>,
     /// Number of evictions that didn't end a turn.
@@ -122,6 +123,12 @@ impl State {
                 }
                 Action::Copies { vm, gpu, .. } => {
                     self.copies.insert((vm, gpu));
+                }
+                Action::Slices { vm, gpu, short: true } => {
+                    prop_assert!(self.short.insert((vm, gpu)));
+                }
+                Action::Slices { vm, gpu, short: false } => {
+                    prop_assert!(self.short.remove(&(vm, gpu)));
                 }
                 Action::Prepare { vm, gpu } => prop_assert!(!self.open.contains(&(vm, gpu))),
                 Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),

@@ -86,6 +86,8 @@ struct VmGpu {
     draining: bool,
     /// Workers whose kernels are off the GPU.
     off: Vec<WorkerId>,
+    /// True if the VM's kernels should have short time slices.
+    short_slices: bool,
     /// The VM's state, as reported in traces.
     state: TraceState,
 }
@@ -157,6 +159,7 @@ impl Core {
                 past: Counters::default(),
                 draining: false,
                 off: Vec::new(),
+                short_slices: false,
                 state: TraceState::default(),
             });
             let timed = |share: &Share| share.kernel_timeout.is_some();
@@ -251,10 +254,14 @@ impl Core {
         let Some(worker) = self.workers.get_mut(&id) else { return };
         for gpu in worker.ends.gpus.clone().iter() {
             let vm_gpu = self.vm_gpus.get(&(worker.ends.vm, *gpu));
-            let (setting, copies) =
-                vm_gpu.map_or((CLOSED, 0), |vm_gpu| (vm_gpu.gate, vm_gpu.copies));
+            let (setting, copies, short_slices) = vm_gpu.map_or((CLOSED, 0, false), |vm_gpu| {
+                (vm_gpu.gate, vm_gpu.copies, vm_gpu.short_slices)
+            });
             worker.set(*gpu, setting);
             worker.set_copies(*gpu, copies);
+            if let Some(number) = self.evictor.number(*gpu) {
+                worker.ends.page.worker.set_short_slices(number, short_slices);
+            }
         }
     }
 
@@ -434,6 +441,7 @@ impl Core {
                 self.restore(vm, gpu);
             }
             Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
+            Action::Slices { vm, gpu, short } => self.set_slices(vm, gpu, short),
             Action::Timeout { vm, gpu, off_for } => self.time_out(vm, gpu, off_for, now),
         }
     }
@@ -489,6 +497,17 @@ impl Core {
         vm_gpu.copies = depth;
         for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
             worker.set_copies(gpu, depth);
+        }
+    }
+
+    /// Changes the time slices of a VM's kernels. Like evictions, this needs the driver's number of
+    /// the GPU.
+    fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, short: bool) {
+        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
+        vm_gpu.short_slices = short;
+        let Some(number) = self.evictor.number(gpu) else { return };
+        for worker in self.workers.values().filter(|worker| worker.ends.vm == vm) {
+            worker.ends.page.worker.set_short_slices(number, short);
         }
     }
 

@@ -132,6 +132,8 @@ impl Order {
 pub(super) struct Evictor(BTreeMap<GpuKey, Lane>);
 
 struct Lane {
+    /// The driver's number of the GPU.
+    number: u32,
     orders: mpsc::Sender<Order>,
     /// The workers that have exited and that the thread has yet to forget.
     exited: Arc<Mutex<HashSet<WorkerId>>>,
@@ -181,7 +183,7 @@ impl Evictor {
                     }
                 }
             })?;
-            lanes.insert(*gpu, Lane { orders, exited, thread, busy_since });
+            lanes.insert(*gpu, Lane { number: *number, orders, exited, thread, busy_since });
         }
         Ok(Self(lanes))
     }
@@ -189,6 +191,11 @@ impl Evictor {
     /// Returns true if kernels can be evicted from this GPU. If an order takes too long, they can't.
     pub(super) fn works(&self, gpu: GpuKey, now: Nanos) -> bool {
         self.0.contains_key(&gpu) && !self.is_late(gpu, now)
+    }
+
+    /// Returns the driver's number of a GPU from which kernels can be evicted.
+    pub(super) fn number(&self, gpu: GpuKey) -> Option<u32> {
+        self.0.get(&gpu).map(|lane| lane.number)
     }
 
     /// Returns true if the current order on this GPU takes too long.

@@ -772,6 +772,45 @@ fn a_restarted_scheduler_lets_evicted_kernels_continue() {
     until("the kernel is back", || !driver.off.load(Ordering::SeqCst));
 }
 
+#[test]
+fn sessions_of_a_batch_vm_get_short_time_slices_beside_an_awake_latency_vm() {
+    let driver = Arc::new(Driver::default());
+    let (mut compute, endless) = with_endless_kernel(&driver);
+    let latency = VmKey(2);
+    compute.set_vm(latency, vec![(GPU, Share { class: Class::Latency, ..Share::default() })]);
+    let two = FakeWorker::start(&mut compute, 2, latency);
+    // The GPU's bit is that of its number, 5. None has the last bit, so this returns at once.
+    let short = |worker: &FakeWorker| worker.page.worker.changed_short_slices(1 << 31);
+    let beat = || {
+        for worker in [&endless, &two] {
+            worker.page.worker.beat.store(gate::now(), Ordering::Relaxed);
+        }
+    };
+    assert_eq!([short(&endless), short(&two)], [0, 0]);
+    two.hold();
+    until("the latency VM has the GPU", || {
+        beat();
+        two.run()
+    });
+    two.set(|gpu| &gpu.held, 0);
+    two.set(|gpu| &gpu.active, 0);
+    two.ring();
+    until("the batch VM has the GPU", || {
+        beat();
+        endless.mode().is_open()
+    });
+    assert_eq!([short(&endless), short(&two)], [1 << 5, 0]);
+    let another = FakeWorker::start(&mut compute, 3, VmKey(1));
+    until("a new session has them, too", || {
+        beat();
+        short(&another) == 1 << 5
+    });
+    until("the latency VM sleeps", || {
+        beat();
+        [short(&endless), short(&another)] == [0, 0]
+    });
+}
+
 /// Such a kernel waits for nothing, so only its VM's turns can end.
 #[test]
 fn a_kernel_from_before_a_restart_of_the_scheduler_is_evicted_again() {
