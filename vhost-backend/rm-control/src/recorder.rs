@@ -36,9 +36,11 @@ pub fn start() {
 }
 
 /// Ends the recording, and returns the objects that exist now. After that, [`ioctl`] only makes the
-/// system call.
+/// system call, and [`groups`] returns none.
 pub fn stop() -> Result<Objects, TooManyObjects> {
     IS_RECORDING.store(false, Ordering::Release);
+    // These have descriptors.
+    *timeslices() = Timeslices::new();
     std::mem::replace(&mut *recorded(), Ok(Objects::new()))
 }
 

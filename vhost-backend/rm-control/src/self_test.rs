@@ -254,10 +254,13 @@ fn measure(client: &Client, gpu_number: u32, kernel: &Kernel, rounds: u32) -> Re
     if channels.is_empty() {
         return Err(SelfTestError::NoChannels);
     }
+    // The other GPUs are being tested at the same time.
+    let mut groups = recorder::groups();
+    groups.retain(|group| group.gpu_number == gpu_number);
     let mut report =
         Report { gpu_number, channels: channels.len(), disable: Vec::new(), enable: Vec::new() };
     for _ in 0..rounds {
-        let (disable, enable) = evict_once(client, gpu_number, kernel, &channels)?;
+        let (disable, enable) = evict_once(client, gpu_number, kernel, &channels, &groups)?;
         report.disable.push(disable);
         report.enable.push(enable);
     }
@@ -271,16 +274,16 @@ fn evict_once(
     gpu_number: u32,
     kernel: &Kernel,
     channels: &[Channel],
+    groups: &[Group],
 ) -> Result<(Duration, Duration)> {
     // The kernel must be running, or the rest of the test means nothing.
     if !kernel.continues(kernel.count()) {
         return Err(SelfTestError::Kernel("the kernel stops by itself"));
     }
-    let groups = recorder::groups();
     let start = Instant::now();
     client.disable(gpu_number, channels)?;
     let disable = start.elapsed();
-    limit_timeslices(&groups, TIMESLICE);
+    limit_timeslices(groups, TIMESLICE);
     std::thread::sleep(IN_FLIGHT);
     let before = kernel.count();
     std::thread::sleep(STILL);
@@ -288,7 +291,7 @@ fn evict_once(
     let start = Instant::now();
     client.enable(gpu_number, channels)?;
     let enable = start.elapsed();
-    limit_timeslices(&groups, u64::MAX);
+    limit_timeslices(groups, u64::MAX);
     if before != after {
         return Err(SelfTestError::Kernel("the kernel continues while its channels are disabled"));
     }
