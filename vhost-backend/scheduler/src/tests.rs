@@ -17,6 +17,9 @@ const A: VmKey = VmKey(1);
 const B: VmKey = VmKey(2);
 const C: VmKey = VmKey(3);
 
+const LATENCY: Share =
+    Share { weight: 100, max: WHOLE, min: 0, class: Class::Latency, kernel_timeout: None };
+
 const IDLE: Report = Report {
     held: false,
     active: false,

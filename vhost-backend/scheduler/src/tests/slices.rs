@@ -2,9 +2,6 @@
 
 use super::*;
 
-const LATENCY: Share =
-    Share { weight: 100, max: WHOLE, min: 0, class: Class::Latency, kernel_timeout: None };
-
 /// Returns the last change of a VM's time slices.
 fn short(actions: &[Action], of: VmKey) -> Option<bool> {
     actions.iter().rev().find_map(|action| match action {

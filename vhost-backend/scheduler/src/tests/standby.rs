@@ -2,8 +2,6 @@
 
 use super::*;
 
-const LATENCY: Share =
-    Share { weight: 100, max: WHOLE, min: 0, class: Class::Latency, kernel_timeout: None };
 const RUNS: Report = Report { held: false, ..ENDLESS };
 
 /// A batch VM, A, with a kernel that never ends, and `others`, each of which has had a turn.
