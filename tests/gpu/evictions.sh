@@ -11,6 +11,8 @@
 #   results   programs that run at the same time, as sessions of one VM, beside a VM with a kernel that
 #             never ends: each run's digest is compared with that of a native run. Ends after
 #             --evictions (default 10000) evictions of sessions, or after --seconds (default 60)
+#   requests  the same programs, one at a time, beside a latency VM with 50 requests a second: with a
+#             single session, the VM also has short time slices
 #   faults    beside evicted programs: an illegal access, a killed program, a killed broker, and a
 #             stopped broker
 #   contexts  how long evictions take while another VM creates contexts
@@ -233,15 +235,20 @@ repeat() {
     done
 }
 
-row_results() {
-    local names=() name status command began of_endless=() sum=0 took runs same own kernel_before kernel_after
-    local -A commands=() expected=()
-    local both='gpus = ["0"]'
+# What row_results and row_requests run: the names of the programs, the command of each, and the results
+# of the native runs.
+names=()
+declare -A commands=() expected=()
+both='gpus = ["0"]'
+
+# Runs the programs natively, unless that has been done. They compete for the GPU as processes do
+# without virtio-cuda.
+run_natively() {
+    local name status command
+    [ ${#names[@]} = 0 ] || return 0
     [ "$gpus" -lt 2 ] || both='gpus = ["0", "1"]'
     has_torch=0
     [ "$driver" = softgpu ] || ! "$python" -c 'import torch' 2>/dev/null || has_torch=1
-
-    # The native runs, which compete for the GPU as processes do without virtio-cuda.
     for name in kernels cooperative cluster shared local dynamic printf managed copies graphs memory \
         peercopies peers torch-train torch-matmul torch-fft torch-graphs torch-nccl; do
         command_of "$name" || continue
@@ -259,8 +266,37 @@ row_results() {
             result "$name, natively" "exit status $status: $(tail_of "native-$name")" 'succeeds' 0
         fi
     done
+}
 
-    kernel_before=$(kernel_xids)
+# compared NAME LEAST: checks that all runs of a program had the results of the native run, and that its
+# kernels were evicted at least LEAST times, according to $out/$row-evicted.txt.
+compared() {
+    local runs same own status
+    runs=$(wc -l <"$out/$row-$1.runs") same=$(grep -c '^same' "$out/$row-$1.runs")
+    own=$(awk 'NR == FNR { mine[$1]; next } $1 in mine { sum += $2 } END { print sum + 0 }' \
+        "$out/$row-$1.pids" "$out/$row-evicted.txt")
+    status=$(grep -v '^same' "$out/$row-$1.runs" | head -n 1)
+    case $status in
+        '') status='the same results' ;;
+        'failed 77') status="unsupported: $(tail_of "$1")" ;;
+        failed*) status="$status: $(tail_of "$1")" ;;
+    esac
+    result "$1" "$runs runs, $own evictions: $status" 'the same results as natively' \
+        "$runs > 0 && $same == $runs && $own >= $2"
+}
+
+# no_xids BEFORE: checks that the broker has seen no Xids, nor the kernel's log more than BEFORE.
+no_xids() {
+    local after
+    after=$(kernel_xids)
+    result 'Xids' "broker: $(broker_xids); kernel's log: ${1:-not readable} before, ${after:-not readable} after" \
+        none "$(grep -c 'Xid [0-9]' "$out/$row-vcudad.log") == 0 && ${after:-0} <= ${1:-0}"
+}
+
+row_results() {
+    local name command began of_endless=() sum=0 took before
+    run_natively
+    before=$(kernel_xids)
     start_broker < <(echo 'warm_workers = 4'
         vm victim 'memory.max = "36G"' "$both"; vm endless 'memory.max = "4G"' "$both") || return 1
     start endless endless "$programs/outlast" "${shape[@]}" --rate "$rate" --seconds 600
@@ -289,25 +325,39 @@ row_results() {
     evicted_processes >"$out/$row-evicted.txt"
     for name in "${names[@]}"; do
         [ -n "${expected[$name]}" ] || continue
-        runs=$(wc -l <"$out/$row-$name.runs") same=$(grep -c '^same' "$out/$row-$name.runs")
-        own=$(awk 'NR == FNR { mine[$1]; next } $1 in mine { sum += $2 } END { print sum + 0 }' \
-            "$out/$row-$name.pids" "$out/$row-evicted.txt")
-        status=$(grep -v '^same' "$out/$row-$name.runs" | head -n 1)
-        case $status in
-            '') status='the same results' ;;
-            'failed 77') status="unsupported: $(tail_of "$name")" ;;
-            failed*) status="$status: $(tail_of "$name")" ;;
-        esac
-        result "$name" "$runs runs, $own evictions: $status" 'the same results as natively' \
-            "$runs > 0 && $same == $runs"
+        compared "$name" 0
     done
     sum=$(awk -v endless=" ${of_endless[*]} " '!index(endless, " " $1 " ") { sum += $2 } END { print sum + 0 }' "$out/$row-evicted.txt")
     result "evictions of sessions with kernels of these programs" \
         "$sum, in $(evictions_of victim) evictions of the VM, in $took s ($(evictions_of endless) of the other VM)" \
         "at least $evictions" "$sum >= $evictions"
-    kernel_after=$(kernel_xids)
-    result 'Xids' "broker: $(broker_xids); kernel's log: ${kernel_before:-not readable} before, ${kernel_after:-not readable} after" \
-        none "$(grep -c 'Xid [0-9]' "$out/$row-vcudad.log") == 0 && ${kernel_after:-0} <= ${kernel_before:-0}"
+    no_xids "$before"
+    stop_all
+}
+
+row_requests() {
+    local name command before began
+    run_natively
+    before=$(kernel_xids)
+    start_broker < <(echo 'warm_workers = 2'
+        vm victim 'memory.max = "36G"' "$both"; vm latency 'memory.max = "4G"' 'class = "latency"') || return 1
+    start requests latency "$programs/chain" "${shape[@]}" --rate "$rate" --per-second 50 --seconds 600
+    for name in "${names[@]}"; do
+        [ -n "${expected[$name]}" ] || continue
+        rm -f "$work/over"
+        eval "command=(${commands[$name]})"
+        began=$SECONDS
+        repeat "$name" "${expected[$name]}" "${command[@]}" &
+        # A run that has begun counts if it takes longer than this.
+        while [ $((SECONDS - began)) -lt 4 ]; do sleep 0.2; done
+        touch "$work/over"
+        wait $!
+        evicted_processes >"$out/$row-evicted.txt"
+        compared "$name" 1
+    done
+    kill -0 "${pid_of[requests]}" 2>/dev/null || result 'the latency VM' "$(tail_of requests)" 'still sends requests' 0
+    note 'evictions of the VM' "$(evictions_of victim)"
+    no_xids "$before"
     stop_all
 }
 
@@ -571,7 +621,7 @@ row_contexts() {
     stop_all
 }
 
-[ ${#rows[@]} -gt 0 ] || rows=(results faults contexts)
+[ ${#rows[@]} -gt 0 ] || rows=(results requests faults contexts)
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
 rate=$(in_vm native "$programs/saturate" --calibrate 1 "${shape[@]}") ||
     { echo "evictions.sh: cannot run CUDA programs directly on the GPU" >&2; exit 2; }
