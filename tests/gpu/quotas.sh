@@ -32,6 +32,7 @@
 #                destroys contexts in a loop, or starts programs in a loop
 #   noise        a noisy neighbor
 #   weight       a weight changed under load
+#   second       a latency VM's requests beside kernels of 1 ms, on the batch VM's second GPU
 #   gang         two VMs on the same two GPUs, with interdependent kernels (takes 60 s)
 #   torch        PyTorch with and without the device, if it's installed
 # By default, the script runs every row for which the machine has enough GPUs. --seconds (default
@@ -531,6 +532,28 @@ row_request() {
     done
 }
 
+row_second() {
+    local how quiet beside
+    if [ "$gpus" -lt 2 ]; then say "second: there is only one GPU"; return 0; fi
+    chain_calibrated
+    start_broker < <(echo 'warm_workers = 2'
+        vm latency "$memory" 'gpus = ["1"]' 'class = "latency"'; vm batch "$memory" 'gpus = ["0", "1"]') || return 1
+    for how in eager graph; do
+        meet_in "$lead"
+        chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
+        wait_loads || return 1
+        meet_in "$lead"
+        chain "$how" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
+        # The worker of this program creates its context on that GPU after its session has begun.
+        CUDA_VISIBLE_DEVICES=1 outlast "batch-$how" batch 1000 --seconds "$seconds"
+        wait_loads || return 1
+        quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
+        result "p99 at 50 requests/s beside kernels of 1 ms on the batch VM's second GPU, $how" \
+            "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
+            'alone + 0.8 ms' "$beside <= $quiet + 0.8"
+    done
+}
+
 # Starts short programs one after another in a VM for this many seconds, and prints their number per
 # second. They don't destroy their context before they exit.
 short_programs() {
@@ -747,7 +770,7 @@ row_torch() {
 
 [ ${#rows[@]} -gt 0 ] || {
     rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions late request contexts noise weight torch)
-    [ "$gpus" -lt 2 ] || rows+=(gang)
+    [ "$gpus" -lt 2 ] || rows+=(second gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
 calibrated || { echo "quotas.sh: cannot run CUDA programs directly on the GPU" >&2; exit 2; }

@@ -49,9 +49,9 @@ fn main() -> Result<(), Box<dyn Error>> {
     let result = receiver.recv_timeout(TIMEOUT);
     println!(
         "{} channel groups with kernels, whose time slice can be changed",
-        recorder::groups().len()
+        recorder::timeslices()
     );
-    for object in recorder::stop()?.relevant() {
+    for object in recorder::objects()?.relevant() {
         println!("{object:x?}");
     }
     let mut report = result.map_err(|_| "the test takes too long")??;

@@ -6,8 +6,8 @@
 //! | `objects` | the driver objects of a process, and the compute channels among them; no I/O |
 //! | `wire` | the ioctls' arguments as bytes; no I/O |
 //! | `client` | an RM client, which disables and enables channels |
-//! | `recorder` | records the driver objects that this process creates |
-//! | `timeslices` | the time slices of this process's kernels |
+//! | `recorder` | records the driver objects that this process creates, and limits its time slices |
+//! | `timeslices` | the time slices of this process's kernels; no I/O except for the changes |
 //! | `self_test` | finds out whether all of this works with the host's driver |
 //!
 //! Any RM client can disable the channels of any process if it knows their handles. So one client
@@ -17,7 +17,7 @@ pub mod client;
 pub mod objects;
 pub mod recorder;
 pub mod self_test;
-pub mod timeslices;
+mod timeslices;
 pub mod wire;
 
 pub use client::{Client, Gpu, RmError};

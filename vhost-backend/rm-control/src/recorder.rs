@@ -1,5 +1,5 @@
-//! Records the driver objects that lead to this process's channels, as it creates them, and the time
-//! slices of its channel groups.
+//! Records the driver objects that lead to this process's channels, as it creates them, and limits
+//! the time slices of its kernels.
 //!
 //! libcuda creates them with ioctls, and doesn't say which. A program that defines `ioctl` as a
 //! dynamic symbol sees these calls, because the dynamic loader searches the program before libc.
@@ -21,45 +21,51 @@ use host_ipc::messages::{DriverObject, class};
 use libc::{c_int, c_ulong};
 
 use super::objects::{Objects, TooManyObjects};
-use super::timeslices::{Group, Timeslices};
+use super::timeslices::Timeslices;
 use super::wire::{self, alloc, channel_group, control, device, free, request};
 
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
-static RECORDED: Mutex<Result<Objects, TooManyObjects>> = Mutex::new(Ok(Objects::new()));
-static TIMESLICES: Mutex<Timeslices> = Mutex::new(Timeslices::new());
+static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::new());
 
-/// Starts a new recording.
+struct Recorded {
+    objects: Result<Objects, TooManyObjects>,
+    timeslices: Timeslices,
+}
+
+impl Recorded {
+    const fn new() -> Self {
+        Self { objects: Ok(Objects::new()), timeslices: Timeslices::new() }
+    }
+}
+
+/// Starts a new recording. It goes on until the process ends.
 pub fn start() {
-    *recorded() = Ok(Objects::new());
-    *timeslices() = Timeslices::new();
+    *recorded() = Recorded::new();
     IS_RECORDING.store(true, Ordering::Release);
 }
 
-/// Ends the recording, and returns the objects that exist now. After that, [`ioctl`] only makes the
-/// system call, and [`groups`] returns none.
-pub fn stop() -> Result<Objects, TooManyObjects> {
-    IS_RECORDING.store(false, Ordering::Release);
-    // These have descriptors.
-    *timeslices() = Timeslices::new();
-    std::mem::replace(&mut *recorded(), Ok(Objects::new()))
-}
-
-/// Returns the objects that have been recorded so far.
+/// Returns the recorded objects that exist now.
 pub fn objects() -> Result<Objects, TooManyObjects> {
-    recorded().clone()
+    recorded().objects.clone()
 }
 
-/// Returns the channel groups with kernels that have been recorded so far, unless there are too many
-/// objects.
-pub fn groups() -> Vec<Group> {
-    recorded().as_ref().map(|objects| timeslices().groups(objects)).unwrap_or_default()
+/// Limits the time slices of this process's kernels on a GPU, which is given by the driver's number.
+/// The limit is in microseconds. Without one, the time slices are those that the driver library sets.
+/// Also applies to contexts that are created later. Has no effect where the driver refuses, or if
+/// the process has too many objects.
+pub fn limit_timeslices(gpu_number: u32, limit: Option<u64>) {
+    let Recorded { objects: Ok(objects), timeslices } = &mut *recorded() else { return };
+    for change in timeslices.limit(objects, gpu_number, limit) {
+        change.make();
+    }
 }
 
-fn timeslices() -> MutexGuard<'static, Timeslices> {
-    TIMESLICES.lock().unwrap_or_else(|error| error.into_inner())
+/// Returns the number of channel groups whose time slices can be limited.
+pub fn timeslices() -> usize {
+    recorded().timeslices.count()
 }
 
-fn recorded() -> MutexGuard<'static, Result<Objects, TooManyObjects>> {
+fn recorded() -> MutexGuard<'static, Recorded> {
     RECORDED.lock().unwrap_or_else(|error| error.into_inner())
 }
 
@@ -110,13 +116,18 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
                 (wire::get(&call, control::CLIENT), wire::get(&call, control::OBJECT));
             // SAFETY: the driver has just read the command's parameters, a 64-bit number.
             let microseconds = unsafe { parameters.read_unaligned() };
-            timeslices().add(fd, client, group, microseconds);
+            if let Recorded { objects: Ok(objects), timeslices } = &mut *recorded()
+                && let Some(change) = timeslices.add(objects, fd, (client, group), microseconds)
+            {
+                change.make();
+            }
         }
         return;
     }
     if request_code == FREE {
-        if let Ok(objects) = &mut *recorded() {
+        if let Recorded { objects: Ok(objects), timeslices } = &mut *recorded() {
             objects.free(wire::get(&call, free::CLIENT), wire::get(&call, free::HANDLE));
+            timeslices.remove_freed(objects);
         }
         return;
     }
@@ -143,10 +154,10 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
         detail,
     };
     let mut recorded = recorded();
-    if let Ok(objects) = &mut *recorded
+    if let Ok(objects) = &mut recorded.objects
         && let Err(error) = objects.add(object)
     {
-        *recorded = Err(error);
+        *recorded = Recorded { objects: Err(error), timeslices: Timeslices::new() };
     }
 }
 
@@ -191,6 +202,6 @@ mod tests {
         let call = alloc::encode(1, 1, class::DEVICE, 0);
         // SAFETY: the argument has the request's size, and the node isn't NVIDIA's.
         unsafe { record(null.as_raw_fd(), request(wire::RM_ALLOC, alloc::SIZE), call.as_ptr()) };
-        assert!(stop().unwrap().relevant().is_empty());
+        assert!(objects().unwrap().relevant().is_empty());
     }
 }

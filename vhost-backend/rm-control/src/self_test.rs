@@ -9,7 +9,6 @@ use std::time::{Duration, Instant};
 use super::client::{Client, RmError};
 use super::objects::{Channel, TooManyObjects};
 use super::recorder;
-use super::timeslices::Group;
 
 /// Why a kernel can't be taken off the GPU, as far as the test can tell.
 #[derive(Debug, thiserror::Error)]
@@ -254,13 +253,10 @@ fn measure(client: &Client, gpu_number: u32, kernel: &Kernel, rounds: u32) -> Re
     if channels.is_empty() {
         return Err(SelfTestError::NoChannels);
     }
-    // The other GPUs are being tested at the same time.
-    let mut groups = recorder::groups();
-    groups.retain(|group| group.gpu_number == gpu_number);
     let mut report =
         Report { gpu_number, channels: channels.len(), disable: Vec::new(), enable: Vec::new() };
     for _ in 0..rounds {
-        let (disable, enable) = evict_once(client, gpu_number, kernel, &channels, &groups)?;
+        let (disable, enable) = evict_once(client, gpu_number, kernel, &channels)?;
         report.disable.push(disable);
         report.enable.push(enable);
     }
@@ -274,7 +270,6 @@ fn evict_once(
     gpu_number: u32,
     kernel: &Kernel,
     channels: &[Channel],
-    groups: &[Group],
 ) -> Result<(Duration, Duration)> {
     // The kernel must be running, or the rest of the test means nothing.
     if !kernel.continues(kernel.count()) {
@@ -283,7 +278,7 @@ fn evict_once(
     let start = Instant::now();
     client.disable(gpu_number, channels)?;
     let disable = start.elapsed();
-    limit_timeslices(groups, TIMESLICE);
+    recorder::limit_timeslices(gpu_number, Some(TIMESLICE));
     std::thread::sleep(IN_FLIGHT);
     let before = kernel.count();
     std::thread::sleep(STILL);
@@ -291,7 +286,7 @@ fn evict_once(
     let start = Instant::now();
     client.enable(gpu_number, channels)?;
     let enable = start.elapsed();
-    limit_timeslices(groups, u64::MAX);
+    recorder::limit_timeslices(gpu_number, None);
     if before != after {
         return Err(SelfTestError::Kernel("the kernel continues while its channels are disabled"));
     }
@@ -299,15 +294,6 @@ fn evict_once(
         return Err(SelfTestError::Kernel("the kernel doesn't continue after the enable"));
     }
     Ok((disable, enable))
-}
-
-/// Where this fails, workers' kernels keep the time slices of the driver library.
-fn limit_timeslices(groups: &[Group], microseconds: u64) {
-    for group in groups {
-        if let Err(error) = group.limit_timeslice(microseconds) {
-            tracing::debug!("cannot change the time slice of kernels: {error}");
-        }
-    }
 }
 
 fn check(call: &'static str, result: c_int) -> Result<()> {

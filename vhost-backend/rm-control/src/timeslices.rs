@@ -9,70 +9,127 @@ use std::sync::Arc;
 
 use libc::c_int;
 
-use super::client::{self, RmError};
+use super::client;
 use super::objects::Objects;
 use super::wire;
 
-/// A channel group with kernels of this process.
-#[derive(Clone, Debug)]
-pub struct Group {
-    /// The driver's number of the GPU.
-    pub gpu_number: u32,
-    client: u32,
-    handle: u32,
-    slice: Slice,
-}
-
-impl Group {
-    /// Sets the group's time slice, or the one that the driver library has set if that's shorter. If
-    /// the group no longer exists, this fails.
-    pub fn limit_timeslice(&self, microseconds: u64) -> Result<(), RmError> {
-        let mut parameters = wire::timeslice(microseconds.min(self.slice.microseconds));
-        let (operation, command) = ("SET_TIMESLICE", wire::SET_TIMESLICE);
-        let file = &self.slice.file;
-        // SAFETY: the parameters have the command's size, and contain no pointers.
-        unsafe {
-            client::control(file, operation, self.client, self.handle, command, &mut parameters)
-        }
-    }
-}
-
-/// The time slices that the driver library has set in this process, by client and channel group.
+/// The time slices of this process's channel groups, and the limits for them. No I/O.
 #[derive(Debug)]
-pub(super) struct Timeslices(BTreeMap<(u32, u32), Slice>);
+pub(super) struct Timeslices {
+    /// What the driver library has set, by client and channel group.
+    slices: BTreeMap<(u32, u32), Slice>,
+    /// In microseconds, by the driver's number of the GPU.
+    limits: BTreeMap<u32, u64>,
+}
 
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct Slice {
     /// The client's file. The driver takes the client's operations from no other.
     file: Arc<OwnedFd>,
     microseconds: u64,
 }
 
+/// A change of a channel group's time slice.
+#[derive(Debug)]
+#[must_use]
+pub(super) struct Change {
+    file: Arc<OwnedFd>,
+    client: u32,
+    group: u32,
+    microseconds: u64,
+}
+
 impl Timeslices {
     pub(super) const fn new() -> Self {
-        Self(BTreeMap::new())
+        Self { slices: BTreeMap::new(), limits: BTreeMap::new() }
     }
 
-    /// Adds the time slice of a channel group, which was set through this descriptor.
-    pub(super) fn add(&mut self, fd: c_int, client: u32, group: u32, microseconds: u64) {
-        // The driver library may close its own descriptor.
-        // SAFETY: the call takes only integers.
-        let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
-        if copy >= 0 {
-            // SAFETY: nothing else owns the new descriptor.
-            let file = Arc::new(unsafe { OwnedFd::from_raw_fd(copy) });
-            self.0.insert((client, group), Slice { file, microseconds });
+    /// Adds the time slice that a channel group of a client has been given through this descriptor.
+    /// Returns the change that is necessary because the GPU has a limit. Ignores groups in which no
+    /// kernels run.
+    pub(super) fn add(
+        &mut self,
+        objects: &Objects,
+        fd: c_int,
+        (client, group): (u32, u32),
+        microseconds: u64,
+    ) -> Option<Change> {
+        let gpu_number = objects.gpu_of_compute_group(client, group)?;
+        let of_client = self.slices.range((client, 0)..=(client, u32::MAX)).next();
+        let file = of_client.map(|(_, slice)| slice.file.clone()).or_else(|| duplicate(fd))?;
+        let slice = Slice { file, microseconds };
+        let limit = self.limits.get(&gpu_number);
+        let change = limit.map(|limit| slice.change(client, group, *limit));
+        self.slices.insert((client, group), slice);
+        change
+    }
+
+    /// Removes the groups that no longer exist. Keeps no files of clients without groups.
+    pub(super) fn remove_freed(&mut self, objects: &Objects) {
+        let exists = |client, group| objects.gpu_of_compute_group(client, group).is_some();
+        self.slices.retain(|&(client, group), _| exists(client, group));
+    }
+
+    /// Limits the time slices of kernels on a GPU, or with `None` gives them those that the driver
+    /// library has set. Returns the changes that are necessary.
+    pub(super) fn limit(
+        &mut self,
+        objects: &Objects,
+        gpu_number: u32,
+        limit: Option<u64>,
+    ) -> Vec<Change> {
+        match limit {
+            Some(limit) => self.limits.insert(gpu_number, limit),
+            None => self.limits.remove(&gpu_number),
+        };
+        let on_gpu = self.slices.iter().filter(|&(&(client, group), _)| {
+            objects.gpu_of_compute_group(client, group) == Some(gpu_number)
+        });
+        let limit = limit.unwrap_or(u64::MAX);
+        on_gpu.map(|(&(client, group), slice)| slice.change(client, group, limit)).collect()
+    }
+
+    /// Returns the number of channel groups in which kernels run.
+    pub(super) fn count(&self) -> usize {
+        self.slices.len()
+    }
+}
+
+impl Slice {
+    fn change(&self, client: u32, group: u32, limit: u64) -> Change {
+        let microseconds = self.microseconds.min(limit);
+        Change { file: self.file.clone(), client, group, microseconds }
+    }
+}
+
+impl Change {
+    /// Makes the change. Where this fails, the kernels keep the time slice that they have.
+    pub(super) fn make(self) {
+        let mut parameters = wire::timeslice(self.microseconds);
+        let (operation, command) = ("SET_TIMESLICE", wire::SET_TIMESLICE);
+        // SAFETY: the parameters have the command's size, and contain no pointers.
+        let result = unsafe {
+            client::control(
+                &self.file,
+                operation,
+                self.client,
+                self.group,
+                command,
+                &mut parameters,
+            )
+        };
+        if let Err(error) = result {
+            tracing::debug!("cannot change the time slice of kernels: {error}");
         }
     }
+}
 
-    /// Returns the channel groups among these objects in which kernels run.
-    pub(super) fn groups(&self, objects: &Objects) -> Vec<Group> {
-        let groups = self.0.iter().filter_map(|(&(client, handle), slice)| {
-            let gpu_number = objects.gpu_of_compute_group(client, handle)?;
-            Some(Group { gpu_number, client, handle, slice: slice.clone() })
-        });
-        groups.collect()
-    }
+/// Duplicates a descriptor, because the driver library may close its own.
+fn duplicate(fd: c_int) -> Option<Arc<OwnedFd>> {
+    // SAFETY: the call takes only integers.
+    let copy = unsafe { libc::fcntl(fd, libc::F_DUPFD_CLOEXEC, 0) };
+    // SAFETY: nothing else owns the new descriptor.
+    (copy >= 0).then(|| Arc::new(unsafe { OwnedFd::from_raw_fd(copy) }))
 }
 
 #[cfg(test)]
@@ -83,33 +140,90 @@ mod tests {
     use std::fs::File;
     use std::os::fd::AsRawFd;
 
-    #[test]
-    fn groups_in_which_kernels_run_are_listed_with_their_gpu() {
-        const CLIENT: u32 = 0xc1d0_014b;
+    const CLIENT: u32 = 0xc1d0_014b;
+
+    /// Two GPUs, with the numbers 0 and 3. On each, kernels run in the group `0x10 * number + 2`, and
+    /// not in the next one.
+    fn two_gpus() -> Objects {
         let mut objects = Objects::new();
-        for (parent, handle, class, detail) in
-            [(CLIENT, 1, DEVICE, 3), (1, 2, CHANNEL_GROUP, 1), (1, 3, CHANNEL_GROUP, 11)]
-        {
-            let object = DriverObject { client: CLIENT, parent, handle, class, detail };
-            objects.add(object).unwrap();
+        for number in [0, 3] {
+            let device = 0x10 * number + 1;
+            for (parent, handle, class, detail) in [
+                (CLIENT, device, DEVICE, number),
+                (device, device + 1, CHANNEL_GROUP, 1),
+                (device, device + 2, CHANNEL_GROUP, 11),
+            ] {
+                let object = DriverObject { client: CLIENT, parent, handle, class, detail };
+                objects.add(object).unwrap();
+            }
         }
+        objects
+    }
+
+    /// The slices of all groups, each of 2048 us.
+    fn slices(objects: &Objects) -> Timeslices {
         let file = File::open("/dev/null").unwrap();
         let mut slices = Timeslices::new();
-        for (client, group) in [(CLIENT, 2), (CLIENT, 3), (CLIENT, 4), (7, 2)] {
-            slices.add(file.as_raw_fd(), client, group, 2048);
+        for group in [(CLIENT, 2), (CLIENT, 3), (CLIENT, 0x32), (CLIENT, 4), (7, 2)] {
+            assert!(slices.add(objects, file.as_raw_fd(), group, 2048).is_none());
         }
-        drop(file);
-        let groups = slices.groups(&objects);
-        let found: Vec<_> = groups.iter().map(|group| (group.gpu_number, group.handle)).collect();
-        assert_eq!(found, [(3, 2)]);
-        let error = groups[0].limit_timeslice(100).unwrap_err();
-        assert!(matches!(error, RmError::Ioctl { operation: "SET_TIMESLICE", .. }), "{error}");
+        slices
+    }
+
+    fn set(changes: &[Change]) -> Vec<(u32, u64)> {
+        changes.iter().map(|change| (change.group, change.microseconds)).collect()
+    }
+
+    #[test]
+    fn a_limit_applies_to_the_groups_in_which_kernels_run_on_that_gpu() {
+        let objects = two_gpus();
+        let mut slices = slices(&objects);
+        assert_eq!(slices.count(), 2);
+        assert_eq!(set(&slices.limit(&objects, 3, Some(100))), [(0x32, 100)]);
+        assert_eq!(set(&slices.limit(&objects, 0, Some(5000))), [(2, 2048)]);
+        assert_eq!(set(&slices.limit(&objects, 3, None)), [(0x32, 2048)]);
+        assert_eq!(set(&slices.limit(&objects, 5, Some(100))), []);
+    }
+
+    #[test]
+    fn a_limit_also_applies_to_groups_that_are_created_later() {
+        let mut objects = two_gpus();
+        let mut slices = slices(&objects);
+        let _ = slices.limit(&objects, 3, Some(100));
+        let group = DriverObject {
+            client: CLIENT,
+            parent: 0x31,
+            handle: 0x40,
+            class: CHANNEL_GROUP,
+            detail: 1,
+        };
+        objects.add(group).unwrap();
+        // The file of the client's first group serves for all of them.
+        let change = slices.add(&objects, -1, (CLIENT, 0x40), 2048).unwrap();
+        assert_eq!(set(&[change]), [(0x40, 100)]);
+        let _ = slices.limit(&objects, 3, None);
+        assert!(slices.add(&objects, -1, (CLIENT, 0x40), 1000).is_none());
+        assert_eq!(set(&slices.limit(&objects, 3, None)), [(0x32, 2048), (0x40, 1000)]);
+    }
+
+    #[test]
+    fn groups_that_have_been_freed_are_forgotten_with_their_files() {
+        let mut objects = two_gpus();
+        let mut slices = slices(&objects);
+        let file = Arc::downgrade(&slices.slices[&(CLIENT, 2)].file);
+        objects.free(CLIENT, 1);
+        slices.remove_freed(&objects);
+        assert_eq!((slices.count(), file.strong_count()), (1, 1));
+        objects.free(CLIENT, CLIENT);
+        slices.remove_freed(&objects);
+        assert_eq!((slices.count(), file.strong_count()), (0, 0));
     }
 
     #[test]
     fn a_descriptor_that_is_not_open_is_left_out() {
+        let objects = two_gpus();
         let mut slices = Timeslices::new();
-        slices.add(-1, 1, 2, 2048);
-        assert!(slices.0.is_empty());
+        assert!(slices.add(&objects, -1, (CLIENT, 2), 2048).is_none());
+        assert_eq!(slices.count(), 0);
     }
 }

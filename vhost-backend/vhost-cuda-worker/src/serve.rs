@@ -36,8 +36,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
-    let groups = recorder::groups();
-    let objects = match recorder::stop() {
+    let objects = match recorder::objects() {
         Ok(objects) => objects.relevant(),
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
@@ -73,7 +72,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
 
     let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
     engine.obey_evictions(&gate.page);
-    timeslices::start(gate.page.clone(), groups).map_err(WorkerError::Start)?;
+    timeslices::start(gate.page.clone()).map_err(WorkerError::Start)?;
     let broker = Arc::new(Mutex::new(broker));
     let device = control::Device::new(&stream).map_err(WorkerError::Start)?;
     let exchange = device.exchange();

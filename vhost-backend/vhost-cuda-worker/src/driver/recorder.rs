@@ -1,19 +1,19 @@
-//! Records the objects that the driver library creates in NVIDIA's kernel driver before the worker
-//! installs its filter.
+//! Records the objects that the driver library creates in NVIDIA's kernel driver.
 //!
 //! To take this worker's kernels off the GPU, the broker needs the handles of its channels. Once
 //! there is a filter, the supervisor sees each channel that is created. But the driver library
 //! already creates some when it's loaded and when it creates a context, while the worker has no
-//! session and is still trusted. These calls are seen here.
+//! session and is still trusted. These calls are seen here. Later ones are recorded for this worker's
+//! own use: to change the time slices of its kernels ([`crate::timeslices`]).
 //!
 //! The driver library calls `ioctl` through the dynamic symbol table, and the dynamic loader
 //! searches the executable before libc. So the definition in this module takes the place of libc's,
 //! for all libraries in the process. It's found there only because `build.rs` makes the linker
-//! export it. While nothing is recorded, it only makes the system call.
+//! export it.
 
 use std::ffi::{c_int, c_ulong, c_void};
 
-pub use rm_control::recorder::{groups, start, stop};
+pub use rm_control::recorder::{limit_timeslices, objects, start};
 
 /// Takes the place of libc's function. That one takes a variable number of arguments, which are
 /// passed as these are, and no request has more than one. Without an argument, the third one is
