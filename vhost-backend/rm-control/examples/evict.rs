@@ -49,7 +49,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let result = receiver.recv_timeout(TIMEOUT);
     println!(
         "{} channel groups with kernels, whose time slice can be changed",
-        recorder::timeslices()
+        recorder::limitable_groups()
     );
     for object in recorder::objects()?.relevant() {
         println!("{object:x?}");

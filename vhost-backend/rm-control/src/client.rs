@@ -279,7 +279,7 @@ unsafe fn ioctl(
 ) -> Result<(), RmError> {
     let request = c_ulong::from(request(number, argument.len()));
     let (fd, argument) = (node.as_raw_fd(), argument.as_mut_ptr());
-    // Not `libc::ioctl`, because `recorder` takes its place, and shouldn't record these calls.
+    // Not `libc::ioctl`: `recorder` takes its place, and is locked while it changes a time slice.
     // SAFETY: the argument has the size in the request. The caller vouches for its contents.
     match unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } {
         0.. => Ok(()),

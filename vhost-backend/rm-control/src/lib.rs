@@ -7,7 +7,7 @@
 //! | `wire` | the ioctls' arguments as bytes; no I/O |
 //! | `client` | an RM client, which disables and enables channels |
 //! | `recorder` | records the driver objects that this process creates, and limits its time slices |
-//! | `timeslices` | the time slices of this process's kernels; no I/O except for the changes |
+//! | `timeslices` | the time slices of this process's kernels |
 //! | `self_test` | finds out whether all of this works with the host's driver |
 //!
 //! Any RM client can disable the channels of any process if it knows their handles. So one client

@@ -56,12 +56,12 @@ impl Objects {
     }
 
     /// Removes an object and all objects under it. A client is the root of its objects, with its
-    /// own handle.
-    pub fn free(&mut self, client: u32, handle: u32) {
+    /// own handle. Returns true if anything has been removed.
+    pub fn free(&mut self, client: u32, handle: u32) -> bool {
+        let before = self.objects.len();
         if handle == client {
             self.objects.retain(|(of, _), _| *of != client);
             self.children.retain(|(of, _, _)| *of != client);
-            return;
         }
         let mut freed = vec![handle];
         while let Some(handle) = freed.pop() {
@@ -70,6 +70,7 @@ impl Objects {
             let under = (client, handle, 0)..=(client, handle, u32::MAX);
             freed.extend(self.children.range(under).map(|(_, _, child)| *child));
         }
+        self.objects.len() < before
     }
 
     /// Returns the channels that run kernels on a GPU, which is given by the driver's number.

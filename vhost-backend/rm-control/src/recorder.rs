@@ -25,6 +25,7 @@ use super::timeslices::Timeslices;
 use super::wire::{self, alloc, channel_group, control, device, free, request};
 
 static IS_RECORDING: AtomicBool = AtomicBool::new(false);
+/// Also locked while time slices are changed, so that an older change can't overtake a newer one.
 static RECORDED: Mutex<Recorded> = Mutex::new(Recorded::new());
 
 struct Recorded {
@@ -36,9 +37,45 @@ impl Recorded {
     const fn new() -> Self {
         Self { objects: Ok(Objects::new()), timeslices: Timeslices::new() }
     }
+
+    fn add(&mut self, object: DriverObject) {
+        let Ok(objects) = &mut self.objects else { return };
+        match objects.add(object) {
+            // The driver may have used the handle of an object again.
+            Ok(()) => self.timeslices.remove_freed(objects),
+            Err(error) => {
+                *self = Self { objects: Err(error), timeslices: Timeslices::new() };
+            }
+        }
+    }
+
+    fn free(&mut self, client: u32, handle: u32) {
+        let Ok(objects) = &mut self.objects else { return };
+        if objects.free(client, handle) {
+            self.timeslices.remove_freed(objects);
+            self.change_timeslices();
+        }
+    }
+
+    fn set_timeslice(&mut self, fd: c_int, group: (u32, u32), microseconds: u64) {
+        let Ok(objects) = &self.objects else { return };
+        self.timeslices.add(objects, fd, group, microseconds);
+        self.change_timeslices();
+    }
+
+    fn limit_timeslices(&mut self, gpu_number: u32, limit: Option<u64>) {
+        self.timeslices.limit(gpu_number, limit);
+        self.change_timeslices();
+    }
+
+    fn change_timeslices(&mut self) {
+        for change in self.timeslices.changes() {
+            change.make();
+        }
+    }
 }
 
-/// Starts a new recording. It goes on until the process ends.
+/// Starts a new recording. It continues until the process ends.
 pub fn start() {
     *recorded() = Recorded::new();
     IS_RECORDING.store(true, Ordering::Release);
@@ -51,17 +88,14 @@ pub fn objects() -> Result<Objects, TooManyObjects> {
 
 /// Limits the time slices of this process's kernels on a GPU, which is given by the driver's number.
 /// The limit is in microseconds. Without one, the time slices are those that the driver library sets.
-/// Also applies to contexts that are created later. Has no effect where the driver refuses, or if
-/// the process has too many objects.
+/// Also applies to contexts that are created later, but not while the process has several contexts on
+/// the GPU. Has no effect where the driver refuses, or if the process has too many objects.
 pub fn limit_timeslices(gpu_number: u32, limit: Option<u64>) {
-    let Recorded { objects: Ok(objects), timeslices } = &mut *recorded() else { return };
-    for change in timeslices.limit(objects, gpu_number, limit) {
-        change.make();
-    }
+    recorded().limit_timeslices(gpu_number, limit);
 }
 
 /// Returns the number of channel groups whose time slices can be limited.
-pub fn timeslices() -> usize {
+pub fn limitable_groups() -> usize {
     recorded().timeslices.count()
 }
 
@@ -78,13 +112,13 @@ pub unsafe fn ioctl(fd: c_int, request: c_ulong, argument: *mut c_void) -> c_int
     // SAFETY: the caller keeps to the device's rules. `syscall` sets errno as `ioctl` does.
     let result = unsafe { libc::syscall(libc::SYS_ioctl, fd, request, argument) } as c_int;
     if result == 0 && IS_RECORDING.load(Ordering::Acquire) {
-        // SAFETY: the kernel has just read and written the argument of this request.
+        // SAFETY: the kernel, or the supervisor in its place, has just read and written the argument.
         unsafe { record(fd, request as u32, argument.cast()) };
     }
     result
 }
 
-/// Records a call that the kernel has performed.
+/// Records a call that has succeeded.
 ///
 /// # Safety
 /// If `fd` is one of NVIDIA's nodes, `argument` must be the one with which the request succeeded.
@@ -104,7 +138,7 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
         return;
     }
     let mut call = [0; alloc::SIZE];
-    // SAFETY: the request says that the argument has this size, and the driver copied as much.
+    // SAFETY: the request says that the argument has this size, and as much has just been read.
     unsafe { argument.copy_to_nonoverlapping(call.as_mut_ptr(), size) };
     if wire::get(&call, status) != 0 {
         return;
@@ -114,21 +148,16 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
         if wire::get(&call, control::COMMAND) == wire::SET_TIMESLICE && !parameters.is_null() {
             let (client, group) =
                 (wire::get(&call, control::CLIENT), wire::get(&call, control::OBJECT));
-            // SAFETY: the driver has just read the command's parameters, a 64-bit number.
+            // SAFETY: the status says that the parameters, a 64-bit number, have just been read.
             let microseconds = unsafe { parameters.read_unaligned() };
-            if let Recorded { objects: Ok(objects), timeslices } = &mut *recorded()
-                && let Some(change) = timeslices.add(objects, fd, (client, group), microseconds)
-            {
-                change.make();
-            }
+            recorded().set_timeslice(fd, (client, group), microseconds);
         }
         return;
     }
     if request_code == FREE {
-        if let Recorded { objects: Ok(objects), timeslices } = &mut *recorded() {
-            objects.free(wire::get(&call, free::CLIENT), wire::get(&call, free::HANDLE));
-            timeslices.remove_freed(objects);
-        }
+        // If another thread has created an object with this handle since the call, that one is
+        // forgotten here. Then its time slices aren't changed.
+        recorded().free(wire::get(&call, free::CLIENT), wire::get(&call, free::HANDLE));
         return;
     }
     let class = wire::get(&call, alloc::CLASS);
@@ -140,25 +169,20 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
     };
     let parameters = wire::get_u64(&call, alloc::PARAMETERS) as *const u8;
     let detail = match detail_at {
-        // SAFETY: the driver has just read the parameters of the class, which are longer.
+        // SAFETY: the status says that the parameters have just been read. Those of both classes
+        // are longer.
         Some(at) if !parameters.is_null() => unsafe {
             parameters.add(at).cast::<u32>().read_unaligned()
         },
         _ => 0,
     };
-    let object = DriverObject {
+    recorded().add(DriverObject {
         client: wire::get(&call, alloc::CLIENT),
         parent: wire::get(&call, alloc::PARENT),
         handle: wire::get(&call, alloc::HANDLE),
         class,
         detail,
-    };
-    let mut recorded = recorded();
-    if let Ok(objects) = &mut recorded.objects
-        && let Err(error) = objects.add(object)
-    {
-        *recorded = Recorded { objects: Err(error), timeslices: Timeslices::new() };
-    }
+    });
 }
 
 /// Returns true if a descriptor is one of the nodes of NVIDIA's driver.

@@ -1,7 +1,8 @@
 //! The time slices of this process's kernels.
 //!
 //! While the kernels of several processes are on a GPU, the driver lets them run in turn. The time
-//! slice of a process's channel group says for how long. Only that process can change it.
+//! slice of a process's channel group says for how long. It can be changed only through the file of
+//! the client that the group belongs to.
 
 use std::collections::BTreeMap;
 use std::os::fd::{FromRawFd, OwnedFd};
@@ -13,20 +14,25 @@ use super::client;
 use super::objects::Objects;
 use super::wire;
 
-/// The time slices of this process's channel groups, and the limits for them. No I/O.
+/// The time slices of this process's channel groups, and the limits for them.
 #[derive(Debug)]
 pub(super) struct Timeslices {
-    /// What the driver library has set, by client and channel group.
-    slices: BTreeMap<(u32, u32), Slice>,
-    /// In microseconds, by the driver's number of the GPU.
+    /// The groups in which kernels run, by client and handle.
+    groups: BTreeMap<(u32, u32), Group>,
+    /// Limits in microseconds, by the driver's number of the GPU.
     limits: BTreeMap<u32, u64>,
 }
 
 #[derive(Debug)]
-struct Slice {
-    /// The client's file. The driver takes the client's operations from no other.
+struct Group {
+    /// The client's file.
     file: Arc<OwnedFd>,
-    microseconds: u64,
+    /// The driver's number of the GPU.
+    gpu_number: u32,
+    /// The time slice that the driver library has set, in microseconds.
+    usual: u64,
+    /// The one that the group has.
+    current: u64,
 }
 
 /// A change of a channel group's time slice.
@@ -41,64 +47,66 @@ pub(super) struct Change {
 
 impl Timeslices {
     pub(super) const fn new() -> Self {
-        Self { slices: BTreeMap::new(), limits: BTreeMap::new() }
+        Self { groups: BTreeMap::new(), limits: BTreeMap::new() }
     }
 
-    /// Adds the time slice that a channel group of a client has been given through this descriptor.
-    /// Returns the change that is necessary because the GPU has a limit. Ignores groups in which no
-    /// kernels run.
+    /// Adds the time slice that the driver library has set for a client's channel group, through this
+    /// descriptor. Ignores groups in which no kernels run.
     pub(super) fn add(
         &mut self,
         objects: &Objects,
         fd: c_int,
-        (client, group): (u32, u32),
+        (client, handle): (u32, u32),
         microseconds: u64,
-    ) -> Option<Change> {
-        let gpu_number = objects.gpu_of_compute_group(client, group)?;
-        let of_client = self.slices.range((client, 0)..=(client, u32::MAX)).next();
-        let file = of_client.map(|(_, slice)| slice.file.clone()).or_else(|| duplicate(fd))?;
-        let slice = Slice { file, microseconds };
-        let limit = self.limits.get(&gpu_number);
-        let change = limit.map(|limit| slice.change(client, group, *limit));
-        self.slices.insert((client, group), slice);
-        change
+    ) {
+        let Some(gpu_number) = objects.gpu_of_compute_group(client, handle) else { return };
+        let of_client = self.groups.range((client, 0)..=(client, u32::MAX)).next();
+        let file = of_client.map(|(_, group)| group.file.clone()).or_else(|| duplicate(fd));
+        let Some(file) = file else { return };
+        let group = Group { file, gpu_number, usual: microseconds, current: microseconds };
+        self.groups.insert((client, handle), group);
     }
 
     /// Removes the groups that no longer exist. Keeps no files of clients without groups.
     pub(super) fn remove_freed(&mut self, objects: &Objects) {
-        let exists = |client, group| objects.gpu_of_compute_group(client, group).is_some();
-        self.slices.retain(|&(client, group), _| exists(client, group));
+        self.groups.retain(|&(client, handle), group| {
+            objects.gpu_of_compute_group(client, handle) == Some(group.gpu_number)
+        });
     }
 
-    /// Limits the time slices of kernels on a GPU, or with `None` gives them those that the driver
-    /// library has set. Returns the changes that are necessary.
-    pub(super) fn limit(
-        &mut self,
-        objects: &Objects,
-        gpu_number: u32,
-        limit: Option<u64>,
-    ) -> Vec<Change> {
+    /// Limits the time slices of kernels on a GPU. With `None`, they're those that the driver library
+    /// has set.
+    pub(super) fn limit(&mut self, gpu_number: u32, limit: Option<u64>) {
         match limit {
             Some(limit) => self.limits.insert(gpu_number, limit),
             None => self.limits.remove(&gpu_number),
         };
-        let on_gpu = self.slices.iter().filter(|&(&(client, group), _)| {
-            objects.gpu_of_compute_group(client, group) == Some(gpu_number)
-        });
-        let limit = limit.unwrap_or(u64::MAX);
-        on_gpu.map(|(&(client, group), slice)| slice.change(client, group, limit)).collect()
     }
 
-    /// Returns the number of channel groups in which kernels run.
+    /// Returns the changes that the groups' time slices now need. A limit doesn't apply while there
+    /// are several groups on the GPU, because they would often interrupt one another.
+    pub(super) fn changes(&mut self) -> Vec<Change> {
+        let mut count = BTreeMap::<u32, usize>::new();
+        for group in self.groups.values() {
+            *count.entry(group.gpu_number).or_default() += 1;
+        }
+        let mut changes = Vec::new();
+        for (&(client, handle), group) in &mut self.groups {
+            let limit =
+                self.limits.get(&group.gpu_number).filter(|_| count[&group.gpu_number] == 1);
+            let microseconds = limit.map_or(group.usual, |limit| group.usual.min(*limit));
+            if group.current != microseconds {
+                group.current = microseconds;
+                let file = group.file.clone();
+                changes.push(Change { file, client, group: handle, microseconds });
+            }
+        }
+        changes
+    }
+
+    /// Returns the number of groups.
     pub(super) fn count(&self) -> usize {
-        self.slices.len()
-    }
-}
-
-impl Slice {
-    fn change(&self, client: u32, group: u32, limit: u64) -> Change {
-        let microseconds = self.microseconds.min(limit);
-        Change { file: self.file.clone(), client, group, microseconds }
+        self.groups.len()
     }
 }
 
@@ -165,52 +173,76 @@ mod tests {
         let file = File::open("/dev/null").unwrap();
         let mut slices = Timeslices::new();
         for group in [(CLIENT, 2), (CLIENT, 3), (CLIENT, 0x32), (CLIENT, 4), (7, 2)] {
-            assert!(slices.add(objects, file.as_raw_fd(), group, 2048).is_none());
+            slices.add(objects, file.as_raw_fd(), group, 2048);
         }
+        assert_eq!(slices.count(), 2);
         slices
     }
 
-    fn set(changes: &[Change]) -> Vec<(u32, u64)> {
-        changes.iter().map(|change| (change.group, change.microseconds)).collect()
+    fn changes(slices: &mut Timeslices) -> Vec<(u32, u64)> {
+        slices.changes().iter().map(|change| (change.group, change.microseconds)).collect()
+    }
+
+    /// Adds another group for kernels on GPU 3.
+    fn add_group(objects: &mut Objects, slices: &mut Timeslices, handle: u32) {
+        let (parent, class) = (0x31, CHANNEL_GROUP);
+        let group = DriverObject { client: CLIENT, parent, handle, class, detail: 1 };
+        objects.add(group).unwrap();
+        // The file of the client's first group serves for all of them.
+        slices.add(objects, -1, (CLIENT, handle), 2048);
     }
 
     #[test]
     fn a_limit_applies_to_the_groups_in_which_kernels_run_on_that_gpu() {
-        let objects = two_gpus();
-        let mut slices = slices(&objects);
-        assert_eq!(slices.count(), 2);
-        assert_eq!(set(&slices.limit(&objects, 3, Some(100))), [(0x32, 100)]);
-        assert_eq!(set(&slices.limit(&objects, 0, Some(5000))), [(2, 2048)]);
-        assert_eq!(set(&slices.limit(&objects, 3, None)), [(0x32, 2048)]);
-        assert_eq!(set(&slices.limit(&objects, 5, Some(100))), []);
+        let mut slices = slices(&two_gpus());
+        for (gpu_number, limit, expected) in [
+            (3, Some(100), vec![(0x32, 100)]),
+            (3, Some(100), vec![]),
+            (0, Some(5000), vec![]),
+            (5, Some(100), vec![]),
+            (3, None, vec![(0x32, 2048)]),
+        ] {
+            slices.limit(gpu_number, limit);
+            assert_eq!(changes(&mut slices), expected);
+        }
     }
 
     #[test]
-    fn a_limit_also_applies_to_groups_that_are_created_later() {
+    fn a_limit_also_applies_to_a_group_that_is_created_later() {
         let mut objects = two_gpus();
         let mut slices = slices(&objects);
-        let _ = slices.limit(&objects, 3, Some(100));
-        let group = DriverObject {
-            client: CLIENT,
-            parent: 0x31,
-            handle: 0x40,
-            class: CHANNEL_GROUP,
-            detail: 1,
-        };
-        objects.add(group).unwrap();
-        // The file of the client's first group serves for all of them.
-        let change = slices.add(&objects, -1, (CLIENT, 0x40), 2048).unwrap();
-        assert_eq!(set(&[change]), [(0x40, 100)]);
-        let _ = slices.limit(&objects, 3, None);
-        assert!(slices.add(&objects, -1, (CLIENT, 0x40), 1000).is_none());
-        assert_eq!(set(&slices.limit(&objects, 3, None)), [(0x32, 2048), (0x40, 1000)]);
+        slices.limit(3, Some(100));
+        objects.free(CLIENT, 0x32);
+        slices.remove_freed(&objects);
+        assert_eq!(changes(&mut slices), []);
+        add_group(&mut objects, &mut slices, 0x40);
+        assert_eq!(changes(&mut slices), [(0x40, 100)]);
+        // The driver library sets it again.
+        slices.add(&objects, -1, (CLIENT, 0x40), 2000);
+        assert_eq!(changes(&mut slices), [(0x40, 100)]);
+        slices.limit(3, None);
+        assert_eq!(changes(&mut slices), [(0x40, 2000)]);
+    }
+
+    #[test]
+    fn several_groups_on_a_gpu_are_not_limited() {
+        let mut objects = two_gpus();
+        let mut slices = slices(&objects);
+        slices.limit(0, Some(100));
+        slices.limit(3, Some(100));
+        assert_eq!(changes(&mut slices), [(2, 100), (0x32, 100)]);
+        add_group(&mut objects, &mut slices, 0x40);
+        assert_eq!(changes(&mut slices), [(0x32, 2048)]);
+        objects.free(CLIENT, 0x32);
+        slices.remove_freed(&objects);
+        assert_eq!(changes(&mut slices), [(0x40, 100)]);
     }
 
     #[test]
     fn groups_that_have_been_freed_are_forgotten_with_their_files() {
         let mut objects = two_gpus();
         let mut slices = slices(&objects);
-        let file = Arc::downgrade(&slices.slices[&(CLIENT, 2)].file);
+        let file = Arc::downgrade(&slices.groups[&(CLIENT, 2)].file);
         objects.free(CLIENT, 1);
         slices.remove_freed(&objects);
         assert_eq!((slices.count(), file.strong_count()), (1, 1));
@@ -221,9 +253,8 @@ mod tests {
 
     #[test]
     fn a_descriptor_that_is_not_open_is_left_out() {
-        let objects = two_gpus();
         let mut slices = Timeslices::new();
-        assert!(slices.add(&objects, -1, (CLIENT, 2), 2048).is_none());
+        slices.add(&two_gpus(), -1, (CLIENT, 2), 2048);
         assert_eq!(slices.count(), 0);
     }
 }

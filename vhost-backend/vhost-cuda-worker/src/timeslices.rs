@@ -1,7 +1,8 @@
 //! Changes the time slices of this worker's kernels when the scheduler asks for it.
 //!
-//! Only the process that has created a channel group can change its time slice. A worker that doesn't
-//! obey keeps the driver's usual one, so latency VMs' requests wait longer for its kernels.
+//! The driver takes such a change only through a file of the process that has created the context. A
+//! worker that doesn't obey keeps the usual time slices, so latency VMs' requests wait longer for its
+//! kernels.
 
 use std::io;
 use std::sync::Arc;
