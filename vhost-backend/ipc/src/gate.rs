@@ -169,12 +169,12 @@ pub struct GpuGate {
     pub active: AtomicU64,
     /// Number of gated calls that the gate is holding back.
     pub held: AtomicU64,
-    /// The epoch of the last grant that the worker acted on.
-    pub seen: AtomicU64,
+    /// Unused. Workers of the previous version write it.
+    _seen: AtomicU64,
     /// Number of gated calls that have finished, apart from copies for which `copying` is set.
     pub finished: AtomicU64,
-    /// Number of gated calls submitted to the driver.
-    pub queued: AtomicU64,
+    /// Unused. Workers of the previous version write it.
+    _queued: AtomicU64,
     /// 1 if every stream with work in flight is waiting for a host function in the guest, or for a
     /// value in memory.
     pub stalled: AtomicU64,

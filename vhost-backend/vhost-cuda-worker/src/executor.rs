@@ -44,16 +44,16 @@ pub struct Command<'a> {
     pub args: &'a [u8],
 }
 
-/// The time at which the reader must call [`Executor::poll`] again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// The time at which the reader must call [`Executor::poll`] again. Earlier times compare as less.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Pending {
-    /// No time is set, because nothing is outstanding. Poll after the next command or
-    /// [`Waker::wake`].
-    Nothing,
     /// Immediately, without sleeping, because outstanding work will finish very soon.
     Soon,
     /// After sleeping at most this long, because work is outstanding.
     Within(Duration),
+    /// No time is set, because nothing is outstanding. Poll after the next command or
+    /// [`Waker::wake`].
+    Nothing,
 }
 
 /// Executes the commands of one session, by the rules in the module documentation.

@@ -111,7 +111,7 @@ impl Engine for Warm {
         }
         let turns = Turns::new(session.waker.clone(), session.gate.clone());
         let retained = primaries.first().is_some_and(Option::is_some);
-        let gate = Gate::new(session.gate.clone(), self.devices as usize, generated::names);
+        let gate = Gate::new(session.gate.clone(), self.devices as usize);
         let shared = Arc::new(Shared {
             driver: self.driver,
             session,
@@ -164,13 +164,13 @@ impl Calls {
     fn poll_gate(&mut self) -> Pending {
         let Calls { shared, gate, deferred } = self;
         let now = host_ipc::gate::now();
-        let change = gate.read(now);
-        if let Some(verdict) = change.ended {
-            deferred.fail_waits(CuError(verdict));
+        let look = gate.read(now);
+        if gate.verdict() != 0 {
+            deferred.fail_waits(CuError(gate.verdict()));
         }
         let cx = Cx { shared, thread: 0, ctx: ContextId::NONE };
         gate.give_turns(&shared.turns, now);
-        if change.look {
+        if look {
             gate.look(&cx, deferred.events());
         }
         let mut cursor = Cursor::default();
@@ -208,14 +208,9 @@ impl Executor for Calls {
     }
 
     fn poll(&mut self) -> Pending {
-        let others = [self.poll_gate(), self.deferred.poll_async_frees()];
+        let others = self.poll_gate().min(self.deferred.poll_async_frees());
         self.deferred.poll_waiters();
-        let waits = self.deferred.poll_waits();
-        others.into_iter().fold(waits, |soonest, other| match (soonest, other) {
-            (Pending::Nothing, other) | (_, other @ Pending::Soon) => other,
-            (Pending::Within(a), Pending::Within(b)) => Pending::Within(a.min(b)),
-            (soonest, _) => soonest,
-        })
+        others.min(self.deferred.poll_waits())
     }
 
     fn next_host_func(&mut self) -> Option<u64> {

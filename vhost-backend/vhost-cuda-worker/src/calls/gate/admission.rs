@@ -18,33 +18,21 @@ pub(in crate::calls) enum Admission {
 #[must_use]
 pub(in crate::calls) struct Ticket {
     pass: Pass,
-    after: After,
-}
-
-/// What the gate must do after a command has run. A mark is an event that the worker records to see
-/// how far the GPU has come in a stream.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum After {
-    /// Nothing, because the command hasn't queued anything.
-    Nothing,
-    /// Record marks in the streams that need one.
-    Mark,
-    /// Record the time at which the call began on the GPU with this ordinal, then record marks in
-    /// the streams that need one.
-    Begun(usize),
+    /// The ordinal of the GPU on which a call begins whose time the gate must record.
+    begins: Option<usize>,
 }
 
 impl Ticket {
     /// Creates the ticket for a command that may use the driver.
     #[inline]
-    pub(super) fn admitted(after: After) -> Self {
-        Self { pass: Pass::admitted(), after }
+    pub(super) fn admitted(begins: Option<usize>) -> Self {
+        Self { pass: Pass::admitted(), begins }
     }
 
     /// Creates the ticket for a command that fails before its body calls the driver; see
     /// [`Pass::refused_by_body`].
     pub(super) fn refused_by_body() -> Self {
-        Self { pass: Pass::refused_by_body(), after: After::Nothing }
+        Self { pass: Pass::refused_by_body(), begins: None }
     }
 
     /// Returns the pass, which the body needs to submit GPU work.
@@ -54,7 +42,7 @@ impl Ticket {
     }
 
     #[inline]
-    pub(super) fn after(&self) -> After {
-        self.after
+    pub(super) fn begins(&self) -> Option<usize> {
+        self.begins
     }
 }

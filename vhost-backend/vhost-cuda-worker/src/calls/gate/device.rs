@@ -2,8 +2,11 @@
 //! the worker's activity to the scheduler through the shared gate page.
 
 use std::sync::atomic::Ordering;
+use std::time::Duration;
 
-use host_ipc::gate::{GpuGate, Grant, Mode};
+use host_ipc::gate::{GpuGate, Grant, Mode, bump};
+
+use crate::executor::Pending;
 
 /// While no other VM wants the GPU, the worker checks its streams for finished calls at this
 /// interval, in ns.
@@ -76,17 +79,6 @@ pub(super) fn earlier(one: u64, other: u64) -> u64 {
 /// Whether the scheduler must be woken through its bell, an eventfd.
 pub(super) type Ring = bool;
 
-/// The time at which the reader must check the streams again.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Again {
-    /// Not before something wakes the reader.
-    Whenever,
-    /// Immediately, without sleeping.
-    Now,
-    /// After this many ns.
-    In(u64),
-}
-
 /// The worker's state for one GPU's gate.
 #[derive(Debug, Default)]
 pub(super) struct Device {
@@ -100,25 +92,15 @@ pub(super) struct Device {
     /// Whether a gated call has finished since the grant last changed, so that the GPU is known to
     /// be working for this VM.
     settled: bool,
-    /// The number of gated calls that the gate is holding back, and whether the scheduler has been
-    /// notified of them.
-    held: u64,
+    /// Whether the scheduler has been notified of the gated calls that the gate is holding back.
     notified: bool,
-    flying: u64,
-    finished: u64,
-    queued: u64,
-    stalled: bool,
-    busy_ns: u64,
     busy: bool,
     /// If a call has begun on the idle GPU since the last check of the streams, the time at which
-    /// the first one began. `begun_ns` is the total time from such a beginning to the next check.
+    /// the first one began.
     begun: Option<u64>,
-    begun_ns: u64,
-    /// Whether copies are in flight while the gate is closed, the total time for which there have
-    /// been such copies and no other work, and the time at which the scheduler was last notified of
-    /// them.
+    /// Whether copies are in flight while the gate is closed, and the time at which the scheduler
+    /// was last notified of them.
     copying: bool,
-    copied_ns: u64,
     copies_notified: u64,
     looked: u64,
     /// The last time at which the grant changed, a gated call began, or a gated call finished.
@@ -160,36 +142,24 @@ impl Device {
         if word == self.word {
             return false;
         }
-        let Grant { epoch, mode } = Grant::from_word(word);
-        (self.word, self.mode) = (word, mode);
+        (self.word, self.mode) = (word, Grant::from_word(word).mode);
         self.started = false;
         self.settled = false;
         self.notified = false;
         self.progress = now;
-        page.seen.store(epoch, Ordering::Release);
         true
     }
 
     /// Returns whether call times are being measured: always while other VMs want the GPU,
     /// otherwise once per [`SAMPLE`].
     pub(super) fn is_timed(&self, now: u64) -> bool {
-        self.mode != Mode::Unlimited || self.is_due(now)
+        self.mode != Mode::Unlimited || now.saturating_sub(self.looked) >= SAMPLE
     }
 
     /// Returns the current grant, encoded, if call times measured from now on include only this
     /// VM's work. That's so in a window once one of this VM's calls has finished in it.
     pub(super) fn measures(&self) -> Option<u64> {
         (self.mode == Mode::Window && self.settled).then_some(self.word)
-    }
-
-    /// Returns whether call times are measured only once per [`SAMPLE`], because no other VM wants
-    /// the GPU.
-    pub(super) fn is_sampled(&self) -> bool {
-        self.mode == Mode::Unlimited
-    }
-
-    fn is_due(&self, now: u64) -> bool {
-        now.saturating_sub(self.looked) >= SAMPLE
     }
 
     /// Returns whether the streams must be checked for finished calls now.
@@ -233,7 +203,6 @@ impl Device {
     /// Records that a copy has begun while the gate is closed. Returns whether to wake the
     /// scheduler.
     pub(super) fn began_copy(&mut self, page: &GpuGate, now: u64) -> Ring {
-        self.count_passed(page);
         self.progress = now;
         if self.copying {
             return false;
@@ -255,31 +224,24 @@ impl Device {
     }
 
     /// Sets the flag in the gate page that calls may be in flight, before a call begins, and then
-    /// checks that the grant hasn't changed. If it has, the call must not begin, and `Err` contains
-    /// whether to wake the scheduler.
-    pub(super) fn enter(&mut self, page: &GpuGate) -> Result<(), Ring> {
+    /// checks that the grant hasn't changed. If it has, returns `false`: the call must not begin,
+    /// and the scheduler must be woken.
+    pub(super) fn enter(&mut self, page: &GpuGate) -> bool {
         if !self.active {
             page.active.store(1, Ordering::SeqCst);
             if page.grant.load(Ordering::SeqCst) != self.word {
                 page.active.store(0, Ordering::SeqCst);
                 // The scheduler may have seen the `active` flag, and may now be waiting for work
                 // that doesn't exist.
-                return Err(true);
+                return false;
             }
             self.active = true;
         }
-        Ok(())
-    }
-
-    /// Counts a gated call that begins without the checks in [`Device::lets_begin`].
-    #[inline]
-    pub(super) fn count_passed(&mut self, page: &GpuGate) {
-        self.queued += 1;
-        page.queued.store(self.queued, Ordering::Relaxed);
+        true
     }
 
     /// Records that a gated call has begun while the gate is open.
-    pub(super) fn began(&mut self, page: &GpuGate, now: u64) {
+    pub(super) fn began(&mut self, now: u64) {
         self.started = true;
         self.idle_since = None;
         self.progress = now;
@@ -288,31 +250,22 @@ impl Device {
             // streams.
             self.begun.get_or_insert(now);
         }
-        self.queued += 1;
-        self.flying += 1;
-        page.queued.store(self.queued, Ordering::Relaxed);
     }
 
     /// Records that a call on a mirror got a turn. The gate doesn't notice its end, so it counts as
     /// finished. For its estimated time on the GPU, in ns, the scheduler charges the VM as it does for
     /// copies.
     pub(super) fn gave_turn(&mut self, page: &GpuGate, ns: u64, now: u64) {
-        self.began(page, now);
-        self.flying -= 1;
-        self.finished += 1;
-        page.finished.store(self.finished, Ordering::Relaxed);
-        self.copied_ns += ns;
-        page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
+        self.began(now);
+        bump(&page.finished, 1);
+        bump(&page.copied_ns, ns);
     }
 
     /// Records the result of a check of the streams, and updates the gate page. Returns whether to
     /// wake the scheduler.
     pub(super) fn observe(&mut self, page: &GpuGate, seen: &Observation, now: u64) -> Ring {
-        let timed = self.is_timed(now);
-        self.finished += seen.finished;
-        self.flying = seen.flying;
-        page.finished.store(self.finished, Ordering::Relaxed);
-        if !timed {
+        bump(&page.finished, seen.finished);
+        if !self.is_timed(now) {
             return false;
         }
         if seen.finished > 0 {
@@ -320,35 +273,31 @@ impl Device {
             self.settled = true;
         }
         if self.busy {
-            self.busy_ns += now.saturating_sub(self.looked);
-            page.busy_ns.store(self.busy_ns, Ordering::Relaxed);
+            bump(&page.busy_ns, now.saturating_sub(self.looked));
         }
         if let Some(begun) = self.begun.take() {
-            self.begun_ns += now.saturating_sub(begun);
-            page.begun_ns.store(self.begun_ns, Ordering::Relaxed);
+            bump(&page.begun_ns, now.saturating_sub(begun));
         }
         // Streams that wait for a host function don't use the GPU, so only the copies use it.
         if self.copying && !self.busy {
-            self.copied_ns += now.saturating_sub(self.looked);
-            page.copied_ns.store(self.copied_ns, Ordering::Relaxed);
+            bump(&page.copied_ns, now.saturating_sub(self.looked));
         }
         if self.copying != seen.copying {
             self.set_copying(page, seen.copying);
         }
         (self.busy, self.looked) = (seen.running, now);
         // Unless times are measured continuously, it isn't known when the oldest call began.
-        let oldest = if self.is_sampled() { 0 } else { seen.oldest };
+        let oldest = if self.mode == Mode::Unlimited { 0 } else { seen.oldest };
         page.oldest.store(oldest, Ordering::Relaxed);
         page.ends.store(seen.ends, Ordering::Relaxed);
-        let stalled = seen.flying > 0 && !seen.running;
+        let stalled = u64::from(seen.flying > 0 && !seen.running);
         let mut ring = false;
         // Copies that began while the gate was closed count as ordinary work once it is open.
         if seen.flying > 0 && self.mode.is_open() {
-            ring = self.enter(page).is_err();
+            ring = !self.enter(page);
         }
-        if stalled != self.stalled {
-            self.stalled = stalled;
-            page.stalled.store(u64::from(stalled), Ordering::SeqCst);
+        if stalled != page.stalled.load(Ordering::Relaxed) {
+            page.stalled.store(stalled, Ordering::SeqCst);
             ring |= self.mode != Mode::Unlimited;
         }
         if self.active && seen.flying == 0 {
@@ -363,39 +312,20 @@ impl Device {
         ring
     }
 
-    /// Records that the gate is holding back another call.
-    pub(super) fn hold(&mut self, page: &GpuGate) {
-        self.held += 1;
-        page.held.store(self.held, Ordering::SeqCst);
-    }
-
     /// Records that the gate has stopped holding back one call.
     pub(super) fn release(&mut self, page: &GpuGate) {
-        self.held -= 1;
-        page.held.store(self.held, Ordering::SeqCst);
-        if self.held == 0 {
+        if page.held.fetch_sub(1, Ordering::SeqCst) == 1 {
             self.notified = false;
         }
-    }
-
-    /// Records that the gate is no longer holding back any call.
-    pub(super) fn release_all(&mut self, page: &GpuGate) {
-        self.held = 0;
-        self.notified = false;
-        page.held.store(0, Ordering::SeqCst);
     }
 
     /// Returns whether to wake the scheduler, because calls are being held back or the window is
     /// idle.
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
-        let over = || now >= page.until.load(Ordering::Relaxed);
-        let closed = match self.mode {
-            Mode::Closed | Mode::Prepare | Mode::Standby => true,
-            Mode::Window | Mode::Shared => over(),
-            Mode::Unlimited => false,
-        };
+        // An unlimited window has no end.
+        let closed = !self.mode.is_open() || now >= page.until.load(Ordering::Relaxed);
         let mut ring = false;
-        if self.held > 0 && closed && !self.notified {
+        if page.held.load(Ordering::Relaxed) > 0 && closed && !self.notified {
             self.notified = true;
             ring = true;
         }
@@ -407,16 +337,17 @@ impl Device {
     }
 
     /// Returns when the streams must be checked again.
-    pub(super) fn again(&self, now: u64) -> Again {
+    pub(super) fn again(&self, now: u64) -> Pending {
         let quiet = now.saturating_sub(self.progress);
         if self.mode == Mode::Prepare && quiet < AWAKE || self.idle_since.is_some() {
-            return Again::Now;
+            return Pending::Soon;
         }
+        let within = |ns| Pending::Within(Duration::from_nanos(ns));
         match (self.active || self.copying, self.mode) {
-            (false, _) => Again::Whenever,
-            (true, Mode::Unlimited) => Again::In(SAMPLE),
-            (true, _) if quiet < PATIENCE => Again::Now,
-            (true, _) => Again::In((quiet / 64).clamp(SHORTEST_SLEEP, LONGEST_SLEEP)),
+            (false, _) => Pending::Nothing,
+            (true, Mode::Unlimited) => within(SAMPLE),
+            (true, _) if quiet < PATIENCE => Pending::Soon,
+            (true, _) => within((quiet / 64).clamp(SHORTEST_SLEEP, LONGEST_SLEEP)),
         }
     }
 }
@@ -433,8 +364,8 @@ mod tests {
         page.open(Grant { epoch: 2, mode: Mode::Window }, NO_END, 1_000_000);
         let mut device = Device::new(0);
         device.read(page, 50_000);
-        assert_eq!(device.enter(page), Ok(()));
-        device.began(page, 100_000);
+        assert!(device.enter(page));
+        device.began(100_000);
         let seen = Observation { flying: 1, running: true, ..Observation::default() };
         device.observe(page, &seen, 300_000);
         device.observe(page, &Observation { finished: 1, ..Observation::default() }, 400_000);

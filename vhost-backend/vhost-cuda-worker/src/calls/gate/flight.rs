@@ -61,13 +61,34 @@ impl InFlight {
     /// Removes a stream that is about to be destroyed. Commands already queued in it still run to
     /// completion.
     pub(in crate::calls) fn forget(&self, stream: CUstream, ctx: ContextId) {
-        self.lock().forget(stream, ctx);
+        let mut flight = self.lock();
+        let Some(stream) = flight.streams.remove(&(stream as u64, ctx)) else { return };
+        flight.total -= stream.weight();
+        flight.orphans.extend(Orphan::of(stream));
     }
 
     /// Removes the streams of a context that is about to be destroyed. The context's work counts as
     /// running until the caller sets the returned flag, once the driver has destroyed the context.
     pub(in crate::calls) fn begin_end_of(&self, ctx: ContextId) -> Arc<AtomicBool> {
-        self.lock().begin_end_of(ctx)
+        let ended = Arc::new(AtomicBool::new(false));
+        let (mut of, mut calls, mut begun) = (None, 0, 0);
+        let mut add = |device, more, since| {
+            of = Some(device);
+            calls += more;
+            begun = earlier(begun, since);
+        };
+        let mut flight = self.lock();
+        let Flight { streams, orphans, ending, total, .. } = &mut *flight;
+        for (_, stream) in streams.extract_if(|_, stream| stream.ctx() == ctx) {
+            *total -= stream.weight();
+            add(stream.device(), stream.calls(), stream.begun());
+        }
+        for orphan in orphans.extract_if(.., |orphan| orphan.ctx() == ctx) {
+            add(orphan.device(), orphan.calls(), orphan.begun());
+        }
+        let of = of.filter(|_| calls > 0);
+        ending.extend(of.map(|device| Ending::new(device, calls, begun, ended.clone())));
+        ended
     }
 
     pub(super) fn lock(&self) -> MutexGuard<'_, Flight> {
@@ -124,7 +145,7 @@ impl Flight {
         if added.wants_mark {
             self.due.push(key);
         }
-        added.wants_mark || added.since_mark >= MARK || self.total >= LIMIT
+        added.wants_mark || stream.needs_mark() || self.total >= LIMIT
     }
 
     /// Stores the kind of the gated call that is about to be queued, so that [`Flight::add`] can
@@ -162,41 +183,6 @@ impl Flight {
     pub(super) fn uses_only_copy_engine(&self, key: Option<Key>, kind: Kind) -> bool {
         let stream = key.and_then(|key| self.streams.get(&key));
         stream.map_or(kind.only_copies(), |stream| stream.uses_only_copy_engine(kind))
-    }
-
-    fn forget(&mut self, real: CUstream, ctx: ContextId) {
-        let Some(stream) = self.streams.remove(&(real as u64, ctx)) else { return };
-        self.total -= stream.weight();
-        self.orphans.extend(Orphan::of(stream));
-    }
-
-    fn begin_end_of(&mut self, ctx: ContextId) -> Arc<AtomicBool> {
-        let ended = Arc::new(AtomicBool::new(false));
-        let (mut of, mut calls, mut begun) = (None, 0, 0);
-        let mut add = |device, more, since| {
-            of = Some(device);
-            calls += more;
-            begun = earlier(begun, since);
-        };
-        let Self { streams, orphans, total, .. } = self;
-        streams.retain(|_, stream| {
-            let goes = stream.ctx() == ctx;
-            if goes {
-                *total -= stream.weight();
-                add(stream.device(), stream.calls(), stream.begun());
-            }
-            !goes
-        });
-        orphans.retain(|orphan| {
-            let goes = orphan.ctx() == ctx;
-            if goes {
-                add(orphan.device(), orphan.calls(), orphan.begun());
-            }
-            !goes
-        });
-        let of = of.filter(|_| calls > 0);
-        self.ending.extend(of.map(|device| Ending::new(device, calls, begun, ended.clone())));
-        ended
     }
 
     /// Records marks in the streams that need one. Returns whether all streams must now be checked
@@ -240,8 +226,7 @@ impl Flight {
         // While commands are held back because the driver is full, query every stream: there may be
         // many streams, each with a few finished commands.
         let crowded = full || self.total >= LIMIT;
-        let timed_now = gpus.timed_now(now);
-        let is_timed = |device: usize| timed_now >> device & 1 != 0;
+        let is_timed = |device| gpus.device(device).is_timed(now);
         self.ending.retain_mut(|ending| {
             let device = ending.device();
             ending.look(is_timed(device), &mut seen[device], now)

@@ -1,10 +1,9 @@
 //! The gates of all GPUs, with the gate page, the scheduler's bell, and the heartbeat.
 
 use std::sync::atomic::Ordering;
-use std::time::Duration;
 
 use super::beat::Beat;
-use super::device::{Again, Device, Observation};
+use super::device::{Device, Observation};
 use super::end::GateEnd;
 use crate::executor::Pending;
 use host_ipc::eventfd::notify;
@@ -45,8 +44,7 @@ impl Gpus {
     }
 
     /// Returns one GPU's gate and the part of the gate page for that GPU.
-    #[inline]
-    fn with_page(&mut self, device: usize) -> (&mut Device, &GpuGate) {
+    pub(super) fn with_page(&mut self, device: usize) -> (&mut Device, &GpuGate) {
         (&mut self.devices[device], &self.end.page.gpus[device])
     }
 
@@ -73,23 +71,10 @@ impl Gpus {
         })
     }
 
-    /// Reads the grant for one GPU from the gate page, and returns its mode.
-    pub(super) fn read_mode(&mut self, device: usize, now: u64) -> Mode {
-        let (device, page) = self.with_page(device);
-        device.read(page, now);
-        device.mode()
-    }
-
     /// Returns whether a gated call on this GPU can begin without further checks.
     #[inline]
     pub(super) fn is_wide(&self, device: usize) -> bool {
         self.devices[device].is_wide(&self.end.page.gpus[device])
-    }
-
-    /// Returns the GPUs on which call times are being measured, as a bit mask of ordinals.
-    pub(super) fn timed_now(&self, now: u64) -> u32 {
-        let bit = |(at, device): (usize, &Device)| u32::from(device.is_timed(now)) << at;
-        self.devices.iter().enumerate().map(bit).sum()
     }
 
     /// Returns whether the streams must be checked for finished calls now.
@@ -97,48 +82,20 @@ impl Gpus {
         self.devices.iter().any(|device| device.wants_look(now))
     }
 
-    /// See [`Device::lets_begin`].
-    pub(super) fn lets_begin(
-        &self,
-        device: usize,
-        ahead: Option<u64>,
-        lasts: u64,
-        now: u64,
-    ) -> bool {
-        self.devices[device].lets_begin(&self.end.page.gpus[device], ahead, lasts, now)
-    }
-
-    /// See [`Device::lets_copy`].
-    pub(super) fn lets_copy(&self, device: usize, ahead: Option<u64>, lasts: u64) -> bool {
-        self.devices[device].lets_copy(&self.end.page.gpus[device], ahead, lasts)
-    }
-
-    /// See [`Device::count_passed`].
-    #[inline]
-    pub(super) fn count_passed(&mut self, device: usize) {
-        let (device, page) = self.with_page(device);
-        device.count_passed(page);
-    }
-
     /// Sets the flag in the gate page that calls may be in flight on this GPU. Returns `false` if
     /// the grant has changed meanwhile, so that no call may begin.
     pub(super) fn enter(&mut self, device: usize) -> bool {
         let (device, page) = self.with_page(device);
-        let was_active = device.is_active();
-        match device.enter(page) {
-            Ok(()) => {
-                if !was_active {
-                    let standby = device.mode() == Mode::Standby;
-                    self.ring(standby);
-                    self.wake_heartbeat();
-                }
-                true
-            }
-            Err(ring) => {
-                self.ring(ring);
-                false
-            }
+        if device.is_active() {
+            return true;
         }
+        let enters = device.enter(page);
+        let ring = !enters || device.mode() == Mode::Standby;
+        self.ring(ring);
+        if enters {
+            self.wake_heartbeat();
+        }
+        enters
     }
 
     /// Like [`Gpus::enter`], for a call that creates or destroys a context. The scheduler must see
@@ -157,7 +114,7 @@ impl Gpus {
     pub(super) fn began(&mut self, device: usize, now: u64) {
         let (device, page) = self.with_page(device);
         if device.mode().is_open() || device.mode() == Mode::Standby && device.is_active() {
-            device.began(page, now);
+            device.began(now);
         } else {
             let ring = device.began_copy(page, now);
             self.ring(ring);
@@ -165,28 +122,15 @@ impl Gpus {
         }
     }
 
-    /// See [`Device::gave_turn`].
-    pub(super) fn gave_turn(&mut self, device: usize, ns: u64, now: u64) {
-        let (device, page) = self.with_page(device);
-        device.gave_turn(page, ns, now);
-    }
-
     /// Records that the gate is holding back another call for this GPU.
     pub(super) fn hold(&mut self, device: usize) {
-        let (device, page) = self.with_page(device);
-        device.hold(page);
+        self.end.page.gpus[device].held.fetch_add(1, Ordering::SeqCst);
         self.wake_heartbeat();
-    }
-
-    /// Records that the gate has stopped holding back one call for this GPU.
-    pub(super) fn release(&mut self, device: usize) {
-        let (device, page) = self.with_page(device);
-        device.release(page);
     }
 
     /// Records that the gates are no longer holding back any call.
     pub(super) fn release_all(&mut self) {
-        self.pairs().for_each(|(device, page)| device.release_all(page));
+        self.pairs().for_each(|(_, page)| page.held.store(0, Ordering::SeqCst));
     }
 
     /// Records the result of a check of all streams, and wakes the scheduler if necessary.
@@ -210,13 +154,8 @@ impl Gpus {
 
     /// Returns when the streams must be checked again.
     pub(super) fn next_look(&self, now: u64) -> Pending {
-        let again = self.devices.iter().map(|device| device.again(now));
-        again.fold(Pending::Nothing, |soonest, again| match (soonest, again) {
-            (Pending::Soon, _) | (_, Again::Now) => Pending::Soon,
-            (pending, Again::Whenever) => pending,
-            (Pending::Within(a), Again::In(b)) => Pending::Within(a.min(Duration::from_nanos(b))),
-            (Pending::Nothing, Again::In(b)) => Pending::Within(Duration::from_nanos(b)),
-        })
+        let times = self.devices.iter().map(|device| device.again(now));
+        times.min().unwrap_or(Pending::Nothing)
     }
 
     fn wake_heartbeat(&self) {

@@ -7,19 +7,17 @@ use protocol::codec::Call;
 use protocol::ids::ContextId;
 use protocol::table::Order;
 
-use super::admission::{Admission, After, Ticket};
+use super::admission::{Admission, Ticket};
 use super::end::GateEnd;
 use super::estimate::Kind;
 use super::gpus::Gpus;
 use super::held::{Held, HeldQueue, Needs};
-use super::named::Names;
 use super::order::{Number, Resource};
 use super::turns::{Request, Turn, Turns};
 use super::used::{Rule, Used};
 use crate::calls::cx::Cx;
 use crate::calls::events::{EventPool, PoolMarks};
 use crate::calls::lock;
-use crate::driver::CuResult;
 use crate::executor::{Command, Pending};
 use crate::reply::ReplyTo;
 use host_ipc::gate::{self, Mode};
@@ -31,9 +29,6 @@ const MAX_HELD: usize = 16 << 20;
 /// checks again.
 const ROOM_CHECK: Duration = Duration::from_micros(50);
 
-/// A function that extracts the handles in a command's arguments, given its opcode and arguments.
-pub(in crate::calls) type NameHandles = fn(u32, &[u8]) -> CuResult<Names>;
-
 /// Decides when each command of a session may go to the driver, and holds back the others.
 pub(in crate::calls) struct Gate {
     gpus: Gpus,
@@ -42,7 +37,6 @@ pub(in crate::calls) struct Gate {
     turns: Vec<Turn>,
     /// Whether no gated call may begin beside a call on a mirror.
     quiet: bool,
-    names: NameHandles,
     /// The context of the last gated call that was admitted, and the ordinal of its GPU.
     last: (ContextId, usize),
     /// Whether so many commands are queued in the driver that no more may be added.
@@ -52,13 +46,12 @@ pub(in crate::calls) struct Gate {
 }
 
 impl Gate {
-    pub(in crate::calls) fn new(end: GateEnd, devices: usize, names: NameHandles) -> Self {
+    pub(in crate::calls) fn new(end: GateEnd, devices: usize) -> Self {
         Self {
             gpus: Gpus::new(end, devices),
             held: HeldQueue::default(),
             turns: Vec::new(),
             quiet: false,
-            names,
             last: (ContextId::NONE, 0),
             full: false,
             verdict: 0,
@@ -80,7 +73,7 @@ impl Gate {
         }
         let rule = Rule::of(command.opcode);
         if rule.order == Order::None {
-            return Admission::Run(Ticket::admitted(After::Nothing), reply);
+            return Admission::Run(Ticket::admitted(None), reply);
         }
         if self.held.is_empty() {
             let goes = match rule.gated {
@@ -91,10 +84,7 @@ impl Gate {
                 false => rule.order != Order::Stream || !self.full,
             };
             if goes {
-                if rule.gated {
-                    self.gpus.count_passed(self.last.1);
-                }
-                return Admission::Run(Ticket::admitted(After::Mark), reply);
+                return Admission::Run(Ticket::admitted(None), reply);
             }
         }
         self.admit_slowly(cx, events, command, rule, reply)
@@ -118,7 +108,7 @@ impl Gate {
         reply: ReplyTo,
     ) -> Admission {
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
-        let used = if immediate { None } else { self.used_by(cx, command, rule.order) };
+        let used = if immediate { None } else { Used::of(cx.shared, command, rule.order) };
         let Some(Used { uses, ctx, stream, ends }) = used else {
             return Admission::Run(Ticket::refused_by_body(), reply);
         };
@@ -129,7 +119,7 @@ impl Gate {
             return if self.held.delays_query(&uses) {
                 Admission::Answer(crate::driver::CuError::NOT_READY.0, reply)
             } else {
-                Admission::Run(Ticket::admitted(After::Nothing), reply)
+                Admission::Run(Ticket::admitted(None), reply)
             };
         }
         let needs = match (rule.gated, rule.order) {
@@ -152,12 +142,6 @@ impl Gate {
         }
         self.gpus.notify_scheduler(gate::now());
         Admission::Held
-    }
-
-    /// Returns the resources that a command uses, or `None` if its order doesn't matter.
-    fn used_by(&self, cx: &Cx<'_>, command: &Command<'_>, order: Order) -> Option<Used> {
-        let names = (self.names)(command.opcode, command.args).ok()?;
-        Used::of(cx.shared, command, &names, order)
     }
 
     /// Returns the ordinal of a context's GPU.
@@ -188,7 +172,8 @@ impl Gate {
             }
             let Some(held) = self.held.take(number) else { continue };
             if let Needs::Gate { device, .. } = needs {
-                self.gpus.release(device);
+                let (gpu, page) = self.gpus.with_page(device);
+                gpu.release(page);
             }
             let ticket = self.issue(&cx, events, needs, held.ends());
             return Some((held, ticket));
@@ -207,7 +192,9 @@ impl Gate {
             return false;
         }
         let now = gate::now();
-        let mode = self.gpus.read_mode(device, now);
+        let (gpu, page) = self.gpus.with_page(device);
+        gpu.read(page, now);
+        let mode = gpu.mode();
         let closed = !mode.is_open() && mode != Mode::Standby;
         if closed && !kind.only_copies() && kind != Kind::Signal {
             return false;
@@ -219,13 +206,10 @@ impl Gate {
             let ahead = key.and_then(|key| flight.ahead(key));
             let copies = flight.uses_only_copy_engine(key, kind);
             drop(flight);
-            if copies && !mode.is_open() && self.gpus.lets_copy(device, ahead, lasts) {
+            if copies && !mode.is_open() && gpu.lets_copy(page, ahead, lasts) {
                 return true;
             }
-            if closed {
-                return false;
-            }
-            if !self.gpus.lets_begin(device, ahead, lasts, now) {
+            if !gpu.lets_begin(page, ahead, lasts, now) {
                 return false;
             }
         }
@@ -248,7 +232,7 @@ impl Gate {
             {
                 cx.shared.flight.lock().mark_end(key, &mut marks);
             }
-            return Ticket::admitted(After::Mark);
+            return Ticket::admitted(None);
         };
         let now = gate::now();
         if self.gpus.device(device).mode() != Mode::Unlimited {
@@ -261,19 +245,15 @@ impl Gate {
         }
         self.gpus.began(device, now);
         self.last = (ctx, device);
-        Ticket::admitted(After::Begun(device))
+        Ticket::admitted(Some(device))
     }
 
-    /// Does the follow-up work after a command has run; `ticket` says what is necessary.
+    /// Does the follow-up work after a command has run.
     #[inline]
     pub(in crate::calls) fn ran(&mut self, cx: &Cx<'_>, events: &mut EventPool, ticket: Ticket) {
-        match ticket.after() {
-            After::Nothing => return,
-            After::Mark => {}
-            After::Begun(device) => {
-                let measures = self.gpus.device(device).measures();
-                cx.shared.flight.lock().has_begun(measures);
-            }
+        if let Some(device) = ticket.begins() {
+            let measures = self.gpus.device(device).measures();
+            cx.shared.flight.lock().has_begun(measures);
         }
         if cx.shared.flight.take_due() {
             self.mark_due(cx, events);
@@ -291,19 +271,17 @@ impl Gate {
     }
 
     /// Reads the scheduler's grants and verdict. If the scheduler has ended the session, fails all
-    /// held commands.
-    pub(in crate::calls) fn read(&mut self, now: u64) -> GateChange {
+    /// held commands. Returns whether the streams must be checked for finished commands now.
+    pub(in crate::calls) fn read(&mut self, now: u64) -> bool {
         let changed = self.gpus.read(now);
         let verdict = self.gpus.verdict();
-        let ended = (verdict != 0 && self.verdict == 0).then_some(verdict);
-        if let Some(verdict) = ended {
+        if verdict != 0 && self.verdict == 0 {
             self.verdict = verdict;
             self.held.fail_all(verdict);
             self.turns.clear();
             self.gpus.release_all();
         }
-        let look = changed || self.full || self.gpus.wants_look(now);
-        GateChange { ended, look }
+        changed || self.full || self.gpus.wants_look(now)
     }
 
     /// Takes the requests of calls on mirrors, and lets those go on that may.
@@ -329,16 +307,19 @@ impl Gate {
         }
         let gpus = &mut self.gpus;
         let may_go = |turn: &mut Turn| {
+            let (gpu, page) = gpus.with_page(turn.device);
+            gpu.read(page, now);
             // On standby, these calls wait, because they need a turn.
-            let goes = gpus.read_mode(turn.device, now).is_open()
-                && gpus.lets_begin(turn.device, None, turn.ns, now)
+            let goes = gpu.mode().is_open()
+                && gpu.lets_begin(page, None, turn.ns, now)
                 && match turn.is_context {
                     true => gpus.enter_for_context(turn.device),
                     false => gpus.enter(turn.device),
                 };
             if goes {
-                gpus.release(turn.device);
-                gpus.gave_turn(turn.device, turn.ns, now);
+                let (gpu, page) = gpus.with_page(turn.device);
+                gpu.release(page);
+                gpu.gave_turn(page, turn.ns, now);
             }
             goes
         };
@@ -363,11 +344,8 @@ impl Gate {
     /// be polled again.
     pub(in crate::calls) fn notify_scheduler(&mut self, now: u64) -> Pending {
         self.gpus.notify_scheduler(now);
-        match self.gpus.next_look(now) {
-            Pending::Nothing if self.full => Pending::Within(ROOM_CHECK),
-            Pending::Within(sleep) if self.full => Pending::Within(sleep.min(ROOM_CHECK)),
-            soonest => soonest,
-        }
+        let next = self.gpus.next_look(now);
+        if self.full { next.min(Pending::Within(ROOM_CHECK)) } else { next }
     }
 
     /// Returns whether the held commands take so much memory that the reader must take no more.
@@ -385,11 +363,3 @@ impl Gate {
 /// A position in the queue of held commands, for [`Gate::next`].
 #[derive(Default)]
 pub(in crate::calls) struct Cursor(Number);
-
-/// The changes that [`Gate::read`] has found in the gate page.
-pub(in crate::calls) struct GateChange {
-    /// The CUresult with which the scheduler has just ended the session, if it has.
-    pub ended: Option<u32>,
-    /// Whether the streams must be checked for finished commands now.
-    pub look: bool,
-}

@@ -13,6 +13,7 @@ use super::estimate::{Estimates, Kind};
 use super::marks::Marks;
 use super::room::MARK;
 use crate::calls::driver_handle::DriverHandle;
+use host_ipc::gate::Mode;
 
 /// While call times are being measured, a stream is marked after this much estimated work, in ns. A
 /// mark is an event that shows when the commands before it have finished.
@@ -54,8 +55,6 @@ pub(super) struct Added {
     pub wants_mark: bool,
     /// Whether the command is the first one in the stream whose time is measured.
     pub was_idle: bool,
-    /// The number of commands since the last mark.
-    pub since_mark: u32,
 }
 
 /// The circumstances of a check of a stream for finished commands.
@@ -80,8 +79,6 @@ pub(super) struct Stream {
     /// The commands since the last mark.
     since: Segment,
     marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
-    /// The number of all commands in the stream.
-    weight: u32,
     /// The number of gated calls that haven't finished, the number of those that use only a copy
     /// engine, and the estimated time of all of them in ns.
     calls: u32,
@@ -104,7 +101,6 @@ impl Stream {
             device,
             since: Segment::default(),
             marks: VecDeque::new(),
-            weight: 0,
             calls: 0,
             copies: 0,
             ns: 0,
@@ -126,7 +122,8 @@ impl Stream {
     /// Returns the number of commands in the stream. A command that copies much pageable memory
     /// counts as several.
     pub(super) fn weight(&self) -> u32 {
-        self.weight
+        let marked = self.marks.iter().map(|(_, segment)| segment.weight);
+        marked.sum::<u32>() + self.since.weight
     }
 
     /// Returns the number of gated calls that haven't finished.
@@ -160,7 +157,6 @@ impl Stream {
 
     /// Counts a command that is about to be queued.
     pub(super) fn add(&mut self, weight: u32, gated: bool, expected: Option<Expected>) -> Added {
-        self.weight += weight;
         self.since.weight += weight;
         if gated {
             self.since.calls += 1;
@@ -187,7 +183,7 @@ impl Stream {
             }
             wants_mark = self.since.ns >= MARK_NS || !known;
         }
-        Added { wants_mark, was_idle, since_mark: self.since.weight }
+        Added { wants_mark, was_idle }
     }
 
     /// Records that the driver has queued a call in the stream, which had none before. `measures`
@@ -242,13 +238,11 @@ impl Stream {
             seen.finished += if beside { 0 } else { u64::from(segment.calls) };
             stream.retire(segment, look, measures, estimates);
         };
-        while let Some((event, _)) = self.marks.front()
-            && marks.is_reached(*event)
+        while let Some((event, segment)) =
+            self.marks.pop_front_if(|(event, _)| marks.is_reached(*event))
         {
-            if let Some((event, segment)) = self.marks.pop_front() {
-                marks.give_back(self.ctx, event);
-                retire(self, segment);
-            }
+            marks.give_back(self.ctx, event);
+            retire(self, segment);
         }
         // Without marks, only a query of the stream shows whether it's empty. Query it only if that
         // matters.
@@ -256,7 +250,7 @@ impl Stream {
             if marks.is_empty(self.real) {
                 let segment = std::mem::take(&mut self.since);
                 retire(self, segment);
-            } else if timed && device.is_sampled() {
+            } else if timed && device.mode() == Mode::Unlimited {
                 // Record a mark, so that progress can be seen even if the stream never becomes
                 // empty.
                 self.mark(marks);
@@ -299,7 +293,6 @@ impl Stream {
         measures: Option<u64>,
         estimates: &mut Estimates,
     ) {
-        self.weight -= segment.weight;
         self.calls -= segment.calls;
         self.copies -= segment.copies;
         self.ns -= segment.ns;
@@ -318,12 +311,12 @@ impl Stream {
     }
 }
 
-/// The work that was in flight in a stream when the stream was destroyed: its marks, and the number
-/// of gated calls before each mark.
+/// The work that was in flight in a stream when the stream was destroyed: its marks, and the
+/// commands before each mark.
 pub(super) struct Orphan {
     ctx: ContextId,
     device: usize,
-    marks: VecDeque<(DriverHandle<CUevent>, u32)>,
+    marks: VecDeque<(DriverHandle<CUevent>, Segment)>,
     /// The time since which the first of these calls has been at the head of the stream, or 0 if
     /// unknown.
     begun: u64,
@@ -334,8 +327,6 @@ impl Orphan {
     /// the stream has no marks that the GPU hasn't reached.
     pub(super) fn of(stream: Stream) -> Option<Self> {
         let Stream { ctx, device, begun, marks, .. } = stream;
-        let marks: VecDeque<_> =
-            marks.into_iter().map(|(event, segment)| (event, segment.calls)).collect();
         (!marks.is_empty()).then_some(Self { ctx, device, marks, begun })
     }
 
@@ -356,7 +347,7 @@ impl Orphan {
 
     /// Returns the number of gated calls that haven't finished.
     pub(super) fn calls(&self) -> u32 {
-        self.marks.iter().map(|(_, calls)| calls).sum()
+        self.marks.iter().map(|(_, segment)| segment.calls).sum()
     }
 
     /// Removes the calls that have finished, and adds the others to the GPU's state in `seen`.
@@ -368,11 +359,10 @@ impl Orphan {
         marks: &mut impl Marks,
         now: u64,
     ) -> bool {
-        while let Some(&(event, calls)) = self.marks.front()
-            && marks.is_reached(event)
+        while let Some((event, segment)) =
+            self.marks.pop_front_if(|(event, _)| marks.is_reached(*event))
         {
-            self.marks.pop_front();
-            seen.finished += u64::from(calls);
+            seen.finished += u64::from(segment.calls);
             marks.give_back(self.ctx, event);
             self.begun = 0;
         }

@@ -8,7 +8,7 @@ use protocol::table::{ENTRIES, Order};
 use super::named::Names;
 use super::order::{Access, Accesses, Resource};
 use crate::calls::handles::Tables;
-use crate::calls::{Shared, lock};
+use crate::calls::{Shared, generated, lock};
 use crate::executor::Command;
 
 /// The properties of a call in the API table that matter to the gate: its order relative to other
@@ -54,12 +54,8 @@ pub(super) struct Used {
 impl Used {
     /// Returns the resources that a command uses, or `None` if its order doesn't matter, because it
     /// will fail or uses no resources.
-    pub(super) fn of(
-        shared: &Shared,
-        command: &Command<'_>,
-        names: &Names,
-        order: Order,
-    ) -> Option<Self> {
+    pub(super) fn of(shared: &Shared, command: &Command<'_>, order: Order) -> Option<Self> {
+        let names = generated::names(command.opcode, command.args).ok()?;
         let mut used = Self {
             uses: Accesses::new(),
             ctx: command.ctx,
@@ -69,7 +65,7 @@ impl Used {
         let tables = lock(&shared.tables);
         match order {
             Order::None => return None,
-            Order::Stream | Order::Pool => used.in_order(&tables, command, names)?,
+            Order::Stream | Order::Pool => used.in_order(&tables, command, &names)?,
             // A query concerns the same resources that the corresponding wait would wait for.
             Order::Query | Order::Wait => {
                 for id in names.streams.iter() {
