@@ -16,10 +16,9 @@ impl Scheduler {
                 && self.may_take(vm, gpu, &self.gang(vm))
         };
         let reserved = state.reserved.filter(|vm| stays(*vm));
-        if let Some(state) = self.gpus.get_mut(&gpu) {
-            state.reserved = reserved;
-        }
-        if self.gpus.get(&gpu).is_some_and(|state| !state.running.is_empty()) {
+        let Some(state) = self.gpus.get_mut(&gpu) else { return };
+        state.reserved = reserved;
+        if !state.running.is_empty() {
             return;
         }
         for vm in self.queue(gpu, now) {
@@ -36,34 +35,24 @@ impl Scheduler {
                 continue;
             }
             let gang = self.gang(vm);
-            if gang.len() == 1 {
-                if self.backfills(gpu, vm) {
-                    self.open(vm, gang, now, out);
-                    return;
-                }
-                continue;
-            }
             self.reserve(vm, gpu, &gang);
             let ready = |gpu: &GpuKey| self.running(*gpu).is_empty() && self.is_reserved(*gpu, vm);
-            if gang.iter().all(ready) {
+            if gang.iter().all(ready) || gang.len() == 1 && self.backfills(gpu) {
                 self.open(vm, gang, now, out);
                 return;
             }
         }
     }
 
-    /// Returns true if the VM, which has only one GPU, may run although the GPU may be reserved for
-    /// another VM. It may if that other VM is still waiting for more GPUs.
-    pub(super) fn backfills(&self, gpu: GpuKey, vm: VmKey) -> bool {
-        let Some(other) = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) else { return true };
-        if other == vm {
-            return true;
-        }
-        self.gang(other).into_iter().any(|gpu| !self.is_reserved(gpu, other))
+    /// Returns true if a VM that needs only this GPU may run although the GPU is reserved for another
+    /// VM. It may if that other VM is still waiting for more GPUs.
+    fn backfills(&self, gpu: GpuKey) -> bool {
+        let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
+        reserved.is_some_and(|vm| self.gang(vm).into_iter().any(|gpu| !self.is_reserved(gpu, vm)))
     }
 
-    /// Reserves a GPU for a VM that needs several. A VM's GPUs are reserved in key order, so that
-    /// no two VMs can each hold a GPU that the other one needs.
+    /// Reserves a GPU for a VM. If the VM needs several, they're reserved in key order, so that no
+    /// two VMs can each hold a GPU that the other one needs.
     pub(super) fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
         if !self.may_take(vm, gpu, gang) {
             return;
@@ -97,9 +86,9 @@ impl Scheduler {
         if !self.is_reserved(gpu, vm) {
             return self.may_take(vm, gpu, &gang);
         }
-        gang.into_iter()
-            .filter(|other| *other != gpu)
-            .all(|other| self.is_reserved(other, vm) && self.others(runs, other).next().is_none())
+        let free = |gpu| self.running(gpu).iter().all(|other| *other == runs);
+        let mut others = gang.into_iter().filter(|other| *other != gpu);
+        others.all(|other| self.is_reserved(other, vm) && free(other))
     }
 
     /// Returns the GPUs that VMs waiting for this GPU need at the same time.
@@ -119,15 +108,13 @@ impl Scheduler {
             // Use a limited mode for now. The code below removes the limits again if the VM is
             // alone on the new GPU, too.
             turn.mode = OpenMode::Window;
-            turn.depth = 0;
         }
-        let (mode, until, depth) = (turn.mode, turn.until, turn.depth.max(self.settings.depth));
-        turn.depth = depth;
+        turn.depth = self.settings.depth;
+        let (mode, until, depth) = (turn.mode, turn.until, turn.depth);
         if let Some(state) = self.gpus.get_mut(&gpu) {
             state.running.push(vm);
         }
         self.start(vm, gpu, now, out);
-        let until = until.unwrap_or(Nanos::MAX);
         out.push(Action::Open { vm, gpu, mode, until, depth });
         let gpus = self.turn(vm).map(|turn| turn.gpus.clone()).unwrap_or_default();
         if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
@@ -143,35 +130,27 @@ impl Scheduler {
             self.start(vm, *gpu, now, out);
             if let Some(state) = self.gpus.get_mut(gpu) {
                 state.running.push(vm);
-                state.reserved = state.reserved.filter(|other| *other != vm);
+                state.reserved.take_if(|other| *other == vm);
                 self.dirty.push(*gpu);
             }
         }
+        self.give_turn(vm, gpus.clone(), now);
         let capped =
             gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| m.bucket.is_some()));
-        let waited = capped || gpus.iter().any(|gpu| self.wanted(*gpu, vm, now));
-        let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
-        let (mode, until, depth) = if waited {
+        if capped || gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
             let begins = gpus.iter().map(|gpu| self.begins(*gpu, now)).max().unwrap_or(now);
             let end = begins.saturating_add(self.length(vm, &gpus, now));
-            (OpenMode::Window, Some(end), self.depth(vm, &gpus, now))
-        } else if gpus.iter().all(alone) {
-            (OpenMode::Unlimited, None, Nanos::MAX)
+            self.reopen(vm, OpenMode::Window, end, now, out);
         } else {
-            (OpenMode::Window, None, self.depth(vm, &gpus, now))
-        };
-        for gpu in &gpus {
-            if let Some(state) = self.gpus.get_mut(gpu)
-                && mode == OpenMode::Unlimited
-            {
-                state.alone_since = Some(now);
-            }
-            self.set_slices(vm, *gpu, mode, now, out);
-            let until = until.unwrap_or(Nanos::MAX);
-            out.push(Action::Open { vm, gpu: *gpu, mode, until, depth });
+            self.relax(vm, &gpus, now, out);
         }
-        let phase = Phase::Open;
-        let turn = Turn { gpus, mode, opened: now, until, depth, phase, drains_beside: 0 };
+    }
+
+    /// Gives a VM a turn, whose gates aren't open yet. They're opened by `reopen`, because no open
+    /// gate has a depth of 0.
+    pub(super) fn give_turn(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos) {
+        let (mode, until, phase) = (OpenMode::Window, Nanos::MAX, Phase::Open);
+        let turn = Turn { gpus, mode, opened: now, until, depth: 0, phase, drains_beside: 0 };
         if let Some(state) = self.vms.get_mut(&vm) {
             state.turn = Some(turn);
         }
@@ -186,7 +165,9 @@ impl Scheduler {
     /// Updates a VM's accounts and state on a GPU when its gate opens there.
     pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let before = self.gpus.get_mut(&gpu).and_then(|gpu| gpu.prepared.take());
-        self.unprepare(before.filter(|before| *before != vm), gpu, out);
+        if let Some(before) = before.filter(|before| *before != vm) {
+            self.close_if(Gate::Prepared, before, gpu, out);
+        }
         let others = self.clock_of_others(vm, gpu);
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.has_several_gpus(vm);
@@ -202,7 +183,6 @@ impl Scheduler {
         }
         member.gate = Gate::Open;
         member.started = false;
-        member.drained = false;
         member.strays_since = None;
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.

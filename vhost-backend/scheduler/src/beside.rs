@@ -23,8 +23,7 @@ impl Scheduler {
         let (settings, clock) = (self.settings, state.clock);
         // A VM is compared with the competing VM, other than itself, that has the least virtual
         // time. So find the two VMs with the least virtual time.
-        let times = state.recent.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
-        let times = times.filter(|(_, member)| member.contends());
+        let times = self.recent(gpu).filter(|(_, member)| member.contends());
         let mut least: [Option<(u128, VmKey)>; 2] = [None; 2];
         for (vm, member) in times {
             let time = Some((member.time.get(), vm));

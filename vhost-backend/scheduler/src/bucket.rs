@@ -68,7 +68,7 @@ impl Bucket {
 /// The account for compute.min: the GPU time owed to a VM with work. The balance grows at the
 /// guarantee's rate while the VM has work, and shrinks by the time used. Credit and debt are both
 /// limited, so that a VM isn't penalized for time that no other VM wanted.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, Default)]
 pub struct Guarantee {
     min: u32,
     memory: Nanos,
@@ -83,9 +83,8 @@ impl Guarantee {
         Guarantee { min, memory, owed: 0, at: now }
     }
 
-    /// Changes the guarantee. The new rate applies from `now`.
-    pub fn set(&mut self, min: u32, now: Nanos) {
-        self.at = self.at.max(now);
+    /// Changes the guarantee. The new rate applies from the last call of `pass`.
+    pub fn set(&mut self, min: u32) {
         self.min = min;
     }
 

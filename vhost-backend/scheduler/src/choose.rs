@@ -41,9 +41,6 @@ impl Scheduler {
     /// work shortly before its latest work on any GPU.
     pub(super) fn gang(&self, vm: VmKey) -> Vec<GpuKey> {
         let Some(vm) = self.vms.get(&vm) else { return Vec::new() };
-        if vm.members.len() == 1 {
-            return vm.members.keys().copied().collect();
-        }
         let last = vm.members.values().filter_map(|member| member.worked_at).max().unwrap_or(0);
         let used = |member: &Member| {
             member.asks()
@@ -59,35 +56,25 @@ impl Scheduler {
     pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
         let Some(state) = self.vms.get(&vm) else { return false };
         let Some(member) = state.members.get(&gpu) else { return false };
-        match &state.turn {
-            Some(turn) => member.asks() && !turn.gpus.contains(&gpu),
-            None if member.asks() => true,
-            None if state.members.len() == 1 => false,
-            None => state.members.values().any(Member::asks) && self.gang(vm).contains(&gpu),
+        if member.asks() {
+            return !member.has_turn();
         }
-    }
-
-    /// Returns the number of tokens that a capped VM must have to begin a window.
-    pub(super) fn need(&self, member: &Member) -> Nanos {
-        // A VM that pays for an eviction at the end of each window should have few of them.
-        if member.outlasts { self.settings.max_window } else { self.settings.min_window }
+        let asks = state.turn.is_none() && state.members.values().any(Member::asks);
+        asks && self.gang(vm).contains(&gpu)
     }
 
     /// Returns true if the VM isn't paused, and its cap allows it to begin a turn, on this GPU and on
     /// any other GPUs that the VM needs at the same time.
     pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
-        let may =
-            |gpu| self.member(vm, gpu).is_none_or(|member| member.may_run(self.need(member), now));
+        let settings = &self.settings;
+        let may = |gpu| self.member(vm, gpu).is_none_or(|m| m.may_run(m.need(settings), now));
         may(gpu) && (!self.has_several_gpus(vm) || self.gang(vm).into_iter().all(may))
     }
 
     /// Returns the VMs that want this GPU and whose cap allows a turn.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
-        let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
-        recent
-            .iter()
-            .copied()
-            .filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
+        let vms = self.recent(gpu).map(|(vm, _)| vm);
+        vms.filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
     }
 
     /// Returns true if any VM other than `vm` is waiting for this GPU.
@@ -99,20 +86,14 @@ impl Scheduler {
     /// if no other VM has work.
     pub(super) fn clock_of_others(&self, vm: VmKey, gpu: GpuKey) -> u128 {
         let Some(state) = self.gpus.get(&gpu) else { return 0 };
-        let others = state.recent.iter().filter(|other| **other != vm);
-        others
-            .filter_map(|other| self.member(*other, gpu))
-            .filter(|member| member.contends())
-            .map(|member| member.time.get())
-            .min()
-            .unwrap_or(state.clock)
+        let others = self.recent(gpu).filter(|(other, member)| *other != vm && member.contends());
+        others.map(|(_, member)| member.time.get()).min().unwrap_or(state.clock)
     }
 
     /// Advances the GPU's clock to the least virtual time among the VMs with work.
     pub(super) fn advance_clock(&mut self, gpu: GpuKey) {
-        let Some(state) = self.gpus.get(&gpu) else { return };
-        let members = state.recent.iter().filter_map(|vm| self.member(*vm, gpu));
-        let least = members.filter(|m| m.contends()).map(|m| m.time.get()).min();
+        let contending = self.recent(gpu).filter(|(_, member)| member.contends());
+        let least = contending.map(|(_, member)| member.time.get()).min();
         if let (Some(least), Some(state)) = (least, self.gpus.get_mut(&gpu)) {
             state.clock = state.clock.max(least);
         }
@@ -197,12 +178,9 @@ impl Scheduler {
 
     /// Returns true if a latency VM other than `vm` had work recently.
     pub fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
-        let Some(state) = self.gpus.get(&gpu) else { return false };
-        state.recent.iter().filter(|other| **other != vm).any(|other| {
-            self.member(*other, gpu).is_some_and(|member| {
-                member.share.class == Class::Latency
-                    && member.awake(self.settings.latency_awake, now)
-            })
+        self.recent(gpu).any(|(other, member)| {
+            let latency = member.share.class == Class::Latency;
+            other != vm && latency && member.awake(self.settings.latency_awake, now)
         })
     }
 
@@ -217,13 +195,14 @@ impl Scheduler {
         }
         // If a latency VM got a request, it would have to wait until the unlimited work in flight
         // has drained.
-        if state.latency.iter().any(|other| *other != vm && !self.is_paused(*other)) {
+        let counts = |member: &Member| member.share.class == Class::Latency && !member.paused;
+        let mut others = state.latency.iter().filter(|other| **other != vm);
+        if others.any(|other| self.member(*other, gpu).is_some_and(counts)) {
             return None;
         }
         let mut at = 0;
-        for other in state.recent.iter().filter(|other| **other != vm) {
-            let Some(member) = self.member(*other, gpu) else { continue };
-            if member.has_work() || state.running.contains(other) {
+        for (_, member) in self.recent(gpu).filter(|(other, _)| *other != vm) {
+            if member.has_work() || member.has_turn() {
                 return None;
             }
             let quiet = state.alone_after;
@@ -239,20 +218,18 @@ impl Scheduler {
         let Some((state, member)) = self.gpus.get(&gpu).zip(self.member(vm, gpu)) else {
             return settings.min_window;
         };
-        let competing = state.recent.iter().filter_map(|other| {
-            let other_member = self.member(*other, gpu)?;
-            (*other != vm && (other_member.contends() || self.wants(*other, gpu)))
-                .then_some(u64::from(other_member.share.weight))
+        let competing = self.recent(gpu).filter(|(other, member)| {
+            *other != vm && (member.contends() || self.wants(*other, gpu))
         });
-        let weights = competing.sum::<u64>() + u64::from(member.share.weight);
+        let weights = competing.map(|(_, member)| u64::from(member.share.weight)).sum::<u64>();
+        let weights = weights + u64::from(member.share.weight);
         let mut period = settings.period;
         if self.latency_awake(gpu, vm, now) {
             period /= 2;
         }
         let part = u128::from(period) * u128::from(member.share.weight) / u128::from(weights);
         let part = part.max(u128::from(period) * u128::from(member.share.min) / u128::from(WHOLE));
-        let least = if member.outlasts { settings.max_window } else { settings.min_window };
-        let length = (part as u64).clamp(least, settings.max_window);
+        let length = (part as u64).clamp(member.need(settings), settings.max_window);
         let length = vary(length, state.turns);
         match &member.bucket {
             Some(bucket) => length.min(bucket.lasts(now)),

@@ -9,19 +9,6 @@ use super::Scheduler;
 use super::types::{Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// Records whether a VM is creating or destroying contexts, after its report. `began` says that
-    /// another one was begun since the report before. Only one that begins during the VM's turn
-    /// counts, so that others don't make way for a VM that has used more than its share.
-    pub(super) fn note_contexts(&mut self, vm: VmKey, gpu: GpuKey, began: bool, now: Nanos) {
-        let has_turn = self.turn(vm).is_some_and(|turn| turn.gpus.contains(&gpu));
-        let Some(member) = self.member_mut(vm, gpu) else { return };
-        if !member.last.contexts {
-            member.contexts_since = None;
-        } else if began && has_turn {
-            member.contexts_since = Some(now);
-        }
-    }
-
     /// Returns true if a VM may not run on a GPU now because some VM, which may be itself, is
     /// creating or destroying a context there.
     pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
@@ -33,12 +20,11 @@ impl Scheduler {
     /// way.
     fn with_contexts(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let limit = self.settings.contexts_limit;
-        let recent = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
-        recent.iter().copied().filter(move |vm| {
-            let since = self.member(*vm, gpu).and_then(|member| member.contexts_since);
-            since.is_some_and(|since| now.saturating_sub(since) < limit)
+        let creating = self.recent(gpu).filter(move |(vm, member)| {
+            member.contexts_since.is_some_and(|since| now.saturating_sub(since) < limit)
                 && self.latency_awake(gpu, *vm, now)
-        })
+        });
+        creating.map(|(vm, _)| vm)
     }
 
     /// Returns the VMs to charge for the time for which another VM waits because of their contexts.

@@ -14,23 +14,22 @@ impl Scheduler {
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(turn) = self.turn(vm) else { return };
         let gpus = turn.gpus.clone();
-        let members = || gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
-        if members().all(|member| member.drained) {
+        let undrained: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
+        if undrained.is_empty() {
             for gpu in gpus {
                 if let Some(member) = self.member_mut(vm, gpu) {
                     member.outlasts = false;
                 }
             }
-            self.end(vm, now);
-            return;
-        }
-        if let Some(at) = self.evicts_at(vm, now) {
-            if now >= at {
-                self.evict(vm, now, out);
+        } else if let Some(at) = self.evicts_at(vm, now) {
+            if now < at {
+                return;
             }
-            return;
-        }
-        if self.drains_until(vm).is_some_and(|end| now >= end) {
+            // The next VM's window begins meanwhile.
+            for gpu in undrained {
+                self.evict_from(vm, gpu, now, out);
+            }
+        } else if self.drains_until(vm).is_some_and(|end| now >= end) {
             // The drain has taken too long, and running work can't be interrupted. So give up, and
             // let other VMs run while the driver time-slices.
             for gpu in gpus {
@@ -38,8 +37,10 @@ impl Scheduler {
                     member.overran = !member.drained;
                 }
             }
-            self.end(vm, now);
+        } else {
+            return;
         }
+        self.end(vm, now);
     }
 
     /// Returns the time at which the work of a draining turn is evicted, or `None` if that isn't
@@ -56,16 +57,15 @@ impl Scheduler {
         let expected = ends_at.filter(|at| *at != 0).map(|at| at.saturating_sub(since));
         let soon = |limit| {
             let soon = expected.filter(|soon| (1..=limit).contains(soon));
-            soon.map(|soon| soon + settings.drain_slack)
+            soon.map_or(0, |soon| soon + settings.drain_slack)
         };
         let wait = if !self.preempted(vm, &turn.gpus, now) {
-            let longer = soon(settings.drain_wait + settings.eviction).unwrap_or(0);
             let others = turn.drains_beside as Nanos * settings.drain_wait_other;
-            settings.drain_wait.max(longer) + others
+            settings.drain_wait.max(soon(settings.drain_wait + settings.eviction)) + others
         } else if expected.is_none() {
             settings.drain_slack
         } else {
-            soon(settings.eviction).unwrap_or(0)
+            soon(settings.eviction)
         };
         Some(since.saturating_add(wait))
     }
@@ -75,20 +75,9 @@ impl Scheduler {
         members.filter(|(_, member)| !member.drained)
     }
 
-    /// Takes the work that hasn't drained off the turn's GPUs, and ends the turn. The next VM's
-    /// window begins meanwhile.
-    fn evict(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
-        let Some(turn) = self.turn(vm) else { return };
-        let gpus: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
-        for gpu in gpus {
-            self.evict_from(vm, gpu, now, out);
-        }
-        self.end(vm, now);
-    }
-
     /// Takes a VM's work off a GPU.
     fn evict_from(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        self.end_standby(vm, gpu, out);
+        self.close_if(Gate::Standby, vm, gpu, out);
         self.book(gpu, now);
         let settings = self.settings;
         let takes = self.member_mut(vm, gpu).map_or(0, |member| member.evict(&settings, now));
@@ -102,9 +91,8 @@ impl Scheduler {
     /// turn ended, has been running since a drain was given up, or is from before this scheduler knew
     /// of the VM.
     pub(super) fn evict_strays(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        let Some(state) = self.gpus.get(&gpu) else { return };
         let is_due = |vm: &VmKey| self.strays_until(*vm, gpu).is_some_and(|at| now >= at);
-        let vms: Vec<_> = state.recent.iter().copied().filter(is_due).collect();
+        let vms: Vec<_> = self.recent(gpu).map(|(vm, _)| vm).filter(is_due).collect();
         for vm in vms {
             self.evict_from(vm, gpu, now, out);
         }
@@ -158,38 +146,31 @@ impl Scheduler {
         }
         let took = now.saturating_sub(since);
         for gpu in gpus {
-            let limit = self.settings.debt_limit;
+            let settings = self.settings;
             let others = self.clock_of_others(vm, gpu);
             let weights = self.weights_of_others(vm, gpu);
             let ran = self.gpus.get_mut(&gpu).map_or(0, |state| {
+                state.running.retain(|other| *other != vm);
                 state.turns += 1;
                 state.turns
             });
-            let settings = self.settings;
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.gate = Gate::Closed;
                 member.note_strays(now);
                 member.rest(&settings, now);
-                member.time.limit_debt(others, limit, weights);
+                member.time.limit_debt(others, settings.debt_limit, weights);
                 member.ran = ran;
                 member.stats.handovers += 1;
                 member.stats.handover_ns = member.stats.handover_ns.saturating_add(took);
                 member.stats.handover_max_ns = member.stats.handover_max_ns.max(took);
             }
             self.sleep_or_wake(vm, gpu, now);
-            if let Some(state) = self.gpus.get_mut(&gpu) {
-                state.running.retain(|other| *other != vm);
-            }
             self.dirty.push(gpu);
         }
     }
 
     pub(super) fn weights_of_others(&self, vm: VmKey, gpu: GpuKey) -> u64 {
-        let waiting = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent).iter();
-        waiting
-            .filter(|other| **other != vm && self.wants(**other, gpu))
-            .filter_map(|other| self.member(*other, gpu))
-            .map(|member| u64::from(member.share.weight))
-            .sum()
+        let others = self.recent(gpu).filter(|(other, _)| *other != vm && self.wants(*other, gpu));
+        others.map(|(_, member)| u64::from(member.share.weight)).sum()
     }
 }

@@ -60,11 +60,6 @@ impl Virtual {
         self.slept_at.map(|at| now.saturating_sub(at))
     }
 
-    /// Returns true if the VM is without work.
-    pub fn sleeps(&self) -> bool {
-        self.slept_at.is_some()
-    }
-
     /// Limits how far the VM can be behind the others to `most` GPU time. Used for a VM that
     /// couldn't run for reasons that the others didn't cause, such as its own cap.
     pub fn limit_credit(&mut self, others: u128, most: Nanos, weight: u32) {

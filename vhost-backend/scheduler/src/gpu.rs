@@ -8,10 +8,8 @@ use super::types::{GpuKey, Nanos, OpenMode, VmKey};
 pub struct Gpu {
     /// VMs that have a turn or had work recently. The scheduler considers only these VMs.
     pub recent: Vec<VmKey>,
-    /// VMs with class latency, whether or not they have work.
+    /// VMs that have or had class latency, whether or not they have work.
     pub latency: BTreeSet<VmKey>,
-    /// VMs whose gates are on standby.
-    pub standby: BTreeSet<VmKey>,
     /// VMs whose turn includes this GPU, even if the GPU has already drained.
     pub running: Vec<VmKey>,
     /// A VM that needs several GPUs, for which this GPU is kept free until the VM has all of them.
@@ -55,8 +53,8 @@ pub struct Turn {
     pub gpus: Vec<GpuKey>,
     pub mode: OpenMode,
     pub opened: Nanos,
-    /// Time by which all work in the turn must have finished. `None` if the turn can go on.
-    pub until: Option<Nanos>,
+    /// Time by which all work in the turn must have finished, or [`Nanos::MAX`] if it can go on.
+    pub until: Nanos,
     pub depth: Nanos,
     pub phase: Phase,
     /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared

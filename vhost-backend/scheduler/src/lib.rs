@@ -95,12 +95,6 @@ impl Scheduler {
         Scheduler { settings, gpus: BTreeMap::new(), vms: BTreeMap::new(), dirty: Vec::new() }
     }
 
-    /// Adds a GPU. Has no effect if the GPU is already known.
-    pub fn add_gpu(&mut self, gpu: GpuKey) {
-        let alone_after = self.settings.alone_after;
-        self.gpus.entry(gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
-    }
-
     /// Sets a VM's share of each GPU. A new VM's gates are closed. Unknown GPUs are added.
     pub fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
@@ -108,10 +102,12 @@ impl Scheduler {
                 self.set_share(vm, *gpu, *share, now);
                 continue;
             }
-            self.add_gpu(*gpu);
+            let alone_after = self.settings.alone_after;
+            self.gpus.entry(*gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
             let mut member = Member::new(*share, &self.settings, now);
-            member.paused = self.is_paused(vm);
-            self.vms.entry(vm).or_default().members.insert(*gpu, member);
+            let state = self.vms.entry(vm).or_default();
+            member.paused = state.is_paused();
+            state.members.insert(*gpu, member);
             self.note_class(vm, *gpu, share.class);
         }
     }
@@ -119,11 +115,9 @@ impl Scheduler {
     /// Changes a VM's share of a GPU. The change takes effect at the next tick, which becomes due
     /// immediately.
     pub fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share, now: Nanos) {
-        let settings = &self.settings;
-        let Some(member) = self.vms.get_mut(&vm).and_then(|vm| vm.members.get_mut(&gpu)) else {
-            return;
-        };
-        member.set_share(share, settings, now);
+        let settings = self.settings;
+        let Some(member) = self.member_mut(vm, gpu) else { return };
+        member.set_share(share, &settings, now);
         self.note_class(vm, gpu, share.class);
         if let Some(gpu) = self.gpus.get_mut(&gpu) {
             gpu.wake = Some(now);
@@ -131,11 +125,11 @@ impl Scheduler {
     }
 
     fn note_class(&mut self, vm: VmKey, gpu: GpuKey, class: Class) {
-        let Some(gpu) = self.gpus.get_mut(&gpu) else { return };
-        match class {
-            Class::Latency => gpu.latency.insert(vm),
-            Class::Batch => gpu.latency.remove(&vm),
-        };
+        if class == Class::Latency
+            && let Some(gpu) = self.gpus.get_mut(&gpu)
+        {
+            gpu.latency.insert(vm);
+        }
     }
 
     /// Removes a VM whose sessions have ended, and gives its windows to others.
@@ -144,15 +138,10 @@ impl Scheduler {
         for (key, member) in &gone.members {
             let Some(gpu) = self.gpus.get_mut(key) else { continue };
             gpu.latency.remove(&vm);
-            gpu.standby.remove(&vm);
             gpu.running.retain(|other| *other != vm);
             gpu.recent.retain(|other| *other != vm);
-            if gpu.reserved == Some(vm) {
-                gpu.reserved = None;
-            }
-            if gpu.prepared == Some(vm) {
-                gpu.prepared = None;
-            }
+            gpu.reserved.take_if(|other| *other == vm);
+            gpu.prepared.take_if(|other| *other == vm);
             if !matches!(member.gate, Gate::Closed | Gate::Draining) {
                 out.push(Action::Close { vm, gpu: *key });
             }
@@ -182,9 +171,8 @@ impl Scheduler {
             if !state.recent.contains(&vm) {
                 state.recent.push(vm);
             }
-            if state.prepared == Some(vm) {
-                state.prepared = None;
-                self.unprepare(Some(vm), gpu, out);
+            if state.prepared.take_if(|other| *other == vm).is_some() {
+                self.close_if(Gate::Prepared, vm, gpu, out);
             }
             if self.turn(vm).is_none() {
                 self.sleep_or_wake(vm, gpu, now);
@@ -206,7 +194,6 @@ impl Scheduler {
         let Some(state) = self.vms.get_mut(&vm) else { return };
         let Some(member) = state.members.get_mut(&gpu) else { return };
         let report = member.considered(report);
-        let began = report.contexts_begun != member.last.contexts_begun;
         let finished = member.take(report, &self.settings, now);
         let works = report.held || report.active || report.copying;
         let off_for = member.off_for(now);
@@ -229,7 +216,6 @@ impl Scheduler {
         if !has_turn {
             self.sleep_or_wake(vm, gpu, now);
         }
-        self.note_contexts(vm, gpu, began, now);
         self.dirty.push(gpu);
         self.settle_all(now, false, out);
     }
@@ -253,14 +239,11 @@ impl Scheduler {
     pub fn watched(&self, now: Nanos) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
-            let beside = gpu.recent.iter().filter(|vm| {
-                let member = self.member(**vm, *key).filter(|_| !gpu.running.contains(vm));
-                member.is_some_and(|m| {
-                    let runs = m.strays_since.is_some() || m.may_time_out();
-                    runs || m.last.copying || m.contexts_since.is_some()
-                })
+            let beside = self.recent(*key).filter(|(_, m)| {
+                let runs = m.strays_since.is_some() || m.may_time_out();
+                !m.has_turn() && (runs || m.last.copying || m.contexts_since.is_some())
             });
-            gpu.running.iter().chain(beside).map(|vm| (*vm, *key))
+            gpu.running.iter().copied().chain(beside.map(|(vm, _)| vm)).map(|vm| (vm, *key))
         })
     }
 
@@ -285,10 +268,6 @@ impl Scheduler {
         Some(stats)
     }
 
-    fn is_paused(&self, vm: VmKey) -> bool {
-        self.vms.get(&vm).is_some_and(Vm::is_paused)
-    }
-
     fn has_several_gpus(&self, vm: VmKey) -> bool {
         self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1)
     }
@@ -299,6 +278,12 @@ impl Scheduler {
 
     fn member_mut(&mut self, vm: VmKey, gpu: GpuKey) -> Option<&mut Member> {
         self.vms.get_mut(&vm)?.members.get_mut(&gpu)
+    }
+
+    /// Returns the VMs that have a turn on a GPU or had work there recently.
+    fn recent(&self, gpu: GpuKey) -> impl Iterator<Item = (VmKey, &Member)> {
+        let vms = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
+        vms.iter().filter_map(move |vm| Some((*vm, self.member(*vm, gpu)?)))
     }
 
     fn turn(&self, vm: VmKey) -> Option<&Turn> {

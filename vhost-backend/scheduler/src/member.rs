@@ -9,8 +9,9 @@ use super::stats::{Ring, VmStats};
 use super::types::{Class, Nanos, Report, Share};
 
 /// The state of a VM's gate.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Gate {
+    #[default]
     Closed,
     Prepared,
     /// The VM has no turn yet, but may begin work.
@@ -20,7 +21,7 @@ pub enum Gate {
     Draining,
 }
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Member {
     pub share: Share,
     pub last: Report,
@@ -92,40 +93,14 @@ impl Member {
         let share = share.clamped();
         Member {
             share,
-            last: Report::default(),
             seen_at: now,
-            paused: false,
-            worked_at: None,
             idle_since: Some(now),
-            started: false,
-            drained: true,
-            overran: false,
-            strays_since: None,
-            crowded_at: None,
-            short_slices: false,
-            evictable: false,
-            off_since: None,
-            off_for: 0,
-            reports_off: false,
-            outlasts: false,
-            fruitless: 0,
-            rests_until: None,
-            contexts_since: None,
-            contexts_charged: None,
             account: Account::new(now),
-            gate: Gate::Closed,
             copies: settings.depth,
-            load: Load::default(),
             time: Virtual::asleep(now),
-            ran: 0,
             bucket: share.capped().then(|| Bucket::new(share.max, settings.max_window, now)),
             guarantee: Guarantee::new(share.min, settings.min_memory, now),
-            held_back: false,
-            over: false,
-            timed_out: false,
-            waiting_since: None,
-            ring: Ring::new(now),
-            stats: VmStats::default(),
+            ..Member::default()
         }
     }
 
@@ -137,7 +112,7 @@ impl Member {
             (bucket, false) => *bucket = None,
         }
         self.guarantee.pass(self.last.held || self.last.active, now);
-        self.guarantee.set(share.min, now);
+        self.guarantee.set(share.min);
         self.share = share;
         self.timed_out = false;
     }
@@ -183,6 +158,13 @@ impl Member {
         }
         if report.sessions > 1 {
             self.crowded_at = Some(now);
+        }
+        // Only a context that is begun during the VM's turn counts, so that others don't make way for
+        // a VM that has used more than its share.
+        if !report.contexts {
+            self.contexts_since = None;
+        } else if report.contexts_begun != self.last.contexts_begun && self.has_turn() {
+            self.contexts_since = Some(now);
         }
         if finished || !report.stalled {
             (self.fruitless, self.rests_until) = (0, None);
@@ -279,6 +261,7 @@ impl Member {
 
     /// Resets the accounts for shared mode.
     pub fn begin_shared(&mut self, now: Nanos) {
+        self.crowded_at = Some(now);
         self.account.book_busy(self.idle_since, now);
         self.load.begin_shared();
     }
@@ -395,6 +378,13 @@ impl Member {
             self.stats.throttled_ns = self.stats.throttled_ns.saturating_add(waited);
         }
         self.waiting_since = waits.then_some(now);
+    }
+
+    /// Returns the minimum length of the VM's windows. If it has a cap, it must have as many tokens to
+    /// begin one.
+    pub fn need(&self, settings: &Settings) -> Nanos {
+        // A VM that pays for an eviction at the end of each window should have few of them.
+        if self.outlasts { settings.max_window } else { settings.min_window }
     }
 
     /// Returns true if the VM isn't paused and has no cap, or its token bucket contains at least

@@ -7,7 +7,7 @@
 //! measured only in windows, so the VMs return to windows from time to time.
 
 use super::Scheduler;
-use super::gpu::{Phase, Turn};
+use super::gpu::Phase;
 use super::load::even;
 use super::member::Member;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
@@ -49,10 +49,7 @@ impl Scheduler {
                 self.close(vm, now, out);
             }
         }
-        let joins: Vec<_> = self.waiting(gpu, now).collect();
-        for vm in joins {
-            self.open_shared(vm, gpu, now, out);
-        }
+        self.open_shared(gpu, now, out);
         if let Some(state) = self.gpus.get_mut(&gpu)
             && state.running.len() < 2
         {
@@ -77,13 +74,11 @@ impl Scheduler {
     fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
         let Some(state) = self.gpus.get(&gpu) else { return false };
         // The work of a VM that waits may have been evicted long ago.
-        let takes_part = |vm: &VmKey| {
-            let active = |m: &Member| m.last.active || m.awake(self.settings.recent, now);
-            state.running.contains(vm)
-                || self.wants(*vm, gpu)
-                || self.member(*vm, gpu).is_some_and(active)
+        let takes_part = |(vm, member): &(VmKey, &Member)| {
+            let works = member.last.active || member.awake(self.settings.recent, now);
+            works || member.has_turn() || self.wants(*vm, gpu)
         };
-        let vms: Vec<_> = state.recent.iter().copied().filter(takes_part).collect();
+        let vms: Vec<_> = self.recent(gpu).filter(takes_part).map(|(vm, _)| vm).collect();
         // Sharing needs at least one waiting VM, and at least two VMs in total. Drains must have
         // finished, which is checked below.
         let wait = self.waiting(gpu, now).count();
@@ -163,37 +158,25 @@ impl Scheduler {
             if let Some(member) = self.member_mut(vm, gpu) {
                 member.begin_shared(now);
             }
-            self.reopen(vm, OpenMode::Shared, None, now, out);
+            self.reopen(vm, OpenMode::Shared, Nanos::MAX, now, out);
         }
-        let joins: Vec<_> = self.waiting(gpu, now).collect();
-        for vm in joins {
-            self.open_shared(vm, gpu, now, out);
-        }
+        self.open_shared(gpu, now, out);
     }
 
-    fn open_shared(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        self.start(vm, gpu, now, out);
-        if let Some(member) = self.member_mut(vm, gpu) {
-            member.begin_shared(now);
+    /// Lets the waiting VMs join shared mode.
+    fn open_shared(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let joins: Vec<_> = self.waiting(gpu, now).collect();
+        for vm in joins {
+            self.start(vm, gpu, now, out);
+            if let Some(member) = self.member_mut(vm, gpu) {
+                member.begin_shared(now);
+            }
+            if let Some(state) = self.gpus.get_mut(&gpu) {
+                state.running.push(vm);
+            }
+            self.give_turn(vm, vec![gpu], now);
+            self.reopen(vm, OpenMode::Shared, Nanos::MAX, now, out);
         }
-        let depth = self.settings.depth;
-        let turn = Turn {
-            gpus: vec![gpu],
-            mode: OpenMode::Shared,
-            opened: now,
-            until: None,
-            depth,
-            phase: Phase::Open,
-            drains_beside: 0,
-        };
-        if let Some(state) = self.gpus.get_mut(&gpu) {
-            state.running.push(vm);
-        }
-        if let Some(state) = self.vms.get_mut(&vm) {
-            state.turn = Some(turn);
-        }
-        self.set_slices(vm, gpu, OpenMode::Shared, now, out);
-        out.push(Action::Open { vm, gpu, mode: OpenMode::Shared, until: Nanos::MAX, depth });
     }
 
     /// Ends shared mode for a while. If sharing has ended soon after it began, this time doubles.

@@ -1,28 +1,18 @@
 //! The time slices that the driver gives VMs' kernels while those of two VMs are on a GPU at once.
 
 use super::Scheduler;
-use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
+use super::types::{Action, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
-    /// Decides about the time slices of a VM whose turn has this mode.
+    /// Decides about the time slices of a VM whose turn begins or changes.
     ///
     /// A latency VM's request begins while another VM's kernels are being evicted. If those have
     /// short slices, it doesn't wait until they're off the GPU. But a VM's sessions also share the
     /// GPU in slices, as do VMs in shared mode, and then short ones take a lot of time.
-    pub(super) fn set_slices(
-        &mut self,
-        vm: VmKey,
-        gpu: GpuKey,
-        mode: OpenMode,
-        now: Nanos,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let apart_for = self.settings.slices_apart;
-        let awake = mode == OpenMode::Window && self.latency_awake(gpu, vm, now);
+        let awake = self.latency_awake(gpu, vm, now);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        if mode == OpenMode::Shared {
-            member.crowded_at = Some(now);
-        }
         let crowded = member.crowded_at.is_some_and(|at| now.saturating_sub(at) < apart_for);
         let short = awake && !crowded && member.share.class == Class::Batch;
         if member.short_slices != short {

@@ -18,32 +18,15 @@ impl Scheduler {
             evictable && !self.preempts(*vm, gpu)
         };
         let free = state.reserved.is_none() && state.running.iter().all(leaves);
-        let vms: Vec<_> = state.latency.union(&state.standby).copied().collect();
-        for vm in vms {
-            let may = free && self.turn(vm).is_none() && !self.has_several_gpus(vm);
+        for vm in state.latency.clone() {
+            let may = free && !self.has_several_gpus(vm);
             let Some(member) = self.member_mut(vm, gpu) else { continue };
             if !may || !member.may_stand_by() {
-                self.end_standby(vm, gpu, out);
+                self.close_if(Gate::Standby, vm, gpu, out);
             } else if member.gate == Gate::Closed && !member.last.active {
                 member.gate = Gate::Standby;
                 out.push(Action::StandBy { vm, gpu, depth: self.settings.depth });
-                if let Some(state) = self.gpus.get_mut(&gpu) {
-                    state.standby.insert(vm);
-                }
             }
-        }
-    }
-
-    /// Closes a VM's gate if it's on standby.
-    pub(super) fn end_standby(&mut self, vm: VmKey, gpu: GpuKey, out: &mut Vec<Action>) {
-        if !self.gpus.get_mut(&gpu).is_some_and(|gpu| gpu.standby.remove(&vm)) {
-            return;
-        }
-        if let Some(member) = self.member_mut(vm, gpu)
-            && member.gate == Gate::Standby
-        {
-            member.gate = Gate::Closed;
-            out.push(Action::Close { vm, gpu });
         }
     }
 }

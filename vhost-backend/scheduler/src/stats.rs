@@ -43,12 +43,13 @@ pub struct Ring {
     newest: u64,
 }
 
-impl Ring {
-    /// Creates an empty ring.
-    pub fn new(now: Nanos) -> Self {
-        Ring { slots: Box::new([0; SLOTS]), newest: now / SLOT }
+impl Default for Ring {
+    fn default() -> Self {
+        Ring { slots: Box::new([0; SLOTS]), newest: 0 }
     }
+}
 
+impl Ring {
     /// Adds GPU time that was used up to `now`. Time that doesn't fit in the current slot goes to
     /// earlier slots.
     pub fn add(&mut self, used: Nanos, now: Nanos) {
@@ -56,10 +57,6 @@ impl Ring {
         if slot > self.newest {
             for gone in (self.newest + 1..=slot).take(SLOTS) {
                 self.slots[(gone % SLOTS as u64) as usize] = 0;
-            }
-            // If even more slots have passed than the ring contains, clear the whole ring.
-            if slot - self.newest > SLOTS as u64 {
-                self.slots.fill(0);
             }
             self.newest = slot;
         }
@@ -103,7 +100,7 @@ mod tests {
 
     #[test]
     fn half_of_each_millisecond_is_half_of_a_second() {
-        let mut ring = Ring::new(0);
+        let mut ring = Ring::default();
         for ms in 1..=20_000 {
             ring.add(MS / 2, ms * MS);
         }
@@ -114,7 +111,7 @@ mod tests {
 
     #[test]
     fn a_long_call_counts_in_the_time_that_it_ran() {
-        let mut ring = Ring::new(0);
+        let mut ring = Ring::default();
         ring.add(3 * SEC, 5 * SEC);
         assert_eq!(ring.share(SEC, 5 * SEC), 10_000);
         assert_eq!(ring.share(10 * SEC, 10 * SEC), 3000);
@@ -122,7 +119,7 @@ mod tests {
 
     #[test]
     fn a_long_pause_leaves_nothing_behind() {
-        let mut ring = Ring::new(0);
+        let mut ring = Ring::default();
         ring.add(SEC, SEC);
         ring.add(1, 1000 * SEC);
         assert_eq!(ring.share(10 * SEC, 1000 * SEC + SLOT), 0);

@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::gpu::Phase;
-use super::member::Gate;
+use super::member::{Gate, Member};
 use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
@@ -37,8 +37,7 @@ impl Scheduler {
         self.book(gpu, now);
         self.judge_copies(gpu, now, out);
         self.forget(gpu, now);
-        let running = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
-        for vm in running {
+        for vm in self.running(gpu).to_vec() {
             self.advance(vm, now, out);
         }
         self.share(gpu, now, ticks, out);
@@ -72,17 +71,12 @@ impl Scheduler {
             member.charge_contexts(waited_for.contains(&vm), now);
             match &state.turn {
                 Some(turn) if shared && turn.mode == OpenMode::Shared => {}
-                Some(turn)
-                    if alone && turn.mode != OpenMode::Unlimited && turn.gpus.contains(&gpu) =>
-                {
+                Some(turn) if alone && member.has_turn() && turn.mode != OpenMode::Unlimited => {
                     member.charge_window(&settings, wanted, now);
                 }
                 _ => member.charge_busy(now),
             }
-            let need = self.member(vm, gpu).map_or(0, |member| self.need(member));
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.held_back |= member.asks() && !member.may_run(need, now);
-            }
+            member.held_back |= member.asks() && !member.may_run(member.need(&settings), now);
             self.judge_latency(vm, gpu);
         }
         self.advance_clock(gpu);
@@ -93,13 +87,12 @@ impl Scheduler {
         let others = self.clock_of_others(vm, gpu);
         let (pause, gap) = (self.settings.recent, self.settings.longest_gap);
         let Some(member) = self.member_mut(vm, gpu) else { return };
-        match (member.has_work(), member.time.sleeps()) {
-            (true, true) => {
-                let slept = member.time.slept(now).filter(|slept| *slept <= gap);
-                member.load.pause(slept.unwrap_or(0));
+        match (member.has_work(), member.time.slept(now)) {
+            (true, Some(slept)) => {
+                member.load.pause(if slept <= gap { slept } else { 0 });
                 member.time.wake(others, pause, now);
             }
-            (false, false) => member.time.sleep(others, now),
+            (false, None) => member.time.sleep(others, now),
             _ => {}
         }
     }
@@ -107,17 +100,15 @@ impl Scheduler {
     /// Removes VMs that have been idle for a long time from the GPU's list of recent VMs.
     pub(super) fn forget(&mut self, gpu: GpuKey, now: Nanos) {
         let span = self.settings.latency_awake.max(self.settings.alone_most);
-        let Some(state) = self.gpus.get(&gpu) else { return };
-        let stays = |vm: &VmKey| {
-            state.running.contains(vm)
-                || self
-                    .member(*vm, gpu)
-                    .is_some_and(|m| m.awake(span, now) || m.contends() || m.last.active)
+        let stays = |member: &Member| {
+            let works = member.awake(span, now) || member.contends() || member.last.active;
+            works || member.has_turn()
         };
-        if state.recent.iter().all(stays) {
+        if self.recent(gpu).all(|(_, member)| stays(member)) {
             return;
         }
-        let recent = state.recent.iter().copied().filter(|vm| stays(vm)).collect();
+        let recent = self.recent(gpu).filter(|(_, member)| stays(member)).map(|(vm, _)| vm);
+        let recent = recent.collect();
         if let Some(state) = self.gpus.get_mut(&gpu) {
             state.recent = recent;
         }
@@ -125,21 +116,15 @@ impl Scheduler {
 
     /// Advances a VM's turn: continues its drain, closes its gates, or leaves it open.
     pub(super) fn advance(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
-        let Some(phase) = self.turn(vm).map(|turn| turn.phase) else { return };
-        if let Phase::Draining { .. } = phase {
+        let Some(turn) = self.turn(vm) else { return };
+        let is_shared = |gpu: &GpuKey| self.gpus.get(gpu).is_some_and(|gpu| gpu.shared);
+        // `share` handles all VMs in shared mode together.
+        let shares = turn.mode == OpenMode::Shared && turn.gpus.iter().any(is_shared);
+        if turn.phase != Phase::Open {
             self.drain(vm, now, out);
-        } else if self.shares(vm) {
-            // `share` handles all VMs in shared mode together.
-        } else if self.must_close(vm, now, out) {
+        } else if !shares && self.must_close(vm, now, out) {
             self.close(vm, now, out);
         }
-    }
-
-    pub(super) fn shares(&self, vm: VmKey) -> bool {
-        self.turn(vm).is_some_and(|turn| {
-            turn.mode == OpenMode::Shared
-                && turn.gpus.iter().any(|gpu| self.gpus.get(gpu).is_some_and(|gpu| gpu.shared))
-        })
     }
 
     /// Returns true if an open turn must end now. Otherwise, updates the turn's mode and end.
@@ -169,13 +154,12 @@ impl Scheduler {
         // An end further away isn't that of a window, but the time at which the tokens of a capped
         // VM would have run out if no other VM had been waiting.
         let longest = 2 * self.settings.max_window;
-        let end = match until.filter(|until| *until <= now.saturating_add(longest)) {
-            until if reserved => {
-                let end = opened.saturating_add(self.settings.min_window);
-                until.map_or(end, |until| until.min(end))
-            }
-            Some(until) => until,
-            None => opened.saturating_add(self.length(vm, &gpus, now)),
+        let mut end = if reserved {
+            until.min(opened.saturating_add(self.settings.min_window))
+        } else if until <= now.saturating_add(longest) {
+            until
+        } else {
+            opened.saturating_add(self.length(vm, &gpus, now))
         };
         if now >= end {
             return true;
@@ -187,19 +171,13 @@ impl Scheduler {
                 None => true,
             };
             if gpus.iter().all(best) {
-                let end = end.saturating_add(self.length(vm, &gpus, now));
-                self.reopen(vm, OpenMode::Window, Some(end), now, out);
-                return false;
+                end = end.saturating_add(self.length(vm, &gpus, now));
+            } else {
+                self.prepare(&gpus, vm, now, out);
             }
-            self.prepare(&gpus, vm, now, out);
         }
-        self.reopen(vm, OpenMode::Window, Some(end), now, out);
+        self.reopen(vm, OpenMode::Window, end, now, out);
         false
-    }
-
-    /// Returns the other VMs that have a turn on a GPU.
-    pub(super) fn others(&self, vm: VmKey, gpu: GpuKey) -> impl Iterator<Item = VmKey> {
-        self.running(gpu).iter().copied().filter(move |other| *other != vm)
     }
 
     /// Removes the turn's end, because no other VM is waiting. If the VM counts as alone, also
@@ -220,7 +198,7 @@ impl Scheduler {
             let bucket = self.member(vm, *gpu)?.bucket.as_ref()?;
             Some(now.saturating_add(bucket.lasts(now)))
         });
-        let until = lasts.min();
+        let until = lasts.min().unwrap_or(Nanos::MAX);
         self.reopen(vm, mode, until, now, out);
     }
 
@@ -254,12 +232,13 @@ impl Scheduler {
         if gpus.iter().any(batch) { self.settings.latency_depth } else { self.settings.depth }
     }
 
-    /// Changes the mode, end or depth of an open turn, and informs the workers of changes.
+    /// Changes the mode, end or depth of an open turn, and informs the workers of changes, or that
+    /// the turn begins.
     pub(super) fn reopen(
         &mut self,
         vm: VmKey,
         mode: OpenMode,
-        until: Option<Nanos>,
+        until: Nanos,
         now: Nanos,
         out: &mut Vec<Action>,
     ) {
@@ -271,21 +250,14 @@ impl Scheduler {
         };
         // For a capped VM, the calculated end moves slightly at each check. Such small changes
         // aren't sent to the workers.
-        let moved = match (turn.until, until) {
-            (Some(old), Some(new)) => old.abs_diff(new) > self.settings.min_window / 8,
-            (old, new) => old != new,
-        };
+        let moved = turn.until.abs_diff(until) > self.settings.min_window / 8;
         if turn.mode == mode && turn.depth == depth && !moved {
             return;
         }
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
         (turn.mode, turn.until, turn.depth) = (mode, until, depth);
-        let until = until.unwrap_or(Nanos::MAX);
         for gpu in gpus {
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.gate = Gate::Open;
-            }
-            self.set_slices(vm, gpu, mode, now, out);
+            self.set_slices(vm, gpu, now, out);
             out.push(Action::Open { vm, gpu, mode, until, depth });
         }
     }
@@ -306,8 +278,9 @@ impl Scheduler {
             if state.prepared == Some(next) {
                 continue;
             }
-            let before = state.prepared.replace(next);
-            self.unprepare(before, *gpu, out);
+            if let Some(before) = state.prepared.replace(next) {
+                self.close_if(Gate::Prepared, before, *gpu, out);
+            }
             if let Some(member) = self.member_mut(next, *gpu)
                 && member.gate == Gate::Closed
             {
@@ -317,10 +290,11 @@ impl Scheduler {
         }
     }
 
-    pub(super) fn unprepare(&mut self, vm: Option<VmKey>, gpu: GpuKey, out: &mut Vec<Action>) {
-        let Some(vm) = vm else { return };
-        let Some(member) = self.member_mut(vm, gpu) else { return };
-        if member.gate == Gate::Prepared {
+    /// Closes the gate of a VM without a turn if the gate is in this state.
+    pub(super) fn close_if(&mut self, gate: Gate, vm: VmKey, gpu: GpuKey, out: &mut Vec<Action>) {
+        if let Some(member) = self.member_mut(vm, gpu)
+            && member.gate == gate
+        {
             member.gate = Gate::Closed;
             out.push(Action::Close { vm, gpu });
         }
@@ -329,13 +303,13 @@ impl Scheduler {
     /// Closes a turn's gates.
     pub(super) fn close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let most = self.settings.alone_most;
-        let beside = |gpus: &[GpuKey]| gpus.iter().map(|gpu| self.others(vm, *gpu).count()).max();
-        let beside = self.turn(vm).and_then(|turn| beside(&turn.gpus)).unwrap_or(0);
+        let running = |gpus: &[GpuKey]| gpus.iter().map(|gpu| self.running(*gpu).len()).max();
+        let running = self.turn(vm).and_then(|turn| running(&turn.gpus)).unwrap_or(0);
         let Some(turn) = self.vms.get_mut(&vm).and_then(|vm| vm.turn.as_mut()) else { return };
         let unlimited = turn.mode == OpenMode::Unlimited;
         turn.mode = OpenMode::Window;
         turn.phase = Phase::Draining { since: now };
-        turn.drains_beside = beside;
+        turn.drains_beside = running.saturating_sub(1);
         let gpus = turn.gpus.clone();
         for gpu in &gpus {
             if let Some(state) = self.gpus.get_mut(gpu)
@@ -346,9 +320,7 @@ impl Scheduler {
                 let base = self.settings.alone_after;
                 state.alone_after = if brief { (2 * state.alone_after).min(most) } else { base };
             }
-            if let Some(member) = self.member_mut(vm, *gpu)
-                && member.gate == Gate::Open
-            {
+            if let Some(member) = self.member_mut(vm, *gpu) {
                 member.gate = Gate::Draining;
                 member.drained = false;
                 out.push(Action::Close { vm, gpu: *gpu });

@@ -35,36 +35,27 @@ impl Scheduler {
                 }
                 _ if turn.mode == OpenMode::Shared => at(now + self.settings.sample),
                 _ => {
+                    let works = member.last.active || member.last.held;
                     let waited = turn.gpus.iter().any(|gpu| self.wanted(*gpu, *vm, now));
-                    if waited {
+                    if waited || works {
                         at(now + self.settings.sample);
+                    }
+                    if waited {
                         if let Some(since) = member.idle_since {
                             at(since.saturating_add(member.grace(&self.settings)));
                         }
-                        let lead = self.settings.lead;
-                        match turn.until {
-                            Some(end) if end > now.saturating_add(lead) => at(end - lead),
-                            Some(end) => at(end),
-                            None => {}
-                        }
-                    } else if member.last.active || member.last.held {
-                        at(now + self.settings.sample);
-                    }
-                    if let Some(alone) = self.alone_at(gpu, *vm)
-                        && !waited
-                    {
+                        let (end, lead) = (turn.until, self.settings.lead);
+                        at(if end > now.saturating_add(lead) { end - lead } else { end });
+                    } else if let Some(alone) = self.alone_at(gpu, *vm) {
                         at(alone);
                     }
-                    if let Some(bucket) = &member.bucket
-                        && (member.last.active || member.last.held)
-                    {
+                    if works && let Some(bucket) = &member.bucket {
                         at(now.saturating_add(bucket.lasts(now)));
                     }
                 }
             }
         }
-        for vm in &state.recent {
-            let Some(member) = self.member(*vm, gpu) else { continue };
+        for (vm, member) in self.recent(gpu) {
             if let Some(timeout) = member.share.kernel_timeout
                 && member.may_time_out()
             {
@@ -75,12 +66,12 @@ impl Scheduler {
             if member.last.copying || member.contexts_since.is_some() {
                 at(now.saturating_add(sample));
             }
-            self.strays_until(*vm, gpu).into_iter().chain(member.rests_until).for_each(&mut at);
+            self.strays_until(vm, gpu).into_iter().chain(member.rests_until).for_each(&mut at);
             if let Some(bucket) = &member.bucket
-                && self.wants(*vm, gpu)
-                && !member.may_run(self.need(member), now)
+                && self.wants(vm, gpu)
+                && !member.may_run(member.need(&self.settings), now)
             {
-                at(bucket.ready_at(self.need(member), now));
+                at(bucket.ready_at(member.need(&self.settings), now));
             }
         }
         if let Some(state) = self.gpus.get_mut(&gpu) {

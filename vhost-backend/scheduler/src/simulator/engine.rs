@@ -85,12 +85,8 @@ pub struct World {
 
 impl World {
     pub fn new(settings: Settings, machine: Machine, gpus: u32, seed: u64) -> Self {
-        let mut scheduler = Scheduler::new(settings);
-        for gpu in 0..gpus {
-            scheduler.add_gpu(GpuKey(gpu));
-        }
         World {
-            scheduler,
+            scheduler: Scheduler::new(settings),
             now: 0,
             latencies: BTreeMap::new(),
             spans: None,

@@ -144,6 +144,7 @@ impl State {
         self.off.retain(|(off, _)| *off != vm);
         self.closed.retain(|(closed, _)| *closed != vm);
         self.copies.retain(|(copies, _)| *copies != vm);
+        self.short.retain(|(short, _)| *short != vm);
         Ok(())
     }
 }

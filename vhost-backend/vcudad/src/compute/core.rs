@@ -146,11 +146,7 @@ impl Core {
 
     pub(super) fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
-            if self.vm_gpus.contains_key(&(vm, *gpu)) {
-                self.scheduler.set_share(vm, *gpu, *share, now);
-            } else {
-                self.scheduler.set_vm(vm, &[(*gpu, *share)], now);
-            }
+            self.scheduler.set_vm(vm, &[(*gpu, *share)], now);
             let copies = self.scheduler.copies(vm, *gpu);
             let vm_gpu = self.vm_gpus.entry((vm, *gpu)).or_insert_with(|| VmGpu {
                 share: *share,
