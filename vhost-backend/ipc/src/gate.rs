@@ -151,7 +151,8 @@ fn futex(word: &AtomicU32, operation: i32, value: u32) {
 pub struct GpuGate {
     /// The current [`Grant`], encoded.
     pub grant: AtomicU64,
-    /// End of the window (CLOCK_MONOTONIC, in ns). Nothing may be submitted after it.
+    /// End of the window (CLOCK_MONOTONIC, in ns). After it, the worker may submit only the first call
+    /// of the window.
     pub until: AtomicU64,
     /// Maximum GPU time of the work in flight per stream, in ns. A single call may exceed this.
     pub depth: AtomicU64,
