@@ -42,10 +42,11 @@ impl Recorded {
         let Ok(objects) = &mut self.objects else { return };
         match objects.add(object) {
             // The driver may have used the handle of an object again.
-            Ok(()) => self.timeslices.remove_freed(objects),
-            Err(error) => {
-                *self = Self { objects: Err(error), timeslices: Timeslices::new() };
+            Ok(()) => {
+                self.timeslices.remove_freed(objects);
+                self.change_timeslices();
             }
+            Err(error) => *self = Self { objects: Err(error), timeslices: Timeslices::new() },
         }
     }
 
@@ -70,7 +71,9 @@ impl Recorded {
 
     fn change_timeslices(&mut self) {
         for change in self.timeslices.changes() {
-            change.make();
+            if change.make() {
+                self.timeslices.note(&change);
+            }
         }
     }
 }
@@ -86,10 +89,20 @@ pub fn objects() -> Result<Objects, TooManyObjects> {
     recorded().objects.clone()
 }
 
+/// Returns the recorded objects when the process has prepared its contexts for a session. These
+/// contexts don't count as contexts that run kernels at the same time as another one, because a
+/// program that creates a context of its own leaves them idle.
+pub fn prepared() -> Result<Objects, TooManyObjects> {
+    let mut recorded = recorded();
+    recorded.timeslices.disregard();
+    recorded.objects.clone()
+}
+
 /// Limits the time slices of this process's kernels on a GPU, which is given by the driver's number.
 /// The limit is in microseconds. Without one, the time slices are those that the driver library sets.
 /// Also applies to contexts that are created later, but not while the process has several contexts on
-/// the GPU. Has no effect where the driver refuses, or if the process has too many objects.
+/// the GPU, apart from [`prepared`] ones. Has no effect where the driver refuses, or if the process has
+/// too many objects.
 pub fn limit_timeslices(gpu_number: u32, limit: Option<u64>) {
     recorded().limit_timeslices(gpu_number, limit);
 }
@@ -156,7 +169,7 @@ unsafe fn record(fd: c_int, request_code: u32, argument: *const u8) {
     }
     if request_code == FREE {
         // If another thread has created an object with this handle since the call, that one is
-        // forgotten here. Then its time slices aren't changed.
+        // forgotten here. Then its time slices aren't changed any more.
         recorded().free(wire::get(&call, free::CLIENT), wire::get(&call, free::HANDLE));
         return;
     }

@@ -33,6 +33,8 @@ struct Group {
     usual: u64,
     /// The one that the group has.
     current: u64,
+    /// Whether the group counts as one that runs kernels at the same time as another one.
+    counts: bool,
 }
 
 /// A change of a channel group's time slice.
@@ -63,8 +65,9 @@ impl Timeslices {
         let of_client = self.groups.range((client, 0)..=(client, u32::MAX)).next();
         let file = of_client.map(|(_, group)| group.file.clone()).or_else(|| duplicate(fd));
         let Some(file) = file else { return };
-        let group = Group { file, gpu_number, usual: microseconds, current: microseconds };
-        self.groups.insert((client, handle), group);
+        let counts = self.groups.get(&(client, handle)).is_none_or(|group| group.counts);
+        let (usual, current) = (microseconds, microseconds);
+        self.groups.insert((client, handle), Group { file, gpu_number, usual, current, counts });
     }
 
     /// Removes the groups that no longer exist. Keeps no files of clients without groups.
@@ -72,6 +75,12 @@ impl Timeslices {
         self.groups.retain(|&(client, handle), group| {
             objects.gpu_of_compute_group(client, handle) == Some(group.gpu_number)
         });
+    }
+
+    /// From now on, the present groups don't count as groups that run kernels at the same time as
+    /// another one.
+    pub(super) fn disregard(&mut self) {
+        self.groups.values_mut().for_each(|group| group.counts = false);
     }
 
     /// Limits the time slices of kernels on a GPU. With `None`, they're those that the driver library
@@ -83,25 +92,29 @@ impl Timeslices {
         };
     }
 
-    /// Returns the changes that the groups' time slices now need. A limit doesn't apply while there
-    /// are several groups on the GPU, because they would often interrupt one another.
-    pub(super) fn changes(&mut self) -> Vec<Change> {
+    /// Returns the changes that the groups' time slices now need. A limit doesn't apply while several
+    /// groups on the GPU count, because they would often interrupt one another.
+    pub(super) fn changes(&self) -> Vec<Change> {
         let mut count = BTreeMap::<u32, usize>::new();
         for group in self.groups.values() {
-            *count.entry(group.gpu_number).or_default() += 1;
+            *count.entry(group.gpu_number).or_default() += usize::from(group.counts);
         }
-        let mut changes = Vec::new();
-        for (&(client, handle), group) in &mut self.groups {
-            let limit =
-                self.limits.get(&group.gpu_number).filter(|_| count[&group.gpu_number] == 1);
+        let changes = self.groups.iter().filter_map(|(&(client, handle), group)| {
+            let limit = self.limits.get(&group.gpu_number);
+            let limit = limit.filter(|_| count[&group.gpu_number] <= 1);
             let microseconds = limit.map_or(group.usual, |limit| group.usual.min(*limit));
-            if group.current != microseconds {
-                group.current = microseconds;
-                let file = group.file.clone();
-                changes.push(Change { file, client, group: handle, microseconds });
-            }
+            let file = group.file.clone();
+            let change = Change { file, client, group: handle, microseconds };
+            (group.current != microseconds).then_some(change)
+        });
+        changes.collect()
+    }
+
+    /// Notes that a change has been made.
+    pub(super) fn note(&mut self, change: &Change) {
+        if let Some(group) = self.groups.get_mut(&(change.client, change.group)) {
+            group.current = change.microseconds;
         }
-        changes
     }
 
     /// Returns the number of groups.
@@ -111,8 +124,9 @@ impl Timeslices {
 }
 
 impl Change {
-    /// Makes the change. Where this fails, the kernels keep the time slice that they have.
-    pub(super) fn make(self) {
+    /// Makes the change. If that fails, returns false, and the kernels keep the time slice that they
+    /// have.
+    pub(super) fn make(&self) -> bool {
         let mut parameters = wire::timeslice(self.microseconds);
         let (operation, command) = ("SET_TIMESLICE", wire::SET_TIMESLICE);
         // SAFETY: the parameters have the command's size, and contain no pointers.
@@ -126,9 +140,11 @@ impl Change {
                 &mut parameters,
             )
         };
-        if let Err(error) = result {
-            tracing::debug!("cannot change the time slice of kernels: {error}");
+        match &result {
+            Ok(()) => tracing::trace!(group = self.group, us = self.microseconds, "time slice"),
+            Err(error) => tracing::debug!("cannot change the time slice of kernels: {error}"),
         }
+        result.is_ok()
     }
 }
 
@@ -179,8 +195,11 @@ mod tests {
         slices
     }
 
+    /// Returns the changes, as if they had been made.
     fn changes(slices: &mut Timeslices) -> Vec<(u32, u64)> {
-        slices.changes().iter().map(|change| (change.group, change.microseconds)).collect()
+        let changes = slices.changes();
+        changes.iter().for_each(|change| slices.note(change));
+        changes.iter().map(|change| (change.group, change.microseconds)).collect()
     }
 
     /// Adds another group for kernels on GPU 3.
@@ -236,6 +255,29 @@ mod tests {
         objects.free(CLIENT, 0x32);
         slices.remove_freed(&objects);
         assert_eq!(changes(&mut slices), [(0x40, 100)]);
+    }
+
+    #[test]
+    fn an_idle_group_from_before_the_session_does_not_count() {
+        let mut objects = two_gpus();
+        let mut slices = slices(&objects);
+        slices.disregard();
+        slices.limit(3, Some(100));
+        add_group(&mut objects, &mut slices, 0x40);
+        assert_eq!(changes(&mut slices), [(0x32, 100), (0x40, 100)]);
+        add_group(&mut objects, &mut slices, 0x41);
+        assert_eq!(changes(&mut slices), [(0x32, 2048), (0x40, 2048)]);
+    }
+
+    #[test]
+    fn a_change_that_fails_is_tried_again() {
+        let mut slices = slices(&two_gpus());
+        slices.limit(3, Some(100));
+        for _ in 0..2 {
+            let changes = slices.changes();
+            // The file isn't one of the driver's.
+            assert!(changes.len() == 1 && !changes[0].make());
+        }
     }
 
     #[test]

@@ -36,7 +36,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         Ok(engine) => engine,
         Err(error) => return Err(fail(&broker, error.to_string())),
     };
-    let objects = match recorder::objects() {
+    let objects = match recorder::prepared() {
         Ok(objects) => objects.relevant(),
         Err(error) => return Err(fail(&broker, error.to_string())),
     };

@@ -13,7 +13,7 @@
 
 use std::ffi::{c_int, c_ulong, c_void};
 
-pub use rm_control::recorder::{limit_timeslices, objects, start};
+pub use rm_control::recorder::{limit_timeslices, prepared, start};
 
 /// Takes the place of libc's function. That one takes a variable number of arguments, which are
 /// passed as these are, and no request has more than one. Without an argument, the third one is

@@ -322,8 +322,9 @@ impl Device {
     /// Returns whether to wake the scheduler, because calls are being held back or the window is
     /// idle.
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
-        // An unlimited window has no end.
-        let closed = !self.mode.is_open() || now >= page.until.load(Ordering::Relaxed);
+        // An unlimited window has no end. The page may have that of the next one already.
+        let over = self.mode != Mode::Unlimited && now >= page.until.load(Ordering::Relaxed);
+        let closed = !self.mode.is_open() || over;
         let mut ring = false;
         if page.held.load(Ordering::Relaxed) > 0 && closed && !self.notified {
             self.notified = true;
