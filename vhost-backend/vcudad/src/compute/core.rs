@@ -253,8 +253,8 @@ impl Core {
             let (setting, copies, short_slices) = vm_gpu.map_or((CLOSED, 0, false), |vm_gpu| {
                 (vm_gpu.gate, vm_gpu.copies, vm_gpu.short_slices)
             });
-            worker.set(*gpu, setting);
             worker.set_copies(*gpu, copies);
+            worker.set(*gpu, setting);
             if let Some(number) = self.evictor.number(*gpu) {
                 worker.ends.page.worker.set_short_slices(number, short_slices);
             }
