@@ -35,7 +35,7 @@ fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event(
     let mut command = Broker::command(&folder, &format!("jail = \"required\"\n{TWO}"));
     command.env("VIRTIO_CUDA_SOFTGPU", build(&libraries));
     let broker = Broker::started(&folder, command);
-    let events = broker.send("GET", "/v1/events", "");
+    let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let counts = |vm: &str| {
         let (_, info) = broker.ask("GET", &format!("/v1/vms/{vm}"), "");
         let counts = &info["stats"]["refused_calls"];

@@ -39,7 +39,7 @@ fn row(name: &str, weight: u64, memory: u64) -> (String, u64, u64) {
 fn sighup_adds_changes_and_removes_vms() {
     let folder = Broker::folder("reload");
     let broker = Broker::start(&folder, TWO);
-    let events = broker.send("GET", "/v1/events", "");
+    let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let (mut a, mut b) = (Guest::connect(&folder.join("a")), Guest::connect(&folder.join("b")));
     assert_eq!((a.create(1), b.create(1)), (OK, OK));
     let text = format!("{}{}", vm("a", "compute.weight = 300\nsessions.max = 1"), vm("c", ""));
@@ -74,7 +74,7 @@ fn sighup_adds_changes_and_removes_vms() {
 fn a_file_with_an_error_changes_nothing() {
     let folder = Broker::folder("reload-error");
     let broker = Broker::start(&folder, TWO);
-    let events = broker.send("GET", "/v1/events", "");
+    let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let before = broker.vms();
     let new = vm("c", "compute.weight = 5");
     for (text, says) in [
@@ -137,7 +137,7 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
         Broker::started(&folder, command)
     };
     let broker = launch(TWO);
-    let events = broker.send("GET", "/v1/events", "");
+    let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let text = |b: &str| {
         let top = "scheduler = \"off\"\nallow_pageable_memory_access = true\njail = \"off\"\n";
         let c = vm("c", "").replace("DIR/c", "DIR/elsewhere/c");
@@ -189,7 +189,7 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
 fn a_restart_without_a_separate_spawner_is_reported_to_end_all_sessions() {
     let folder = Broker::folder("reload-own");
     let broker = Broker::start(&folder, TWO);
-    let events = broker.send("GET", "/v1/events", "");
+    let events = broker.send("GET", "/v1/events?since_ms=0", "");
     reload(&broker, &folder, &format!("jail = \"off\"\nscheduler = \"off\"\n{TWO}"));
     let says = ["jail", "scheduler"]
         .map(|key| format!("needs a restart of vcudad, which ends all sessions: {key}\""));
