@@ -103,9 +103,9 @@ impl Timeslices {
             let limit = self.limits.get(&group.gpu_number);
             let limit = limit.filter(|_| count[&group.gpu_number] <= 1);
             let microseconds = limit.map_or(group.usual, |limit| group.usual.min(*limit));
-            let file = group.file.clone();
-            let change = Change { file, client, group: handle, microseconds };
-            (group.current != microseconds).then_some(change)
+            let change =
+                || Change { file: group.file.clone(), client, group: handle, microseconds };
+            (group.current != microseconds).then(change)
         });
         changes.collect()
     }
