@@ -568,6 +568,22 @@ short_programs() {
     echo "{\"per_second\":$(calc "$count / $lasts")}"
 }
 
+# Measures one small kernel natively, while two native processes together create this many contexts per
+# second and nothing else uses the GPU: what the driver and the GPU themselves take.
+native_contexts() {
+    local number pids=() lasts=$((seconds + 2 * lead))
+    for number in 1 2; do
+        in_vm native "$programs/evicted" --mode contexts --seconds $lasts --per-second "$(calc "$1 / 2")" \
+            >"$out/contexts-native-$number.json" 2>"$out/contexts-native-$number.err" &
+        pids+=($!)
+    done
+    meet_in "$lead"
+    chain native native ${how_options[single]} --per-second 50 --seconds "$seconds"
+    wait_loads || return 1
+    wait "${pids[@]}" || { say "contexts: $(tail -n 2 "$out"/contexts-native-*.err)"; return 1; }
+    note "the same natively, and without the one that never ends" "p50 $(field native p50) ms, p99 $(field native p99) ms, beside $(calc "$(field native-1 per_second) + $(field native-2 per_second)") contexts/s"
+}
+
 row_contexts() {
     local kind how beside quiet number pids lasts=$((seconds + 2 * lead))
     chain_calibrated
@@ -598,6 +614,7 @@ row_contexts() {
             result "a single small kernel beside one that never ends, and $number $kind/s" \
                 "p50 $(field "$kind-$how" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
                 'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$kind-$how" p50) < 0.5 && $beside < 1.2"
+            [ $kind = programs ] || native_contexts "$number" || return 1
             continue
         fi
         result "p99 at 50 requests/s beside a kernel that never ends, and $number $kind/s, $how" \

@@ -16,7 +16,8 @@
 //   peercopies   copies between two GPUs
 //   peers        kernels that read and write another GPU's memory
 //   fault        a long kernel whose last write is invalid, and the error that it causes
-//   contexts     creates and destroys contexts for --seconds; prints their number instead of a digest
+//   contexts     creates and destroys contexts for --seconds (default 5), as fast as it can or at most
+//                --per-second R; prints their number instead of a digest
 // --work-ms (default 700) is how long the kernels take together, and --longest-ms (default 100) how
 // long one of them takes at most, natively at --rate. The exit status is 77 if the device doesn't
 // support the mode. For --blocks, --threads, and --rate, see saturate.
@@ -554,9 +555,16 @@ static int fault(const Plan &plan) {
     return digest.print();
 }
 
-static int contexts(double seconds) {
+static int contexts(double seconds, double most_per_second) {
     unsigned created = 0;
-    for (const int64_t end = now_ns() + ns(seconds); now_ns() < end; ++created) {
+    const int64_t start = now_ns(), end = start + ns(seconds);
+    for (;; ++created) {
+        if (most_per_second > 0) {
+            sleep_until(start + ns(created / most_per_second));
+        }
+        if (now_ns() >= end) {
+            break;
+        }
         CHECK(cudaFree(nullptr));
         CHECK(cudaDeviceReset());
     }
@@ -570,8 +578,9 @@ int main(int argc, char **argv) {
     const std::string mode = options.text("mode", "");
     const double seconds = options.number("seconds", 5);
     if (mode == "contexts") {
+        const double most_per_second = options.number("per-second", 0);
         options.finish();
-        return contexts(seconds);
+        return contexts(seconds, most_per_second);
     }
     const Plan plan(options);
     options.finish();
