@@ -10,6 +10,7 @@ use crate::handles::{Handle, Object};
 use crate::objects::{Context, Event};
 use crate::thread;
 use cuda_api::args::{In, Out};
+use cuda_api::export_tables::context_storage;
 use cuda_api::sys::{
     CUctx_flags, CUctxCreateParams, CUdevice_attribute, CUexecAffinityParam, CUexecAffinitySmCount,
     CUexecAffinityType, CUflushGPUDirectRDMAWritesScope as Scope,
@@ -46,16 +47,28 @@ fn end_context(driver: &Driver, context: &'static Context) {
     driver.flush_output();
 }
 
+/// Removes the values that libraries stored for a destroyed context, and calls their destructors.
+fn context_ended(context: &Context) {
+    context_storage::context_ended(core::ptr::with_exposed_provenance_mut(context.handle()));
+}
+
+/// Destroys a device's primary context, if it exists.
 fn end_primary(driver: &Driver, device: &Device) -> CuResult {
     let context = device.primary_context;
+    if !context.is_alive() {
+        return Ok(());
+    }
     let release = VcudaPrimaryCtxRelease { dev: device.number, ctx: context.id() };
     let result = driver.session.call_always(&release, 0);
     end_context(driver, context);
     result
 }
 
-/// Creates a device's primary context in the worker, under a new id.
+/// Creates a device's primary context in the worker, under a new id, unless it exists.
 fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
+    if device.primary_context.is_alive() {
+        return Ok(());
+    }
     let id = driver.session.mint();
     let retain = VcudaPrimaryCtxRetain { dev: device.number, ctx: id };
     driver.session.call_always(&retain, 0)?;
@@ -63,17 +76,17 @@ fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
     Ok(())
 }
 
-/// Destroys everything in a device's primary context. The context stays retained, but is new and
-/// empty.
+/// Destroys a device's primary context. The program still retains it, but it stays destroyed until it is
+/// retained again.
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
     let primary = device.primary.lock();
-    if primary.count == 0 {
-        return Ok(());
-    }
-    end_primary(driver, device)?;
-    begin_primary(driver, device)
+    let result = end_primary(driver, device);
+    // The destructors that this calls may retain or release the context.
+    drop(primary);
+    context_ended(device.primary_context);
+    result
 }
 
 /// Releases a device's primary context once.
@@ -85,7 +98,10 @@ pub fn release_primary(number: i32) -> CuResult {
     if primary.count > 0 {
         return Ok(());
     }
-    end_primary(driver, device)
+    let result = end_primary(driver, device);
+    drop(primary);
+    context_ended(device.primary_context);
+    result
 }
 
 /// Retains a device's primary context.
@@ -93,9 +109,7 @@ pub fn retain_primary(number: i32) -> CuResult<&'static Context> {
     let driver = driver()?;
     let device = driver.device(number)?;
     let mut primary = device.primary.lock();
-    if primary.count == 0 {
-        begin_primary(driver, device)?;
-    }
+    begin_primary(driver, device)?;
     primary.count += 1;
     Ok(device.primary_context)
 }
@@ -106,10 +120,8 @@ pub fn ensure_primary(number: i32) -> CuResult<&'static Context> {
     let driver = driver()?;
     let device = driver.device(number)?;
     let mut primary = device.primary.lock();
-    if primary.count == 0 {
-        begin_primary(driver, device)?;
-        primary.count = 1;
-    }
+    begin_primary(driver, device)?;
+    primary.count = primary.count.max(1);
     Ok(device.primary_context)
 }
 
@@ -147,11 +159,12 @@ fn destroy(handle: Handle) -> CuResult {
         return Err(CuError::INVALID_CONTEXT);
     }
     driver.handles.remove::<&Context>(handle)?;
+    let result = driver.session.call_always(&VcudaCtxDestroy { ctx: context.id() }, 0);
+    end_context(driver, context);
+    context_ended(context);
     if thread::current() == Some(context) {
         thread::pop();
     }
-    let result = driver.session.call_always(&VcudaCtxDestroy { ctx: context.id() }, 0);
-    end_context(driver, context);
     result
 }
 

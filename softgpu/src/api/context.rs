@@ -6,6 +6,7 @@ use std::sync::{Arc, PoisonError};
 
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::export_tables::context_storage::context_ended;
 use cuda_api::sys::{
     CUcontext, CUctx_flags, CUctxCreateParams, CUevent, CUexecAffinityParam, CUexecAffinitySmCount,
     CUexecAffinityType, CUflushGPUDirectRDMAWritesScope as Scope,
@@ -79,13 +80,22 @@ fn set_flags(context: &Context, flags: c_uint) -> CuResult {
     Ok(())
 }
 
+/// Destroys a primary context, if it is active.
+fn end_primary(context: &Arc<Context>) {
+    if context.active.swap(false, Ordering::AcqRel) {
+        teardown::clear(context);
+    }
+}
+
+/// Destroys a device's primary context. The program still retains it, but it stays inactive until it is
+/// retained again.
 fn reset(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
-    let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
-    *retained = 0;
-    if primary.context.active.swap(false, Ordering::AcqRel) {
-        teardown::clear(&primary.context);
-    }
+    let retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    end_primary(&primary.context);
+    // The destructors that this calls may retain or release the context.
+    drop(retained);
+    context_ended(handle(&primary.context));
     Ok(())
 }
 
@@ -114,9 +124,12 @@ pub(super) fn release(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
     let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
     *retained = retained.checked_sub(1).ok_or(CuError::INVALID_CONTEXT)?;
-    if *retained == 0 && primary.context.active.swap(false, Ordering::AcqRel) {
-        teardown::clear(&primary.context);
+    if *retained > 0 {
+        return Ok(());
     }
+    end_primary(&primary.context);
+    drop(retained);
+    context_ended(handle(&primary.context));
     Ok(())
 }
 
@@ -142,12 +155,13 @@ fn destroy(context: CUcontext) -> CuResult {
     }
     CONTEXTS.remove(context.handle);
     context.active.store(false, Ordering::Release);
+    teardown::clear(&context);
+    context_ended(handle(&context));
     with_stack(|stack| {
         if stack.last().is_some_and(|c| Arc::ptr_eq(c, &context)) {
             stack.pop();
         }
     });
-    teardown::clear(&context);
     Ok(())
 }
 

@@ -93,6 +93,31 @@ cases! {
         Ok(())
     }
 
+    fn a_reset_primary_context_stays_destroyed_until_it_is_retained(cuda) {
+        let (_, primary) = cuda.primary()?;
+        let (mut flags, mut active, mut current, mut pointer) = (0, 7, null_mut(), 0);
+        cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
+        cu!(cuda, cuDevicePrimaryCtxGetState(0, &mut flags, &mut active))?;
+        same!(active, 0);
+        cu!(cuda, cuCtxGetCurrent(&mut current))?;
+        same!(current == primary, true);
+        refused!(cu!(cuda, cuMemAlloc_v2(&mut pointer, 64)), CONTEXT_IS_DESTROYED);
+        refused!(cu!(cuda, cuCtxSynchronize()), CONTEXT_IS_DESTROYED);
+        cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
+
+        // The program still retains it, and now does so twice.
+        cu!(cuda, cuDevicePrimaryCtxRetain(&mut current, 0))?;
+        same!(current == primary, true);
+        cuda.alloc(64)?;
+        cu!(cuda, cuDevicePrimaryCtxRelease_v2(0))?;
+        cuda.alloc(64)?;
+        cu!(cuda, cuDevicePrimaryCtxReset_v2(0))?;
+        cu!(cuda, cuDevicePrimaryCtxRelease_v2(0))?;
+        refused!(cu!(cuda, cuDevicePrimaryCtxRelease_v2(0)), INVALID_CONTEXT);
+        refused!(cu!(cuda, cuMemAlloc_v2(&mut pointer, 64)), CONTEXT_IS_DESTROYED);
+        Ok(())
+    }
+
     fn contexts_can_be_created_without_an_affinity(cuda) {
         let (device, primary) = cuda.primary()?;
         let (mut third, mut fourth, mut current) = (null_mut(), null_mut(), null_mut());
