@@ -72,7 +72,10 @@ fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {
 fn no_vmm_connects_to_a_socket_that_is_about_to_close() {
     ends_without_accepting_others(|host| assert!(host.kill_broker(libc::SIGTERM).success()));
     ends_without_accepting_others(|host| assert!(host.end().success()));
-    ends_without_accepting_others(Host::kill_spawner);
+    // Here, it depends on the order in which the kernel closes a killed process's sockets.
+    for _ in 0..20 {
+        ends_without_accepting_others(Host::kill_spawner);
+    }
 }
 
 #[test]

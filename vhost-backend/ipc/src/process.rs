@@ -1,7 +1,7 @@
 //! Settings that each host process applies to itself: lifetime, signals, limits, user.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
 
 /// Makes the kernel kill this process when the thread that started it exits. Changing the user
 /// clears this setting, so call this function again after doing that.
@@ -192,20 +192,27 @@ pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
 /// with threads is full, the kernel replaces it only after an RCU grace period, which takes seconds
 /// on a host whose CPUs are busy, and no thread can open a descriptor meanwhile.
 pub fn reserve_descriptors(count: u32) {
+    // The table never becomes smaller.
+    drop(duplicate_last(std::io::stderr().as_fd(), count));
+}
+
+/// Duplicates a descriptor as the last one of `count`, or of as many as the soft limit allows. If
+/// that one is taken, the duplicate gets a higher number, or the call fails.
+pub fn duplicate_last(fd: BorrowedFd, count: u32) -> io::Result<OwnedFd> {
     let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
     // SAFETY: `limit` is writable.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } < 0 || limit.rlim_cur == 0 {
-        return;
+    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } < 0 {
+        return Err(io::Error::last_os_error());
     }
-    let last = limit.rlim_cur.min(count.into()) - 1;
-    // SAFETY: the call takes only integers. The new descriptor is closed at once, so nothing else can
-    // use it. The table never becomes smaller.
-    unsafe {
-        let fd = libc::fcntl(libc::STDERR_FILENO, libc::F_DUPFD_CLOEXEC, last as libc::c_int);
-        if fd >= 0 {
-            libc::close(fd);
-        }
+    let last = limit.rlim_cur.min(count.into()).saturating_sub(1);
+    // SAFETY: the call takes only integers, and `fd` is open.
+    let duplicate =
+        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, last as libc::c_int) };
+    if duplicate < 0 {
+        return Err(io::Error::last_os_error());
     }
+    // SAFETY: the descriptor is new, so nothing else owns it.
+    Ok(unsafe { OwnedFd::from_raw_fd(duplicate) })
 }
 
 #[cfg(test)]

@@ -1,7 +1,7 @@
 //! Connections to front ends. A front end is a VMM or a program in a container. Each front end gets
 //! its own device, and all of them share the VM's limits.
 
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
@@ -15,6 +15,10 @@ use super::exports::Exports;
 use super::link::Link;
 use super::place::{Place, Present};
 use host_ipc::messages::DeviceSetup;
+use host_ipc::process;
+
+/// The number of descriptors for which the device process prepares. A session has four or so.
+pub const DESCRIPTORS: u32 = 1 << 14;
 
 type Daemon = VhostUserDaemon<Arc<Backend>>;
 
@@ -26,7 +30,12 @@ pub(super) fn accept(
 ) -> Result<(), DeviceError> {
     let present = Arc::new(Present::default());
     let exports = Arc::new(Exports::default());
-    let waiting = listener.try_clone().map_err(os("cannot watch the socket"))?;
+    // If this process is killed, the kernel closes its descriptors from the last to the first (Linux
+    // 6.18). cloud-hypervisor connects again when its connection ends, and gives up the device if that
+    // connection ends, too. So the socket must be closed first.
+    let waiting = process::duplicate_last(listener.as_fd(), DESCRIPTORS)
+        .map(UnixListener::from)
+        .map_err(os("cannot watch the socket"))?;
     let mut listener = Listener::from(listener);
     loop {
         wait_for_front_end(&waiting)?;

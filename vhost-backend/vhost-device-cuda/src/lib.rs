@@ -44,6 +44,7 @@ pub mod request;
 mod vring;
 mod worker;
 
+pub use connection::DESCRIPTORS;
 pub use error::DeviceError;
 use error::os;
 

@@ -8,8 +8,6 @@ use clap::Parser;
 use host_ipc::{exit, logging, process, program};
 
 const NAME: &str = "vhost-device-cuda";
-/// A session has four descriptors or so.
-const DESCRIPTORS: u32 = 1 << 14;
 
 /// By QEMU's convention, management software may pass this argument to any vhost-user backend. All
 /// other arguments are then ignored.
@@ -35,7 +33,7 @@ fn main() -> ExitCode {
         if let Err(code) = logging::start(NAME) {
             return code;
         }
-        process::reserve_descriptors(DESCRIPTORS);
+        process::reserve_descriptors(vhost_device_cuda::DESCRIPTORS);
         let serve: Serve = match exit::parse(NAME) {
             Ok(serve) => serve,
             Err(code) => return code,
