@@ -68,6 +68,7 @@ row=quotas at=0 failures=0
 # its warm workers are ready.
 lead=3 settle=2
 . "$here/load.sh"
+. "$here/latency.sh"
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
 
 if [ "$driver" = softgpu ]; then
@@ -203,9 +204,6 @@ chain() {
     shift 2
     load "$name" "$vm" chain "${chain_shape[@]}" --rate "$chain_rate" "$@"
 }
-
-# How requests are launched.
-declare -A how_options=([eager]='--launch eager' [graph]='--launch graph' [single]='--launch eager --kernels 1')
 
 # The kernels of a small network don't fill the GPU, so use the small shape and its calibration.
 chain_calibrated() {
@@ -364,39 +362,6 @@ END
         'at least 99.5%, within two standard errors' "$ratio + 2 * $error >= 99.5"
 }
 
-# batch_beside HOW NAME REFERENCE PERCENT: checks that a batch VM's load NAME got at least PERCENT of the
-# GPU time left by 50 requests a second, which take as long as in load alone-HOW.
-batch_beside() {
-    local left kept
-    left=$(calc "100 * (1 - 50 * $(field "alone-$1" mean) / 1000)")
-    kept=$(of_alone "$2" "$3")
-    result "the batch VM beside it, $1" "$kept% of alone; requests leave $left%" \
-        "at least $4% of the rest" "$kept >= $4 / 100 * $left"
-}
-
-row_latency() {
-    local how quiet beside bar
-    chain_calibrated
-    start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory") || return 1
-    saturate_alone alone-batch batch 1ms || return 1
-    for how in eager graph; do
-        meet_in "$lead"
-        chain "alone-$how" latency --launch "$how" --per-second 50 --seconds "$seconds"
-        wait_loads || return 1
-        meet_in "$lead"
-        chain "$how" latency --launch "$how" --per-second 50 --seconds "$seconds"
-        saturate "batch-$how" batch 1ms --seconds "$seconds"
-        wait_loads || return 1
-        quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
-        bar=$([ $how = eager ] && echo 1.10 || echo 1.25)
-        # Add 1 ms for one kernel of the batch VM, which can't be preempted.
-        result "p99 at 50 requests/s beside 1 ms kernels, $how" \
-            "$beside ms, alone $quiet ms: $(calc "($beside - 1) / $quiet") × alone + 1 ms (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
-            "at most $bar × alone + 1 ms" "$beside <= $bar * $quiet + 1"
-        batch_beside "$how" "batch-$how" alone-batch 80
-    done
-}
-
 # outlast NAME VM US [ARGUMENT...]: starts a load of kernels of this length, or of one that never ends
 # if US is 0.
 outlast() {
@@ -498,129 +463,6 @@ row_late() {
     f=$(of_alone other alone)
     result 'kernels of 20 us, weight 99, beside a kernel that never ends and begins after its turn, behind a host function' \
         "$f% of alone" 'at least 95%' "$f >= 95"
-}
-
-row_request() {
-    local us how quiet beside length
-    chain_calibrated
-    start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory") || return 1
-    for us in 1000 100000; do outlast_alone "alone-$us" batch "$us" || return 1; done
-    for how in eager graph single; do
-        meet_in "$lead"
-        chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
-        wait_loads || return 1
-    done
-    for us in 1000 100000 0; do
-        case $us in 0) length='one that never ends' ;; *) length="kernels of $((us / 1000)) ms" ;; esac
-        for how in eager graph single; do
-            [ $how != single ] || [ $us = 0 ] || continue
-            meet_in "$lead"
-            chain "$how-$us" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
-            outlast "batch-$how-$us" batch "$us" --seconds "$seconds"
-            wait_loads || return 1
-            quiet=$(field "alone-$how" p99) beside=$(field "$how-$us" p99)
-            if [ $how = single ]; then
-                result "a single small kernel beside $length" "p50 $(field "$how-$us" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
-                    'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$how-$us" p50) < 0.5 && $beside < 1.2"
-                continue
-            fi
-            result "p99 at 50 requests/s beside $length, $how" \
-                "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how-$us" p50), alone $(field "alone-$how" p50))" \
-                'alone + 0.8 ms' "$beside <= $quiet + 0.8"
-            batch_beside "$how" "batch-$how-$us" "alone-$([ $us = 1000 ] && echo 1000 || echo 100000)" 90
-        done
-    done
-}
-
-row_second() {
-    local how quiet beside
-    if [ "$gpus" -lt 2 ]; then say "second: there is only one GPU"; return 0; fi
-    chain_calibrated
-    start_broker < <(echo 'warm_workers = 2'
-        vm latency "$memory" 'gpus = ["1"]' 'class = "latency"'; vm batch "$memory" 'gpus = ["0", "1"]') || return 1
-    # The worker of this program creates its context on that GPU after its session has begun.
-    CUDA_VISIBLE_DEVICES=1 outlast_alone alone-1000 batch 1000 || return 1
-    for how in eager graph; do
-        meet_in "$lead"
-        chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
-        wait_loads || return 1
-        meet_in "$lead"
-        chain "$how" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
-        CUDA_VISIBLE_DEVICES=1 outlast "batch-$how" batch 1000 --seconds "$seconds"
-        wait_loads || return 1
-        quiet=$(field "alone-$how" p99) beside=$(field "$how" p99)
-        result "p99 at 50 requests/s beside kernels of 1 ms on the batch VM's second GPU, $how" \
-            "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$how" p50), alone $(field "alone-$how" p50))" \
-            'alone + 0.8 ms' "$beside <= $quiet + 0.8"
-        batch_beside "$how" "batch-$how" alone-1000 90
-    done
-}
-
-# Starts short programs one after another in a VM for this many seconds, and prints their number per
-# second. They don't destroy their context before they exit.
-short_programs() {
-    local vm=$1 lasts=$2 started=$SECONDS count=0
-    while [ $((SECONDS - started)) -lt "$lasts" ]; do
-        in_vm "$vm" "$programs/evicted" --mode kernels --work-ms 5 --longest-ms 1 "${small[@]}" --rate "$small_rate" \
-            >/dev/null || return 1
-        count=$((count + 1))
-    done
-    echo "{\"per_second\":$(calc "$count / $lasts")}"
-}
-
-# Measures one small kernel natively, while two native processes together create this many contexts per
-# second and nothing else uses the GPU: what the driver and the GPU themselves take.
-native_contexts() {
-    local number pids=() lasts=$((seconds + 2 * lead))
-    for number in 1 2; do
-        in_vm native "$programs/evicted" --mode contexts --seconds $lasts --per-second "$(calc "$1 / 2")" \
-            >"$out/contexts-native-$number.json" 2>"$out/contexts-native-$number.err" &
-        pids+=($!)
-    done
-    meet_in "$lead"
-    chain native native ${how_options[single]} --per-second 50 --seconds "$seconds"
-    wait_loads || return 1
-    wait "${pids[@]}" || { say "contexts: $(tail -n 2 "$out"/contexts-native-*.err)"; return 1; }
-    note "the same natively, and without the one that never ends" "p50 $(field native p50) ms, p99 $(field native p99) ms, beside $(calc "$(field native-1 per_second) + $(field native-2 per_second)") contexts/s"
-}
-
-row_contexts() {
-    local kind how beside quiet number pids lasts=$((seconds + 2 * lead))
-    chain_calibrated
-    start_broker < <(echo 'warm_workers = 2'; vm latency "$memory" 'class = "latency"'; vm batch "$memory"; vm creator 'memory.max = "8G"') || return 1
-    for how in eager graph single; do
-        meet_in "$lead"
-        chain "alone-$how" latency ${how_options[$how]} --per-second 50 --seconds "$alone_seconds"
-        wait_loads || return 1
-    done
-    for kind in contexts programs; do for how in eager graph single; do
-        pids=()
-        for number in 1 2; do
-            if [ $kind = contexts ]; then
-                in_vm creator "$programs/evicted" --mode contexts --seconds $lasts
-            else
-                short_programs creator $lasts
-            fi >"$out/contexts-$kind-$how-$number.json" 2>"$out/contexts-$kind-$how-$number.err" &
-            pids+=($!)
-        done
-        meet_in $((lead + 1))
-        chain "$kind-$how" latency ${how_options[$how]} --per-second 50 --seconds "$seconds"
-        outlast "$kind-batch-$how" batch 0 --seconds "$seconds"
-        wait_loads || return 1
-        wait "${pids[@]}" || { say "contexts: $(tail -n 2 "$out/contexts-$kind-$how-"*.err)"; return 1; }
-        quiet=$(field "alone-$how" p99) beside=$(field "$kind-$how" p99)
-        number=$(calc "$(field "$kind-$how-1" per_second) + $(field "$kind-$how-2" per_second)")
-        if [ $how = single ]; then
-            result "a single small kernel beside one that never ends, and $number $kind/s" \
-                "p50 $(field "$kind-$how" p50) ms, p99 $beside ms (alone $(field "alone-$how" p50) and $quiet)" \
-                'p50 under 0.5 ms, p99 under 1.2 ms' "$(field "$kind-$how" p50) < 0.5 && $beside < 1.2"
-            [ $kind = programs ] || native_contexts "$number" || return 1
-            continue
-        fi
-        result "p99 at 50 requests/s beside a kernel that never ends, and $number $kind/s, $how" \
-            "$beside ms, alone $quiet ms: $(calc "$beside - $quiet") ms more (p50 $(field "$kind-$how" p50), alone $(field "alone-$how" p50))" \
-            'alone + 0.8 ms' "$beside <= $quiet + 0.8"
-    done; done
 }
 
 row_memory() {
