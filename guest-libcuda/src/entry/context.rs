@@ -2,7 +2,7 @@
 //! thread's context stack.
 
 use crate::context::{self, current};
-use crate::device::Device;
+use crate::device::{Device, Primary};
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
 use crate::graph::GRAPHS;
@@ -16,6 +16,7 @@ use cuda_api::sys::{
     CUexecAffinityType, CUflushGPUDirectRDMAWritesScope as Scope,
     CUflushGPUDirectRDMAWritesTarget as Target,
 };
+use parking_lot::MutexGuard;
 use protocol::calls::{
     CuCtxSynchronize, VcudaCtxCreate, VcudaCtxDestroy, VcudaCtxPeerAccess, VcudaCtxRecordEvent,
     VcudaCtxWaitEvent, VcudaGreenCtxRecordEvent, VcudaGreenCtxWaitEvent, VcudaPrimaryCtxRelease,
@@ -53,14 +54,17 @@ fn context_ended(context: &Context) {
 }
 
 /// Destroys a device's primary context, if it exists.
-fn end_primary(driver: &Driver, device: &Device) -> CuResult {
+fn end_primary(driver: &Driver, device: &Device, primary: MutexGuard<Primary>) -> CuResult {
     let context = device.primary_context;
-    if !context.is_alive() {
-        return Ok(());
+    let mut result = Ok(());
+    if context.is_alive() {
+        let release = VcudaPrimaryCtxRelease { dev: device.number, ctx: context.id() };
+        result = driver.session.call_always(&release, 0);
+        end_context(driver, context);
     }
-    let release = VcudaPrimaryCtxRelease { dev: device.number, ctx: context.id() };
-    let result = driver.session.call_always(&release, 0);
-    end_context(driver, context);
+    // The destructors that this calls may retain or release the context.
+    drop(primary);
+    context_ended(context);
     result
 }
 
@@ -81,12 +85,7 @@ fn begin_primary(driver: &Driver, device: &Device) -> CuResult {
 fn reset_primary(number: i32) -> CuResult {
     let driver = driver()?;
     let device = driver.device(number)?;
-    let primary = device.primary.lock();
-    let result = end_primary(driver, device);
-    // The destructors that this calls may retain or release the context.
-    drop(primary);
-    context_ended(device.primary_context);
-    result
+    end_primary(driver, device, device.primary.lock())
 }
 
 /// Releases a device's primary context once.
@@ -98,10 +97,7 @@ pub fn release_primary(number: i32) -> CuResult {
     if primary.count > 0 {
         return Ok(());
     }
-    let result = end_primary(driver, device);
-    drop(primary);
-    context_ended(device.primary_context);
-    result
+    end_primary(driver, device, primary)
 }
 
 /// Retains a device's primary context.

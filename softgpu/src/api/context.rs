@@ -2,7 +2,7 @@
 
 use std::ffi::{c_int, c_uint, c_void};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::{Arc, MutexGuard, PoisonError};
 
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
@@ -81,10 +81,13 @@ fn set_flags(context: &Context, flags: c_uint) -> CuResult {
 }
 
 /// Destroys a primary context, if it is active.
-fn end_primary(context: &Arc<Context>) {
+fn end_primary(context: &Arc<Context>, retained: MutexGuard<u32>) {
     if context.active.swap(false, Ordering::AcqRel) {
         teardown::clear(context);
     }
+    // The destructors that this calls may retain or release the context.
+    drop(retained);
+    context_ended(handle(context));
 }
 
 /// Destroys a device's primary context. The program still retains it, but it stays inactive until it is
@@ -92,10 +95,7 @@ fn end_primary(context: &Arc<Context>) {
 fn reset(device: c_int) -> CuResult {
     let primary = primary::of(device)?;
     let retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
-    end_primary(&primary.context);
-    // The destructors that this calls may retain or release the context.
-    drop(retained);
-    context_ended(handle(&primary.context));
+    end_primary(&primary.context, retained);
     Ok(())
 }
 
@@ -127,9 +127,7 @@ pub(super) fn release(device: c_int) -> CuResult {
     if *retained > 0 {
         return Ok(());
     }
-    end_primary(&primary.context);
-    drop(retained);
-    context_ended(handle(&primary.context));
+    end_primary(&primary.context, retained);
     Ok(())
 }
 
