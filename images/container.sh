@@ -103,7 +103,7 @@ TOML
 # The options in docs/configuration.md, and a limit on files that every host permits.
 pod run -d --name vcudad --network none --ulimit nofile=16384:16384 --ulimit nproc=4096:4096 \
     --cap-drop all \
-    --cap-add CHOWN,DAC_OVERRIDE,FOWNER,IPC_LOCK,KILL,MKNOD,SETGID,SETUID,SETPCAP,SYS_ADMIN,SYS_NICE,SYS_PTRACE,SYS_RESOURCE \
+    --cap-add CHOWN,DAC_OVERRIDE,FOWNER,IPC_LOCK,KILL,MKNOD,SETGID,SETUID,SETPCAP,SYS_ADMIN,SYS_CHROOT,SYS_NICE,SYS_PTRACE,SYS_RESOURCE \
     --security-opt seccomp=unconfined -v "$work/config:/etc/virtio-cuda:ro" \
     -v "$work/sockets:/run/virtio-cuda" "virtio-cuda-host:$version" >/dev/null
 for _ in $(seq 200); do [ ! -S "$work/sockets/web.sock" ] || break; sleep 0.1; done

@@ -210,8 +210,6 @@ pub struct Assignment {
     pub pid: u32,
     /// The ID of the user and group that the worker must switch to, if any.
     pub uid: Option<u32>,
-    /// The name of the VM's directory for shared memory, if the worker is in a jail.
-    pub shared: Option<String>,
     /// The environment variables that the guest process passed, limited to those that the host
     /// allows.
     pub env: Vec<(String, String)>,

@@ -21,11 +21,6 @@ pub const SOCKETS: &str = "/run/virtio-cuda";
 /// for directory services include them.
 pub const VM_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_fffe;
 
-/// Returns the name of a VM's directory in the one for the VMs' shared memory.
-pub fn directory_of(vm: &str) -> String {
-    format!("vm-{vm}")
-}
-
 /// Identifies a process. The broker chooses it, and never uses it again.
 pub type ProcessId = u64;
 
@@ -107,7 +102,7 @@ pub enum ToSpawner {
         /// The process.
         id: ProcessId,
     },
-    /// Removes all files from a VM's directory for shared memory.
+    /// Drops all files in a VM's shared memory. Its processes must have ended.
     ClearShared {
         /// The VM's name.
         vm: String,
@@ -191,8 +186,7 @@ pub enum Call {
     BindControl,
     /// Closes the spawner's copy of the control API's socket, and removes its file.
     UnbindControl,
-    /// Creates a VM's cgroup, its socket, and its directory for shared memory. The answer carries
-    /// the listening socket.
+    /// Creates a VM's cgroup and its socket. The answer carries the listening socket.
     AddVm(NewVm),
     /// Changes the limits of a VM's cgroup.
     SetLimits {
@@ -201,7 +195,8 @@ pub enum Call {
         /// The limits. Those that are `None` stay.
         limits: CgroupLimits,
     },
-    /// Moves a process to a VM's cgroup.
+    /// Moves a process to a VM's cgroup. If it's a worker in the jail that has no VM yet, also gives it
+    /// the VM's shared memory.
     Join {
         /// The VM's name.
         vm: String,
@@ -339,7 +334,7 @@ pub enum Part {
     Socket,
     /// The cgroup.
     Cgroup,
-    /// The directory for shared memory.
+    /// The shared memory.
     SharedMemory,
 }
 

@@ -13,7 +13,7 @@ use landlock::{
     RulesetError, RulesetStatus, Scope, path_beneath_rules,
 };
 
-use super::root::{DEVICES, Root, SHARED, SHM, threads};
+use super::root::{DEVICES, Root, SHARED, TEMPORARY, threads};
 
 /// The latest version of Landlock that has a right used here.
 const VERSION: ABI = ABI::V6;
@@ -28,14 +28,11 @@ pub fn restrict(root: &Root) -> Result<bool, RulesetError> {
     let write = AccessFs::WriteFile | AccessFs::Truncate;
     let devices = write | AccessFs::ReadFile | AccessFs::IoctlDev;
     let temporary = all & !(AccessFs::Execute | AccessFs::MakeChar | AccessFs::MakeBlock);
-    // The link to the VM's shared memory replaces a directory. Only root can do that.
-    let link = AccessFs::RemoveDir | AccessFs::MakeSym;
-    let fixed: [(&[&Path], BitFlags<AccessFs>); 5] = [
+    let fixed: [(&[&Path], BitFlags<AccessFs>); 4] = [
         (&["/proc".as_ref(), "/sys".as_ref()], look),
         (&[&threads()], look | write),
         (&DEVICES.map(Path::new), devices),
-        (&["/tmp".as_ref(), SHM.as_ref(), SHARED.as_ref()], temporary),
-        (&["/dev".as_ref()], link),
+        (&[TEMPORARY.as_ref(), SHARED.as_ref()], temporary),
     ];
     let mut rules = Ruleset::default()
         .handle_access(all)?

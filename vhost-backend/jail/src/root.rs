@@ -7,11 +7,14 @@
 use std::ffi::CStr;
 use std::fs::{DirBuilder, File};
 use std::io;
+use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use rustix::fs::CWD;
 use rustix::mount::{
-    MountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount, unmount,
+    MountFlags, MoveMountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount,
+    move_mount, unmount,
 };
 use rustix::process::pivot_root;
 
@@ -20,11 +23,15 @@ use rustix::process::pivot_root;
 const NEW: &str = "/tmp";
 /// Where the host's root is mounted while the new root is built.
 const OLD: &str = "/old";
-/// The directory for the memory that a VM's processes share, which is linked to that of the VM once
-/// the process has one.
-pub(crate) const SHM: &str = "/dev/shm";
-/// Where the directory of all VMs' shared memory is mounted.
+/// The directory for the memory that a VM's processes share. It's a link to [`SHARED_MOUNT`].
+const SHM: &str = "/dev/shm";
+/// Where that memory is mounted.
+const SHARED_MOUNT: &str = "/run/shared/vm";
+/// The directory of that mount. Landlock looks for rules of the directories above a mount, but not
+/// for those of mounts that are hidden below it.
 pub(crate) const SHARED: &str = "/run/shared";
+/// The directory for temporary files.
+pub(crate) const TEMPORARY: &str = "/tmp";
 /// Devices of the host that any program may need.
 pub(crate) const DEVICES: [&str; 5] =
     ["/dev/null", "/dev/zero", "/dev/full", "/dev/random", "/dev/urandom"];
@@ -32,7 +39,7 @@ pub(crate) const DEVICES: [&str; 5] =
 const LIMITS: &CStr = c"size=16m,nr_inodes=4096,mode=0755";
 
 /// The contents of the file system.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Root {
     /// Files and directories of the host that can be read. Those that don't exist are left out.
     pub read_only: Vec<PathBuf>,
@@ -41,8 +48,9 @@ pub struct Root {
     pub devices: Vec<PathBuf>,
     /// Whether to include the kernel's information about the host's devices.
     pub sysfs: bool,
-    /// The directory that contains the VMs' directories for shared memory.
-    pub shared: Option<PathBuf>,
+    /// A mount for /dev/shm that isn't in a mount namespace yet. If the process has no VM yet, its
+    /// parent later mounts the VM's shared memory over it.
+    pub shared: Option<OwnedFd>,
 }
 
 /// The reason why the file system can't be set up.
@@ -90,29 +98,29 @@ impl Root {
             bind(real, path, MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RDONLY)?;
         }
         if let Some(shared) = &self.shared {
-            bind(shared, Path::new(SHARED), flags)?;
+            share_memory(shared)?;
         }
         mount_processes(flags)?;
         if self.sysfs {
             mount_new("sysfs", "/sys", flags | MountFlags::RDONLY, None)?;
         }
-        for path in ["/tmp", SHM] {
-            let path = Path::new(path);
-            directory(path)?;
-            let mode = std::fs::Permissions::from_mode(0o1777);
-            std::fs::set_permissions(path, mode).map_err(failed("set the mode of", path))?;
-        }
+        let temporary = Path::new(TEMPORARY);
+        directory(temporary)?;
+        std::fs::set_permissions(temporary, std::fs::Permissions::from_mode(0o1777))
+            .map_err(failed("set the mode of", temporary))?;
         unmount(OLD, UnmountFlags::DETACH)
             .map_err(|error| failed("unmount", Path::new(OLD))(error.into()))?;
         std::fs::remove_dir(OLD).map_err(failed("remove", Path::new(OLD)))
     }
 }
 
-/// Gives this process the shared memory of one VM, the one with this directory in `Root::shared`.
-/// The directory's owner and mode protect it from processes of other VMs.
-pub fn share_memory(directory: &str) -> io::Result<()> {
-    std::fs::remove_dir(SHM)?;
-    symlink(Path::new(SHARED).join(directory), SHM)
+/// Mounts the memory that a VM's processes share.
+fn share_memory(mount: &OwnedFd) -> Result<(), RootError> {
+    let (at, link) = (Path::new(SHARED_MOUNT), Path::new(SHM));
+    directory(at)?;
+    move_mount(mount, c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
+        .map_err(|error| failed("mount shared memory at", at)(error.into()))?;
+    symlink(at, link).map_err(failed("create", link))
 }
 
 /// Returns the paths that exist, each after what it leads to, in an order in which a directory

@@ -1,4 +1,4 @@
-//! What the spawner creates for a VM: its cgroup, its socket, and its directory for shared memory.
+//! What the spawner creates for a VM: its cgroup, its socket, and its shared memory.
 
 use control_api::{ApiError, ErrorCode};
 
@@ -56,12 +56,12 @@ impl Resources {
         }
     }
 
-    /// Moves a worker to the VM's cgroup, if there is one.
+    /// Moves a worker to the VM's cgroup, if there is one, and gives it the VM's shared memory.
     pub(crate) fn take(&self, process: ProcessId) -> Result<(), String> {
         self.spawner.request(Call::Join { vm: self.vm.clone(), process })
     }
 
-    /// Removes what the VM's workers have left in their shared memory.
+    /// Drops what the VM's workers have left in their shared memory.
     pub(crate) fn clear_shared_memory(&self) {
         self.spawner.clear_shared(&self.vm);
     }
@@ -89,9 +89,7 @@ fn api_error(vm: &Vm, refusal: Refusal) -> ApiError {
             ApiError::new(code, message).of("socket")
         }
         Part::Cgroup => unavailable(format!("cannot create its cgroup: {reason}")),
-        Part::SharedMemory => {
-            unavailable(format!("cannot create its directory for shared memory: {reason}"))
-        }
+        Part::SharedMemory => unavailable(format!("cannot create its shared memory: {reason}")),
         Part::Request => unavailable(format!("the spawner refuses it: {reason}")),
     }
 }

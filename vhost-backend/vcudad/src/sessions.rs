@@ -36,7 +36,7 @@ use host_ipc::messages::{
     WorkerId,
 };
 use host_ipc::printable::printable;
-use host_ipc::spawner::{Call, directory_of};
+use host_ipc::spawner::Call;
 use memory_ledger::{GpuId, Ledger, Quota, VmId};
 use rm_control::Objects;
 use serde::{Deserialize, Serialize};
@@ -459,7 +459,6 @@ impl Sessions {
             label,
             pid: session.pid,
             uid: self.launcher.uid(&state.vm),
-            shared: has_jail.then(|| directory_of(&state.vm.name)),
             env: session.env.clone(),
             spin_us: state.vm.spin_us,
             context_bytes: contexts,

@@ -283,7 +283,7 @@ impl Spawner {
         self.send(&ToSpawner::Kill { id });
     }
 
-    /// Removes all files from a VM's directory for shared memory.
+    /// Drops all files in a VM's shared memory.
     pub(crate) fn clear_shared(&self, vm: &str) {
         self.send(&ToSpawner::ClearShared { vm: vm.to_owned() });
     }

@@ -1,23 +1,26 @@
 //! The jail of workers: what the spawner gives to a worker that enters one.
 
 use std::io;
+use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::Command;
 
-use host_ipc::spawner::directory_of;
-
+use crate::mounts::Mounts;
 use crate::pid_namespace::PidNamespace;
-use crate::shared_memory::{SharedMemory, VmSharedMemory};
+use crate::shared_memory::VmSharedMemory;
 
 /// The jail of all workers.
 pub(crate) struct Jail {
-    shared: SharedMemory,
+    mounts: Mounts,
     processes: PidNamespace,
 }
 
 impl Jail {
-    pub(crate) fn create(id: u32) -> io::Result<Self> {
-        Ok(Self { shared: SharedMemory::create(id)?, processes: PidNamespace::create()? })
+    pub(crate) fn create() -> Result<Self, String> {
+        let failed = |what: &'static str| move |error| format!("cannot create {what}: {error}");
+        let processes = PidNamespace::create().map_err(failed("a PID namespace"))?;
+        let mounts = Mounts::create().map_err(failed("a mount namespace for shared memory"))?;
+        Ok(Self { mounts, processes })
     }
 
     /// Calls `start`, which starts a process, and has it created in the workers' PID namespace.
@@ -25,25 +28,17 @@ impl Jail {
         self.processes.start(start)
     }
 
-    /// Adds the arguments that make a worker enter the jail with these devices. If the worker
-    /// already has a session, it's one of `vm`.
-    pub(crate) fn add_arguments(
-        &self,
-        command: &mut Command,
-        devices: &[PathBuf],
-        vm: Option<&str>,
-    ) {
-        command.arg("--jail").arg("--shared").arg(self.shared.path());
-        devices.iter().for_each(|device| {
-            command.arg("--device").arg(device);
-        });
-        if let Some(vm) = vm {
-            command.arg("--shared-name").arg(directory_of(vm));
-        }
+    /// Returns the shared memory of a VM whose processes run as this user, with this limit in bytes.
+    pub(crate) fn memory_of(&self, uid: Option<u32>, size: Option<u64>) -> VmSharedMemory {
+        VmSharedMemory::new(self.mounts.clone(), uid, size)
     }
+}
 
-    /// Creates the directory for the memory that a VM's processes share.
-    pub(crate) fn add_vm(&self, vm: &str, uid: Option<u32>) -> io::Result<VmSharedMemory> {
-        self.shared.add(vm, uid)
-    }
+/// Adds the arguments that make a worker enter the jail with these devices, and with this mount at
+/// /dev/shm, which it inherits.
+pub(crate) fn add_arguments(command: &mut Command, devices: &[PathBuf], shared: &OwnedFd) {
+    command.arg("--jail").arg("--shared-fd").arg(shared.as_raw_fd().to_string());
+    devices.iter().for_each(|device| {
+        command.arg("--device").arg(device);
+    });
 }

@@ -1,6 +1,6 @@
 //! The spawner keeps the privileges of the broker, `vcudad`, which drops them after it has started
-//! this process. It starts the VMs' processes, and creates their cgroups, sockets and directories
-//! for shared memory.
+//! this process. It starts the VMs' processes, and creates their cgroups, sockets and shared
+//! memory.
 //!
 //! Somebody who has taken over the broker can send any request. So each one is checked here: only
 //! fixed programs are started, with users that belong to VMs; sockets can be only in the
@@ -20,10 +20,11 @@
 //! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
 //! | `vms`, `cgroup`, `shared_memory` | what each VM has |
+//! | `mounts`, `tmpfs` | mounts without a path on the host |
 //! | `mps`, `mps_client` | MPS daemons; the workers that are their clients |
 //!
-//! This process has one thread, apart from those that close descriptors, and never waits for another
-//! process or for the disk. If the broker has started it, it ends with the broker, and with it
+//! This process has one thread, apart from those that close descriptors and mount file systems, and
+//! never waits for another process or for the disk. If the broker has started it, it ends with the broker, and with it
 //! everything that it has started or created. Otherwise, it listens on a socket, and processes
 //! continue while there is no broker for a short time.
 
@@ -32,6 +33,7 @@ mod child;
 mod jail;
 mod kept;
 mod link;
+mod mounts;
 mod mps;
 mod mps_client;
 mod pid_namespace;
@@ -41,6 +43,7 @@ mod programs;
 mod server;
 mod shared_memory;
 mod start;
+mod tmpfs;
 mod vms;
 
 pub use pid_namespace::{HOLD, hold};

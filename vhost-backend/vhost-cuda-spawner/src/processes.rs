@@ -13,13 +13,14 @@ use host_ipc::{apart, doorbell};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::child::Child;
-use crate::jail::Jail;
+use crate::jail::{Jail, add_arguments};
 use crate::kept::KeptFds;
 use crate::mps::Mps;
 use crate::mps_client::client_env;
 use crate::pid_namespace::start_in_new;
 use crate::policy::{MAX_PROCESSES, Policy, check_devices, check_env, check_visible};
 use crate::programs::{Programs, add_users};
+use crate::shared_memory::Place;
 use crate::start::{Preparation, THIS_PROGRAM};
 use crate::vms::Vms;
 
@@ -38,13 +39,17 @@ struct Start<'a> {
     vm: Option<&'a str>,
     /// The pipe directory of the MPS daemon for which the process waits.
     pipe: Option<PathBuf>,
+    /// What the process mounts at /dev/shm.
+    shared: Option<OwnedFd>,
+    /// The place of its VM's memory there, if it has no VM yet.
+    place: Option<Place>,
 }
 
 /// What is needed to start programs.
 pub(crate) struct Parts<'a> {
     pub(crate) policy: &'a Policy,
     pub(crate) programs: &'a Programs,
-    pub(crate) vms: &'a Vms,
+    pub(crate) vms: &'a mut Vms,
     pub(crate) jail: Option<&'a mut Jail>,
     pub(crate) mps: &'a mut Mps,
     /// The nice value that processes get.
@@ -59,11 +64,13 @@ pub(crate) struct Process {
     /// How it ended, if it has been reaped.
     pub(crate) end: Option<End>,
     pub(crate) kept: KeptFds,
+    /// The place of its VM's shared memory, if it's a worker that doesn't have that yet.
+    place: Option<Place>,
 }
 
 impl Process {
-    fn new(child: Child) -> Self {
-        Self { child, end: None, kept: KeptFds::default() }
+    fn new(child: Child, place: Option<Place>) -> Self {
+        Self { child, end: None, kept: KeptFds::default(), place }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -95,7 +102,7 @@ impl Processes {
             .map_err(|fds| format!("a program gets two descriptors, not {}", fds.len()))?;
         self.check_new(id, MAX_PROCESSES)?;
         let is_probe = matches!(program, Program::Probe { .. });
-        let Start { mut command, namespace, vm, pipe } = prepare(program, parts)?;
+        let Start { mut command, namespace, vm, pipe, shared, place } = prepare(program, parts)?;
         if !is_probe {
             command.arg("--broker-fd").arg(first.as_raw_fd().to_string());
         }
@@ -108,9 +115,10 @@ impl Processes {
         };
         let mut command = preparation.before(&command, THIS_PROGRAM);
         command.stdin(Stdio::null());
-        // No other process inherits the broker's end: this process has one thread, and closes the
-        // descriptor before it starts the next program.
+        // No other process inherits these descriptors: only this thread starts programs, and it
+        // closes them before it starts the next one.
         let connect = || -> io::Result<Option<OwnedFd>> {
+            shared.as_ref().map_or(Ok(()), |shared| fcntl_setfd(shared, FdFlags::empty()))?;
             if is_probe {
                 command.stdout(first).stderr(second);
                 return Ok(None);
@@ -131,7 +139,7 @@ impl Processes {
         let started = child.pidfd().map(|pidfd| (child.pid(), pidfd));
         match started {
             Ok(started) => {
-                self.0.insert(id, Process::new(child));
+                self.0.insert(id, Process::new(child, place));
                 Ok(started)
             }
             Err(error) => {
@@ -158,6 +166,11 @@ impl Processes {
         self.running(id).map(Child::pid).ok_or_else(|| format!("there is no process {id}"))
     }
 
+    /// Takes the place of the shared memory of a worker that doesn't have that yet.
+    pub(crate) fn take_place(&mut self, id: ProcessId) -> Option<Place> {
+        self.0.get_mut(&id).and_then(|process| process.place.take())
+    }
+
     pub(crate) fn kill(&self, id: ProcessId) {
         self.running(id).inspect(|child| child.kill());
     }
@@ -177,6 +190,7 @@ impl Processes {
         let process = self.0.get_mut(&id).filter(|process| process.end.is_none())?;
         let how = End::Exited(process.child.reap()?);
         process.end = Some(how.clone());
+        process.place = None;
         Some(Event::Ended { id, how })
     }
 
@@ -236,7 +250,18 @@ impl Processes {
 /// Checks a request to start a program.
 fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>, String> {
     let jail = parts.jail.as_deref();
-    let start = |command, namespace| Start { command, namespace, vm: None, pipe: None };
+    let start = |command, namespace| {
+        let (vm, pipe, shared, place) = (None, None, None, None);
+        Start { command, namespace, vm, pipe, shared, place }
+    };
+    let no_memory = |error: io::Error| format!("cannot give it shared memory: {error}");
+    // In the jail, without a VM.
+    let start_without_vm = |mut command: Command, devices: &[PathBuf]| {
+        let (place, shared) = Place::create().map_err(no_memory)?;
+        add_arguments(&mut command, devices, &shared);
+        let (shared, place) = (Some(shared), Some(place));
+        Ok(Start { shared, place, ..start(command, Namespace::Workers) })
+    };
     match program {
         Program::Device { vm } => {
             let command = parts.programs.device(parts.vms.get(vm)?.uid, jail.is_some());
@@ -257,8 +282,8 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
             }
             let Some(devices) = devices else { return Ok(start(command, Namespace::Host)) };
             check_devices(devices)?;
-            jail.ok_or("there is no jail")?.add_arguments(&mut command, devices, None);
-            Ok(start(command, Namespace::Workers))
+            jail.ok_or("there is no jail")?;
+            start_without_vm(command, devices)
         }
         Program::Worker { visible, devices, session } => {
             check_visible(visible)?;
@@ -270,13 +295,10 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
                     if parts.is_root {
                         add_users(&mut command, parts.policy.uids());
                     }
-                    return Ok(match jail {
-                        Some(jail) => {
-                            jail.add_arguments(&mut command, devices, None);
-                            start(command, Namespace::Workers)
-                        }
-                        None => start(command, Namespace::Host),
-                    });
+                    return match jail {
+                        Some(_) => start_without_vm(command, devices),
+                        None => Ok(start(command, Namespace::Host)),
+                    };
                 }
             };
             check_env(env)?;
@@ -301,15 +323,14 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
                     None
                 }
             };
-            let vm = Some(vm.as_str());
+            let of_vm = Some(vm.as_str());
             // Clients of an MPS daemon can't be in a jail, because they share memory with its server.
-            Ok(match jail.filter(|_| pipe.is_none()) {
-                Some(jail) => {
-                    jail.add_arguments(&mut command, devices, vm);
-                    Start { vm, ..start(command, Namespace::Workers) }
-                }
-                None => Start { vm, pipe, ..start(command, Namespace::Host) },
-            })
+            if jail.is_none() || pipe.is_some() {
+                return Ok(Start { vm: of_vm, pipe, ..start(command, Namespace::Host) });
+            }
+            let shared = parts.vms.shared_of(vm)?.for_process().map_err(no_memory)?;
+            add_arguments(&mut command, devices, &shared);
+            Ok(Start { vm: of_vm, shared: Some(shared), ..start(command, Namespace::Workers) })
         }
     }
 }
@@ -323,7 +344,7 @@ mod tests {
     fn gates_are_closed_and_workers_are_woken() {
         let mut processes = Processes::default();
         let child = Child::start(&mut Command::new("true")).unwrap();
-        processes.0.insert(1, Process::new(child));
+        processes.0.insert(1, Process::new(child, None));
         let file = GatePage::create().unwrap();
         let (button, chime) = doorbell::doorbell().unwrap();
         let page = GateMap::map(&file).unwrap();
@@ -351,7 +372,7 @@ mod tests {
         let mut processes = Processes::default();
         processes.check_new(1, 1).unwrap();
         let child = Child::start(&mut Command::new("true")).unwrap();
-        processes.0.insert(1, Process::new(child));
+        processes.0.insert(1, Process::new(child, None));
         assert!(processes.check_new(2, 1).unwrap_err().contains("1 processes already"));
         assert!(processes.check_new(1, 9).unwrap_err().contains("process 1 already"));
         processes.check_new(2, 2).unwrap();

@@ -296,7 +296,7 @@ impl Server {
         let mut parts = Parts {
             policy: &self.policy,
             programs: &self.programs,
-            vms: &self.vms,
+            vms: &mut self.vms,
             jail: self.jail.as_mut(),
             mps: &mut self.mps,
             nice: self.nice,
@@ -356,7 +356,8 @@ impl Server {
             Call::SetLimits { vm, limits } => self.vms.set_limits(&vm, &limits)?,
             Call::Join { vm, process } => {
                 let pid = self.processes.pid(process).map_err(request())?;
-                self.vms.join(&vm, pid).map_err(refused(Part::Cgroup))?;
+                let place = self.processes.take_place(process);
+                self.vms.join(&vm, pid, place)?;
             }
             Call::Unbind { vm } => self.vms.unbind(&vm).map_err(request())?,
             Call::RemoveVm { vm } => self.vms.remove(&vm).map_err(request())?,
@@ -372,10 +373,7 @@ impl Server {
 
     fn set_jail(&mut self, wanted: bool) -> Result<(), String> {
         self.policy.check_open()?;
-        self.jail = wanted
-            .then(|| Jail::create(self.owner))
-            .transpose()
-            .map_err(|error| format!("cannot create a PID namespace and shared memory: {error}"))?;
+        self.jail = wanted.then(Jail::create).transpose()?;
         Ok(())
     }
 

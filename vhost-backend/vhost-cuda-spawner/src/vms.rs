@@ -1,4 +1,4 @@
-//! What each VM has: a user, a cgroup, a socket, and a directory for shared memory.
+//! What each VM has: a user, a cgroup, a socket, and shared memory.
 
 use std::collections::HashMap;
 use std::os::unix::net::UnixListener;
@@ -10,7 +10,7 @@ use host_ipc::spawner::{CgroupLimits, NewVm, Part, Refusal, SOCKETS};
 use crate::cgroup::{Cgroups, VmCgroup, add};
 use crate::jail::Jail;
 use crate::policy::{MAX_VMS, check_limits};
-use crate::shared_memory::VmSharedMemory;
+use crate::shared_memory::{Place, VmSharedMemory};
 
 /// A VM. Dropping it removes everything that belongs to it.
 pub(crate) struct Vm {
@@ -34,6 +34,10 @@ impl Vms {
         self.0.get(name).ok_or_else(|| unknown(name))
     }
 
+    fn get_mut(&mut self, name: &str) -> Result<&mut Vm, String> {
+        self.0.get_mut(name).ok_or_else(|| unknown(name))
+    }
+
     /// Creates what a VM needs, and returns its listening socket. The policy permits the VM.
     pub(crate) fn add(
         &mut self,
@@ -51,8 +55,8 @@ impl Vms {
         });
         let cgroup = cgroup.transpose().map_err(refused(Part::Cgroup))?;
         let listener = bind(&vm).map_err(refused(Part::Socket))?;
-        let shared = jail.map(|jail| jail.add_vm(&vm.name, uid)).transpose();
-        let shared = shared.map_err(|error| refused(Part::SharedMemory)(error.to_string()))?;
+        let size = vm.limits.as_ref().and_then(|limits| limits.memory);
+        let shared = jail.map(|jail| jail.memory_of(uid, size));
         let (listener, file) = listener.into_parts();
         let copy =
             listener.try_clone().map_err(|error| refused(Part::Socket)(error.to_string()))?;
@@ -66,28 +70,49 @@ impl Vms {
         listener.try_clone().map_err(|error| error.to_string())
     }
 
-    pub(crate) fn set_limits(&self, name: &str, limits: &CgroupLimits) -> Result<(), Refusal> {
+    pub(crate) fn set_limits(&mut self, name: &str, limits: &CgroupLimits) -> Result<(), Refusal> {
         check_limits(limits).map_err(refused(Part::Request))?;
-        let vm = self.get(name).map_err(refused(Part::Request))?;
+        let vm = self.get_mut(name).map_err(refused(Part::Request))?;
         vm.cgroup
             .as_ref()
             .map_or(Ok(()), |cgroup| cgroup.set(limits))
-            .map_err(refused(Part::Cgroup))
+            .map_err(refused(Part::Cgroup))?;
+        let Some((shared, size)) = vm.shared.as_mut().zip(limits.memory) else { return Ok(()) };
+        shared.resize(size).map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Moves a process to a VM's cgroup, if it has one.
-    pub(crate) fn join(&self, name: &str, pid: u32) -> Result<(), String> {
-        self.get(name)?.cgroup.as_ref().map_or(Ok(()), |cgroup| add(cgroup.path(), pid))
+    /// Moves a process to a VM's cgroup, if it has one, and gives it the VM's shared memory, if it has
+    /// a place for it.
+    pub(crate) fn join(
+        &mut self,
+        name: &str,
+        pid: u32,
+        place: Option<Place>,
+    ) -> Result<(), Refusal> {
+        let vm = self.get_mut(name).map_err(refused(Part::Request))?;
+        let moved = vm.cgroup.as_ref().map_or(Ok(()), |cgroup| add(cgroup.path(), pid));
+        moved.map_err(refused(Part::Cgroup))?;
+        let Some(place) = place else { return Ok(()) };
+        let given = self.shared_of(name).map_err(refused(Part::Request))?.give(pid, place);
+        given.map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Removes the files that a VM's workers have left in their shared memory.
-    pub(crate) fn clear_shared(&self, name: &str) {
-        self.0.get(name).and_then(|vm| vm.shared.as_ref()).inspect(|shared| shared.clear());
+    /// Returns a VM's shared memory. The jail existed before the VM.
+    pub(crate) fn shared_of(&mut self, name: &str) -> Result<&mut VmSharedMemory, String> {
+        let shared = self.get_mut(name)?.shared.as_mut();
+        shared.ok_or_else(|| format!("VM '{name}' has no shared memory"))
+    }
+
+    /// Drops the files that a VM's workers have left in their shared memory.
+    pub(crate) fn clear_shared(&mut self, name: &str) {
+        if let Ok(shared) = self.shared_of(name) {
+            shared.clear();
+        }
     }
 
     /// Closes a VM's socket, and removes its file.
     pub(crate) fn unbind(&mut self, name: &str) -> Result<(), String> {
-        self.0.get_mut(name).ok_or_else(|| unknown(name))?.socket = None;
+        self.get_mut(name)?.socket = None;
         Ok(())
     }
 

@@ -23,6 +23,16 @@ struct Spawner {
 impl Spawner {
     /// Starts a spawner that permits sockets in this directory, and seals it.
     fn start(folder: &Path) -> Self {
+        let mut spawner = Self::unsealed(folder);
+        spawner.seal();
+        spawner
+    }
+
+    fn seal(&mut self) {
+        self.call(Call::Seal { library: "/nonexistent/libcuda.so.1".into() }).unwrap();
+    }
+
+    fn unsealed(folder: &Path) -> Self {
         let (calls, their_calls) = seqpacket::pair().unwrap();
         let (events, their_events) = seqpacket::pair().unwrap();
         let inherited = |fd: &OwnedFd| {
@@ -37,7 +47,6 @@ impl Spawner {
             .unwrap();
         let mut spawner = Self { child, calls, events, last: 0 };
         spawner.call(Call::Permit(Permit::SocketFolder(folder.to_owned()))).unwrap();
-        spawner.call(Call::Seal { library: "/nonexistent/libcuda.so.1".into() }).unwrap();
         spawner
     }
 
@@ -256,4 +265,61 @@ fn everything_ends_with_the_broker() {
     assert!(!folder.path().join("a.sock").exists());
     assert!(!Path::new(&format!("/proc/{pid}")).exists());
     drop((ours, theirs));
+}
+
+/// Creates what earlier versions used in the host's /dev/shm: the paths as which this test's spawner
+/// would have created its own, which anybody could take, and a leftover with directories so deep that
+/// nobody who uses a stack can remove it.
+struct Planted(Vec<PathBuf>);
+
+impl Planted {
+    fn new() -> Self {
+        let id = std::process::id();
+        let names = [format!("new-virtio-cuda-{id}"), format!("virtio-cuda-{id}")];
+        let planted = Self(names.map(|name| Path::new("/dev/shm").join(name)).to_vec());
+        for path in &planted.0 {
+            std::fs::create_dir(path).unwrap();
+            std::fs::write(path.join("lock"), "").unwrap();
+            let script = "import os\nfor i in range(60000):\n os.mkdir('d')\n os.chdir('d')";
+            let nested = Command::new("python3").args(["-c", script]).current_dir(path).status();
+            assert!(nested.unwrap().success());
+        }
+        planted
+    }
+}
+
+impl Drop for Planted {
+    fn drop(&mut self) {
+        Command::new("rm").arg("-rf").args(&self.0).status().unwrap();
+    }
+}
+
+/// Returns the number of files in /dev/shm whose names contain one of these process IDs.
+fn in_shared_memory(processes: [u32; 2]) -> usize {
+    let names = Path::new("/dev/shm").read_dir().unwrap();
+    let names = names.map(|entry| entry.unwrap().file_name().into_string().unwrap());
+    let is_of = |name: &String| processes.iter().any(|pid| name.ends_with(&format!("-{pid}")));
+    names.filter(is_of).count()
+}
+
+/// Without root, there is no jail.
+#[test]
+fn the_jail_neither_needs_nor_leaves_a_path_in_shared_memory() {
+    if !process::is_root() {
+        return eprintln!("skipped: not root");
+    }
+    let planted = Planted::new();
+    let folder = tempfile::tempdir().unwrap();
+    let mut spawner = Spawner::unsealed(folder.path());
+    let processes = [std::process::id(), spawner.child.id()];
+    assert_eq!(spawner.call(Call::SetJail(true)), Ok(()));
+    spawner.seal();
+    spawner.call(Call::AddVm(vm(folder.path()))).unwrap();
+    let null = File::open("/dev/null").unwrap();
+    let event = spawner.start_with(worker(|_, _, _| ()), &[null.as_raw_fd(); 2]);
+    assert!(matches!(event, Event::Started { .. }), "{event:?}");
+    assert_eq!(in_shared_memory(processes), planted.0.len());
+    // Killed by SIGKILL.
+    drop(spawner);
+    assert_eq!(in_shared_memory(processes), planted.0.len());
 }

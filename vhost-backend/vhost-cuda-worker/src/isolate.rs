@@ -3,11 +3,12 @@
 
 use std::io;
 use std::ops::RangeInclusive;
+use std::os::fd::RawFd;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;
 
 use host_ipc::process;
-use host_jail::root::{Root, share_memory};
+use host_jail::root::Root;
 use host_jail::{access, namespaces, privileges};
 
 /// Files that a driver library reads, and directories from which it may load other libraries later,
@@ -32,9 +33,9 @@ pub struct Jail {
     /// A device that the driver needs (repeatable)
     #[arg(long = "device", value_name = "PATH", requires = "jail")]
     devices: Vec<PathBuf>,
-    /// Directory that contains the directories of the VMs' shared memory
-    #[arg(long, value_name = "PATH", requires = "jail")]
-    shared: Option<PathBuf>,
+    /// Descriptor of a mount for /dev/shm, which isn't in a mount namespace yet
+    #[arg(long, value_name = "N", requires = "jail")]
+    shared_fd: Option<RawFd>,
     /// User of the VM whose session this worker gets
     #[arg(long)]
     uid: Option<u32>,
@@ -42,9 +43,6 @@ pub struct Jail {
     /// as the broker says]
     #[arg(long, value_name = "LOW-HIGH", value_delimiter = ',', conflicts_with = "uid")]
     users: Vec<Users>,
-    /// Name of the VM's directory in the one given with --shared
-    #[arg(long, value_name = "NAME", requires = "shared")]
-    shared_name: Option<String>,
 }
 
 /// A range of user IDs.
@@ -69,7 +67,7 @@ impl Jail {
     pub(super) fn enter(&self, library: &Path) -> io::Result<()> {
         if self.jail {
             namespaces::leave().map_err(io::Error::other)?;
-            let root = self.root(library);
+            let root = self.root(library)?;
             root.enter().map_err(io::Error::other)?;
             access::restrict(&root).map_err(io::Error::other)?;
         } else {
@@ -77,7 +75,7 @@ impl Jail {
         }
         privileges::limit()?;
         if self.uid.is_some() {
-            self.join(self.uid, self.shared_name.as_deref())?;
+            process::become_user(self.uid)?;
             // While it loads, the driver library may read files in /proc that otherwise belong to
             // root. Before this process serves a session, they do again.
             return process::set_dumpable(true);
@@ -97,26 +95,20 @@ impl Jail {
     }
 
     /// Makes this process one of a VM's, unless it is already.
-    pub(super) fn join_later(&self, uid: Option<u32>, shared: Option<&str>) -> io::Result<()> {
+    pub(super) fn join_later(&self, uid: Option<u32>) -> io::Result<()> {
         let is_permitted = |uid: u32| self.users.iter().any(|users| users.0.contains(&uid));
         match self.uid {
             None if !self.users.is_empty() && !uid.is_some_and(is_permitted) => {
                 Err(io::Error::other(format!("a worker can't become the user {uid:?}")))
             }
-            None => self.join(uid, shared),
+            None => process::become_user(uid),
             given if given == uid => Ok(()),
             _ => Err(io::Error::other("the session is another VM's")),
         }
     }
 
-    fn join(&self, uid: Option<u32>, shared: Option<&str>) -> io::Result<()> {
-        if let (true, Some(name)) = (self.jail, shared) {
-            share_memory(name)?;
-        }
-        process::become_user(uid)
-    }
-
-    fn root(&self, library: &Path) -> Root {
+    /// Must be called only once, because the result owns the mount.
+    fn root(&self, library: &Path) -> io::Result<Root> {
         let mut read_only: Vec<PathBuf> = READ_BY_DRIVERS.iter().map(PathBuf::from).collect();
         // A driver library loads others from its own directory.
         read_only.extend(library.parent().map(Path::to_owned));
@@ -126,7 +118,8 @@ impl Jail {
         let path = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
         read_only.extend(std::env::split_paths(&path));
         read_only.retain(|path| path.is_absolute());
-        Root { read_only, devices: self.devices.clone(), sysfs: true, shared: self.shared.clone() }
+        let shared = self.shared_fd.map(process::inherited).transpose()?;
+        Ok(Root { read_only, devices: self.devices.clone(), sysfs: true, shared })
     }
 }
 
@@ -149,10 +142,10 @@ mod tests {
     #[test]
     fn a_worker_becomes_only_a_user_of_a_vm() {
         let users = ["100-199", "500-500"].map(|text| text.parse().unwrap()).to_vec();
-        let (jail, uid, devices, shared, shared_name) = (false, None, Vec::new(), None, None);
-        let jail = Jail { jail, devices, shared, uid, users, shared_name };
+        let (jail, uid, devices, shared_fd) = (false, None, Vec::new(), None);
+        let jail = Jail { jail, devices, shared_fd, uid, users };
         for uid in [None, Some(0), Some(99), Some(200), Some(u32::MAX)] {
-            let error = jail.join_later(uid, None).unwrap_err().to_string();
+            let error = jail.join_later(uid).unwrap_err().to_string();
             assert!(error.contains("can't become the user"), "{error}");
         }
         for text in ["", "5", "5-", "-5", "a-b", "1-2-3"] {

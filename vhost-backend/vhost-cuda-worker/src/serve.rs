@@ -57,9 +57,8 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         return Err(WorkerError::NoAssignment);
     };
     let supervisor = fds.next();
-    let Assignment { label, pid, uid, shared, env, spin_us, context_bytes, context_charged } =
-        assignment;
-    if let Err(error) = jail.join_later(uid, shared.as_deref()) {
+    let Assignment { label, pid, uid, env, spin_us, context_bytes, context_charged } = assignment;
+    if let Err(error) = jail.join_later(uid) {
         return Err(fail(&broker, format!("cannot switch to the VM's user: {error}")));
     }
     process::set_dumpable(false).map_err(WorkerError::Start)?;
