@@ -7,7 +7,7 @@
 //! in the thread that receives their message without room for them. So all such descriptors are
 //! closed on a separate thread.
 
-use std::os::fd::{AsRawFd, IntoRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
 
 /// A socket that is closed on a separate thread when it is dropped.
 #[derive(Debug)]
@@ -19,9 +19,15 @@ impl From<OwnedFd> for Apart {
     }
 }
 
+impl AsFd for Apart {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.0.as_ref().expect("only drop takes the descriptor").as_fd()
+    }
+}
+
 impl AsRawFd for Apart {
     fn as_raw_fd(&self) -> RawFd {
-        self.0.as_ref().expect("only drop takes the descriptor").as_raw_fd()
+        self.as_fd().as_raw_fd()
     }
 }
 

@@ -19,7 +19,7 @@
 //! | `kept` | copies of the broker's descriptors |
 //! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
-//! | `vms`, `cgroup`, `shared_memory` | what each VM has |
+//! | `vms`, `cgroup`, `socket`, `shared_memory` | what each VM has |
 //! | `mounts`, `tmpfs` | mounts without a path on the host |
 //! | `mps`, `mps_client` | MPS daemons; the workers that are their clients |
 //!
@@ -42,6 +42,7 @@ mod processes;
 mod programs;
 mod server;
 mod shared_memory;
+mod socket;
 mod start;
 mod tmpfs;
 mod vms;

@@ -9,7 +9,7 @@ use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::path::Path;
 use std::time::Duration;
 
-use host_ipc::listener::{Listener, SocketFile};
+use host_ipc::listener::Listener;
 use host_ipc::spawner::{Answer, Call, End, Event, Part, ProcessId, Program, Refusal, ToSpawner};
 use host_ipc::systemd::Systemd;
 use host_ipc::{process, seqpacket};
@@ -22,6 +22,7 @@ use crate::mps::Mps;
 use crate::policy::{Control, MAX_PROCESSES, Policy};
 use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
+use crate::socket::BoundSocket;
 use crate::vms::{Vms, refused};
 
 /// Maximum number of events that wait for the broker to receive them. If there are more, no
@@ -35,8 +36,7 @@ const CONTROL_MODE: u32 = 0o660;
 /// The control API's socket.
 struct ControlSocket {
     bound: Control,
-    listener: OwnedFd,
-    _file: SocketFile,
+    socket: BoundSocket,
 }
 
 /// What this process has started and created for the broker. The fields are dropped in this order.
@@ -347,11 +347,11 @@ impl Server {
                 self.policy.check_vm(&vm, self.is_root).map_err(request())?;
                 let uid = vm.uid.filter(|_| self.is_root);
                 let added = self.vms.add(vm, uid, self.cgroups.as_ref(), self.jail.as_ref());
-                return Ok((Answer::Done, Some(added?.into())));
+                return Ok((Answer::Done, Some(added?)));
             }
             Call::Listener { vm } => {
                 let listener = self.vms.listener(&vm).map_err(refused(Part::Socket))?;
-                return Ok((Answer::Done, Some(listener.into())));
+                return Ok((Answer::Done, Some(listener)));
             }
             Call::SetLimits { vm, limits } => self.vms.set_limits(&vm, &limits)?,
             Call::Join { vm, process } => {
@@ -379,20 +379,16 @@ impl Server {
 
     fn bind_control(&mut self) -> Result<OwnedFd, String> {
         let wanted = self.policy.control.clone().ok_or("there is no control socket")?;
-        let copy =
-            |socket: &ControlSocket| socket.listener.try_clone().map_err(|error| error.to_string());
-        if let Some(socket) = self.control.as_ref().filter(|socket| socket.bound == wanted) {
-            return copy(socket);
+        if let Some(control) = self.control.as_ref().filter(|control| control.bound == wanted) {
+            return control.socket.copy();
         }
         self.control = None;
         if let Some(folder) = wanted.path.parent().filter(|path| !path.as_os_str().is_empty()) {
             std::fs::create_dir_all(folder)
                 .map_err(|error| format!("cannot create its directory: {error}"))?;
         }
-        let listener = Listener::bind(&wanted.path, CONTROL_MODE, wanted.group)?;
-        let (listener, file) = listener.into_parts();
-        let socket = ControlSocket { bound: wanted, listener: listener.into(), _file: file };
-        copy(self.control.insert(socket))
+        let socket = Listener::bind(&wanted.path, CONTROL_MODE, wanted.group)?.into();
+        self.control.insert(ControlSocket { bound: wanted, socket }).socket.copy()
     }
 }
 

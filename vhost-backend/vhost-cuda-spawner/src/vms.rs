@@ -1,23 +1,24 @@
 //! What each VM has: a user, a cgroup, a socket, and shared memory.
 
 use std::collections::HashMap;
-use std::os::unix::net::UnixListener;
+use std::os::fd::OwnedFd;
 use std::path::Path;
 
-use host_ipc::listener::{Listener, SocketFile};
+use host_ipc::listener::Listener;
 use host_ipc::spawner::{CgroupLimits, NewVm, Part, Refusal, SOCKETS};
 
 use crate::cgroup::{Cgroups, VmCgroup, add};
 use crate::jail::Jail;
 use crate::policy::{MAX_VMS, check_limits};
 use crate::shared_memory::{Place, VmSharedMemory};
+use crate::socket::BoundSocket;
 
 /// A VM. Dropping it removes everything that belongs to it.
 pub(crate) struct Vm {
     /// The user of its processes. `None` if they have that of this process.
     pub(crate) uid: Option<u32>,
     pub(crate) cgroup: Option<VmCgroup>,
-    socket: Option<(UnixListener, SocketFile)>,
+    socket: Option<BoundSocket>,
     shared: Option<VmSharedMemory>,
 }
 
@@ -45,7 +46,7 @@ impl Vms {
         uid: Option<u32>,
         cgroups: Option<&Cgroups>,
         jail: Option<&Jail>,
-    ) -> Result<UnixListener, Refusal> {
+    ) -> Result<OwnedFd, Refusal> {
         if self.0.contains_key(&vm.name) || self.0.len() >= MAX_VMS {
             return Err(refused(Part::Request)(format!("VM '{}' can't be added", vm.name)));
         }
@@ -54,20 +55,17 @@ impl Vms {
             cgroups.create(&vm.name, limits)
         });
         let cgroup = cgroup.transpose().map_err(refused(Part::Cgroup))?;
-        let listener = bind(&vm).map_err(refused(Part::Socket))?;
+        let socket = BoundSocket::from(bind(&vm).map_err(refused(Part::Socket))?);
         let size = vm.limits.as_ref().and_then(|limits| limits.memory);
         let shared = jail.map(|jail| jail.memory_of(uid, size));
-        let (listener, file) = listener.into_parts();
-        let copy =
-            listener.try_clone().map_err(|error| refused(Part::Socket)(error.to_string()))?;
-        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some((listener, file)), shared });
+        let copy = socket.copy().map_err(refused(Part::Socket))?;
+        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some(socket), shared });
         Ok(copy)
     }
 
     /// Returns a VM's listening socket.
-    pub(crate) fn listener(&self, name: &str) -> Result<UnixListener, String> {
-        let (listener, _) = self.get(name)?.socket.as_ref().ok_or("it has no socket")?;
-        listener.try_clone().map_err(|error| error.to_string())
+    pub(crate) fn listener(&self, name: &str) -> Result<OwnedFd, String> {
+        self.get(name)?.socket.as_ref().ok_or("it has no socket")?.copy()
     }
 
     pub(crate) fn set_limits(&mut self, name: &str, limits: &CgroupLimits) -> Result<(), Refusal> {

@@ -1,7 +1,10 @@
 //! Tests of the spawner with a broker that was taken over.
 
 use std::fs::File;
+use std::io::Write;
+use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
 use std::time::{Duration, Instant};
@@ -322,4 +325,49 @@ fn the_jail_neither_needs_nor_leaves_a_path_in_shared_memory() {
     // Killed by SIGKILL.
     drop(spawner);
     assert_eq!(in_shared_memory(processes), planted.0.len());
+}
+
+/// Returns a socket whose last descriptor takes an hour to close, and its peer, which reads nothing.
+fn lingering() -> (TcpStream, TcpStream) {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let mut socket = TcpStream::connect(listener.local_addr().unwrap()).unwrap();
+    let (reader, _) = listener.accept().unwrap();
+    socket.set_nonblocking(true).unwrap();
+    while socket.write(&[0; 1 << 16]).is_ok() {}
+    let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
+    let (value, length) = ((&raw const hour).cast(), size_of_val(&hour) as libc::socklen_t);
+    let fd = socket.as_raw_fd();
+    // SAFETY: `hour` is readable for its length.
+    let set = unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
+    assert_eq!(set, 0);
+    (socket, reader)
+}
+
+#[test]
+fn a_client_that_nobody_accepts_cannot_delay_the_end_of_its_socket() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut spawner = Spawner::start(folder.path());
+    for end in [
+        Call::Unbind { vm: "a".into() },
+        Call::RemoveVm { vm: "a".into() },
+        Call::RetainVms { names: Vec::new() },
+        Call::EndAll,
+    ] {
+        let text = format!("{end:?}");
+        spawner.call(Call::AddVm(vm(folder.path()))).unwrap();
+        let client = UnixStream::connect(folder.path().join("a.sock")).unwrap();
+        let (slow, reader) = lingering();
+        seqpacket::send(&client, &7_u8, &[slow.as_raw_fd()]).unwrap();
+        drop((slow, client));
+        let calls = spawner.calls.try_clone().unwrap();
+        let (answered, answer) = std::sync::mpsc::channel();
+        seqpacket::send(&calls, &ToSpawner::Call(end), &[]).unwrap();
+        std::thread::spawn(move || answered.send(seqpacket::receive::<Answer>(&calls)));
+        let answer = answer.recv_timeout(Duration::from_secs(60)).expect(&text).unwrap().unwrap().0;
+        assert!(matches!(answer, Answer::Done), "{text}: {answer:?}");
+        assert!(!folder.path().join("a.sock").exists(), "{text}");
+        // Ends the wait of the thread that closes it.
+        drop(reader);
+        let _ = spawner.call(Call::RemoveVm { vm: "a".into() });
+    }
 }

@@ -1,0 +1,27 @@
+//! Listening sockets, of which the broker gets copies.
+
+use std::os::fd::{AsFd, OwnedFd};
+
+use host_ipc::apart::Apart;
+use host_ipc::listener::{Listener, SocketFile};
+
+/// A listening socket. Dropping it removes its file.
+pub(crate) struct BoundSocket {
+    /// Whoever closes the last copy also closes the connections that nobody has accepted, with the
+    /// descriptors in them. A client can make that take as long as it likes, so another thread does.
+    listener: Apart,
+    _file: SocketFile,
+}
+
+impl From<Listener> for BoundSocket {
+    fn from(listener: Listener) -> Self {
+        let (listener, file) = listener.into_parts();
+        Self { listener: OwnedFd::from(listener).into(), _file: file }
+    }
+}
+
+impl BoundSocket {
+    pub(crate) fn copy(&self) -> Result<OwnedFd, String> {
+        self.listener.as_fd().try_clone_to_owned().map_err(|error| error.to_string())
+    }
+}
