@@ -3,10 +3,11 @@
 
 use std::collections::BTreeMap;
 use std::fs::DirBuilder;
+use std::io;
 use std::os::fd::{AsFd, BorrowedFd};
-use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt};
 use std::os::unix::process::CommandExt;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -15,6 +16,7 @@ use rustix::process::Signal;
 
 use crate::child::Child;
 use crate::mps_client::DAEMON;
+use crate::socket::create_directory;
 use crate::start::{Preparation, THIS_PROGRAM};
 
 /// How long a daemon may take to exit before it's killed.
@@ -86,6 +88,8 @@ impl Mps {
         let (pipe, log) = (folder.join("pipe"), folder.join("log"));
         // Only this process's user may connect to the daemon. A worker connects before it switches
         // to its VM's user.
+        create_private(&self.folder)
+            .map_err(|error| format!("cannot create {}: {error}", self.folder.display()))?;
         let _ = std::fs::remove_dir_all(&folder);
         for path in [&pipe, &log] {
             let made = DirBuilder::new().recursive(true).mode(0o700).create(path);
@@ -133,6 +137,22 @@ impl Mps {
     }
 }
 
+/// Creates a directory that only this process's user can access, or checks that it is one. The
+/// directory that contains it may be one in which others can create files, such as /tmp.
+fn create_private(path: &Path) -> io::Result<()> {
+    path.parent().map_or(Ok(()), create_directory)?;
+    match DirBuilder::new().mode(0o700).create(path) {
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {}
+        created => return created,
+    }
+    let found = path.symlink_metadata()?;
+    let own = rustix::process::geteuid().as_raw();
+    match found.is_dir() && found.uid() == own && found.mode() & 0o077 == 0 {
+        true => Ok(()),
+        false => Err(io::Error::other("it exists, and others can access it: remove it")),
+    }
+}
+
 impl Daemon {
     fn pipe(&self) -> PathBuf {
         self.folder.join("pipe")
@@ -158,8 +178,6 @@ impl Drop for Mps {
 
 #[cfg(test)]
 mod tests {
-    use std::path::Path;
-
     use super::*;
     use crate::mps_client::wait_ready;
 
@@ -206,6 +224,30 @@ mod tests {
         }
         drop(mps);
         assert!(!folder.path().join("mps").exists());
+    }
+
+    #[test]
+    fn a_directory_that_somebody_else_has_created_is_not_used() {
+        use std::os::unix::fs::{PermissionsExt, chown, symlink};
+        let folder = tempfile::tempdir().unwrap();
+        let mut mps = mps(folder.path(), SERVES);
+        let (planted, private) = (folder.path().join("mps"), folder.path().join("private"));
+        create_private(&private).unwrap();
+        create_private(&private).unwrap();
+        let is_refused = |mps: &mut Mps| mps.pipe("GPU-a").unwrap_err().contains("remove it");
+        symlink(&private, &planted).unwrap();
+        assert!(is_refused(&mut mps));
+        std::fs::remove_file(&planted).unwrap();
+        std::fs::create_dir(&planted).unwrap();
+        std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o770)).unwrap();
+        assert!(is_refused(&mut mps));
+        std::fs::set_permissions(&planted, std::fs::Permissions::from_mode(0o700)).unwrap();
+        if is_root() {
+            chown(&planted, Some(65534), None).unwrap();
+            assert!(is_refused(&mut mps));
+            chown(&planted, Some(0), None).unwrap();
+        }
+        mps.pipe("GPU-a").unwrap();
     }
 
     #[test]

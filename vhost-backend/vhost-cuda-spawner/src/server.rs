@@ -22,7 +22,7 @@ use crate::mps::Mps;
 use crate::policy::{Control, MAX_PROCESSES, Policy};
 use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
-use crate::socket::BoundSocket;
+use crate::socket::{BoundSocket, create_directory};
 use crate::vms::{Vms, refused};
 
 /// Maximum number of events that wait for the broker to receive them. If there are more, no
@@ -384,7 +384,7 @@ impl Server {
         }
         self.control = None;
         if let Some(folder) = wanted.path.parent().filter(|path| !path.as_os_str().is_empty()) {
-            std::fs::create_dir_all(folder)
+            create_directory(folder)
                 .map_err(|error| format!("cannot create its directory: {error}"))?;
         }
         let socket = Listener::bind(&wanted.path, CONTROL_MODE, wanted.group)?.into();

@@ -1,9 +1,19 @@
 //! Listening sockets, of which the broker gets copies.
 
+use std::fs::DirBuilder;
+use std::io;
 use std::os::fd::{AsFd, OwnedFd};
+use std::os::unix::fs::DirBuilderExt;
+use std::path::Path;
 
 use host_ipc::apart::Apart;
 use host_ipc::listener::{Listener, SocketFile};
+
+/// Creates a directory for sockets, and those that contain it, if they are missing. Whatever the
+/// umask, other users can't create files there.
+pub(crate) fn create_directory(path: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o755).create(path)
+}
 
 /// A listening socket. Dropping it removes its file.
 pub(crate) struct BoundSocket {

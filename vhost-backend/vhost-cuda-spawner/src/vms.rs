@@ -11,7 +11,7 @@ use crate::cgroup::{Cgroups, VmCgroup, add};
 use crate::jail::Jail;
 use crate::policy::{MAX_VMS, check_limits};
 use crate::shared_memory::{Place, VmSharedMemory};
-use crate::socket::BoundSocket;
+use crate::socket::{BoundSocket, create_directory};
 
 /// A VM. Dropping it removes everything that belongs to it.
 pub(crate) struct Vm {
@@ -139,7 +139,7 @@ fn unknown(name: &str) -> String {
 /// for sockets is created if it is missing. Any other directory must exist.
 fn bind(vm: &NewVm) -> Result<Listener, String> {
     if vm.socket.parent() == Some(Path::new(SOCKETS)) {
-        std::fs::create_dir_all(SOCKETS)
+        create_directory(Path::new(SOCKETS))
             .map_err(|error| format!("cannot create its folder: {error}"))?;
     }
     Listener::bind(&vm.socket, vm.socket_mode, vm.socket_group)
