@@ -298,6 +298,12 @@ pub struct GpuInfo {
     /// Why kernels aren't taken off the GPU.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub eviction_unavailable: Option<String>,
+    /// Whether workers run in a jail.
+    #[serde(default)]
+    pub jail: bool,
+    /// Why workers have no jail.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub jail_unavailable: Option<String>,
     /// Names of the VMs on the GPU.
     pub vms: Vec<String>,
 }

@@ -17,6 +17,7 @@
 
 mod cli;
 mod client;
+mod color;
 mod commands;
 mod doctor;
 mod error;

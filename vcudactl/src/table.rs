@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use crate::color;
+
 /// Alignment of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Side {
@@ -14,16 +16,24 @@ pub(crate) enum Side {
 pub(crate) struct Table {
     columns: Vec<(&'static str, Side)>,
     rows: Vec<Vec<String>>,
+    /// The rows and columns of the cells that are red.
+    alarms: Vec<(usize, usize)>,
 }
 
 impl Table {
     pub(crate) fn new(columns: &[(&'static str, Side)]) -> Self {
-        Self { columns: columns.to_vec(), rows: Vec::new() }
+        Self { columns: columns.to_vec(), rows: Vec::new(), alarms: Vec::new() }
     }
 
     /// Adds a row with one cell per column.
     pub(crate) fn row<const N: usize>(&mut self, cells: [String; N]) {
         self.rows.push(cells.map(|cell| printable(&cell)).into());
+    }
+
+    /// Makes a cell of the last row red.
+    pub(crate) fn alarm(&mut self, column: &str) {
+        let at = self.columns.iter().position(|(name, _)| *name == column);
+        self.alarms.extend(self.rows.len().checked_sub(1).zip(at));
     }
 
     /// Adds columns to the right.
@@ -39,19 +49,28 @@ impl Table {
     }
 
     pub(crate) fn print(&self, out: &mut impl Write) -> io::Result<()> {
+        self.print_with(color::is_wanted(), out)
+    }
+
+    fn print_with(&self, has_colors: bool, out: &mut impl Write) -> io::Result<()> {
         let heads = self.columns.iter().map(|column| column.0.to_owned()).collect();
         let lines: Vec<&Vec<String>> = std::iter::once(&heads).chain(&self.rows).collect();
         let width = |column: usize| {
             lines.iter().map(|line| line[column].chars().count()).max().unwrap_or_default()
         };
         let widths: Vec<usize> = (0..self.columns.len()).map(width).collect();
-        for line in lines {
+        for (number, line) in lines.into_iter().enumerate() {
             let mut text = String::new();
-            for ((cell, width), (_, side)) in line.iter().zip(&widths).zip(&self.columns) {
-                match side {
-                    Side::Left => text.push_str(&format!("{cell:<width$}  ")),
-                    Side::Right => text.push_str(&format!("{cell:>width$}  ")),
-                }
+            let cells = line.iter().zip(&widths).zip(&self.columns).enumerate();
+            for (column, ((cell, width), (_, side))) in cells {
+                let padded = match side {
+                    Side::Left => format!("{cell:<width$}  "),
+                    Side::Right => format!("{cell:>width$}  "),
+                };
+                // The first line has the names of the columns.
+                let is_alarm =
+                    number.checked_sub(1).is_some_and(|row| self.alarms.contains(&(row, column)));
+                text.push_str(&color::red(padded, is_alarm && has_colors));
             }
             writeln!(out, "{}", text.trim_end())?;
         }
@@ -129,6 +148,20 @@ mod tests {
         let mut out = Vec::new();
         table.print(&mut out).unwrap();
         assert_eq!(String::from_utf8(out).unwrap(), "NAME       N\na          1\nlonger?  100\n");
+    }
+
+    #[test]
+    fn alarms_are_red_only_on_a_terminal() {
+        let mut table = Table::new(&[("NAME", Side::Left), ("OK", Side::Left)]);
+        table.row(["a".into(), "yes".into()]);
+        table.row(["b".into(), "no".into()]);
+        table.alarm("OK");
+        for (has_colors, last) in [(true, "b     \x1b[31mno   \x1b[0m"), (false, "b     no")] {
+            let mut out = Vec::new();
+            table.print_with(has_colors, &mut out).unwrap();
+            let text = String::from_utf8(out).unwrap();
+            assert_eq!(text, format!("NAME  OK\na     yes\n{last}\n"));
+        }
     }
 
     #[test]

@@ -430,14 +430,15 @@ fn the_doctor_needs_no_vcudad() {
 }
 
 #[test]
-fn the_doctor_asks_vcudad_for_eviction() {
+fn the_doctor_asks_vcudad_for_eviction_and_the_jail() {
     let version = json!({"name": "vcudad", "version": env!("CARGO_PKG_VERSION"), "api": 1});
     let gpus = json!([{
         "index": 0, "uuid": "GPU-1", "name": "Fast", "pci_bus_id": "0", "state": "healthy",
         "memory_total": 8u64 << 30, "memory_reserved": 0, "memory_promised": 0, "memory_used": 0,
         "memory_driver": null, "memory_difference": null, "compute_min": "0%",
         "compute_weight": 0, "faults": 0, "last_fault": null, "vms": [],
-        "eviction": false, "eviction_unavailable": "unknown driver"
+        "eviction": false, "eviction_unavailable": "unknown driver",
+        "jail": false, "jail_unavailable": "no namespaces"
     }]);
     let server = Server::start(move |_, path, _| match path {
         "/v1/version" => (200, version.to_string()),
@@ -446,6 +447,12 @@ fn the_doctor_asks_vcudad_for_eviction() {
     let (_, out, _) = vcudactl(&server.socket, &["doctor"]);
     assert!(out.lines().any(|line| line.starts_with("ok       vcudad  ")), "{out}");
     assert!(out.contains("not available (GPU 0: unknown driver): "), "{out}");
+    let (code, out, _) = vcudactl(&server.socket, &["doctor"]);
+    let says = "problem  jail              workers have none (no namespaces): ";
+    assert!(code == 1 && out.lines().any(|line| line.starts_with(says)), "{out}");
+    let (_, out, _) = vcudactl(&server.socket, &["gpu", "ls"]);
+    assert!(out.contains("no: unknown driver") && out.contains("no: no namespaces"), "{out}");
+    assert!(!out.contains('\x1b'), "{out}");
 }
 
 #[test]

@@ -4,13 +4,18 @@ use std::path::Path;
 
 use super::output::Output;
 use crate::client::Client;
+use crate::color;
 use crate::doctor::{self, Status};
 use crate::error::CtlError;
 
 pub(super) async fn run(client: &Client, output: &Output, socket: &Path) -> Result<(), CtlError> {
     let findings = doctor::check(client, socket).await;
+    let has_colors = color::is_wanted();
     output.answer(&findings, |out| {
-        findings.iter().try_for_each(|finding| writeln!(out, "{}", finding.line()))
+        findings.iter().try_for_each(|finding| {
+            let is_alarm = finding.status == Status::Fail;
+            writeln!(out, "{}", color::red(finding.line(), is_alarm && has_colors))
+        })
     })?;
     match findings.iter().filter(|finding| finding.status == Status::Fail).count() {
         0 => Ok(()),

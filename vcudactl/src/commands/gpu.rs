@@ -31,6 +31,7 @@ fn print(gpus: &[GpuInfo], is_wide: bool, mut out: &mut dyn Write) -> io::Result
         ("USED", Side::Right),
         ("MIN", Side::Right),
         ("EVICTION", Side::Left),
+        ("JAIL", Side::Left),
         ("VMS", Side::Left),
     ]);
     if is_wide {
@@ -56,13 +57,13 @@ fn print(gpus: &[GpuInfo], is_wide: bool, mut out: &mut dyn Write) -> io::Result
             format_size(gpu.memory_promised),
             format_size(gpu.memory_used),
             gpu.compute_min.to_string(),
-            match &gpu.eviction_unavailable {
-                _ if gpu.eviction => "yes".to_owned(),
-                Some(reason) => format!("no: {reason}"),
-                None => "no".to_owned(),
-            },
+            yes_or_no(gpu.eviction, gpu.eviction_unavailable.as_deref()),
+            yes_or_no(gpu.jail, gpu.jail_unavailable.as_deref()),
             gpu.vms.join(","),
         ]);
+        if !gpu.jail {
+            table.alarm("JAIL");
+        }
         if is_wide {
             table.widen_row([
                 gpu.pci_bus_id.clone(),
@@ -74,4 +75,12 @@ fn print(gpus: &[GpuInfo], is_wide: bool, mut out: &mut dyn Write) -> io::Result
         }
     }
     table.print(&mut out)
+}
+
+fn yes_or_no(is_available: bool, reason: Option<&str>) -> String {
+    match reason {
+        _ if is_available => "yes".into(),
+        Some(reason) => format!("no: {reason}"),
+        None => "no".into(),
+    }
 }

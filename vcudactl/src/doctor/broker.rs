@@ -1,4 +1,4 @@
-//! vcudad, and whether it can evict kernels.
+//! vcudad, and whether it can evict kernels and has a jail for workers.
 
 use std::path::Path;
 
@@ -11,25 +11,30 @@ use crate::error::CtlError;
 
 const CHECK: &str = "vcudad";
 const EVICTION: &str = "eviction";
+const JAIL: &str = "jail";
 
 /// Checks whether vcudad responds, and asks it about its GPUs.
-pub(super) async fn check(host: &Host, client: &Client, socket: &Path) -> [Finding; 2] {
+pub(super) async fn check(host: &Host, client: &Client, socket: &Path) -> [Finding; 3] {
     let version = client.get::<VersionInfo>("/v1/version").await;
     let gpus = match &version {
         Ok(_) => Some(client.get::<Vec<GpuInfo>>("/v1/gpus").await),
         Err(_) => None,
     };
     match (version, gpus) {
-        (Ok(version), Some(Ok(gpus))) => [running(&version, socket), eviction(&gpus)],
+        (Ok(version), Some(Ok(gpus))) => [running(&version, socket), eviction(&gpus), jail(&gpus)],
         (Ok(_), Some(Err(error))) | (Err(error), _) => {
-            [not_usable(host, &error), unknown("vcudad can't be asked")]
+            let why = "vcudad can't be asked";
+            [not_usable(host, &error), unknown(EVICTION, why), unknown(JAIL, why)]
         }
-        (Ok(version), None) => [running(&version, socket), unknown("vcudad wasn't asked")],
+        (Ok(version), None) => {
+            let why = "vcudad wasn't asked";
+            [running(&version, socket), unknown(EVICTION, why), unknown(JAIL, why)]
+        }
     }
 }
 
-fn unknown(why: &str) -> Finding {
-    Finding::warn(EVICTION, format!("unknown: {why}"), "start vcudad, and run this again")
+fn unknown(check: &'static str, why: &str) -> Finding {
+    Finding::warn(check, format!("unknown: {why}"), "start vcudad, and run this again")
 }
 
 pub(super) fn running(version: &VersionInfo, socket: &Path) -> Finding {
@@ -80,5 +85,20 @@ pub(super) fn eviction(gpus: &[GpuInfo]) -> Finding {
         EVICTION,
         format!("not available ({})", reasons.collect::<Vec<_>>().join("; ")),
         "VMs wait for other VMs' long kernels; see docs/quotas.md, or set compute.kernel_timeout",
+    )
+}
+
+/// Reports whether workers run in a jail. Otherwise, a guest that takes over its worker can reach
+/// files of the host.
+pub(super) fn jail(gpus: &[GpuInfo]) -> Finding {
+    let Some(without) = gpus.iter().find(|gpu| !gpu.jail) else {
+        return Finding::ok(JAIL, "workers run in it");
+    };
+    let reason = without.jail_unavailable.as_deref().unwrap_or("no reason reported");
+    Finding::fail(
+        JAIL,
+        format!("workers have none ({reason})"),
+        "a guest that takes over its worker can reach files of the host; remove the cause, set \
+         jail = \"required\" in vcudad's configuration, and restart virtio-cuda-spawner",
     )
 }

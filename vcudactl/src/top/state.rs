@@ -227,6 +227,8 @@ pub(super) mod tests {
             last_fault: None,
             eviction: true,
             eviction_unavailable: None,
+            jail: true,
+            jail_unavailable: None,
             vms: Vec::new(),
         };
         let mut faulty = gpu(1);

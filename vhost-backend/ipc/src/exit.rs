@@ -13,6 +13,11 @@ use crate::log_queue;
 pub const BAD_INPUT: u8 = 2;
 /// Exit status if the program failed while it was running.
 pub const FAILED: u8 = 1;
+/// Exit status of a worker that probes a driver library in the jail, if the host lacks what a jail
+/// needs.
+pub const NO_JAIL: u8 = 3;
+/// Exit status of a worker that probes a driver library, if the library doesn't work.
+pub const NO_DRIVER: u8 = 4;
 
 /// Prints `program: error` to stderr and returns the exit status. The message is always on one
 /// line, even if the error's text isn't.

@@ -14,6 +14,7 @@
 //! | `gpu` | facts about the host's GPUs, from the probe |
 //! | `group`, `user` | looking up groups and users of the host; switching to a user |
 //! | `listener` | listening sockets |
+//! | `missing` | features that a host may lack |
 //! | `process`, `program`, `exit` | process identity and limits, program paths, exit codes |
 //! | `signals`, `systemd` | receiving signals; notifying systemd |
 //! | `printable` | escaping text from other processes |
@@ -34,6 +35,7 @@ mod log_line;
 mod log_queue;
 pub mod logging;
 pub mod messages;
+pub mod missing;
 pub mod printable;
 pub mod process;
 pub mod program;

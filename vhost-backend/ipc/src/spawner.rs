@@ -170,7 +170,8 @@ pub struct MpsClient {
 pub enum Call {
     /// Permits something for later calls. Refused after [`Call::Seal`].
     Permit(Permit),
-    /// Creates the jail of workers, or removes it. Refused after [`Call::Seal`].
+    /// Creates the jail of workers, or removes it. Refused after [`Call::Seal`], and as
+    /// [`Part::NoJail`] if this host can't have one.
     SetJail(bool),
     /// Sets the driver library that workers load. After this, the spawner treats the broker as
     /// untrusted: it does only what the broker has permitted by now.
@@ -325,7 +326,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// The parts of a VM that can't be created.
+/// What can't be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
     /// The request isn't permitted, or isn't valid.
@@ -336,6 +337,8 @@ pub enum Part {
     Cgroup,
     /// The shared memory.
     SharedMemory,
+    /// The jail of workers, because the host lacks or forbids something that it needs.
+    NoJail,
 }
 
 /// Messages from the spawner to the broker about processes.

@@ -13,6 +13,11 @@
 //! `privileges::limit` and, before it handles anything from a guest, its filter. Its parent creates
 //! the process in a PID namespace of its own.
 
+use std::io;
+use std::path::Path;
+
+use host_ipc::missing::Feature;
+
 pub mod access;
 #[cfg(test)]
 mod child;
@@ -20,3 +25,30 @@ pub mod filter;
 pub mod namespaces;
 pub mod privileges;
 pub mod root;
+
+/// Why a process can't enter its jail. Then, it must exit.
+#[derive(Debug, thiserror::Error)]
+#[error("cannot {what}: {source}")]
+pub struct JailError {
+    what: String,
+    /// What was used, if hosts may lack that.
+    feature: Option<Feature>,
+    source: io::Error,
+}
+
+impl JailError {
+    /// Returns true if the host lacks or forbids something that the jail needs.
+    pub fn is_missing(&self) -> bool {
+        self.feature.is_some_and(|feature| feature.is_missing(&self.source))
+    }
+
+    /// Returns a function that converts an error of something that was to be done with a path.
+    fn at<E: Into<io::Error>>(
+        what: &'static str,
+        path: &Path,
+        feature: impl Into<Option<Feature>>,
+    ) -> impl FnOnce(E) -> Self {
+        let (what, feature) = (format!("{what} {}", path.display()), feature.into());
+        move |error| Self { what, feature, source: error.into() }
+    }
+}

@@ -1,7 +1,12 @@
 //! Leaves the host's namespaces.
 
+use std::path::Path;
+
+use host_ipc::missing::Feature;
 use rustix::mount::{MountPropagationFlags, mount_change};
 use rustix::thread::{UnshareFlags, unshare_unsafe};
+
+use super::JailError;
 
 const ALL: [(UnshareFlags, &str); 4] = [
     (UnshareFlags::NEWNET, "network"),
@@ -12,7 +17,7 @@ const ALL: [(UnshareFlags, &str); 4] = [
 
 /// Moves this process into network, IPC, host name, and mount namespaces of its own. Mounts made
 /// afterwards aren't visible on the host. Must be called while the process has a single thread.
-pub fn leave() -> Result<(), String> {
+pub fn leave() -> Result<(), JailError> {
     ALL.into_iter().try_for_each(|(flag, name)| leave_one(flag, name))
 }
 
@@ -27,14 +32,17 @@ pub fn leave_if_allowed() {
     }
 }
 
-fn leave_one(flag: UnshareFlags, name: &str) -> Result<(), String> {
+fn leave_one(flag: UnshareFlags, name: &str) -> Result<(), JailError> {
     // SAFETY: the flags don't include FILES, so the table of descriptors stays shared.
-    unsafe { unshare_unsafe(flag) }
-        .map_err(|error| format!("cannot create a {name} namespace: {error}"))?;
+    unsafe { unshare_unsafe(flag) }.map_err(|error| JailError {
+        what: format!("create a {name} namespace"),
+        feature: Some(Feature::Namespaces),
+        source: error.into(),
+    })?;
     if flag == UnshareFlags::NEWNS {
         let private = MountPropagationFlags::PRIVATE | MountPropagationFlags::REC;
-        mount_change("/", private)
-            .map_err(|error| format!("mounts of this process are visible on the host: {error}"))?;
+        let hide = "hide from the host the mounts below";
+        mount_change("/", private).map_err(JailError::at(hide, Path::new("/"), Feature::Mounts))?;
     }
     Ok(())
 }

@@ -11,12 +11,15 @@ use std::os::fd::OwnedFd;
 use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
+use host_ipc::missing::Feature;
 use rustix::fs::CWD;
 use rustix::mount::{
     MountFlags, MoveMountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount,
     move_mount, unmount,
 };
 use rustix::process::pivot_root;
+
+use super::JailError;
 
 /// Where the new root is mounted first. Every host has this directory, and since the mount
 /// namespace is new, nobody else sees the mount.
@@ -53,23 +56,20 @@ pub struct Root {
     pub shared: Option<OwnedFd>,
 }
 
-/// The reason why the file system can't be set up.
-#[derive(Debug, thiserror::Error)]
-#[error("cannot {what} {path}: {source}")]
-pub struct RootError {
-    what: &'static str,
-    path: PathBuf,
-    source: io::Error,
+/// Converts an error of something that was to be done with a path.
+fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> JailError {
+    JailError::at(what, path, None)
 }
 
-fn failed(what: &'static str, path: &Path) -> impl FnOnce(io::Error) -> RootError {
-    move |source| RootError { what, path: path.to_owned(), source }
+/// The same, for mounts, which hosts may forbid.
+fn failed_mount(what: &'static str, path: &Path) -> impl FnOnce(rustix::io::Errno) -> JailError {
+    JailError::at(what, path, Feature::Mounts)
 }
 
 impl Root {
     /// Makes this the root directory of this process, and its working directory. Must be called in
     /// a mount namespace that only this process uses. If it fails, the process must exit.
-    pub fn enter(&self) -> Result<(), RootError> {
+    pub fn enter(&self) -> Result<(), JailError> {
         let new = Path::new(NEW);
         // Another user must be able to enter the directories that are created here.
         rustix::process::umask(rustix::fs::Mode::from_raw_mode(0o022));
@@ -79,10 +79,10 @@ impl Root {
         let devices = resolve(&[devices, self.devices.clone()].concat());
         let flags = MountFlags::NOSUID | MountFlags::NODEV | MountFlags::NOEXEC;
         mount("tmpfs", new, "tmpfs", flags, LIMITS)
-            .map_err(|error| failed("mount a tmpfs at", new)(error.into()))?;
+            .map_err(failed_mount("mount a tmpfs at", new))?;
         let old = new.join(OLD.trim_start_matches('/'));
         std::fs::create_dir(&old).map_err(failed("create", &old))?;
-        pivot_root(new, &old).map_err(|error| failed("change the root to", new)(error.into()))?;
+        pivot_root(new, &old).map_err(failed_mount("change the root to", new))?;
         std::env::set_current_dir("/").map_err(failed("change to", Path::new("/")))?;
         let mut done: Vec<&Path> = Vec::new();
         let without_devices = MountFlags::NODEV | MountFlags::NOSUID | MountFlags::RDONLY;
@@ -108,18 +108,17 @@ impl Root {
         directory(temporary)?;
         std::fs::set_permissions(temporary, std::fs::Permissions::from_mode(0o1777))
             .map_err(failed("set the mode of", temporary))?;
-        unmount(OLD, UnmountFlags::DETACH)
-            .map_err(|error| failed("unmount", Path::new(OLD))(error.into()))?;
+        unmount(OLD, UnmountFlags::DETACH).map_err(failed_mount("unmount", Path::new(OLD)))?;
         std::fs::remove_dir(OLD).map_err(failed("remove", Path::new(OLD)))
     }
 }
 
 /// Mounts the memory that a VM's processes share.
-fn share_memory(mount: &OwnedFd) -> Result<(), RootError> {
+fn share_memory(mount: &OwnedFd) -> Result<(), JailError> {
     let (at, link) = (Path::new(SHARED_MOUNT), Path::new(SHM));
     directory(at)?;
     move_mount(mount, c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .map_err(|error| failed("mount shared memory at", at)(error.into()))?;
+        .map_err(failed_mount("mount shared memory at", at))?;
     symlink(at, link).map_err(failed("create", link))
 }
 
@@ -138,7 +137,7 @@ fn resolve(paths: &[PathBuf]) -> Vec<(PathBuf, PathBuf)> {
 }
 
 /// Mounts a file or a directory of the host.
-fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), RootError> {
+fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), JailError> {
     if path == Path::new("/") {
         // For example, if the driver library is in the host's root directory.
         return Err(failed("give a jail", path)(io::ErrorKind::InvalidInput.into()));
@@ -151,25 +150,23 @@ fn bind(real: &Path, path: &Path, flags: MountFlags) -> Result<(), RootError> {
             File::create(path).map_err(failed("create", path))?;
         }
     }
-    mount_bind_recursive(&source, path).map_err(|error| failed("mount", path)(error.into()))?;
+    mount_bind_recursive(&source, path).map_err(failed_mount("mount", path))?;
     protect(path, flags)
 }
 
 /// Changes the flags of a mount, but not those of its file system.
-fn protect(path: &Path, flags: MountFlags) -> Result<(), RootError> {
-    mount_remount(path, flags | MountFlags::BIND, c"")
-        .map_err(|error| failed("protect", path)(error.into()))
+fn protect(path: &Path, flags: MountFlags) -> Result<(), JailError> {
+    mount_remount(path, flags | MountFlags::BIND, c"").map_err(failed_mount("protect", path))
 }
 
 /// Mounts a procfs, which shows only the processes in this process's PID namespace and, with the
 /// option used here, only those of this process's user. It's read-only, because some files can be
 /// written without privileges. The exception is what describes this process's threads: NVIDIA's
 /// driver library writes the names of its threads there, and doesn't start if it can't.
-fn mount_processes(flags: MountFlags) -> Result<(), RootError> {
+fn mount_processes(flags: MountFlags) -> Result<(), JailError> {
     mount_new("proc", "/proc", flags, Some(c"hidepid=2"))?;
     let threads = threads();
-    mount_bind_recursive(&threads, &threads)
-        .map_err(|error| failed("mount", &threads)(error.into()))?;
+    mount_bind_recursive(&threads, &threads).map_err(failed_mount("mount", &threads))?;
     protect(Path::new("/proc"), flags | MountFlags::RDONLY)
 }
 
@@ -178,7 +175,7 @@ pub(crate) fn threads() -> PathBuf {
     PathBuf::from(format!("/proc/{}/task", std::process::id()))
 }
 
-fn directory(path: &Path) -> Result<(), RootError> {
+fn directory(path: &Path) -> Result<(), JailError> {
     let mut builder = DirBuilder::new();
     builder.recursive(true).mode(0o755).create(path).map_err(failed("create", path))
 }
@@ -189,8 +186,8 @@ fn mount_new(
     path: &str,
     flags: MountFlags,
     options: Option<&CStr>,
-) -> Result<(), RootError> {
+) -> Result<(), JailError> {
     let path = Path::new(path);
     directory(path)?;
-    mount(kind, path, kind, flags, options).map_err(|error| failed("mount", path)(error.into()))
+    mount(kind, path, kind, flags, options).map_err(failed_mount("mount", path))
 }

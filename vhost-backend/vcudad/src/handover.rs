@@ -62,6 +62,9 @@ pub(crate) struct State {
     pub(crate) last_process: ProcessId,
     pub(crate) driver: Probed,
     pub(crate) has_jail: bool,
+    /// Why workers have no jail.
+    #[serde(default)]
+    pub(crate) no_jail: Option<String>,
     /// Whether kernels were taken off GPUs.
     pub(crate) evicts: bool,
     pub(crate) gpus: Gpus,

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 
 use control_api::Sharing;
 
+use super::driver::JailResult;
 use super::output::Outputs;
 use super::process::{ChildProcess, ChildRecord};
 use super::spawner::{KeptProcess, Processes, Spawner};
@@ -15,14 +16,14 @@ use host_ipc::spawner::{NewSession, Program};
 #[derive(Clone)]
 pub(crate) struct Launcher {
     spawner: Spawner,
-    /// Whether workers have a jail.
-    has_jail: bool,
+    /// The jail of workers.
+    jail: JailResult,
     outputs: Outputs,
 }
 
 impl Launcher {
-    pub(crate) fn new(spawner: Spawner, has_jail: bool, outputs: Outputs) -> Self {
-        Self { spawner, has_jail, outputs }
+    pub(crate) fn new(spawner: Spawner, jail: JailResult, outputs: Outputs) -> Self {
+        Self { spawner, jail, outputs }
     }
 
     pub(crate) fn spawner(&self) -> &Spawner {
@@ -31,13 +32,18 @@ impl Launcher {
 
     /// Returns true if workers have a jail.
     pub(crate) fn has_jail(&self) -> bool {
-        self.has_jail
+        self.jail.is_ok()
+    }
+
+    /// Returns why workers have no jail, if they have none.
+    pub(crate) fn no_jail(&self) -> Option<&str> {
+        self.jail.as_ref().err().map(String::as_str)
     }
 
     /// Returns true if a VM's workers have a jail. Clients of an MPS daemon can't be in a jail,
     /// because they share memory with its server.
     pub(crate) fn has_jail_of(&self, vm: &Vm) -> bool {
-        self.has_jail && vm.spec.sharing == Sharing::Exclusive
+        self.has_jail() && vm.spec.sharing == Sharing::Exclusive
     }
 
     /// Returns the ID of the user and group that a VM's processes must switch to, or `None` if they

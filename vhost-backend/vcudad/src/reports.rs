@@ -25,6 +25,8 @@ type Promised = BTreeMap<GpuId, PromisedShares>;
 
 /// A read-only view of the broker's state, from which the reports are generated.
 pub(crate) struct Reports<'a> {
+    /// Why workers have no jail, if they have none.
+    pub(crate) no_jail: Option<&'a str>,
     pub(crate) vms: &'a Vms,
     pub(crate) gpus: &'a Gpus,
     pub(crate) workers: &'a Workers,
@@ -186,6 +188,8 @@ impl Reports<'_> {
                 last_fault: gpu.last_fault().map(str::to_owned),
                 eviction: gpu.no_eviction().is_none(),
                 eviction_unavailable: gpu.no_eviction().map(str::to_owned),
+                jail: self.no_jail.is_none(),
+                jail_unavailable: self.no_jail.map(str::to_owned),
                 vms: vms().map(|(_, state)| state.vm.name.clone()).collect(),
             }
         });

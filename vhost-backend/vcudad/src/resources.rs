@@ -90,7 +90,7 @@ fn api_error(vm: &Vm, refusal: Refusal) -> ApiError {
         }
         Part::Cgroup => unavailable(format!("cannot create its cgroup: {reason}")),
         Part::SharedMemory => unavailable(format!("cannot create its shared memory: {reason}")),
-        Part::Request => unavailable(format!("the spawner refuses it: {reason}")),
+        Part::Request | Part::NoJail => unavailable(format!("the spawner refuses it: {reason}")),
     }
 }
 

@@ -183,7 +183,7 @@ fn prepare(config: &Config, listening: Option<&Path>) -> Result<Ready, BrokerErr
         spawner.request(Call::EndAll).map_err(BrokerError::Spawner)?;
     }
     let driver = driver::choose(config, &spawner, driver::DRIVER_WAIT)?;
-    let has_jail = driver::set_up_jail(config, &spawner, &driver)?;
+    let jail = driver::set_up_jail(config, &spawner, &driver)?;
     drop_privileges(driver.library.clone())?;
-    Ok(Ready::New(Prepared { spawner, ending, state, driver, has_jail }))
+    Ok(Ready::New(Prepared { spawner, ending, state, driver, jail }))
 }

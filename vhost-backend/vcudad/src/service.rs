@@ -30,6 +30,7 @@ use super::changes::Changes;
 use super::compute;
 use super::crash::Crash;
 use super::device::DeviceEffect;
+use super::driver::JailResult;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
@@ -131,8 +132,8 @@ pub(crate) struct Prepared {
     pub(crate) state: Option<StateDir>,
     /// The driver library and the GPUs that it found.
     pub(crate) driver: Probed,
-    /// Whether workers have a jail.
-    pub(crate) has_jail: bool,
+    /// The jail of workers.
+    pub(crate) jail: JailResult,
 }
 
 /// What a broker has before it knows its VMs.
@@ -140,7 +141,7 @@ struct Foundation {
     spawner: Spawner,
     ending: Ending,
     driver: Probed,
-    has_jail: bool,
+    jail: JailResult,
     gpus: Gpus,
     cgroups: Cgroups,
     roster: Roster,
@@ -165,7 +166,7 @@ impl Service {
         prepared: Prepared,
         inputs: Inputs,
     ) -> Result<Self, BrokerError> {
-        let Prepared { spawner, ending, state, mut driver, has_jail } = prepared;
+        let Prepared { spawner, ending, state, mut driver, jail } = prepared;
         let mut roster = Roster::open(state)?;
         let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
         let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
@@ -174,7 +175,7 @@ impl Service {
             tracing::warn!("not running as root: all VMs' processes run as this user");
         }
         let cgroups = Cgroups::set_up(&spawner);
-        let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
+        let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster };
         let (mut service, _) = Self::with(config, found, inputs, Supervisor::start)?;
         for candidate in vms {
             let capacities = service.capacities(None);
@@ -204,13 +205,17 @@ impl Service {
     ) -> Result<Self, BrokerError> {
         let began = Instant::now();
         let failed = BrokerError::Handover;
-        let State { last_process, driver, has_jail, evicts, gpus, cgroups, .. } = handed;
+        let State { last_process, driver, has_jail, no_jail, evicts, gpus, cgroups, .. } = handed;
         let State { supervisor, vms, sessions, fixed, .. } = handed;
         let mut processes = spawner.processes(last_process).map_err(failed)?;
         let mut roster = Roster::open(state)?;
         let all = roster.vms(config.vms.clone())?;
         let ending = spawner.ending();
-        let found = Foundation { spawner, ending, driver, has_jail, gpus, cgroups, roster };
+        let jail = match has_jail {
+            true => Ok(()),
+            false => Err(no_jail.unwrap_or_else(|| "an earlier vcudad did without it".into())),
+        };
+        let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster };
         let restore = |launcher: &_| Supervisor::restore(supervisor, launcher, &mut processes);
         let (mut service, eviction) = Self::with(config, found, inputs, restore)?;
         let eviction = eviction.as_ref();
@@ -240,12 +245,12 @@ impl Service {
         inputs: Inputs,
         supervisor: impl FnOnce(&Launcher) -> io::Result<Supervisor>,
     ) -> Result<(Self, Option<compute::Eviction>), BrokerError> {
-        let Foundation { spawner, ending, driver, has_jail, mut gpus, cgroups, roster } = found;
+        let Foundation { spawner, ending, driver, jail, mut gpus, cgroups, roster } = found;
         let Inputs { signals, inbox, reread, successor } = inputs;
         let rereader = reread.map(Rereader::start).transpose();
         let rereader =
             rereader.map_err(BrokerError::os("cannot start a thread to read the file"))?;
-        let eviction = eviction::prepare(&config.policy, &driver, &mut gpus, has_jail);
+        let eviction = eviction::prepare(&config.policy, &driver, &mut gpus, jail.is_ok());
         let scheduler =
             Scheduler::start(config.policy.scheduler, eviction.as_ref(), inbox.traces().clone());
         let scheduler = scheduler.map_err(BrokerError::os("cannot start the scheduler"))?;
@@ -253,7 +258,7 @@ impl Service {
             .map_err(BrokerError::os("cannot start a thread for the output of processes"))?;
         let spawner_output = spawner.log(&outputs);
         let journal = Journal::new(&spawner);
-        let launcher = Launcher::new(spawner, has_jail, outputs);
+        let launcher = Launcher::new(spawner, jail, outputs);
         let supervisor = supervisor(&launcher)
             .map_err(BrokerError::os("cannot start the supervisor of workers"))?;
         let warm_workers = config.warm_workers as usize;
@@ -355,6 +360,7 @@ impl Service {
 
     fn reports(&self) -> Reports<'_> {
         Reports {
+            no_jail: self.launcher.no_jail(),
             vms: &self.vms,
             gpus: &self.gpus,
             workers: self.sessions.workers(),

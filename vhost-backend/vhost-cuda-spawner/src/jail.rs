@@ -5,6 +5,9 @@ use std::os::fd::{AsRawFd, OwnedFd};
 use std::path::PathBuf;
 use std::process::Command;
 
+use host_ipc::missing::Feature;
+use host_ipc::spawner::{Part, Refusal};
+
 use crate::mounts::Mounts;
 use crate::pid_namespace::PidNamespace;
 use crate::shared_memory::VmSharedMemory;
@@ -16,10 +19,16 @@ pub(crate) struct Jail {
 }
 
 impl Jail {
-    pub(crate) fn create() -> Result<Self, String> {
-        let failed = |what: &'static str| move |error| format!("cannot create {what}: {error}");
-        let processes = PidNamespace::create().map_err(failed("a PID namespace"))?;
-        let mounts = Mounts::create().map_err(failed("a mount namespace for shared memory"))?;
+    pub(crate) fn create() -> Result<Self, Refusal> {
+        let failed = |what, feature: Feature, error: io::Error| Refusal {
+            part: if feature.is_missing(&error) { Part::NoJail } else { Part::Request },
+            reason: format!("cannot create {what}: {error}"),
+        };
+        let processes = PidNamespace::create()
+            .map_err(|error| failed("a PID namespace", Feature::Namespaces, error))?;
+        let mounts = Mounts::create().map_err(|(feature, error)| {
+            failed("a mount namespace for shared memory", feature, error)
+        })?;
         Ok(Self { mounts, processes })
     }
 

@@ -14,6 +14,7 @@ use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 
 use host_ipc::apart::Apart;
+use host_ipc::missing::Feature;
 use rustix::fs::CWD;
 use rustix::mount::{
     MountPropagationFlags, MoveMountFlags, OpenTreeFlags, UnmountFlags, mount_change, move_mount,
@@ -61,15 +62,17 @@ pub(crate) struct Mount {
 }
 
 impl Mounts {
-    /// Creates the namespace.
-    pub(crate) fn create() -> io::Result<Self> {
+    /// Creates the namespace. If that fails, also returns which feature of the host was used.
+    pub(crate) fn create() -> Result<Self, (Feature, io::Error)> {
+        let mounts = |error| (Feature::Mounts, error);
         let (jobs, inbox) = channel::<Job>();
         let (result, started) = channel();
         let (closer, unused) = channel();
         std::thread::Builder::new()
             .name("unused-mounts".into())
-            .spawn(move || unused.into_iter().for_each(drop))?;
-        std::thread::Builder::new().name("mounts".into()).spawn(move || {
+            .spawn(move || unused.into_iter().for_each(drop))
+            .map_err(mounts)?;
+        let thread = std::thread::Builder::new().name("mounts".into()).spawn(move || {
             let mut place = match Place::enter(closer) {
                 Ok(place) => place,
                 Err(error) => return drop(result.send(Err(error))),
@@ -81,8 +84,9 @@ impl Mounts {
             {
                 job(&mut place);
             }
-        })?;
-        started.recv().map_err(|_| ended())??;
+        });
+        thread.map_err(mounts)?;
+        started.recv().map_err(|_| mounts(ended()))??;
         Ok(Self(jobs))
     }
 
@@ -155,10 +159,22 @@ impl Drop for Mount {
 
 impl Place {
     /// Moves this thread to a mount namespace with nothing in it.
-    fn enter(closer: Sender<Apart>) -> io::Result<Self> {
+    fn enter(closer: Sender<Apart>) -> Result<Self, (Feature, io::Error)> {
+        let namespaces = |error: io::Error| (Feature::Namespaces, error);
         // SAFETY: the flags don't include FILES, so the table of descriptors stays shared. The root
         // and the working directory are this thread's own from now on.
-        unsafe { unshare_unsafe(UnshareFlags::NEWNS)? };
+        unsafe { unshare_unsafe(UnshareFlags::NEWNS) }.map_err(|error| namespaces(error.into()))?;
+        let own = Self::move_to_new_root().map_err(|error| (Feature::Mounts, error))?;
+        let mut place = Self { own, is_away: false, next: 0, closer };
+        // Check now whether this thread may enter a namespace, not only when a worker waits.
+        let own = place.own.try_clone().map_err(namespaces)?;
+        place.visit(&own, || Ok(())).map_err(namespaces)?;
+        Ok(place)
+    }
+
+    /// Makes a new file system the root directory of this thread, and the only mount in its namespace,
+    /// which is returned.
+    fn move_to_new_root() -> io::Result<File> {
         let own = File::open(OWN)?;
         mount_change("/", MountPropagationFlags::PRIVATE | MountPropagationFlags::REC)?;
         move_to(&tmpfs::create(None, c"0700", &ROOT)?, CWD, NEW)?;
@@ -167,11 +183,7 @@ impl Place {
         pivot_root(".", ".")?;
         unmount(".", UnmountFlags::DETACH)?;
         chdir("/")?;
-        let mut place = Self { own, is_away: false, next: 0, closer };
-        // Check now whether this thread may enter a namespace, not only when a worker waits.
-        let own = place.own.try_clone()?;
-        place.visit(&own, || Ok(()))?;
-        Ok(place)
+        Ok(own)
     }
 
     /// Calls a function in another mount namespace.

@@ -330,7 +330,7 @@ impl Server {
         let request = || refused(Part::Request);
         match call {
             Call::Permit(permit) => self.policy.permit(permit).map_err(request())?,
-            Call::SetJail(wanted) => self.set_jail(wanted).map_err(request())?,
+            Call::SetJail(wanted) => self.set_jail(wanted)?,
             Call::Seal { library } => self.policy.seal(library).map_err(request())?,
             Call::SetUpCgroups => {
                 let owner = self.owner;
@@ -371,8 +371,8 @@ impl Server {
         Ok((Answer::Done, None))
     }
 
-    fn set_jail(&mut self, wanted: bool) -> Result<(), String> {
-        self.policy.check_open()?;
+    fn set_jail(&mut self, wanted: bool) -> Result<(), Refusal> {
+        self.policy.check_open().map_err(refused(Part::Request))?;
         self.jail = wanted.then(Jail::create).transpose()?;
         Ok(())
     }

@@ -20,6 +20,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use host_ipc::exit;
 use host_ipc::gate::GateMap;
 use protocol::ids::ContextId;
 
@@ -116,12 +117,27 @@ pub trait Engine: Send {
     fn obey_evictions(&self, page: &Arc<GateMap>);
 }
 
+impl EngineError {
+    /// Returns the exit status of a probe that fails with this error. The broker starts workers
+    /// without a jail only if it knows that the jail can't be had.
+    pub fn exit_status(&self) -> u8 {
+        match self {
+            Self::Jail(_) => exit::FAILED,
+            Self::NoJail(_) => exit::NO_JAIL,
+            _ => exit::NO_DRIVER,
+        }
+    }
+}
+
 /// An error in preparing the driver library.
 #[derive(Debug, thiserror::Error)]
 pub enum EngineError {
     /// The probe can't enter the jail.
     #[error("cannot enter the jail: {0}")]
     Jail(std::io::Error),
+    /// The host lacks or forbids what the jail needs.
+    #[error("this host can't have the jail: {0}")]
+    NoJail(std::io::Error),
     /// dlopen failed.
     #[error("cannot load the driver library {path}: {reason}")]
     Load {

@@ -62,7 +62,7 @@ fn main() -> ExitCode {
                 }
                 Err(error) => exit::with(NAME, exit::FAILED, &error),
             },
-            Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
+            Err(error) => exit::with(NAME, error.exit_status(), &error),
         };
     }
     // A panic on any thread ends the process, and so only this session.

@@ -10,6 +10,7 @@ use super::eviction;
 use super::executor::EngineError;
 use super::isolate::Jail;
 use host_ipc::gpu::{self, GpuFacts, PeerAccess, Probed};
+use host_jail::JailError;
 
 const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
     CUdevice_attribute::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS;
@@ -27,7 +28,13 @@ pub fn probe(
 ) -> Result<Probed, EngineError> {
     let is_jailed = jail.is_jail();
     if is_jailed {
-        jail.enter(library).map_err(EngineError::Jail)?;
+        jail.enter(library).map_err(|error| {
+            let cause = error.get_ref().and_then(|error| error.downcast_ref::<JailError>());
+            match cause.is_some_and(JailError::is_missing) {
+                true => EngineError::NoJail(error),
+                false => EngineError::Jail(error),
+            }
+        })?;
     }
     recorder::start();
     let driver = Driver::open(library)?;

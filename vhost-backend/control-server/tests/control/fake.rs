@@ -215,6 +215,8 @@ fn gpu() -> GpuInfo {
         last_fault: None,
         eviction: false,
         eviction_unavailable: Some("no NVIDIA device".into()),
+        jail: false,
+        jail_unavailable: Some("jail = \"off\"".into()),
         vms: vec!["a".into()],
     }
 }

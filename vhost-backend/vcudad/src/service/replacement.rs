@@ -50,6 +50,7 @@ impl Service {
             last_process: self.launcher.spawner().last_process(),
             driver: self.driver.clone(),
             has_jail: self.launcher.has_jail(),
+            no_jail: self.launcher.no_jail().map(str::to_owned),
             evicts: self.evicts,
             gpus: self.gpus.clone(),
             cgroups: self.cgroups.clone(),

@@ -1,0 +1,65 @@
+//! Features that a host may lack or forbid. Other errors can be temporary, or brought about by
+//! somebody who wants a process to do without the feature.
+
+use std::io;
+
+/// A feature of the kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Feature {
+    /// Creating and entering namespaces.
+    Namespaces,
+    /// Creating and changing mounts.
+    Mounts,
+}
+
+impl Feature {
+    /// Returns true if an error says that the host lacks or forbids this.
+    pub fn is_missing(self, error: &io::Error) -> bool {
+        let errors: &[i32] = match self {
+            // The kernel is older, or a filter says so; it was built without the namespace; the
+            // process lacks a capability, or a container forbids it; the maximum in
+            // /proc/sys/user is reached, which is that of root's own namespaces.
+            Self::Namespaces => {
+                &[libc::ENOSYS, libc::EINVAL, libc::EPERM, libc::ENOSPC, libc::EUSERS]
+            }
+            // The same, without a maximum; the kernel was built without the file system; a security
+            // module forbids it.
+            Self::Mounts => &[libc::ENOSYS, libc::ENODEV, libc::EPERM, libc::EACCES],
+        };
+        error.raw_os_error().is_some_and(|error| errors.contains(&error))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn errors_that_others_can_bring_about_are_not_a_missing_feature() {
+        let caused = [
+            libc::EEXIST,
+            libc::ENOENT,
+            libc::ENOMEM,
+            libc::EMFILE,
+            libc::ENFILE,
+            libc::EAGAIN,
+            libc::EIO,
+            libc::EBUSY,
+            libc::EINTR,
+            libc::EROFS,
+            libc::ENOTDIR,
+        ];
+        for feature in [Feature::Namespaces, Feature::Mounts] {
+            for number in caused {
+                let error = io::Error::from_raw_os_error(number);
+                assert!(!feature.is_missing(&error), "{feature:?}: {error}");
+            }
+            assert!(!feature.is_missing(&io::Error::other("no number")));
+            for number in [libc::ENOSYS, libc::EPERM] {
+                assert!(feature.is_missing(&io::Error::from_raw_os_error(number)));
+            }
+        }
+        let full = io::Error::from_raw_os_error(libc::ENOSPC);
+        assert!(Feature::Namespaces.is_missing(&full) && !Feature::Mounts.is_missing(&full));
+    }
+}
