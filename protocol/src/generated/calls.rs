@@ -917,7 +917,7 @@ pub const ENTRIES: &[Entry] = &[
         pending: false,
         gated: true,
         order: Order::Stream,
-        charges: Charges::None,
+        charges: Charges::Local,
     },
     Entry {
         number: 114,

@@ -10,13 +10,13 @@ use cuda_api::sys::{
 use protocol::calls as api;
 use protocol::codec::DecodeError;
 use protocol::graph::{ConditionalStep, Dependency, LaunchAttribute, Step, decode, decode_bodies};
-use protocol::ids::{BlobId, GraphExecId, ValuesId};
+use protocol::ids::{BlobId, ContextId, GraphExecId, ValuesId};
 use protocol::limits::{GRAPH_DEPTH_MAX, GRAPH_NODES_MAX};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
 use super::charges::{
-    GraphSize, Reservation, Settled, forget_graph, give_back_parameters, kind, need_of,
-    reserve_graph, reserve_need, reserve_parameters,
+    GraphSize, Need, Reservation, Settled, forget_graph, give_back_parameters, kind, reserve_graph,
+    reserve_need, reserve_parameters,
 };
 use super::claims::{GRAPHS, claim, claim_listed};
 use super::cx::Cx;
@@ -58,8 +58,8 @@ struct Build<'a> {
     /// The nodes in bodies so far, in the order in which they begin. A node that isn't complete yet
     /// is missing.
     in_bodies: Vec<Option<Node>>,
-    /// The largest local memory need of the kernels so far.
-    need: u64,
+    /// The largest need of local memory of the kernels so far.
+    need: Need,
 }
 
 impl Build<'_> {
@@ -91,8 +91,11 @@ impl Build<'_> {
                 self.in_bodies.len() - 1
             });
             match &step {
-                Step::Kernel(kernel) => self.need = self.need.max(need_of(self.cx, kernel.f)),
-                Step::Copy(_) | Step::Memset(_) | Step::Empty | Step::Conditional(_) => {}
+                Step::Kernel(_)
+                | Step::Copy(_)
+                | Step::Memset(_)
+                | Step::Empty
+                | Step::Conditional(_) => {}
                 _ if depth > 0 => return Err(CuError::INVALID_VALUE.into()),
                 _ => {}
             }
@@ -100,7 +103,12 @@ impl Build<'_> {
                 Step::Conditional(conditional) => {
                     self.conditional(&builder, &before, conditional, depth)?
                 }
-                step => builder.add(&before, step, (place, self.stops), self.reservation)?,
+                step => {
+                    let place = (place, self.stops);
+                    let (node, need) = builder.add(&before, step, place, self.reservation)?;
+                    self.need = self.need.max(need);
+                    node
+                }
             };
             let node = (DriverHandle(node), step.kind());
             nodes.push(node);
@@ -208,7 +216,7 @@ fn build(
         values,
         size: GraphSize::default(),
         in_bodies: Vec::new(),
-        need: 0,
+        need: Need::NONE,
     };
     let each = |after: &[Dependency], step: &Step<'_>, place| {
         // A node that may start before another one has finished isn't ordered after it.
@@ -252,6 +260,15 @@ fn exec(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     let tables = lock(&cx.shared.tables);
     // For an unknown graph, CUDA returns this error instead of CUDA_ERROR_INVALID_HANDLE.
     tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
+}
+
+/// Like [`exec`], for a change of the executable graph, whose context must be the current one. The
+/// current context is charged for the change, and the driver refuses a change of a node's context.
+fn exec_here(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
+    exec(cx, id).and_then(|exec| match exec.ctx == cx.ctx {
+        true => Ok(exec),
+        false => Err(CuError::INVALID_VALUE),
+    })
 }
 
 /// Instantiates a graph. `conditional` says whether it may contain conditional nodes.
@@ -320,15 +337,7 @@ pub(super) fn cu_graph_launch(
     cx.enter()?;
     let exec = exec(cx, call.h_graph)?;
     let (stream, ctx) = queue(cx, call.h_stream, exec.weight())?;
-    if ctx != exec.ctx {
-        return Err(CuError::INVALID_VALUE);
-    }
-    // The guest may have set the stack limit since the last launch, which frees the local memory,
-    // so the need must be checked again.
-    let settled = match cx.shared.charges.has_room_for(exec.need, reservation) {
-        Ok(has_room) => has_room,
-        Err(reservation) => reserve_need(cx, reservation, exec.need)?,
-    };
+    let settled = reserve_exec(cx, ctx, &exec, reservation)?;
     cx.tally(|words| &words.graph_launches, 1);
     exec.stops.expect((stream as u64, ctx));
     // SAFETY: the handles are live: only this thread destroys them.
@@ -339,12 +348,37 @@ pub(super) fn cu_graph_launch(
     launched.map(|()| settled)
 }
 
-pub(super) fn cu_graph_upload(cx: &Cx<'_>, call: api::CuGraphUpload, pass: &Pass) -> CuResult {
+/// Charges for the local memory that an executable graph needs, before it's launched or uploaded in
+/// a stream of context `ctx`, which must be the graph's. The guest may have set the stack limit since
+/// the last time, which frees local memory, so the need must be checked each time.
+fn reserve_exec(
+    cx: &Cx<'_>,
+    ctx: ContextId,
+    exec: &GraphExec,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    if ctx != exec.ctx {
+        return Err(CuError::INVALID_VALUE);
+    }
+    match cx.shared.charges.has_room_for(exec.need, reservation) {
+        Ok(has_room) => Ok(has_room),
+        Err(reservation) => reserve_need(&cx.within(ctx), reservation, exec.need),
+    }
+}
+
+pub(super) fn cu_graph_upload(
+    cx: &Cx<'_>,
+    call: api::CuGraphUpload,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
     let exec = exec(cx, call.h_graph)?;
-    let (stream, _) = queue(cx, call.h_stream, 0)?;
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    let settled = reserve_exec(cx, ctx, &exec, reservation)?;
     // SAFETY: as in `cu_graph_launch`.
-    unsafe { cx.driver().cuGraphUpload(pass, exec.real.0, stream) }
+    unsafe { cx.driver().cuGraphUpload(pass, exec.real.0, stream)? };
+    Ok(settled)
 }
 
 /// Reserves memory for longer parameters of an executable graph's nodes, unless they are charged
@@ -375,7 +409,7 @@ pub(super) fn vcuda_graph_exec_update(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<(api::VcudaGraphExecUpdateAnswer, Settled<kind::Local>)> {
     cx.enter()?;
-    let exec = exec(cx, call.exec)?;
+    let exec = exec_here(cx, call.exec)?;
     if exec.graph.values.is_some() {
         return Err(CuError::NOT_SUPPORTED);
     }
@@ -395,8 +429,9 @@ pub(super) fn vcuda_graph_exec_update(
         let mut tables = lock(&cx.shared.tables);
         if let Ok(listed) = tables.graphs.get_mut(call.exec) {
             listed.stops = stops;
-            listed.need = listed.need.max(graph.need);
         }
+        drop(tables);
+        raise_need(cx, call.exec, &exec, graph.need);
     }
     end_graph(cx, &graph);
     match updated {
@@ -404,6 +439,16 @@ pub(super) fn vcuda_graph_exec_update(
             Err(error)
         }
         _ => Ok((api::VcudaGraphExecUpdateAnswer { result: info.result.0, node }, settled)),
+    }
+}
+
+/// Records that an executable graph needs this much local memory from now on.
+fn raise_need(cx: &Cx<'_>, id: GraphExecId, exec: &GraphExec, need: Need) {
+    let mut tables = lock(&cx.shared.tables);
+    // Another thread may have destroyed the graph meanwhile, and reused its id.
+    let listed = tables.graphs.get_mut(id).ok().filter(|listed| listed.real == exec.real);
+    if let Some(listed) = listed {
+        listed.need = listed.need.max(need);
     }
 }
 
@@ -441,7 +486,7 @@ pub(super) fn vcuda_graph_exec_node_set(
     reservation: Reservation<kind::Local>,
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
-    let exec = exec(cx, call.exec)?;
+    let exec = exec_here(cx, call.exec)?;
     let step = call.step;
     let node = exec.graph.node(call.node).ok_or(CuError::INVALID_VALUE)?;
     if node.1 != step.kind() {
@@ -449,18 +494,9 @@ pub(super) fn vcuda_graph_exec_node_set(
     }
     let stops = exec.stops.clone();
     reserve_longer(cx, call.exec, parameters(&step))?;
-    let set = Builder::new(cx, exec.graph.real.0)?.set(
-        exec.real.0,
-        node.0.0,
-        &step,
-        (call.node, &stops),
-        reservation,
-    );
-    if let (Ok(_), Step::Kernel(kernel)) = (&set, &step) {
-        let need = need_of(cx, kernel.f);
-        if let Ok(listed) = lock(&cx.shared.tables).graphs.get_mut(call.exec) {
-            listed.need = listed.need.max(need);
-        }
-    }
-    set
+    let builder = Builder::new(cx, exec.graph.real.0)?;
+    let place = (call.node, &stops);
+    let (settled, need) = builder.set(exec.real.0, node.0.0, &step, place, reservation)?;
+    raise_need(cx, call.exec, &exec, need);
+    Ok(settled)
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
 use protocol::ids::ContextId;
 
-use super::charges::GraphSize;
+use super::charges::{GraphSize, Need};
 use super::driver_handle::DriverHandle;
 use super::graph_conditions::Values;
 use super::hostfunc::GraphStops;
@@ -27,8 +27,8 @@ pub(super) struct Graph {
     pub size: GraphSize,
     /// The values on which conditional nodes depend, if there are any. They own the graph.
     pub values: Option<Arc<Values>>,
-    /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
-    pub need: u64,
+    /// The largest need of local memory of the graph's kernels.
+    pub need: Need,
 }
 
 impl Graph {
@@ -52,8 +52,8 @@ pub(super) struct GraphExec {
     pub stops: GraphStops,
     /// The size that is charged. Its parameters are the longest that any node has had.
     pub size: GraphSize,
-    /// The largest local memory need (see `charges::need_of`) of the graph's kernels.
-    pub need: u64,
+    /// The largest need of local memory of the graph's kernels.
+    pub need: Need,
 }
 
 impl GraphExec {

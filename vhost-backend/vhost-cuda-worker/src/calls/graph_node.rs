@@ -5,20 +5,22 @@ use cuda_api::graph::Edge;
 use cuda_api::graph::memory_operations::describe;
 use cuda_api::sys::{
     CUDA_BATCH_MEM_OP_NODE_PARAMS, CUDA_CONDITIONAL_NODE_PARAMS, CUDA_HOST_NODE_PARAMS,
-    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUgraph,
-    CUgraphConditionalNodeType, CUgraphEdgeData, CUgraphExec, CUgraphNode, CUgraphNodeParams,
-    CUgraphNodeParams_st__bindgen_ty_1, CUgraphNodeType, CUmemorytype, CUstreamBatchMemOpParams,
-    CUstreamBatchMemOpType as Operation,
+    CUDA_KERNEL_NODE_PARAMS_v2, CUDA_MEMCPY3D, CUDA_MEMSET_NODE_PARAMS, CUcontext, CUfunction,
+    CUgraph, CUgraphConditionalNodeType, CUgraphEdgeData, CUgraphExec, CUgraphNode,
+    CUgraphNodeParams, CUgraphNodeParams_st__bindgen_ty_1, CUgraphNodeType, CUmemorytype,
+    CUstreamBatchMemOpParams, CUstreamBatchMemOpType as Operation,
 };
 use protocol::graph::{
     ConditionalStep, CopyStep, Dependency, KernelStep, MemoryOperation, MemoryOperationsStep,
     MemsetStep, Step,
 };
+use protocol::ids::FuncId;
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
-use super::charges::{Reservation, Settled, func, kind};
+use super::charges::{Need, Reservation, Settled, function_of, kind};
 use super::cx::Cx;
 use super::extent::span;
+use super::handles::Owner;
 use super::hostfunc::GraphStops;
 use super::launch::{attributes, with_parameters};
 use super::lock;
@@ -65,17 +67,18 @@ impl<'a> Builder<'a> {
         Ok(Self { cx, graph, context })
     }
 
-    /// Adds a node to the graph. The node runs after the nodes in `after`.
+    /// Adds a node to the graph. The node runs after the nodes in `after`. Returns its need of local
+    /// memory, too.
     pub(super) fn add(
         &self,
         after: &[Before],
         step: &Step<'_>,
         place: (u32, &GraphStops),
         reservation: &Reservation<kind::Local>,
-    ) -> CuResult<CUgraphNode> {
+    ) -> CuResult<(CUgraphNode, Need)> {
         let full: Vec<_> = after.iter().filter(|before| before.edge == Edge::Full).collect();
         let nodes: Vec<CUgraphNode> = full.iter().map(|before| before.node).collect();
-        let node = self.add_after(&nodes, step, place, reservation)?;
+        let (node, need) = self.add_after(&nodes, step, place, reservation)?;
         let others: Vec<_> = after.iter().filter(|before| before.edge != Edge::Full).collect();
         if !others.is_empty() {
             let (from, to): (Vec<_>, Vec<_>) =
@@ -88,7 +91,7 @@ impl<'a> Builder<'a> {
                 driver.cuGraphAddDependencies(self.graph, from, to, data, others.len())?;
             }
         }
-        Ok(node)
+        Ok((node, need))
     }
 
     /// Adds a conditional node, whose handle the caller has checked. Returns the node and its body
@@ -136,8 +139,9 @@ impl<'a> Builder<'a> {
         step: &Step<'_>,
         (place, stops): (u32, &GraphStops),
         reservation: &Reservation<kind::Local>,
-    ) -> CuResult<CUgraphNode> {
+    ) -> CuResult<(CUgraphNode, Need)> {
         let driver = self.cx.driver();
+        let mut need = Need::NONE;
         let mut node = std::ptr::null_mut();
         let (at, graph, before, count) = (&raw mut node, self.graph, after.as_ptr(), after.len());
         // SAFETY: the graph and its nodes in `after` are live. The parameters point to local
@@ -147,7 +151,7 @@ impl<'a> Builder<'a> {
                 Step::Conditional(_) => return Err(CuError::INVALID_VALUE),
                 Step::Empty => driver.cuGraphAddEmptyNode(at, graph, before, count)?,
                 Step::Kernel(kernel) => {
-                    let _ = self.with_kernel(kernel, reservation.node(), |params| {
+                    (_, need) = self.with_kernel(kernel, reservation.node(), |params| {
                         driver.cuGraphAddKernelNode(at, graph, before, count, params)
                     })?;
                     let list = attributes(kernel.attributes, |addr, len| self.cx.check(addr, len))?;
@@ -183,11 +187,11 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Ok(node)
+        Ok((node, need))
     }
 
     /// Changes the parameters of a node in an executable graph. The change applies to all later
-    /// launches.
+    /// launches. Returns the node's need of local memory, too.
     pub(super) fn set(
         &self,
         exec: CUgraphExec,
@@ -195,7 +199,7 @@ impl<'a> Builder<'a> {
         step: &Step<'_>,
         (place, stops): (u32, &GraphStops),
         reservation: Reservation<kind::Local>,
-    ) -> CuResult<Settled<kind::Local>> {
+    ) -> CuResult<(Settled<kind::Local>, Need)> {
         let driver = self.cx.driver();
         // SAFETY: as in `add`; the node belongs to the graph that the executable graph was made
         // from.
@@ -240,7 +244,7 @@ impl<'a> Builder<'a> {
                 }
             }
         }
-        Ok(reservation.not_a_kernel())
+        Ok((reservation.not_a_kernel(), Need::NONE))
     }
 
     /// Returns the driver's parameters for the host function node at index `place`.
@@ -254,8 +258,8 @@ impl<'a> Builder<'a> {
         kernel: &KernelStep<'_>,
         reservation: Reservation<kind::Local>,
         then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
-    ) -> CuResult<Settled<kind::Local>> {
-        let (function, _) = func(self.cx, reservation.code(), kernel.f)?;
+    ) -> CuResult<(Settled<kind::Local>, Need)> {
+        let function = self.function(kernel.f, reservation.code())?;
         let (grid, block) = (kernel.grid, kernel.block);
         with_parameters(self.cx, kernel.f, kernel.params, reservation, |_, params, extra| {
             then(&CUDA_KERNEL_NODE_PARAMS_v2 {
@@ -273,6 +277,19 @@ impl<'a> Builder<'a> {
                 ctx: std::ptr::null_mut(),
             })
         })
+    }
+
+    /// Returns the function of a kernel node. The driver runs it in its module's context, so that must
+    /// be the graph's, which is charged for it.
+    fn function(&self, id: FuncId, reservation: Reservation<kind::Module>) -> CuResult<CUfunction> {
+        let function = lock(&self.cx.shared.tables).functions.get(id)?.clone();
+        let (Owner::Module { ctx, .. } | Owner::Library { ctx, .. }) = function.owner;
+        if !function.is_kernel && ctx != self.cx.ctx {
+            let session = &self.cx.shared.session.label;
+            tracing::warn!(session, "a graph with a function of another context is not supported");
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        Ok(function_of(self.cx, reservation, &function)?.0)
     }
 
     fn copy(&self, copy: &CopyStep) -> CuResult<CUDA_MEMCPY3D> {

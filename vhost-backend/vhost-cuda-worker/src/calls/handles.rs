@@ -21,7 +21,7 @@ use protocol::ids::{
 use protocol::limits::HANDLES_MAX;
 
 use super::array::{Array, Mipmap};
-use super::charges::{Code, Load};
+use super::charges::{Code, Load, Need};
 use super::driver_handle::DriverHandle;
 use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
@@ -230,9 +230,8 @@ pub(super) struct Function {
     pub load: Load,
     /// The size of the code that the driver may load at the first launch.
     pub code: Code,
-    /// The local memory need of the function: what launches compare with the local memory that is
-    /// already charged. See [`super::charges::Charges`].
-    pub need: u64,
+    /// The function's need of local memory, or [`Need::UNKNOWN`] if its next launch must be checked.
+    pub need: Need,
 }
 
 impl Function {

@@ -14,7 +14,7 @@ use protocol::limits::{
 use protocol::structs::FunctionAttribute;
 
 use super::charges::{
-    Reservation, Settled, UNKNOWN_NEED, func, function_of, kind, reserve_kernel, reserve_kernel_on,
+    Need, Reservation, Settled, func, function_of, kind, reserve_kernel, reserve_kernel_on,
     reserve_listed,
 };
 use super::claims::{Claim, FUNCTIONS, claim};
@@ -60,7 +60,7 @@ pub(super) fn vcuda_module_get_function(
         None => Owner::Module { id: call.hmod, ctx: module.ctx },
     };
     let load = module.load;
-    let (real, need) = (DriverHandle(function), UNKNOWN_NEED);
+    let (real, need) = (DriverHandle(function), Need::UNKNOWN);
     id.list(Function { real, is_kernel: false, layout, owner, load, code, need });
     Ok((answer, settled))
 }
@@ -164,7 +164,7 @@ pub(super) fn vcuda_library_get_kernels(
         owner: Owner::Library { id: call.library, ctx: ContextId::NONE },
         code: library.load.code_of(described.name.as_bytes()),
         load: library.load.clone(),
-        need: UNKNOWN_NEED,
+        need: Need::UNKNOWN,
     };
     let mut answer =
         api::VcudaLibraryGetKernelsAnswer { layout: places(&layout), ..Default::default() };
@@ -235,7 +235,7 @@ pub(super) fn cu_kernel_get_function(
         Owner::Library { id, .. } => Owner::Library { id, ctx: cx.ctx },
         module @ Owner::Module { .. } => module,
     };
-    let (real, need) = (DriverHandle(function), UNKNOWN_NEED);
+    let (real, need) = (DriverHandle(function), Need::UNKNOWN);
     id.list(Function { real, is_kernel: false, owner, need, ..kernel });
     Ok(settled)
 }

@@ -12,7 +12,7 @@ use protocol::ids::FuncId;
 use protocol::options::{ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, clusters};
 use protocol::structs as wire;
 
-use super::charges::{Reservation, Settled, admit_kernel, func, kind};
+use super::charges::{Admitted, Need, Reservation, Settled, admit_kernel, func, kind};
 use super::cx::Cx;
 use super::gate::pass::Pass;
 use super::lock;
@@ -85,28 +85,29 @@ pub(super) fn attributes(
         .collect()
 }
 
-/// Calls `then` with the function and with the addresses of its parameters in `params`. If the
-/// driver doesn't report the function's parameter layout, passes the whole parameter buffer
-/// instead. A program may leave out the end of a long parameter, as NCCL does; the driver gets zeros
-/// there, so that it reads no other memory of the worker.
+/// Charges the current context for a function's local memory, and calls `then` with the function
+/// and with the addresses of its parameters in `params`. Returns the function's need, too. If the
+/// driver doesn't report the function's parameter layout, passes the whole parameter buffer instead.
+/// A program may leave out the end of a long parameter, as NCCL does; the driver gets zeros there,
+/// so that it reads no other memory of the worker.
 pub(super) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,
     params: &[u8],
     reservation: Reservation<kind::Local>,
     then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
-) -> CuResult<Settled<kind::Local>> {
+) -> CuResult<(Settled<kind::Local>, Need)> {
     let mut few = [std::ptr::null_mut::<c_void>(); FEW];
     let (mut many, mut padded) = (Vec::new(), Vec::new());
-    let (function, known, settled) = {
-        let (admitted, settled);
+    let (function, known, settled, need) = {
+        let (admitted, settled, need);
         let tables = lock(&cx.shared.tables);
         let mut function = tables.functions.get(id)?;
         match cx.shared.charges.has_room_for(function.need, reservation) {
-            Ok(has_room) => settled = has_room,
+            Ok(has_room) => (settled, need) = (has_room, function.need),
             Err(reservation) => {
                 drop(tables);
-                (admitted, settled) = admit_kernel(cx, reservation, id)?;
+                Admitted { function: admitted, need, settled } = admit_kernel(cx, reservation, id)?;
                 function = &admitted;
             }
         }
@@ -138,13 +139,13 @@ pub(super) fn with_parameters(
             }
             None => None,
         };
-        (function.real.0, known, settled)
+        (function.real.0, known, settled, need)
     };
     match known {
         Some(known) => then(function, known, std::ptr::null_mut())?,
         None => with_buffer(function, params, then)?,
     }
-    Ok(settled)
+    Ok((settled, need))
 }
 
 #[cold]
@@ -189,6 +190,7 @@ pub(super) fn vcuda_launch(
         // driver gets their length. The attributes contain no pointers.
         unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
     })
+    .map(|(settled, _)| settled)
 }
 
 pub(super) fn vcuda_occupancy_clusters(
@@ -249,6 +251,7 @@ fn launch(
             )
         }
     })
+    .map(|(settled, _)| settled)
 }
 
 pub(super) fn vcuda_launch_cooperative(
@@ -282,6 +285,7 @@ pub(super) fn vcuda_launch_cooperative(
             )
         }
     })
+    .map(|(settled, _)| settled)
 }
 
 #[cfg(test)]

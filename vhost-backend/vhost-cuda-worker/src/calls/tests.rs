@@ -9,6 +9,7 @@ mod arrays;
 mod charges;
 mod claims;
 mod gate;
+mod graph_charges;
 mod graphs;
 mod greens;
 mod kernels;

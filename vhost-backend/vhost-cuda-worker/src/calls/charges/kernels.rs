@@ -1,12 +1,10 @@
 //! Charges for the code and local memory of kernels.
 
-use std::sync::atomic::Ordering;
-
 use cuda_api::sys::{CUfunction, CUfunction_attribute};
 use host_ipc::messages::Charge;
 use protocol::ids::{ContextId, FuncId, KernelId};
 
-use super::load::{Code, Load, Part, UNKNOWN_NEED, need};
+use super::load::{Code, Load, Need, Part};
 use super::parts::add_load;
 use super::reserve::{add_part, change_terms};
 use super::settle::{Reservation, Settled, kind};
@@ -110,55 +108,50 @@ pub(in crate::calls) fn reserve_kernel(
     Ok(reservation.charged())
 }
 
-/// Charges the current context for a kernel's local memory. `need` is from [`need()`].
+/// Charges the current context for the local memory that a kernel or a graph needs.
 #[cold]
 pub(in crate::calls) fn reserve_need(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Local>,
-    need: u64,
+    need: Need,
 ) -> CuResult<Settled<kind::Local>> {
-    let local = need.saturating_sub(1);
+    let local = need.local();
     change_terms(cx, cx.ctx, Charge::Local, |terms| terms.local = terms.local.max(local))?;
     Ok(reservation.charged())
 }
 
-/// Returns the recorded local memory need of a kernel (see [`need()`]), or 0 if the kernel has
-/// never passed [`admit_kernel`].
-pub(in crate::calls) fn need_of(cx: &Cx<'_>, id: FuncId) -> u64 {
-    lock(&cx.shared.tables).functions.get(id).map_or(0, |function| match function.need {
-        UNKNOWN_NEED => 0,
-        need => need,
-    })
+/// A kernel whose local memory the current context has been charged for.
+pub(in crate::calls) struct Admitted {
+    pub function: Function,
+    pub need: Need,
+    pub settled: Settled<kind::Local>,
 }
 
 /// Checks and charges a launch for which the driver may allocate device memory: the first launch of
 /// a kernel, a launch that needs more local memory than its context has, or any launch while the
-/// session has several contexts. Returns the function that was checked, which the caller must
-/// launch, because the guest may have reused `id` for another function meanwhile.
+/// session has several contexts. The caller must launch the function in the result, because the
+/// guest may have reused `id` for another function meanwhile.
 #[cold]
 pub(in crate::calls) fn admit_kernel(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Local>,
     id: FuncId,
-) -> CuResult<(Function, Settled<kind::Local>)> {
-    let begun = cx.shared.charges.begun.load(Ordering::Acquire);
-    let mut function = lock(&cx.shared.tables).functions.get(id)?.clone();
+) -> CuResult<Admitted> {
+    let function = lock(&cx.shared.tables).functions.get(id)?.clone();
     let mut local = 0;
     // SAFETY: the function is live, and the pointer is to a local variable.
     unsafe {
         let (real, _) = function_of(cx, reservation.code(), &function)?;
         cx.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
     }
-    function.need = need(local.max(0) as u64);
-    let settled = reserve_need(cx, reservation, function.need)?;
-    let mut tables = lock(&cx.shared.tables);
-    // If another context was created meanwhile, don't record the need, because launches in that
-    // context must be checked, too.
-    if cx.shared.charges.begun.load(Ordering::Acquire) == begun
-        && let Ok(listed) = tables.functions.get_mut(id)
-        && listed.is(&function)
-    {
-        listed.need = function.need;
-    }
-    Ok((function, settled))
+    let need = Need::of_kernel(local.max(0) as u64);
+    let settled = reserve_need(cx, reservation, need)?;
+    cx.shared.charges.if_only(cx.ctx, || {
+        let mut tables = lock(&cx.shared.tables);
+        let listed = tables.functions.get_mut(id).ok().filter(|listed| listed.is(&function));
+        if let Some(listed) = listed {
+            listed.need = need;
+        }
+    });
+    Ok(Admitted { function, need, settled })
 }

@@ -11,9 +11,28 @@ use super::taken::{Footprint, name_hash};
 /// driver loses memory between modules: up to 16 KiB each of 250 generated modules, on an H200.
 const LOST: u64 = 16 << 10;
 
-/// The recorded local memory need of a kernel that hasn't been launched yet, so that its first
-/// launch is checked. See [`need`].
-pub(in super::super) const UNKNOWN_NEED: u64 = u64::MAX;
+/// The local memory that a kernel or a graph needs, in a form that launches compare with the local
+/// memory that is already charged. Only an admission finds out the need of a kernel.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(in super::super) struct Need(pub(super) u64);
+
+impl Need {
+    /// The need of a graph without kernels. There is room for it in every context.
+    pub(in super::super) const NONE: Self = Self(0);
+    /// The recorded need of a kernel whose next launch must be checked. No context has room for it.
+    pub(in super::super) const UNKNOWN: Self = Self(u64::MAX);
+
+    /// Returns the need of a kernel that uses this many bytes of local memory per thread. It is
+    /// never [`Need::NONE`], because such a kernel may still have to be checked.
+    pub(super) fn of_kernel(local: u64) -> Self {
+        Self(local.saturating_add(1).min(u64::MAX - 1))
+    }
+
+    /// Returns the local memory per thread, in bytes.
+    pub(super) fn local(self) -> u64 {
+        self.0.saturating_sub(1)
+    }
+}
 
 /// A part of a module or library that is charged separately in a context. The first field is
 /// [`Load::number`].
@@ -83,10 +102,4 @@ pub(super) struct Loads {
     pub(super) everywhere: Mutex<Vec<Load>>,
     /// The decompressor that the latest load used, unless a load uses it now.
     pub(super) decompressor: Mutex<Option<Decompressor>>,
-}
-
-/// Converts the local memory per thread that a kernel uses, in bytes, to its *need*: the value that
-/// launches compare with the local memory that is already charged. The result is never 0.
-pub(super) fn need(local: u64) -> u64 {
-    local.saturating_add(1)
 }

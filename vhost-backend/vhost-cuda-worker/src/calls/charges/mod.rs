@@ -41,11 +41,11 @@ pub(super) use footprint::is_text;
 #[cfg(test)]
 pub(super) use footprint::tests::fatbin;
 pub(super) use kernels::{
-    admit_kernel, func, function_of, need_of, reserve_kernel, reserve_kernel_on, reserve_listed,
+    Admitted, admit_kernel, func, function_of, reserve_kernel, reserve_kernel_on, reserve_listed,
     reserve_need,
 };
 pub(super) use limits::cu_ctx_set_limit;
-pub(super) use load::{Code, Load, UNKNOWN_NEED};
+pub(super) use load::{Code, Load, Need};
 pub(super) use loads::{
     capabilities, give_back_library, new_load, new_load_during, reserve_load, reserve_module,
 };

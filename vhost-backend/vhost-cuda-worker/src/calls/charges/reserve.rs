@@ -1,13 +1,12 @@
 //! Reserves device memory in the VM's account for each kind of charge, and releases it.
 
 use std::collections::HashMap;
-use std::sync::atomic::Ordering;
 
 use host_ipc::messages::Charge;
 use protocol::ids::ContextId;
 
 use super::account::{GRANULE, GraphSize, KINDS, Terms};
-use super::load::{Part, UNKNOWN_NEED};
+use super::load::{Need, Part};
 use super::session::OfContext;
 use super::settle::{Reservation, Reserved, kind};
 use crate::calls::cx::Cx;
@@ -145,12 +144,11 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
 }
 
 fn forget_needs(cx: &Cx<'_>) {
-    // Launches of known kernels were checked only for the existing contexts. Forget the result, so
-    // that each kernel's next launch is checked for its own context.
-    let mut tables = lock(&cx.shared.tables);
-    cx.shared.charges.begun.fetch_add(1, Ordering::AcqRel);
-    for function in tables.functions.values_mut() {
-        function.need = UNKNOWN_NEED;
+    // Launches of known kernels were checked only for the existing context. Forget the result, so
+    // that each kernel's next launch is checked for its own context. No result is recorded while
+    // there are several contexts, so that it applies to the last of them, too.
+    for function in lock(&cx.shared.tables).functions.values_mut() {
+        function.need = Need::UNKNOWN;
     }
 }
 

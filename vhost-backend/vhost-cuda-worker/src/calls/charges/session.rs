@@ -9,7 +9,7 @@ use host_ipc::messages::Charge;
 use protocol::ids::ContextId;
 
 use super::account::{KINDS, Terms};
-use super::load::{self, Loads, Part};
+use super::load::{Loads, Need, Part};
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
@@ -28,11 +28,9 @@ pub(in crate::calls) struct Charges {
     /// but the guest hasn't.
     pub(super) contexts: Mutex<HashMap<ContextId, OfContext>>,
     pub(super) loads: Loads,
-    /// The local memory need (see `load::need`) up to which a kernel can be launched unchecked,
-    /// because that much is already charged. Launches above it must pass `admit_kernel`.
+    /// The [`Need`] up to which a kernel can be launched unchecked, because that much is already
+    /// charged. Launches above it must pass `admit_kernel`.
     floor: AtomicU64,
-    /// The number of contexts that the session has created so far.
-    pub(super) begun: AtomicU64,
     /// The properties of all devices, indexed by the worker's ordinal. Queried at the first use.
     devices: OnceLock<Vec<Device>>,
 }
@@ -68,10 +66,10 @@ impl Charges {
     #[inline]
     pub(in crate::calls) fn has_room_for(
         &self,
-        need: u64,
+        need: Need,
         reservation: Reservation<kind::Local>,
     ) -> Result<Settled<kind::Local>, Reservation<kind::Local>> {
-        if need <= self.floor.load(Ordering::Relaxed) {
+        if need.0 <= self.floor.load(Ordering::Relaxed) {
             Ok(reservation.has_room())
         } else {
             Err(reservation)
@@ -130,13 +128,24 @@ impl Charges {
     }
 
     pub(super) fn set_floor(&self, contexts: &HashMap<ContextId, OfContext>) {
-        // With several contexts, every launch must be checked for its own context. There are no
-        // launches in a context without an id.
+        let only = Self::only(contexts);
+        let floor = only.map_or(Need::NONE, |(_, of)| Need::of_kernel(of.terms.per_thread()));
+        self.floor.store(floor.0, Ordering::Relaxed);
+    }
+
+    /// Returns the session's context if it has one only. With several, every launch must be checked
+    /// for its own context. There are no launches in a context without an id.
+    fn only(contexts: &HashMap<ContextId, OfContext>) -> Option<(ContextId, &OfContext)> {
         let mut listed = contexts.iter().filter(|(ctx, _)| **ctx != ContextId::NONE);
-        let floor = match (listed.next(), listed.next()) {
-            (Some((_, only)), None) => load::need(only.terms.per_thread()),
-            _ => 0,
-        };
-        self.floor.store(floor, Ordering::Relaxed);
+        let (ctx, only) = listed.next()?;
+        listed.next().is_none().then_some((*ctx, only))
+    }
+
+    /// Calls `record` if this is the session's only context, and no other one can begin meanwhile.
+    pub(super) fn if_only(&self, ctx: ContextId, record: impl FnOnce()) {
+        let contexts = lock(&self.contexts);
+        if Self::only(&contexts).is_some_and(|(only, _)| only == ctx) {
+            record();
+        }
     }
 }

@@ -732,7 +732,8 @@ pub(super) fn dispatch(
         // cuGraphUpload
         113 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
             let call = decode::<api::CuGraphUpload>(args)?;
-            bodies::cu_graph_upload(cx, call, pass)
+            bodies::cu_graph_upload(cx, call, pass, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
         }),
         // vcudaGraphExecUpdate
         114 => blocking(deferred, command, reply, |cx, args, out| {

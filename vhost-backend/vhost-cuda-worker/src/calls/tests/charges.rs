@@ -7,7 +7,7 @@ use protocol::ids::{
     BlobId, ContextId, FuncId, FunctionId, KernelId, LibraryId, ModuleId, StreamId,
 };
 
-const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
+pub(super) const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
 /// PTX text with 100 MiB of variables and a kernel that uses none of them.
 pub(super) const LARGE: &str = r"
 .version 7.0
@@ -17,7 +17,7 @@ pub(super) const LARGE: &str = r"
 .visible .entry empty() { ret; }
 ";
 /// Returns PTX text with a kernel that uses this many bytes of local memory per thread.
-fn with_local(bytes: usize) -> String {
+pub(super) fn with_local(bytes: usize) -> String {
     format!(
         r"
 .version 7.0
@@ -57,7 +57,7 @@ const ALLOCATES: &str = r"
 ";
 
 impl Bench {
-    fn load(&mut self, module: u64, text: &str) -> u32 {
+    pub(super) fn load(&mut self, module: u64, text: &str) -> u32 {
         let image = text.as_bytes();
         self.call(&VcudaModuleLoad {
             module: ModuleId(module),
@@ -70,7 +70,7 @@ impl Bench {
     }
 
     /// Gets the function `empty` from a module.
-    fn empty(&mut self, module: u64, hfunc: u64) -> u64 {
+    pub(super) fn empty(&mut self, module: u64, hfunc: u64) -> u64 {
         self.good(&VcudaModuleGetFunction {
             hfunc: FunctionId(hfunc),
             hmod: ModuleId(module),
@@ -79,11 +79,11 @@ impl Bench {
         hfunc
     }
 
-    fn launch_empty(&mut self, f: u64) -> u32 {
+    pub(super) fn launch_empty(&mut self, f: u64) -> u32 {
         self.launch_empty_in(f, 0)
     }
 
-    fn launch_empty_in(&mut self, f: u64, h_stream: u64) -> u32 {
+    pub(super) fn launch_empty_in(&mut self, f: u64, h_stream: u64) -> u32 {
         self.post(&VcudaLaunch {
             f: FuncId(f),
             grid_x: 1,
@@ -100,14 +100,14 @@ impl Bench {
         self.posted_error()
     }
 
-    fn set_limit(&mut self, limit: u32, value: usize) -> u32 {
+    pub(super) fn set_limit(&mut self, limit: u32, value: usize) -> u32 {
         self.call(&CuCtxSetLimit { limit, value }).0
     }
 }
 
 /// Returns the total charge, on softgpu's device, for `each` bytes of local memory per thread,
 /// minus the charge for the default.
-fn for_all_threads(each: u64) -> u64 {
+pub(super) fn for_all_threads(each: u64) -> u64 {
     let processors = std::thread::available_parallelism().unwrap().get() as u64;
     ((each - 1024) * processors * 2048).next_multiple_of(2 * MIB)
 }

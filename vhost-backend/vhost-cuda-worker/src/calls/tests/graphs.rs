@@ -13,7 +13,7 @@ use protocol::structs::EventWaitStep;
 use protocol::structs::HostFuncStep;
 
 /// Returns a graph in which each step depends on the step before it.
-fn chain(steps: &[Step<'_>]) -> Writer {
+pub(super) fn chain(steps: &[Step<'_>]) -> Writer {
     let mut writer = Writer::new();
     writer.word(steps.len() as u64);
     for (number, step) in steps.iter().enumerate() {
@@ -34,7 +34,7 @@ fn copy(dst: u64, src: u64, len: u64) -> Step<'static> {
 }
 
 /// Returns a graph step that adds 4 floats with the kernel `f`: c = a + b.
-fn add(f: u64, params: &[u8]) -> Step<'_> {
+pub(super) fn add(f: u64, params: &[u8]) -> Step<'_> {
     Step::Kernel(KernelStep {
         f: FuncId(f),
         grid: Dim3 { x: 1, y: 1, z: 1 },
@@ -59,7 +59,7 @@ fn batch(operations: &[MemoryOperation]) -> Step<'_> {
 }
 
 impl Bench {
-    fn instantiate(&mut self, exec: u64, steps: &[Step<'_>]) -> u32 {
+    pub(super) fn instantiate(&mut self, exec: u64, steps: &[Step<'_>]) -> u32 {
         let writer = chain(steps);
         let graph = writer.as_bytes();
         self.call(&VcudaGraphInstantiate {
