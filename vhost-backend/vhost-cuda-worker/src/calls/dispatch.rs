@@ -6,6 +6,7 @@ use protocol::codec::{Call, Writer};
 
 use super::cx::Cx;
 use super::deferred::Deferred;
+use super::gate::limit_access;
 use super::gate::pass::Pass;
 use super::result::number;
 use super::{Command, ReplyTo};
@@ -55,9 +56,21 @@ pub(super) fn gated(
 /// Runs the implementation of a call on the mirror of the guest thread, because it may block.
 pub(super) fn blocking(deferred: &mut Deferred, command: &Command<'_>, reply: ReplyTo, body: Body) {
     let args = command.args.to_vec();
+    let limits = match limit_access(command.opcode) {
+        None => None,
+        Some(access) => match deferred.shared().limit_calls.begin(command.ctx, access) {
+            None => return reply.finish(CuError::INVALID_VALUE.0, &[]),
+            begun => begun,
+        },
+    };
     deferred.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
         let _at_work = cx.shared.uses.begin(cx.ctx);
-        answer(reply, |out| body(cx, &args, out));
+        answer(reply, |out| {
+            let result = body(cx, &args, out);
+            // The guest's next call must find that this one has ended.
+            drop(limits);
+            result
+        });
     });
 }
 

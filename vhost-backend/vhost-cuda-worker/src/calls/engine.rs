@@ -16,6 +16,7 @@ use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::gate::{Admission, Cursor, Gate, Ticket, Turns};
+use super::limit_calls::LimitCalls;
 use super::memory::Memory;
 use super::properties::Properties;
 use super::shared::Shared;
@@ -110,6 +111,7 @@ impl Engine for Warm {
             })?;
         }
         let turns = Turns::new(session.waker.clone(), session.gate.clone());
+        let limit_calls = LimitCalls::new(session.waker.clone());
         let retained = primaries.first().is_some_and(Option::is_some);
         let gate = Gate::new(session.gate.clone(), self.devices as usize);
         let shared = Arc::new(Shared {
@@ -134,6 +136,7 @@ impl Engine for Warm {
             flight: Default::default(),
             ending: AtomicUsize::new(0),
             uses: Default::default(),
+            limit_calls,
             unmapping: Mutex::default(),
         });
         if retained {

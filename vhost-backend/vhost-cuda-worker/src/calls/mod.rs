@@ -11,6 +11,7 @@
 //! |
 //! | `handles`, `claims` | tables from the guest's ids to the driver's handles; reserving an id |
 //! | `charges` | memory that is charged in addition to allocations |
+//! | `limit_calls` | keeps changes of a context's limits apart from calls that depend on them |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
 //! | `context`, `green`, `uses` | contexts and green contexts; counting the calls in progress in each |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
@@ -68,6 +69,7 @@ mod kernel;
 mod launch;
 mod layout;
 mod library_kernels;
+mod limit_calls;
 mod link;
 mod link_state;
 mod lock;

@@ -9,6 +9,7 @@ use cuda_api::sys::{CUcontext, CUdevice};
 use super::driver_handle::DriverHandle;
 use super::gate::{InFlight, Turns};
 use super::handles::Tables;
+use super::limit_calls::LimitCalls;
 use super::lock::lock;
 use super::memory::{Memory, Unmapping};
 use super::properties::Properties;
@@ -49,6 +50,7 @@ pub(super) struct Shared {
     /// The number of contexts that are now being destroyed.
     pub(super) ending: AtomicUsize,
     pub(super) uses: uses::ActiveCalls,
+    pub(super) limit_calls: LimitCalls,
     /// The mappings of device memory that are now being unmapped and freed.
     pub(super) unmapping: Mutex<Unmapping>,
 }

@@ -12,7 +12,9 @@ mod gate;
 mod graph_charges;
 mod graphs;
 mod greens;
+mod interleavings;
 mod kernels;
+mod limits;
 mod managed_variables;
 mod pools;
 mod session;
@@ -57,7 +59,7 @@ const ARENA: usize = RING_HEADER + RING_BYTES;
 const RING_HEADER: usize = uapi::RING_HEADER_BYTES;
 const REGION_BYTES: usize = 4 << 20;
 /// The offset of the first thread's reply slot in the arena, and the length of each slot.
-const SLOT: (usize, usize) = (3 << 20, 256 << 10);
+const SLOT: (usize, usize) = (11 << 18, 256 << 10);
 /// The number of the first guest thread.
 const THREAD: u32 = 5;
 

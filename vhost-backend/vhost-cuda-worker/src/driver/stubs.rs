@@ -1,15 +1,36 @@
-//! Test stubs for driver functions: a call of one waits until the test lets it continue.
+//! Test stubs for driver functions: a call of one waits until the test lets it continue, or a test
+//! watches the calls.
 
 use std::collections::HashMap;
 use std::ffi::{CStr, c_void};
 use std::sync::mpsc::{Receiver, Sender, channel};
-use std::sync::{LazyLock, Mutex};
+use std::sync::{LazyLock, Mutex, OnceLock};
 use std::time::Duration;
 
 /// The addresses of the functions in the driver library that have stubs, by name.
 static REAL: LazyLock<Mutex<HashMap<String, usize>>> = LazyLock::new(Mutex::default);
 /// The functions whose next call must wait, by name.
 static STOPS: LazyLock<Mutex<HashMap<&str, Stop>>> = LazyLock::new(Mutex::default);
+
+/// Sees every call of a function with a stub.
+pub trait Watch: Send + Sync {
+    /// Called before the library's function gets these arguments, on the same thread.
+    fn enters(&self, name: &'static str, arguments: &[u64]);
+    /// Called after the library's function has returned.
+    fn leaves(&self, name: &'static str, arguments: &[u64], result: u32);
+}
+
+static WATCH: OnceLock<Box<dyn Watch>> = OnceLock::new();
+
+/// Lets `watch` see all calls from now on.
+pub fn watch(watch: impl Watch + 'static) {
+    assert!(WATCH.set(Box::new(watch)).is_ok(), "the calls are already watched");
+}
+
+/// Returns the address of a function in the library that has been called before.
+pub fn real(name: &str) -> *mut c_void {
+    std::ptr::with_exposed_provenance_mut(REAL.lock().unwrap()[name])
+}
 
 /// The channels for a call that must wait: one signals that it was made, the other lets it
 /// continue.
@@ -56,7 +77,7 @@ fn pass(name: &str) -> *mut c_void {
         let _ = comes.send(());
         let _ = go.recv();
     }
-    std::ptr::with_exposed_provenance_mut(REAL.lock().unwrap()[name])
+    real(name)
 }
 
 macro_rules! stubs {
@@ -65,13 +86,21 @@ macro_rules! stubs {
             #[allow(non_snake_case)]
             unsafe extern "C" fn $name($($arg: $ty),*) -> u32 {
                 let real = pass(stringify!($name));
+                let arguments = [$($arg as u64),*];
+                if let Some(watch) = WATCH.get() {
+                    watch.enters(stringify!($name), &arguments);
+                }
                 // SAFETY: the library's function of this name has this type, and gets the arguments
                 // that the caller passed.
-                unsafe {
+                let result = unsafe {
                     std::mem::transmute::<*mut c_void, unsafe extern "C" fn($($ty),*) -> u32>(real)(
                         $($arg),*
                     )
+                };
+                if let Some(watch) = WATCH.get() {
+                    watch.leaves(stringify!($name), &arguments, result);
                 }
+                result
             }
         )*
 
@@ -88,10 +117,18 @@ type P = *mut c_void;
 
 stubs! {
     fn cuCtxDestroy_v2(ctx: P);
+    fn cuCtxSetLimit(limit: u32, value: usize);
     fn cuDevicePrimaryCtxRelease_v2(device: i32);
     fn cuModuleLoadDataEx(module: P, image: P, count: u32, options: P, values: P);
     fn cuModuleUnload(module: P);
     fn cuLibraryLoadData(library: P, image: P, options: P, values: P, count: u32, of: P, have: P, all: u32);
     fn cuLibraryUnload(library: P);
     fn cuGraphInstantiateWithFlags(exec: P, graph: P, flags: u64);
+    fn cuGraphCreate(graph: P, flags: u32);
+    fn cuGraphAddKernelNode_v2(node: P, graph: P, after: P, count: usize, params: P);
+    fn cuGraphExecKernelNodeSetParams_v2(exec: P, node: P, params: P);
+    fn cuGraphExecUpdate_v2(exec: P, graph: P, info: P);
+    fn cuGraphUpload(exec: P, stream: P);
+    fn cuGraphLaunch(exec: P, stream: P);
+    fn cuLaunchKernel(f: P, gx: u32, gy: u32, gz: u32, bx: u32, by: u32, bz: u32, shared: u32, stream: P, params: P, extra: P);
 }

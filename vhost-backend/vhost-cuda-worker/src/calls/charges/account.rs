@@ -17,6 +17,11 @@ pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
 /// A context comes with room for this many bytes of code and variables. Only bytes beyond that are
 /// charged.
 const SMALL_MODULES: u64 = 256 << 10;
+/// The CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT of a new context.
+const DEFAULT_PENDING: u64 = 2048;
+/// Bytes per launch that a kernel has made and that hasn't begun, for the launch's parameters, of
+/// which there can be 4 KiB, and the driver's description of the launch.
+const PENDING_LAUNCH: u64 = 8 << 10;
 /// Bytes that the malloc heap takes beyond its limit once a loaded module uses it: 138 MiB when the
 /// module is loaded, and 2 MiB at the first launch.
 const HEAP_EXTRA: u64 = 140 * MIB;
@@ -44,6 +49,8 @@ pub(super) struct Terms {
     pub heap_users: u64,
     /// The context's CU_LIMIT_STACK_SIZE, in bytes per thread.
     pub stack: u64,
+    /// The context's CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT.
+    pub pending: u64,
     /// The most local memory per thread, in bytes, that any kernel launched since the stack limit
     /// was last set needs.
     pub local: u64,
@@ -64,6 +71,7 @@ impl Default for Terms {
             heap: DEFAULT_HEAP,
             heap_users: 0,
             stack: DEFAULT_STACK,
+            pending: DEFAULT_PENDING,
             local: 0,
             streams: 0,
             most_streams: 0,
@@ -84,13 +92,23 @@ impl Terms {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
             Charge::Module => whole(self.modules.saturating_sub(SMALL_MODULES)),
-            Charge::Heap if self.heap_users > 0 => whole(self.heap.saturating_add(HEAP_EXTRA)),
+            Charge::Heap => whole(self.malloc_heap()).saturating_add(whole(
+                self.pending.saturating_sub(DEFAULT_PENDING).saturating_mul(PENDING_LAUNCH),
+            )),
             Charge::Local => whole((self.per_thread() - DEFAULT_STACK).saturating_mul(threads)),
             Charge::Stream => {
                 whole(self.most_streams.saturating_sub(FEW_STREAMS).saturating_mul(STREAM))
             }
             Charge::Graph => whole(self.most_graphs.saturating_sub(SMALL_GRAPHS)),
             _ => 0,
+        }
+    }
+
+    /// Returns the bytes that the driver reserves for malloc in kernels.
+    fn malloc_heap(&self) -> u64 {
+        match self.heap_users {
+            0 => 0,
+            _ => self.heap.saturating_add(HEAP_EXTRA),
         }
     }
 
@@ -178,6 +196,14 @@ mod tests {
     }
 
     #[test]
+    fn launches_from_kernels_are_charged_beyond_the_default() {
+        for (pending, mib) in [(0, 0), (2048, 0), (2049, 2), (4096, 16), (16384, 112)] {
+            due(Charge::Heap, mib, |terms| terms.pending = pending);
+        }
+        due(Charge::Heap, 260, |terms| (terms.pending, terms.heap_users) = (16384, 1));
+    }
+
+    #[test]
     fn streams_and_graphs_are_charged_at_their_peak() {
         due(Charge::Stream, 0, |terms| (0..4).for_each(|_| terms.add_stream()));
         due(Charge::Stream, 546, |terms| {
@@ -199,6 +225,7 @@ mod tests {
             heap: u64::MAX,
             heap_users: u64::MAX,
             stack: u64::MAX,
+            pending: u64::MAX,
             most_streams: u64::MAX,
             most_graphs: u64::MAX,
             ..Terms::default()

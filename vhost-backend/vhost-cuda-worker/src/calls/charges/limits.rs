@@ -7,98 +7,157 @@ use super::account::Terms;
 use super::reserve::change_terms;
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::cx::Cx;
+use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Charge;
 
-/// The number of different `CU_LIMIT_*` values, from `CU_LIMIT_STACK_SIZE` (0) to
-/// `CU_LIMIT_PERSISTING_L2_CACHE_SIZE`.
-const LIMITS: u32 = 7;
-const STACK_SIZE: u32 = 0;
-const PRINTF_FIFO_SIZE: u32 = 1;
-const MALLOC_HEAP_SIZE: u32 = 2;
-const DEV_RUNTIME_PENDING_LAUNCH_COUNT: u32 = 4;
-const PERSISTING_L2_CACHE_SIZE: u32 = 6;
 /// The largest printf buffer that a guest can set, in bytes. The buffer is host memory, and the
 /// worker must be able to keep its contents until the guest fetches them.
 const MAX_PRINTF_FIFO: usize = 64 << 20;
+/// The largest depth up to which kernels can wait for the kernels that they launch. It is the
+/// default, which a context's charge includes. On GPUs with such waits, each further level takes
+/// memory for the state of all threads.
+const MAX_SYNC_DEPTH: usize = 2;
+/// The first compute capability without such waits.
+const WITHOUT_SYNC_DEPTH: u32 = 90;
 /// The largest limit that a guest can set for pending launches made by kernels: eight times the
-/// default. CUDA doesn't document how much memory a pending launch takes, so these launches aren't
-/// charged to the VM. The parameters of this many launches (4 KiB each) take a quarter of
-/// `memory.slack`.
+/// default.
 const MAX_PENDING_LAUNCHES: usize = 16 << 10;
+/// The largest granularity with which the L2 cache fetches memory, in bytes.
+const MAX_L2_FETCH_GRANULARITY: usize = 128;
 
+/// A limit that takes device memory.
+#[derive(Clone, Copy)]
+pub(super) enum Charged {
+    Stack,
+    Heap,
+    Pending,
+}
+
+impl Charged {
+    fn kind(self) -> Charge {
+        match self {
+            Self::Stack => Charge::Local,
+            Self::Heap | Self::Pending => Charge::Heap,
+        }
+    }
+
+    fn of(self, terms: &mut Terms) -> &mut u64 {
+        match self {
+            Self::Stack => &mut terms.stack,
+            Self::Heap => &mut terms.heap,
+            Self::Pending => &mut terms.pending,
+        }
+    }
+}
+
+/// Checks a limit and its new value. Returns the limit if it takes device memory. Limits that aren't
+/// listed here are refused. `waits` says whether kernels can wait for the kernels that they launch.
+fn checked(limit: CUlimit, value: usize, waits: bool) -> CuResult<Option<Charged>> {
+    let refused = |most, error| if value > most { Err(error) } else { Ok(None) };
+    match limit {
+        CUlimit::CU_LIMIT_STACK_SIZE => Ok(Some(Charged::Stack)),
+        CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE => Ok(Some(Charged::Heap)),
+        CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE => refused(MAX_PRINTF_FIFO, CuError::INVALID_VALUE),
+        // For this limit and the next one, the driver returns CUDA_ERROR_OUT_OF_MEMORY if it can't
+        // allocate the memory.
+        CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH if waits => {
+            refused(MAX_SYNC_DEPTH, CuError::OUT_OF_MEMORY)
+        }
+        CUlimit::CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT => {
+            refused(MAX_PENDING_LAUNCHES, CuError::OUT_OF_MEMORY).map(|_| Some(Charged::Pending))
+        }
+        CUlimit::CU_LIMIT_MAX_L2_FETCH_GRANULARITY => {
+            refused(MAX_L2_FETCH_GRANULARITY, CuError::INVALID_VALUE)
+        }
+        // Data that persists in the cache stays there during other VMs' windows, and slows them
+        // down. A MIG slice doesn't have this feature, either.
+        CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE => refused(0, CuError::UNSUPPORTED_LIMIT),
+        // The GPU doesn't have the first one, the second can only be queried, and the others belong to
+        // contexts that share a GPU with graphics.
+        CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
+        | CUlimit::CU_LIMIT_SHMEM_SIZE
+        | CUlimit::CU_LIMIT_CIG_ENABLED
+        | CUlimit::CU_LIMIT_CIG_SHMEM_FALLBACK_ENABLED => Err(CuError::UNSUPPORTED_LIMIT),
+        _ => Err(CuError::INVALID_VALUE),
+    }
+}
+
+/// Returns whether kernels can wait for the kernels that they launch, on the current context's GPU.
+fn has_sync_depth(cx: &Cx<'_>) -> bool {
+    let device = lock(&cx.shared.tables).device_of(cx.ctx);
+    let devices = cx.shared.charges.devices(cx.driver(), cx.shared.devices);
+    let device = device.and_then(|device| devices.get(device));
+    device.is_some_and(|device| device.capability < WITHOUT_SYNC_DEPTH)
+}
+
+/// Sets a limit. The gate lets no other call that uses or changes a limit run in the context
+/// meanwhile (see [`crate::calls::limit_calls`]).
 pub(in crate::calls) fn cu_ctx_set_limit(
     cx: &Cx<'_>,
     call: api::CuCtxSetLimit,
     reservation: Reservation<kind::Limit>,
 ) -> CuResult<Settled<kind::Limit>> {
     cx.enter()?;
-    let value = call.value as u64;
-    match call.limit {
-        // Setting the stack limit also makes the driver free the local memory that earlier launches
-        // needed.
-        STACK_SIZE => set_limit(cx, call, Charge::Local, reservation, |terms| {
-            (terms.stack, terms.local) = (value, 0);
-        }),
-        MALLOC_HEAP_SIZE => {
-            set_limit(cx, call, Charge::Heap, reservation, |terms| terms.heap = value)
-        }
-        PRINTF_FIFO_SIZE if call.value > MAX_PRINTF_FIFO => Err(CuError::INVALID_VALUE),
-        // The driver returns this error if it can't allocate the memory for the launches.
-        DEV_RUNTIME_PENDING_LAUNCH_COUNT if call.value > MAX_PENDING_LAUNCHES => {
-            Err(CuError::OUT_OF_MEMORY)
-        }
-        // Data that persists in the cache stays there during other VMs' windows, and slows them
-        // down. A MIG slice doesn't have this feature, either.
-        PERSISTING_L2_CACHE_SIZE if call.value > 0 => Err(CuError::UNSUPPORTED_LIMIT),
-        1..LIMITS => {
-            // SAFETY: the call takes no pointers.
-            unsafe { cx.driver().cuCtxSetLimit(CUlimit(call.limit), call.value)? };
+    let limit = CUlimit(call.limit);
+    // SAFETY: the call takes no pointers.
+    let set = || unsafe { cx.driver().cuCtxSetLimit(limit, call.value) };
+    match checked(limit, call.value, has_sync_depth(cx))? {
+        None => {
+            set()?;
             Ok(reservation.takes_none())
         }
-        _ => Err(CuError::INVALID_VALUE),
-    }
-}
-
-/// Sets a limit that takes device memory. An increase is charged before the driver is called, and a
-/// decrease is released afterwards. Limits are set one at a time, on the ring reader's thread, but
-/// other threads may load modules and build graphs meanwhile. Therefore an increase is charged even
-/// if nothing uses the limit yet.
-fn set_limit(
-    cx: &Cx<'_>,
-    call: api::CuCtxSetLimit,
-    kind: Charge,
-    reservation: Reservation<kind::Limit>,
-    change: impl Fn(&mut Terms),
-) -> CuResult<Settled<kind::Limit>> {
-    let before = terms(cx)?;
-    let mut after = before;
-    change(&mut after);
-    let grows = after.heap > before.heap || after.per_thread() > before.per_thread();
-    // SAFETY: the call takes no pointers.
-    let set = || unsafe { cx.driver().cuCtxSetLimit(CUlimit(call.limit), call.value) };
-    if !grows {
-        set()?;
-        change_terms(cx, cx.ctx, kind, &change)?;
-        return Ok(reservation.charged());
-    }
-    change_terms(cx, cx.ctx, kind, &change)?;
-    let reserved = reservation.reserved(|| {
-        change_terms(cx, cx.ctx, kind, |terms| {
-            (terms.stack, terms.heap) = (before.stack, before.heap);
-            terms.local = terms.local.max(before.local);
-        })
-    });
-    match set() {
-        Ok(()) => Ok(reserved.settle()),
-        Err(error) => {
-            reserved.undo()?;
-            Err(error)
+        Some(charged) => {
+            let change = |kind, change: &dyn Fn(&mut Terms)| change_terms(cx, cx.ctx, kind, change);
+            set_charged(charged, call.value as u64, change, set)?;
+            Ok(reservation.charged())
         }
     }
 }
 
-fn terms(cx: &Cx<'_>) -> CuResult<Terms> {
-    let contexts = crate::calls::lock(&cx.shared.charges.contexts);
-    contexts.get(&cx.ctx).map(|context| context.terms).ok_or(CuError::INVALID_CONTEXT)
+/// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and a
+/// decrease is released afterwards. `change` changes the terms of the context, and adjusts its charge
+/// of a kind. An increase is charged even if nothing uses the limit yet, because other threads may
+/// load modules meanwhile.
+pub(super) fn set_charged(
+    limit: Charged,
+    value: u64,
+    change: impl Fn(Charge, &dyn Fn(&mut Terms)) -> CuResult,
+    set: impl FnOnce() -> CuResult,
+) -> CuResult {
+    let before = std::cell::Cell::new(0);
+    change(limit.kind(), &|terms| {
+        let of = limit.of(terms);
+        before.set(*of);
+        *of = value.max(*of);
+    })?;
+    let done = set();
+    let now = if done.is_ok() { value } else { before.get() };
+    change(limit.kind(), &|terms| {
+        *limit.of(terms) = now;
+        // Setting the stack limit also makes the driver free the local memory that earlier launches
+        // needed.
+        if let (Charged::Stack, Ok(())) = (limit, done) {
+            terms.local = 0;
+        }
+    })?;
+    done
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn waits_between_kernels_get_no_more_memory_than_by_default() {
+        let limit = CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH;
+        for (value, waits, expected) in [
+            (2, true, None),
+            (3, true, Some(CuError::OUT_OF_MEMORY)),
+            (usize::MAX, true, Some(CuError::OUT_OF_MEMORY)),
+            (2, false, Some(CuError::UNSUPPORTED_LIMIT)),
+        ] {
+            assert_eq!(checked(limit, value, waits).err(), expected, "{value} {waits}");
+        }
+    }
 }

@@ -159,11 +159,6 @@ impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
         self.give_back = None;
         Settled(PhantomData)
     }
-
-    /// Releases the reservation now. Fails if the context to which it belongs no longer exists.
-    pub(in crate::calls) fn undo(mut self) -> CuResult {
-        self.give_back.take().map_or(Ok(()), |give_back| give_back())
-    }
 }
 
 impl<K, F: FnOnce() -> CuResult> Drop for Reserved<K, F> {

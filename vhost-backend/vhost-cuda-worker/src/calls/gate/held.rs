@@ -8,6 +8,7 @@ use protocol::ids::{ContextId, StreamId};
 
 use super::estimate::Kind;
 use super::order::{Accesses, Book, Number, Resource};
+use crate::calls::limit_calls::LimitAccess;
 use crate::executor::Command;
 use crate::reply::ReplyTo;
 
@@ -34,9 +35,11 @@ pub(super) enum Needs {
     Nothing,
     /// The driver must have room for another command.
     Room,
+    /// No other call that must be kept apart from this one may be in progress in the context.
+    Limits { ctx: ContextId, access: LimitAccess },
     /// The driver must have room for another command, and the GPU's gate must let a call of this
-    /// kind begin in this stream.
-    Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId },
+    /// kind begin in this stream. If the call uses limits, none of its context may be changing.
+    Gate { device: usize, kind: Kind, ctx: ContextId, stream: StreamId, uses_limits: bool },
 }
 
 impl Held {

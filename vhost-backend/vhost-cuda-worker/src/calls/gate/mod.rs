@@ -45,3 +45,4 @@ pub(super) use named::Names;
 pub(super) use session::{Cursor, Gate};
 pub(super) use stream::{Key, Standing};
 pub(super) use turns::Turns;
+pub(super) use used::limit_access;

@@ -34,6 +34,8 @@ pub(super) enum Resource {
     Function(FuncId),
     /// A context as a whole.
     Context(ContextId),
+    /// The limits of a context, such as the stack size.
+    Limits(ContextId),
     /// The session as a whole.
     Session,
 }
@@ -60,7 +62,7 @@ pub(super) struct Accesses {
 }
 
 impl Accesses {
-    const MOST: usize = 10;
+    const MOST: usize = 11;
 
     pub(super) fn new() -> Self {
         Self { list: [(Resource::Session, Access::Behind); Self::MOST], len: 0 }

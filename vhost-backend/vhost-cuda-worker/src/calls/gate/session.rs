@@ -17,6 +17,7 @@ use super::turns::{Request, Turn, Turns};
 use super::used::{Rule, Used};
 use crate::calls::cx::Cx;
 use crate::calls::events::{EventPool, PoolMarks};
+use crate::calls::limit_calls::LimitAccess;
 use crate::calls::lock;
 use crate::executor::{Command, Pending};
 use crate::reply::ReplyTo;
@@ -37,8 +38,11 @@ pub(in crate::calls) struct Gate {
     turns: Vec<Turn>,
     /// Whether no gated call may begin beside a call on a mirror.
     quiet: bool,
-    /// The context of the last gated call that was admitted, and the ordinal of its GPU.
+    /// The context of the last gated call that was admitted, and the ordinal of its GPU. There is
+    /// none while a limit of a context is being changed, so that each call is checked.
     last: (ContextId, usize),
+    /// Whether a limit of a context was being changed when the gate last checked.
+    changing: bool,
     /// Whether so many commands are queued in the driver that no more may be added.
     full: bool,
     /// The CUresult that every call returns once the scheduler has ended the session, or 0 before.
@@ -53,6 +57,7 @@ impl Gate {
             turns: Vec::new(),
             quiet: false,
             last: (ContextId::NONE, 0),
+            changing: false,
             full: false,
             verdict: 0,
         }
@@ -72,7 +77,7 @@ impl Gate {
             return Admission::Answer(self.verdict, reply);
         }
         let rule = Rule::of(command.opcode);
-        if rule.order == Order::None {
+        if rule.order == Order::None && rule.limits.is_none() {
             return Admission::Run(Ticket::admitted(None), reply);
         }
         if self.held.is_empty() {
@@ -81,6 +86,8 @@ impl Gate {
                 // Before a stream is destroyed, a mark must be recorded in it, so this needs the
                 // slow path.
                 false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
+                false if rule.limits == Some(LimitAccess::Change) => false,
+                false if rule.limits.is_some() && self.changing => false,
                 false => rule.order != Order::Stream || !self.full,
             };
             if goes {
@@ -108,9 +115,16 @@ impl Gate {
         reply: ReplyTo,
     ) -> Admission {
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
-        let used = if immediate { None } else { Used::of(cx.shared, command, rule.order) };
+        let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
         let Some(Used { uses, ctx, stream, ends }) = used else {
-            return Admission::Run(Ticket::refused_by_body(), reply);
+            // The arguments are malformed, or the stream doesn't exist. A call that would begin on
+            // a mirror must not begin beside a call that it has to be kept apart from.
+            return match rule.limits {
+                Some(_) if !rule.gated => {
+                    Admission::Answer(crate::driver::CuError::INVALID_VALUE.0, reply)
+                }
+                _ => Admission::Run(Ticket::refused_by_body(), reply),
+            };
         };
         if self.held.uses_ended(&uses) {
             return Admission::Answer(crate::driver::CuError::INVALID_HANDLE.0, reply);
@@ -126,12 +140,15 @@ impl Gate {
             (true, _) => match self.device_of(cx, ctx) {
                 Some(device) => {
                     let (kind, stream) = (Kind::of(command), stream.unwrap_or_default());
-                    Needs::Gate { device, kind, ctx, stream }
+                    let uses_limits = rule.limits.is_some();
+                    Needs::Gate { device, kind, ctx, stream, uses_limits }
                 }
                 None => return Admission::Run(Ticket::refused_by_body(), reply),
             },
             (false, Order::Stream) => Needs::Room,
-            (false, _) => Needs::Nothing,
+            (false, _) => {
+                rule.limits.map_or(Needs::Nothing, |access| Needs::Limits { ctx, access })
+            }
         };
         if self.held.lets_through(&uses) && self.may_go(cx, needs) {
             return Admission::Run(self.issue(cx, events, needs, ends), reply);
@@ -184,11 +201,21 @@ impl Gate {
     /// Returns whether a command may go to the driver now, given that it needs to wait for no other
     /// command. If so, the command's GPU counts as active from this call.
     fn may_go(&mut self, cx: &Cx<'_>, needs: Needs) -> bool {
-        let Needs::Gate { device, kind, ctx, stream } = needs else {
-            return matches!(needs, Needs::Nothing) || !self.full;
+        let limit_calls = &cx.shared.limit_calls;
+        self.changing = self.changing && limit_calls.are_changing();
+        let (device, kind, ctx, stream, uses_limits) = match needs {
+            Needs::Nothing => return true,
+            Needs::Room => return !self.full,
+            Needs::Limits { ctx, access } => return limit_calls.lets_begin(ctx, access),
+            Needs::Gate { device, kind, ctx, stream, uses_limits } => {
+                (device, kind, ctx, stream, uses_limits)
+            }
         };
         self.quiet &= cx.shared.turns.is_quiet();
         if self.full || self.quiet {
+            return false;
+        }
+        if uses_limits && self.changing && !limit_calls.lets_begin(ctx, LimitAccess::Use) {
             return false;
         }
         let now = gate::now();
@@ -226,7 +253,11 @@ impl Gate {
     ) -> Ticket {
         let key = |ctx, stream| lock(&cx.shared.tables).stream_key(cx.thread, ctx, stream);
         let mut marks = PoolMarks { cx, pool: events };
-        let Needs::Gate { device, kind, ctx, stream } = needs else {
+        let Needs::Gate { device, kind, ctx, stream, .. } = needs else {
+            if let Needs::Limits { access: LimitAccess::Change, .. } = needs {
+                // The command begins as soon as it's dispatched.
+                (self.changing, self.last) = (true, (ContextId::NONE, 0));
+            }
             if let Some(Resource::Stream(id)) = ends
                 && let Some(key) = key(cx.ctx, id)
             {
@@ -244,7 +275,9 @@ impl Gate {
             flight.expect(kind, now);
         }
         self.gpus.began(device, now);
-        self.last = (ctx, device);
+        if !self.changing {
+            self.last = (ctx, device);
+        }
         Ticket::admitted(Some(device))
     }
 

@@ -8,15 +8,17 @@ use protocol::table::{ENTRIES, Order};
 use super::named::Names;
 use super::order::{Access, Accesses, Resource};
 use crate::calls::handles::Tables;
+use crate::calls::limit_calls::LimitAccess;
 use crate::calls::{Shared, generated, lock};
 use crate::executor::Command;
 
 /// The properties of a call in the API table that matter to the gate: its order relative to other
-/// calls, and whether it is gated.
+/// calls, whether it is gated, and its relation to the limits of its context.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Rule {
     pub order: Order,
     pub gated: bool,
+    pub limits: Option<LimitAccess>,
 }
 
 /// The number of opcodes with a rule. Larger opcodes are unknown.
@@ -24,11 +26,12 @@ const NUMBERS: usize = 1024;
 
 /// The rules, indexed by opcode.
 static RULES: [Rule; NUMBERS] = {
-    let mut rules = [Rule { order: Order::None, gated: false }; NUMBERS];
+    let mut rules = [Rule { order: Order::None, gated: false, limits: None }; NUMBERS];
     let mut i = 0;
     while i < ENTRIES.len() {
         let entry = &ENTRIES[i];
-        rules[entry.number as usize] = Rule { order: entry.order, gated: entry.gated };
+        let limits = LimitAccess::of(entry.charges);
+        rules[entry.number as usize] = Rule { order: entry.order, gated: entry.gated, limits };
         i += 1;
     }
     rules
@@ -38,6 +41,11 @@ impl Rule {
     pub(super) fn of(opcode: u32) -> Self {
         RULES.get(opcode as usize).copied().unwrap_or(RULES[0])
     }
+}
+
+/// Returns a call's relation to the limits of its context.
+pub(in crate::calls) fn limit_access(opcode: u32) -> Option<LimitAccess> {
+    Rule::of(opcode).limits
 }
 
 /// The resources that a command uses, and the context and stream in which it would run.
@@ -54,7 +62,7 @@ pub(super) struct Used {
 impl Used {
     /// Returns the resources that a command uses, or `None` if its order doesn't matter, because it
     /// will fail or uses no resources.
-    pub(super) fn of(shared: &Shared, command: &Command<'_>, order: Order) -> Option<Self> {
+    pub(super) fn of(shared: &Shared, command: &Command<'_>, rule: Rule) -> Option<Self> {
         let names = generated::names(command.opcode, command.args).ok()?;
         let mut used = Self {
             uses: Accesses::new(),
@@ -63,8 +71,9 @@ impl Used {
             ends: None,
         };
         let tables = lock(&shared.tables);
-        match order {
-            Order::None => return None,
+        match rule.order {
+            Order::None if rule.limits.is_none() => return None,
+            Order::None => {}
             Order::Stream | Order::Pool => used.in_order(&tables, command, &names)?,
             // A query concerns the same resources that the corresponding wait would wait for.
             Order::Query | Order::Wait => {
@@ -90,6 +99,13 @@ impl Used {
                 used.uses.add(Resource::Context(ctx), Access::Behind);
             }
             Order::Session => used.uses.add(Resource::Session, Access::Behind),
+        }
+        let access = rule.limits.map(|access| match access {
+            LimitAccess::Use => Access::Shared,
+            LimitAccess::Change => Access::Exclusive,
+        });
+        if let Some(access) = access {
+            used.uses.add(Resource::Limits(used.ctx), access);
         }
         Some(used)
     }

@@ -352,27 +352,6 @@ fn the_stack_limit_is_charged_for_all_threads() {
 }
 
 #[test]
-fn nothing_persists_in_the_cache_of_other_vms() {
-    alone("nothing_persists_in_the_cache_of_other_vms", |mut bench| {
-        const PERSISTING_L2_CACHE_SIZE: u32 = 6;
-        let unsupported = CuError::UNSUPPORTED_LIMIT.0;
-        assert_eq!(bench.set_limit(PERSISTING_L2_CACHE_SIZE, 1 << 20), unsupported);
-        assert_eq!(bench.set_limit(PERSISTING_L2_CACHE_SIZE, 0), 0);
-    });
-}
-
-#[test]
-fn pending_launches_from_kernels_are_bounded() {
-    alone("pending_launches_from_kernels_are_bounded", |mut bench| {
-        assert_eq!(bench.set_limit(4, 16384), 0);
-        for count in [16385, usize::MAX] {
-            assert_eq!(bench.set_limit(4, count), OUT_OF_MEMORY, "{count}");
-        }
-        assert_eq!(bench.good(&CuCtxGetLimit { limit: 4 }).pvalue, 16384);
-    });
-}
-
-#[test]
 fn local_memory_is_charged_before_the_launch_that_needs_it() {
     alone("local_memory_is_charged_before_the_launch_that_needs_it", |mut bench| {
         bench.set_quota(1 << 40);

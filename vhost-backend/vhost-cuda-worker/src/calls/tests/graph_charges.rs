@@ -10,7 +10,7 @@ use protocol::ids::{GraphExecId, KernelId, LibraryId, ValuesId};
 
 /// The local memory of the kernel that gets into a graph, in bytes per thread.
 const LOCAL: usize = 16 << 10;
-const EXEC: GraphExecId = GraphExecId(700);
+pub(super) const EXEC: GraphExecId = GraphExecId(700);
 const STREAM: StreamId = StreamId(500);
 const DEFAULT_STACK: usize = 1024;
 
@@ -49,19 +49,19 @@ const WAYS: [(&str, Way); 5] = [
 ];
 
 impl Bench {
-    fn stream_of_graphs(&mut self) {
+    pub(super) fn stream_of_graphs(&mut self) {
         self.post(&CuStreamCreateWithPriority { ph_stream: STREAM, flags: 1, priority: 0 });
     }
 
     /// Loads a module with a kernel that uses this much local memory per thread, and returns the
     /// kernel.
-    fn kernel_with(&mut self, local: usize, id: u64) -> u64 {
+    pub(super) fn kernel_with(&mut self, local: usize, id: u64) -> u64 {
         assert_eq!(self.load(id, &with_local(local)), 0);
         self.empty(id, 1000 + id)
     }
 
     /// Launches [`EXEC`], or uploads it. Returns the error.
-    fn use_exec(&mut self, launch: bool) -> u32 {
+    pub(super) fn use_exec(&mut self, launch: bool) -> u32 {
         match launch {
             true => self.post(&CuGraphLaunch { h_graph: EXEC, h_stream: STREAM }),
             false => self.post(&CuGraphUpload { h_graph: EXEC, h_stream: STREAM }),
