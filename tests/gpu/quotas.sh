@@ -20,6 +20,8 @@
 #   latency      a VM with class = "latency" beside a batch VM
 #   memory       10,000 random sequences of allocations, compared with NVML
 #   modules      10,000 generated modules, compared with NVML
+#   limits       a program that tries for a minute to exceed its VM's quota, with limits of contexts,
+#                local memory, and graphs
 #   operations   a VM that saturates the GPU beside one with a weight of 1% that repeats operations
 #                which aren't kernels; and whether one VM's data stays in the L2 cache
 #   long         VMs whose kernels outlast their windows: shares, a cap, ten VMs, a kernel that never
@@ -524,6 +526,26 @@ row_modules() {
         'none' "$most <= 0 && $samples > 10"
 }
 
+row_limits() {
+    local nvml phase most quota=24 slack=256
+    if [ "$driver" = softgpu ]; then say "limits: softgpu has no NVML"; return 0; fi
+    # The host's library, because the program runs with the guest's.
+    nvml=$(ldconfig -p | awk '/libnvidia-ml\.so\.1 .*x86-64/ { print $NF; exit }')
+    start_broker < <(echo 'warm_workers = 0'; vm a "memory.max = \"${quota}G\"") || return 1
+    if ! in_vm a timeout --kill-after 5 180 "$programs/limits" --seconds 60 --nvml "$nvml" \
+        >"$out/limits-attack.json" 2>"$out/limits.err"; then
+        say "limits: failed: $(tail -n 2 "$out/limits.err")"
+        return 1
+    fi
+    for phase in one flip all; do
+        most=$(field attack "most_$phase")
+        result "attack on the quota, $phase: the most memory in NVML" "$most MiB" \
+            "at most $((quota * 1024 + slack)) MiB" "$most > 1024 && $most <= $quota * 1024 + $slack"
+    done
+    result 'attack on the quota: calls' "$(field attack calls), $(field attack refused) refused" \
+        'both' "$(field attack calls) > 1000 && $(field attack refused) > 0"
+}
+
 row_operations() {
     local kind f fill
     start_broker < <(echo 'warm_workers = 2'; vm a 'memory.max = "6G"' 'compute.weight = 99'
@@ -630,7 +652,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules operations long sessions late request contexts noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules limits operations long sessions late request contexts noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(second gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
