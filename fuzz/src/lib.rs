@@ -12,6 +12,7 @@
 //! | `broker` | the broker and the workers of a device that runs in this process |
 //! | `world`, `arguments`, `graphs`, `ptx`, `images` | generate arguments of calls, graphs, PTX text, cubins, and fatbins |
 //! | `session` | a worker's session on softgpu, with an account of device memory |
+//! | `softgpu` | softgpu's library, and how much memory it has allocated |
 //! | `oracle` | compares the account with the memory that softgpu has allocated |
 //! | `child` | runs code in a child process and passes on its coverage |
 
@@ -25,6 +26,7 @@ mod oracle;
 mod ptx;
 mod requests;
 mod session;
+mod softgpu;
 mod targets;
 mod world;
 

@@ -3,7 +3,6 @@
 
 use std::collections::HashMap;
 use std::os::fd::{AsFd, FromRawFd, OwnedFd};
-use std::path::PathBuf;
 use std::sync::{Arc, Condvar, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
@@ -21,14 +20,15 @@ use vhost_cuda_worker::region::{Piece, RegionKind, Regions, reserve_pinned_windo
 use vhost_cuda_worker::reply::{PlainAnswers, PostedError, ReplyTo};
 use vhost_cuda_worker::waker::Waker;
 
-/// memory.max of the session's VM.
-pub const QUOTA: u64 = 64 << 20;
+use crate::softgpu::{Softgpu, library};
+
 /// The longest reply, with its header.
 const REPLY: usize = 64 << 10;
 
 /// One VM's account of device memory, as the broker keeps it.
-#[derive(Default)]
 pub struct Account {
+    /// memory.max.
+    max: u64,
     used: u64,
     /// The size of each piece of shared memory, and how often the session holds it.
     shares: HashMap<u64, (u64, u64)>,
@@ -42,7 +42,7 @@ impl Account {
 
     fn answer(&mut self, question: &ToBroker) -> ToWorker {
         match *question {
-            ToBroker::Reserve { bytes, .. } if bytes > QUOTA.saturating_sub(self.used) => {
+            ToBroker::Reserve { bytes, .. } if bytes > self.max.saturating_sub(self.used) => {
                 ToWorker::Refused
             }
             ToBroker::Reserve { bytes, .. } => {
@@ -72,7 +72,7 @@ impl Account {
                 self.used -= if *holds == 0 { *bytes } else { 0 };
                 ToWorker::Granted
             }
-            _ => ToWorker::Usage { used: self.used, max: QUOTA },
+            _ => ToWorker::Usage { used: self.used, max: self.max },
         }
     }
 }
@@ -109,20 +109,16 @@ pub struct Session {
     last: u64,
 }
 
-/// Returns the path of softgpu's library, which is built next to this program.
-pub fn library() -> PathBuf {
-    let program = std::env::current_exe().expect("the path of this program");
-    let built = program.with_file_name("libsoftgpu.so");
-    assert!(built.exists(), "{} is missing: cargo build -p softgpu", built.display());
-    built
-}
-
 impl Session {
-    /// Starts a session. A process can have only one.
-    pub fn start() -> Self {
+    /// Starts a session of a VM that can use `max` bytes of device memory besides the session's first
+    /// context. A process can have only one.
+    pub fn start(max: u64) -> Self {
         reserve_pinned_window().expect("the window for pinned memory is free");
         let engine = open(&library(), false).expect("softgpu works");
-        let account = Arc::default();
+        // The first context exists and is charged.
+        let context = Softgpu::find().context_bytes();
+        let account = Account { max: context + max, used: context, shares: HashMap::new() };
+        let account = Arc::new(Mutex::new(account));
         let gate = GateEnd::private().expect("memory for a page");
         let surroundings = Surroundings {
             label: "fuzz".into(),
@@ -130,7 +126,7 @@ impl Session {
             env: vec![],
             ledger: ledger(&account, &gate),
             exchange: exchange(),
-            context_bytes: Arc::new([0]),
+            context_bytes: Arc::new([context]),
             context_charged: true,
             regions: Regions::default(),
             mirrors: Mirrors::default(),
@@ -151,22 +147,39 @@ impl Session {
         self.executor.region_attached(&region, 0);
     }
 
+    /// Returns the bytes of device memory that a context takes.
+    pub fn context_bytes(&self) -> u64 {
+        self.surroundings.context_bytes(0)
+    }
+
     /// Returns the account of the session's VM.
     pub fn account(&self) -> MutexGuard<'_, Account> {
         lock(&self.account)
     }
 
-    /// Executes a command. If the guest waits for it, waits at most this long for the reply.
+    /// Executes a command, and waits at most this long for the reply.
     pub fn execute(
         &mut self,
-        (opcode, thread, ctx): (u32, u32, ContextId),
+        command: (u32, u32, ContextId),
         args: &[u8],
         patience: Duration,
     ) -> Option<Answer> {
+        let number = self.submit(command, args);
+        self.wait(number, patience)
+    }
+
+    /// Begins to execute a command: its number, the guest's thread, and the context. Returns the
+    /// number of the request.
+    pub fn submit(&mut self, (opcode, thread, ctx): (u32, u32, ContextId), args: &[u8]) -> u64 {
         self.last += 1;
         let number = self.last;
         let reply = ReplyTo::plain(self.replies.clone(), number, REPLY, &self.posted);
         self.executor.execute(&Command { opcode, thread, ctx, args }, reply);
+        number
+    }
+
+    /// Waits at most this long for the reply to a request.
+    pub fn wait(&mut self, number: u64, patience: Duration) -> Option<Answer> {
         let start = Instant::now();
         loop {
             self.poll();

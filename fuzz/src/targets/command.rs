@@ -14,10 +14,12 @@ use vhost_cuda_worker::region::RegionKind;
 use crate::arguments::{AnyCall, CALLS, encoded};
 use crate::child;
 use crate::input::Input;
-use crate::oracle::{Allocated, FREE_MODULES};
+use crate::oracle::Allocated;
 use crate::session::{Answer, Session};
 use crate::world::World;
 
+/// The device memory that the VM may use besides a context.
+pub const QUOTA: u64 = 64 << 20;
 /// The most calls in one run.
 const MAX_CALLS: usize = 40;
 /// How long the guest waits for a reply. A guest can wait for itself, for example if a stream waits
@@ -72,11 +74,10 @@ pub fn run_graphs(bytes: &[u8]) {
 
 fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
     child::run(|| {
-        let mut session = Session::start();
+        let mut session = Session::start(QUOTA);
         let allocated = Allocated::new(&session);
         let mut world = begin(&mut session, Input::new(bytes));
         let mut made = String::new();
-        let mut contexts = 1;
         for _ in 0..MAX_CALLS {
             if world.input.is_empty() {
                 break;
@@ -89,8 +90,6 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
             }
             let thread = THREAD + u32::from(world.input.one_in(8));
             let ctx = if world.input.one_in(16) { ContextId(world.id()) } else { CONTEXT };
-            contexts +=
-                u64::from(call.name.contains("CtxCreate") || call.name.contains("CtxRetain"));
             let answer = session.execute((call.opcode, thread, ctx), &args, PATIENCE);
             let result = answer.as_ref().map(|(result, _)| *result);
             let _ = write!(made, "\n{} in {ctx}: {result:?} {args:02x?}", call.name);
@@ -98,7 +97,7 @@ fn run_calls(bytes: &[u8], calls: &[&AnyCall]) {
                 learn(&mut world, &answer);
             }
         }
-        allocated.check(&mut session, contexts * FREE_MODULES, || made);
+        allocated.check(&mut session, || made);
     });
 }
 

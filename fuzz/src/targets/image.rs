@@ -15,7 +15,7 @@ use protocol::ids::*;
 use crate::arguments::encoded;
 use crate::images;
 use crate::input::Input;
-use crate::oracle::{Allocated, FREE_MODULES};
+use crate::oracle::Allocated;
 use crate::ptx;
 use crate::session::Session;
 use crate::targets::command;
@@ -23,6 +23,8 @@ use crate::targets::command;
 const CONTEXT: ContextId = ContextId(FIRST_ID);
 const MODULE: ModuleId = ModuleId(FIRST_ID);
 const FUNCTION: FunctionId = FunctionId(FIRST_ID);
+/// The bytes of modules in each context that the worker doesn't charge.
+const FREE_MODULES: u64 = 256 << 10;
 /// How long a call may take.
 const PATIENCE: Duration = Duration::from_secs(20);
 
@@ -38,7 +40,7 @@ thread_local! {
 
 pub fn prepare() {
     command::prepare();
-    let mut session = Session::start();
+    let mut session = Session::start(command::QUOTA);
     let retain = encoded(&VcudaPrimaryCtxRetain { dev: 0, ctx: CONTEXT });
     let number = (VcudaPrimaryCtxRetain::OPCODE, 1, CONTEXT);
     let answer = session.execute(number, &retain, PATIENCE);
@@ -66,19 +68,24 @@ impl Loader {
             self.call(&get);
             let text = || format!("loaded {}", String::from_utf8_lossy(image));
             match takes {
-                Takes::AsAllocated => self.allocated.check(&mut self.session, FREE_MODULES, text),
+                Takes::AsAllocated => self.allocated.check(&mut self.session, text),
                 Takes::AtLeast(bytes) => {
-                    let charged = self.session.account().used();
+                    let charged = self.charged();
                     let enough = charged.saturating_add(FREE_MODULES) >= bytes;
                     assert!(enough, "{charged} bytes are charged instead of {bytes}: {}", text());
                 }
             }
             assert_eq!(self.call(&CuModuleUnload { hmod: MODULE }), 0, "it can't be unloaded");
         }
-        let used = self.session.account().used();
+        let used = self.charged();
         assert_eq!(used, 0, "{used} bytes are still charged");
         let text = || format!("unloaded {}", String::from_utf8_lossy(image));
-        self.allocated.check(&mut self.session, 0, text);
+        self.allocated.check(&mut self.session, text);
+    }
+
+    /// Returns the bytes that are charged besides the context.
+    fn charged(&self) -> u64 {
+        self.session.account().used() - self.session.context_bytes()
     }
 }
 

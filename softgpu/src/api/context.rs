@@ -19,7 +19,8 @@ use crate::state::attributes::GREATEST_PRIORITY;
 use crate::state::context::{CONTEXTS, Context, by_handle, current, current_if_any, with_stack};
 use crate::state::device::driver;
 use crate::state::event::Awaited;
-use crate::state::{primary, teardown};
+use crate::state::resources::Resources;
+use crate::state::{limits, primary, teardown};
 
 /// The flags accepted when a context is created.
 const FLAGS: u32 = CUctx_flags::CU_CTX_FLAGS_MASK.0;
@@ -35,7 +36,8 @@ fn create(to: Out<CUcontext>, flags: c_uint, device: c_int) -> CuResult {
     if flags & !FLAGS != 0 || flags & SCHEDULING > BLOCKING_SYNC {
         return Err(CuError::INVALID_VALUE);
     }
-    let context = Context::new(device, flags, false);
+    let resources = Resources::new(driver()?.device(device)?)?;
+    let context = Context::new(device, flags, Some(resources));
     let made = handle(&context);
     with_stack(|stack| stack.push(context));
     to.set(made)
@@ -103,8 +105,8 @@ fn reset(device: c_int) -> CuResult {
 pub(super) fn retain(device: c_int) -> CuResult<Arc<Context>> {
     let primary = primary::of(device)?;
     let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    primary.context.activate()?;
     *retained += 1;
-    primary.context.active.store(true, Ordering::Release);
     Ok(primary.context.clone())
 }
 
@@ -113,8 +115,8 @@ pub(super) fn retain(device: c_int) -> CuResult<Arc<Context>> {
 pub(super) fn ensure_primary(device: c_int) -> CuResult<Arc<Context>> {
     let primary = primary::of(device)?;
     let mut retained = primary.retained.lock().unwrap_or_else(PoisonError::into_inner);
+    primary.context.activate()?;
     *retained = (*retained).max(1);
-    primary.context.active.store(true, Ordering::Release);
     primary.context.healthy()?;
     Ok(primary.context.clone())
 }
@@ -339,11 +341,7 @@ entries! {
     }
 
     fn cuCtxSetLimit(which: CUlimit, value: usize) {
-        let context = current()?;
-        let limit = context.limits.get(which.0 as usize);
-        let limit = limit.ok_or(CuError::INVALID_VALUE)?;
-        limit.store(value as u64, Ordering::Relaxed);
-        Ok(())
+        limits::set(&*current()?, which, value as u64)
     }
 
     fn cuCtxGetCacheConfig(to: Out<CUfunc_cache>) {

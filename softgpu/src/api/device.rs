@@ -11,6 +11,7 @@ use cuda_api::sys::{CUdevice_P2PAttribute as P, CUdevice_attribute as A, CUdevpr
 use super::entry::entries;
 use crate::state::attributes::WINDOW_MAX;
 use crate::state::device::{Device, driver};
+use crate::state::resources::THREADS_PER_PROCESSOR;
 
 /// Returns the PCI bus number that a device reports.
 pub(crate) fn pci_bus(device: &Device) -> i32 {
@@ -81,7 +82,7 @@ fn attribute(device: &Device, which: A) -> Option<i32> {
         (A::CU_DEVICE_ATTRIBUTE_CAN_MAP_HOST_MEMORY, 1),
         (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_KERNELS, 1),
         (A::CU_DEVICE_ATTRIBUTE_UNIFIED_ADDRESSING, 1),
-        (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048),
+        (A::CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, THREADS_PER_PROCESSOR as i32),
         (A::CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32),
         (A::CU_DEVICE_ATTRIBUTE_STREAM_PRIORITIES_SUPPORTED, 1),
         (A::CU_DEVICE_ATTRIBUTE_GLOBAL_L1_CACHE_SUPPORTED, 1),

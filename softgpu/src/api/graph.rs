@@ -23,7 +23,8 @@ use crate::state::device::driver;
 use crate::state::errors::Errors;
 use crate::state::event::Event;
 use crate::state::graph::{
-    EXECS, Exec, GRAPHS, GraphMemory, Loaded, MEMORIES, Op, Software, Values,
+    EXECS, Exec, ExecMemory, GRAPHS, GraphMemory, Loaded, MEMORIES, Needs, Op, Software, Values,
+    parameters,
 };
 use crate::state::memory;
 use crate::state::module::KERNELS;
@@ -201,8 +202,13 @@ impl Library for Software {
         Ok((values, address))
     }
 
-    fn instantiate(_flags: u64, _steps: &[Step<Op>]) -> CuResult<(Loaded, ())> {
-        Ok((Loaded { context: current()?, last: Mutex::new(None) }, ()))
+    fn instantiate(_flags: u64, steps: &[Step<Op>]) -> CuResult<(Loaded, ())> {
+        let context = current()?;
+        let (resources, needs) = (context.resources()?, Needs::of(steps));
+        resources.reserve_local(needs.local)?;
+        let part = resources.add_graph(needs.bytes)?;
+        let memory = Mutex::new(ExecMemory { needed: needs.bytes, part });
+        Ok((Loaded { context, last: Mutex::new(None), memory }, ()))
     }
 
     fn insert(exec: Exec) -> CuResult<CUgraphExec> {
@@ -220,16 +226,20 @@ impl Library for Software {
         Ok(())
     }
 
-    fn update(
-        _exec: &Loaded,
-        (): &mut (),
-        _steps: &[Step<Op>],
-    ) -> CuResult<Result<(), Difference>> {
+    fn update(exec: &Loaded, (): &mut (), steps: &[Step<Op>]) -> CuResult<Result<(), Difference>> {
+        let needs = Needs::of(steps);
+        exec.context.resources()?.reserve_local(needs.local)?;
+        exec.memory().grow(needs.bytes)?;
         Ok(Ok(()))
     }
 
-    fn set_step(_exec: &Loaded, (): &mut (), _place: Position, _: &Op, _: &Op) -> CuResult {
-        Ok(())
+    fn set_step(exec: &Loaded, (): &mut (), _place: Position, old: &Op, new: &Op) -> CuResult {
+        if let Op::Kernel(kernel) = new {
+            exec.context.resources()?.reserve_local(kernel.local())?;
+        }
+        let mut memory = exec.memory();
+        let needed = memory.needed.saturating_sub(parameters(old)) + parameters(new);
+        memory.grow(needed)
     }
 
     fn set_enabled(_exec: &Loaded, _place: usize, _enabled: bool) -> CuResult {
@@ -241,9 +251,9 @@ impl Library for Software {
         drop(users);
     }
 
-    fn upload(_exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
+    fn upload(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
         lookup(stream, per_thread)?;
-        Ok(())
+        reserve_local(exec)
     }
 
     fn launch(exec: &Exec, stream: CUstream, per_thread: bool) -> CuResult {
@@ -251,13 +261,20 @@ impl Library for Software {
         if exec.loaded.context.id != stream.context.id {
             return Err(CuError::INVALID_VALUE);
         }
-        launch(exec, &stream);
-        Ok(())
+        launch(exec, &stream)
     }
 }
 
+/// Makes room for the local memory of a graph's kernels. The program may have set the stack limit
+/// since the graph was instantiated, which frees local memory.
+fn reserve_local(exec: &Exec) -> CuResult {
+    let local = Needs::of(&exec.lock().steps).local;
+    exec.loaded.context.resources()?.reserve_local(local)
+}
+
 /// Queues one run of a graph.
-fn launch(exec: &Exec, stream: &Stream) {
+fn launch(exec: &Exec, stream: &Stream) -> CuResult {
+    reserve_local(exec)?;
     let mut last = exec.loaded.last.lock().unwrap_or_else(PoisonError::into_inner);
     if let Some(mark) = last.take().filter(|mark| !mark.reached()) {
         stream.submit_after(mark);
@@ -301,6 +318,7 @@ fn launch(exec: &Exec, stream: &Stream) {
         event.set(mark.clone(), cell);
     }
     *last = Some(mark);
+    Ok(())
 }
 
 /// Assigns the default values of the conditional nodes in a graph.

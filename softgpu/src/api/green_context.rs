@@ -57,6 +57,6 @@ entries! {
         if flags != NON_BLOCKING {
             return Err(CuError::INVALID_VALUE);
         }
-        to.set(Stream::create(&context, true, priority) as CUstream)
+        to.set(Stream::create(&context, true, priority)? as CUstream)
     }
 }

@@ -192,12 +192,18 @@ impl Kernel {
         Ok(())
     }
 
+    /// Returns the bytes of local memory that each thread needs.
+    pub(crate) fn local(&self) -> u64 {
+        self.function.kernel().map_or(0, |kernel| kernel.local.into())
+    }
+
     /// Prepares one run of the launch, and allocates a workspace if the launch is cooperative.
     pub(crate) fn prepare(&self) -> CuResult<Launch> {
         let (function, shape) = (&self.function, &self.shape);
         let context = function.context();
+        function.loaded.heap.launch();
         let workspace = match shape.cooperative {
-            true => memory::allocate_as(context, WORKSPACE, Memory::Device)?,
+            true => memory::allocate_as(context, WORKSPACE, Memory::Internal)?,
             false => 0,
         };
         Ok(Launch {
@@ -267,6 +273,7 @@ pub(crate) unsafe fn launch(
             false => capture::push(stream, op),
         };
     }
+    kernel.function.context().resources()?.reserve_local(kernel.local())?;
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
     Ok(())

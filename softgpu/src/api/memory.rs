@@ -222,7 +222,7 @@ entries! {
 
     fn cuMemAlloc_v2(to: Out<CUdeviceptr>, size: usize) {
         capture::forbid_unsafe()?;
-        to.set(memory::allocate(&current()?, size as u64)?)
+        to.set(memory::allocate(&*current()?, size as u64)?)
     }
 
     fn cuMemAllocPitch_v2(

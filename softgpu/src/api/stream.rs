@@ -28,7 +28,7 @@ fn create(to: Out<CUstream>, flags: c_uint, priority: c_int) -> CuResult {
     if flags & !NON_BLOCKING != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    to.set(Stream::create(&context, flags & NON_BLOCKING != 0, priority) as CUstream)
+    to.set(Stream::create(&context, flags & NON_BLOCKING != 0, priority)? as CUstream)
 }
 
 fn destroy(handle: CUstream) -> CuResult {

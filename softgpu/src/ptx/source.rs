@@ -240,6 +240,11 @@ impl Source {
         self.scopes.iter().any(|s| s.get("malloc") == Some(&Symbol::Builtin(Builtin::Malloc)))
     }
 
+    /// Returns the total length of the texts, in bytes.
+    pub fn text_len(&self) -> u64 {
+        self.units.iter().map(|unit| unit.text.len() as u64).sum()
+    }
+
     /// Returns the object that a name in a text refers to.
     pub fn symbol(&self, unit: u32, name: &str) -> Option<Symbol> {
         self.scopes.get(unit as usize)?.get(name).copied()

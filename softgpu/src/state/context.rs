@@ -10,6 +10,7 @@ use super::device::{Device, driver};
 use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue, Work};
+use super::resources::Resources;
 use crate::exec::heap::Heap;
 use crate::exec::printf::Printf;
 use cuda_api::coredump::Settings;
@@ -66,6 +67,9 @@ pub(crate) struct Context {
     pub(crate) printf: Arc<Printf>,
     pub(crate) coredump: Settings,
     heap: Mutex<Option<Arc<Heap>>>,
+    /// The memory that the context takes by itself, while it is active. A green context has none of
+    /// its own.
+    resources: Mutex<Option<Arc<Resources>>>,
     launches: AtomicU64,
     /// The number of calls to `cuCtxAttach` without a `cuCtxDetach`.
     attached: AtomicU32,
@@ -74,8 +78,10 @@ pub(crate) struct Context {
 }
 
 impl Context {
-    /// Creates a context.
-    pub(crate) fn new(ordinal: i32, flags: u32, primary: bool) -> Arc<Self> {
+    /// Creates a context, with the memory that it takes. A primary context gets that only when it is
+    /// activated.
+    pub(crate) fn new(ordinal: i32, flags: u32, resources: Option<Arc<Resources>>) -> Arc<Self> {
+        let primary = resources.is_none();
         let unique = unique_id();
         let (_, context) = CONTEXTS.insert_with(|handle| Self {
             handle,
@@ -99,6 +105,7 @@ impl Context {
             )),
             coredump: Settings::default(),
             heap: Mutex::new(None),
+            resources: Mutex::new(resources),
             launches: AtomicU64::new(1),
             attached: AtomicU32::new(0),
             peers: Mutex::default(),
@@ -129,6 +136,7 @@ impl Context {
             printf: home.printf.clone(),
             coredump: Settings::default(),
             heap: Mutex::new(None),
+            resources: Mutex::default(),
             launches: AtomicU64::new(1),
             attached: AtomicU32::new(0),
             peers: Mutex::default(),
@@ -137,6 +145,25 @@ impl Context {
         greens.retain(|green| green.strong_count() > 0);
         greens.push(Arc::downgrade(&context));
         context
+    }
+
+    /// Makes a primary context usable, and takes the memory for it.
+    pub(crate) fn activate(&self) -> CuResult {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        if resources.is_none() {
+            *resources = Some(Resources::new(self.device()?)?);
+        }
+        self.active.store(true, Ordering::Release);
+        Ok(())
+    }
+
+    /// Returns the memory that the context takes by itself.
+    pub(crate) fn resources(&self) -> CuResult<Arc<Resources>> {
+        if let Some(green) = &self.green {
+            return green.home.resources();
+        }
+        let resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        resources.clone().ok_or(CuError::CONTEXT_IS_DESTROYED)
     }
 
     /// Returns the handle of the context that owns memory allocated in this context.
@@ -264,20 +291,10 @@ impl Context {
         self.launches.fetch_add(1, Ordering::Relaxed)
     }
 
-    /// Returns the heap for device-side `malloc`. The first call creates the heap, and gets its
-    /// memory from `allocate`.
-    pub(crate) fn heap(&self, allocate: impl FnOnce(u64) -> CuResult<u64>) -> CuResult<Arc<Heap>> {
-        if let Some(green) = &self.green {
-            return green.home.heap(allocate);
-        }
-        let mut heap = self.heap.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(heap) = &*heap {
-            return Ok(heap.clone());
-        }
-        let size =
-            self.limits[CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE.0 as usize].load(Ordering::Relaxed);
-        let start = allocate(size)?;
-        Ok(heap.insert(Arc::new(Heap::new(start, size))).clone())
+    /// Locks and returns the heap for device-side `malloc`, if it exists.
+    pub(crate) fn heap(&self) -> MutexGuard<'_, Option<Arc<Heap>>> {
+        let owner = self.green.as_ref().map_or(self, |green| &green.home);
+        owner.heap.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Drops the heap. Must be called before the heap's memory is freed.
@@ -285,8 +302,14 @@ impl Context {
         *self.heap.lock().unwrap_or_else(PoisonError::into_inner) = None;
     }
 
-    /// Clears the errors and restores the initial limits.
+    /// Clears the errors, restores the initial limits, and frees the memory that the context takes by
+    /// itself.
     pub(crate) fn reset(&self) {
+        let mut resources = self.resources.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(ended) = resources.take() {
+            ended.end();
+        }
+        drop(resources);
         self.errors.clear();
         for (limit, value) in self.limits.iter().zip(LIMITS) {
             limit.store(value, Ordering::Relaxed);

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::Bound;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use super::context::Context;
 use super::device::{RANGES, driver};
@@ -49,8 +49,9 @@ pub(crate) enum Memory {
     Registered(u32),
     /// Mapped by `cuMemMap`.
     Mapped,
-    /// Holds a module's variables.
-    Module,
+    /// Holds a module's variables, or data of a graph or a launch. It's part of the context's
+    /// [`Resources`](super::resources::Resources).
+    Internal,
     /// Holds the elements of an array.
     Array,
 }
@@ -60,7 +61,8 @@ pub(crate) enum Memory {
 pub(crate) struct Allocation {
     pub(crate) start: u64,
     pub(crate) size: u64,
-    /// Number of mapped bytes. For device memory, also the number of bytes charged to the device.
+    /// Number of mapped bytes. For device memory and arrays, also the number of bytes counted as
+    /// allocated on the device.
     pub(crate) mapped: u64,
     pub(crate) memory: Memory,
     pub(crate) context: u64,
@@ -109,15 +111,12 @@ fn take(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     }
     let mapped = size.checked_next_multiple_of(GRANULE).ok_or(CuError::OUT_OF_MEMORY)?;
     let device = context.device()?;
-    let on_host = matches!(memory, Memory::Host(_) | Memory::Managed);
-    if !on_host {
-        device.charge(mapped).or_else(|_| {
-            pool::trim_all();
-            device.charge(mapped)
-        })?;
+    let is_counted = matches!(memory, Memory::Device | Memory::Array);
+    if is_counted {
+        pool::charge(device, mapped)?;
     }
     let start = map(mapped).inspect_err(|_| {
-        if !on_host {
+        if is_counted {
             device.uncharge(mapped);
         }
     })?;
@@ -163,7 +162,7 @@ pub(crate) fn add(context: &Context, start: u64, size: u64, mapped: u64, memory:
 }
 
 /// Allocates device memory, as `cuMemAlloc` does.
-pub(crate) fn allocate(context: &Arc<Context>, size: u64) -> CuResult<u64> {
+pub(crate) fn allocate(context: &Context, size: u64) -> CuResult<u64> {
     take(context, size, Memory::Device)
 }
 
@@ -220,7 +219,8 @@ pub(crate) fn import_pooled(
     Ok(base + offset)
 }
 
-/// Allocates memory of the given kind, and charges it to the device unless it is host memory.
+/// Allocates memory of the given kind. Device memory and arrays are counted as allocated on the
+/// device.
 pub(crate) fn allocate_as(context: &Context, size: u64, memory: Memory) -> CuResult<u64> {
     take(context, size, memory)
 }
@@ -295,7 +295,7 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
         EXPORTS.lock().unwrap_or_else(PoisonError::into_inner).remove(&start);
     }
     match allocation.memory {
-        Memory::Device | Memory::Module | Memory::Array => {
+        Memory::Device | Memory::Array => {
             // SAFETY: `take` mapped the memory, and it was removed from all tables.
             unsafe { unmap(allocation.start, allocation.mapped) };
             if let Ok(device) = driver().and_then(|d| d.device(allocation.ordinal)) {
@@ -303,10 +303,14 @@ pub(crate) fn forget(start: u64) -> Option<Allocation> {
             }
         }
         Memory::Pool { id, .. } => pool::give(id, allocation.start, allocation.size),
-        // SAFETY: as above.
-        Memory::Host(_) | Memory::Managed | Memory::ManagedVariables | Memory::Imported => unsafe {
-            unmap(allocation.start, allocation.mapped);
-        },
+        Memory::Host(_)
+        | Memory::Managed
+        | Memory::ManagedVariables
+        | Memory::Imported
+        | Memory::Internal => {
+            // SAFETY: as above.
+            unsafe { unmap(allocation.start, allocation.mapped) };
+        }
         // SAFETY: `import_pooled` mapped the memory, and it was removed from all tables.
         Memory::ImportedPool { base, .. } => unsafe { unmap(base, allocation.mapped) },
         Memory::Registered(_) | Memory::Mapped => {}

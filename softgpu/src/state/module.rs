@@ -11,8 +11,10 @@ use cuda_api::texture_refs::registry;
 use super::context::Context;
 use super::handles::{Kind, Table};
 use super::image::LoadError;
+use super::limits;
 use super::managed_variables::ManagedVariables;
 use super::memory::{self, Memory};
+use super::resources::Part;
 use super::texture;
 use crate::exec::heap::Heap;
 use crate::ptx::declaration::Reference;
@@ -56,6 +58,9 @@ pub(crate) struct Loaded {
     pub(crate) program: Arc<Program>,
     pub(crate) heap: Arc<Heap>,
     base: u64,
+    /// The memory that the code and the variables take until the module is unloaded, even if graphs
+    /// still have its kernels.
+    memory: Mutex<Option<Part>>,
     /// The managed variables, which live at least as long as the module.
     managed: Option<Arc<ManagedVariables>>,
     variables: HashMap<String, Place>,
@@ -71,7 +76,7 @@ pub(crate) struct Place {
 }
 
 fn no_memory(code: CuError) -> LoadError {
-    LoadError::new(code, "not enough memory for the module's variables")
+    LoadError::new(code, "not enough memory for the module")
 }
 
 impl Drop for Loaded {
@@ -106,9 +111,14 @@ impl Module {
         managed: Option<Arc<ManagedVariables>>,
         check: impl FnOnce(&Program) -> Result<(), PtxError>,
     ) -> Result<Arc<Self>, LoadError> {
+        let bytes = source.text_len().saturating_add(source.size as u64);
+        let memory = context.resources().and_then(|resources| resources.add_module(bytes));
+        let memory = memory.map_err(no_memory)?;
         let base = match source.size {
             0 => 0,
-            size => memory::allocate_as(context, size as u64, Memory::Module).map_err(no_memory)?,
+            size => {
+                memory::allocate_as(context, size as u64, Memory::Internal).map_err(no_memory)?
+            }
         };
         let bases = Bases { device: base, managed: managed.as_ref().map_or(0, |m| m.base()) };
         let program = Arc::new(Program::new(source.clone(), bases));
@@ -123,7 +133,16 @@ impl Module {
         }
         let (context, heap) = (context.clone(), Arc::default());
         // If loading fails, dropping this value frees the memory.
-        let mut loaded = Loaded { context, program, heap, base, managed, variables, references };
+        let mut loaded = Loaded {
+            context,
+            program,
+            heap,
+            base,
+            memory: Mutex::new(Some(memory)),
+            managed,
+            variables,
+            references,
+        };
         check(&loaded.program)?;
         for (variable, at) in source.variables(bases).filter(|(v, _)| !v.managed) {
             let initial = &variable.initial;
@@ -140,9 +159,7 @@ impl Module {
             managed.link(source, bases);
         }
         if source.allocates() {
-            let context = &loaded.context;
-            loaded.heap =
-                context.heap(|size| memory::allocate(context, size)).map_err(no_memory)?;
+            loaded.heap = limits::heap(&loaded.context).map_err(no_memory)?;
         }
         let (_, module) = MODULES.insert_with(|handle| Module {
             handle,
@@ -186,6 +203,7 @@ impl Module {
 /// Unloads a module and drops its functions.
 pub(crate) fn unload(handle: usize) -> Option<()> {
     let module = MODULES.remove(handle)?;
+    module.loaded.memory.lock().unwrap_or_else(PoisonError::into_inner).take();
     registry::forget_module(module.handle);
     FUNCTIONS.remove_where(|f| f.module == module.handle);
     Some(())

@@ -6,7 +6,7 @@ use cuda_api::error::{CuError, CuResult};
 use cuda_api::ipc::HandleBytes;
 use cuda_api::pool::{PoolKind, Store};
 
-use super::device::driver;
+use super::device::{Device, driver};
 use super::handles::{Kind, Table};
 use super::mapping::{map, unmap};
 use super::shared_file::{Contents, SharedFile};
@@ -89,8 +89,7 @@ impl Pool {
         let len = store.slab_for(size).ok_or(CuError::OUT_OF_MEMORY)?;
         if device.charge(len).is_err() {
             drop(store);
-            trim_all();
-            device.charge(len)?;
+            charge(device, len)?;
             store = self.lock();
             if store.slab_for(size) != Some(len) {
                 device.uncharge(len);
@@ -139,6 +138,15 @@ impl Pool {
 /// Releases the memory that no allocation uses, in all pools.
 pub(crate) fn trim_all() {
     POOLS.all().iter().for_each(|pool| pool.trim(0));
+}
+
+/// Counts bytes as allocated on a device. If the device has too little, all pools first release the
+/// memory that no allocation uses.
+pub(crate) fn charge(device: &Device, bytes: u64) -> CuResult {
+    device.charge(bytes).or_else(|_| {
+        trim_all();
+        device.charge(bytes)
+    })
 }
 
 /// Frees an allocation of a pool.

@@ -25,7 +25,7 @@ pub(crate) fn init() -> CuResult {
 fn all(driver: &device::Driver) -> &'static [Primary] {
     PRIMARIES.get_or_init(|| {
         let primary = |device: &device::Device| Primary {
-            context: Context::new(device.ordinal, 0, true),
+            context: Context::new(device.ordinal, 0, None),
             retained: Mutex::new(0),
         };
         driver.devices.iter().map(primary).collect()

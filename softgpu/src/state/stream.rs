@@ -16,12 +16,20 @@ use super::device::driver;
 use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue};
+use super::resources::Part;
 
 /// All streams that the program has created.
 pub(crate) static STREAMS: Table<Stream> = Table::new(Kind::Stream);
 
-/// A thread's default streams: the id and queue of each, by the context's unique id.
-type ThreadStreams = HashMap<u64, (u64, Arc<Queue>)>;
+/// A thread's default streams, by the context's unique id.
+type ThreadStreams = HashMap<u64, ThreadStream>;
+
+/// A thread's default stream in a context.
+struct ThreadStream {
+    id: u64,
+    queue: Arc<Queue>,
+    memory: Part,
+}
 
 // Never dropped, so that CUDA calls from the program's own destructors still work.
 thread_local! {
@@ -38,6 +46,8 @@ pub(crate) struct Stream {
     pub(crate) queue: Arc<Queue>,
     /// Whether this is the legacy default stream.
     pub(crate) legacy: bool,
+    /// The memory that the stream takes, if the program has created it.
+    _memory: Option<Part>,
 }
 
 impl Stream {
@@ -50,40 +60,61 @@ impl Stream {
             non_blocking: false,
             queue: context.legacy_queue().clone(),
             legacy: true,
+            _memory: None,
         }
     }
 
     /// Returns the calling thread's default stream in a context.
-    pub(crate) fn of_thread(context: &Arc<Context>) -> Self {
-        let (id, queue) = THREAD_STREAMS.with(|streams| {
+    pub(crate) fn of_thread(context: &Arc<Context>) -> CuResult<Self> {
+        let resources = context.resources()?;
+        let (id, queue) = THREAD_STREAMS.with(|streams| -> CuResult<_> {
             let mut streams = streams.borrow_mut();
-            let (id, queue) = streams.entry(context.unique).or_insert_with(|| {
-                let queue = Queue::new();
-                context.add_queue(&queue, false);
-                (unique_id(), queue)
-            });
-            (*id, queue.clone())
-        });
-        Self { handle: 2, id, context: context.clone(), non_blocking: false, queue, legacy: false }
+            if let Some(known) = streams.get_mut(&context.unique) {
+                // A primary context may have been reset since the thread used the stream.
+                if !known.memory.is_of(&resources) {
+                    known.memory = resources.add_stream()?;
+                }
+                return Ok((known.id, known.queue.clone()));
+            }
+            let memory = resources.add_stream()?;
+            let (id, queue) = (unique_id(), Queue::new());
+            context.add_queue(&queue, false);
+            streams.insert(context.unique, ThreadStream { id, queue: queue.clone(), memory });
+            Ok((id, queue))
+        })?;
+        Ok(Self {
+            handle: 2,
+            id,
+            context: context.clone(),
+            non_blocking: false,
+            queue,
+            legacy: false,
+            _memory: None,
+        })
     }
 
     /// Creates a stream and returns its handle.
-    pub(crate) fn create(context: &Arc<Context>, non_blocking: bool, priority: i32) -> usize {
+    pub(crate) fn create(
+        context: &Arc<Context>,
+        non_blocking: bool,
+        priority: i32,
+    ) -> CuResult<usize> {
+        let memory = context.resources()?.add_stream()?;
         let queue = Queue::new();
         if priority != 0 {
             queue.attributes().insert(PRIORITY, attributes::priority(priority));
         }
         context.add_queue(&queue, non_blocking);
-        STREAMS
-            .insert_with(|handle| Self {
-                handle,
-                id: unique_id(),
-                context: context.clone(),
-                non_blocking,
-                queue,
-                legacy: false,
-            })
-            .0
+        let (handle, _) = STREAMS.insert_with(|handle| Self {
+            handle,
+            id: unique_id(),
+            context: context.clone(),
+            non_blocking,
+            queue,
+            legacy: false,
+            _memory: Some(memory),
+        });
+        Ok(handle)
     }
 
     /// Returns the positions in other streams that new work must wait for. The legacy default
@@ -194,7 +225,7 @@ pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> CuResult<Target> {
             match context.green {
                 // As in NVIDIA's driver, green contexts have no per-thread default streams.
                 Some(_) => Err(CuError::INVALID_HANDLE),
-                None => Ok(Target::Default(Stream::of_thread(&context))),
+                None => Ok(Target::Default(Stream::of_thread(&context)?)),
             }
         }
         (handle, _) => {

@@ -1,0 +1,182 @@
+//! Tests the device memory that contexts take besides allocations.
+
+use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
+
+// Link the library, so that the tests call its real exports.
+use softgpu as _;
+
+const INVALID_VALUE: c_uint = 1;
+const OUT_OF_MEMORY: c_uint = 2;
+const STACK: c_uint = 0;
+const HEAP: c_uint = 2;
+const MIB: u64 = 1 << 20;
+/// What a context takes.
+const CONTEXT: u64 = 8 * MIB;
+/// What a heap takes in addition to its size.
+const HEAP_EXTRA: u64 = 140 * MIB;
+
+unsafe extern "C" {
+    fn cuInit(flags: c_uint) -> c_uint;
+    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
+    fn cuDevicePrimaryCtxReset_v2(device: c_int) -> c_uint;
+    fn cuDeviceGetAttribute(to: *mut c_int, which: c_uint, device: c_int) -> c_uint;
+    fn cuCtxCreate_v2(to: *mut usize, flags: c_uint, device: c_int) -> c_uint;
+    fn cuCtxDestroy_v2(context: usize) -> c_uint;
+    fn cuCtxSetCurrent(context: usize) -> c_uint;
+    fn cuCtxSetLimit(which: c_uint, value: usize) -> c_uint;
+    fn cuCtxSynchronize() -> c_uint;
+    fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
+    fn cuMemFree_v2(address: u64) -> c_uint;
+    fn cuMemGetInfo_v2(free: *mut usize, total: *mut usize) -> c_uint;
+    fn cuModuleLoadData(to: *mut usize, image: *const c_void) -> c_uint;
+    fn cuModuleUnload(module: usize) -> c_uint;
+    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const c_char) -> c_uint;
+    fn cuStreamCreate(to: *mut usize, flags: c_uint) -> c_uint;
+    fn cuStreamDestroy_v2(stream: usize) -> c_uint;
+    fn cuStreamBeginCapture_v2(stream: usize, mode: c_uint) -> c_uint;
+    fn cuStreamEndCapture(stream: usize, graph: *mut usize) -> c_uint;
+    fn cuGraphInstantiateWithFlags(to: *mut usize, graph: usize, flags: u64) -> c_uint;
+    fn cuGraphLaunch(exec: usize, stream: usize) -> c_uint;
+    fn cuLaunchKernel(
+        function: usize,
+        grid_x: c_uint,
+        grid_y: c_uint,
+        grid_z: c_uint,
+        block_x: c_uint,
+        block_y: c_uint,
+        block_z: c_uint,
+        shared: c_uint,
+        stream: usize,
+        params: usize,
+        extra: usize,
+    ) -> c_uint;
+}
+
+/// Each thread of the kernel needs 64 KiB.
+const LOCAL: &CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
+    .visible .entry k() { .local .align 4 .b8 l[65536]; ret; }";
+const MALLOC: &CStr = c".version 7.0\n.target sm_70\n.address_size 64\n\
+    .extern .func (.param .b64 r) malloc (.param .b64 n);\n\
+    .visible .entry k() { .reg .b64 %d; { .param .b64 r; .param .b64 n; st.param.b64 [n], 16;\n\
+    call.uni (r), malloc, (n); ld.param.b64 %d, [r]; } ret; }";
+
+macro_rules! ok {
+    ($e:expr) => {
+        // SAFETY: the arguments are valid for the driver API.
+        assert_eq!(unsafe { $e }, 0, stringify!($e))
+    };
+}
+
+macro_rules! fails {
+    ($code:expr, $e:expr) => {
+        // SAFETY: the driver API accepts or rejects these arguments safely.
+        assert_eq!(unsafe { $e }, $code, stringify!($e))
+    };
+}
+
+fn used() -> u64 {
+    let (mut free, mut total) = (0, 0);
+    ok!(cuMemGetInfo_v2(&mut free, &mut total));
+    (total - free) as u64
+}
+
+fn load(image: &CStr) -> (usize, usize) {
+    let (mut module, mut function) = (0, 0);
+    ok!(cuModuleLoadData(&mut module, image.as_ptr().cast()));
+    ok!(cuModuleGetFunction(&mut function, module, c"k".as_ptr()));
+    (module, function)
+}
+
+fn launch(function: usize, stream: usize) -> c_uint {
+    // SAFETY: the kernel has no parameters.
+    unsafe { cuLaunchKernel(function, 1, 1, 1, 1, 1, 1, 0, stream, 0, 0) }
+}
+
+/// The number of threads that the device can run at once.
+fn threads() -> u64 {
+    let (mut processors, mut each) = (0, 0);
+    ok!(cuDeviceGetAttribute(&mut processors, 16, 0));
+    ok!(cuDeviceGetAttribute(&mut each, 39, 0));
+    processors as u64 * each as u64
+}
+
+// One test, because the amounts are those of the process.
+#[test]
+fn test_everything_that_a_context_takes_is_counted() {
+    let (mut context, mut stream) = (0, 0);
+    ok!(cuInit(0));
+    ok!(cuDevicePrimaryCtxRetain(&mut context, 0));
+    ok!(cuCtxSetCurrent(context));
+    let threads = threads();
+    let per_thread = |bytes: u64| CONTEXT + ((bytes - 1024) * threads).next_multiple_of(2 * MIB);
+    assert_eq!(used(), CONTEXT);
+
+    // Launches take local memory, and setting the limit frees it again.
+    let (module, function) = load(LOCAL);
+    ok!(cuStreamCreate(&mut stream, 1));
+    let with_kernel = per_thread(64 << 10);
+    for _ in 0..2 {
+        assert_eq!(launch(function, stream), 0);
+        ok!(cuCtxSynchronize());
+        assert_eq!(used(), with_kernel);
+    }
+    ok!(cuCtxSetLimit(STACK, 4096));
+    assert_eq!(used(), per_thread(4096));
+    ok!(cuCtxSetLimit(STACK, 0));
+    assert_eq!(used(), CONTEXT);
+
+    // So do graphs, at each launch.
+    let (mut graph, mut exec) = (0, 0);
+    ok!(cuStreamBeginCapture_v2(stream, 0));
+    assert_eq!(launch(function, stream), 0);
+    ok!(cuStreamEndCapture(stream, &mut graph));
+    assert_eq!(used(), CONTEXT);
+    ok!(cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+    ok!(cuCtxSetLimit(STACK, 2048));
+    assert_eq!(used(), per_thread(2048));
+    ok!(cuGraphLaunch(exec, stream));
+    ok!(cuCtxSynchronize());
+    assert_eq!(used(), with_kernel);
+    ok!(cuCtxSetLimit(STACK, 1024));
+
+    // If the device has too little memory, launches fail, and the program can continue.
+    let (mut free, mut total, mut all) = (0, 0, 0);
+    ok!(cuMemGetInfo_v2(&mut free, &mut total));
+    ok!(cuMemAlloc_v2(&mut all, free - (1 << 20)));
+    let full = used();
+    assert_eq!(launch(function, stream), OUT_OF_MEMORY);
+    fails!(OUT_OF_MEMORY, cuGraphLaunch(exec, stream));
+    fails!(OUT_OF_MEMORY, cuCtxSetLimit(STACK, 4096));
+    fails!(OUT_OF_MEMORY, cuCtxCreate_v2(&mut free, 0, 0));
+    assert_eq!(used(), full);
+    ok!(cuMemFree_v2(all));
+    assert_eq!((used(), launch(function, stream)), (CONTEXT, 0));
+    ok!(cuCtxSetLimit(STACK, 1024));
+
+    // The memory of streams is kept. A context comes with room for four.
+    let mut streams = [0; 8];
+    streams.iter_mut().for_each(|stream| ok!(cuStreamCreate(stream, 0)));
+    let with_streams = CONTEXT + (5 * (560u64 << 10)).next_multiple_of(2 * MIB);
+    assert_eq!(used(), with_streams);
+    streams.iter().for_each(|stream| ok!(cuStreamDestroy_v2(*stream)));
+    assert_eq!(used(), with_streams);
+    ok!(cuModuleUnload(module));
+
+    // Another context has memory of its own.
+    let mut other = 0;
+    ok!(cuCtxCreate_v2(&mut other, 0, 0));
+    assert_eq!(used(), with_streams + CONTEXT);
+    let (_, allocating) = load(MALLOC);
+    assert_eq!(used(), with_streams + CONTEXT + 8 * MIB + HEAP_EXTRA);
+    ok!(cuCtxSetLimit(HEAP, 16 << 20));
+    assert_eq!(used(), with_streams + CONTEXT + 16 * MIB + HEAP_EXTRA);
+    assert_eq!(launch(allocating, 0), 0);
+    fails!(INVALID_VALUE, cuCtxSetLimit(HEAP, 8 << 20));
+    ok!(cuCtxDestroy_v2(other));
+    ok!(cuCtxSetCurrent(context));
+    assert_eq!(used(), with_streams);
+
+    ok!(cuDevicePrimaryCtxReset_v2(0));
+    ok!(cuDevicePrimaryCtxRetain(&mut context, 0));
+    assert_eq!(used(), CONTEXT);
+}
