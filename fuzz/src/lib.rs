@@ -11,6 +11,7 @@
 //! | `requests` | generates requests for the device's queues |
 //! | `broker` | the broker and the workers of a device that runs in this process |
 //! | `world`, `arguments`, `graphs`, `ptx`, `images` | generate arguments of calls, graphs, PTX text, cubins, and fatbins |
+//! | `workload` | generates calls that make the driver take memory for a context |
 //! | `session` | a worker's session on softgpu, with an account of device memory |
 //! | `softgpu` | softgpu's library, and how much memory it has allocated |
 //! | `oracle` | compares the account with the memory that softgpu has allocated |
@@ -28,6 +29,7 @@ mod requests;
 mod session;
 mod softgpu;
 mod targets;
+mod workload;
 mod world;
 
 pub use targets::{TARGETS, Target};

@@ -1,5 +1,6 @@
 //! The fuzz targets.
 
+mod charges;
 mod command;
 mod control_api;
 mod control_request;
@@ -24,6 +25,7 @@ pub const TARGETS: &[Target] = &[
     Target { name: "vhost_user", prepare: vhost_user::prepare, run: vhost_user::run },
     Target { name: "command", prepare: command::prepare, run: command::run },
     Target { name: "graph", prepare: command::prepare, run: command::run_graphs },
+    Target { name: "charges", prepare: charges::prepare, run: charges::run },
     Target { name: "decoders", prepare: || {}, run: decoders::run },
     Target { name: "fatbin", prepare: || {}, run: fatbin::run },
     Target { name: "cubin", prepare: image::prepare, run: image::run_cubin },

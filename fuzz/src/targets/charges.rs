@@ -1,0 +1,111 @@
+//! Makes calls that cause the driver to take memory for a context, in a worker's session on softgpu,
+//! in a child process for each run. After each step, the session's account covers what softgpu has
+//! allocated. In the end, both are empty.
+
+use std::fmt::Write;
+use std::time::Duration;
+
+use crate::child;
+use crate::input::Input;
+use crate::oracle::Allocated;
+use crate::session::{Answer, Session};
+use crate::workload::{Made, Workload, first_calls, last_calls};
+
+/// The most calls in one run.
+const MAX_CALLS: usize = 60;
+/// The most calls at the same time. Each is made by another thread of the guest.
+const THREADS: u32 = 4;
+/// How long a call may take. None of the calls waits for another one.
+const PATIENCE: Duration = Duration::from_secs(20);
+/// The device memory that the VM may use for each processor of this machine, because softgpu has as
+/// many multiprocessors.
+const QUOTA: u64 = 512 << 20;
+/// CUDA_ERROR_OUT_OF_MEMORY.
+const OUT_OF_MEMORY: u32 = 2;
+
+fn quota() -> u64 {
+    std::thread::available_parallelism().map_or(1, |count| count.get() as u64) * QUOTA
+}
+
+/// Makes the device's memory larger than the VM's. Called before any thread starts.
+pub fn prepare() {
+    let memory = (8 * quota()).to_string();
+    // SAFETY: this process has no other thread yet that reads its environment.
+    unsafe { std::env::set_var("SOFTGPU_MEMORY", memory) };
+}
+
+/// Makes calls on several threads.
+pub fn run(bytes: &[u8]) {
+    child::run(|| {
+        let mut session = Session::start(quota());
+        let mut run =
+            Run { allocated: Allocated::new(&session), waiting: Vec::new(), made: String::new() };
+        for call in first_calls() {
+            run.begin(&mut session, &call);
+            let answers = run.finish(&mut session);
+            assert!(answers.iter().all(|(result, _)| *result == 0), "{}", run.made);
+        }
+        let mut workload = Workload { input: Input::new(bytes), value: 0 };
+        for _ in 0..MAX_CALLS {
+            if workload.input.is_empty() {
+                break;
+            }
+            let call = workload.call();
+            run.begin(&mut session, &call);
+            if workload.input.one_in(4) && run.waiting.len() < THREADS as usize {
+                continue;
+            }
+            let answers = run.finish(&mut session);
+            if call.name == "vcudaGraphValueCreate"
+                && let Some((0, outputs)) = answers.last()
+                && let Some(handle) = outputs.first_chunk()
+            {
+                workload.value = u64::from_le_bytes(*handle);
+            }
+        }
+        run.finish(&mut session);
+        for call in last_calls() {
+            run.begin(&mut session, &call);
+            run.finish(&mut session);
+        }
+        let used = session.account().used();
+        assert_eq!(used, 0, "bytes are still charged: {}", run.made);
+    });
+}
+
+/// The calls of a run.
+struct Run {
+    allocated: Allocated,
+    /// The calls that have begun and not finished.
+    waiting: Vec<(u64, &'static str)>,
+    /// What the session has done.
+    made: String,
+}
+
+impl Run {
+    /// Begins a call on a thread of its own, among those that run at the same time.
+    fn begin(&mut self, session: &mut Session, call: &Made) {
+        let Made { name, opcode, context, args } = call;
+        let thread = 1 + self.waiting.len() as u32;
+        let shown = &args[..args.len().min(64)];
+        let _ = write!(self.made, "\n{name} in {context} by {thread} {shown:02x?}");
+        self.waiting.push((session.submit((*opcode, thread, *context), args), name));
+    }
+
+    /// Waits for the calls that have begun, and then compares the account with the memory that is
+    /// allocated.
+    fn finish(&mut self, session: &mut Session) -> Vec<Answer> {
+        let mut answers = Vec::new();
+        for (number, name) in self.waiting.drain(..) {
+            let answer = session.wait(number, PATIENCE);
+            let answer = answer.unwrap_or_else(|| panic!("{name} isn't answered: {}", self.made));
+            match answer.0 {
+                OUT_OF_MEMORY => self.made += "\n    out of memory",
+                result => drop(write!(self.made, "\n    {result}")),
+            }
+            answers.push(answer);
+        }
+        self.allocated.check(session, || self.made.clone());
+        answers
+    }
+}
