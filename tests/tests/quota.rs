@@ -56,6 +56,23 @@ fn every_way_of_taking_memory_is_charged_and_threads_at_once_get_no_more_than_th
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
+/// Setting the stack limit frees local memory that the launch of a graph then takes again, in each of
+/// the program's contexts.
+#[test]
+fn local_memory_of_graphs_does_not_exceed_the_quota() {
+    const QUOTA: u64 = 1 << 30;
+    const VM: Vm = Vm { memory_max: "1G", ..A };
+    // The driver has room for all of it.
+    let host = Host::start_in(&[("SOFTGPU_MEMORY", "64G")], &[(VM, "")]);
+    let (mut program, line) = host.spawn(VM, "graphlocal", &[]);
+    assert_eq!(line, "granted refused refused", "{}", host.log());
+    let account = host.ask(&["vm", "show", VM.name])["stats"]["gpus"][0].clone();
+    let used = account["memory_used"].as_u64().unwrap();
+    assert!((QUOTA / 2..=QUOTA).contains(&used), "{account}");
+    drop(program.stdin.take());
+    assert!(program.wait().unwrap().success(), "{}", host.log());
+}
+
 #[test]
 fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     const CONTEXT: u64 = 64 << 20;
