@@ -24,7 +24,7 @@ use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::graph_conditions::Values;
 use super::graph_exec::{Graph, GraphExec, Node};
-use super::graph_node::{Before, Builder};
+use super::graph_node::{Before, Builder, complete};
 use super::graph_shape::Shape;
 use super::graph_values::{finish, values};
 use super::hostfunc::GraphStops;
@@ -80,6 +80,8 @@ impl Build<'_> {
                 let (node, kind) = nodes[dependency.node as usize];
                 before.push(Before::new(dependency, (node.0, kind), step.kind())?);
             }
+            let mut padded = Vec::new();
+            let step = complete(self.cx, step, &mut padded)?;
             self.size.nodes += 1;
             self.size.parameters = self.size.parameters.max(parameters(&step));
             if self.size.nodes > GRAPH_NODES_MAX || depth > GRAPH_DEPTH_MAX {
@@ -487,7 +489,8 @@ pub(super) fn vcuda_graph_exec_node_set(
 ) -> CuResult<Settled<kind::Local>> {
     cx.enter()?;
     let exec = exec_here(cx, call.exec)?;
-    let step = call.step;
+    let mut padded = Vec::new();
+    let step = complete(cx, call.step, &mut padded)?;
     let node = exec.graph.node(call.node).ok_or(CuError::INVALID_VALUE)?;
     if node.1 != step.kind() {
         return Err(CuError::INVALID_VALUE);

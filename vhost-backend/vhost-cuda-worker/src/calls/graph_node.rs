@@ -14,13 +14,12 @@ use protocol::graph::{
     ConditionalStep, CopyStep, Dependency, KernelStep, MemoryOperation, MemoryOperationsStep,
     MemsetStep, Step,
 };
-use protocol::ids::FuncId;
 use protocol::structs::{EventRecordStep, EventWaitStep, HostFuncStep};
 
 use super::charges::{Need, Reservation, Settled, function_of, kind};
 use super::cx::Cx;
 use super::extent::span;
-use super::handles::Owner;
+use super::handles::{Function, Owner};
 use super::hostfunc::GraphStops;
 use super::launch::{attributes, with_parameters};
 use super::lock;
@@ -46,6 +45,23 @@ impl Before {
         edge.check(CUgraphNodeType(from), CUgraphNodeType(to))?;
         Ok(Self { node, edge })
     }
+}
+
+/// Appends zeros to a kernel's parameters if they are shorter than the kernel's own, as a launch does,
+/// because the driver's node has room for all of them. `padded` holds the result.
+pub(super) fn complete<'a>(
+    cx: &Cx<'_>,
+    step: Step<'a>,
+    padded: &'a mut Vec<u8>,
+) -> CuResult<Step<'a>> {
+    let Step::Kernel(kernel) = step else { return Ok(step) };
+    let bytes = lock(&cx.shared.tables).functions.get(kernel.f)?.parameter_bytes();
+    if bytes <= kernel.params.len() {
+        return Ok(Step::Kernel(kernel));
+    }
+    padded.extend_from_slice(kernel.params);
+    padded.resize(bytes, 0);
+    Ok(Step::Kernel(KernelStep { params: padded, ..kernel }))
 }
 
 /// Adds nodes to a graph, and changes nodes of an executable graph.
@@ -253,17 +269,24 @@ impl<'a> Builder<'a> {
         stops.put(&shared.host_funcs, &shared.session.waker, place, token)
     }
 
+    /// Calls `then` with the driver's parameters for a kernel node. The parameters must be complete.
     fn with_kernel(
         &self,
         kernel: &KernelStep<'_>,
         reservation: Reservation<kind::Local>,
         then: impl FnOnce(&CUDA_KERNEL_NODE_PARAMS_v2) -> CuResult,
     ) -> CuResult<(Settled<kind::Local>, Need)> {
-        let function = self.function(kernel.f, reservation.code())?;
+        let function = lock(&self.cx.shared.tables).functions.get(kernel.f)?.clone();
+        let of_context = self.function(&function, reservation.code())?;
         let (grid, block) = (kernel.grid, kernel.block);
-        with_parameters(self.cx, kernel.f, kernel.params, reservation, |_, params, extra| {
+        with_parameters(self.cx, kernel.f, kernel.params, reservation, |real, params, extra| {
+            // The guest may have reused the id for another function meanwhile. Its parameters may be
+            // longer than what was charged, and than what `params` points to.
+            if real != function.real.0 || kernel.params.len() < function.parameter_bytes() {
+                return Err(CuError::INVALID_VALUE);
+            }
             then(&CUDA_KERNEL_NODE_PARAMS_v2 {
-                func: function,
+                func: of_context,
                 gridDimX: grid.x,
                 gridDimY: grid.y,
                 gridDimZ: grid.z,
@@ -281,15 +304,18 @@ impl<'a> Builder<'a> {
 
     /// Returns the function of a kernel node. The driver runs it in its module's context, so that must
     /// be the graph's, which is charged for it.
-    fn function(&self, id: FuncId, reservation: Reservation<kind::Module>) -> CuResult<CUfunction> {
-        let function = lock(&self.cx.shared.tables).functions.get(id)?.clone();
+    fn function(
+        &self,
+        function: &Function,
+        reservation: Reservation<kind::Module>,
+    ) -> CuResult<CUfunction> {
         let (Owner::Module { ctx, .. } | Owner::Library { ctx, .. }) = function.owner;
         if !function.is_kernel && ctx != self.cx.ctx {
             let session = &self.cx.shared.session.label;
             tracing::warn!(session, "a graph with a function of another context is not supported");
             return Err(CuError::NOT_SUPPORTED);
         }
-        Ok(function_of(self.cx, reservation, &function)?.0)
+        Ok(function_of(self.cx, reservation, function)?.0)
     }
 
     fn copy(&self, copy: &CopyStep) -> CuResult<CUDA_MEMCPY3D> {

@@ -235,6 +235,12 @@ pub(super) struct Function {
 }
 
 impl Function {
+    /// Returns the size of the parameter buffer in bytes, or 0 if the driver doesn't report it.
+    pub(super) fn parameter_bytes(&self) -> usize {
+        let last = self.layout.as_deref().and_then(|layout| layout.last());
+        last.map_or(0, |(offset, size)| (*offset + *size) as usize)
+    }
+
     /// Returns whether both are the same function of the same loaded module or library.
     pub(super) fn is(&self, other: &Self) -> bool {
         self.real == other.real && self.load.is(&other.load)

@@ -113,7 +113,7 @@ pub(super) fn with_parameters(
         }
         let known = match function.layout.as_deref() {
             Some(layout) => {
-                let end = layout.last().map_or(0, |(offset, size)| (*offset + *size) as usize);
+                let end = function.parameter_bytes();
                 let params = match end <= params.len() {
                     true => params,
                     false => {

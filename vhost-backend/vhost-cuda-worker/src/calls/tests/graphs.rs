@@ -431,3 +431,48 @@ fn parameters_of_nodes_are_charged() {
         assert_eq!(bench.charged("graph"), 14 * MIB);
     });
 }
+
+#[test]
+fn parameters_that_a_guest_leaves_out_are_charged() {
+    const LONG: &str = ".version 7.0\n.target sm_70\n.address_size 64\n\
+        .visible .entry empty(.param .align 8 .b8 p[4000]) { ret; }\n";
+    alone("parameters_that_a_guest_leaves_out_are_charged", |mut bench| {
+        bench.set_quota(1 << 40);
+        assert_eq!(bench.load(1, LONG), 0);
+        let (long, small) = (bench.empty(1, 2), bench.vector_add());
+        let dst = bench.alloc(4096);
+        let short = params(dst, dst, dst);
+        let graph = |step| {
+            let mut steps = vec![Step::Empty; 1000];
+            steps[0] = step;
+            chain(&steps)
+        };
+        type Change = fn(&mut Bench, &[u8], Step<'_>);
+        let changes: [(&str, Change); 2] = [
+            ("update", |bench, graph, _| {
+                let (exec, blob) = (GraphExecId(700), BlobId(0));
+                assert_eq!(bench.good(&VcudaGraphExecUpdate { exec, blob, graph }).result, 0);
+            }),
+            ("set", |bench, _, step| {
+                bench.good(&VcudaGraphExecNodeSet { exec: GraphExecId(700), node: 0, step });
+            }),
+        ];
+        let make = |bench: &mut Bench, id, step| {
+            let (exec, graph) = (GraphExecId(id), graph(step));
+            let (flags, blob, graph) = (0, BlobId(0), graph.as_bytes());
+            bench.good(&VcudaGraphInstantiate { exec, flags, blob, graph });
+        };
+        // 900 nodes beyond the first 100, of 2304 bytes, and 1000 times the longest parameters.
+        make(&mut bench, 699, add(long, &[]));
+        assert_eq!(bench.charged("graph"), 6 * MIB);
+        make(&mut bench, 700, add(small, &short));
+        for (number, (name, change)) in changes.into_iter().enumerate() {
+            if number > 0 {
+                bench.post(&CuGraphExecDestroy { h_graph_exec: GraphExecId(700) });
+                make(&mut bench, 700, add(small, &short));
+            }
+            change(&mut bench, graph(add(long, &[])).as_bytes(), add(long, &[]));
+            assert_eq!(bench.charged("graph"), 12 * MIB, "{name}");
+        }
+    });
+}
