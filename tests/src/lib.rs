@@ -167,6 +167,19 @@ impl Host {
         spawner_socket(&self.dir)
     }
 
+    /// Returns the inode number of the broker's record, which the spawner keeps. A record that is
+    /// written again is another file.
+    pub fn record(&self) -> u64 {
+        let spawner = self.spawner.as_ref().expect("the spawner outlives the broker").id();
+        let folder = std::fs::read_dir(format!("/proc/{spawner}/fd")).unwrap();
+        let paths = folder.map(|entry| entry.unwrap().path());
+        let is_record = |path: &PathBuf| {
+            std::fs::read_link(path).is_ok_and(|link| link.starts_with("/memfd:record (deleted)"))
+        };
+        let record = paths.into_iter().find(is_record).expect("the spawner keeps a record");
+        std::os::unix::fs::MetadataExt::ino(&record.metadata().unwrap())
+    }
+
     fn wait_until_ready(&mut self, vms: &[Vm]) {
         let ready = eventually(Duration::from_secs(60), || {
             assert!(self.broker.try_wait().unwrap().is_none(), "vcudad exited:\n{}", self.log());

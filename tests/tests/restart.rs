@@ -96,6 +96,38 @@ fn programs_continue_after_vcudad_was_killed() {
     assert!(!host.control().exists() && !host.socket(A).exists());
 }
 
+/// Encoding the whole record takes longer the more VMs and sessions there are, so nothing that a guest
+/// does may cause it. Sessions that only lines have been added for continue, too.
+#[test]
+fn guests_only_add_to_the_record() {
+    let mut host = Host::start_beside_spawner(&[A, B], 60);
+    host.ask(&["vm", "set", A.name, "--sessions-max", "1"]);
+    let record = host.record();
+    let (mut long, _) = host.spawn(B, "spin", &["hold=64", "loop", "input"]);
+    assert!(host.run(B, "vectoradd", &[]).status.success(), "{}", host.log());
+    let (mut only, _) = host.spawn(A, "spin", &["hold=16", "loop", "input"]);
+    for _ in 0..20 {
+        assert!(!host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
+    }
+    let refused = || host.ask(&["vm", "show", A.name])["stats"]["refused"]["sessions_max"].as_u64();
+    assert!(refused() >= Some(20), "{}", host.ask(&["vm", "show", A.name]));
+    assert_eq!(host.record(), record);
+    // Wait until no message of A's device is being handled, which would end it.
+    std::thread::sleep(Duration::from_millis(500));
+    let before = refused();
+    host.kill_broker(libc::SIGKILL);
+    host.start_broker();
+    let refused = host.ask(&["vm", "show", A.name])["stats"]["refused"]["sessions_max"].as_u64();
+    assert_eq!(refused, before);
+    for program in [&mut long, &mut only] {
+        drop(program.stdin.take());
+        assert!(program.wait().unwrap().success(), "{}", host.log());
+    }
+    let idle = || host.workers(A).is_empty() && host.workers(B).is_empty();
+    assert!(eventually(Duration::from_secs(60), idle), "{}", host.log());
+    assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
+}
+
 /// vcudad is killed at random moments, while programs start, allocate memory and end. Each program
 /// gets either the right result or an error, and nothing stays behind.
 #[test]

@@ -13,9 +13,11 @@ use host_ipc::messages::{Charge, WorkerId};
 use memory_ledger::{GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
 use serde::{Deserialize, Serialize};
 
-/// A change that a worker has made, with the arguments of the ledger's method.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+/// A change of workers' accounts, with the arguments of the ledger's method.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) enum LedgerChange {
+    Open(WorkerId, VmId, Vec<GpuId>),
+    Close(WorkerId),
     Reserve(WorkerId, u32, u64, Charge),
     Release(WorkerId, u32, u64, Charge),
     Share(WorkerId, u32, u64),
@@ -27,6 +29,19 @@ impl LedgerChange {
     /// Makes the change in the ledger as it was before.
     pub(crate) fn repeat(self, ledger: &mut Ledger) -> Result<(), LedgerError> {
         match self {
+            Self::Open(worker, vm, gpus) => {
+                // The ledger panics without these accounts, and the record may be wrong.
+                if let Some(device) = gpus.iter().position(|gpu| ledger.account(vm, *gpu).is_none())
+                {
+                    return Err(LedgerError::NoDevice { worker, device: device as u32 });
+                }
+                ledger.open(worker, vm, &gpus);
+                Ok(())
+            }
+            Self::Close(worker) => {
+                ledger.close(worker);
+                Ok(())
+            }
             Self::Reserve(worker, device, bytes, kind) => {
                 ledger.reserve(worker, device, bytes, kind)
             }
@@ -44,7 +59,7 @@ impl LedgerChange {
 #[derive(Default)]
 pub(crate) struct Accounts {
     ledger: Ledger,
-    /// The changes that workers have made since the last call of `take_changes`.
+    /// The changes of workers' accounts since the last call of `take_changes`.
     changes: Vec<LedgerChange>,
     /// The gate pages of each VM's workers.
     pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
@@ -57,7 +72,7 @@ impl Accounts {
         Self { ledger, ..Self::default() }
     }
 
-    /// Takes what workers have changed since the last call.
+    /// Takes the changes of workers' accounts since the last call.
     pub(crate) fn take_changes(&mut self) -> Vec<LedgerChange> {
         std::mem::take(&mut self.changes)
     }
@@ -89,6 +104,7 @@ impl Accounts {
     /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
     pub(crate) fn open(&mut self, worker: WorkerId, vm: VmId, gpus: &[GpuId]) {
         self.ledger.open(worker, vm, gpus);
+        self.changes.push(LedgerChange::Open(worker, vm, gpus.to_vec()));
         self.vms.insert(worker, vm);
     }
 
@@ -102,6 +118,7 @@ impl Accounts {
     /// Closes a reaped worker's accounts. Returns the number of released bytes.
     pub(crate) fn close(&mut self, worker: WorkerId) -> u64 {
         let bytes = self.ledger.close(worker);
+        self.changes.push(LedgerChange::Close(worker));
         if let Some(vm) = self.vms.remove(&worker) {
             self.pages.entry(vm).or_default().remove(&worker);
             self.publish(vm);

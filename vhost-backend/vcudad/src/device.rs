@@ -215,7 +215,7 @@ impl Device {
     }
 
     /// Sends a message to the process, if there is one. If sending fails, kills the process.
-    pub(crate) fn send(&mut self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
+    pub(crate) fn send(&self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
         let Some(process) = &self.process else { return };
         if let Err(error) = process.send(message, fds) {
             tracing::error!(vm, "cannot send to the device process, so killing it: {error}");

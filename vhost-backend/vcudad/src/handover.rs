@@ -32,9 +32,10 @@ use serde::{Deserialize, Serialize};
 
 use super::cgroup::Cgroups;
 use super::gpus::Gpus;
-use super::journal::{Change, Handling};
+use super::journal::Handling;
 use super::kept_fd::KeptFd;
 use super::process::ChildRecord;
+use super::record::Change;
 use super::reload::FixedSettings;
 use super::sessions::SessionsRecord;
 use super::spawner::{Spawner, SpawnerRecord};
@@ -74,6 +75,22 @@ pub(crate) struct State {
     pub(crate) sessions: SessionsRecord,
     /// The values of the settings that stay as they are until the spawner is restarted.
     pub(crate) fixed: FixedSettings,
+}
+
+impl State {
+    /// Makes a change that the broker has made since.
+    fn change(&mut self, change: Change) -> Result<(), String> {
+        match change {
+            Change::Vm(vm) => self.vms.change(*vm)?,
+            Change::Gpus(gpus) => self.gpus = gpus,
+            Change::Counts(counts) => {
+                (self.last_process, self.supervisor) = (counts.last_process, counts.supervisor);
+                self.sessions.set_counts(counts.workers);
+            }
+            Change::Session(change) => self.sessions.change(change)?,
+        }
+        Ok(())
+    }
 }
 
 /// What a program inherits that is executed in the same process.
@@ -143,7 +160,7 @@ impl Handover {
         let mut handover: Self = from(state)?;
         for line in lines {
             let change: Change = from(Some(line))?;
-            handover.state.sessions.change(change)?;
+            handover.state.change(change)?;
         }
         Ok((handover, handling))
     }

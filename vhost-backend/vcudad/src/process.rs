@@ -29,7 +29,7 @@ pub(crate) struct ChildProcess {
 }
 
 /// A child process that hasn't been reaped, for a broker that replaces this one.
-#[derive(Clone, Copy, Serialize, Deserialize)]
+#[derive(Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct ChildRecord {
     id: ProcessId,
     /// Whether the broker knows that it has started.

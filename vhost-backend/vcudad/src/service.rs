@@ -7,6 +7,7 @@
 //! | `requests` | requests and changes through the control API |
 //! | `file` | reading the configuration file again |
 //! | `pauses` | pauses of VMs |
+//! | `senders` | budgets of the broker's time for VMs |
 //! | `replacement` | replacement by another vcudad |
 //! | `recovery` | continuing after a crash of another vcudad |
 
@@ -15,6 +16,7 @@ mod pauses;
 mod recovery;
 mod replacement;
 mod requests;
+mod senders;
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -24,6 +26,7 @@ use control_api::{EndReason, EventKind};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
+use super::budgets::{Budgets, thread_time};
 use super::cause::Cause;
 use super::cgroup::Cgroups;
 use super::changes::Changes;
@@ -40,6 +43,7 @@ use super::launcher::Launcher;
 use super::output::{Output, Outputs};
 use super::placement::Capacity;
 use super::process::describe;
+use super::record::Recorded;
 use super::reload::{FixedSettings, fixed_settings};
 use super::reports::Reports;
 use super::reread::{Reread, Rereader};
@@ -66,7 +70,7 @@ use memory_ledger::VmId;
 
 /// Interval of the timer if nothing happens.
 const IDLE_TICK: Duration = Duration::from_secs(1);
-/// Interval of the timer while sessions are waiting to be started, or a device process that has
+/// Interval of the timer while sessions are waiting to be started, or the socket of a process that has
 /// sent too many messages isn't read.
 const QUEUE_TICK: Duration = Duration::from_millis(25);
 
@@ -86,8 +90,11 @@ pub(crate) struct Service {
     is_leaving: bool,
     fixed: FixedSettings,
     journal: Journal,
-    /// Whether the event that is being handled changes more than the journal's changes say.
-    has_changed: bool,
+    /// Whether the event that is being handled changes what only the whole record contains.
+    must_rewrite: bool,
+    /// Whether NVML has reported something since the GPUs were recorded.
+    has_sampled: bool,
+    recorded: Recorded,
     /// Whether kernels are taken off GPUs.
     evicts: bool,
     /// The processes whose end has been handled, but may not be in the journal yet.
@@ -101,6 +108,7 @@ pub(crate) struct Service {
     vms: Vms,
     gpus: Gpus,
     sessions: Sessions,
+    budgets: Budgets,
     audit: Audit,
     launcher: Launcher,
     /// `None` once the spawner has been told to end.
@@ -271,7 +279,9 @@ impl Service {
             is_leaving: false,
             fixed: fixed_settings(&config),
             journal,
-            has_changed: false,
+            must_rewrite: false,
+            has_sampled: false,
+            recorded: Recorded::default(),
             evicts: eviction.is_some(),
             handled: Vec::new(),
             took_over: None,
@@ -288,6 +298,7 @@ impl Service {
                 driver.eviction == Eviction::Simulated,
                 warm_workers,
             ),
+            budgets: Budgets::default(),
             audit: Audit::default(),
             launcher,
             ending: Some(ending),
@@ -380,8 +391,9 @@ impl Service {
     /// Sets the time at which the timer expires next. This must not be called for every event,
     /// because frequent events would postpone the timer forever.
     fn set_timer(&self) {
-        let is_soon =
-            self.sessions.has_waiting() || self.vms.iter().any(|(_, vm)| vm.device.is_paused());
+        let is_soon = self.sessions.has_waiting()
+            || self.budgets.is_holding()
+            || self.vms.iter().any(|(_, vm)| vm.device.is_paused());
         let mut after = if is_soon { QUEUE_TICK } else { IDLE_TICK };
         if let Some(interval) = self.systemd.interval() {
             after = after.min(interval);
@@ -391,14 +403,15 @@ impl Service {
 
     fn tick(&mut self, ops: &mut EventOps) {
         self.timer.acknowledge();
-        for (vm, state) in self.vms.iter_mut() {
-            if let Some(socket) = state.device.resume() {
+        self.resume_held(ops);
+        for vm in self.vms.ids() {
+            if let Some(socket) = self.vms.unrecorded(vm).and_then(|state| state.device.resume()) {
                 self.watches.add(ops, socket, Source::DeviceSocket(vm));
             }
-        }
-        // Pauses by VMMs that were over the limit.
-        for vm in self.vms.ids() {
-            self.apply_vmm_pause(vm);
+            // A pause by the VMM may have been over the limit.
+            if self.vms.get(vm).is_some_and(|state| state.pause.is_pending()) {
+                self.apply_vmm_pause(vm);
+            }
         }
         if self.systemd.take_ping_due() {
             if self.sessions.scheduler().is_alive() {
@@ -431,7 +444,7 @@ impl Service {
     }
 
     fn send_to_device(&mut self, id: VmId, message: &BrokerToDevice, fds: &[RawFd]) {
-        let Some(state) = self.vms.get_mut(id) else { return };
+        let Some(state) = self.vms.get(id) else { return };
         state.device.send(&state.vm.name, message, fds);
     }
 
@@ -473,13 +486,8 @@ impl Service {
     /// Handles one message of a device process. Returns true if there was one.
     fn handle_device_message(&mut self, ops: &mut EventOps, id: VmId) -> bool {
         self.journal.mark(Handling::Device(id));
-        let Some(state) = self.vms.get_mut(id) else { return false };
-        let effect = state.device.receive();
-        self.has_changed |= matches!(
-            &effect,
-            DeviceEffect::Message(message) if !matches!(message, DeviceToBroker::Query { .. })
-        );
-        match effect {
+        let Some(state) = self.vms.unrecorded(id) else { return false };
+        match state.device.receive() {
             DeviceEffect::None => return false,
             DeviceEffect::Closed(fd) => {
                 self.watches.remove(ops, fd);
@@ -492,6 +500,7 @@ impl Service {
             }
             DeviceEffect::Message(DeviceToBroker::Start { request, session, pid, mut env }) => {
                 // The device process checks these entries too, but it isn't trusted.
+                let Some(state) = self.vms.get(id) else { return false };
                 env.retain(|(name, value)| {
                     state.vm.env_allow.contains(name) && !value.contains('\0')
                 });
@@ -505,13 +514,17 @@ impl Service {
                 self.sessions.end(id, request, why.into());
             }
             DeviceEffect::Message(DeviceToBroker::Refused(refusal)) => {
-                if let Some(event) = state.count_refusal(id, None, refusal) {
+                let state = self.vms.get_mut(id);
+                let event = state.and_then(|state| state.count_refusal(id, None, refusal));
+                if let Some(event) = event {
                     self.publish(event);
                 }
             }
             DeviceEffect::Message(DeviceToBroker::Stopped(stopped)) => {
                 // Without the scheduler, the VM can't be taken off its GPUs.
-                if self.sessions.scheduler().is_enabled() && state.pause.set_by_vmm(stopped) {
+                let is_enabled = self.sessions.scheduler().is_enabled();
+                let state = self.vms.get_mut(id).filter(|_| is_enabled);
+                if state.is_some_and(|state| state.pause.set_by_vmm(stopped)) {
                     self.apply_vmm_pause(id);
                 }
             }
@@ -622,7 +635,8 @@ impl Service {
         let (vms, gpus) = (&self.vms, &self.gpus);
         let Some(pidfd) = self.sessions.set_started(process, pid, pidfd, vms, gpus) else { return };
         let new = |state: &VmState| state.device.is(process) && state.device.pid().is_none();
-        if let Some((_, state)) = self.vms.iter_mut().find(|(_, state)| new(state)) {
+        let vm = self.vms.iter().find(|(_, state)| new(state)).map(|(vm, _)| vm);
+        if let Some(state) = vm.and_then(|vm| self.vms.get_mut(vm)) {
             state.set_device_started(pid, pidfd);
         }
     }
@@ -642,7 +656,6 @@ impl Service {
 /// Messages of the supervisor of workers.
 impl Service {
     fn handle_supervisor(&mut self) {
-        self.has_changed = false;
         let Some((message, worker)) = self.sessions.supervisor_message() else { return };
         self.journal.mark(worker.map_or(Handling::Nothing, Handling::Worker));
         self.sessions.handle_supervisor_message(message, &mut self.vms);
@@ -652,6 +665,7 @@ impl Service {
 /// NVML: the ledger audit and GPU faults.
 impl Service {
     fn handle_nvml(&mut self, ops: &mut EventOps) {
+        self.has_sampled = true;
         for event in self.audit.take() {
             let (gpus, policy) = (&mut self.gpus, &self.policy);
             for effect in self.audit.handle(&event, gpus, &self.sessions, &self.vms, policy) {
@@ -678,34 +692,48 @@ impl Drop for Service {
     }
 }
 
-impl MutEventSubscriber for Service {
-    fn process(&mut self, events: Events, ops: &mut EventOps) {
-        let source = self.watches.source(events.fd());
-        self.journal.mark(Handling::of(source));
-        self.has_changed = true;
+/// Dispatch of events.
+impl Service {
+    fn dispatch(&mut self, source: Source, ops: &mut EventOps) {
         match source {
-            Some(Source::Signals) => self.handle_signal(),
-            Some(Source::Timer) => self.tick(ops),
-            Some(Source::Control) => self.handle_requests(ops),
-            Some(Source::Saver) => self.handle_saved(ops),
-            Some(Source::Rereader) => self.handle_reread(ops),
-            Some(Source::Nvml) => self.handle_nvml(ops),
-            Some(Source::Spawner) => self.handle_spawner(ops),
-            Some(Source::Scheduler) => self.sessions.handle_scheduler_events(&mut self.vms),
-            Some(Source::Supervisor) => self.handle_supervisor(),
-            Some(Source::DeviceSocket(vm)) => {
-                self.has_changed = false;
+            Source::Signals => self.handle_signal(),
+            Source::Timer => self.tick(ops),
+            Source::Control => self.handle_requests(ops),
+            Source::Saver => self.handle_saved(ops),
+            Source::Rereader => self.handle_reread(ops),
+            Source::Nvml => self.handle_nvml(ops),
+            Source::Spawner => self.handle_spawner(ops),
+            Source::Scheduler => self.sessions.handle_scheduler_events(&mut self.vms),
+            Source::Supervisor => self.handle_supervisor(),
+            Source::DeviceSocket(vm) => {
                 self.handle_device_message(ops, vm);
             }
-            Some(Source::WorkerSocket(worker)) => {
-                let (vms, gpus) = (&mut self.vms, &self.gpus);
-                self.has_changed = self.sessions.handle_worker_message(worker, vms, gpus);
+            Source::WorkerSocket(worker) => {
+                self.sessions.handle_worker_message(worker, &mut self.vms, &self.gpus);
             }
-            None => {}
         }
         self.carry_out(ops);
         self.start_new(ops);
         self.record();
+    }
+}
+
+impl MutEventSubscriber for Service {
+    fn process(&mut self, events: Events, ops: &mut EventOps) {
+        let Some(source) = self.watches.source(events.fd()) else { return };
+        let sender = self.sender(source);
+        if let Some(vm) = sender
+            && !self.budgets.admit(vm, source, Instant::now())
+        {
+            self.watches.remove(ops, events.fd());
+            return self.set_timer();
+        }
+        let before = thread_time();
+        self.journal.mark(Handling::of(source));
+        self.dispatch(source, ops);
+        if let Some(vm) = sender {
+            self.budgets.charge(vm, thread_time().saturating_sub(before), Instant::now());
+        }
     }
 
     fn init(&mut self, ops: &mut EventOps) {
@@ -731,7 +759,7 @@ impl MutEventSubscriber for Service {
         self.sessions.refill(&self.vms, &self.gpus);
         self.carry_out(ops);
         self.report_take_over();
-        self.has_changed = true;
+        self.must_rewrite = true;
         self.record();
         self.systemd.ready();
         self.set_timer();

@@ -7,13 +7,12 @@
 mod refill;
 mod workers;
 
-use std::collections::HashSet;
 use std::io;
 use std::os::fd::RawFd;
 
 use control_api::{EventKind, Sharing};
 
-use super::accounts::Accounts;
+use super::accounts::{Accounts, LedgerChange};
 use super::cause::Cause;
 use super::cgroup::limits_cpu;
 use super::compute::{ComputeEvent, Evicts};
@@ -21,19 +20,20 @@ use super::crash::Crash;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
-use super::journal::Change;
 use super::launcher::Launcher;
 use super::process::ChildRecord;
 use super::scheduler::Scheduler;
-use super::session::{Session, StartQueue};
+use super::session::{QueueChange, Session, StartQueue};
 use super::spawner::Processes;
 use super::supervisor::{Supervisor, SupervisorEffect};
 use super::vms::{VmState, Vms};
-use super::worker::{DeviceEnds, SchedulerEnds, Worker, Workers, WorkersRecord};
+use super::worker::{
+    DeviceEnds, SchedulerEnds, Worker, WorkerChange, WorkerCounts, Workers, WorkersRecord,
+};
 use host_ipc::gpu::Probed;
 use host_ipc::messages::{
-    Assignment, BrokerToDevice, Charge, Ending, FromSupervisor, Refusal, SessionOfVm, VmFacts,
-    WorkerId,
+    Assignment, BrokerToDevice, Charge, DriverObject, Ending, FromSupervisor, Refusal, SessionOfVm,
+    VmFacts, WorkerId,
 };
 use host_ipc::printable::printable;
 use host_ipc::spawner::Call;
@@ -87,7 +87,7 @@ pub(crate) struct Sessions {
     /// The warm worker that is being started one at a time.
     refill: Option<Refill>,
     /// Changes of workers' driver objects since these were last taken.
-    objects: Vec<Change>,
+    objects: Vec<SessionChange>,
 }
 
 /// All sessions, for a broker that replaces this one.
@@ -98,25 +98,44 @@ pub(crate) struct SessionsRecord {
     ledger: Ledger,
 }
 
+/// A change of the sessions.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum SessionChange {
+    Queue(QueueChange),
+    Worker(WorkerChange),
+    Ledger(LedgerChange),
+    /// A worker has created an object of the driver.
+    Object(WorkerId, DriverObject),
+    /// A worker has freed the object with this client and handle.
+    Freed(WorkerId, u32, u32),
+}
+
 impl SessionsRecord {
     /// Makes a change that the broker has made since.
-    pub(crate) fn change(&mut self, change: Change) -> Result<(), String> {
+    pub(crate) fn change(&mut self, change: SessionChange) -> Result<(), String> {
         match change {
-            Change::Ledger(change) => {
-                change.repeat(&mut self.ledger).map_err(|error| error.to_string())
+            SessionChange::Queue(change) => self.waiting.repeat(change),
+            SessionChange::Worker(change) => self.workers.change(change),
+            SessionChange::Ledger(change) => {
+                change.repeat(&mut self.ledger).map_err(|error| error.to_string())?;
             }
-            Change::Object(worker, object) => {
+            SessionChange::Object(worker, object) => {
                 let added = self.workers.change_objects(worker, |objects| objects.add(object));
-                added.map_err(|error| error.to_string())
+                added.map_err(|error| error.to_string())?;
             }
-            Change::Freed(worker, client, handle) => {
+            SessionChange::Freed(worker, client, handle) => {
                 let free = |objects: &mut Objects| {
                     objects.free(client, handle);
                     Ok(())
                 };
-                self.workers.change_objects(worker, free).map_err(|error| error.to_string())
+                self.workers.change_objects(worker, free).map_err(|error| error.to_string())?;
             }
         }
+        Ok(())
+    }
+
+    pub(crate) fn set_counts(&mut self, counts: WorkerCounts) {
+        self.workers.set_counts(counts);
     }
 }
 
@@ -131,10 +150,14 @@ impl Sessions {
         }
     }
 
-    /// Takes the changes that workers have made since the last call.
-    pub(crate) fn take_changes(&mut self) -> Vec<Change> {
-        let ledger = self.accounts.take_changes().into_iter().map(Change::Ledger);
-        ledger.chain(std::mem::take(&mut self.objects)).collect()
+    /// Takes the changes since the last call.
+    pub(crate) fn take_changes(&mut self) -> Vec<SessionChange> {
+        // Workers come before their objects.
+        let queue = self.start_queue.take_changes().into_iter().map(SessionChange::Queue);
+        let workers = self.workers.take_changes().into_iter().map(SessionChange::Worker);
+        let ledger = self.accounts.take_changes().into_iter().map(SessionChange::Ledger);
+        let objects = std::mem::take(&mut self.objects);
+        queue.chain(workers).chain(ledger).chain(objects).collect()
     }
 
     /// Stops the scheduler, with all kernels on their GPUs.
@@ -338,7 +361,7 @@ impl Sessions {
     /// Starts or refuses a session. If it must wait, returns it.
     fn try_start(&mut self, session: Session, vms: &mut Vms, gpus: &Gpus) -> Option<Session> {
         let (id, request, number) = (session.vm, session.request, session.number());
-        let state = vms.get_mut(id)?;
+        let state = vms.unrecorded(id)?;
         let max = state.vm.limits.max_sessions as usize;
         if self.workers.find(id, request).is_some() {
             tracing::error!(vm = state.vm.name, "the device process used a session number twice");
@@ -351,6 +374,7 @@ impl Sessions {
         }
         if full || waits {
             let refusal = if full { Refusal::SessionsMax } else { Refusal::StartRate };
+            let state = vms.get_mut(id)?;
             if let Some(event) = state.count_refusal(id, Some(number), refusal) {
                 self.publish(event);
             }
@@ -380,16 +404,14 @@ impl Sessions {
     /// Tries again to start the sessions in the start queue, in order. If one must still wait, the
     /// VM's later sessions wait too, without another check: there can be thousands.
     pub(crate) fn start_waiting(&mut self, vms: &mut Vms, gpus: &Gpus) {
-        let mut waiting = HashSet::new();
-        for session in self.start_queue.take_all() {
-            let vm = session.vm;
-            let still = match waiting.contains(&vm) {
-                true => Some(session),
-                false => self.try_start(session, vms, gpus),
-            };
-            if let Some(session) = still {
-                waiting.insert(vm);
-                self.start_queue.push(session);
+        for vm in self.start_queue.vms() {
+            while let Some(session) = self.start_queue.take_first(vm) {
+                let request = session.request;
+                if let Some(session) = self.try_start(session, vms, gpus) {
+                    self.start_queue.put_back(session);
+                    break;
+                }
+                self.start_queue.set_started(vm, request);
             }
         }
     }
@@ -496,6 +518,10 @@ impl Sessions {
         let text = format!("guest process {}, worker {pid}", session.pid);
         // tests/gpu/evictions.sh reads this line.
         tracing::trace!(worker = id, guest_pid = session.pid, "session begins");
+        // Those that it had before its session aren't in the record: a broker that continues after a
+        // crash drops workers whose sessions haven't begun.
+        let objects = worker.known_objects();
+        self.objects.extend(objects.into_iter().map(|object| SessionChange::Object(id, object)));
         let message = BrokerToDevice::Started { request: session.request, pid };
         if let Some(state) = vms.get_mut(vm) {
             state.count_session();
@@ -518,7 +544,7 @@ impl Sessions {
             return;
         };
         let (vm, number) = (session.vm, session.number());
-        let Some(state) = vms.get_mut(vm) else { return };
+        let Some(state) = vms.unrecorded(vm) else { return };
         let Some(gpu) = state.gpus.get(device as usize).copied() else { return };
         let Some(before) = state.report_memory_refusal(gpu) else { return };
         let kind = kind.name();
@@ -598,7 +624,7 @@ impl Sessions {
             FromSupervisor::Object { session, object } => {
                 let Some((id, worker)) = self.workers.of_session(session) else { return };
                 match worker.add_object(object) {
-                    Ok(()) => self.objects.push(Change::Object(id, object)),
+                    Ok(()) => self.objects.push(SessionChange::Object(id, object)),
                     Err(error) => {
                         self.kill_worker(id, Cause::worker_failed(error.to_string()), vms);
                     }
@@ -607,7 +633,7 @@ impl Sessions {
             FromSupervisor::Freed { session, client, handle } => {
                 if let Some((id, worker)) = self.workers.of_session(session) {
                     worker.free_object(client, handle);
-                    self.objects.push(Change::Freed(id, client, handle));
+                    self.objects.push(SessionChange::Freed(id, client, handle));
                 }
             }
         }

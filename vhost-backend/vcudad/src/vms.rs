@@ -25,6 +25,7 @@ use super::refusals::Refusals;
 use super::resources::Resources;
 use super::socket::VmSocket;
 use super::spawner::Processes;
+use super::touched::Touched;
 use crate::config::{Policy, Vm};
 use control_server::handle::Answer;
 use host_ipc::messages::Refusal;
@@ -67,7 +68,7 @@ pub(crate) struct VmState {
 
 /// A VM, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
-struct VmRecord {
+pub(crate) struct VmRecord {
     id: VmId,
     spec: VmSpec,
     socket: PathBuf,
@@ -344,6 +345,7 @@ fn demand(vm: &Vm) -> Demand {
 pub(crate) struct Vms {
     last: u64,
     all: BTreeMap<VmId, VmState>,
+    touched: Touched<VmId>,
 }
 
 /// All VMs, for a broker that replaces this one.
@@ -353,7 +355,24 @@ pub(crate) struct VmsRecord {
     all: Vec<VmRecord>,
 }
 
+impl VmsRecord {
+    /// Replaces the record of a VM by a later one.
+    pub(crate) fn change(&mut self, vm: VmRecord) -> Result<(), String> {
+        let place = self.all.iter_mut().find(|one| one.id == vm.id);
+        *place.ok_or("an unknown VM has changed")? = vm;
+        Ok(())
+    }
+}
+
 impl Vms {
+    /// Returns the records of the VMs that may have changed since the last call. `None` if VMs were
+    /// added or removed.
+    pub(crate) fn take_changes(&mut self) -> Option<Vec<VmRecord>> {
+        let touched = self.touched.take()?;
+        let record = |id: VmId| self.all.get(&id).map(|state| state.record(id));
+        Some(touched.into_iter().filter_map(record).collect())
+    }
+
     /// Returns what a broker that replaces this one needs.
     pub(crate) fn record(&self) -> VmsRecord {
         let all = self.iter().map(|(id, state)| state.record(id)).collect();
@@ -368,13 +387,15 @@ impl Vms {
         cgroups: &Cgroups,
     ) -> io::Result<Self> {
         let all = record.all.into_iter().map(|vm| vm.restore(launcher, processes, cgroups));
-        Ok(Self { last: record.last, all: all.collect::<io::Result<_>>()? })
+        let all = all.collect::<io::Result<_>>()?;
+        Ok(Self { last: record.last, all, touched: Touched::default() })
     }
 
     pub(crate) fn add(&mut self, state: VmState) -> VmId {
         self.last += 1;
         let id = VmId(self.last);
         self.all.insert(id, state);
+        self.touched.add_all();
         id
     }
 
@@ -382,20 +403,25 @@ impl Vms {
         self.all.get(&id)
     }
 
+    /// Returns a VM, which is recorded again.
     pub(crate) fn get_mut(&mut self, id: VmId) -> Option<&mut VmState> {
+        let state = self.all.get_mut(&id)?;
+        self.touched.add(id);
+        Some(state)
+    }
+
+    /// Returns a VM, to change what isn't in its record: rate limits, for example.
+    pub(crate) fn unrecorded(&mut self, id: VmId) -> Option<&mut VmState> {
         self.all.get_mut(&id)
     }
 
     pub(crate) fn remove(&mut self, id: VmId) -> Option<VmState> {
+        self.touched.add_all();
         self.all.remove(&id)
     }
 
     pub(crate) fn iter(&self) -> impl Iterator<Item = (VmId, &VmState)> {
         self.all.iter().map(|(id, state)| (*id, state))
-    }
-
-    pub(crate) fn iter_mut(&mut self) -> impl Iterator<Item = (VmId, &mut VmState)> {
-        self.all.iter_mut().map(|(id, state)| (*id, state))
     }
 
     pub(crate) fn ids(&self) -> Vec<VmId> {

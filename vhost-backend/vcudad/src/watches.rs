@@ -29,8 +29,12 @@ pub(crate) enum Source {
 pub(crate) struct Watches(HashMap<RawFd, Source>);
 
 impl Watches {
-    /// Starts watching a descriptor. Whenever it is readable, the event loop calls the coordinator.
+    /// Starts watching a descriptor, unless it's being watched. Whenever it is readable, the event loop
+    /// calls the coordinator.
     pub(crate) fn add(&mut self, ops: &mut EventOps, fd: RawFd, source: Source) {
+        if self.0.contains_key(&fd) {
+            return;
+        }
         match ops.add(Events::new_raw(fd, EventSet::IN)) {
             Ok(()) => drop(self.0.insert(fd, source)),
             Err(error) => tracing::error!("cannot watch {source:?}: {error}"),

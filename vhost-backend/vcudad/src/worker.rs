@@ -10,7 +10,7 @@ use std::time::Instant;
 
 use control_api::Activity;
 
-pub(crate) use workers::{Workers, WorkersRecord};
+pub(crate) use workers::{WorkerChange, WorkerCounts, Workers, WorkersRecord};
 
 use super::accounts::Accounts;
 use super::activity::activity_of;
@@ -91,7 +91,7 @@ impl Shared {
 
 /// A worker, for a broker that replaces this one.
 #[derive(Serialize, Deserialize)]
-struct WorkerRecord {
+pub(crate) struct WorkerRecord {
     id: WorkerId,
     process: ChildRecord,
     phase: Phase,
@@ -235,7 +235,8 @@ impl Worker {
         }
     }
 
-    fn record(&self, id: WorkerId) -> WorkerRecord {
+    /// Returns what a broker that replaces this one needs, with the driver objects or without them.
+    fn record(&self, id: WorkerId, with_objects: bool) -> WorkerRecord {
         WorkerRecord {
             id,
             process: self.process.record(),
@@ -246,7 +247,7 @@ impl Worker {
             session: self.session.clone(),
             cause: self.cause.clone(),
             assigned_ms: self.assigned_ms,
-            objects: lock(&self.objects).clone(),
+            objects: if with_objects { lock(&self.objects).clone() } else { Objects::new() },
             is_lost: self.lost_since.is_some(),
             is_leaving: self.leaving_since.is_some(),
         }

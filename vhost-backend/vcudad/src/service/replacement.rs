@@ -8,6 +8,7 @@ use crate::error::BrokerError;
 use crate::event::BrokerEvent;
 use crate::handover::{Handover, State, Successor};
 use crate::journal::Handling;
+use crate::record::{Change, Counts};
 use crate::reload::fixed_settings;
 use crate::watches::Source;
 use memory_ledger::VmId;
@@ -63,11 +64,15 @@ impl Service {
 
     /// Records what has changed, now that an event has been handled.
     pub(super) fn record(&mut self) {
-        let changes = self.sessions.take_changes();
-        if self.journal.is_on() && (self.has_changed || !self.journal.add(&changes)) {
-            match Handover::encode(self.state(), None) {
-                Ok(state) => self.journal.replace(state),
-                Err(error) => tracing::error!("cannot record the state: {error}"),
+        let vms = self.vms.take_changes();
+        let sessions = self.sessions.take_changes();
+        let is_whole = std::mem::take(&mut self.must_rewrite) || vms.is_none();
+        if self.journal.is_on() {
+            let vms = vms.into_iter().flatten().map(|vm| Change::Vm(Box::new(vm)));
+            let sessions = sessions.into_iter().map(Change::Session);
+            let changes: Vec<_> = vms.chain(sessions).chain(self.other_changes()).collect();
+            if is_whole || !self.journal.add(&changes) {
+                self.rewrite();
             }
         }
         // The spawner must remember an end that isn't in the record.
@@ -75,6 +80,27 @@ impl Service {
             self.spawner().forget(process);
         }
         self.journal.mark(Handling::Nothing);
+    }
+
+    /// Writes the whole record.
+    fn rewrite(&mut self) {
+        match Handover::encode(self.state(), None) {
+            Ok(state) => self.journal.replace(state),
+            Err(error) => tracing::error!("cannot record the state: {error}"),
+        }
+    }
+
+    /// Returns changes that don't belong to a VM.
+    fn other_changes(&mut self) -> impl Iterator<Item = Change> + use<> {
+        let counts = Counts {
+            last_process: self.launcher.spawner().last_process(),
+            workers: self.sessions.workers().counts(),
+            supervisor: self.sessions.record_supervisor(),
+        };
+        let counts = self.recorded.set_counts(counts);
+        let may_differ = std::mem::take(&mut self.has_sampled);
+        let gpus = may_differ.then(|| self.recorded.set_gpus(&self.gpus)).flatten();
+        counts.into_iter().chain(gpus)
     }
 
     /// Continues where the previous broker has stopped.

@@ -24,7 +24,6 @@ use memory_ledger::VmId;
 impl Service {
     pub(super) fn handle_requests(&mut self, ops: &mut EventOps) {
         self.inbox.acknowledge();
-        self.has_changed = false;
         while let Some((request, answer)) = self.inbox.next() {
             self.handle_request(ops, request, answer);
             self.carry_out(ops);
@@ -35,7 +34,7 @@ impl Service {
         if self.ended {
             return answer.give(Err(ApiError::shutting_down()));
         }
-        self.has_changed |= request.is_change();
+        self.must_rewrite |= request.is_change();
         let reports = self.reports();
         let reply = match request {
             Request::AddVm(spec) => {
@@ -102,9 +101,12 @@ impl Service {
             tracing::info!("exiting once the last change has been saved");
         }
         self.changes.shut_down();
-        let removals = self.vms.iter_mut().flat_map(|(_, state)| state.take_removals());
+        let mut answers = Vec::new();
+        for id in self.vms.ids() {
+            answers.extend(self.vms.get_mut(id).map(VmState::take_removals).unwrap_or_default());
+        }
         let requests = std::iter::from_fn(|| self.inbox.next()).map(|(_, answer)| answer);
-        for answer in removals.chain(requests) {
+        for answer in answers.into_iter().chain(requests) {
             answer.give(Err(ApiError::shutting_down()));
         }
     }
@@ -234,6 +236,7 @@ impl Service {
     /// and others started.
     pub(super) fn apply(&mut self, ops: &mut EventOps, change: Change, answer: Answer) {
         let uid = answer.uid();
+        self.must_rewrite = true;
         match change {
             Change::Add(state) => answer.give(self.add_vm(ops, *state, uid)),
             Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after, uid)),
@@ -344,6 +347,7 @@ impl Service {
         let uid = self.vms.get(id).and_then(VmState::remover);
         self.publish(BrokerEvent::of_vm(EventKind::VmRemoved, id, "removed").by(uid));
         self.sessions.remove_vm(id);
+        self.budgets.forget(id);
         let Some(mut state) = self.vms.remove(id) else { return };
         tracing::info!(vm = state.vm.name, uid, "removed");
         if state.vm.spec.sharing == Sharing::Mps {

@@ -96,18 +96,12 @@ impl Sessions {
         }
     }
 
-    /// Reads one message from a worker, and handles it. Returns true if more has changed than the
-    /// ledger and some counters.
-    pub(crate) fn handle_worker_message(
-        &mut self,
-        id: WorkerId,
-        vms: &mut Vms,
-        gpus: &Gpus,
-    ) -> bool {
-        let Some(worker) = self.workers.get_mut(id) else { return false };
+    /// Reads one message from a worker, and handles it.
+    pub(crate) fn handle_worker_message(&mut self, id: WorkerId, vms: &mut Vms, gpus: &Gpus) {
+        let Some(worker) = self.workers.receiver(id) else { return };
         let fd = worker.socket_fd();
         match worker.handle_message(id, &mut self.accounts) {
-            WorkerEffect::None => return false,
+            WorkerEffect::None => return,
             WorkerEffect::Ready => {
                 let has_session = worker.session().is_some();
                 self.workers.reset_failures();
@@ -123,7 +117,7 @@ impl Sessions {
                 self.report_refused_memory(id, device, kind, &reason, vms);
                 match self.workers.get(id).map(|worker| worker.answer(&ToWorker::Refused)) {
                     Some(Err(how)) => self.kill_misbehaved(id, &how, vms),
-                    _ => return false,
+                    _ => return,
                 }
             }
             WorkerEffect::Misbehaved(how) => self.kill_misbehaved(id, &how, vms),
@@ -137,7 +131,7 @@ impl Sessions {
                 self.effects.push(SessionEffect::Unwatch(fd));
             }
         }
-        true
+        self.workers.touch(id);
     }
 
     /// Kills a worker because it misbehaved or its GPU was lost, and publishes an event about it.

@@ -1,6 +1,6 @@
 //! All workers.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::io;
 use std::time::{Duration, Instant};
 
@@ -10,6 +10,7 @@ use crate::launcher::Launcher;
 use crate::process::ChildProcess;
 use crate::session::Session;
 use crate::spawner::Processes;
+use crate::touched::Touched;
 use host_ipc::messages::{SessionOfVm, WorkerId};
 use host_ipc::spawner::ProcessId;
 use memory_ledger::{GpuId, VmId};
@@ -34,6 +35,10 @@ pub(crate) struct KilledWorker {
 /// All workers, whether or not they have a session.
 pub(crate) struct Workers {
     all: HashMap<WorkerId, Worker>,
+    /// The workers of each VM that has any. A VM's messages mustn't take longer because of other VMs'
+    /// workers.
+    of_vm: HashMap<VmId, BTreeSet<WorkerId>>,
+    touched: Touched<WorkerId>,
     /// ID of the worker that was started last, which is also the number of workers started so far.
     last: WorkerId,
     /// Number of warm workers to keep per set of GPUs.
@@ -52,7 +57,43 @@ pub(crate) struct WorkersRecord {
     all: Vec<WorkerRecord>,
 }
 
+/// The counts of workers, for a broker that replaces this one.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub(crate) struct WorkerCounts {
+    last: WorkerId,
+    killed: u64,
+}
+
+/// A change of the workers.
+#[derive(Serialize, Deserialize)]
+pub(crate) enum WorkerChange {
+    /// A worker, new or as it is now. Its driver objects aren't included: they stay as they are.
+    Now(Box<WorkerRecord>),
+    /// A worker has been reaped.
+    Reaped(WorkerId),
+}
+
 impl WorkersRecord {
+    pub(crate) fn set_counts(&mut self, counts: WorkerCounts) {
+        WorkerCounts { last: self.last, killed: self.killed } = counts;
+    }
+
+    /// Makes a change that the broker has made since.
+    pub(crate) fn change(&mut self, change: WorkerChange) {
+        match change {
+            WorkerChange::Now(mut worker) => {
+                match self.all.iter_mut().find(|one| one.id == worker.id) {
+                    Some(one) => {
+                        worker.objects = std::mem::take(&mut one.objects);
+                        *one = *worker;
+                    }
+                    None => self.all.push(*worker),
+                }
+            }
+            WorkerChange::Reaped(id) => self.all.retain(|worker| worker.id != id),
+        }
+    }
+
     /// Changes the driver objects of a worker, if it's still there.
     pub(crate) fn change_objects(
         &mut self,
@@ -81,8 +122,23 @@ impl WorkersRecord {
 impl Workers {
     /// Returns what a broker that replaces this one needs.
     pub(crate) fn record(&self) -> WorkersRecord {
-        let all = self.iter().map(|(id, worker)| worker.record(id)).collect();
+        let all = self.iter().map(|(id, worker)| worker.record(id, true)).collect();
         WorkersRecord { last: self.last, killed: self.killed, all }
+    }
+
+    /// Returns the counts for a broker that replaces this one.
+    pub(crate) fn counts(&self) -> WorkerCounts {
+        WorkerCounts { last: self.last, killed: self.killed }
+    }
+
+    /// Returns the workers that may have changed since the last call, without their driver objects.
+    pub(crate) fn take_changes(&mut self) -> Vec<WorkerChange> {
+        let change = |id: WorkerId| match self.all.get(&id) {
+            Some(worker) => WorkerChange::Now(Box::new(worker.record(id, false))),
+            None => WorkerChange::Reaped(id),
+        };
+        // The whole table is never touched.
+        self.touched.take().unwrap_or_default().into_iter().map(change).collect()
     }
 
     /// Continues with the workers of the broker that this one replaces. `name` returns the name of
@@ -95,13 +151,34 @@ impl Workers {
         warm_target: usize,
     ) -> io::Result<Self> {
         let all = record.all.into_iter().map(|worker| worker.restore(launcher, processes, &name));
-        let all = all.collect::<io::Result<_>>()?;
-        Ok(Self { all, last: record.last, killed: record.killed, ..Self::new(warm_target) })
+        let mut workers =
+            Self { last: record.last, killed: record.killed, ..Self::new(warm_target) };
+        for worker in all {
+            let (id, worker) = worker?;
+            workers.index(id, worker.session.as_ref());
+            workers.all.insert(id, worker);
+        }
+        Ok(workers)
     }
 
     /// Starts without workers. `warm_target` is the number of warm workers to keep per set of GPUs.
     pub(crate) fn new(warm_target: usize) -> Self {
-        Self { all: HashMap::new(), last: 0, warm_target, failures: 0, killed: 0 }
+        Self {
+            all: HashMap::new(),
+            of_vm: HashMap::new(),
+            touched: Touched::default(),
+            last: 0,
+            warm_target,
+            failures: 0,
+            killed: 0,
+        }
+    }
+
+    /// Adds a worker to those of its session's VM.
+    fn index(&mut self, id: WorkerId, session: Option<&Session>) {
+        if let Some(session) = session {
+            self.of_vm.entry(session.vm).or_default().insert(id);
+        }
     }
 
     pub(crate) fn add(
@@ -112,6 +189,8 @@ impl Workers {
         cold: bool,
     ) -> WorkerId {
         self.last += 1;
+        self.index(self.last, session.as_ref());
+        self.touched.add(self.last);
         self.all.insert(self.last, Worker::new(process, gpus, session, cold));
         self.last
     }
@@ -120,18 +199,44 @@ impl Workers {
         self.all.get(&id)
     }
 
+    /// Returns a worker, which is recorded again.
     pub(crate) fn get_mut(&mut self, id: WorkerId) -> Option<&mut Worker> {
+        let worker = self.all.get_mut(&id)?;
+        self.touched.add(id);
+        Some(worker)
+    }
+
+    /// Returns a worker, to receive a message. If that changes more than its accounts, the caller
+    /// must call [`Self::touch`].
+    pub(crate) fn receiver(&mut self, id: WorkerId) -> Option<&mut Worker> {
         self.all.get_mut(&id)
     }
 
+    /// Has a worker recorded again.
+    pub(crate) fn touch(&mut self, id: WorkerId) {
+        self.touched.add(id);
+    }
+
     pub(crate) fn remove(&mut self, id: WorkerId) -> Option<Worker> {
-        self.all.remove(&id)
+        let worker = self.all.remove(&id)?;
+        self.touched.add(id);
+        if let Some(vm) = worker.session.as_ref().map(|session| session.vm)
+            && let Some(workers) = self.of_vm.get_mut(&vm)
+        {
+            workers.remove(&id);
+            if workers.is_empty() {
+                self.of_vm.remove(&vm);
+            }
+        }
+        Some(worker)
     }
 
     /// Kills all of a VM's workers, whose ends are reported later.
     pub(crate) fn end_vm(&mut self, vm: VmId, cause: &Cause) {
-        for worker in self.all.values_mut().filter(|worker| worker.is_of(vm)) {
-            worker.end_because(cause.clone());
+        for id in self.of_vm.get(&vm).cloned().unwrap_or_default() {
+            if let Some(worker) = self.get_mut(id) {
+                worker.end_because(cause.clone());
+            }
         }
     }
 
@@ -155,29 +260,32 @@ impl Workers {
 
     /// Kills the workers that should have exited by themselves, and returns their process IDs.
     pub(crate) fn end_remaining(&mut self, now: Instant) -> Vec<u32> {
-        let remains = |worker: &&mut Worker| {
+        let remains = |(_, worker): &(WorkerId, &Worker)| {
             let since = worker.leaving_since.filter(|_| worker.phase != Phase::Ending);
             since.is_some_and(|since| now.saturating_duration_since(since) > EXIT_TIME)
         };
-        let end = |worker: &mut Worker| {
+        let remaining: Vec<_> = self.iter().filter(remains).map(|(id, _)| id).collect();
+        let mut end = |id| {
+            let worker = self.get_mut(id)?;
             worker.end();
-            worker.pid()
+            Some(worker.pid())
         };
-        self.all.values_mut().filter(remains).map(end).collect()
+        remaining.into_iter().filter_map(&mut end).collect()
     }
 
     /// Kills a worker because of an error, and counts it. Returns `None` if the worker has already
     /// been killed, or its session was over.
     pub(crate) fn kill(&mut self, id: WorkerId, cause: Cause) -> Option<KilledWorker> {
-        let worker = self.all.get_mut(&id)?;
+        let worker = self.get_mut(id)?;
         let was_ending = worker.is_ending();
         worker.end_because(cause);
+        let session = worker.session.as_ref().map(|session| (session.vm, session.number()));
+        let killed = KilledWorker { pid: worker.pid(), session };
         if was_ending {
             return None;
         }
         self.killed += 1;
-        let session = worker.session.as_ref().map(|session| (session.vm, session.number()));
-        Some(KilledWorker { pid: worker.pid(), session })
+        Some(killed)
     }
 
     /// Returns the number of workers that the broker has killed because of an error.
@@ -222,12 +330,12 @@ impl Workers {
     /// Returns the number of a VM's workers. This includes killed workers that haven't ended,
     /// because they count against sessions.max.
     pub(crate) fn count_of_vm(&self, vm: VmId) -> usize {
-        self.all.values().filter(|worker| worker.is_of(vm)).count()
+        self.of_vm.get(&vm).map_or(0, BTreeSet::len)
     }
 
     /// Returns true if a worker of this VM has been killed but hasn't ended.
     pub(crate) fn is_vm_ending(&self, vm: VmId) -> bool {
-        self.all.values().any(|worker| worker.is_ending() && worker.is_of(vm))
+        self.of(vm).any(|(_, worker)| worker.is_ending())
     }
 
     /// Returns the worker for a request from the VM's device process.
@@ -256,7 +364,8 @@ impl Workers {
 
     /// Returns a VM's workers.
     pub(crate) fn of(&self, vm: VmId) -> impl Iterator<Item = (WorkerId, &Worker)> {
-        self.iter().filter(move |(_, worker)| worker.is_of(vm))
+        let ids = self.of_vm.get(&vm).into_iter().flatten();
+        ids.filter_map(|id| Some((*id, self.all.get(id)?)))
     }
 
     /// Returns all workers.
@@ -283,20 +392,24 @@ impl Workers {
 
     /// Kills the workers without a session, unless their set of GPUs is one of `sets`.
     pub(crate) fn end_free_outside(&mut self, sets: &[Vec<GpuId>]) {
-        let outside = |worker: &&mut Worker| worker.is_free() && !sets.contains(&worker.gpus);
-        self.all.values_mut().filter(outside).for_each(Worker::end);
+        let outside =
+            |(_, worker): &(WorkerId, &Worker)| worker.is_free() && !sets.contains(&worker.gpus);
+        let outside: Vec<_> = self.iter().filter(outside).map(|(id, _)| id).collect();
+        for id in outside {
+            self.get_mut(id).into_iter().for_each(Worker::end);
+        }
     }
 
     /// Gives a session to the oldest warm worker for these GPUs. If there is none, gives it to the
     /// oldest one that is still starting. If there is none either, returns the session as an error.
     pub(crate) fn give(&mut self, gpus: &[GpuId], session: Session) -> Result<WorkerId, Session> {
-        let free = self.all.iter_mut().filter(|(_, w)| w.is_free() && w.gpus == gpus);
-        match free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, **id)) {
-            Some((id, worker)) => {
-                worker.session = Some(session);
-                Ok(*id)
-            }
-            None => Err(session),
+        let free = self.iter().filter(|(_, w)| w.is_free() && w.gpus == gpus);
+        let first = free.min_by_key(|(id, worker)| (worker.phase != Phase::Warm, *id));
+        let Some(id) = first.map(|(id, _)| id) else { return Err(session) };
+        self.index(id, Some(&session));
+        if let Some(worker) = self.get_mut(id) {
+            worker.session = Some(session);
         }
+        Ok(id)
     }
 }
