@@ -4,6 +4,7 @@
 // STAND_IN_NVML names a file, which every call reads again. The file has these lines:
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
 //   process GPU PID BYTES    a process with a context on the GPU, and its memory
+//   hidden GPU BYTES         memory that no process is reported for; the last such line counts
 //   busy GPU PID PERCENT     how much of the GPU's time a process uses
 //   link GPU GENERATION LANES MAX_GENERATION MAX_LANES
 //                            the GPU's current PCIe link, and its fastest one
@@ -53,7 +54,7 @@ struct event {
 
 struct gpu {
     char uuid[UUID_SIZE];
-    unsigned long long bytes;
+    unsigned long long bytes, hidden;
     int lost;
     // Generation and lanes of the current PCIe link, then of the fastest one. 0 if unknown.
     unsigned link[4];
@@ -92,6 +93,8 @@ static void load(struct state *state, unsigned wanted) {
                    state->gpus[gpu].count < MAX_PROCESSES) {
             struct gpu *of = &state->gpus[gpu];
             of->processes[of->count++] = (struct process){pid, number, ~0u, ~0u};
+        } else if (sscanf(line, "hidden %u %llu", &gpu, &number) == 2 && gpu < MAX_GPUS) {
+            state->gpus[gpu].hidden = number;
         } else if (sscanf(line, "busy %u %u %llu", &gpu, &pid, &number) == 3 && gpu < MAX_GPUS &&
                    state->gpus[gpu].busy_count < MAX_PROCESSES) {
             struct gpu *of = &state->gpus[gpu];
@@ -174,7 +177,8 @@ int nvmlDeviceGetMemoryInfo_v2(void *device, struct memory_v2 *memory) {
     const int result = find(&state, device, &gpu);
     if (result == SUCCESS) {
         memory->total = gpu->bytes;
-        memory->reserved = memory->used = 0;
+        memory->reserved = 0;
+        memory->used = gpu->hidden;
         for (unsigned i = 0; i < gpu->count; ++i) {
             memory->used += gpu->processes[i].used;
         }
@@ -200,6 +204,16 @@ int nvmlDeviceGetComputeRunningProcesses_v3(void *device, unsigned *count,
         memcpy(processes, gpu->processes, gpu->count * sizeof *processes);
     }
     return SUCCESS;
+}
+
+// No process draws.
+int nvmlDeviceGetGraphicsRunningProcesses_v3(void *device, unsigned *count,
+                                             struct process *processes) {
+    struct state state;
+    struct gpu *gpu;
+    (void)processes;
+    *count = 0;
+    return find(&state, device, &gpu);
 }
 
 int nvmlDeviceGetProcessUtilization(void *device, struct utilization *utilizations,

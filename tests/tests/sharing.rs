@@ -7,6 +7,7 @@ use std::os::unix::net::UnixStream;
 use std::process::{Child, Command, Stdio};
 use std::time::Duration;
 
+use virtio_cuda_tests::nvml::Nvml;
 use virtio_cuda_tests::{A, B, Host, Vm, dist, eventually, roomy};
 
 /// The size of the memory that the exporter shares, in bytes.
@@ -126,4 +127,61 @@ fn the_cases_of_sharing_pass_in_a_vm_and_leave_nothing_charged() {
     assert!(text.contains("pool_sharing::"), "no case ran: {text}");
     let settled = eventually(Duration::from_secs(20), || host.memory(vm).0 == free);
     assert!(settled, "{} MiB are free, not {free}", host.memory(vm).0);
+}
+
+/// The driver reports shared memory for one of the processes that hold it. The account of each
+/// contains it, so each could use as much memory again, and more that isn't charged.
+#[test]
+fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
+    let (vm, _) = roomy(A);
+    let mut host = Host::start(&[vm, B]);
+    let config = host.dir().join("vcudad.toml");
+    let text = std::fs::read_to_string(&config).unwrap();
+    std::fs::write(&config, format!("memory.slack = \"1M\"\n{text}")).unwrap();
+    let mut nvml = Nvml::install(&mut host, &[vm, B]);
+    let (mut other, _) = host.spawn(B, "spin", &["loop"]);
+    let (_exporter, handle) = Peer::exporter(&host, vm);
+    let mut holders: Vec<_> = (0..2).map(|_| Peer::holder(&host, vm, handle)).collect();
+    holders.iter_mut().for_each(|holder| holder.wait().unwrap());
+    let workers = host.workers(vm);
+    assert_eq!(workers.len(), 3);
+    let charged = host.ask(&["vm", "show", vm.name])["stats"]["gpus"][0]["memory_used"].clone();
+    assert!(charged.as_u64().unwrap() + (1 << 20) < 3 * BYTES, "{charged}");
+
+    nvml.say(&format!("process 0 {} {BYTES}", workers[0]));
+    let samples = || host.ask(&["gpu", "ls"])[0]["memory_driver"].as_u64() == Some(BYTES);
+    assert!(eventually(Duration::from_secs(60), samples), "{}", host.log());
+    std::thread::sleep(Duration::from_secs(3));
+    assert_eq!(host.workers(vm), workers, "{}", host.log());
+
+    nvml.say(&format!("process 0 {} {BYTES}\nprocess 0 {} {BYTES}", workers[1], workers[2]));
+    let ended = eventually(Duration::from_secs(60), || host.workers(vm).len() == 1);
+    let (why, log) = ("bytes for the VM's sessions", host.log());
+    assert!(ended && log.contains(why), "{log}");
+    assert_eq!(other.try_wait().unwrap(), None, "{log}");
+    other.kill().unwrap();
+    other.wait().unwrap();
+}
+
+/// Exported memory that its creator has released is reported for no process.
+#[test]
+fn memory_that_is_reported_for_no_process_is_found() {
+    let mut host = Host::start(&[A, B]);
+    let mut nvml = Nvml::install(&mut host, &[A, B]);
+    let (mut other, _) = host.spawn(B, "spin", &["loop"]);
+    let (mut program, _) = host.spawn(A, "spin", &["loop"]);
+    nvml.say(&format!("process 0 {} 1", host.workers(A)[0]));
+    let seen = || host.ask(&["gpu", "ls"])[0]["memory_driver"].as_u64() == Some(1);
+    assert!(eventually(Duration::from_secs(60), seen), "{}", host.log());
+    nvml.say("hidden 0 1073741824");
+    let found = || host.log().contains("reports for no process");
+    assert!(eventually(Duration::from_secs(60), found), "{}", host.log());
+    // It may be either VM's.
+    assert_eq!((program.try_wait().unwrap(), other.try_wait().unwrap()), (None, None));
+    other.kill().unwrap();
+    other.wait().unwrap();
+    let ended = eventually(Duration::from_secs(60), || host.workers(A).is_empty());
+    assert!(ended, "{}", host.log());
+    program.kill().unwrap();
+    program.wait().unwrap();
 }

@@ -12,10 +12,15 @@ use serde::{Deserialize, Serialize};
 
 mod charge;
 mod pairs;
+mod recent;
 #[cfg(test)]
 mod tests;
+mod whole;
 
 pub use charge::Charge;
+pub use whole::{SessionUse, sessions_to_end};
+
+use recent::Recent;
 
 /// The broker's number for a worker. Never reused.
 pub type WorkerId = u64;
@@ -59,6 +64,8 @@ pub struct Account {
     pub rejected: u64,
     /// `used`, per kind of charge.
     pub kinds: Kinds,
+    #[serde(skip)]
+    recent: Recent,
 }
 
 /// A GPU's memory, as a session's guest process sees it.
@@ -179,13 +186,30 @@ struct Held {
     used: u64,
     /// The memory that only this worker holds, per kind.
     kinds: Kinds,
+    /// The highest values of `used`.
+    #[serde(skip)]
+    recent: Recent,
+}
+
+impl Held {
+    fn set(&mut self, used: u64) {
+        self.used = used;
+        self.recent.record(used);
+    }
 }
 
 impl Ledger {
     /// Opens a VM's account on a GPU, or changes the limits of an existing one. While usage exceeds
     /// a limit, no more memory can be reserved.
     pub fn set(&mut self, vm: VmId, gpu: GpuId, quota: Quota) {
-        let empty = Account { quota, used: 0, peak: 0, rejected: 0, kinds: Kinds::default() };
+        let empty = Account {
+            quota,
+            used: 0,
+            peak: 0,
+            rejected: 0,
+            kinds: Kinds::default(),
+            recent: Recent::default(),
+        };
         self.accounts.entry((vm, gpu)).or_insert(empty).quota = quota;
     }
 
@@ -210,7 +234,8 @@ impl Ledger {
         let has = |gpu: &GpuId| self.accounts.contains_key(&(vm, *gpu));
         assert!(gpus.iter().all(has), "the VM must have an account on each GPU");
         self.workers.entry(worker).or_insert_with(|| {
-            let held = |&gpu| Held { gpu, used: 0, kinds: Kinds::default() };
+            let held =
+                |&gpu| Held { gpu, used: 0, kinds: Kinds::default(), recent: Recent::default() };
             Worker { vm, devices: gpus.iter().map(held).collect() }
         });
     }
@@ -254,8 +279,9 @@ impl Ledger {
         }
         account.used = used;
         account.peak = account.peak.max(used);
+        account.recent.record(used);
         account.kinds[kind as usize] += bytes;
-        held.used = own;
+        held.set(own);
         held.kinds[kind as usize] += bytes;
         Ok(())
     }
@@ -335,7 +361,7 @@ impl Ledger {
             return Err(LedgerError::NoRoomInSession { bytes, used, max });
         }
         shared.holders.insert(worker, 1);
-        self.held(worker, device)?.1.used = own;
+        self.held(worker, device)?.1.set(own);
         Ok(bytes)
     }
 
@@ -418,6 +444,33 @@ impl Ledger {
             shared.bytes.saturating_mul((shared.holders.len() as u64).saturating_sub(1))
         };
         shares.fold(0, |sum, shared| sum.saturating_add(again(shared)))
+    }
+
+    /// Begins an interval on a GPU, for the `recent` values.
+    pub fn begin_interval(&mut self, gpu: GpuId) {
+        for ((_, of), account) in &mut self.accounts {
+            if *of == gpu {
+                account.recent.begin(account.used);
+            }
+        }
+        let held = self.workers.values_mut().flat_map(|worker| &mut worker.devices);
+        for held in held.filter(|held| held.gpu == gpu) {
+            held.recent.begin(held.used);
+        }
+    }
+
+    /// Returns a worker's VM, the most that the worker has held on a GPU in this interval and the
+    /// one before, including shared memory, and what it holds there alone. `None` if the worker has
+    /// no account there.
+    pub fn recent_of(&self, worker: WorkerId, gpu: GpuId) -> Option<(VmId, u64, u64)> {
+        let worker = self.workers.get(&worker)?;
+        let held = worker.devices.iter().find(|held| held.gpu == gpu)?;
+        Some((worker.vm, held.recent.highest(held.used), held.kinds.iter().sum()))
+    }
+
+    /// Returns the most that a VM has used on a GPU in this interval and the one before.
+    pub fn recent(&self, vm: VmId, gpu: GpuId) -> u64 {
+        self.account(vm, gpu).map_or(0, |account| account.recent.highest(account.used))
     }
 
     /// Returns the bytes that a worker holds on each of its GPUs, by device ordinal, including

@@ -89,6 +89,11 @@ impl Accounts {
         &self.ledger
     }
 
+    /// Like [`Ledger::begin_interval`].
+    pub(crate) fn begin_interval(&mut self, gpu: GpuId) {
+        self.ledger.begin_interval(gpu);
+    }
+
     /// Opens a VM's accounts on these GPUs, or changes their limits.
     pub(crate) fn set(&mut self, vm: VmId, gpus: &[GpuId], quota: Quota) {
         gpus.iter().for_each(|gpu| self.ledger.set(vm, *gpu, quota));

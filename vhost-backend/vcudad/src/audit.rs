@@ -113,10 +113,11 @@ impl Audit {
             if !worker.gpus().contains(&gpu) {
                 return not_own(id, worker, sample);
             }
-            let held = ledger.held_by(id).into_iter().find(|(on, _)| *on == gpu);
             let idle = if worker.gpus().first() == Some(&gpu) { context_bytes } else { 0 };
-            let bytes = held.map_or(idle, |(_, bytes)| bytes);
-            Some(Booked { worker: id, pid: worker.pid(), bytes, is_own: true })
+            let account = ledger.recent_of(id, gpu);
+            let (vm, bytes, alone) =
+                account.map_or((None, idle, idle), |(vm, bytes, alone)| (Some(vm), bytes, alone));
+            Some(Booked { worker: id, pid: worker.pid(), bytes, alone, vm, is_own: true })
         };
         workers.iter().filter_map(account).collect()
     }
@@ -126,7 +127,7 @@ impl Audit {
         &mut self,
         event: &NvmlEvent,
         gpus: &mut Gpus,
-        sessions: &Sessions,
+        sessions: &mut Sessions,
         vms: &Vms,
         policy: &Policy,
     ) -> Vec<AuditEffect> {
@@ -149,7 +150,11 @@ impl Audit {
                 Vec::new()
             }
             NvmlEvent::Sample(uuid, sample) => {
-                self.handle_sample(uuid, sample, gpus, sessions, vms, policy)
+                let effects = self.handle_sample(uuid, sample, gpus, sessions, vms, policy);
+                if let Some(gpu) = gpus.by_uuid(uuid) {
+                    sessions.begin_interval(gpu);
+                }
+                effects
             }
         }
     }
@@ -186,7 +191,8 @@ impl Audit {
             }
         };
         let comparison = self.comparisons.entry(uuid.to_owned()).or_default();
-        let findings = comparison.compare(sample, &booked, again, slack);
+        let charged = |vm| gpu.map_or(0, |gpu| ledger.recent(vm, gpu));
+        let findings = comparison.compare(sample, &booked, again, charged, slack);
         let report = Report { uuid, gpu, workers, vms, policy };
         let effects = findings.into_iter().flat_map(|finding| report.effects(finding, gpus));
         effects.collect()
@@ -253,6 +259,8 @@ impl Report<'_> {
         let Self { workers, vms, policy, .. } = *self;
         let index = self.gpu.map(|gpu| gpu.0);
         let uuid = printable(self.uuid);
+        let mut others = Vec::new();
+        let mut owner = None;
         let (worker, message) = match finding {
             Finding::Excess { worker, seen, booked } => (
                 Some(worker),
@@ -268,6 +276,26 @@ impl Report<'_> {
                     "the driver reports {seen} bytes on {uuid}, which isn't one of the session's GPUs"
                 ),
             ),
+            Finding::VmExcess { vm, seen, charged, workers } => {
+                (owner, others) = (Some(vm), workers);
+                let message = format!(
+                    "the driver reports {seen} bytes for the VM's sessions, the ledger {charged}: the \
+                     difference exceeds memory.slack ({} bytes)",
+                    policy.memory_slack
+                );
+                (None, message)
+            }
+            Finding::Unreported { bytes, vms: all, workers } => {
+                others = workers;
+                owner = all.first().copied().filter(|_| !others.is_empty());
+                let names: Vec<_> = all.iter().map(|vm| vms.name(*vm)).collect();
+                let message = format!(
+                    "{bytes} bytes are in use that the driver reports for no process and the ledger \
+                     doesn't explain; the VMs on the GPU are: {}",
+                    names.join(", ")
+                );
+                (None, message)
+            }
             Finding::Unexplained { bytes } => (
                 None,
                 format!(
@@ -276,6 +304,11 @@ impl Report<'_> {
             ),
             Finding::Settled { worker } => {
                 tracing::info!(gpu = index, worker, "usage is back within the limit");
+                return Vec::new();
+            }
+            Finding::VmSettled { vm } => {
+                let vm = vms.name(vm);
+                tracing::info!(gpu = index, vm, "the VM's usage is back within the limit");
                 return Vec::new();
             }
             Finding::Explained => {
@@ -288,16 +321,15 @@ impl Report<'_> {
         }
         let session = worker.and_then(|worker| workers.get(worker)?.session());
         let (vm, number) = session.map(|session| (session.vm, session.number())).unzip();
+        let vm = vm.or(owner);
         let name = vm.map_or("", |vm| vms.name(vm));
         tracing::warn!(gpu = index, vm = name, session = number, "{message}");
         let event = BrokerEvent::new(EventKind::MemoryExcess, message.clone());
         let event = BrokerEvent { vm, session: number, gpu: self.gpu, ..event };
         let mut effects = vec![AuditEffect::Publish(event)];
-        if let Some(worker) = worker
-            && policy.on_memory_excess == OnExcess::End
-            && vm.is_some()
-        {
-            effects.push(AuditEffect::KillWorker { worker, why: message });
+        if policy.on_memory_excess == OnExcess::End && vm.is_some() {
+            let kill = |worker| AuditEffect::KillWorker { worker, why: message.clone() };
+            effects.extend(worker.into_iter().chain(others).map(kill));
         }
         effects
     }
@@ -335,7 +367,8 @@ fn time_effects(
 fn not_own(id: WorkerId, worker: &Worker, sample: &MemorySample) -> Option<Booked> {
     let pid = worker.pid();
     let uses = pid != 0 && sample.process_bytes(pid).is_some_and(|bytes| bytes > 0);
-    uses.then_some(Booked { worker: id, pid, bytes: 0, is_own: false })
+    let none = Booked { worker: id, pid, bytes: 0, alone: 0, vm: None, is_own: false };
+    uses.then_some(none)
 }
 
 /// Returns the GPUs and MIG slices whose memory is sampled, given the UUIDs of all: each GPU is

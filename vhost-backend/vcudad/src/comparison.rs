@@ -1,55 +1,24 @@
 //! Compares the memory that the driver reports for processes with the ledger. No I/O.
+//!
+//! | module | compares |
+//! |---|---|
+//! | this one | each worker with its account |
+//! | `finding` | (the accounts, and the results) |
+//! | `whole` | the workers of a VM together with the VM's charge |
+//! | `unreported` | the memory that the driver reports for no process with the charges |
+
+mod finding;
+mod unreported;
+mod whole;
 
 use std::collections::{HashMap, HashSet};
 
 use super::nvml::MemorySample;
+pub(crate) use finding::{Booked, Finding};
 use host_ipc::messages::WorkerId;
-
-/// A worker's account on the sampled GPU. Warm workers, which have no VM, are included with the
-/// size of one context.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Booked {
-    /// The worker's ID.
-    pub(crate) worker: WorkerId,
-    pub(crate) pid: u32,
-    /// Bytes that the ledger has booked for the worker.
-    pub(crate) bytes: u64,
-    /// True if the GPU is one of the worker's. On any other GPU, it may use no memory at all.
-    pub(crate) is_own: bool,
-}
-
-/// A change that a comparison has found.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Finding {
-    /// A worker uses more memory than the ledger has booked for it, by more than the slack.
-    Excess {
-        worker: WorkerId,
-        /// Bytes that the driver reports for the worker.
-        seen: u64,
-        /// Bytes that the ledger has booked for the worker.
-        booked: u64,
-    },
-    /// A worker uses memory on a GPU that isn't one of its own.
-    NotOwn {
-        worker: WorkerId,
-        /// Bytes that the driver reports for the worker.
-        seen: u64,
-    },
-    /// A worker whose excess was reported is back within the slack.
-    Settled { worker: WorkerId },
-    /// Memory is in use that isn't in the ledger, and it's unknown which process uses it.
-    ///
-    /// This can be reported only if the driver lists none of this broker's processes, because a pid
-    /// namespace hides them. Then only the GPU's total can be checked. The difference between the
-    /// total and the booked bytes is compared with the lowest such difference so far. The total
-    /// slack is the slack per worker times the number of workers.
-    Unexplained {
-        /// Unbooked bytes beyond the lowest number of unbooked bytes so far.
-        bytes: u64,
-    },
-    /// The GPU's total is back within the slack.
-    Explained,
-}
+use memory_ledger::VmId;
+use unreported::{Floor, Unreported};
+use whole::Whole;
 
 /// Compares successive samples of one GPU with the ledger.
 #[derive(Debug, Default)]
@@ -60,22 +29,24 @@ pub(crate) struct Comparison {
     suspects: HashSet<WorkerId>,
     /// The excess that was last reported for each worker, in bytes.
     reported: HashMap<WorkerId, u64>,
-    /// The lowest number of unbooked bytes in any sample so far.
-    floor: Option<u64>,
-    /// Number of samples in a row whose unbooked bytes exceeded the slack.
-    unexplained: u32,
+    whole: Whole,
+    unreported: Unreported,
+    /// The bytes that aren't booked.
+    unbooked: Floor,
 }
 
 impl Comparison {
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
     /// `booked_again` is the number of bytes that are in more than one account, each time after the
     /// first. `slack` is the number of bytes that a worker may use beyond its account on a GPU of
-    /// its own.
+    /// its own, and that all workers of a VM may use beyond the VM's charge. `charged` returns the
+    /// latter.
     pub(crate) fn compare(
         &mut self,
         sample: &MemorySample,
         booked: &[Booked],
         booked_again: u64,
+        charged: impl Fn(VmId) -> u64,
         slack: u64,
     ) -> Vec<Finding> {
         let mut findings = Vec::new();
@@ -85,10 +56,12 @@ impl Comparison {
             .collect();
         if seen.is_empty() && !booked.is_empty() {
             findings.extend(self.compare_total(sample.used, booked, booked_again, slack));
+        } else if !seen.is_empty() {
+            findings.extend(self.unreported.compare(sample, booked, &charged, slack));
         }
         let mut suspects = HashSet::new();
-        for (account, seen) in seen {
-            let Booked { worker, bytes, is_own, .. } = *account;
+        for (account, seen) in &seen {
+            let (Booked { worker, bytes, is_own, .. }, seen) = (**account, *seen);
             let excess = seen.saturating_sub(bytes);
             let allowed = if is_own { slack } else { 0 };
             if excess > allowed {
@@ -109,6 +82,7 @@ impl Comparison {
                 findings.push(Finding::Settled { worker });
             }
         }
+        findings.extend(self.whole.compare(seen.into_iter(), &suspects, charged, slack));
         self.suspects = suspects;
         self.reported.retain(|worker, _| booked.iter().any(|account| account.worker == *worker));
         findings
@@ -123,17 +97,13 @@ impl Comparison {
         slack: u64,
     ) -> Option<Finding> {
         let sum = booked.iter().fold(0u64, |sum, account| sum.saturating_add(account.bytes));
-        let sum = sum.saturating_sub(booked_again);
-        let beyond = used.saturating_sub(sum);
-        let floor = self.floor.get_or_insert(beyond);
-        *floor = (*floor).min(beyond);
-        let bytes = beyond - *floor;
-        if bytes > slack.saturating_mul(booked.len() as u64) {
-            self.unexplained += 1;
-            return (self.unexplained == 2).then_some(Finding::Unexplained { bytes });
+        let beyond = used.saturating_sub(sum.saturating_sub(booked_again));
+        let bytes = self.unbooked.excess(beyond);
+        match self.unbooked.is_above(bytes > slack.saturating_mul(booked.len() as u64), 2) {
+            Some(true) => Some(Finding::Unexplained { bytes }),
+            Some(false) => Some(Finding::Explained),
+            None => None,
         }
-        let was_reported = std::mem::take(&mut self.unexplained) >= 2;
-        was_reported.then_some(Finding::Explained)
     }
 }
 
@@ -144,10 +114,11 @@ mod tests {
 
     const MIB: u64 = 1 << 20;
     const SLACK: u64 = 256 * MIB;
+    const NO_VM: fn(VmId) -> u64 = |_| 0;
 
     fn sample(processes: &[(u32, u64)]) -> MemorySample {
         let memory = |(pid, mib): &(u32, u64)| ProcessMemory { pid: *pid, bytes: mib * MIB };
-        MemorySample { used: 0, processes: processes.iter().map(memory).collect() }
+        MemorySample { processes: processes.iter().map(memory).collect(), ..Default::default() }
     }
 
     fn booked(accounts: &[(WorkerId, u32, u64)]) -> Vec<Booked> {
@@ -155,6 +126,8 @@ mod tests {
             worker: *worker,
             pid: *pid,
             bytes: mib * MIB,
+            alone: mib * MIB,
+            vm: None,
             is_own: true,
         };
         accounts.iter().map(of).collect()
@@ -164,8 +137,13 @@ mod tests {
     fn a_worker_within_the_slack_is_not_reported() {
         let mut comparison = Comparison::default();
         for held in [0, 1000, 1256] {
-            let found =
-                comparison.compare(&sample(&[(7, held)]), &booked(&[(1, 7, 1000)]), 0, SLACK);
+            let found = comparison.compare(
+                &sample(&[(7, held)]),
+                &booked(&[(1, 7, 1000)]),
+                0,
+                NO_VM,
+                SLACK,
+            );
             assert_eq!(found, [], "{held}");
         }
     }
@@ -174,11 +152,11 @@ mod tests {
     fn an_excess_in_two_samples_in_a_row_is_reported_once() {
         let mut comparison = Comparison::default();
         let (seen, booked) = (sample(&[(7, 1257), (8, 9999)]), booked(&[(1, 7, 1000)]));
-        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), []);
+        assert_eq!(comparison.compare(&seen, &booked, 0, NO_VM, SLACK), []);
         let excess = Finding::Excess { worker: 1, seen: 1257 * MIB, booked: 1000 * MIB };
-        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), [excess]);
-        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), []);
-        let settled = comparison.compare(&sample(&[(7, 1000)]), &booked, 0, SLACK);
+        assert_eq!(comparison.compare(&seen, &booked, 0, NO_VM, SLACK), [excess]);
+        assert_eq!(comparison.compare(&seen, &booked, 0, NO_VM, SLACK), []);
+        let settled = comparison.compare(&sample(&[(7, 1000)]), &booked, 0, NO_VM, SLACK);
         assert_eq!(settled, [Finding::Settled { worker: 1 }]);
     }
 
@@ -186,8 +164,13 @@ mod tests {
     fn memory_freed_between_sample_and_ledger_is_not_an_excess() {
         let mut comparison = Comparison::default();
         for held in [5000, 1000, 5000, 1000] {
-            let found =
-                comparison.compare(&sample(&[(7, held)]), &booked(&[(1, 7, 1000)]), 0, SLACK);
+            let found = comparison.compare(
+                &sample(&[(7, held)]),
+                &booked(&[(1, 7, 1000)]),
+                0,
+                NO_VM,
+                SLACK,
+            );
             assert_eq!(found, [], "{held}");
         }
     }
@@ -198,7 +181,7 @@ mod tests {
         let booked = booked(&[(1, 7, 0)]);
         let mut reports = 0;
         for held in [300, 300, 400, 500, 900, 900] {
-            reports += comparison.compare(&sample(&[(7, held)]), &booked, 0, SLACK).len();
+            reports += comparison.compare(&sample(&[(7, held)]), &booked, 0, NO_VM, SLACK).len();
         }
         assert_eq!(reports, 2);
     }
@@ -207,9 +190,9 @@ mod tests {
     fn entries_of_one_process_are_added() {
         let mut comparison = Comparison::default();
         let (seen, booked) = (sample(&[(7, 200), (7, 200)]), booked(&[(1, 7, 100)]));
-        comparison.compare(&seen, &booked, 0, SLACK);
+        comparison.compare(&seen, &booked, 0, NO_VM, SLACK);
         let excess = Finding::Excess { worker: 1, seen: 400 * MIB, booked: 100 * MIB };
-        assert_eq!(comparison.compare(&seen, &booked, 0, SLACK), [excess]);
+        assert_eq!(comparison.compare(&seen, &booked, 0, NO_VM, SLACK), [excess]);
     }
 
     #[test]
@@ -217,10 +200,10 @@ mod tests {
         let mut comparison = Comparison::default();
         let (seen, account) =
             (sample(&[(7, 1)]), Booked { is_own: false, ..booked(&[(1, 7, 0)])[0] });
-        assert_eq!(comparison.compare(&seen, &[account], 0, SLACK), []);
+        assert_eq!(comparison.compare(&seen, &[account], 0, NO_VM, SLACK), []);
         let not_own = Finding::NotOwn { worker: 1, seen: MIB };
-        assert_eq!(comparison.compare(&seen, &[account], 0, SLACK), [not_own]);
-        assert_eq!(comparison.compare(&seen, &[account], 0, SLACK), []);
+        assert_eq!(comparison.compare(&seen, &[account], 0, NO_VM, SLACK), [not_own]);
+        assert_eq!(comparison.compare(&seen, &[account], 0, NO_VM, SLACK), []);
     }
 
     #[test]
@@ -228,36 +211,36 @@ mod tests {
         let mut comparison = Comparison::default();
         let seen = sample(&[(7, 1000)]);
         for _ in 0..2 {
-            comparison.compare(&seen, &booked(&[(1, 7, 0)]), 0, SLACK);
+            comparison.compare(&seen, &booked(&[(1, 7, 0)]), 0, NO_VM, SLACK);
         }
-        assert_eq!(comparison.compare(&seen, &booked(&[(2, 7, 0)]), 0, SLACK), []);
-        let found = comparison.compare(&seen, &booked(&[(2, 7, 0)]), 0, SLACK);
+        assert_eq!(comparison.compare(&seen, &booked(&[(2, 7, 0)]), 0, NO_VM, SLACK), []);
+        let found = comparison.compare(&seen, &booked(&[(2, 7, 0)]), 0, NO_VM, SLACK);
         assert_eq!(found, [Finding::Excess { worker: 2, seen: 1000 * MIB, booked: 0 }]);
     }
 
     #[test]
     fn if_processes_are_hidden_the_total_is_compared() {
         let mut comparison = Comparison::default();
-        let used = |mib| MemorySample { used: mib * MIB, processes: vec![] };
+        let used = |mib| MemorySample { used: mib * MIB, ..MemorySample::default() };
         let two = booked(&[(1, 7, 500), (2, 8, 500)]);
-        assert_eq!(comparison.compare(&used(1600), &two, 0, SLACK), []);
-        assert_eq!(comparison.compare(&used(2112), &two, 0, SLACK), []);
-        assert_eq!(comparison.compare(&used(2113), &two, 0, SLACK), []);
-        let found = comparison.compare(&used(2113), &two, 0, SLACK);
+        assert_eq!(comparison.compare(&used(1600), &two, 0, NO_VM, SLACK), []);
+        assert_eq!(comparison.compare(&used(2112), &two, 0, NO_VM, SLACK), []);
+        assert_eq!(comparison.compare(&used(2113), &two, 0, NO_VM, SLACK), []);
+        let found = comparison.compare(&used(2113), &two, 0, NO_VM, SLACK);
         assert_eq!(found, [Finding::Unexplained { bytes: 513 * MIB }]);
-        assert_eq!(comparison.compare(&used(2113), &two, 0, SLACK), []);
-        assert_eq!(comparison.compare(&used(1600), &two, 0, SLACK), [Finding::Explained]);
+        assert_eq!(comparison.compare(&used(2113), &two, 0, NO_VM, SLACK), []);
+        assert_eq!(comparison.compare(&used(1600), &two, 0, NO_VM, SLACK), [Finding::Explained]);
     }
 
     #[test]
     fn memory_that_two_workers_share_is_in_the_total_once() {
         let mut comparison = Comparison::default();
-        let used = |mib| MemorySample { used: mib * MIB, processes: vec![] };
+        let used = |mib| MemorySample { used: mib * MIB, ..MemorySample::default() };
         let two = booked(&[(1, 7, 900), (2, 8, 900)]);
-        assert_eq!(comparison.compare(&used(1000), &two, 800 * MIB, SLACK), []);
+        assert_eq!(comparison.compare(&used(1000), &two, 800 * MIB, NO_VM, SLACK), []);
         let two = booked(&[(1, 7, 100), (2, 8, 900)]);
         for _ in 0..2 {
-            assert_eq!(comparison.compare(&used(1000), &two, 0, SLACK), []);
+            assert_eq!(comparison.compare(&used(1000), &two, 0, NO_VM, SLACK), []);
         }
     }
 }

@@ -667,8 +667,8 @@ impl Service {
     fn handle_nvml(&mut self, ops: &mut EventOps) {
         self.has_sampled = true;
         for event in self.audit.take() {
-            let (gpus, policy) = (&mut self.gpus, &self.policy);
-            for effect in self.audit.handle(&event, gpus, &self.sessions, &self.vms, policy) {
+            let Self { audit, gpus, sessions, vms, policy, .. } = self;
+            for effect in audit.handle(&event, gpus, sessions, vms, policy) {
                 match effect {
                     AuditEffect::Publish(event) => self.publish(event),
                     AuditEffect::KillWorker { worker, why } => {

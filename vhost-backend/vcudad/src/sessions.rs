@@ -257,6 +257,11 @@ impl Sessions {
         self.accounts.ledger()
     }
 
+    /// Begins an interval of the audit on a GPU.
+    pub(crate) fn begin_interval(&mut self, gpu: GpuId) {
+        self.accounts.begin_interval(gpu);
+    }
+
     pub(crate) fn scheduler(&self) -> &Scheduler {
         &self.scheduler
     }

@@ -76,16 +76,20 @@ impl Nvml for Library {
         let mut processes = Vec::new();
         let plain = device.running_compute_processes().map_err(to_error)?;
         let mps = device.mps_running_compute_processes().unwrap_or_default();
-        for process in plain.into_iter().chain(mps) {
+        let graphics = device.running_graphics_processes();
+        let mut is_complete = graphics.is_ok();
+        for process in plain.into_iter().chain(mps).chain(graphics.unwrap_or_default()) {
             // If the driver doesn't track memory per process, it lists the process without a size.
-            if let UsedGpuMemory::Used(bytes) = process.used_gpu_memory {
-                let memory = ProcessMemory { pid: process.pid, bytes };
-                if !processes.contains(&memory) {
-                    processes.push(memory);
-                }
+            let UsedGpuMemory::Used(bytes) = process.used_gpu_memory else {
+                is_complete = false;
+                continue;
+            };
+            let memory = ProcessMemory { pid: process.pid, bytes };
+            if !processes.contains(&memory) {
+                processes.push(memory);
             }
         }
-        Ok(MemorySample { used, processes })
+        Ok(MemorySample { used, processes, is_complete })
     }
 
     fn utilization(&self, uuid: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError> {

@@ -197,7 +197,8 @@ mod tests {
             if uuid == "GPU-gone" {
                 return Err(NvmlError::Lost(uuid.into()));
             }
-            Ok(MemorySample { used: 5, processes: vec![ProcessMemory { pid: 1, bytes: 5 }] })
+            let processes = vec![ProcessMemory { pid: 1, bytes: 5 }];
+            Ok(MemorySample { used: 5, processes, is_complete: true })
         }
         fn utilization(&self, _: &str, since_us: u64) -> Result<Vec<Utilization>, NvmlError> {
             Ok(vec![Utilization { pid: 1, at_us: since_us + 1000, percent: 50 }])

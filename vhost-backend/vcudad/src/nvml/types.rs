@@ -20,6 +20,8 @@ pub(crate) struct MemorySample {
     pub(crate) used: u64,
     /// The processes with a context on the GPU. The same process can be listed several times.
     pub(crate) processes: Vec<ProcessMemory>,
+    /// True if these are all processes that use the GPU, including those that draw.
+    pub(crate) is_complete: bool,
 }
 
 impl MemorySample {

@@ -1,0 +1,212 @@
+//! Compares the memory that the driver reports for no process with the charges of VMs.
+//!
+//! Exported memory whose creator has released it is reported for no process as long as a descriptor
+//! of it is open, even if others have mapped it (measured on an H200, 580.159.04). That is normal if
+//! the VM is charged for it. The GPU's total contains it.
+
+use std::collections::{BTreeMap, HashSet};
+
+use super::finding::{Booked, Finding};
+use crate::nvml::MemorySample;
+use memory_ledger::VmId;
+
+/// What the driver itself takes for each process, and reports for no process: 5 to 9 MiB on an H200.
+const OF_PROCESS: u64 = 16 << 20;
+/// An excess is reported if it's in so many samples in a row. The memory of a process that ends is
+/// freed only after the driver has stopped listing the process.
+const SAMPLES: u32 = 5;
+
+/// A number of bytes that can't be explained, compared with the lowest one so far. That part isn't
+/// the VMs'.
+#[derive(Debug, Default)]
+pub(super) struct Floor {
+    lowest: Option<u64>,
+    /// Number of samples in a row that were too high.
+    samples: u32,
+    is_reported: bool,
+}
+
+impl Floor {
+    /// Returns the bytes beyond the lowest number so far.
+    pub(super) fn excess(&mut self, bytes: u64) -> u64 {
+        let lowest = self.lowest.get_or_insert(bytes);
+        *lowest = (*lowest).min(bytes);
+        bytes - *lowest
+    }
+
+    /// Counts a sample. Returns true when so many in a row are too high, and false when they no longer
+    /// are.
+    pub(super) fn is_above(&mut self, is_above: bool, samples: u32) -> Option<bool> {
+        self.samples = if is_above { self.samples.saturating_add(1) } else { 0 };
+        let reports = self.samples >= samples || (is_above && self.is_reported);
+        let has_changed = std::mem::replace(&mut self.is_reported, reports) != reports;
+        has_changed.then_some(reports)
+    }
+}
+
+/// Compares successive samples of one GPU with the charges of VMs.
+#[derive(Debug, Default)]
+pub(super) struct Unreported {
+    floor: Floor,
+    /// Number of samples in a row for which only one VM's workers can be responsible, and that VM.
+    only: Option<(VmId, u32)>,
+    /// The VM whose workers should have ended.
+    ended: Option<VmId>,
+}
+
+impl Unreported {
+    /// `charged` returns the charge of a VM.
+    pub(super) fn compare(
+        &mut self,
+        sample: &MemorySample,
+        booked: &[Booked],
+        charged: impl Fn(VmId) -> u64,
+        slack: u64,
+    ) -> Option<Finding> {
+        let pids: HashSet<u32> = sample.processes.iter().map(|process| process.pid).collect();
+        let bytes = |pid: u32| sample.process_bytes(pid).unwrap_or(0);
+        let reported = pids.iter().fold(0u64, |sum, pid| sum.saturating_add(bytes(*pid)));
+        let mut vms: BTreeMap<VmId, u64> = BTreeMap::new();
+        for account in booked {
+            if let Some(vm) = account.vm {
+                let seen = vms.entry(vm).or_default();
+                *seen = seen.saturating_add(bytes(account.pid));
+            }
+        }
+        let unused = |(vm, seen): (&VmId, &u64)| charged(*vm).saturating_sub(*seen);
+        let explained = vms.iter().map(unused).fold(0u64, u64::saturating_add);
+        let explained = explained.saturating_add(OF_PROCESS * pids.len() as u64);
+        let rest = sample.used.saturating_sub(reported).saturating_sub(explained);
+        let excess = self.floor.excess(rest);
+
+        let is_ours = |pid: &u32| booked.iter().any(|account| account.pid == *pid);
+        let only = vms.keys().next().filter(|_| vms.len() == 1);
+        let only = only.filter(|_| sample.is_complete && pids.iter().all(is_ours));
+        self.only = only.map(|vm| match self.only {
+            Some((last, samples)) if last == *vm => (last, samples.saturating_add(1)),
+            _ => (*vm, 1),
+        });
+        let change = self.floor.is_above(excess > slack, SAMPLES);
+        if !self.floor.is_reported {
+            self.ended = None;
+            return change.map(|_| Finding::Explained);
+        }
+        let guilty = self.only.filter(|(_, samples)| *samples >= SAMPLES).map(|(vm, _)| vm);
+        // The others' workers may have ended since it was reported.
+        let is_new = guilty.is_some() && guilty != self.ended;
+        if change.is_none() && !is_new {
+            return None;
+        }
+        self.ended = guilty;
+        let of = |account: &&Booked| guilty.is_some() && account.vm == guilty;
+        let workers = booked.iter().filter(of).map(|account| account.worker).collect();
+        Some(Finding::Unreported { bytes: excess, vms: vms.into_keys().collect(), workers })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::super::nvml::ProcessMemory;
+    use super::*;
+    use proptest::prelude::*;
+
+    const MIB: u64 = 1 << 20;
+    const SLACK: u64 = 256 * MIB;
+    const A: VmId = VmId(1);
+    const B: VmId = VmId(2);
+
+    /// A worker that uses 1 GiB, which its VM is charged for.
+    fn worker(pid: u32, vm: Option<VmId>) -> Booked {
+        let bytes = 1024 * MIB;
+        Booked { worker: pid.into(), pid, bytes, alone: bytes, vm, is_own: true }
+    }
+
+    /// A sample in which each process uses 1 GiB, and `more` is used by nobody.
+    fn sample(pids: &[u32], more: u64) -> MemorySample {
+        let bytes = 1024 * MIB;
+        let processes = pids.iter().map(|pid| ProcessMemory { pid: *pid, bytes }).collect();
+        let used = (bytes + 6 * MIB) * pids.len() as u64 + more;
+        MemorySample { used, processes, is_complete: true }
+    }
+
+    /// Returns the first finding in up to 20 samples, and the number of samples.
+    fn first(
+        unreported: &mut Unreported,
+        sample: &MemorySample,
+        booked: &[Booked],
+        charged: u64,
+    ) -> Option<(Finding, u32)> {
+        let next = |n| Some((unreported.compare(sample, booked, |_| charged, SLACK)?, n));
+        (1..=20).find_map(next)
+    }
+
+    #[test]
+    fn the_only_vm_that_can_have_hidden_memory_ends() {
+        let mut unreported = Unreported::default();
+        let booked = [worker(1, Some(A)), worker(2, Some(A)), worker(3, None)];
+        let charged = 2048 * MIB;
+        assert_eq!(first(&mut unreported, &sample(&[1, 2, 3], 0), &booked, charged), None);
+        assert_eq!(first(&mut unreported, &sample(&[1, 2, 3], SLACK), &booked, charged), None);
+        let much = sample(&[1, 2, 3], 2 * SLACK);
+        let (finding, samples) = first(&mut unreported, &much, &booked, charged).unwrap();
+        let Finding::Unreported { vms, workers, .. } = finding else { panic!("{finding:?}") };
+        assert_eq!((vms, workers, samples), (vec![A], vec![1, 2], SAMPLES));
+        assert_eq!(first(&mut unreported, &much, &booked, charged), None);
+        let settled = first(&mut unreported, &sample(&[3], 0), &booked[2..], 0);
+        assert_eq!(settled, Some((Finding::Explained, 1)));
+    }
+
+    #[test]
+    fn nobody_ends_if_it_can_be_somebody_else() {
+        let two = vec![worker(1, Some(A)), worker(2, Some(B))];
+        let one = vec![worker(1, Some(A))];
+        let much = |pids: &[u32]| sample(pids, 2 * SLACK);
+        let unknown = MemorySample { is_complete: false, ..much(&[1]) };
+        for (booked, sampled) in
+            [(two, much(&[1, 2])), (one.clone(), much(&[1, 9])), (one, unknown)]
+        {
+            let mut unreported = Unreported::default();
+            let before = MemorySample { used: sampled.used - 2 * SLACK, ..sampled.clone() };
+            assert_eq!(first(&mut unreported, &before, &booked, 1024 * MIB), None);
+            let (finding, _) = first(&mut unreported, &sampled, &booked, 1024 * MIB).unwrap();
+            assert!(matches!(&finding, Finding::Unreported { workers, .. } if workers.is_empty()));
+            assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
+            // Now it can't be anybody else.
+            let (finding, _) =
+                first(&mut unreported, &much(&[1]), &booked[..1], 1024 * MIB).unwrap();
+            let Finding::Unreported { workers, .. } = finding else { panic!("{finding:?}") };
+            assert_eq!(workers, [1]);
+        }
+    }
+
+    #[test]
+    fn memory_that_was_in_use_before_is_not_the_vms() {
+        let mut unreported = Unreported::default();
+        assert_eq!(first(&mut unreported, &sample(&[3], 9 * SLACK), &[worker(3, None)], 0), None);
+        let booked = [worker(1, Some(A)), worker(3, None)];
+        let sampled = sample(&[1, 3], 9 * SLACK);
+        assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
+    }
+
+    proptest! {
+        /// Memory that VMs are charged for may be reported for any of their processes or for none,
+        /// and every process may take a little more.
+        #[test]
+        fn charged_memory_is_explained(
+            steps in prop::collection::vec((0..2048u64, 0..2048u64, 0..=100u64, 5..9u64), 1..40),
+        ) {
+            let mut unreported = Unreported::default();
+            for (alone, shared, reported, of_process) in steps {
+                let seen = alone + shared * reported / 100;
+                let processes = vec![ProcessMemory { pid: 1, bytes: seen * MIB }];
+                let used = (alone + shared + of_process) * MIB;
+                let sample = MemorySample { used, processes, is_complete: true };
+                let booked = [worker(1, Some(A))];
+                let charged = |_| (alone + shared) * MIB;
+                for _ in 0..SAMPLES {
+                    prop_assert_eq!(unreported.compare(&sample, &booked, charged, SLACK), None);
+                }
+            }
+        }
+    }
+}
