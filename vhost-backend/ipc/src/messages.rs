@@ -123,7 +123,8 @@ pub enum ToSupervisor {
     Listener,
 }
 
-/// A session, by the broker's ID of its VM, and by its own number. The supervisor only repeats it.
+/// A session, by the broker's ID of its VM, and by its own number. The supervisor repeats it, and limits
+/// the objects of a VM's sessions together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct SessionOfVm {
     /// The broker's ID of the VM.
@@ -179,8 +180,8 @@ pub enum FromSupervisor {
         first: Option<String>,
     },
     /// A worker has created an object. The supervisor sends this before it answers the worker's
-    /// call. Objects from before the session aren't reported. For each worker, there are at most
-    /// 512 of these messages in a second, and a worker has at most 1,024 such objects. An object
+    /// call. Objects from before the session aren't reported. For each VM, there are at most 1,024
+    /// of these messages in a second, and a worker has at most 1,024 such objects. An object
     /// replaces one with the same client and handle.
     Object {
         /// The worker's session.

@@ -19,7 +19,8 @@
 //! | `perform` | performing an operation |
 //! | `controls` | the list of control operations |
 //! | `allocations` | the list of classes of objects |
-//! | `objects` | the objects of a worker that the broker knows |
+//! | `objects` | the objects of a worker |
+//! | `totals` | limiting the objects of a VM, and of all VMs on a GPU |
 //! | `refusals` | logging and counting refused calls |
 //! | `limit` | limiting how much a worker can do in a second |
 //! | `bytes` | reading numbers in structures |
@@ -37,6 +38,7 @@ mod objects;
 mod perform;
 mod refusals;
 mod serve;
+mod totals;
 
 use std::io;
 

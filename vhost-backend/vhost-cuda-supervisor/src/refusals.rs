@@ -51,6 +51,9 @@ impl Refusals {
         self.log(|| match refused {
             Refused::Control(command) => format!("the driver operation {command:#x}"),
             Refused::Class(class) => format!("the driver object of class {class:#x}"),
+            Refused::TooMany(class) => {
+                format!("another driver object of class {class:#x}, because there are too many")
+            }
             Refused::Duplicate => "a duplicate of a driver object".into(),
         });
     }

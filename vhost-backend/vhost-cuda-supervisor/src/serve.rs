@@ -18,6 +18,7 @@ use super::listener::{Call, Listener, Next};
 use super::objects::Objects;
 use super::perform::{Operation, Outcome, ioctl, perform};
 use super::refusals::Refusals;
+use super::totals::Totals;
 
 /// The stack of each thread. The lists and parameters of an operation are on the heap.
 const STACK: usize = 256 << 10;
@@ -40,6 +41,7 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
     process::die_with_parent(parent).map_err(SupervisorError::Start)?;
     Filter::of_supervisor().install().map_err(SupervisorError::Filter)?;
     let broker = Arc::new(broker);
+    let totals = Arc::new(Totals::default());
     while let Some((message, fds)) =
         seqpacket::receive(&*broker).map_err(SupervisorError::Broker)?
     {
@@ -50,7 +52,7 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
             <[OwnedFd; 2]>::try_from(fds).map_err(|_| SupervisorError::Message)?;
         let name = label.clone();
         let refusals = Refusals::new(label.clone(), session, broker.clone());
-        let objects = Objects::new(session, &objects, broker.clone());
+        let objects = Objects::new(session, &objects, broker.clone(), totals.clone());
         let supervise = move || match supervise(refusals, objects, &socket, &process) {
             Ok(()) => {}
             Err(error) => tracing::error!(session = label, "cannot supervise a worker: {error}"),

@@ -49,19 +49,20 @@ pub fn perform(
         return argument.refuse(refused);
     }
     let detail = objects::detail(number, &parameters);
-    if detail.is_some() && !objects.has_room() {
-        return argument.refuse(refused);
-    }
+    let Some(permit) = objects.permit(client, argument.u32_at(PARENT), number, detail) else {
+        return argument.refuse(Refused::TooMany(number));
+    };
     argument.point_to(POINTER, &mut parameters);
     argument.call(driver)?;
-    if let Some(detail) = detail.filter(|_| argument.status() == 0) {
-        objects.add(DriverObject {
+    if argument.status() == 0 {
+        let object = DriverObject {
             client,
             parent: argument.u32_at(PARENT),
             handle: argument.u32_at(OBJECT),
             class: number,
-            detail,
-        });
+            detail: detail.unwrap_or(0),
+        };
+        objects.add(object, detail.is_some(), permit);
     }
     argument.caller.write(there, &parameters)?;
     argument.copy_back(OBJECT..CLASS)?;

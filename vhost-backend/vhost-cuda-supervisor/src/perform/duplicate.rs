@@ -4,6 +4,8 @@
 use std::io;
 use std::os::fd::OwnedFd;
 
+use host_ipc::messages::DriverObject;
+
 use super::argument::{Argument, Outcome, Refused};
 use crate::caller::Caller;
 use crate::objects::Objects;
@@ -11,14 +13,18 @@ use crate::objects::Objects;
 /// The ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client and the
 /// handle of the object, flags, and the status. The new handle and the status are results.
 const CLIENT: usize = 0;
+const PARENT: usize = 4;
 const HANDLE: usize = 8;
 const SOURCE_CLIENT: usize = 12;
 const SOURCE: usize = 16;
 const FLAGS: usize = 20;
+/// The class with which the new handle counts, that of memory: the broker knows all objects whose
+/// number matters more.
+const CLASS: u32 = 0x40;
 
 pub fn perform(
     argument: &mut Argument<impl Caller>,
-    objects: &Objects,
+    objects: &mut Objects,
     driver: impl FnOnce(&OwnedFd, &mut [u8]) -> io::Result<()>,
 ) -> io::Result<Outcome> {
     let (client, source) = (argument.u32_at(CLIENT), argument.u32_at(SOURCE));
@@ -28,7 +34,19 @@ pub fn perform(
     if leads_to_channels || !plain {
         return argument.refuse(Refused::Duplicate);
     }
+    let parent = argument.u32_at(PARENT);
+    let Some(permit) = objects.permit(client, parent, CLASS, None) else {
+        return argument.refuse(Refused::TooMany(CLASS));
+    };
     argument.call(driver)?;
+    if argument.status() == 0 {
+        let handle = argument.u32_at(HANDLE);
+        objects.add(
+            DriverObject { client, parent, handle, class: CLASS, detail: 0 },
+            false,
+            permit,
+        );
+    }
     argument.copy_back(HANDLE..SOURCE_CLIENT)?;
     argument.finish()
 }

@@ -1,6 +1,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::fs::File;
+use std::sync::Arc;
 
 use host_ipc::messages::class::{CHANNEL_GROUP, DEVICE};
 use host_ipc::messages::{DriverObject, FromSupervisor};
@@ -9,7 +10,8 @@ use libc::c_int;
 use super::argument::NOT_PERMITTED;
 use super::*;
 use crate::bytes::{u32_at, u64_at};
-use crate::objects::tests::{SESSION, objects, reports};
+use crate::objects::tests::{SESSION, allocate, full, objects, of_vm, reports};
+use crate::totals::tests::are_empty;
 
 const ARGUMENT: u64 = 0x1000;
 const PARAMETERS: u64 = 0x2000;
@@ -313,7 +315,8 @@ mod duplicates {
         let (mut objects, _broker) = objects();
         for (parent, handle, class) in [(CLIENT, 1, DEVICE), (1, 2, CHANNEL_GROUP), (2, 3, 0xc86f)]
         {
-            objects.add(DriverObject { client: CLIENT, parent, handle, class, detail: 0 });
+            let object = DriverObject { client: CLIENT, parent, handle, class, detail: 0 };
+            assert!(allocate(&mut objects, object));
         }
         for object in [CLIENT, 1, 2, 3] {
             assert_refused(&Worker::duplicates(object), &mut objects);
@@ -492,6 +495,36 @@ mod allocations {
         };
         let expected = classes.map(|(class, _, detail)| object(class, detail));
         assert_eq!(reports(objects, &broker), expected);
+    }
+
+    #[test]
+    fn an_object_too_many_never_reaches_the_driver() {
+        let totals = Arc::default();
+        let mut objects = full(&totals);
+        let worker = Worker::allocates(CHANNEL_GROUP, &[0; 20]);
+        let never = |_: &mut [u8]| panic!("the driver was called");
+        let outcome = worker.perform_with(&mut objects, never).unwrap();
+        assert_eq!(outcome, Outcome::Refused(Refused::TooMany(CHANNEL_GROUP)));
+        assert_eq!(worker.status(), NOT_PERMITTED);
+        drop(objects);
+        assert!(are_empty(&totals));
+    }
+
+    #[test]
+    fn all_handles_count_until_they_are_freed() {
+        let totals = Arc::default();
+        let mut objects = of_vm(&totals).0;
+        let fails = |argument: &mut [u8]| argument[Operation::Allocate.status().start] = 5;
+        let memory = || Worker::allocates(0x40, &[0; 128]);
+        memory().perform_with(&mut objects, fails).unwrap();
+        assert!(are_empty(&totals));
+        memory().perform_with(&mut objects, |_| {}).unwrap();
+        Worker::frees(2).perform_with(&mut objects, |_| {}).unwrap();
+        assert!(are_empty(&totals));
+        Worker::duplicates(2).perform_with(&mut objects, |_| {}).unwrap();
+        assert!(!are_empty(&totals));
+        Worker::frees(9).perform_with(&mut objects, |_| {}).unwrap();
+        assert!(are_empty(&totals));
     }
 
     #[test]
