@@ -4,7 +4,7 @@
 # through the device or directly on the GPU) is measured in the same run.
 #
 #   tests/gpu/quotas.sh [--dist DIR] [--out DIR] [--seconds S] [--driver auto|softgpu|PATH]
-#                       [--jail auto|required|off] [ROW...]
+#                       [--jail auto|required|off] [--kinds "KIND..."] [--attackers N] [ROW...]
 #
 # ROW is one or more of
 #   shares       two saturating VMs at 30/70, with short kernels, long kernels, graphs, a mix of
@@ -24,6 +24,10 @@
 #                local memory, and graphs
 #   operations   a VM that saturates the GPU beside one with a weight of 1% that repeats operations
 #                which aren't kernels; and whether one VM's data stays in the L2 cache
+#   abuse        the same beside operations for which the driver may use the GPU by itself: those of
+#                tests/programs/quota/abuse.cu, starts of programs (programs), and launches from the
+#                device (children), or those in --kinds; each in one session, or in --attackers
+#   abuse-native the same with native processes instead of VMs, without a bar (only if named)
 #   long         VMs whose kernels outlast their windows: shares, a cap, ten VMs, a kernel that never
 #                ends, and a changed weight
 #   sessions     a VM with one session beside a VM with eight, with long kernels
@@ -44,7 +48,7 @@
 # the --out directory. The exit status is 0 if all bars were met.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
-dist=$here/../../target/dist out='' seconds=10 driver=auto jail=auto rows=()
+dist=$here/../../target/dist out='' seconds=10 driver=auto jail=auto kinds='' attackers=1 rows=()
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
@@ -52,6 +56,8 @@ while [ $# -gt 0 ]; do
         --seconds) seconds=${2:?--seconds needs a number}; shift 2 ;;
         --driver) driver=${2:?--driver needs a library}; shift 2 ;;
         --jail) jail=${2:?--jail needs auto, required, or off}; shift 2 ;;
+        --attackers) attackers=${2:?--attackers needs a number}; shift 2 ;;
+        --kinds) kinds=${2:?--kinds needs a list}; shift 2 ;;
         -*) echo "quotas.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
         *) rows+=("$1"); shift ;;
     esac
@@ -71,6 +77,7 @@ row=quotas at=0 failures=0
 lead=3 settle=2
 . "$here/load.sh"
 . "$here/latency.sh"
+. "$here/abuse.sh"
 trap 'kill "${load_pids[@]}" 2>/dev/null; stop_broker; rm -rf "$work"' EXIT
 
 if [ "$driver" = softgpu ]; then
@@ -652,7 +659,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules limits operations long sessions late request contexts noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules limits operations abuse long sessions late request contexts noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(second gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
