@@ -1393,7 +1393,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 838,
         name: "vcudaTextureCreate",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::None,
@@ -1403,7 +1403,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 839,
         name: "vcudaTextureDestroy",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::Session,
@@ -1413,7 +1413,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 840,
         name: "vcudaSurfaceCreate",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::None,
@@ -1423,7 +1423,7 @@ pub const ENTRIES: &[Entry] = &[
         number: 841,
         name: "vcudaSurfaceDestroy",
         waited: true,
-        blocking: false,
+        blocking: true,
         pending: false,
         gated: false,
         order: Order::Session,
@@ -8180,7 +8180,7 @@ impl<'a> Call<'a> for VcudaTextureCreate {
     const OPCODE: u32 = 838;
     const NAME: &'static str = "vcudaTextureCreate";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = VcudaTextureCreateAnswer;
 
     fn encode(&self, writer: &mut Writer) {
@@ -8242,7 +8242,7 @@ impl<'a> Call<'a> for VcudaTextureDestroy {
     const OPCODE: u32 = 839;
     const NAME: &'static str = "vcudaTextureDestroy";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {
@@ -8272,7 +8272,7 @@ impl<'a> Call<'a> for VcudaSurfaceCreate {
     const OPCODE: u32 = 840;
     const NAME: &'static str = "vcudaSurfaceCreate";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = VcudaSurfaceCreateAnswer;
 
     fn encode(&self, writer: &mut Writer) {
@@ -8326,7 +8326,7 @@ impl<'a> Call<'a> for VcudaSurfaceDestroy {
     const OPCODE: u32 = 841;
     const NAME: &'static str = "vcudaSurfaceDestroy";
     const WAITED: bool = true;
-    const BLOCKING: bool = false;
+    const BLOCKING: bool = true;
     type Answer = ();
 
     fn encode(&self, writer: &mut Writer) {

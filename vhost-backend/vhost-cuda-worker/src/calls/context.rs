@@ -148,6 +148,15 @@ pub(super) fn vcuda_ctx_create(
     Ok(settled)
 }
 
+/// Does nothing, because no data persists in the L2 cache: a guest can't set any of it aside
+/// (CU_LIMIT_PERSISTING_L2_CACHE_SIZE). The driver would stop the GPU for this call.
+pub(super) fn cu_ctx_reset_persisting_l2_cache(
+    cx: &Cx<'_>,
+    _: api::CuCtxResetPersistingL2Cache,
+) -> CuResult {
+    cx.enter().map(drop)
+}
+
 pub(super) fn vcuda_ctx_peer_access(cx: &Cx<'_>, call: api::VcudaCtxPeerAccess) -> CuResult {
     cx.enter()?;
     // The other context isn't destroyed while it's in use.

@@ -29,7 +29,6 @@ struct Addresses {
     cuCtxGetSharedMemConfig: AtomicPtr<c_void>,
     cuCtxGetStreamPriorityRange: AtomicPtr<c_void>,
     cuCtxRecordEvent: AtomicPtr<c_void>,
-    cuCtxResetPersistingL2Cache: AtomicPtr<c_void>,
     cuCtxSetCacheConfig: AtomicPtr<c_void>,
     cuCtxSetCurrent: AtomicPtr<c_void>,
     cuCtxSetLimit: AtomicPtr<c_void>,
@@ -421,24 +420,6 @@ impl Driver {
             unsafe { std::mem::transmute::<*mut c_void, prototypes::cuCtxRecordEvent>(at) };
         // SAFETY: the caller keeps to the function's documentation.
         CuError::check(unsafe { function(h_ctx, h_event) })
-    }
-
-    /// Calls `cuCtxResetPersistingL2Cache`.
-    ///
-    /// # Safety
-    /// Handles and pointers must be as CUDA's documentation of the function requires.
-    pub unsafe fn cuCtxResetPersistingL2Cache(&self) -> CuResult {
-        let at = self.library.address(
-            &self.addresses.cuCtxResetPersistingL2Cache,
-            &[c"cuCtxResetPersistingL2Cache"],
-        )?;
-        // SAFETY: this is the address of the library's function of that name, and cuda.h declares
-        // it with this type.
-        let function = unsafe {
-            std::mem::transmute::<*mut c_void, prototypes::cuCtxResetPersistingL2Cache>(at)
-        };
-        // SAFETY: the caller keeps to the function's documentation.
-        CuError::check(unsafe { function() })
     }
 
     /// Calls `cuCtxSetCacheConfig`.

@@ -118,6 +118,7 @@ type P = *mut c_void;
 stubs! {
     fn cuCtxDestroy_v2(ctx: P);
     fn cuCtxSetLimit(limit: u32, value: usize);
+    fn cuCtxResetPersistingL2Cache();
     fn cuDevicePrimaryCtxRelease_v2(device: i32);
     fn cuModuleLoadDataEx(module: P, image: P, count: u32, options: P, values: P);
     fn cuModuleUnload(module: P);

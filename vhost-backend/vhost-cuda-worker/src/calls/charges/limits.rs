@@ -5,6 +5,7 @@ use protocol::calls as api;
 
 use super::account::Terms;
 use super::reserve::change_terms;
+use super::resize::wait_to_resize;
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::cx::Cx;
 use crate::calls::lock;
@@ -109,10 +110,27 @@ pub(in crate::calls) fn cu_ctx_set_limit(
         }
         Some(charged) => {
             let change = |kind, change: &dyn Fn(&mut Terms)| change_terms(cx, cx.ctx, kind, change);
-            set_charged(charged, call.value as u64, change, set)?;
+            let value = call.value as u64;
+            let resized = match charged {
+                Charged::Stack => per_thread(cx)?.abs_diff(value),
+                Charged::Heap | Charged::Pending => 0,
+            };
+            set_charged(charged, value, change, || {
+                if resized > 0 {
+                    wait_to_resize(cx, resized);
+                }
+                set()
+            })?;
             Ok(reservation.charged())
         }
     }
+}
+
+/// Returns the bytes of local memory that the current context has for each thread.
+fn per_thread(cx: &Cx<'_>) -> CuResult<u64> {
+    let contexts = lock(&cx.shared.charges.contexts);
+    let context = contexts.get(&cx.ctx).ok_or(CuError::INVALID_CONTEXT)?;
+    Ok(context.terms.per_thread())
 }
 
 /// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and a

@@ -14,6 +14,7 @@
 //! | `eager` | charges for libraries that are loaded into every context |
 //! | `kernels` | charges for the code and local memory of kernels |
 //! | `limits` | charges for the limits of a context, such as the stack size |
+//! | `resize` | the GPU time that a change of the stack size takes |
 //! | `settle` | types that prove that a call has accounted for the memory that it takes |
 //!
 //! All memory is reserved before the driver is asked to allocate it, and released after the driver
@@ -31,6 +32,7 @@ mod loads;
 mod parts;
 mod ptx;
 mod reserve;
+mod resize;
 mod session;
 mod settle;
 mod taken;

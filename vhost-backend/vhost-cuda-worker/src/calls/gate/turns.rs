@@ -5,7 +5,7 @@
 //! wait, too, because they keep the driver busy, and the scheduler is told how long they take. Others
 //! must not run beside kernels, so they need the gate to hold back all gated calls for a while.
 
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
@@ -26,7 +26,13 @@ pub(in crate::calls) struct Turns {
     any: AtomicBool,
     /// The number of `Quiet`s, including those that the gate has yet to take.
     quiet: AtomicUsize,
+    /// The estimated time on the GPU, in ns, of calls for which no thread has waited yet.
+    owed: AtomicU64,
 }
+
+/// Calls that aren't gated and take less time on the GPU than this, in ns, wait only once their times
+/// add up to it. Waiting for each call would delay programs that make few of them.
+const DUE: u64 = 500_000;
 
 /// How long the ring reader may take until it holds back gated calls.
 const QUIET_WITHIN: Duration = Duration::from_millis(100);
@@ -89,7 +95,7 @@ impl Turns {
     pub(in crate::calls) fn new(waker: Waker, end: GateEnd) -> Self {
         let reader = thread::current().id();
         let (new, any, quiet) = (Mutex::default(), AtomicBool::new(false), AtomicUsize::new(0));
-        Self { reader, waker, end, new, any, quiet }
+        Self { reader, waker, end, new, any, quiet, owed: AtomicU64::new(0) }
     }
 
     /// Waits until the VM may use the GPU with this ordinal, for an estimated `ns` ns, or until the
@@ -98,6 +104,16 @@ impl Turns {
     /// to itself.
     pub(in crate::calls) fn wait(&self, device: usize, ns: u64) {
         self.wait_for_turn(device, ns, false, Duration::MAX);
+    }
+
+    /// Like [`Turns::wait`], for a call that takes little time on the GPU: waits only if the time that
+    /// the session owes adds up to [`DUE`], on whichever GPU, and then for all of it. On the ring
+    /// reader's thread, only adds to that time.
+    pub(in crate::calls) fn wait_if_due(&self, device: usize, ns: u64) {
+        let owed = self.owed.fetch_add(ns, Ordering::Relaxed).saturating_add(ns);
+        if owed >= DUE && thread::current().id() != self.reader {
+            self.wait(device, self.owed.swap(0, Ordering::Relaxed));
+        }
     }
 
     /// Waits like [`Turns::wait`] before a context is created or destroyed. The result must exist

@@ -237,13 +237,8 @@ pub(super) fn dispatch(
         }),
         // cuCtxResetPersistingL2Cache
         24 => inline(deferred, command, reply, |cx, args, _| {
-            let _ = decode::<api::CuCtxResetPersistingL2Cache>(args)?;
-            cx.enter_any()?;
-            // SAFETY: the handles were just looked up, so they are live. The pointers are to locals.
-            unsafe {
-                cx.driver().cuCtxResetPersistingL2Cache()?;
-            }
-            Ok(())
+            let call = decode::<api::CuCtxResetPersistingL2Cache>(args)?;
+            bodies::cu_ctx_reset_persisting_l2_cache(cx, call)
         }),
         // cuProfilerStart
         25 => inline(deferred, command, reply, |cx, args, _| {
@@ -1033,24 +1028,24 @@ pub(super) fn dispatch(
             },
         ),
         // vcudaTextureCreate
-        838 => inline(deferred, command, reply, |cx, args, out| {
+        838 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaTextureCreate>(args)?;
             bodies::vcuda_texture_create(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaTextureDestroy
-        839 => inline(deferred, command, reply, |cx, args, _| {
+        839 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaTextureDestroy>(args)?;
             bodies::vcuda_texture_destroy(cx, call)
         }),
         // vcudaSurfaceCreate
-        840 => inline(deferred, command, reply, |cx, args, out| {
+        840 => blocking(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaSurfaceCreate>(args)?;
             bodies::vcuda_surface_create(cx, call)?.encode(out);
             Ok(())
         }),
         // vcudaSurfaceDestroy
-        841 => inline(deferred, command, reply, |cx, args, _| {
+        841 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaSurfaceDestroy>(args)?;
             bodies::vcuda_surface_destroy(cx, call)
         }),

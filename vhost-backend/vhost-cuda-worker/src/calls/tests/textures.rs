@@ -38,7 +38,7 @@ const READ: &[u8] = br"
 }
 ";
 
-fn create(array: u64) -> VcudaArrayCreate {
+pub(super) fn create(array: u64) -> VcudaArrayCreate {
     let descriptor = ArrayDescriptor {
         width: SIDE,
         height: SIDE,
@@ -50,7 +50,7 @@ fn create(array: u64) -> VcudaArrayCreate {
     VcudaArrayCreate { array: ArrayId(array), descriptor }
 }
 
-fn resource(kind: u32) -> TextureResource {
+pub(super) fn resource(kind: u32) -> TextureResource {
     TextureResource {
         kind,
         array: ArrayId(1),
@@ -66,7 +66,7 @@ fn resource(kind: u32) -> TextureResource {
     }
 }
 
-fn texture(resource: TextureResource) -> VcudaTextureCreate {
+pub(super) fn texture(resource: TextureResource) -> VcudaTextureCreate {
     // All address modes are `CU_TR_ADDRESS_MODE_CLAMP`, and coordinates are not normalized.
     let mut texture = [0; 26];
     texture[..3].fill(1);
