@@ -23,6 +23,7 @@ use crate::state::context::Context;
 use crate::state::device::RANGES;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
+use crate::state::limits;
 use crate::state::memory::{self, Memory};
 use crate::state::module::Function;
 use crate::state::stream::{Stream, lookup};
@@ -201,7 +202,7 @@ impl Kernel {
     pub(crate) fn prepare(&self) -> CuResult<Launch> {
         let (function, shape) = (&self.function, &self.shape);
         let context = function.context();
-        function.loaded.heap.launch();
+        limits::begin_heap(context, &function.loaded.heap)?;
         let workspace = match shape.cooperative {
             true => memory::allocate_as(context, WORKSPACE, Memory::Internal)?,
             false => 0,

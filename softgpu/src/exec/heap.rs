@@ -16,37 +16,30 @@ pub struct Heap {
 struct State {
     free: BTreeMap<u64, u64>,
     used: BTreeMap<u64, u64>,
-    /// The address of the interval.
-    start: u64,
-    /// Whether a kernel that can use the heap has been launched.
-    launched: bool,
+    /// Whether the heap has got its interval.
+    begun: bool,
 }
 
 impl Heap {
     /// Creates a heap in an interval of device memory.
     pub fn new(start: u64, size: u64) -> Self {
         let heap = Self::default();
-        heap.replace(start, size);
+        heap.begin(start, size);
         heap
     }
 
-    /// Moves the heap to another interval. Returns the address of the previous one, or `None` if
-    /// kernels may already have used the heap.
-    pub fn replace(&self, start: u64, size: u64) -> Option<u64> {
+    /// Gives the heap, which has no memory yet, an interval of device memory.
+    pub fn begin(&self, start: u64, size: u64) {
         let mut state = self.lock();
-        if state.launched {
-            return None;
-        }
-        state.free.clear();
+        state.begun = true;
         if size > 0 {
             state.free.insert(start, size);
         }
-        Some(std::mem::replace(&mut state.start, start))
     }
 
-    /// Records that a kernel that can use the heap is launched.
-    pub fn launch(&self) {
-        self.lock().launched = true;
+    /// Returns whether the heap has got its interval.
+    pub fn has_begun(&self) -> bool {
+        self.lock().begun
     }
 
     fn lock(&self) -> std::sync::MutexGuard<'_, State> {

@@ -26,8 +26,10 @@ const INCLUDED_STREAMS: u64 = 4;
 const INCLUDED_GRAPHS: u64 = 100 * GRAPH_NODE;
 /// The maximum number of threads per multiprocessor.
 pub(crate) const THREADS_PER_PROCESSOR: u32 = 2048;
-/// Bytes that the heap takes in addition to its size.
-const HEAP_EXTRA: u64 = 140 * MIB;
+/// Bytes that the heap takes from the time when the first module that uses it is loaded.
+pub(crate) const HEAP_LOADED: u64 = 138 * MIB;
+/// Bytes that the heap takes from the first launch, in addition to its size.
+pub(crate) const HEAP_LAUNCHED: u64 = 140 * MIB;
 /// Bytes for each stream.
 const STREAM: u64 = 560 << 10;
 /// Bytes for each node of an instantiated graph, without its parameters.
@@ -54,7 +56,8 @@ struct Taken {
 struct Amounts {
     /// Bytes of local memory per thread.
     local: u64,
-    has_heap: bool,
+    /// Bytes that the heap takes in addition to its size.
+    heap: u64,
     /// Bytes of code and variables.
     modules: u64,
     streams: Peak,
@@ -85,7 +88,7 @@ impl Amounts {
         };
         [
             beyond(self.local, INCLUDED_LOCAL, threads, BLOCK),
-            if self.has_heap { HEAP_EXTRA } else { 0 },
+            self.heap,
             beyond(self.modules, INCLUDED_MODULES, 1, PAGE),
             beyond(self.streams.most, INCLUDED_STREAMS, STREAM, BLOCK),
             beyond(self.graphs.most, INCLUDED_GRAPHS, 1, BLOCK),
@@ -148,9 +151,9 @@ impl Resources {
         self.change_and(|amounts| amounts.local = bytes, set)
     }
 
-    /// Takes the memory that the heap for `malloc` needs in addition to its size, or frees it.
-    pub(crate) fn set_heap(&self, exists: bool) -> CuResult {
-        self.change(|amounts| amounts.has_heap = exists)
+    /// Takes the memory that the heap for `malloc` needs in addition to its size.
+    pub(crate) fn set_heap(&self, bytes: u64) -> CuResult {
+        self.change(|amounts| amounts.heap = bytes)
     }
 
     /// Takes memory for the code and the variables of a module.
