@@ -56,6 +56,15 @@ pub(super) struct OfContext {
     pub(super) arrays: u64,
 }
 
+/// Returns the number of threads that a device with these numbers can run at once. Of a number that
+/// the driver doesn't tell, which is 0, local memory beyond the default must not become free.
+fn threads(processors: u32, per_processor: u32) -> u64 {
+    match u64::from(processors) * u64::from(per_processor) {
+        0 => u64::MAX,
+        threads => threads,
+    }
+}
+
 fn place(kind: Charge) -> usize {
     KINDS.iter().position(|of| *of == kind).expect("a kind that contexts are charged for")
 }
@@ -87,8 +96,7 @@ impl Charges {
                 }
             };
             let device = |device| Device {
-                threads: u64::from(ask(PROCESSORS, device))
-                    * u64::from(ask(THREADS_PER_PROCESSOR, device)),
+                threads: threads(ask(PROCESSORS, device), ask(THREADS_PER_PROCESSOR, device)),
                 capability: 10 * ask(MAJOR, device) + ask(MINOR, device),
             };
             (0..count).map(device).collect()
@@ -110,7 +118,8 @@ impl Charges {
         let context = contexts.get_mut(&ctx).ok_or(CuError::INVALID_CONTEXT)?;
         let mut terms = context.terms;
         change(&mut terms, &context.parts);
-        let threads = devices.get(context.device as usize).map_or(0, |device| device.threads);
+        let device = devices.get(context.device as usize);
+        let threads = device.map_or(u64::MAX, |device| device.threads);
         let due = terms.due(kind, threads);
         let charged = &mut context.charged[place(kind)];
         if due > *charged {
@@ -146,6 +155,23 @@ impl Charges {
         let contexts = lock(&self.contexts);
         if Self::only(&contexts).is_some_and(|(only, _)| only == ctx) {
             record();
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn without_its_number_of_threads_a_device_has_no_local_memory_beyond_the_default() {
+        assert_eq!(threads(132, 2048), 132 * 2048);
+        let mut terms = Terms::default();
+        for unknown in [threads(0, 2048), threads(132, 0), threads(0, 0)] {
+            terms.stack = 1024;
+            assert_eq!(terms.due(Charge::Local, unknown), 0);
+            terms.stack = 1025;
+            assert_eq!(terms.due(Charge::Local, unknown), u64::MAX);
         }
     }
 }
