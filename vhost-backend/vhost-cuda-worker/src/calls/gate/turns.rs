@@ -14,7 +14,7 @@ use super::end::GateEnd;
 use crate::calls::lock::lock;
 use crate::waker::Waker;
 use host_ipc::eventfd::notify;
-use host_ipc::gate::{GpuGate, Mode};
+use host_ipc::gate::{GpuGate, MAX_GPUS, Mode};
 
 /// The requests of mirrors since the gate was last polled.
 pub(in crate::calls) struct Turns {
@@ -26,8 +26,8 @@ pub(in crate::calls) struct Turns {
     any: AtomicBool,
     /// The number of `Quiet`s, including those that the gate has yet to take.
     quiet: AtomicUsize,
-    /// The estimated time on the GPU, in ns, of calls for which no thread has waited yet.
-    owed: AtomicU64,
+    /// For each GPU, the estimated time on it, in ns, of calls for which no thread has waited yet.
+    owed: [AtomicU64; MAX_GPUS],
 }
 
 /// Calls that aren't gated and take less time on the GPU than this, in ns, wait only once their times
@@ -95,7 +95,7 @@ impl Turns {
     pub(in crate::calls) fn new(waker: Waker, end: GateEnd) -> Self {
         let reader = thread::current().id();
         let (new, any, quiet) = (Mutex::default(), AtomicBool::new(false), AtomicUsize::new(0));
-        Self { reader, waker, end, new, any, quiet, owed: AtomicU64::new(0) }
+        Self { reader, waker, end, new, any, quiet, owed: Default::default() }
     }
 
     /// Waits until the VM may use the GPU with this ordinal, for an estimated `ns` ns, or until the
@@ -107,12 +107,13 @@ impl Turns {
     }
 
     /// Like [`Turns::wait`], for a call that takes little time on the GPU: waits only if the time that
-    /// the session owes adds up to [`DUE`], on whichever GPU, and then for all of it. On the ring
-    /// reader's thread, only adds to that time.
+    /// the session owes there adds up to [`DUE`], and then for all of it. On the ring reader's thread,
+    /// only adds to that time.
     pub(in crate::calls) fn wait_if_due(&self, device: usize, ns: u64) {
-        let owed = self.owed.fetch_add(ns, Ordering::Relaxed).saturating_add(ns);
+        let Some(of_gpu) = self.owed.get(device) else { return };
+        let owed = of_gpu.fetch_add(ns, Ordering::Relaxed).saturating_add(ns);
         if owed >= DUE && thread::current().id() != self.reader {
-            self.wait(device, self.owed.swap(0, Ordering::Relaxed));
+            self.wait(device, of_gpu.swap(0, Ordering::Relaxed));
         }
     }
 
@@ -180,5 +181,37 @@ impl Turns {
             return Vec::new();
         }
         std::mem::take(&mut lock(&self.new))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use host_ipc::eventfd::eventfd;
+    use host_ipc::gate::{Grant, NO_END};
+
+    #[test]
+    fn time_owed_on_one_gpu_is_not_paid_on_another() {
+        let end = GateEnd::private().unwrap();
+        let epoch = end.page.gpus[1].grant().epoch + 1;
+        end.page.gpus[1].open(Grant { epoch, mode: Mode::Closed }, NO_END, 0);
+        let turns = Turns::new(Waker::new(eventfd().unwrap()).unwrap(), end);
+        thread::scope(|scope| {
+            let mirror = scope.spawn(|| {
+                turns.wait_if_due(1, DUE - 1);
+                // The VM has this GPU to itself.
+                turns.wait_if_due(0, DUE);
+                turns.wait_if_due(1, 1);
+            });
+            let request = loop {
+                match turns.take_new().pop() {
+                    Some(request) => break request,
+                    None => assert!(!mirror.is_finished(), "nothing was paid on GPU 1"),
+                }
+            };
+            let Request::Turn(turn) = request else { panic!("another request") };
+            assert_eq!((turn.device, turn.ns), (1, DUE));
+            turn.give();
+        });
     }
 }
