@@ -9,6 +9,7 @@ mod arrays;
 mod charges;
 mod claims;
 mod gate;
+mod gate_contexts;
 mod graph_charges;
 mod graphs;
 mod greens;

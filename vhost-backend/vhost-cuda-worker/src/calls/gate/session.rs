@@ -82,7 +82,7 @@ impl Gate {
         }
         if self.held.is_empty() {
             let goes = match rule.gated {
-                true => self.is_wide(command.ctx),
+                true => self.is_wide(cx, command, rule),
                 // Before a stream is destroyed, a mark must be recorded in it, so this needs the
                 // slow path.
                 false if command.opcode == api::CuStreamDestroyV2::OPCODE => false,
@@ -97,11 +97,22 @@ impl Gate {
         self.admit_slowly(cx, events, command, rule, reply)
     }
 
-    /// Returns whether a gated call in this context can run without further checks.
+    /// Returns whether a gated call can run without further checks.
     #[inline]
-    fn is_wide(&self, ctx: ContextId) -> bool {
+    fn is_wide(&self, cx: &Cx<'_>, command: &Command<'_>, rule: Rule) -> bool {
         let (last, device) = self.last;
-        last == ctx && !self.full && !self.quiet && self.gpus.is_wide(device)
+        last == command.ctx
+            && !self.full
+            && !self.quiet
+            && self.gpus.is_wide(device)
+            && (self.gpus.len() == 1 || self.runs_on(cx, command, rule, device))
+    }
+
+    /// Returns whether a gated call would run on this GPU. The call's stream may belong to a context
+    /// on another GPU, and the guest may have used the id of a context again for one there.
+    fn runs_on(&self, cx: &Cx<'_>, command: &Command<'_>, rule: Rule, device: usize) -> bool {
+        let used = Used::of(cx.shared, command, rule);
+        used.is_some_and(|used| self.device_of(cx, used.ctx) == Some(device))
     }
 
     #[cold]
@@ -114,6 +125,12 @@ impl Gate {
         rule: Rule,
         reply: ReplyTo,
     ) -> Admission {
+        const NO_CONTEXT: u32 = crate::driver::CuError::INVALID_CONTEXT.0;
+        // A mirror can create the context at any time. If it has done so before the body looks, the
+        // body wouldn't fail.
+        if rule.gated && self.device_of(cx, command.ctx).is_none() {
+            return Admission::Answer(NO_CONTEXT, reply);
+        }
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
         let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
         let Some(Used { uses, ctx, stream, ends }) = used else {
@@ -143,7 +160,7 @@ impl Gate {
                     let uses_limits = rule.limits.is_some();
                     Needs::Gate { device, kind, ctx, stream, uses_limits }
                 }
-                None => return Admission::Run(Ticket::refused_by_body(), reply),
+                None => return Admission::Answer(NO_CONTEXT, reply),
             },
             (false, Order::Stream) => Needs::Room,
             (false, _) => {
