@@ -90,6 +90,9 @@ pub(super) fn with_any_context<T>(
         cx.enter()?;
         return query(cx);
     }
+    // As in `vcuda_primary_ctx_retain`.
+    let is_new = lock(&cx.shared.primaries)[0].is_none();
+    let work = is_new.then(|| cx.shared.turns.wait_for_context(0));
     let mut primaries = lock(&cx.shared.primaries);
     let context = match primaries[0] {
         Some(context) => context,
@@ -98,6 +101,8 @@ pub(super) fn with_any_context<T>(
             *primaries[0].insert(retained.0)
         }
     };
+    // The query may wait for a window itself.
+    drop(work);
     let is_its = |context: &Context| context.primary && context.device == 0;
     let listed = lock(&cx.shared.tables)
         .contexts
