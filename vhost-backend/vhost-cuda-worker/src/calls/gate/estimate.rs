@@ -5,7 +5,6 @@ use protocol::codec::Call;
 use protocol::ids::{FuncId, GraphExecId};
 
 use crate::calls::id_map::IdMap;
-use crate::calls::memory::WINDOW;
 use crate::executor::Command;
 
 /// The maximum number of kinds of call with an estimate. When it is exceeded, all estimates are
@@ -57,8 +56,8 @@ fn size(value: u64) -> u32 {
 
 impl Kind {
     /// Returns the kind of a gated command. A command that can't be decoded gets some kind, too; it
-    /// is refused elsewhere.
-    pub(super) fn of(command: &Command<'_>) -> Self {
+    /// is refused elsewhere. `is_host` returns whether an address is one of host memory.
+    pub(super) fn of(command: &Command<'_>, is_host: impl Fn(u64) -> bool) -> Self {
         let kernel = |f, x: u32, y: u32, z: u32| {
             let blocks = u64::from(x).saturating_mul(y.into()).saturating_mul(z.into());
             Self::Kernel(f, size(blocks))
@@ -87,10 +86,10 @@ impl Kind {
                 decode::<api::VcudaCopyOutStaged>(command).map(|call| host(HostPath::Out, call.len))
             }
             api::VcudaCopy::OPCODE => decode::<api::VcudaCopy>(command).map(|call| {
-                match (WINDOW.contains(&call.dst), WINDOW.contains(&call.src)) {
-                    (true, true) => Self::DeviceCopy(size(call.len as u64)),
-                    (true, false) => host(HostPath::In, call.len),
-                    (false, _) => host(HostPath::Out, call.len),
+                match (is_host(call.dst), is_host(call.src)) {
+                    (false, false) => Self::DeviceCopy(size(call.len as u64)),
+                    (false, true) => host(HostPath::In, call.len),
+                    (true, _) => host(HostPath::Out, call.len),
                 }
             }),
             api::CuGraphLaunch::OPCODE => decode::<api::CuGraphLaunch>(command)

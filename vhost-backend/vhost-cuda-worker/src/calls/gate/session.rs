@@ -156,7 +156,8 @@ impl Gate {
         let needs = match (rule.gated, rule.order) {
             (true, _) => match self.device_of(cx, ctx) {
                 Some(device) => {
-                    let (kind, stream) = (Kind::of(command), stream.unwrap_or_default());
+                    let kind = Kind::of(command, |address| cx.shared.memory.is_host(address));
+                    let stream = stream.unwrap_or_default();
                     let uses_limits = rule.limits.is_some();
                     Needs::Gate { device, kind, ctx, stream, uses_limits }
                 }

@@ -82,6 +82,12 @@ impl Memory {
         if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
     }
 
+    /// Returns whether an address that a call may use is one of host memory. Variables of modules are
+    /// device memory, too, although they are outside the window.
+    pub(in crate::calls) fn is_host(&self, addr: u64) -> bool {
+        !WINDOW.contains(&addr) && lock(&self.foreign).at(addr) == Some(&Foreign::Host)
+    }
+
     /// Records that freed memory is no longer in use. Returns the mapping that the caller must
     /// unmap, if any. This function doesn't unmap it itself because that may block.
     pub(in crate::calls) fn freed(&self, freeing: Freeing) -> Option<Mapping> {

@@ -1,8 +1,8 @@
-//! Tests of the gate with several GPUs, and while contexts are being created.
+//! Tests of the gate with several GPUs, while contexts are being created, and with variables.
 
 use protocol::ids::KernelId;
 
-use super::gate::FREE;
+use super::gate::{FREE, PINNED};
 use super::*;
 use host_ipc::gate::{Grant, Mode, NO_END};
 
@@ -61,5 +61,44 @@ fn a_query_without_a_context_waits_for_a_turn_before_it_creates_one() {
         assert_eq!(bench.ended(THREAD), 0);
         assert_eq!(bench.gpu().contexts_begun.load(Ordering::SeqCst), begun + 1);
         assert_eq!(bench.gpu().contexts.load(Ordering::SeqCst), 0);
+    });
+}
+
+#[test]
+fn a_copy_between_variables_is_no_copy_to_the_host() {
+    let test = "gate_contexts::a_copy_between_variables_is_no_copy_to_the_host";
+    alone(test, |mut bench| {
+        const LEN: usize = 1 << 20;
+        let image = format!(
+            ".version 8.0\n.target sm_90\n.address_size 64\n\
+             .visible .global .b8 a[{LEN}];\n.visible .global .b8 b[{LEN}];\n"
+        );
+        let module = ModuleId(1001);
+        bench.good(&VcudaModuleLoad {
+            module,
+            blob: BlobId(0),
+            image: image.as_bytes(),
+            options: Default::default(),
+            log_max: 0,
+        });
+        let variable =
+            |bench: &mut Bench, name| bench.good(&VcudaModuleGetGlobal { hmod: module, name }).dptr;
+        let (a, b) = (variable(&mut bench, "a"), variable(&mut bench, "b"));
+        bench.streams();
+        bench.pinned(LEN);
+        let window = bench.alloc(LEN);
+        bench.grant(Mode::Closed, 0);
+        bench.may_copy(1_000_000);
+        let mut copy = |dst, src, held| {
+            bench.post(&VcudaCopy { dst, src, len: LEN, h_stream: StreamId(FREE) });
+            assert_eq!(bench.held(), held);
+        };
+        copy(PINNED, a, 0);
+        copy(a, b, 1);
+        copy(window, b, 2);
+        copy(b, window, 3);
+        bench.grant(Mode::Window, 1_000_000);
+        bench.good(&CuStreamSynchronize { h_stream: StreamId(FREE) });
+        assert_eq!((bench.held(), bench.posted_error()), (0, 0));
     });
 }
