@@ -62,8 +62,9 @@ pub(super) fn footprint(bytes: &[u8]) -> Result<Footprint, Damaged> {
     Ok(found)
 }
 
-/// Reads a symbol table. Extends the sections up to the ends of their symbols, counts variables
-/// without a section, and finds out whether kernels may call malloc.
+/// Reads a symbol table. Checks that symbols are within their sections, counts variables without a
+/// section, and finds out whether kernels may call malloc. The session's calls may use the addresses
+/// and lengths that the driver returns for variables, so these must be those of the sections.
 fn add_symbols(
     found: &mut Footprint,
     sections: &mut [Section<'_>],
@@ -83,11 +84,17 @@ fn add_symbols(
         found.uses_heap |= name == b"malloc";
         let end = symbol.st_value(LE).checked_add(symbol.st_size(LE)).ok_or(DAMAGED)?;
         match symbols.symbol_section(LE, symbol, index).map_err(|_| DAMAGED)? {
-            Some(index) => sections.get_mut(index.0).ok_or(DAMAGED)?.extend_to(end),
+            Some(index) => sections.get_mut(index.0).ok_or(DAMAGED)?.extend_to(end)?,
             // In a linked cubin, these are functions of the driver's.
             None if symbol.is_undefined(LE) => found.uses_heap |= allocates(name),
             // A variable without a section. The driver chooses its place.
-            None => found.data = found.data.saturating_add(symbol.st_size(LE)),
+            None if symbol.is_common(LE) => {
+                found.data = found.data.saturating_add(symbol.st_size(LE));
+            }
+            // The name of a source file.
+            None if end == 0 => {}
+            // The driver might return the guest's number as the address of a variable.
+            None => return Err(Damaged("a symbol with an absolute address")),
         }
     }
     Ok(())

@@ -54,6 +54,8 @@ const CODE: [&[u8]; 2] = [b".text.", b".nv.capmerc.text."];
 /// A kernel's parameters. The driver allocates them per launch.
 const PARAMETERS: &[u8] = b".nv.constant0.";
 const SHARED: &[u8] = b".nv.shared.";
+/// Prefixes of the names of all sections of shared memory.
+const ALL_SHARED: [&[u8]; 2] = [b".nv.shared", b".nv_debug.shared"];
 /// Shared memory of all kernels that the driver uses itself.
 const SHARED_OF_DRIVER: &[u8] = b"reserved.";
 
@@ -119,10 +121,21 @@ impl<'a> Section<'a> {
         ![SHT_NOBITS, CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED].contains(&self.kind)
     }
 
-    /// Extends the section to the end of one of its symbols.
-    pub(super) fn extend_to(&mut self, end: u64) {
+    /// Records that a symbol of the section ends here. Only symbols in shared memory may go past the
+    /// end of the section, and extend it then: those of NVIDIA's compiler do in relocatable code and
+    /// in code for debugging.
+    pub(super) fn extend_to(&mut self, end: u64) -> Result<(), Damaged> {
+        if end > self.size && !self.is_shared() {
+            return Err(Damaged("a symbol goes past the end of its section"));
+        }
         self.has_symbols |= end > 0;
         self.size = self.size.max(end);
+        Ok(())
+    }
+
+    fn is_shared(&self) -> bool {
+        [SHT_NOBITS, CUDA_SHARED].contains(&self.kind)
+            && ALL_SHARED.iter().any(|prefix| self.name.starts_with(prefix))
     }
 
     /// Returns the number of bytes that the section can take, including padding for its alignment,

@@ -5,6 +5,7 @@ const ALLOC: u64 = SHF_ALLOC as u64;
 const CODE: u64 = ALLOC | SHF_EXECINSTR as u64;
 const GIB: u64 = 1 << 30;
 const COMMON: u16 = 0xfff2;
+const ABSOLUTE: u16 = 0xfff1;
 
 /// A section of a cubin for tests. Its contents are zeros.
 #[derive(Clone, Copy)]
@@ -158,17 +159,29 @@ fn shared_memory_that_no_kernel_can_have_is_counted() {
 }
 
 #[test]
-fn symbols_are_counted_beyond_their_sections() {
+fn symbols_are_within_their_sections_except_in_shared_memory() {
     let global = part(".nv.global", SHT_NOBITS, ALLOC, 128);
-    let large = Symbol { name: "v", section: 1, value: 64, size: GIB, ..Symbol::default() };
-    let found = footprint(&build(&[global], &[large], &[])).unwrap();
-    assert_eq!(found.data, GIB + 128);
-    let common = Symbol { section: COMMON, ..large };
+    let whole = Symbol { name: "v", section: 1, value: 64, size: 64, ..Symbol::default() };
+    assert_eq!(footprint(&build(&[global], &[whole], &[])).unwrap().data, 128);
+    for name in [".nv.shared.k", ".nv_debug.shared"] {
+        let shared = part(name, SHT_NOBITS, ALLOC, 128);
+        let large = Symbol { size: GIB, ..whole };
+        assert_eq!(footprint(&build(&[shared], &[large], &[])).unwrap().data, GIB + 128);
+        let stored = part(name, SHT_PROGBITS, ALLOC, 128);
+        assert!(footprint(&build(&[stored], &[large], &[])).is_err());
+    }
+    let common = Symbol { section: COMMON, size: GIB, ..whole };
     assert_eq!(footprint(&build(&[global], &[common], &[])).unwrap().data, GIB + 128);
+    let file = Symbol { section: ABSOLUTE, value: 0, size: 0, ..whole };
+    assert_eq!(footprint(&build(&[global], &[file], &[])).unwrap().data, 128);
     for wrong in [
-        Symbol { section: 77, ..large },
-        Symbol { value: u64::MAX, ..large },
-        Symbol { tail: 1 << 20, ..large },
+        Symbol { size: 65, ..whole },
+        Symbol { value: 1 << 40, size: 0, ..whole },
+        Symbol { section: ABSOLUTE, ..whole },
+        Symbol { section: ABSOLUTE, value: 0x7fff_0000_0000, size: 0, ..whole },
+        Symbol { section: 77, ..whole },
+        Symbol { value: u64::MAX, ..whole },
+        Symbol { tail: 1 << 20, ..whole },
     ] {
         assert!(footprint(&build(&[global], &[wrong], &[])).is_err());
     }
