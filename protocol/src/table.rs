@@ -58,6 +58,8 @@ pub struct Entry {
     pub name: &'static str,
     /// Whether the guest waits for a reply.
     pub waited: bool,
+    /// Whether the call is posted and nobody learns of its error, because it only ends an object.
+    pub quiet: bool,
     /// Whether the call runs on the worker thread that mirrors the calling guest thread.
     pub blocking: bool,
     /// Whether the worker replies only when the GPU has reached this call.

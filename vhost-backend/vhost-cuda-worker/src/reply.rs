@@ -7,6 +7,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use protocol::plain::Plain;
 use protocol::ring::Shared;
+use protocol::table;
 use protocol::uapi;
 use protocol::uapi::{Cmd, Reply};
 
@@ -32,8 +33,9 @@ enum Target {
     Arena { ring: Arc<RingRegion>, slot: usize, bytes: usize },
     /// The reply goes to the device process, in response to a SUBMIT request.
     Plain { out: Arc<dyn PlainAnswers>, request: u64, bytes: usize },
-    /// The command was posted, so it gets no reply, and only its error is recorded.
-    Posted,
+    /// The command was posted, so it gets no reply, and only its error is recorded, unless the call
+    /// is quiet.
+    Posted { opcode: u32 },
 }
 
 /// Sends replies to SUBMIT requests to the device process.
@@ -51,7 +53,7 @@ impl ReplyTo {
         posted: &Arc<PostedError>,
     ) -> Option<Self> {
         let target = if cmd.flags & uapi::CMD_WAITED == 0 {
-            Target::Posted
+            Target::Posted { opcode: cmd.opcode }
         } else {
             let (slot, bytes) = (cmd.reply as usize, cmd.reply_len as usize);
             let fits = slot.checked_add(bytes).is_some_and(|end| end <= ring.arena_len);
@@ -119,7 +121,7 @@ impl ReplyTo {
     fn send(&mut self, result: u32, answer: Option<&[u8]>, len: usize) {
         let Some(target) = self.target.take() else { return };
         match target {
-            Target::Posted => self.posted.record(result),
+            Target::Posted { opcode } => self.posted.record(opcode, result),
             Target::Arena { ring, slot, bytes } => {
                 let (result, answer, len) = if len > bytes - REPLY_BYTES {
                     (CUDA_ERROR_INVALID_VALUE, None, 0)
@@ -242,8 +244,12 @@ impl PostedError {
         let _ = self.ring.set(Arc::downgrade(ring));
     }
 
-    fn record(&self, result: u32) {
+    fn record(&self, opcode: u32, result: u32) {
         if result == 0 {
+            return;
+        }
+        if let Some(entry) = table::entry(opcode).filter(|entry| entry.quiet) {
+            tracing::debug!("{} failed with {result}", entry.name);
             return;
         }
         let kept = self.error.compare_exchange(0, result, Ordering::AcqRel, Ordering::Relaxed);

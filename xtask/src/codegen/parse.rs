@@ -7,8 +7,8 @@ use super::model::{
 use super::prototype;
 
 const FLAGS: &[&str] = &[
-    "posted", "waited", "blocking", "pending", "reader", "always", "guest", "worker", "gated",
-    "free",
+    "posted", "waited", "quiet", "blocking", "pending", "reader", "always", "guest", "worker",
+    "gated", "free",
 ];
 /// Values of `order=`, which says which earlier work a call must not overtake. They match
 /// `protocol::table::Order`.
@@ -195,6 +195,9 @@ fn check(entry: &Entry) -> Result<(), String> {
             "a posted call can't have results: make it waited, or remove its out parameters".into(),
         );
     }
+    if entry.has("quiet") && !entry.has("posted") {
+        return Err("`quiet` is only for posted calls".into());
+    }
     if entry.has("always") && entry.outputs().is_empty() {
         return Err("`always` is only for calls with results".into());
     }
@@ -320,6 +323,7 @@ mod tests {
                 "line 2: numbers must increase",
             ),
             ("1 waited free order=none charges=none vcudaF(in int x)", "int is not a type"),
+            ("1 waited quiet free order=none charges=none vcudaF()", "only for posted calls"),
             ("1 waited odd free order=none charges=none vcudaF()", "unknown flag odd"),
             ("1 waited order=none charges=none vcudaF()", "gated and free"),
             ("1 waited free charges=none vcudaF()", "needs exactly one order="),

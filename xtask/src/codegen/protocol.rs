@@ -17,11 +17,12 @@ pub fn generate(table: &Table) -> String {
     for entry in &table.entries {
         let _ = writeln!(
             code,
-            "Entry {{ number: {}, name: {:?}, waited: {}, blocking: {}, pending: {}, \
+            "Entry {{ number: {}, name: {:?}, waited: {}, quiet: {}, blocking: {}, pending: {}, \
              gated: {}, order: Order::{}, charges: Charges::{} }},",
             entry.number,
             entry.name,
             entry.has("waited"),
+            entry.has("quiet"),
             entry.has("blocking"),
             entry.has("pending"),
             entry.has("gated"),

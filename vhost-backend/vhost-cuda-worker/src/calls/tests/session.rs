@@ -390,8 +390,7 @@ fn forged_handles_are_refused() {
             assert_eq!(bench.call(&CuModuleUnload { hmod: ModuleId(id) }).0, invalid);
             assert_eq!(bench.call(&CuLibraryUnload { library: LibraryId(id) }).0, invalid);
             assert_eq!(bench.call(&VcudaFuncAttributes { hfunc: FuncId(id) }).0, invalid);
-            bench.post(&CuStreamDestroyV2 { h_stream: StreamId(id) });
-            assert_eq!(bench.posted_error(), invalid);
+            assert_eq!(bench.call(&CuStreamDestroyV2 { h_stream: StreamId(id) }).0, invalid);
             bench.launch(id, 0, 0, 0, 1, 0);
             assert_eq!(bench.posted_error(), invalid);
         }
@@ -582,5 +581,23 @@ fn images_on_many_threads_share_a_budget_of_host_memory() {
         }
         let more = peak() - before;
         assert!(more < 2 * LEN as u64, "{} MiB more", more >> 20);
+    });
+}
+
+#[test]
+fn errors_of_calls_that_end_objects_are_not_reported_at_other_calls() {
+    let test = "errors_of_calls_that_end_objects_are_not_reported_at_other_calls";
+    alone(test, |mut bench| {
+        bench.post(&CuEventDestroyV2 { h_event: EventId(9) });
+        bench.post(&CuStreamDestroyV2 { h_stream: StreamId(9) });
+        bench.post(&CuGraphExecDestroy { h_graph_exec: 9.into() });
+        bench.post(&VcudaGraphValuesDestroy { values: 9.into() });
+        bench.post(&CuMemFreeAsync { dptr: 4096, h_stream: StreamId(0) });
+        assert_eq!(bench.posted_error(), 0);
+        // Work that can't be queued is.
+        let record =
+            CuEventRecordWithFlags { h_event: EventId(9), h_stream: StreamId(0), flags: 0 };
+        bench.post(&record);
+        assert_eq!(bench.posted_error(), CuError::INVALID_HANDLE.0);
     });
 }
