@@ -32,6 +32,7 @@
 //! * [`notifications`] registers callbacks.
 //! * [`pool`] has memory pools.
 //! * [`texture_refs`] has texture references and surface references.
+//! * [`thread_end`] calls a function when a thread exits.
 //!
 //! Without the feature `runtime`, only the modules that depend on nothing but std are built.
 
@@ -85,6 +86,8 @@ pub mod managed_batch;
 pub mod pool;
 #[cfg(feature = "runtime")]
 pub mod texture_refs;
+#[cfg(feature = "runtime")]
+pub mod thread_end;
 
 pub use generated::{prototypes, sys};
 

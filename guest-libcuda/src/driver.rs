@@ -10,8 +10,8 @@ use crate::session::Session;
 use crate::{output, stats, windows};
 use cuda_api::callback;
 use parking_lot::Mutex;
-use protocol::calls::CuDeviceCanAccessPeer;
-use protocol::ids::ContextId;
+use protocol::calls::{CuDeviceCanAccessPeer, VcudaThreadEnd};
+use protocol::ids::{ContextId, StreamId};
 use std::ops::Range;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
@@ -23,6 +23,8 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
+    /// Whether the host knows `VcudaThreadEnd`. The previous release doesn't.
+    pub reports_threads: bool,
     /// The result of `cuModuleGetLoadingMode`.
     pub loading_mode: OnceLock<u32>,
     /// The limits of contexts that the program has queried, by context and number.
@@ -85,7 +87,10 @@ fn start() -> CuResult<Driver> {
         CuError::NO_DEVICE
     });
     let driver = started.and_then(|session| {
+        let end = VcudaThreadEnd { h_stream: StreamId::PER_THREAD };
+        let known = session.begin_along(&end, 0)?;
         let devices = device::fetch(&session)?;
+        let reports_threads = session.finish(known)?.result() != Err(CuError::NOT_SUPPORTED);
         if devices.is_empty() {
             say!(Error, "CUDA_VISIBLE_DEVICES hides every device");
             return Err(CuError::NO_DEVICE);
@@ -100,6 +105,7 @@ fn start() -> CuResult<Driver> {
             devices,
             handles,
             memory,
+            reports_threads,
             loading_mode: OnceLock::new(),
             limits: Remembered::default(),
         })

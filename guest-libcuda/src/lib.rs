@@ -32,6 +32,7 @@ mod session;
 mod shareable;
 mod stats;
 mod thread;
+mod thread_end;
 mod transfer;
 mod windows;
 

@@ -1,9 +1,11 @@
-//! Per-thread state: the thread's number and its stack of contexts.
+//! Per-thread state: the thread's number, its stack of contexts, and the contexts in which it has used
+//! its default stream.
 //!
 //! No variable here has a destructor. CUDA's libraries call this library from their own
 //! destructors, at a time when a thread-local variable with a destructor may already be destroyed.
 
 use crate::objects::Context;
+use cuda_api::thread_end;
 use protocol::ids::ContextId;
 use std::cell::{Cell, RefCell};
 use std::mem::ManuallyDrop;
@@ -16,6 +18,9 @@ thread_local! {
     static CURRENT: Cell<Option<Ctx>> = const { Cell::new(None) };
     /// The contexts below the current one on this thread's context stack.
     static STACK: RefCell<ManuallyDrop<Vec<Option<Ctx>>>> =
+        const { RefCell::new(ManuallyDrop::new(Vec::new())) };
+    /// The contexts in which this thread has used its default stream, the last one first.
+    static DEFAULT_STREAMS: RefCell<ManuallyDrop<Vec<(Ctx, ContextId)>>> =
         const { RefCell::new(ManuallyDrop::new(Vec::new())) };
 }
 
@@ -33,6 +38,7 @@ fn number() -> u32 {
             // SAFETY: gettid has no preconditions.
             let number = unsafe { libc::gettid() } as u32;
             NUMBER.set(number);
+            thread_end::arm();
             number
         }
         number => number,
@@ -76,4 +82,32 @@ pub fn pop() -> Option<Ctx> {
     });
     CURRENT.set(below);
     Some(top)
+}
+
+/// Records that this thread uses its default stream in the current context.
+#[inline]
+pub fn note_default_stream() {
+    let Some(context) = current() else { return };
+    let used = (context, context.id());
+    DEFAULT_STREAMS.with_borrow_mut(|streams| {
+        if streams.first() != Some(&used) {
+            streams.retain(|(context, id)| *context != used.0 && context.id() == *id);
+            streams.insert(0, used);
+        }
+    });
+}
+
+/// Returns the contexts that still exist in which this thread has used its default stream, and forgets
+/// them.
+pub fn take_default_streams() -> impl Iterator<Item = Ctx> {
+    let streams = ManuallyDrop::into_inner(DEFAULT_STREAMS.take()).into_iter();
+    let exists = |(context, id): &(Ctx, ContextId)| context.is_alive() && context.id() == *id;
+    streams.filter(exists).map(|(context, _)| context)
+}
+
+/// Frees this thread's state, because it exits. The current context stays, for destructors of other
+/// libraries that run later.
+pub fn end() {
+    NUMBER.set(0);
+    drop(ManuallyDrop::into_inner(STACK.take()));
 }

@@ -74,6 +74,17 @@ fn local_memory_of_graphs_does_not_exceed_the_quota() {
 }
 
 #[test]
+fn five_thousand_threads_with_streams_of_their_own_fit_into_a_small_vm() {
+    // A context takes half a GiB on a GPU.
+    let memory_max = if roomy(A).1 == 2048 { "512M" } else { "1G" };
+    let vm = Vm { memory_max, ..A };
+    let host = Host::start(&[vm]);
+    let case = "thread_exit::thousands_of_threads_leave_little_memory";
+    let output = host.run(vm, "../../tests/cuda-conformance", &["--run-one", "--legacy", case]);
+    assert!(output.status.success(), "{output:?}\n{}", host.log());
+}
+
+#[test]
 fn a_context_that_does_not_fit_is_refused_and_nothing_stays_charged() {
     const CONTEXT: u64 = 64 << 20;
     const SMALL: Vm = Vm { memory_max: "48M", ..A };

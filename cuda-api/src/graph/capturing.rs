@@ -27,10 +27,14 @@ thread_local! {
     static MODE: Cell<CUstreamCaptureMode> = const { Cell::new(CUstreamCaptureMode(0)) };
 
     /// The nodes and edges that the last query on this thread returned. Programs may read them until
-    /// the thread's next query. The lists aren't freed when the thread exits: that would need a
-    /// destructor, whose code might no longer be loaded by then.
+    /// the thread's next query. [`thread_ended`] frees the lists.
     static SHOWN: Cell<ManuallyDrop<Shown>> =
         const { Cell::new(ManuallyDrop::new((Vec::new(), Vec::new()))) };
+}
+
+/// Frees the calling thread's lists, because the thread exits.
+pub fn thread_ended() {
+    drop(ManuallyDrop::into_inner(SHOWN.take()));
 }
 
 /// Fails if a capture forbids calls that CUDA considers potentially unsafe on the calling thread.

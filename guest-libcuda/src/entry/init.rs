@@ -2,6 +2,7 @@
 
 use crate::driver;
 use crate::error::{CuError, CuResult};
+use crate::thread_end;
 use cuda_api::args::{Out, Text};
 use cuda_api::error_text;
 use std::ffi::{CStr, c_char};
@@ -21,6 +22,7 @@ entries! {
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
+        thread_end::begin();
         driver::init().map(drop)
     }
 

@@ -33,7 +33,12 @@ const EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 #[inline]
 pub fn default_stream(id: StreamId) -> CuResult<StreamId> {
     match thread::current().and_then(|context| context.green.as_ref()) {
-        None => Ok(id),
+        None => {
+            if id == StreamId::PER_THREAD {
+                thread::note_default_stream();
+            }
+            Ok(id)
+        }
         Some(_) if id == StreamId::PER_THREAD => Err(CuError::INVALID_HANDLE),
         Some(green) => Ok(green.default_stream),
     }

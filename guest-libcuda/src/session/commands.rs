@@ -150,6 +150,15 @@ impl Session {
         self.write(call, None)
     }
 
+    /// Like [`post`](Self::post), but never waits: drops the call if the ring is full.
+    pub fn post_or_drop<'a, C: Call<'a>>(&self, call: &C) {
+        if !self.config.plain {
+            stats::count_command(false);
+            // A session that has ended needs no more calls.
+            let _ = self.try_write(call, None);
+        }
+    }
+
     /// Sends a call and waits for its reply, which must fit into a small part of the arena.
     pub fn call<'a, C: Call<'a>>(&self, call: &C) -> CuResult<C::Answer> {
         self.call_with_room(call, arena::SLOT - size_of::<Reply>())
@@ -190,6 +199,12 @@ impl Session {
     /// Like [`begin`](Self::begin), but doesn't copy managed variables.
     fn begin_unmirrored<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         stats::count_command(true);
+        self.begin_along(call, room)
+    }
+
+    /// Like [`begin`](Self::begin), for a call whose reply comes before that of another call, which the
+    /// thread waits for anyway.
+    pub fn begin_along<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
         let len = size_of::<Reply>() + room.next_multiple_of(8);
         if self.config.plain {
             return self
@@ -370,8 +385,25 @@ impl Session {
         }
     }
 
-    /// Writes a command to the ring, and wakes the worker if it sleeps.
+    /// Writes a command to the ring, and wakes the worker if it sleeps. Waits while the ring is full.
     fn write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
+        self.push(call, reply, |ring, len| {
+            self.wait_for("room in the ring", || ring.fits(len).then_some(()))
+        })
+    }
+
+    /// Like [`write`](Self::write), but fails if the ring is full.
+    fn try_write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
+        self.push(call, reply, |_, _| Err(CuError::NOT_READY))
+    }
+
+    /// Writes a command to the ring. If the ring is full, calls `make_room` first.
+    fn push<'a, C: Call<'a>>(
+        &self,
+        call: &C,
+        reply: Option<Part>,
+        make_room: impl FnOnce(&mut GuestRing, usize) -> CuResult,
+    ) -> CuResult {
         self.check_alive()?;
         let mut producer = self.producer.lock();
         let Producer { ring, writer } = &mut *producer;
@@ -387,7 +419,7 @@ impl Session {
         let doorbell = match ring.push(&[header.as_bytes(), args]) {
             Ok(doorbell) => doorbell,
             Err(_) => {
-                self.wait_for("room in the ring", || ring.fits(len).then_some(()))?;
+                make_room(ring, len)?;
                 ring.push(&[header.as_bytes(), args]).map_err(|_| CuError::UNKNOWN)?
             }
         };

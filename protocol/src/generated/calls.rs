@@ -571,6 +571,17 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 58,
+        name: "vcudaThreadEnd",
+        waited: false,
+        quiet: true,
+        blocking: false,
+        pending: false,
+        gated: false,
+        order: Order::Stream,
+        charges: Charges::None,
+    },
+    Entry {
         number: 60,
         name: "cuEventCreate",
         waited: false,
@@ -3819,6 +3830,40 @@ impl VcudaStreamWaitInterprocessEvent {
             h_event: <EventId>::from_word(reader.word()?)?,
             flags: <u32>::from_word(reader.word()?)?,
         })
+    }
+}
+
+/// Call 58, `vcudaThreadEnd`.
+///
+/// The calling guest thread is about to exit and will not use its per-thread default stream (hStream) in
+/// the current context again. Work that is queued there still runs. Without this call, which the previous
+/// release doesn't know, the worker reuses streams that are empty.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaThreadEnd {
+    /// Id of a stream.
+    pub h_stream: StreamId,
+}
+impl<'a> Call<'a> for VcudaThreadEnd {
+    const OPCODE: u32 = 58;
+    const NAME: &'static str = "vcudaThreadEnd";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.h_stream.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl VcudaThreadEnd {
+    fn take(reader: &mut Reader<'_>) -> Result<Self, DecodeError> {
+        Ok(Self { h_stream: <StreamId>::from_word(reader.word()?)? })
     }
 }
 
@@ -9381,6 +9426,7 @@ CuStreamWaitEvent { h_stream, h_event, flags } => (),
 CuStreamGetAttribute { h_stream, attr } => CuStreamGetAttributeAnswer,
 CuStreamSetAttribute { h_stream, attr, param } => (),
 VcudaStreamWaitInterprocessEvent { h_stream, h_event, flags } => (),
+VcudaThreadEnd { h_stream } => (),
 CuEventCreate { ph_event, flags } => (),
 CuEventDestroyV2 { h_event } => (),
 CuEventRecordWithFlags { h_event, h_stream, flags } => (),

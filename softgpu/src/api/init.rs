@@ -4,11 +4,12 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use cuda_api::args::{In, Out, Text};
 use cuda_api::error::{CuError, CuResult};
-use cuda_api::{error_text, export_tables};
+use cuda_api::graph::capturing;
+use cuda_api::{error_text, export_tables, thread_end};
 
 use super::entry::entries;
 use crate::state::device::DRIVER_VERSION;
-use crate::state::primary;
+use crate::state::{context, primary, stream};
 
 /// Stores an error's name or description for the program. For an unknown error, stores null and
 /// fails.
@@ -22,6 +23,11 @@ entries! {
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
+        thread_end::call_at_thread_end(|| {
+            capturing::thread_ended();
+            stream::thread_ended();
+            context::thread_ended();
+        });
         primary::init()
     }
 
@@ -49,10 +55,10 @@ entries! {
     }
 
     fn cuProfilerStart() {
-        crate::state::context::current().map(drop)
+        context::current().map(drop)
     }
 
     fn cuProfilerStop() {
-        crate::state::context::current().map(drop)
+        context::current().map(drop)
     }
 }

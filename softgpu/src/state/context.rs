@@ -17,6 +17,7 @@ use cuda_api::coredump::Settings;
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::green::Sms;
 use cuda_api::sys::CUlimit;
+use cuda_api::thread_end;
 
 /// All contexts, by handle.
 pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
@@ -237,6 +238,7 @@ impl Context {
         if !mark.reached() {
             queue.submit(&self.errors, vec![mark], Box::new(|_| {}));
         }
+        list.retain(|queue| !queue.has_ended());
         list.push(queue.clone());
     }
 
@@ -342,7 +344,18 @@ pub(crate) fn current() -> CuResult<Arc<Context>> {
 
 /// Calls `f` with the calling thread's context stack.
 pub(crate) fn with_stack<R>(f: impl FnOnce(&mut Vec<Arc<Context>>) -> R) -> R {
-    STACK.with(|stack| f(&mut stack.borrow_mut()))
+    STACK.with(|stack| {
+        let mut stack = stack.borrow_mut();
+        if stack.capacity() == 0 {
+            thread_end::arm();
+        }
+        f(&mut stack)
+    })
+}
+
+/// Frees the calling thread's context stack, because the thread exits.
+pub(crate) fn thread_ended() {
+    STACK.with(|stack| drop(stack.take()));
 }
 
 /// Returns the context for a handle.

@@ -169,7 +169,7 @@ impl Queue {
                     return Some(item);
                 }
             } else if self.closed.load(Ordering::Acquire) {
-                return None;
+                break;
             }
             if start.elapsed() >= SPIN {
                 break;
@@ -182,6 +182,8 @@ impl Queue {
                 return Some(item);
             }
             if self.closed.load(Ordering::Acquire) {
+                // Work that is submitted after this starts another thread.
+                self.started.store(false, Ordering::Release);
                 return None;
             }
             self.asleep.store(true, Ordering::Relaxed);
@@ -209,5 +211,10 @@ impl Queue {
         self.closed.store(true, Ordering::Release);
         let _items = self.lock();
         self.filled.notify_all();
+    }
+
+    /// Returns whether the queue was closed and all its work is done.
+    pub(crate) fn has_ended(&self) -> bool {
+        self.closed.load(Ordering::Acquire) && self.idle()
     }
 }

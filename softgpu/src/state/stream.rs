@@ -9,6 +9,7 @@ use std::sync::atomic::Ordering;
 
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::sys::CUstream;
+use cuda_api::thread_end;
 
 use super::attributes::{self, PRIORITY};
 use super::context::{Context, current};
@@ -77,6 +78,7 @@ impl Stream {
                 return Ok((known.id, known.queue.clone()));
             }
             let memory = resources.add_stream()?;
+            thread_end::arm();
             let (id, queue) = (unique_id(), Queue::new());
             context.add_queue(&queue, false);
             streams.insert(context.unique, ThreadStream { id, queue: queue.clone(), memory });
@@ -191,6 +193,13 @@ impl Drop for Stream {
             self.queue.close();
         }
     }
+}
+
+/// Lets the threads of the calling thread's default streams exit after their work, because the calling
+/// thread exits.
+pub(crate) fn thread_ended() {
+    let streams = THREAD_STREAMS.with(|streams| streams.take());
+    streams.into_values().for_each(|stream| stream.queue.close());
 }
 
 /// The stream that an API call uses.

@@ -55,6 +55,7 @@ mod surface;
 mod tensor_map;
 mod texture;
 mod texture_ref;
+mod thread_exit;
 mod unsupported;
 mod virtual_memory;
 
@@ -160,6 +161,7 @@ const FAMILIES: &[&[Case]] = &[
     managed_location::CASES,
     managed_variable::CASES,
     stream_query::CASES,
+    thread_exit::CASES,
     unsupported::CASES,
 ];
 

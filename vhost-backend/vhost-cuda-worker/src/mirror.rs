@@ -72,6 +72,15 @@ impl Mirrors {
         accepted(send(&mut self.lock(), FREEING, Box::new(job)));
     }
 
+    /// Ends the mirror of a guest thread that has exited, unless it has jobs. Then it ends when
+    /// another thread needs a mirror.
+    pub fn end(&self, thread: u32) {
+        let mut threads = self.lock();
+        if threads.get(&thread.into()).is_some_and(|mirror| mirror.waiting() == 0) {
+            threads.remove(&thread.into());
+        }
+    }
+
     fn lock(&self) -> MutexGuard<'_, HashMap<u64, Mirror>> {
         self.threads.lock().unwrap_or_else(|error| error.into_inner())
     }
@@ -151,6 +160,23 @@ mod tests {
             ended.recv_timeout(std::time::Duration::from_secs(10)).unwrap();
         }
         drop(go);
+    }
+
+    #[test]
+    fn the_mirror_of_a_thread_that_has_exited_ends_unless_it_has_jobs() {
+        let (go, until) = mpsc::channel();
+        let until = Arc::new(Mutex::new(until));
+        let mirrors = Mirrors::default();
+        assert!(block(&mirrors, 5, &until));
+        mirrors.end(5);
+        mirrors.end(6);
+        assert_eq!(mirrors.lock().len(), 1);
+        drop(go);
+        while mirrors.lock().values().any(|mirror| mirror.waiting() > 0) {
+            std::thread::yield_now();
+        }
+        mirrors.end(5);
+        assert!(mirrors.lock().is_empty());
     }
 
     #[test]

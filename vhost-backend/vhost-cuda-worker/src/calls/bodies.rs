@@ -24,4 +24,5 @@ pub(super) use super::stream_memory::*;
 pub(super) use super::tensor_map::*;
 pub(super) use super::texture::*;
 pub(super) use super::texture_ref::*;
+pub(super) use super::thread_streams::*;
 pub(super) use super::tpc::*;

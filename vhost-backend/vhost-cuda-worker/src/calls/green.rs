@@ -219,11 +219,8 @@ pub(super) fn destroy_streams(cx: &Cx<'_>, is_meant: impl Fn(&Stream) -> bool) {
         }
     }
     for Stream { real, ctx, .. } in ended {
-        cx.shared.flight.forget(real.0, ctx);
-        cx.shared.host_funcs.forget((real.0 as u64, ctx));
-        cx.shared.value_waits.forget((real.0 as u64, ctx));
         // SAFETY: the stream was live, and was removed from the tables.
-        let destroyed = unsafe { cx.driver().cuStreamDestroy(real.0) };
+        let destroyed = unsafe { cx.shared.destroy_stream(real, ctx) };
         if destroyed.is_ok() {
             forget_stream(cx, ctx);
         }

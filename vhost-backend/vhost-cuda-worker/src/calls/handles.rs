@@ -255,6 +255,36 @@ pub(super) struct ThreadStream {
     pub ctx: ContextId,
 }
 
+/// A per-thread default stream.
+#[derive(Clone, Copy)]
+pub(super) struct DefaultStream {
+    pub real: DriverHandle<CUstream>,
+    pub ctx: ContextId,
+    /// Whether the guest has changed the stream's attributes.
+    pub changed: bool,
+}
+
+/// The per-thread default streams of a session.
+#[derive(Default)]
+pub(super) struct ThreadStreams {
+    pub of: HashMap<ThreadStream, DefaultStream>,
+    /// The streams of threads that have exited. Work may still run in them.
+    pub ended: Vec<DefaultStream>,
+}
+
+impl ThreadStreams {
+    /// Returns the streams in a context.
+    pub(super) fn in_context(&self, ctx: ContextId) -> impl Iterator<Item = DefaultStream> + '_ {
+        self.of.values().chain(&self.ended).filter(move |stream| stream.ctx == ctx).copied()
+    }
+
+    /// Removes the streams in a context that is about to be destroyed.
+    fn forget_context(&mut self, ctx: ContextId) {
+        self.of.retain(|key, _| key.ctx != ctx);
+        self.ended.retain(|stream| stream.ctx != ctx);
+    }
+}
+
 /// All objects that the guest has created in the session, by kind.
 #[derive(Default)]
 pub(super) struct Tables {
@@ -275,7 +305,7 @@ pub(super) struct Tables {
     pub texrefs: Table<TexRefId, OfModule<CUtexref>>,
     pub surfrefs: Table<SurfRefId, OfModule<CUsurfref>>,
     pub links: Table<LinkId, Link>,
-    pub thread_streams: HashMap<ThreadStream, DriverHandle<CUstream>>,
+    pub thread_streams: ThreadStreams,
 }
 
 impl Tables {
@@ -300,7 +330,8 @@ impl Tables {
         match stream {
             StreamId::DEFAULT | StreamId::LEGACY => Some((0, ctx)),
             StreamId::PER_THREAD => {
-                Some((self.thread_streams.get(&ThreadStream { thread, ctx })?.0 as u64, ctx))
+                let stream = self.thread_streams.of.get(&ThreadStream { thread, ctx })?;
+                Some((stream.real.0 as u64, ctx))
             }
             id => {
                 let stream = self.streams.get(id).ok()?;
@@ -331,7 +362,7 @@ impl Tables {
             // Kernels don't belong to a context, but the functions obtained from them do.
             Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
         });
-        self.thread_streams.retain(|key, _| key.ctx != ctx);
+        self.thread_streams.forget_context(ctx);
         Ok(())
     }
 

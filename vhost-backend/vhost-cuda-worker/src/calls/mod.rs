@@ -16,6 +16,7 @@
 //! | `context`, `green`, `uses` | contexts and green contexts; counting the calls in progress in each |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `interprocess`, `token` | events that several sessions use; names of exported things |
+//! | `thread_streams` | the per-thread default streams |
 //! | `stream_memory`, `value_waits` | stream memory operations; streams that wait for a value |
 //! | `image`, `jit`, `blob`, `module` | code images, modules and libraries |
 //! | `kernel`, `layout`, `library_kernels`, `launch` | functions, kernels, and their launches |
@@ -89,6 +90,7 @@ mod tensor_map;
 mod tests;
 mod texture;
 mod texture_ref;
+mod thread_streams;
 mod token;
 mod tpc;
 mod uses;

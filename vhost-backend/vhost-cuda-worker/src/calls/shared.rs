@@ -4,7 +4,8 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
 
-use cuda_api::sys::{CUcontext, CUdevice};
+use cuda_api::sys::{CUcontext, CUdevice, CUstream};
+use protocol::ids::ContextId;
 
 use super::driver_handle::DriverHandle;
 use super::gate::{InFlight, Turns};
@@ -14,7 +15,7 @@ use super::lock::lock;
 use super::memory::{Memory, Unmapping};
 use super::properties::Properties;
 use super::{blob, budget, charges, hostfunc, output, registered, uses, value_waits};
-use crate::driver::Driver;
+use crate::driver::{CuResult, Driver};
 use crate::executor::Session;
 use crate::reply::ReplyTo;
 
@@ -59,6 +60,24 @@ impl Shared {
     /// Sets the output flag in a reply if there is kernel output for the guest to fetch.
     pub(super) fn report_output(&self, reply: ReplyTo) -> ReplyTo {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
+    }
+
+    /// Destroys a stream. Commands already queued in it still run to completion.
+    ///
+    /// # Safety
+    ///
+    /// The stream must be live and in the tables no longer, and the caller must be the ring reader's
+    /// thread, which is the only one that uses streams.
+    pub(super) unsafe fn destroy_stream(
+        &self,
+        stream: DriverHandle<CUstream>,
+        ctx: ContextId,
+    ) -> CuResult {
+        self.flight.forget(stream.0, ctx);
+        self.host_funcs.forget((stream.0 as u64, ctx));
+        self.value_waits.forget((stream.0 as u64, ctx));
+        // SAFETY: the caller promises that the stream is live and that nothing else uses it.
+        unsafe { self.driver.cuStreamDestroy(stream.0) }
     }
 
     /// Returns the ordinals of the devices on which the process has contexts.

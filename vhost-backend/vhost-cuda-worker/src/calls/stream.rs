@@ -16,6 +16,7 @@ use super::launch::attribute;
 use super::queue::{queue, queue_free, stream, stream_of};
 use super::result::number;
 use super::stream_memory::queue_wait;
+use super::thread_streams::change_attributes;
 use super::waits::Completion;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
@@ -42,11 +43,8 @@ pub(super) fn cu_stream_create_with_priority(
 pub(super) fn cu_stream_destroy_v2(cx: &Cx<'_>, call: api::CuStreamDestroyV2) -> CuResult {
     cx.enter_any()?;
     let (stream, id) = claim_listed(cx, STREAMS, call.h_stream, |_, _| Ok(()))?;
-    cx.shared.flight.forget(stream.real.0, stream.ctx);
-    cx.shared.host_funcs.forget((stream.real.0 as u64, stream.ctx));
-    cx.shared.value_waits.forget((stream.real.0 as u64, stream.ctx));
     // SAFETY: the stream was live, and was removed from the tables.
-    let ended = unsafe { cx.driver().cuStreamDestroy(stream.real.0) };
+    let ended = unsafe { cx.shared.destroy_stream(stream.real, stream.ctx) };
     id.end(ended, || forget_stream(cx, stream.ctx))
 }
 
@@ -64,6 +62,7 @@ pub(super) fn cu_stream_set_attribute(cx: &Cx<'_>, call: api::CuStreamSetAttribu
         return Err(CuError::NOT_SUPPORTED);
     }
     let stream = stream(cx, call.h_stream)?;
+    change_attributes(cx, call.h_stream);
     let attribute = attribute(call.attr, call.param, |addr, len| cx.check(addr, len))?;
     // SAFETY: the stream is live, and the pointer is to a local variable.
     unsafe { cx.driver().cuStreamSetAttribute(stream, attribute.id, &attribute.value) }

@@ -24,6 +24,7 @@ mod stream_memory;
 mod streams;
 mod texture_refs;
 mod textures;
+mod thread_streams;
 mod virtual_memory;
 
 use protocol::ids::{

@@ -288,9 +288,9 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
     }
     context.legacy_used &= legacy;
     if legacy && !all_blocking {
-        for (_, stream) in tables.thread_streams.iter().filter(|(key, _)| key.ctx == cx.ctx) {
-            if busy(stream.0)? {
-                streams.push(*stream);
+        for stream in tables.thread_streams.in_context(cx.ctx) {
+            if busy(stream.real.0)? {
+                streams.push(stream.real);
             }
         }
     }

@@ -424,6 +424,11 @@ pub(super) fn dispatch(
                 bodies::vcuda_stream_wait_interprocess_event(deferred, cx, call, pass, reply)
             },
         ),
+        // vcudaThreadEnd
+        58 => inline(deferred, command, reply, |cx, args, _| {
+            let call = decode::<api::VcudaThreadEnd>(args)?;
+            bodies::vcuda_thread_end(cx, call)
+        }),
         // cuEventCreate
         60 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuEventCreate>(args)?;
@@ -1248,6 +1253,11 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
             let call = decode::<api::VcudaStreamWaitInterprocessEvent>(args)?;
             names.streams.add(call.h_stream.0, false);
             names.events.add(call.h_event.0, false);
+        }
+        // vcudaThreadEnd
+        58 => {
+            let call = decode::<api::VcudaThreadEnd>(args)?;
+            names.streams.add(call.h_stream.0, false);
         }
         // cuEventDestroy_v2
         61 => {
