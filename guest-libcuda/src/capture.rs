@@ -23,6 +23,7 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     let named = if stream == 0 { null } else { stream };
     if named > PER_THREAD {
         let stream: Arc<Stream> = driver.handles.get(stream)?;
+        stream.check()?;
         let blocking = stream.flags & NON_BLOCKING == 0;
         let (key, ctx) = (key(&stream), stream.context.id().0);
         return Ok(capture::Stream { key, ctx, blocking, legacy: false });
@@ -32,13 +33,24 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     let legacy = named != PER_THREAD;
     // `of` is never 0 here, but always 0 in the key of a created stream, so the two keys can't be
     // equal.
-    let of = if legacy { 1 } else { 2 + u64::from(thread::origin().0) };
+    let of = if legacy { 1 } else { of_thread() };
     Ok(capture::Stream {
         key: Key { id: if context.green.is_some() { context.unique } else { ctx }, of },
         ctx,
         blocking: true,
         legacy,
     })
+}
+
+/// Returns what distinguishes the calling thread's default streams from other streams.
+fn of_thread() -> u64 {
+    2 + u64::from(thread::origin().0)
+}
+
+/// Ends captures of the calling thread's default streams, because the thread exits.
+pub fn thread_ended() {
+    let of = of_thread();
+    GRAPHS.forget_streams_where(|key, _| key.of == of);
 }
 
 /// Returns the key of a stream that the program created.

@@ -22,3 +22,14 @@ pub fn driver() -> CuResult<&'static Driver> {
     current()?;
     Ok(driver)
 }
+
+/// Returns the driver, unless the calling thread's current context has been destroyed. The thread may
+/// also have none.
+#[inline]
+pub fn driver_unless_ended() -> CuResult<&'static Driver> {
+    let driver = crate::driver::driver()?;
+    match thread::current() {
+        Some(context) if !context.is_alive() => Err(CuError::CONTEXT_IS_DESTROYED),
+        _ => Ok(driver),
+    }
+}

@@ -8,7 +8,9 @@ use crate::graph::Exec;
 use crate::objects::{
     Array, Context, Event, Function, GreenHandle, Library, Link, Mipmap, Module, Stream,
 };
+use crate::thread;
 use parking_lot::{Mutex, RwLock};
+use protocol::ids::ContextId;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
@@ -41,6 +43,23 @@ pub enum Object {
     Green(GreenHandle),
 }
 
+impl Object {
+    /// Returns the context with which the object ends, if it ends with one. A function ends with its
+    /// module.
+    pub fn context(&self) -> Option<ContextId> {
+        match self {
+            Self::Stream(stream) => Some(stream.context.id()),
+            Self::Event(event) => Some(event.context),
+            Self::Module(module) => Some(module.context),
+            Self::GraphExec(exec) => Some(exec.loaded.context),
+            Self::Array(array) => Some(array.context.id()),
+            Self::Mipmap(mipmap) => Some(mipmap.context.id()),
+            Self::Context(_) | Self::Library(_) | Self::Function(_) | Self::Link(_) => None,
+            Self::Green(_) => None,
+        }
+    }
+}
+
 /// A type of object that can be looked up by handle.
 pub trait Named: Sized {
     /// Returns the object, if it has this type.
@@ -67,7 +86,34 @@ named! {
 
 #[derive(Default)]
 struct Slot {
-    occupant: RwLock<(usize, Option<Object>)>,
+    occupant: RwLock<Occupant>,
+}
+
+#[derive(Default)]
+struct Occupant {
+    generation: usize,
+    object: Option<Object>,
+    /// The error of calls with the slot's previous handle, if there was one.
+    ended: Option<CuError>,
+}
+
+impl Occupant {
+    fn get<T: Named>(&self, generation: usize) -> CuResult<T> {
+        if self.generation == generation {
+            self.object.as_ref().and_then(T::of).ok_or(CuError::INVALID_HANDLE)
+        } else if self.generation == (generation + 1) % GENERATIONS {
+            Err(self.ended.unwrap_or(CuError::INVALID_HANDLE))
+        } else {
+            Err(CuError::INVALID_HANDLE)
+        }
+    }
+
+    /// Ends the handle, and returns its object.
+    fn end(&mut self, error: CuError) -> Option<Object> {
+        self.generation = (self.generation + 1) % GENERATIONS;
+        self.ended = Some(error);
+        self.object.take()
+    }
 }
 
 #[derive(Default)]
@@ -122,31 +168,70 @@ impl Handles {
         let chunk = self.chunks[index / CHUNK]
             .get_or_init(|| (0..CHUNK).map(|_| Slot::default()).collect());
         let mut occupant = chunk[index % CHUNK].occupant.write();
-        occupant.1 = Some(object);
-        Ok(WINDOW.start + (occupant.0 * SLOTS + index) * STEP)
+        occupant.object = Some(object);
+        Ok(handle(index, occupant.generation))
     }
 
     /// Returns the object that a handle refers to, if it has the requested type.
     #[inline]
     pub fn get<T: Named>(&self, handle: Handle) -> CuResult<T> {
         let (_, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;
-        let occupant = slot.occupant.read();
-        let object = occupant.1.as_ref().filter(|_| occupant.0 == generation);
-        object.and_then(T::of).ok_or(CuError::INVALID_HANDLE)
+        let found = slot.occupant.read().get(generation);
+        found.map_err(of_thread)
     }
 
     /// Invalidates a handle and returns its object.
     pub fn remove<T: Named>(&self, handle: Handle) -> CuResult<T> {
+        self.end(handle, CuError::INVALID_HANDLE)
+    }
+
+    /// Does the same as [`remove`](Self::remove). Calls with the handle fail with `error`.
+    pub fn end<T: Named>(&self, handle: Handle, error: CuError) -> CuResult<T> {
         let (index, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;
         let mut occupant = slot.occupant.write();
-        let object = occupant.1.as_ref().filter(|_| occupant.0 == generation);
-        let object = object.and_then(T::of).ok_or(CuError::INVALID_HANDLE)?;
-        occupant.1 = None;
-        occupant.0 = (occupant.0 + 1) % GENERATIONS;
+        let object = occupant.get(generation).map_err(of_thread)?;
+        occupant.end(error);
         drop(occupant);
         self.free.lock().slots.push_back(index);
         Ok(object)
     }
+
+    /// Invalidates the handles of all objects for which `is_gone` returns true, and returns the
+    /// handles and the objects. Calls with these handles fail with `error`.
+    pub fn end_where(
+        &self,
+        error: CuError,
+        mut is_gone: impl FnMut(&Object) -> bool,
+    ) -> Vec<(Handle, Object)> {
+        let used = self.free.lock().used;
+        let mut gone = Vec::new();
+        for (index, slot) in (0..used).filter_map(|index| Some((index, self.slot(index)?))) {
+            let mut occupant = slot.occupant.write();
+            if !occupant.object.as_ref().is_some_and(&mut is_gone) {
+                continue;
+            }
+            let of = handle(index, occupant.generation);
+            gone.extend(occupant.end(error).map(|object| (of, object)));
+            drop(occupant);
+            self.free.lock().slots.push_back(index);
+        }
+        gone
+    }
+}
+
+/// Returns the error of a call with an invalid handle. As with NVIDIA's driver, a calling thread whose
+/// current context has been destroyed matters more than the handle.
+#[cold]
+fn of_thread(error: CuError) -> CuError {
+    match thread::current() {
+        Some(context) if !context.is_alive() => CuError::CONTEXT_IS_DESTROYED,
+        _ => error,
+    }
+}
+
+/// Returns the handle with which a slot refers to its object.
+fn handle(index: usize, generation: usize) -> Handle {
+    WINDOW.start + (generation * SLOTS + index) * STEP
 }
 
 #[cfg(test)]
@@ -155,7 +240,7 @@ mod tests {
     use protocol::ids::EventId;
 
     fn event(id: u64) -> Object {
-        Object::Event(Arc::new(Event { id: EventId(id), flags: 0 }))
+        Object::Event(Arc::new(Event { id: EventId(id), flags: 0, context: ContextId(id % 2) }))
     }
 
     #[test]
@@ -167,6 +252,31 @@ mod tests {
         assert!(handles.get::<Arc<Module>>(handle).is_err());
         assert!(handles.remove::<Arc<Module>>(handle).is_err());
         assert!(handles.get::<Arc<Event>>(handle).is_ok());
+    }
+
+    #[test]
+    fn the_handles_of_a_contexts_objects_end_together() {
+        let handles = Handles::default();
+        let all: Vec<_> = (0..100).map(|id| handles.insert(event(id)).unwrap()).collect();
+        handles.remove::<Arc<Event>>(all[1]).unwrap();
+        let gone =
+            handles.end_where(CuError::UNKNOWN, |object| object.context() == Some(ContextId(1)));
+        assert_eq!(gone.len(), 49);
+        for (id, handle) in (0..).zip(all) {
+            let expected = match id {
+                1 => Err(CuError::INVALID_HANDLE),
+                _ if id % 2 == 1 => Err(CuError::UNKNOWN),
+                _ => Ok(id),
+            };
+            assert_eq!(handles.get::<Arc<Event>>(handle).map(|event| event.id.0), expected);
+            assert_eq!(gone.iter().any(|(of, _)| *of == handle), id % 2 == 1 && id != 1);
+        }
+        for _ in 0..3 * CHUNK {
+            let handle = handles.insert(event(1)).unwrap();
+            handles.remove::<Arc<Event>>(handle).unwrap();
+            assert!(!gone.iter().any(|(of, _)| *of == handle));
+        }
+        assert_eq!(handles.get::<Arc<Event>>(gone[0].0).err(), Some(CuError::INVALID_HANDLE));
     }
 
     #[test]

@@ -174,10 +174,19 @@ pub struct Stream {
     pub context: &'static Context,
 }
 
+impl Stream {
+    /// Fails if the stream belongs to a green context that has been destroyed. The handles of other
+    /// contexts' streams end with their context.
+    pub fn check(&self) -> CuResult {
+        if self.context.is_alive() { Ok(()) } else { Err(CuError::CONTEXT_IS_DESTROYED) }
+    }
+}
+
 /// An event that the program created.
 pub struct Event {
     pub id: EventId,
     pub flags: u32,
+    pub context: ContextId,
 }
 
 impl Event {
@@ -225,6 +234,7 @@ pub type Globals = Mutex<HashMap<(ContextId, Vec<u8>), (u64, usize)>>;
 /// A module.
 pub struct Module {
     pub id: ModuleId,
+    pub context: ContextId,
     pub functions: ByName,
     /// Handle of the library that the module belongs to, if any. The program can't unload the
     /// module of a library.

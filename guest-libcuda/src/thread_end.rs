@@ -1,5 +1,6 @@
 //! Reports to the worker that a thread exits, so that other threads can use its default streams.
 
+use crate::capture;
 use crate::driver::driver;
 use crate::thread;
 use cuda_api::graph::capturing;
@@ -16,6 +17,7 @@ pub fn begin() {
 /// function that waits for this thread.
 fn report() {
     capturing::thread_ended();
+    capture::thread_ended();
     if let Ok(driver) = driver()
         && driver.reports_threads
     {

@@ -460,15 +460,32 @@ impl<Op: Operation> Graphs<Op> {
     /// Handles the destruction of a stream. A capture that began in the stream ends, because no
     /// other stream can end it. Another capture that the stream has joined can continue.
     pub fn forget_stream(&self, key: Key) {
-        if self.any_capture() {
-            self.captures(|State { table, captures }| {
-                let Some(member) = captures.streams.remove(&key) else { return };
+        self.forget_streams_where(|of, _| of == key);
+    }
+
+    /// Does the same as [`forget_stream`](Self::forget_stream) for all streams of a context that is
+    /// being destroyed.
+    pub fn forget_context(&self, ctx: u64) {
+        self.forget_streams_where(|_, of| of == ctx);
+    }
+
+    /// Does the same as [`forget_stream`](Self::forget_stream) for all streams for whose key and
+    /// context `is_gone` returns true.
+    pub fn forget_streams_where(&self, is_gone: impl Fn(Key, u64) -> bool) {
+        if !self.any_capture() {
+            return;
+        }
+        self.captures(|State { table, captures }| {
+            let gone = |(key, member): (&Key, &Member)| is_gone(*key, member.ctx).then_some(*key);
+            for key in captures.streams.iter().filter_map(gone).collect::<Vec<_>>() {
+                // The end of another stream's capture may have removed this one.
+                let Some(member) = captures.streams.remove(&key) else { continue };
                 match captures.captures.get_mut(&member.capture) {
                     Some(capture) if capture.origin != key => capture.left.extend(member.captured),
                     _ => captures.end(member.capture, table, false),
                 }
-            });
-        }
+            }
+        });
     }
 
     /// Handles the destruction of an event.

@@ -73,7 +73,7 @@ fn destroy(handle: Handle) -> CuResult {
     capture::forbid_unsafe()?;
     let array: Arc<Array> = driver.handles.remove(handle)?;
     // A level's memory belongs to the mipmapped array.
-    if array.is_level || !array.context.is_alive() {
+    if array.is_level {
         return Ok(());
     }
     driver.session.call(&VcudaArrayDestroy { array: array.id })
@@ -204,9 +204,6 @@ entries! {
         for (_, level) in mipmap.levels.lock().drain() {
             // The program may have destroyed the level's handle before.
             let _ = driver.handles.remove::<Arc<Array>>(level);
-        }
-        if !mipmap.context.is_alive() {
-            return Ok(());
         }
         driver.session.call(&VcudaMipmappedArrayDestroy { mipmap: mipmap.id })
     }

@@ -1,6 +1,7 @@
 //! Entry points for contexts: primary contexts, contexts that the program creates, and each
 //! thread's context stack.
 
+use super::ended::forget_objects;
 use crate::context::{self, current};
 use crate::device::{Device, Primary};
 use crate::driver::{Driver, driver};
@@ -43,6 +44,7 @@ pub fn named(driver: &Driver, handle: Handle) -> CuResult<&'static Context> {
 fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.session.mirrors.forget_context(context.id());
+    forget_objects(driver, context);
     driver.memory.forget_context(context.handle());
     driver.session.forget_errors();
     driver.flush_output();
@@ -300,9 +302,10 @@ entries! {
         out.set(thread::current().map_or(0, Context::handle))
     }
 
+    /// As with NVIDIA's driver, the context may have been destroyed.
     fn cuCtxGetDevice(device: Out<i32>) {
         driver()?;
-        device.set(current()?.device)
+        device.set(thread::current().ok_or(CuError::INVALID_CONTEXT)?.device)
     }
 
     fn cuCtxGetDevice_v2(device: Out<i32>, handle: Handle) {

@@ -74,9 +74,9 @@ entries! {
             return Err(CuError::INVALID_VALUE);
         }
         let driver = context::driver()?;
-        let id = driver.session.mint();
+        let (id, context) = (driver.session.mint(), context::current()?.id());
         driver.session.post(&CuEventCreate { ph_event: id, flags })?;
-        out.set(driver.handles.insert(Object::Event(Arc::new(Event { id, flags })))?)
+        out.set(driver.handles.insert(Object::Event(Arc::new(Event { id, flags, context })))?)
     }
 
     fn cuEventDestroy(event: Handle) { destroy(event) }

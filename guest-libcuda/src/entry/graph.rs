@@ -36,7 +36,7 @@ use protocol::calls::{
 };
 use protocol::codec::Writer;
 use protocol::graph as wire;
-use protocol::ids::{EventId, GraphExecId, ValuesId};
+use protocol::ids::{ContextId, EventId, GraphExecId, ValuesId};
 use protocol::limits::GRAPH_NODES_MAX;
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 use protocol::structs::LaunchAttribute;
@@ -261,6 +261,8 @@ fn is_allowed(old: &Op, new: &Op) -> bool {
 /// The session's data for an instantiated graph.
 pub struct Loaded {
     id: GraphExecId,
+    /// The context with which the instantiated graph ends.
+    pub context: ContextId,
     /// For each step, the number of its last node in the worker's graph. A step has two nodes if it
     /// copies between pageable and other memory.
     ends: Vec<u32>,
@@ -505,7 +507,8 @@ impl Library for Guest {
         match made {
             Ok(()) => {
                 let (event, staging) = (OnceLock::new(), Mutex::new(staging));
-                Ok((Loaded { id: exec, ends, staging, event }, tokens))
+                let context = thread::origin().1;
+                Ok((Loaded { id: exec, context, ends, staging, event }, tokens))
             }
             Err(error) => {
                 host_func::let_go(&tokens);

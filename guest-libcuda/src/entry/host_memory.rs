@@ -93,7 +93,7 @@ pub fn pin(
 
 fn free(at: usize) -> CuResult {
     crate::capture::forbid_unsafe()?;
-    let driver = driver()?;
+    let driver = context::driver_unless_ended()?;
     if at == 0 {
         return Ok(());
     }

@@ -128,9 +128,9 @@ entries! {
         let driver = context::driver()?;
         let handle = HandleBytes::from(handle);
         let [a, b, c, d, ..] = decode(EVENT, &handle).ok_or(CuError::MAP_FAILED)?;
-        let event = driver.session.mint();
+        let (event, context) = (driver.session.mint(), context::current()?.id());
         driver.session.call(&VcudaIpcOpenEventHandle { event, token: [a, b, c, d] })?;
-        let event = Arc::new(Event { id: event, flags: IMPORTED });
+        let event = Arc::new(Event { id: event, flags: IMPORTED, context });
         out.set(driver.handles.insert(Object::Event(event))?)
     }
 }

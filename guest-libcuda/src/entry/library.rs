@@ -121,6 +121,7 @@ pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     driver.session.call(&CuLibraryGetModule { p_mod: id, library: library.id })?;
     let module = Module {
         id,
+        context: context.id(),
         functions: Default::default(),
         library: Some(handle),
         globals: Default::default(),
@@ -224,11 +225,11 @@ entries! {
         for (_, module) in library.modules.lock().drain() {
             registry::forget_module(module);
             if let Ok(module) = driver.handles.remove::<Arc<Module>>(module) {
-                forget(driver, &module.functions, &module.globals);
+                forget(driver, &module.functions, &module.globals, CuError::INVALID_HANDLE);
             }
         }
         driver.session.mirrors.forget_library(library.id);
-        forget(driver, &library.kernels, &library.globals);
+        forget(driver, &library.kernels, &library.globals, CuError::INVALID_HANDLE);
         for variable in library.managed.lock().drain(..) {
             driver.memory.remove(variable, |found| found.kind == Kind::ManagedVariable);
             driver.memory.managed.lock().remove(&variable);

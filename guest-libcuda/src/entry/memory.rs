@@ -85,7 +85,7 @@ entries! {
     }
 
     fn cuMemFree_v2(address: u64) {
-        let driver = driver()?;
+        let driver = context::driver_unless_ended()?;
         if address == 0 {
             return Ok(());
         }
@@ -118,7 +118,10 @@ entries! {
         // Registered host memory may have another address on the GPU.
         let alias = || driver.memory.find_device(address).map(|a| (a.device_address, a));
         let found = found.map(|a| (a.base, a)).or_else(alias);
-        let (start, found) = found.ok_or(CuError::NOT_FOUND)?;
+        let Some((start, found)) = found else {
+            context::current()?;
+            return Err(CuError::NOT_FOUND);
+        };
         base.set_if_wanted(start);
         size.set_if_wanted(found.len as usize);
         Ok(())

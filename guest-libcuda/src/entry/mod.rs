@@ -17,6 +17,7 @@ pub mod copy2d;
 pub(crate) mod coredump;
 pub(crate) mod device;
 pub(crate) mod device_links;
+mod ended;
 pub(crate) mod event;
 pub(crate) mod first_versions;
 pub(crate) mod function;

@@ -52,6 +52,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
     replied.result()?;
     let module = Module {
         id,
+        context: context::current()?.id(),
         functions: Default::default(),
         library: None,
         globals: Default::default(),
@@ -118,10 +119,11 @@ pub fn global(
     Ok((address, bytes))
 }
 
-/// Removes this library's records of the functions and globals of a module or library.
-pub fn forget(driver: &Driver, functions: &ByName, globals: &Globals) {
+/// Removes this library's records of the functions and globals of a module or library. Calls with the
+/// functions' handles fail with `error`.
+pub fn forget(driver: &Driver, functions: &ByName, globals: &Globals, error: CuError) {
     for (_, function) in functions.lock().drain() {
-        let _ = driver.handles.remove::<Arc<Function>>(function);
+        let _ = driver.handles.end::<Arc<Function>>(function, error);
     }
     for (_, (address, _)) in globals.lock().drain() {
         driver.memory.remove(address, |found| found.kind == Kind::Global);
@@ -163,7 +165,7 @@ entries! {
         }
         driver.handles.remove::<Arc<Module>>(handle)?;
         registry::forget_module(handle);
-        forget(driver, &module.functions, &module.globals);
+        forget(driver, &module.functions, &module.globals, CuError::INVALID_HANDLE);
         driver.session.call(&CuModuleUnload { hmod: module.id })
     }
 

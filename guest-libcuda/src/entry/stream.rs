@@ -52,17 +52,9 @@ pub fn stream_id(driver: &Driver, handle: Handle, null: usize) -> CuResult<Strea
         id @ (StreamId::LEGACY | StreamId::PER_THREAD) => default_stream(id),
         _ => {
             let stream: Arc<Stream> = driver.handles.get(handle)?;
-            check_green(&stream)?;
+            stream.check()?;
             Ok(stream.id)
         }
-    }
-}
-
-/// Fails if the stream belongs to a green context that has been destroyed.
-fn check_green(stream: &Stream) -> CuResult {
-    match stream.context.green.is_none() || stream.context.is_alive() {
-        true => Ok(()),
-        false => Err(CuError::CONTEXT_IS_DESTROYED),
     }
 }
 
@@ -88,7 +80,9 @@ pub fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream
     if StreamId(handle as u64).is_cudas() {
         return Ok(None);
     }
-    driver.handles.get(handle).map(Some)
+    let stream: Arc<Stream> = driver.handles.get(handle)?;
+    stream.check()?;
+    Ok(Some(stream))
 }
 
 /// Waits until all work in a stream is done.
@@ -157,8 +151,8 @@ pub fn create_in(
 }
 
 fn destroy(handle: Handle) -> CuResult {
-    let driver = crate::driver::driver()?;
-    check_green(&*driver.handles.get::<Arc<Stream>>(handle)?)?;
+    let driver = context::driver_unless_ended()?;
+    driver.handles.get::<Arc<Stream>>(handle)?.check()?;
     let stream: Arc<Stream> = driver.handles.remove(handle)?;
     GRAPHS.forget_stream(capture::key(&stream));
     driver.session.post(&CuStreamDestroyV2 { h_stream: stream.id })

@@ -44,6 +44,12 @@ type Key = (ContextId, u64);
 static TEXTURES: LazyLock<Mutex<HashMap<Key, Texture>>> = LazyLock::new(Mutex::default);
 static SURFACES: LazyLock<Mutex<HashMap<Key, Surface>>> = LazyLock::new(Mutex::default);
 
+/// Removes the objects of a context that has been destroyed.
+pub fn forget_context(context: ContextId) {
+    TEXTURES.lock().retain(|(of, _), _| *of != context);
+    SURFACES.lock().retain(|(of, _), _| *of != context);
+}
+
 fn key(object: u64) -> CuResult<Key> {
     Ok((current()?.id(), object))
 }

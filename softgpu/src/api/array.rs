@@ -15,7 +15,7 @@ use cuda_api::sys::{
 use super::capture;
 use super::entry::entries;
 use crate::state::array::{ARRAYS, Array, MIPMAPS, Mipmap};
-use crate::state::context::current;
+use crate::state::context::{current, object};
 use crate::state::device::driver;
 
 /// The largest dimensions of arrays, as on compute capability 9.0.
@@ -82,7 +82,7 @@ fn create(to: Out<CUarray>, array: CUDA_ARRAY3D_DESCRIPTOR) -> CuResult {
 
 fn find(array: CUarray) -> CuResult<std::sync::Arc<Array>> {
     current()?;
-    ARRAYS.get(array as usize).ok_or(CuError::INVALID_HANDLE)
+    object(&ARRAYS, array as usize)
 }
 
 /// Stores the memory requirements of an array with deferred mapping. Other arrays have none.
@@ -126,6 +126,7 @@ entries! {
     fn cuArrayDestroy(array: CUarray) {
         driver()?;
         capture::forbid_unsafe()?;
+        object(&ARRAYS, array as usize)?;
         let array = ARRAYS.remove(array as usize).ok_or(CuError::INVALID_HANDLE)?;
         // Wait for work that may use the array.
         array.context.synchronize();
@@ -175,7 +176,7 @@ entries! {
     fn cuMipmappedArrayGetLevel(to: Out<CUarray>, mipmap: CUmipmappedArray, level: c_uint) {
         to.check()?;
         current()?;
-        let found = MIPMAPS.get(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let found = object(&MIPMAPS, mipmap as usize)?;
         to.set(found.level(mipmap as usize, level)? as CUarray)
     }
 
@@ -183,7 +184,7 @@ entries! {
         to: Out<CUDA_ARRAY_MEMORY_REQUIREMENTS>, mipmap: CUmipmappedArray, device: c_int,
     ) {
         current()?;
-        let mipmap = MIPMAPS.get(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let mipmap = object(&MIPMAPS, mipmap as usize)?;
         requirements(to, device, &mipmap.first, mipmap.levels.len() as u32)
     }
 
@@ -197,13 +198,14 @@ entries! {
         _to: Out<CUDA_ARRAY_SPARSE_PROPERTIES>, mipmap: CUmipmappedArray,
     ) {
         current()?;
-        MIPMAPS.get(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
+        object(&MIPMAPS, mipmap as usize)?;
         Err(CuError::INVALID_VALUE)
     }
 
     fn cuMipmappedArrayDestroy(mipmap: CUmipmappedArray) {
         driver()?;
         capture::forbid_unsafe()?;
+        object(&MIPMAPS, mipmap as usize)?;
         let mipmap = MIPMAPS.remove(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
         mipmap.context.synchronize();
         mipmap.free();

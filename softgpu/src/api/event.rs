@@ -9,7 +9,7 @@ use cuda_api::sys::{CUevent, CUevent_flags, CUevent_record_flags, CUevent_wait_f
 
 use super::capture;
 use super::entry::entries;
-use crate::state::context::current;
+use crate::state::context::{current, object};
 use crate::state::event::{Awaited, EVENTS, Event};
 use crate::state::graph::Op;
 use crate::state::shared_event::SharedEvent;
@@ -23,7 +23,7 @@ const WAIT_EXTERNAL: u32 = CUevent_wait_flags::CU_EVENT_WAIT_EXTERNAL.0;
 
 pub(crate) fn named(event: CUevent) -> CuResult<Arc<Event>> {
     crate::state::device::driver()?;
-    EVENTS.get(event as usize).ok_or(CuError::INVALID_HANDLE)
+    object(&EVENTS, event as usize)
 }
 
 /// Records an event in a stream. In a stream that is being captured, the event only marks a
@@ -73,6 +73,7 @@ fn elapsed(to: Out<c_float>, start: CUevent, end: CUevent) -> CuResult {
 fn destroy(event: CUevent) -> CuResult {
     crate::state::device::driver()?;
     capture::GRAPHS.forget_event(event as u64);
+    object(&EVENTS, event as usize)?;
     EVENTS.remove(event as usize).map(drop).ok_or(CuError::INVALID_HANDLE)
 }
 

@@ -4,9 +4,11 @@ use std::ffi::{CStr, c_char, c_int, c_uint, c_void};
 
 use cuda_api::args::{In, Out, Text};
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::graph::capture::Key;
 use cuda_api::graph::capturing;
 use cuda_api::{error_text, export_tables, thread_end};
 
+use super::capture::GRAPHS;
 use super::entry::entries;
 use crate::state::device::DRIVER_VERSION;
 use crate::state::{context, primary, stream};
@@ -25,7 +27,9 @@ entries! {
         }
         thread_end::call_at_thread_end(|| {
             capturing::thread_ended();
-            stream::thread_ended();
+            for id in stream::thread_ended() {
+                GRAPHS.forget_stream(Key { id, of: 0 });
+            }
             context::thread_ended();
         });
         primary::init()

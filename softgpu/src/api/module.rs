@@ -15,7 +15,7 @@ use cuda_api::sys::{
 use super::entry::entries;
 use super::jit::Jit;
 use crate::ptx::source::{Bases, Source, link};
-use crate::state::context::{Context, current};
+use crate::state::context::{Context, current, object};
 use crate::state::device::{capability, driver};
 use crate::state::image::{LoadError, parse, units};
 use crate::state::module::{Function, MODULES, Module, function_of, unload};
@@ -65,7 +65,7 @@ unsafe fn load(to: Out<CUmodule>, at: *const c_void, jit: &Jit) -> CuResult {
 
 pub(crate) fn module(handle: CUmodule) -> CuResult<Arc<Module>> {
     crate::state::device::driver()?;
-    MODULES.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
+    object(&MODULES, handle as usize)
 }
 
 /// Returns the function for a function handle, or for a kernel handle in the current context.
@@ -153,6 +153,7 @@ fn unload_module(handle: CUmodule) -> CuResult {
     let module = module(handle)?;
     let context: &Context = &module.loaded.context;
     context.synchronize();
+    object(&MODULES, handle as usize)?;
     unload(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 

@@ -1,6 +1,7 @@
 //! Streams.
 
 use std::ffi::{c_int, c_uint, c_void};
+use std::sync::atomic::Ordering;
 
 use cuda_api::args::{In, Out};
 use cuda_api::attributes::Value;
@@ -15,7 +16,7 @@ use cuda_api::sys::{
 use super::capture;
 use super::entry::entries;
 use crate::state::attributes::{self, PRIORITY};
-use crate::state::context::current;
+use crate::state::context::{current, object};
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
 use crate::state::stream::{STREAMS, Stream, lookup};
@@ -32,8 +33,11 @@ fn create(to: Out<CUstream>, flags: c_uint, priority: c_int) -> CuResult {
 }
 
 fn destroy(handle: CUstream) -> CuResult {
-    crate::state::device::driver()?;
-    let stream = STREAMS.remove(handle as usize).ok_or(CuError::INVALID_HANDLE)?;
+    let stream = object(&STREAMS, handle as usize)?;
+    if !stream.context.active.load(Ordering::Acquire) {
+        return Err(CuError::CONTEXT_IS_DESTROYED);
+    }
+    STREAMS.remove(handle as usize).ok_or(CuError::INVALID_HANDLE)?;
     capture::GRAPHS.forget_stream(capture::key(&stream));
     // Keep the queue in the context until its work is done, so that other streams can still wait
     // for it.

@@ -137,10 +137,11 @@ impl Mipmap {
     }
 }
 
-/// Removes the arrays of a context. Their memory is freed together with the context's.
-pub(crate) fn forget_context(context: u64) {
-    for array in ARRAYS.remove_where(|array| array.context.id == context) {
+/// Removes the arrays of a context. Their memory is freed together with the context's. Calls with their
+/// handles fail with `error`.
+pub(crate) fn forget_context(context: u64, error: CuError) {
+    for array in ARRAYS.end_where(error, |array| array.context.id == context) {
         array.address.store(0, Ordering::Relaxed);
     }
-    MIPMAPS.remove_where(|mipmap| mipmap.context.id == context);
+    MIPMAPS.end_where(error, |mipmap| mipmap.context.id == context);
 }

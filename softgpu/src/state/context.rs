@@ -172,6 +172,11 @@ impl Context {
         self.green.as_ref().map_or(self.handle, |green| green.home.handle)
     }
 
+    /// Returns the error of calls with objects that ended with this context, as with NVIDIA's driver.
+    pub(crate) fn error_after_end(&self) -> CuError {
+        if self.primary { CuError::INVALID_HANDLE } else { CuError::CONTEXT_IS_DESTROYED }
+    }
+
     /// Returns the green contexts whose home this context is.
     pub(crate) fn greens(&self) -> Vec<Arc<Self>> {
         let greens = self.greens.read().unwrap_or_else(PoisonError::into_inner);
@@ -340,6 +345,28 @@ pub(crate) fn current() -> CuResult<Arc<Context>> {
     }
     context.healthy()?;
     Ok(context)
+}
+
+/// Fails if the calling thread's current context has been destroyed. It may also have none.
+pub(crate) fn not_ended() -> CuResult {
+    driver()?;
+    match current_if_any() {
+        Some(context) if !context.active.load(Ordering::Acquire) => {
+            Err(CuError::CONTEXT_IS_DESTROYED)
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Returns the object for a handle. As with NVIDIA's driver, a calling thread whose current context has
+/// been destroyed matters more than an invalid handle.
+pub(crate) fn object<T>(table: &Table<T>, handle: usize) -> CuResult<Arc<T>> {
+    driver()?;
+    let Some(object) = table.get(handle) else {
+        not_ended()?;
+        return Err(table.error(handle));
+    };
+    Ok(object)
 }
 
 /// Calls `f` with the calling thread's context stack.

@@ -1,8 +1,11 @@
 //! Handles: numbers that look like pointers but are never dereferenced, so a stale or forged handle
 //! causes an error instead of a crash.
 
+use std::collections::VecDeque;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, PoisonError, RwLock};
+
+use cuda_api::error::CuError;
 
 /// Returns an id that no other context, stream or allocation in the process has.
 pub(crate) fn unique_id() -> u64 {
@@ -35,12 +38,18 @@ pub(crate) enum Kind {
 struct Slot<T> {
     generation: u32,
     value: Option<Arc<T>>,
+    /// The error of calls with the previous handle.
+    ended: CuError,
 }
 
 struct Slots<T> {
     all: Vec<Slot<T>>,
-    free: Vec<u32>,
+    /// The places of objects that were removed, in that order.
+    free: VecDeque<u32>,
 }
+
+/// A place is used again as late as possible, so that handles of removed objects stay recognizable.
+const SPARES: usize = 1024;
 
 /// The objects of one kind, by handle.
 pub(crate) struct Table<T> {
@@ -50,7 +59,7 @@ pub(crate) struct Table<T> {
 
 impl<T> Table<T> {
     pub(crate) const fn new(kind: Kind) -> Self {
-        Self { kind, slots: RwLock::new(Slots { all: Vec::new(), free: Vec::new() }) }
+        Self { kind, slots: RwLock::new(Slots { all: Vec::new(), free: VecDeque::new() }) }
     }
 
     fn encode(&self, index: u32, generation: u32) -> usize {
@@ -76,10 +85,12 @@ impl<T> Table<T> {
     /// object.
     pub(crate) fn insert_shared(&self, make: impl FnOnce(usize) -> Arc<T>) -> (usize, Arc<T>) {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
-        let index = match slots.free.pop() {
+        let free = if slots.free.len() > SPARES { slots.free.pop_front() } else { None };
+        let index = match free {
             Some(index) => index,
             None => {
-                slots.all.push(Slot { generation: 1, value: None });
+                let ended = CuError::INVALID_HANDLE;
+                slots.all.push(Slot { generation: 1, value: None, ended });
                 slots.all.len() as u32 - 1
             }
         };
@@ -106,6 +117,14 @@ impl<T> Table<T> {
         slot.value.clone()
     }
 
+    /// Returns the error of calls with a handle for which there is no object.
+    pub(crate) fn error(&self, handle: usize) -> CuError {
+        let Some((index, generation)) = self.decode(handle) else { return CuError::INVALID_HANDLE };
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let previous = |slot: &&Slot<T>| slot.generation.wrapping_sub(1) & 0x7fff == generation;
+        slots.all.get(index).filter(previous).map_or(CuError::INVALID_HANDLE, |slot| slot.ended)
+    }
+
     /// Returns all objects.
     pub(crate) fn all(&self) -> Vec<Arc<T>> {
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
@@ -122,12 +141,19 @@ impl<T> Table<T> {
         }
         let value = slot.value.take()?;
         slot.generation += 1;
-        slots.free.push(index as u32);
+        slot.ended = CuError::INVALID_HANDLE;
+        slots.free.push_back(index as u32);
         Some(value)
     }
 
     /// Removes all objects that match a predicate, and returns them.
     pub(crate) fn remove_where(&self, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        self.end_where(CuError::INVALID_HANDLE, test)
+    }
+
+    /// Does the same as [`remove_where`](Self::remove_where). Calls with the handles fail with `error`
+    /// until other objects get their places.
+    pub(crate) fn end_where(&self, error: CuError, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let mut gone = Vec::new();
         let Slots { all, free } = &mut *slots;
@@ -135,7 +161,8 @@ impl<T> Table<T> {
             if slot.value.as_deref().is_some_and(&test) {
                 gone.extend(slot.value.take());
                 slot.generation += 1;
-                free.push(index as u32);
+                slot.ended = error;
+                free.push_back(index as u32);
             }
         }
         gone
@@ -158,5 +185,18 @@ mod tests {
         assert!(table.get(a).is_none() && table.remove(a).is_none());
         assert_eq!(table.remove_where(|v| *v == 2).len(), 1);
         assert!(table.get(b).is_none());
+        assert_eq!(table.error(b), CuError::INVALID_HANDLE);
+        let c = table.insert(3);
+        table.end_where(CuError::CONTEXT_IS_DESTROYED, |v| *v == 3);
+        assert_eq!(table.error(c), CuError::CONTEXT_IS_DESTROYED);
+        for value in 0..3 * SPARES {
+            let handle = table.insert(value);
+            table.remove(handle);
+        }
+        assert_eq!(table.error(c), CuError::INVALID_HANDLE);
+        assert_eq!(
+            (table.error(b), table.error(7)),
+            (CuError::INVALID_HANDLE, CuError::INVALID_HANDLE)
+        );
     }
 }

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::texture_refs::registry;
 
-use super::context::Context;
+use super::context::{Context, object};
 use super::handles::{Kind, Table};
 use super::image::LoadError;
 use super::limits;
@@ -311,11 +311,11 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// Unloads a context's modules.
-pub(crate) fn forget_context(context: u64) {
-    for module in MODULES.remove_where(|m| m.loaded.context.id == context) {
+/// Unloads a context's modules. Calls with their handles fail with `error`.
+pub(crate) fn forget_context(context: u64, error: CuError) {
+    for module in MODULES.end_where(error, |m| m.loaded.context.id == context) {
         registry::forget_module(module.handle);
-        FUNCTIONS.remove_where(|f| f.module == module.handle);
+        FUNCTIONS.end_where(error, |f| f.module == module.handle);
     }
 }
 
@@ -328,11 +328,11 @@ pub(crate) fn function_of(
     if let Some(function) = FUNCTIONS.get(handle) {
         return Ok(function);
     }
-    let kernel = KERNELS.get(handle).ok_or(CuError::INVALID_HANDLE)?;
+    let Some(kernel) = KERNELS.get(handle) else { return object(&FUNCTIONS, handle) };
     let library = LIBRARIES.get(kernel.library).ok_or(CuError::INVALID_HANDLE)?;
     let module = library.module(&context()?)?;
     let function = module.function(&kernel.name).ok_or(CuError::NOT_FOUND)?;
-    FUNCTIONS.get(function).ok_or(CuError::INVALID_HANDLE)
+    object(&FUNCTIONS, function)
 }
 
 impl Function {

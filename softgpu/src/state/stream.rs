@@ -12,8 +12,7 @@ use cuda_api::sys::CUstream;
 use cuda_api::thread_end;
 
 use super::attributes::{self, PRIORITY};
-use super::context::{Context, current};
-use super::device::driver;
+use super::context::{Context, current, not_ended, object};
 use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue};
@@ -196,10 +195,14 @@ impl Drop for Stream {
 }
 
 /// Lets the threads of the calling thread's default streams exit after their work, because the calling
-/// thread exits.
-pub(crate) fn thread_ended() {
+/// thread exits. Returns the ids of these streams.
+pub(crate) fn thread_ended() -> Vec<u64> {
     let streams = THREAD_STREAMS.with(|streams| streams.take());
-    streams.into_values().for_each(|stream| stream.queue.close());
+    let end = |stream: ThreadStream| {
+        stream.queue.close();
+        stream.id
+    };
+    streams.into_values().map(end).collect()
 }
 
 /// The stream that an API call uses.
@@ -238,8 +241,8 @@ pub(crate) fn lookup(handle: CUstream, per_thread: bool) -> CuResult<Target> {
             }
         }
         (handle, _) => {
-            driver()?;
-            let stream = STREAMS.get(handle).ok_or(CuError::INVALID_HANDLE)?;
+            not_ended()?;
+            let stream = object(&STREAMS, handle)?;
             if !stream.context.active.load(Ordering::Acquire) {
                 return Err(CuError::CONTEXT_IS_DESTROYED);
             }

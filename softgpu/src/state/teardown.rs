@@ -5,22 +5,29 @@ use std::sync::atomic::Ordering;
 
 use super::context::Context;
 use super::event::EVENTS;
+use super::graph::{EXECS, GRAPHS};
 use super::stream::STREAMS;
 use super::{array, memory, module, texture};
 
 /// Waits for a context's work, then frees its streams, events, modules and memory.
 pub(crate) fn clear(context: &Arc<Context>) {
+    let error = context.error_after_end();
     context.synchronize();
+    GRAPHS.forget_context(context.id);
     for green in context.greens() {
         green.active.store(false, Ordering::Release);
     }
-    for stream in STREAMS.remove_where(|s| s.context.id == context.id) {
+    for stream in STREAMS.end_where(error, |s| s.context.id == context.id) {
         stream.context.forget_queue(&stream.queue);
     }
-    EVENTS.remove_where(|e| e.context.id == context.id);
-    module::forget_context(context.id);
+    EVENTS.end_where(error, |e| e.context.id == context.id);
+    EXECS
+        .remove_where(|exec| exec.loaded.context.id == context.id)
+        .iter()
+        .for_each(|exec| exec.end());
+    module::forget_context(context.id, error);
     texture::forget_context(context.id);
-    array::forget_context(context.id);
+    array::forget_context(context.id, error);
     context.forget_heap();
     memory::free_context(context.id);
     context.reset();

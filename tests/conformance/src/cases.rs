@@ -14,6 +14,7 @@ mod copy_forms;
 mod coredump;
 mod device;
 mod device_query;
+mod ended;
 mod entry_point;
 mod event;
 mod fill_forms;
@@ -147,6 +148,7 @@ const FAMILIES: &[&[Case]] = &[
     graph_structure::CASES,
     context_settings::CASES,
     device_query::CASES,
+    ended::CASES,
     function::CASES,
     before_init::CASES,
     misuse::CASES,

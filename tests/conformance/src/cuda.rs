@@ -174,6 +174,15 @@ impl Cuda {
         }
     }
 
+    /// Returns whether this is NVIDIA's library, the only one with an interface for debuggers. It
+    /// crashes on some mistakes that others report.
+    pub fn is_nvidias(&self) -> bool {
+        ["cudbgApiInit", "cudbgGetAPI", "cudbgIpcFlag"].iter().any(|name| {
+            // SAFETY: the symbol's address isn't used.
+            unsafe { self.library.get::<*const c_void>(*name) }.is_ok()
+        })
+    }
+
     /// Counts a call and converts its result.
     pub fn record(&self, name: &'static str, result: CUresult) -> Called {
         let mut counts = self.counts.lock().unwrap_or_else(PoisonError::into_inner);

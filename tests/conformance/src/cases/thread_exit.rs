@@ -2,7 +2,7 @@
 
 use super::cases;
 use crate::cuda::{Called, Cuda, Outcome, cu, ensure, parameter, refused, same};
-use cuda_api::sys::{CUcontext, CUevent, CUfunction, CUstream};
+use cuda_api::sys::{CUcontext, CUevent, CUfunction, CUstream, CUstreamCaptureMode};
 use std::cell::RefCell;
 use std::ffi::{CStr, c_void};
 use std::ptr::{null_mut, without_provenance_mut};
@@ -151,6 +151,20 @@ cases! {
         cu!(cuda, cuEventSynchronize(event))?;
         cu!(cuda, cuCtxSynchronize())?;
         same!(work.counted(cuda)?, 2);
+        Ok(())
+    }
+
+    fn a_capture_of_the_default_stream_of_a_thread_ends_with_the_thread(cuda) {
+        let work = Work::new(cuda)?;
+        on_thread(|| -> Called {
+            cu!(cuda, cuCtxSetCurrent(work.context))?;
+            let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_GLOBAL;
+            cu!(cuda, cuStreamBeginCapture_v2(own_stream(), mode))?;
+            work.queue(cuda)
+        })?;
+        cuda.alloc(64)?;
+        cu!(cuda, cuCtxSynchronize())?;
+        same!(work.counted(cuda)?, 0);
         Ok(())
     }
 

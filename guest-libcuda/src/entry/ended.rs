@@ -1,0 +1,49 @@
+//! The objects that end with their context.
+//!
+//! This library invalidates their handles, so that a call with one of them fails at once. Otherwise,
+//! the worker would report the failure of a posted call at a later call, which may be a correct one.
+
+use super::{host_func, module, texture};
+use crate::driver::Driver;
+use crate::error::CuError;
+use crate::graph::GRAPHS;
+use crate::handles::Object;
+use crate::objects::Context;
+use cuda_api::texture_refs::registry;
+
+/// Removes everything that belongs to a destroyed context from this library's records. As with
+/// NVIDIA's driver, errors differ between primary and other contexts.
+pub fn forget_objects(driver: &Driver, context: &Context) {
+    let error = match context.primary {
+        true => CuError::INVALID_HANDLE,
+        false => CuError::CONTEXT_IS_DESTROYED,
+    };
+    let context = context.id();
+    GRAPHS.forget_context(context.0);
+    let mut libraries = Vec::new();
+    let gone = driver.handles.end_where(error, |object| {
+        if let Object::Library(library) = object {
+            libraries.push(library.clone());
+        }
+        object.context() == Some(context)
+    });
+    for (handle, object) in gone {
+        match object {
+            Object::Event(event) => GRAPHS.forget_event(event.id.0),
+            Object::Module(module) => {
+                registry::forget_module(handle);
+                module::forget(driver, &module.functions, &module.globals, error);
+            }
+            Object::GraphExec(exec) => {
+                host_func::let_go(&exec.lock().bound);
+                exec.end();
+            }
+            _ => {}
+        }
+    }
+    for library in libraries {
+        library.modules.lock().remove(&context);
+        library.globals.lock().retain(|(of, _), _| *of != context);
+    }
+    texture::forget_context(context);
+}
