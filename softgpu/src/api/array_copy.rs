@@ -6,7 +6,7 @@ use cuda_api::args::In;
 use cuda_api::error::CuResult;
 use cuda_api::sys::{CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemorytype, CUstream};
 
-use super::copy::copy_box;
+use super::copy::{ANY, Side, copy_box};
 use super::entry::entries;
 use crate::state::stream::{Stream, default_stream, lookup};
 
@@ -17,12 +17,22 @@ enum End {
     Array(CUarray, usize),
 }
 
+impl End {
+    fn side(&self) -> Side {
+        match self {
+            End::Host(_) => Side::Host,
+            End::Device(_) | End::Array(..) => Side::Device,
+        }
+    }
+}
+
 /// Copies contiguous bytes, of which those in an array are in its first row.
 ///
 /// # Safety
 ///
 /// Host addresses must be valid for `len` bytes, for as long as the CUDA function requires.
-unsafe fn row(stream: &Stream, to: End, from: End, len: usize, wait: bool) -> CuResult {
+unsafe fn row(stream: &Stream, to: End, from: End, len: usize, now: bool) -> CuResult {
+    let sides = [to.side(), from.side()];
     let mut p = CUDA_MEMCPY3D { WidthInBytes: len, Height: 1, Depth: 1, ..Default::default() };
     match to {
         End::Host(host) => {
@@ -49,20 +59,20 @@ unsafe fn row(stream: &Stream, to: End, from: End, len: usize, wait: bool) -> Cu
         }
     }
     // SAFETY: the caller guarantees the same.
-    unsafe { copy_box(stream, &p, wait) }
+    unsafe { copy_box(stream, &p, sides, now) }
 }
 
 entries! {
     fn cuMemcpy3D_v2, fn cuMemcpy3D_v2_ptds(params: In<CUDA_MEMCPY3D>) |per_thread| {
         // SAFETY: the program passes a description of valid memory.
-        unsafe { copy_box(&*default_stream(per_thread)?, &params.get()?, true) }
+        unsafe { copy_box(&*default_stream(per_thread)?, &params.get()?, ANY, true) }
     }
 
     fn cuMemcpy3DAsync_v2, fn cuMemcpy3DAsync_v2_ptsz(
         params: In<CUDA_MEMCPY3D>, stream: CUstream,
     ) |per_thread| {
         // SAFETY: the program passes a description of valid memory.
-        unsafe { copy_box(&*lookup(stream, per_thread)?, &params.get()?, false) }
+        unsafe { copy_box(&*lookup(stream, per_thread)?, &params.get()?, ANY, false) }
     }
 
     fn cuMemcpyHtoA_v2, fn cuMemcpyHtoA_v2_ptds(

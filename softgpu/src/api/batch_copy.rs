@@ -5,7 +5,7 @@ use cuda_api::copies::Library;
 use cuda_api::error::{CuError, CuResult};
 
 use super::capture;
-use super::copy::{copy_any, copy_box, on_device};
+use super::copy::{ANY, copy_any, copy_box, on_device};
 use super::entry::EntryPoint;
 use super::stream::synchronize;
 use crate::state::array::ARRAYS;
@@ -43,8 +43,10 @@ impl Library for Software {
         per_thread: bool,
     ) -> CuResult {
         match when {
-            When::Now => on_device(&*default_stream(per_thread)?, dst, src, len),
-            When::InStream(stream) => on_device(&*lookup(stream, per_thread)?, dst, src, len),
+            When::Now => on_device(&*default_stream(per_thread)?, dst, src, len, true),
+            When::InStream(stream) => {
+                on_device(&*lookup(stream, per_thread)?, dst, src, len, false)
+            }
         }
     }
 
@@ -52,8 +54,10 @@ impl Library for Software {
         // SAFETY: the program's addresses are valid, as the caller promises.
         unsafe {
             match when {
-                When::Now => copy_box(&*default_stream(per_thread)?, params, true),
-                When::InStream(stream) => copy_box(&*lookup(stream, per_thread)?, params, false),
+                When::Now => copy_box(&*default_stream(per_thread)?, params, ANY, true),
+                When::InStream(stream) => {
+                    copy_box(&*lookup(stream, per_thread)?, params, ANY, false)
+                }
             }
         }
     }

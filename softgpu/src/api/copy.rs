@@ -17,7 +17,7 @@ use crate::state::stream::{Stream, default_stream, lookup};
 /// Maximum size in bytes of a copy from pageable memory for which the data is first saved in a
 /// temporary buffer. The caller doesn't have to wait for such a copy, but must wait for a larger
 /// one.
-const STAGED: usize = 1 << 20;
+const STAGED: usize = 2 << 20;
 
 /// The rows on one side of a copy: the address of the first row, and the distances between rows and
 /// between slices.
@@ -39,9 +39,18 @@ pub(crate) struct Copy {
     depth: usize,
 }
 
+/// The kind of memory that an address refers to, as far as copies differ in when they return.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Kind {
+    /// Pageable, pinned or registered.
+    Host,
+    Managed,
+    Device,
+}
+
 /// The kind of memory that an address must refer to.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Host,
     Device,
     Any,
@@ -108,6 +117,33 @@ impl Copy {
         !memory::known(rows.address, span)
     }
 
+    /// Returns the kinds of memory of the target and of the source.
+    fn kinds(&self) -> [Kind; 2] {
+        [self.to, self.from].map(|rows| match memory::find(rows.address) {
+            None => Kind::Host,
+            Some(found) if found.managed() => Kind::Managed,
+            Some(found) if found.on_host() => Kind::Host,
+            Some(_) => Kind::Device,
+        })
+    }
+
+    /// Waits for the copy if NVIDIA's driver does, and otherwise queues it. `now` says that the call
+    /// has no stream argument, and `sides` what it says about the memory of the target and the
+    /// source.
+    fn submit(self, stream: &Stream, sides: [Side; 2], now: bool) -> CuResult {
+        let kinds = self.kinds();
+        let waits = if now {
+            kinds != [Kind::Device; 2]
+        } else {
+            let managed = |(side, kind)| side == Side::Host && kind == Kind::Managed;
+            kinds == [Kind::Host; 2] || sides.into_iter().zip(kinds).any(managed)
+        };
+        if waits && (now || !capture::captured(stream)?) {
+            return self.wait(stream);
+        }
+        self.queue(stream)
+    }
+
     /// Waits for the stream, then performs the copy on the calling thread.
     fn wait(self, stream: &Stream) -> CuResult {
         capture::GRAPHS.forbid_on(&stream.into())?;
@@ -153,7 +189,7 @@ impl Copy {
     }
 }
 
-/// Copies contiguous bytes, and waits for the copy if `wait` is set.
+/// Copies contiguous bytes. `now` says that the call has no stream argument.
 ///
 /// # Safety
 ///
@@ -163,7 +199,7 @@ unsafe fn copy(
     to: (u64, Side),
     from: (u64, Side),
     len: usize,
-    wait: bool,
+    now: bool,
 ) -> CuResult {
     if len == 0 {
         return Ok(());
@@ -171,11 +207,11 @@ unsafe fn copy(
     // SAFETY: the caller guarantees that the memory stays valid until the copy has run.
     let copy = unsafe { Copy::linear(to.0, from.0, len) };
     copy.check(to.1, from.1)?;
-    if wait { copy.wait(stream) } else { copy.queue(stream) }
+    copy.submit(stream, [to.1, from.1], now)
 }
 
-/// Copies contiguous bytes between any two kinds of memory. If `wait` is set and either side is
-/// host memory, waits for the copy.
+/// Copies contiguous bytes between any two kinds of memory. `now` says that the call has no stream
+/// argument.
 ///
 /// # Safety
 ///
@@ -185,19 +221,21 @@ pub(super) unsafe fn copy_any(
     to: u64,
     from: u64,
     len: usize,
-    wait: bool,
+    now: bool,
 ) -> CuResult {
-    let known = memory::known(to, len as u64) && memory::known(from, len as u64);
     // SAFETY: the caller guarantees the same.
-    unsafe { copy(stream, (to, Side::Any), (from, Side::Any), len, wait && !known) }
+    unsafe { copy(stream, (to, Side::Any), (from, Side::Any), len, now) }
 }
 
-/// Copies from device memory to device memory. The host doesn't wait, even if the call has no
+/// Copies between two ranges of memory that the device can access. `now` says that the call has no
 /// stream argument.
-pub(super) fn on_device(stream: &Stream, to: u64, from: u64, len: usize) -> CuResult {
-    // SAFETY: `copy` checks that both sides are device memory, so no host memory is used.
-    unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, false) }
+pub(super) fn on_device(stream: &Stream, to: u64, from: u64, len: usize, now: bool) -> CuResult {
+    // SAFETY: `copy` checks that the device can access both sides, so pageable memory isn't used.
+    unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, now) }
 }
+
+/// The sides of a copy of which the name of the function says nothing.
+pub(super) const ANY: [Side; 2] = [Side::Any; 2];
 
 /// One side of the box in a CUDA_MEMCPY3D.
 struct Area {
@@ -281,14 +319,14 @@ impl Copy {
     /// # Safety
     ///
     /// Host addresses must be valid whenever the copy runs.
-    unsafe fn of_box(p: &CUDA_MEMCPY3D) -> CuResult<(Self, bool)> {
+    unsafe fn of_box(p: &CUDA_MEMCPY3D) -> CuResult<Self> {
         let size = [p.WidthInBytes, p.Height, p.Depth];
         let (from, from_side) = Area::of_source(p).rows(size)?;
         let (to, to_side) = Area::of_target(p).rows(size)?;
         let [width, height, depth] = size;
         let copy = Copy { to, from, width, height, depth };
         copy.check(to_side, from_side)?;
-        Ok((copy, to_side == Side::Device && from_side == Side::Device))
+        Ok(copy)
     }
 
     /// Describes the copy that a graph node's parameters ask for. Copies of more than one slice and
@@ -304,7 +342,6 @@ impl Copy {
         let height = if p.Depth == 0 { 0 } else { p.Height };
         // SAFETY: the caller guarantees the same.
         unsafe { Self::of_box(&CUDA_MEMCPY3D { Height: height, Depth: 1, ..*p }) }
-            .map(|(copy, _)| copy)
     }
 
     /// Returns graph-node parameters that describe the copy.
@@ -332,14 +369,20 @@ fn has_array(p: &CUDA_MEMCPY3D) -> bool {
     p.srcMemoryType == array || p.dstMemoryType == array
 }
 
-/// Copies a box. If `wait` is set and either side is host memory, waits for the copy.
+/// Copies a box. `now` says that the call has no stream argument, and `sides` what it says about the
+/// memory of the target and the source, apart from the parameters.
 ///
 /// # Safety
 ///
 /// Host addresses must be valid for all rows, for as long as `cuMemcpy3DAsync` requires.
-pub(super) unsafe fn copy_box(stream: &Stream, p: &CUDA_MEMCPY3D, wait: bool) -> CuResult {
+pub(super) unsafe fn copy_box(
+    stream: &Stream,
+    p: &CUDA_MEMCPY3D,
+    sides: [Side; 2],
+    now: bool,
+) -> CuResult {
     // SAFETY: the caller guarantees the same.
-    let (copy, on_device) = unsafe { Copy::of_box(p) }?;
+    let copy = unsafe { Copy::of_box(p) }?;
     if copy.width == 0 || copy.height == 0 || copy.depth == 0 {
         return Ok(());
     }
@@ -348,15 +391,15 @@ pub(super) unsafe fn copy_box(stream: &Stream, p: &CUDA_MEMCPY3D, wait: bool) ->
         let _ = capture::GRAPHS.forbid_on(&stream.into());
         return Err(CuError::NOT_SUPPORTED);
     }
-    if wait && !on_device { copy.wait(stream) } else { copy.queue(stream) }
+    copy.submit(stream, sides, now)
 }
 
-/// Copies a rectangle. If `wait` is set and either side is host memory, waits for the copy.
+/// Copies a rectangle. `now` says that the call has no stream argument.
 ///
 /// # Safety
 ///
 /// Host addresses must be valid for all rows, for as long as `cuMemcpy2DAsync` requires.
-unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> CuResult {
+unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, now: bool) -> CuResult {
     let p = params.get()?;
     let params = CUDA_MEMCPY3D {
         srcXInBytes: p.srcXInBytes,
@@ -379,7 +422,7 @@ unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, wait: bool) -> C
         ..Default::default()
     };
     // SAFETY: the caller guarantees the same.
-    unsafe { copy_box(stream, &params, wait) }
+    unsafe { copy_box(stream, &params, ANY, now) }
 }
 
 /// Fills rows with a 1, 2 or 4-byte value. Like a copy, a call without a stream waits if the memory
@@ -504,7 +547,7 @@ entries! {
     fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(
         to: CUdeviceptr, from: CUdeviceptr, len: usize,
     ) |per_thread| {
-        on_device(&*default_stream(per_thread)?, to, from, len)
+        on_device(&*default_stream(per_thread)?, to, from, len, true)
     }
 
     fn cuMemcpy2D_v2, fn cuMemcpy2D_v2_ptds(params: In<CUDA_MEMCPY2D>) |per_thread| {
@@ -581,7 +624,7 @@ entries! {
     fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
         to: CUdeviceptr, from: CUdeviceptr, len: usize, stream: CUstream,
     ) |per_thread| {
-        on_device(&*lookup(stream, per_thread)?, to, from, len)
+        on_device(&*lookup(stream, per_thread)?, to, from, len, false)
     }
 
     fn cuMemcpy2DAsync_v2, fn cuMemcpy2DAsync_v2_ptsz(
