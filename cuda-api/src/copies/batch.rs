@@ -46,10 +46,11 @@ fn check_attributes(order: Order, flags: u32) -> CuResult {
     }
 }
 
-/// The legacy default stream can't run a batch.
-fn check_stream(stream: CUstream, per_thread: bool) -> CuResult {
-    let legacy = stream == CU_STREAM_LEGACY || (stream.is_null() && !per_thread);
-    if legacy { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+/// The legacy default stream can't run a batch. A null handle is refused even if it means the
+/// thread's default stream.
+fn check_stream(stream: CUstream) -> CuResult {
+    let refused = stream == CU_STREAM_LEGACY || stream.is_null();
+    if refused { Err(CuError::INVALID_VALUE) } else { Ok(()) }
 }
 
 impl Batch {
@@ -131,7 +132,7 @@ pub unsafe fn linear<L: Library>(
     per_thread: bool,
 ) -> CuResult {
     failed.set_if_wanted(NO_COPY);
-    check_stream(stream, per_thread)?;
+    check_stream(stream)?;
     // SAFETY: the caller promises the lengths of the arrays.
     let during_call = unsafe { batch.check() }?;
     // SAFETY: as above.
@@ -252,7 +253,7 @@ pub unsafe fn boxes<L: Library>(
     per_thread: bool,
 ) -> CuResult {
     failed.set_if_wanted(NO_COPY);
-    check_stream(stream, per_thread)?;
+    check_stream(stream)?;
     if count == 0 || flags != 0 {
         return Err(CuError::INVALID_VALUE);
     }

@@ -60,7 +60,11 @@ cases! {
         let f = first.as_mut_ptr();
         refused!(cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 0, a, f, 2, stream)), INVALID_VALUE);
         let legacy = CU_STREAM_LEGACY;
-        refused!(cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 3, a, f, 2, legacy)), INVALID_VALUE);
+        // A null handle is refused even if it means the thread's default stream.
+        for refused in [legacy, null_mut()] {
+            let called = cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 3, a, f, 2, refused));
+            refused!(called, INVALID_VALUE);
+        }
         how[0].srcAccessOrder = Order::CU_MEMCPY_SRC_ACCESS_ORDER_INVALID;
         let a = how.as_mut_ptr();
         refused!(cu!(cuda, cuMemcpyBatchAsync_v2(d, s, n, 3, a, f, 2, stream)), INVALID_VALUE);
@@ -110,6 +114,7 @@ cases! {
 
         let legacy = CU_STREAM_LEGACY;
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, legacy)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 0, null_mut())), INVALID_VALUE);
         refused!(cu!(cuda, cuMemcpy3DBatchAsync_v2(1, &mut out, 1, stream)), INVALID_VALUE);
         // The first form also says which copy is wrong.
         cu!(cuda, cuMemsetD32_v2(to, 0, 64))?;
