@@ -29,6 +29,7 @@ mod output;
 mod program;
 mod remembered;
 mod session;
+mod settled;
 mod shareable;
 mod stats;
 mod thread;

@@ -1,13 +1,15 @@
-//! Copies. If the GPU can access both sides, the worker just copies. Data in the program's pageable
-//! memory is sent in commands or replies if it is short, and otherwise in pieces through the arena,
-//! with several pieces in flight.
+//! Copies. If the GPU can access both sides, the worker just copies. If the program can, but the GPU
+//! can't, the calling thread copies. Other data in the program's pageable memory is sent in commands
+//! or replies if it is short, and otherwise in pieces through the arena, with several pieces in
+//! flight.
 
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
-use crate::memory::Place;
+use crate::memory::{Place, Route};
 use crate::program::{bytes_at, copy_from, copy_to, copy_within};
 use crate::session::Pending;
 use crate::session::arena::Part;
+use crate::settled;
 use protocol::calls::{
     CuStreamSynchronize, VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut,
     VcudaCopyOutAnswer, VcudaCopyOutStaged,
@@ -102,57 +104,47 @@ pub unsafe fn copy_between(driver: &Driver, copy: Copy, sides: Sides) -> CuResul
     if copy.len == 0 {
         return Ok(());
     }
-    // SAFETY: pageable memory is valid, as the caller promises.
-    unsafe { copy_visible(driver, copy, sides) }?;
-    // The copy may have changed a managed variable, which the program reads next.
-    if copy.blocking && driver.session.mirrors.any() {
-        synchronize(driver, copy.stream)?;
-    }
-    Ok(())
-}
-
-/// Like [`copy_between`], without the wait for copies of managed variables.
-///
-/// # Safety
-///
-/// The requirements of [`copy`] apply.
-unsafe fn copy_visible(driver: &Driver, copy: Copy, sides: Sides) -> CuResult {
-    match sides.places(driver, copy.dst, copy.src, copy.len)? {
-        (
-            Place::Visible { address: dst, host: dst_host },
-            Place::Visible { address: src, host: src_host },
-        ) => {
+    let (dst, src) = sides.places(driver, copy.dst, copy.src, copy.len)?;
+    match Route::between((dst, copy.dst), (src, copy.src)) {
+        Route::OnHost { dst, src } => {
+            synchronize(driver, copy.stream)?;
+            // SAFETY: both sides are memory of the program. Pageable memory is valid, as the caller
+            // promises, and `places` has checked the other memory.
+            unsafe { copy_within(src as usize, dst as usize, copy.len) };
+            Ok(())
+        }
+        Route::OnGpu { dst, src, host } => {
             let wire = VcudaCopy { dst, src, len: copy.len, h_stream: copy.stream };
             driver.session.post(&wire)?;
             // As with the real driver, a copy within GPU memory never waits, even if it is
             // blocking.
-            if copy.blocking && (dst_host || src_host) {
-                synchronize(driver, copy.stream)?;
-            }
-            Ok(())
+            if copy.blocking && host { synchronize(driver, copy.stream) } else { Ok(()) }
         }
-        (Place::Visible { address, .. }, Place::Pageable) => {
-            // SAFETY: the caller promises that a pageable source is valid to read.
-            unsafe { upload(driver, Copy { dst: address, ..copy }) }
-        }
-        (Place::Pageable, Place::Visible { address, .. }) => {
-            // SAFETY: the caller promises that a pageable destination is valid to write.
-            unsafe { download(driver, Copy { src: address, ..copy }) }
-        }
-        (Place::Pageable, Place::Pageable) => {
-            synchronize(driver, copy.stream)?;
-            // SAFETY: both sides are pageable, so valid, as the caller promises.
-            unsafe { copy_within(copy.src as usize, copy.dst as usize, copy.len) };
-            Ok(())
-        }
+        // SAFETY: the caller promises that a pageable source is valid to read.
+        Route::Up { dst, src } => unsafe { upload(driver, Copy { dst, src, ..copy }) },
+        // SAFETY: the caller promises that a pageable destination is valid to write.
+        Route::Down { dst, src } => unsafe {
+            let sent = driver.session.sent();
+            download(driver, Copy { dst, src, ..copy })
+                .inspect(|()| settled::note(sent, Some(copy.stream)))
+        },
     }
 }
 
 /// Waits for all work in a stream.
 pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
+    let sent = driver.session.sent();
     let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: stream });
     driver.flush_output();
-    result
+    result.inspect(|()| settled::note(sent, Some(stream)))
+}
+
+/// Waits for all work in a stream that the program may see.
+fn settle(driver: &Driver, stream: StreamId) -> CuResult {
+    if settled::covers(driver.session.sent(), stream) {
+        return Ok(());
+    }
+    synchronize(driver, stream)
 }
 
 /// Copies from pageable memory to the GPU.
@@ -163,6 +155,10 @@ pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
 unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
     if copy.len <= INLINE_COPY_MAX {
+        if copy.blocking {
+            // The real driver also waits for the work before the copy, but not for the copy.
+            settle(driver, copy.stream)?;
+        }
         // SAFETY: the source is valid, as the caller promises.
         let data = unsafe { bytes_at(copy.src as usize, copy.len) };
         return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });

@@ -2,7 +2,7 @@
 //! Pageable memory goes through the arena, in pieces of packed rows.
 
 use super::array;
-use super::box_copy::{Area, BoxCopy, Shape, Side, offset};
+use super::box_copy::{Area, BoxCopy, Shape, Side};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::memory::Place;
@@ -22,7 +22,7 @@ const IN_FLIGHT: usize = 6;
 
 /// A source or destination of a copy, after it was checked.
 enum End {
-    /// An array, or memory that the GPU can access. `host` says whether it is host memory.
+    /// An array, or memory that the GPU can access. `host` says whether the program can, too.
     Visible {
         side: BoxSide,
         host: bool,
@@ -95,15 +95,12 @@ fn end(driver: &Driver, area: &Area, shape: &Shape) -> CuResult<End> {
         return Ok(End::Visible { side, host: false });
     }
     let side = area.cuboid(shape)?;
-    let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
-    let slices = offset(&[(shape.depth - 1, side.slice)])?;
-    let span = slices.checked_add(offset(&rows)?).ok_or(CuError::INVALID_VALUE)?;
-    match driver.memory.place(side.address, span)? {
+    match driver.memory.place(side.address, side.span(shape)?)? {
         Place::Visible { address, host } => {
             let (pitch, height) = (side.pitch as u64, (side.slice / side.pitch) as u64);
             let none = Default::default();
             let side = BoxSide { array: none, address, pitch, height, x: 0, y: 0, z: 0 };
-            Ok(End::Visible { side, host })
+            Ok(End::Visible { side, host: host.is_some() })
         }
         Place::Pageable => Ok(End::Pageable(side)),
     }

@@ -2,8 +2,11 @@
 
 use super::box_copy::{Area, BoxCopy};
 use super::copy2d::copy_3d;
+use super::stream::stream_id;
+use crate::context;
 use crate::error::CuResult;
 use crate::handles::Handle;
+use crate::transfer::synchronize;
 use cuda_api::sys::CUmemorytype;
 
 fn of_array(array: Handle, x: usize) -> Area {
@@ -19,15 +22,25 @@ fn of_device(device: u64) -> Area {
 }
 
 /// Copies contiguous bytes from or to the first row of an array. Waits for the copy if there is no
-/// stream.
+/// stream and one side is host memory.
 ///
 /// # Safety
 ///
 /// Host memory must be valid for `len` bytes.
 unsafe fn row(dst: Area, src: Area, len: usize, stream: Option<Handle>, null: usize) -> CuResult {
     let copy = BoxCopy { src, dst, width: len, height: 1, depth: 1 };
+    let handle = stream.unwrap_or(0);
     // SAFETY: host memory is valid, as the caller promises.
-    unsafe { copy_3d(copy, stream.unwrap_or(0), null, stream.is_none()) }
+    unsafe { copy_3d(copy, handle, null, stream.is_none()) }?;
+    // As with the real driver, a copy waits if its name says that managed memory is host memory.
+    let driver = context::driver()?;
+    if len > 0
+        && stream.is_some()
+        && [dst.host, src.host].iter().any(|at| driver.memory.is_managed(*at))
+    {
+        return synchronize(driver, stream_id(driver, handle, null)?);
+    }
+    Ok(())
 }
 
 entries! {

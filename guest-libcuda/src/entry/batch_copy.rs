@@ -2,13 +2,14 @@
 //! implements the guest library's part.
 
 use super::macros::EntryPoint;
-use super::stream::{is_per_thread, null_of, stream_id, synchronize};
+use super::stream::{is_per_thread, null_of, stream_id};
 use super::{array, context, copy, copy2d};
 use crate::capture;
 use crate::driver::driver;
 use crate::error::{CuError, CuResult};
 use crate::graph::Guest;
 use crate::handles::Handle;
+use crate::transfer::synchronize;
 use cuda_api::arrays::element_size;
 use cuda_api::copies::Library;
 

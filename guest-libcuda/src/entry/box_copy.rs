@@ -57,6 +57,23 @@ pub fn offset(parts: &[(usize, usize)]) -> CuResult<u64> {
     })
 }
 
+impl Side {
+    /// Returns the number of bytes from the first to the last byte of a box, no dimension of which
+    /// is 0.
+    pub fn span(&self, shape: &Shape) -> CuResult<u64> {
+        let last = [(shape.depth - 1, self.slice), (shape.height - 1, self.pitch)];
+        offset(&last)?.checked_add(shape.width as u64).ok_or(CuError::INVALID_VALUE)
+    }
+
+    /// Returns the addresses of a box's rows, if the first one is at `address`.
+    pub fn rows(self, address: u64, shape: &Shape) -> impl Iterator<Item = u64> + use<> {
+        let height = shape.height;
+        (0..shape.depth).flat_map(move |slice| {
+            (0..height).map(move |row| address + (slice * self.slice + row * self.pitch) as u64)
+        })
+    }
+}
+
 impl Area {
     /// The start of some memory or of an array.
     pub fn start_of(kind: CUmemorytype) -> Self {
@@ -212,9 +229,8 @@ impl BoxCopy {
         }
         let side = |area: &Area| -> CuResult<(node::CopySide, bool)> {
             let side = area.cuboid(&shape)?;
-            let rows = [(shape.height - 1, side.pitch), (shape.width, 1)];
-            let span = offset(&[(shape.depth - 1, side.slice)])? + offset(&rows)?;
-            let (address, pageable) = match driver.memory.place(side.address, span)? {
+            let place = driver.memory.place(side.address, side.span(&shape)?)?;
+            let (address, pageable) = match place {
                 Place::Visible { address, .. } => (address, false),
                 Place::Pageable if area.kind == CUmemorytype::CU_MEMORYTYPE_DEVICE => {
                     return Err(CuError::INVALID_VALUE);

@@ -9,6 +9,7 @@ use crate::error::{CuError, CuResult};
 use crate::graph::GRAPHS;
 use crate::handles::{Handle, Object};
 use crate::objects::{Context, Event};
+use crate::settled;
 use crate::thread;
 use cuda_api::args::{In, Out};
 use cuda_api::export_tables::context_storage;
@@ -208,9 +209,10 @@ pub fn wait_in(driver: &Driver, context: &'static Context, event: Handle) -> CuR
 
 fn synchronize(driver: &Driver) -> CuResult {
     GRAPHS.forbid_in_context(current()?.id().0)?;
+    let sent = driver.session.sent();
     let result = driver.session.synchronize(&CuCtxSynchronize {});
     driver.flush_output();
-    result
+    result.inspect(|()| settled::note(sent, None))
 }
 
 entries! {

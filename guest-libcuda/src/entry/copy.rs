@@ -29,7 +29,7 @@ pub unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize
     unsafe { transfer::copy_between(driver, copy, sides) }
 }
 
-/// Queues a copy in a stream without waiting for the copy.
+/// Queues a copy in a stream, and waits for it only where the real driver does, too.
 ///
 /// # Safety
 ///
@@ -47,9 +47,15 @@ pub unsafe fn queued(
         return copy2d::push_copy(driver, (stream, null), BoxCopy::linear(dst, src, len));
     }
     let stream = stream_id(driver, stream, null)?;
+    // As with the real driver, a copy waits if its name says that managed memory is host memory.
+    let blocking = match (sides.dst_on_device, sides.src_on_device) {
+        (true, false) => driver.memory.is_managed(src),
+        (false, true) => driver.memory.is_managed(dst),
+        _ => false,
+    };
     // SAFETY: pageable memory is valid, as the caller promises.
     unsafe {
-        let copy = Copy { dst, src, len, stream, blocking: false };
+        let copy = Copy { dst, src, len, stream, blocking };
         transfer::copy_between(driver, copy, sides)
     }
 }

@@ -1,7 +1,7 @@
 //! Copies of rectangles and boxes. [`array_copy`] makes those that involve an array.
 
 use super::array_copy;
-use super::box_copy::{BoxCopy, Shape, Side, offset};
+use super::box_copy::{BoxCopy, Shape, Side};
 use super::stream::stream_id;
 use crate::capture;
 use crate::context;
@@ -9,7 +9,8 @@ use crate::driver::Driver;
 use crate::error::CuResult;
 use crate::graph::Op;
 use crate::handles::Handle;
-use crate::memory::Place;
+use crate::memory::Route;
+use crate::program::copy_within;
 use crate::transfer::{self, Copy};
 use cuda_api::args::In;
 use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D};
@@ -36,9 +37,8 @@ unsafe fn rectangle(
         // SAFETY: pageable memory is valid for all rows, as the caller promises.
         return unsafe { transfer::copy(driver, copy) };
     }
-    let span = |side: &Side| offset(&[(height - 1, side.pitch), (width, 1)]);
-    let dst_place = driver.memory.place(dst.address, span(&dst)?)?;
-    let src_place = driver.memory.place(src.address, span(&src)?)?;
+    let shape = Shape { width, height, depth: 1 };
+    let route = route(driver, (&dst, &src), &shape)?;
     let rows = (0..height).map(|row| Copy {
         dst: dst.address + (row * dst.pitch) as u64,
         src: src.address + (row * src.pitch) as u64,
@@ -46,11 +46,8 @@ unsafe fn rectangle(
         stream,
         blocking: false,
     });
-    match (dst_place, src_place) {
-        (
-            Place::Visible { address: dst_at, host: dst_host },
-            Place::Visible { address: src_at, host: src_host },
-        ) => {
+    match route {
+        Route::OnGpu { dst: dst_at, src: src_at, host } => {
             driver.session.post(&VcudaCopy2D {
                 dst: dst_at,
                 dst_pitch: dst.pitch,
@@ -60,12 +57,12 @@ unsafe fn rectangle(
                 height,
                 h_stream: stream,
             })?;
-            if blocking && (dst_host || src_host) {
+            if blocking && host {
                 transfer::synchronize(driver, stream)?;
             }
             Ok(())
         }
-        (Place::Pageable, Place::Visible { address, .. }) if width <= INLINE_COPY_MAX => {
+        Route::Down { src: address, .. } if width <= INLINE_COPY_MAX => {
             let first = src.address;
             let rows = rows.map(|row| Copy { src: row.src - first + address, ..row });
             // SAFETY: the destination is valid for all rows, as the caller promises.
@@ -82,6 +79,43 @@ unsafe fn rectangle(
             Ok(())
         }
     }
+}
+
+/// Returns the way that the bytes of a box take.
+fn route(driver: &Driver, (dst, src): (&Side, &Side), shape: &Shape) -> CuResult<Route> {
+    let place = |side: &Side| driver.memory.place(side.address, side.span(shape)?);
+    Ok(Route::between((place(dst)?, dst.address), (place(src)?, src.address)))
+}
+
+/// Copies a box, none of whose dimensions is 0.
+///
+/// # Safety
+///
+/// If the source or destination is in pageable memory, the memory must be valid for all rows.
+unsafe fn cuboid(
+    driver: &Driver,
+    (dst, src): (Side, Side),
+    shape: &Shape,
+    stream: StreamId,
+    blocking: bool,
+) -> CuResult {
+    if let Route::OnHost { dst: to, src: from } = route(driver, (&dst, &src), shape)? {
+        transfer::synchronize(driver, stream)?;
+        for (to, from) in dst.rows(to, shape).zip(src.rows(from, shape)) {
+            // SAFETY: both sides are memory of the program. Pageable memory is valid, as the caller
+            // promises, and `route` has checked the other memory.
+            unsafe { copy_within(from as usize, to as usize, shape.width) };
+        }
+        return Ok(());
+    }
+    let size = (shape.width, shape.height);
+    for slice in 0..shape.depth {
+        let at = |side: Side| Side { address: side.address + (slice * side.slice) as u64, ..side };
+        let blocking = blocking && slice + 1 == shape.depth;
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        unsafe { rectangle(driver, (at(dst), at(src)), size, stream, blocking) }?;
+    }
+    Ok(())
 }
 
 /// Adds a copy to the graph that a stream is being captured to.
@@ -119,7 +153,7 @@ unsafe fn copy_2d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool) ->
     }
     let sides = (copy.dst.rectangle(width, height)?, copy.src.rectangle(width, height)?);
     // SAFETY: pageable memory is valid for all rows, as the caller promises.
-    unsafe { rectangle(driver, sides, (width, height), stream, blocking) }
+    unsafe { cuboid(driver, sides, &Shape { width, height, depth: 1 }, stream, blocking) }
 }
 
 /// Copies a box.
@@ -144,14 +178,9 @@ pub unsafe fn copy_3d(copy: BoxCopy, stream: Handle, null: usize, blocking: bool
         // SAFETY: pageable memory is valid for all rows, as the caller promises.
         return unsafe { array_copy::copy(driver, &copy, stream, blocking) };
     }
-    let (dst, src) = (copy.dst.cuboid(&shape)?, copy.src.cuboid(&shape)?);
-    let size = (shape.width, shape.height);
-    for slice in 0..shape.depth {
-        let at = |side: Side| Side { address: side.address + (slice * side.slice) as u64, ..side };
-        // SAFETY: pageable memory is valid for all rows, as the caller promises.
-        unsafe { rectangle(driver, (at(dst), at(src)), size, stream, blocking) }?;
-    }
-    Ok(())
+    let sides = (copy.dst.cuboid(&shape)?, copy.src.cuboid(&shape)?);
+    // SAFETY: pageable memory is valid for all rows, as the caller promises.
+    unsafe { cuboid(driver, sides, &shape, stream, blocking) }
 }
 
 entries! {

@@ -28,7 +28,7 @@ fn area(address: u64, pitch: usize, width: usize, height: usize) -> Area {
 }
 
 /// Sets elements in a stream, or in the default stream if `stream` is `None`. Like a copy, a call
-/// without a stream waits if the memory is host memory.
+/// without a stream waits if the program can access the memory.
 fn set(area: Area, element: u32, value: u32, stream: Option<Handle>, null: usize) -> CuResult {
     let driver = context::driver()?;
     let blocking = stream.is_none();
@@ -70,7 +70,7 @@ fn set(area: Area, element: u32, value: u32, stream: Option<Handle>, null: usize
         height: area.height,
         h_stream,
     })?;
-    if blocking && host { transfer::synchronize(driver, h_stream) } else { Ok(()) }
+    if blocking && host.is_some() { transfer::synchronize(driver, h_stream) } else { Ok(()) }
 }
 
 entries! {

@@ -10,14 +10,15 @@ use crate::handles::{Handle, Object};
 use crate::objects::{Context, Event, Stream};
 use crate::remembered::once;
 use crate::thread;
+use crate::transfer::synchronize;
 use cuda_api::args::{In, Out};
 use cuda_api::attributes::{Attributes, Value};
 use cuda_api::sys::{CUevent_wait_flags, CUlaunchAttributeID, CUstream_flags};
 use parking_lot::Mutex;
 use protocol::calls::{
     CuCtxGetStreamPriorityRange, CuStreamCreateWithPriority, CuStreamDestroyV2,
-    CuStreamGetAttribute, CuStreamQuery, CuStreamSetAttribute, CuStreamSynchronize,
-    CuStreamWaitEvent, VcudaGreenCtxStreamCreate, VcudaStreamWaitInterprocessEvent,
+    CuStreamGetAttribute, CuStreamQuery, CuStreamSetAttribute, CuStreamWaitEvent,
+    VcudaGreenCtxStreamCreate, VcudaStreamWaitInterprocessEvent,
 };
 use protocol::ids::StreamId;
 use protocol::options::STREAM_ATTRIBUTES;
@@ -83,13 +84,6 @@ pub fn own_stream(driver: &Driver, handle: Handle) -> CuResult<Option<Arc<Stream
     let stream: Arc<Stream> = driver.handles.get(handle)?;
     stream.check()?;
     Ok(Some(stream))
-}
-
-/// Waits until all work in a stream is done.
-pub fn synchronize(driver: &Driver, id: StreamId) -> CuResult {
-    let result = driver.session.synchronize(&CuStreamSynchronize { h_stream: id });
-    driver.flush_output();
-    result
 }
 
 fn create(out: Out<Handle>, flags: u32, priority: i32) -> CuResult {

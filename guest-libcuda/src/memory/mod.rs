@@ -1,9 +1,11 @@
 //! The map of the program's CUDA memory, which determines the kind of memory at an address.
 
 mod pinned;
+mod place;
 mod single_pages;
 
 pub use pinned::PinnedAddresses;
+pub use place::{Place, Route};
 
 use crate::error::{CuError, CuResult};
 use crate::windows;
@@ -54,6 +56,12 @@ impl Kind {
         matches!(self, Kind::Managed { .. } | Kind::ManagedVariable)
     }
 
+    /// Returns whether the program can access this kind. Its copy of a managed variable is the same
+    /// as the GPU's after a call that waits.
+    fn is_on_host(self) -> bool {
+        !self.is_device() || self == Kind::ManagedVariable
+    }
+
     /// Returns whether this is device memory that the program allocated and can free.
     pub fn is_allocated(self) -> bool {
         matches!(self, Kind::Device | Kind::Pool(_))
@@ -79,15 +87,6 @@ pub struct Allocation {
     pub id: u64,
     /// CU_POINTER_ATTRIBUTE_SYNC_MEMOPS. Copies always behave as it requires.
     pub sync_memops: bool,
-}
-
-/// How a copy can reach the memory at an address.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Place {
-    /// The GPU can access the memory, at `address`. `host` says whether it is host memory.
-    Visible { address: u64, host: bool },
-    /// The program's own memory, which the GPU can't access directly.
-    Pageable,
 }
 
 /// All memory that was allocated or registered through this library.
@@ -120,6 +119,11 @@ impl Memory {
         let map = self.map.read();
         let (_, allocation) = map.range(..=address).next_back()?;
         (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
+    }
+
+    /// Returns whether an address is in managed memory.
+    pub fn is_managed(&self, address: u64) -> bool {
+        self.find(address).is_some_and(|found| found.kind.is_managed())
     }
 
     /// Sets CU_POINTER_ATTRIBUTE_SYNC_MEMOPS of the allocation at this base.
@@ -204,14 +208,16 @@ impl Memory {
             if !self.reaches(&found, address, len) {
                 return Err(CuError::INVALID_VALUE);
             }
+            let host = found.kind.is_on_host().then_some(address);
             let address = found.device_address + (address - found.base);
-            return Ok(Place::Visible { address, host: !found.kind.is_device() });
+            return Ok(Place::Visible { address, host });
         }
         if let Some(found) = self.find_device(address) {
-            if len > found.len - (address - found.device_address) {
+            let offset = address - found.device_address;
+            if len > found.len - offset {
                 return Err(CuError::INVALID_VALUE);
             }
-            return Ok(Place::Visible { address, host: true });
+            return Ok(Place::Visible { address, host: Some(found.base + offset) });
         }
         let address = address as usize;
         if windows::DEVICE.contains(&address) || windows::is_pinned(address) {
@@ -246,7 +252,7 @@ mod tests {
         assert!(memory.find(0xfff).is_none());
         assert_eq!(memory.find(0x10ff).unwrap().base, 0x1000);
         assert!(memory.find(0x1100).is_none());
-        assert_eq!(memory.place(0x1080, 0x80), Ok(Place::Visible { address: 0x1080, host: false }));
+        assert_eq!(memory.place(0x1080, 0x80), Ok(Place::Visible { address: 0x1080, host: None }));
         assert!(memory.place(0x1080, 0x81).is_err());
         assert_eq!(memory.place(0x9000, 1), Ok(Place::Pageable));
     }
@@ -262,7 +268,7 @@ mod tests {
         ] {
             memory.insert(allocation(base, 0x100, kind, base));
         }
-        let place = Place::Visible { address: 0x1080, host: false };
+        let place = Place::Visible { address: 0x1080, host: None };
         assert_eq!(memory.place(0x1080, 0x180), Ok(place));
         for (address, len) in [(0x1080, 0x181), (0x1280, 0x81), (0x1080, u64::MAX)] {
             assert_eq!(memory.place(address, len), Err(CuError::INVALID_VALUE), "{address:#x}");
@@ -277,13 +283,11 @@ mod tests {
         let memory = Memory::default();
         let kind = Kind::Registered { region: 1, page: 0x5000, pages: 0x1000 };
         memory.insert(allocation(0x5010, 0x100, kind, 0x77_0010));
-        assert_eq!(memory.place(0x5020, 8), Ok(Place::Visible { address: 0x77_0020, host: true }));
+        let place = Place::Visible { address: 0x77_0020, host: Some(0x5020) };
+        assert_eq!(memory.place(0x5020, 8), Ok(place));
+        assert_eq!(memory.place(0x77_0020, 8), Ok(place));
         assert_eq!(memory.find_device(0x77_0020).unwrap().base, 0x5010);
         assert!(memory.find_device(0x5020).is_none());
-        assert_eq!(
-            memory.place(0x77_0020, 8),
-            Ok(Place::Visible { address: 0x77_0020, host: true })
-        );
         assert!(memory.overlaps_host(0x5000, 0x11));
         assert!(!memory.overlaps_host(0x5000, 0x10));
     }

@@ -13,11 +13,13 @@ use crate::stats;
 use crate::thread;
 use crate::transport::{Mapping, Transport, TransportError};
 use parking_lot::Mutex;
+use protocol::calls::VcudaCopyIn;
 use protocol::codec::{Answer, Call, Writer};
 use protocol::host_func::Callee;
 use protocol::ids::{FIRST_ID, StreamId};
 use protocol::plain::Plain;
 use protocol::ring::{GuestRing, Shared};
+use protocol::table;
 use protocol::uapi::{CMD_WAITED, Cmd, REPLY_OUTPUT, RING_HEADER_BYTES, Reply};
 use std::collections::VecDeque;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
@@ -53,6 +55,8 @@ pub struct Session {
     /// Whether kernels have printed text that hasn't been fetched yet.
     output: AtomicBool,
     next_id: AtomicU64,
+    /// The number of commands so far whose work may not be done when their calls return.
+    sent: AtomicU64,
     uploads: Uploads,
     /// The program's copies of managed variables.
     pub mirrors: Mirrors,
@@ -106,6 +110,7 @@ impl Session {
             errors: Errors::default(),
             output: AtomicBool::new(false),
             next_id: AtomicU64::new(FIRST_ID),
+            sent: AtomicU64::new(0),
             uploads: Uploads::default(),
             mirrors: Mirrors::default(),
         })
@@ -133,6 +138,12 @@ impl Session {
     /// Returns the first of `count` new, unused ids, which follow one another.
     pub fn mint_several<I: From<u64>>(&self, count: u64) -> I {
         self.next_id.fetch_add(count, Ordering::Relaxed).into()
+    }
+
+    /// Returns the number of commands so far whose work the program may have to wait for. Uploads
+    /// don't count: their sources have been read, and the program can't access their destinations.
+    pub fn sent(&self) -> u64 {
+        self.sent.load(Ordering::Relaxed)
     }
 
     /// Sends a call without waiting for it. If the call fails, a later reply reports the error.
@@ -405,6 +416,7 @@ impl Session {
         make_room: impl FnOnce(&mut GuestRing, usize) -> CuResult,
     ) -> CuResult {
         self.check_alive()?;
+        self.count::<C>(reply.is_some());
         let mut producer = self.producer.lock();
         let Producer { ring, writer } = &mut *producer;
         writer.clear();
@@ -428,6 +440,17 @@ impl Session {
             self.transport.kick().map_err(|error| self.end(&error))?;
         }
         Ok(())
+    }
+
+    /// Counts a command if its work may not be done when its call returns.
+    fn count<'a, C: Call<'a>>(&self, waited: bool) {
+        let done = match waited {
+            true => table::entry(C::OPCODE).is_some_and(|entry| entry.pending),
+            false => C::OPCODE == VcudaCopyIn::OPCODE,
+        };
+        if !done {
+            self.sent.fetch_add(1, Ordering::Relaxed);
+        }
     }
 
     /// Spins until `ready` returns a value. If that takes too long, sleeps and checks again after
@@ -458,6 +481,7 @@ impl Session {
     /// Sends a command as a descriptor chain and waits for its reply.
     fn submit_plain<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Replied> {
         self.check_alive()?;
+        self.count::<C>(true);
         let mut writer = Writer::new();
         call.encode(&mut writer);
         let args = writer.as_bytes();

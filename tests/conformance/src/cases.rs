@@ -53,6 +53,10 @@ mod stream;
 mod stream_memory;
 mod stream_query;
 mod surface;
+mod synchrony;
+mod synchrony_batch;
+mod synchrony_box;
+mod synchrony_fill;
 mod tensor_map;
 mod texture;
 mod texture_ref;
@@ -164,6 +168,10 @@ const FAMILIES: &[&[Case]] = &[
     managed_variable::CASES,
     stream_query::CASES,
     thread_exit::CASES,
+    synchrony::CASES,
+    synchrony_batch::CASES,
+    synchrony_box::CASES,
+    synchrony_fill::CASES,
     unsupported::CASES,
 ];
 

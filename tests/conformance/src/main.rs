@@ -27,6 +27,7 @@ mod images;
 mod kernels;
 mod peer;
 mod runner;
+mod synchrony;
 
 use runner::{LEGACY, PER_THREAD, RUN_ONE, Selection};
 use std::process::ExitCode;

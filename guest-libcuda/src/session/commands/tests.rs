@@ -243,6 +243,20 @@ fn posting_more_than_the_ring_holds_waits_for_room() {
 }
 
 #[test]
+fn uploads_and_calls_that_wait_for_the_gpu_leave_nothing_to_wait_for() {
+    let fixture = Fixture::new(Duration::ZERO, Box::new(|_, _| (0, Vec::new(), 0)));
+    let session = &fixture.session;
+    let h_stream = StreamId::DEFAULT;
+    session.post(&VcudaCopyIn { dst: 0, data: &[1], h_stream }).unwrap();
+    session.synchronize(&CuStreamSynchronize { h_stream }).unwrap();
+    assert_eq!(session.sent(), 0);
+    session.post(&VcudaCopy { dst: 0, src: 0, len: 1, h_stream }).unwrap();
+    assert_eq!(session.sent(), 1);
+    session.call(&VcudaPing {}).unwrap();
+    assert_eq!(session.sent(), 2);
+}
+
+#[test]
 fn an_error_of_a_posted_call_is_reported_once_at_the_next_synchronization() {
     let fixture = Fixture::new(
         Duration::ZERO,
