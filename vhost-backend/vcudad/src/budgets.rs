@@ -8,7 +8,6 @@ use std::time::{Duration, Instant};
 use super::rate::TokenBucket;
 use super::watches::Source;
 use memory_ledger::VmId;
-use rustix::time::{ClockId, clock_gettime};
 
 /// The time that a VM's messages may take at once, and in a second in the long run, in microseconds.
 /// A program that only allocates and frees memory takes 11 us for both (softgpu), so this is enough
@@ -69,9 +68,13 @@ impl Budgets {
     }
 }
 
-/// Returns the time for which this thread has used a CPU. It doesn't pass while others do.
+/// Returns the time for which this thread has used a CPU. It doesn't pass while others do. rustix
+/// can't read clocks on a kernel without a vDSO, such as user-mode Linux.
 pub(crate) fn thread_time() -> Duration {
-    clock_gettime(ClockId::ThreadCPUTime).try_into().unwrap_or_default()
+    let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
+    // SAFETY: `now` is a writable structure. If the call fails, it stays zero.
+    unsafe { libc::clock_gettime(libc::CLOCK_THREAD_CPUTIME_ID, &mut now) };
+    Duration::new(now.tv_sec.unsigned_abs(), now.tv_nsec.unsigned_abs() as u32)
 }
 
 #[cfg(test)]
