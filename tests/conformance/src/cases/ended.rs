@@ -266,8 +266,12 @@ cases! {
         each_call_fails(cuda, End::Release, Current::Another)
     }
 
-    /// The calls on which NVIDIA's library doesn't crash.
+    /// The errors that NVIDIA's library mostly returns. It reads freed objects here, too, so that it
+    /// sometimes returns another error or crashes.
     fn calls_report_which_kind_of_context_has_ended(cuda) {
+        if cuda.is_nvidias() {
+            return Ok(());
+        }
         let (objects, _) = leftovers(cuda, End::Destroy)?;
         for call in EVENT.iter().chain(FUNCTION) {
             refused!(call(cuda, &objects), CONTEXT_IS_DESTROYED);
@@ -288,6 +292,9 @@ cases! {
     }
 
     fn calls_fail_while_the_current_context_is_destroyed(cuda) {
+        if cuda.is_nvidias() {
+            return Ok(());
+        }
         let (device, _) = cuda.primary()?;
         let objects = Objects::new(cuda)?;
         cu!(cuda, cuDevicePrimaryCtxReset_v2(device))?;
