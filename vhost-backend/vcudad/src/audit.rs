@@ -192,6 +192,7 @@ impl Audit {
         };
         let comparison = self.comparisons.entry(uuid.to_owned()).or_default();
         let charged = |vm| gpu.map_or(0, |gpu| ledger.recent(vm, gpu));
+        comparison.add_users(vms.iter().map(|(vm, _)| vm).filter(|vm| charged(*vm) > 0));
         let findings = comparison.compare(sample, &booked, again, charged, slack);
         let report = Report { uuid, gpu, workers, vms, policy };
         let effects = findings.into_iter().flat_map(|finding| report.effects(finding, gpus));

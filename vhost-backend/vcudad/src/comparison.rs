@@ -36,6 +36,12 @@ pub(crate) struct Comparison {
 }
 
 impl Comparison {
+    /// Adds VMs that have used the GPU since the last comparison, even if none of their workers is
+    /// left.
+    pub(crate) fn add_users(&mut self, vms: impl Iterator<Item = VmId>) {
+        self.unreported.add_users(vms);
+    }
+
     /// Compares a sample with the accounts, and returns the changes since the previous sample.
     /// `booked_again` is the number of bytes that are in more than one account, each time after the
     /// first. `slack` is the number of bytes that a worker may use beyond its account on a GPU of

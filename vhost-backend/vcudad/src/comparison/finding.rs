@@ -58,7 +58,7 @@ pub(crate) enum Finding {
         /// The VMs with workers on the GPU.
         vms: Vec<VmId>,
         /// The workers that must end. Empty unless all processes on the GPU are the broker's, and
-        /// only one VM has any.
+        /// only one VM can be responsible.
         workers: Vec<WorkerId>,
     },
     /// Memory is in use that isn't in the ledger, and it's unknown which process uses it.

@@ -2,9 +2,10 @@
 //!
 //! Exported memory whose creator has released it is reported for no process as long as a descriptor
 //! of it is open, even if others have mapped it (measured on an H200, 580.159.04). That is normal if
-//! the VM is charged for it. The GPU's total contains it.
+//! the VM is charged for it. The GPU's total contains it. It can outlive all sessions of its VM: the
+//! descriptor may be open in the VM's device process.
 
-use std::collections::{BTreeMap, HashSet};
+use std::collections::{BTreeMap, BTreeSet, HashSet};
 
 use super::finding::{Booked, Finding};
 use crate::nvml::MemorySample;
@@ -48,13 +49,23 @@ impl Floor {
 #[derive(Debug, Default)]
 pub(super) struct Unreported {
     floor: Floor,
-    /// Number of samples in a row for which only one VM's workers can be responsible, and that VM.
-    only: Option<(VmId, u32)>,
+    /// The VMs that have used the GPU and don't count as possible yet.
+    users: BTreeSet<VmId>,
+    /// Those that can be responsible: all that have used the GPU since the excess was last within the
+    /// slack.
+    possible: BTreeSet<VmId>,
+    /// Number of samples in a row in which no other process used the GPU than those of VMs.
+    alone: u32,
     /// The VM whose workers should have ended.
     ended: Option<VmId>,
 }
 
 impl Unreported {
+    /// Adds VMs that have used the GPU, even if none of their workers is left.
+    pub(super) fn add_users(&mut self, vms: impl Iterator<Item = VmId>) {
+        self.users.extend(vms);
+    }
+
     /// `charged` returns the charge of a VM.
     pub(super) fn compare(
         &mut self,
@@ -80,19 +91,21 @@ impl Unreported {
         let excess = self.floor.excess(rest);
 
         let is_ours = |pid: &u32| booked.iter().any(|account| account.pid == *pid);
-        let only = vms.keys().next().filter(|_| vms.len() == 1);
-        let only = only.filter(|_| sample.is_complete && pids.iter().all(is_ours));
-        self.only = only.map(|vm| match self.only {
-            Some((last, samples)) if last == *vm => (last, samples.saturating_add(1)),
-            _ => (*vm, 1),
-        });
+        let is_alone = sample.is_complete && !vms.is_empty() && pids.iter().all(is_ours);
+        self.alone = if is_alone { self.alone.saturating_add(1) } else { 0 };
+        if excess <= slack {
+            self.possible.clear();
+        }
+        self.possible.append(&mut self.users);
+        self.possible.extend(vms.keys());
         let change = self.floor.is_above(excess > slack, SAMPLES);
         if !self.floor.is_reported {
             self.ended = None;
             return change.map(|_| Finding::Explained);
         }
-        let guilty = self.only.filter(|(_, samples)| *samples >= SAMPLES).map(|(vm, _)| vm);
-        // The others' workers may have ended since it was reported.
+        let only = self.possible.first().copied().filter(|_| self.possible.len() == 1);
+        let guilty = only.filter(|_| self.alone >= SAMPLES);
+        // Other processes may have ended since it was reported.
         let is_new = guilty.is_some() && guilty != self.ended;
         if change.is_none() && !is_new {
             return None;
@@ -108,6 +121,7 @@ impl Unreported {
 mod tests {
     use super::super::super::nvml::ProcessMemory;
     use super::*;
+    use host_ipc::messages::WorkerId;
     use proptest::prelude::*;
 
     const MIB: u64 = 1 << 20;
@@ -140,6 +154,14 @@ mod tests {
         (1..=20).find_map(next)
     }
 
+    /// Returns the workers that must end.
+    fn ended(found: Option<(Finding, u32)>) -> Option<Vec<WorkerId>> {
+        found.map(|(finding, _)| match finding {
+            Finding::Unreported { workers, .. } => workers,
+            other => panic!("{other:?}"),
+        })
+    }
+
     #[test]
     fn the_only_vm_that_can_have_hidden_memory_ends() {
         let mut unreported = Unreported::default();
@@ -157,26 +179,52 @@ mod tests {
     }
 
     #[test]
-    fn nobody_ends_if_it_can_be_somebody_else() {
-        let two = vec![worker(1, Some(A)), worker(2, Some(B))];
-        let one = vec![worker(1, Some(A))];
+    fn nobody_ends_if_it_can_be_another_program() {
+        let booked = vec![worker(1, Some(A))];
         let much = |pids: &[u32]| sample(pids, 2 * SLACK);
         let unknown = MemorySample { is_complete: false, ..much(&[1]) };
-        for (booked, sampled) in
-            [(two, much(&[1, 2])), (one.clone(), much(&[1, 9])), (one, unknown)]
-        {
+        for sampled in [much(&[1, 9]), unknown] {
             let mut unreported = Unreported::default();
             let before = MemorySample { used: sampled.used - 2 * SLACK, ..sampled.clone() };
             assert_eq!(first(&mut unreported, &before, &booked, 1024 * MIB), None);
-            let (finding, _) = first(&mut unreported, &sampled, &booked, 1024 * MIB).unwrap();
-            assert!(matches!(&finding, Finding::Unreported { workers, .. } if workers.is_empty()));
+            assert_eq!(ended(first(&mut unreported, &sampled, &booked, 1024 * MIB)), Some(vec![]));
             assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
             // Now it can't be anybody else.
-            let (finding, _) =
-                first(&mut unreported, &much(&[1]), &booked[..1], 1024 * MIB).unwrap();
-            let Finding::Unreported { workers, .. } = finding else { panic!("{finding:?}") };
-            assert_eq!(workers, [1]);
+            let found = first(&mut unreported, &much(&[1]), &booked, 1024 * MIB);
+            assert_eq!(ended(found), Some(vec![1]));
         }
+    }
+
+    /// A VM's device process can hold a descriptor of memory whose creator has ended.
+    #[test]
+    fn nobody_ends_for_memory_that_another_vm_may_have_left() {
+        let (both, last) = ([worker(1, Some(A)), worker(2, Some(B))], [worker(2, Some(B))]);
+        let charged = 1024 * MIB;
+        let is_nobody = |unreported: &mut Unreported| {
+            let much = sample(&[2], 2 * SLACK);
+            assert_eq!(ended(first(unreported, &much, &last, charged)), Some(vec![]));
+            assert_eq!(first(unreported, &much, &last, charged), None);
+        };
+        // A has a worker when the memory appears, ends its last one then, or had one only between two
+        // samples.
+        let mut unreported = Unreported::default();
+        assert_eq!(first(&mut unreported, &sample(&[1, 2], 0), &both, charged), None);
+        let much = sample(&[1, 2], 2 * SLACK);
+        assert_eq!(ended(first(&mut unreported, &much, &both, charged)), Some(vec![]));
+        assert_eq!(first(&mut unreported, &sample(&[2], 2 * SLACK), &last, charged), None);
+        let mut unreported = Unreported::default();
+        assert_eq!(first(&mut unreported, &sample(&[1, 2], 0), &both, charged), None);
+        is_nobody(&mut unreported);
+        let mut unreported = Unreported::default();
+        assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
+        unreported.add_users([A].into_iter());
+        is_nobody(&mut unreported);
+        // Once it has been explained, new memory can only be B's.
+        let settled = first(&mut unreported, &sample(&[2], 0), &last, charged);
+        assert_eq!(settled, Some((Finding::Explained, 1)));
+        assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
+        let found = first(&mut unreported, &sample(&[2], 2 * SLACK), &last, charged);
+        assert_eq!(ended(found), Some(vec![2]));
     }
 
     #[test]
