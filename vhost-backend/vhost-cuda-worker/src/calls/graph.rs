@@ -74,6 +74,8 @@ impl Build<'_> {
     ) -> CuResult {
         let builder = Builder::new(self.cx, real)?;
         let mut before: Vec<Before> = Vec::new();
+        // Whether another node follows each of the nodes so far, as the next one of its branch.
+        let mut is_followed: Vec<bool> = Vec::new();
         let decoded = decode(bytes, |after, step| {
             before.clear();
             for dependency in after {
@@ -83,6 +85,12 @@ impl Build<'_> {
             let mut padded = Vec::new();
             let step = complete(self.cx, step, &mut padded)?;
             self.size.nodes += 1;
+            let continues = match after {
+                [only] => !std::mem::replace(&mut is_followed[only.node as usize], true),
+                _ => false,
+            };
+            self.size.branches += usize::from(!continues);
+            is_followed.push(false);
             self.size.parameters = self.size.parameters.max(parameters(&step));
             if self.size.nodes > GRAPH_NODES_MAX || depth > GRAPH_DEPTH_MAX {
                 return Err(CuError::OUT_OF_MEMORY.into());

@@ -19,9 +19,9 @@ pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
 const SMALL_MODULES: u64 = 256 << 10;
 /// The CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT of a new context.
 const DEFAULT_PENDING: u64 = 2048;
-/// Bytes per launch that a kernel has made and that hasn't begun, for the launch's parameters, of
-/// which there can be 4 KiB, and the driver's description of the launch.
-const PENDING_LAUNCH: u64 = 8 << 10;
+/// Bytes per launch that a kernel has made and that hasn't begun. On an H200, the driver took up to
+/// 9472 bytes for each, at the first launch of a kernel whose module can launch others.
+const PENDING_LAUNCH: u64 = 9728;
 /// Bytes that the malloc heap takes beyond its limit once a loaded module uses it: 138 MiB when the
 /// module is loaded, and 2 MiB at the first launch.
 const HEAP_EXTRA: u64 = 140 * MIB;
@@ -32,6 +32,10 @@ const STREAM: u64 = 560 << 10;
 const FEW_STREAMS: u64 = 4;
 /// Bytes per node of an instantiated graph, without the node's parameters.
 const GRAPH_NODE: u64 = 2304;
+/// Bytes per branch of an instantiated graph that has many branches, besides those of its nodes.
+const BRANCH: u64 = 114 << 10;
+/// A graph with at most this many branches takes no memory for them.
+const FEW_BRANCHES: usize = 32;
 /// A context comes with room for this many bytes of graphs: 100 nodes. Only further bytes are
 /// charged. The charge depends on the largest number of bytes that have existed at once, because
 /// the driver keeps the memory of destroyed graphs.
@@ -112,9 +116,11 @@ impl Terms {
         }
     }
 
-    /// Returns the bytes per thread that the driver reserves for stacks and local memory.
+    /// Returns the bytes per thread that the driver reserves for stacks and local memory. It rounds
+    /// them up to 16.
     pub(super) fn per_thread(&self) -> u64 {
-        self.stack.max(self.local).max(DEFAULT_STACK)
+        let bytes = self.stack.max(self.local).max(DEFAULT_STACK);
+        bytes.checked_next_multiple_of(16).unwrap_or(u64::MAX)
     }
 
     /// Counts one more stream.
@@ -138,13 +144,18 @@ pub(in crate::calls) struct GraphSize {
     /// The longest parameters of a node in bytes. A program can change the parameters of each node,
     /// so every node counts with this many.
     pub parameters: usize,
+    /// The number of nodes that aren't the first to follow a single other node. The driver can run
+    /// them beside others, for which it takes memory.
+    pub branches: usize,
 }
 
 impl GraphSize {
     /// Returns the number of bytes that the graph takes when it's instantiated.
     pub(super) fn bytes(self) -> u64 {
         let parameters = (self.parameters as u64).next_multiple_of(8);
-        (self.nodes as u64).saturating_mul(GRAPH_NODE.saturating_add(parameters))
+        let nodes = (self.nodes as u64).saturating_mul(GRAPH_NODE.saturating_add(parameters));
+        let branches = if self.branches > FEW_BRANCHES { self.branches as u64 } else { 0 };
+        nodes.saturating_add(branches.saturating_mul(BRANCH))
     }
 }
 
@@ -197,10 +208,10 @@ mod tests {
 
     #[test]
     fn launches_from_kernels_are_charged_beyond_the_default() {
-        for (pending, mib) in [(0, 0), (2048, 0), (2049, 2), (4096, 16), (16384, 112)] {
+        for (pending, mib) in [(0, 0), (2048, 0), (2049, 2), (4096, 20), (16384, 134)] {
             due(Charge::Heap, mib, |terms| terms.pending = pending);
         }
-        due(Charge::Heap, 260, |terms| (terms.pending, terms.heap_users) = (16384, 1));
+        due(Charge::Heap, 282, |terms| (terms.pending, terms.heap_users) = (16384, 1));
     }
 
     #[test]
@@ -212,10 +223,31 @@ mod tests {
             }
             terms.streams = 0;
         });
-        let graph = |nodes, parameters| GraphSize { nodes, parameters }.bytes();
+        let graph = |nodes, parameters| GraphSize { nodes, parameters, branches: 1 }.bytes();
         due(Charge::Graph, 0, |terms| terms.add_graph(graph(100, 0)));
         due(Charge::Graph, 22, |terms| terms.add_graph(graph(10_000, 0)));
         due(Charge::Graph, 62, |terms| terms.add_graph(graph(10_000, 4096)));
+    }
+
+    /// The amounts that the driver took on an H200, in MiB, for one graph.
+    #[test]
+    fn graphs_with_many_branches_are_charged_for_at_least_what_the_driver_takes() {
+        for (nodes, branches, taken) in [
+            (20_000, 1, 44),
+            (3200, 32, 8),
+            (1280, 128, 18),
+            (512, 512, 56),
+            (2000, 2000, 224),
+            (5000, 1000, 120),
+            (8000, 8000, 890),
+            (20_000, 20_000, 2230),
+        ] {
+            let mut terms = Terms::default();
+            terms.add_graph(GraphSize { nodes, branches, parameters: 0 }.bytes());
+            let charged = terms.due(Charge::Graph, THREADS) / MIB;
+            let most = taken + taken / 20 + 4;
+            assert!((taken..=most).contains(&charged), "{nodes} {branches}: {charged}");
+        }
     }
 
     #[test]

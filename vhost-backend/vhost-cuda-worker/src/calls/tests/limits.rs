@@ -58,10 +58,10 @@ fn only_limits_whose_memory_is_bounded_can_be_set() {
             (
                 4,
                 &[
-                    (16384, GOOD, 112),
-                    (16385, OUT_OF_MEMORY, 112),
-                    (MOST, OUT_OF_MEMORY, 112),
-                    (4096, GOOD, 16),
+                    (16384, GOOD, 134),
+                    (16385, OUT_OF_MEMORY, 134),
+                    (MOST, OUT_OF_MEMORY, 134),
+                    (4096, GOOD, 20),
                     (1, GOOD, 0),
                 ],
             ),
