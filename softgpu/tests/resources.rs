@@ -10,9 +10,9 @@ const OUT_OF_MEMORY: c_uint = 2;
 const STACK: c_uint = 0;
 const HEAP: c_uint = 2;
 const MIB: u64 = 1 << 20;
-/// What a context takes.
+/// The memory that a context takes.
 const CONTEXT: u64 = 8 * MIB;
-/// What a heap takes when a module that uses it is loaded, and when a kernel is launched.
+/// The memory that a heap takes when a module that uses it is loaded, and when a kernel is launched.
 const HEAP_LOADED: u64 = 138 * MIB;
 const HEAP_LAUNCHED: u64 = 140 * MIB;
 

@@ -78,7 +78,7 @@ struct Run {
     allocated: Allocated,
     /// The calls that have begun and not finished.
     waiting: Vec<(u64, &'static str)>,
-    /// What the session has done.
+    /// The steps that the session has taken, for messages.
     made: String,
 }
 

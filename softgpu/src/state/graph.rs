@@ -114,7 +114,7 @@ impl ExecMemory {
     }
 }
 
-/// What the kernels of a graph need, and its nodes.
+/// The resources that a graph needs: those of its kernels, and memory for its nodes.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Needs {
     /// The most local memory per thread that a kernel needs, in bytes.

@@ -51,7 +51,7 @@ struct Taken {
     ended: bool,
 }
 
-/// What a context needs.
+/// The resources that a context needs.
 #[derive(Clone, Copy, Default)]
 struct Amounts {
     /// Bytes of local memory per thread.

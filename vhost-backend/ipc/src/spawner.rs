@@ -326,7 +326,7 @@ pub struct Refusal {
     pub reason: String,
 }
 
-/// What can't be created.
+/// The part that can't be created.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Part {
     /// The request isn't permitted, or isn't valid.

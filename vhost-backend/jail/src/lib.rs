@@ -31,7 +31,7 @@ pub mod root;
 #[error("cannot {what}: {source}")]
 pub struct JailError {
     what: String,
-    /// What was used, if hosts may lack that.
+    /// The feature that was used, if hosts may lack it.
     feature: Option<Feature>,
     source: io::Error,
 }

@@ -21,7 +21,7 @@ pub(crate) enum Change {
     Session(SessionChange),
 }
 
-/// What numbers the next processes.
+/// The counters that number the next processes.
 #[derive(Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(crate) struct Counts {
     pub(crate) last_process: ProcessId,
@@ -29,7 +29,7 @@ pub(crate) struct Counts {
     pub(crate) supervisor: Option<ChildRecord>,
 }
 
-/// What was recorded last of the things that don't belong to a VM.
+/// The last recorded state of everything that doesn't belong to a VM.
 #[derive(Default)]
 pub(crate) struct Recorded {
     counts: Counts,

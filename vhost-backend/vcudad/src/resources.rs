@@ -1,4 +1,4 @@
-//! What the spawner creates for a VM: its cgroup, its socket, and its shared memory.
+//! The resources that the spawner creates for a VM: its cgroup, its socket, and its shared memory.
 
 use control_api::{ApiError, ErrorCode};
 

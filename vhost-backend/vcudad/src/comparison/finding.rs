@@ -1,4 +1,4 @@
-//! What is compared, and what a comparison finds.
+//! The amounts that are compared, and the findings.
 
 use host_ipc::messages::WorkerId;
 use memory_ledger::VmId;

@@ -11,7 +11,8 @@ use super::finding::{Booked, Finding};
 use crate::nvml::MemorySample;
 use memory_ledger::VmId;
 
-/// What the driver itself takes for each process, and reports for no process: 5 to 9 MiB on an H200.
+/// Bytes that the driver itself takes for each process, and reports for no process: 5 to 9 MiB on an
+/// H200.
 const OF_PROCESS: u64 = 16 << 20;
 /// An excess is reported if it's in so many samples in a row. The memory of a process that ends is
 /// freed only after the driver has stopped listing the process.
