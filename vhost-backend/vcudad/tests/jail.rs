@@ -1,28 +1,11 @@
 //! vcudad gives up the jail of workers only if they can't have it.
 
 use std::os::unix::process::CommandExt;
-use std::path::Path;
 use std::process::Command;
 
-use common::{Broker, TWO};
-use host_test_support::softgpu;
+use common::{Broker, TWO, build_driver_library};
 
 mod common;
-
-/// Builds the driver library that fails in the jail, in a directory that also contains softgpu's.
-fn build(folder: &Path) -> std::path::PathBuf {
-    // This is also the name by which libraries refer to it.
-    let softgpu_here = folder.join("libcuda.so.1");
-    std::fs::copy(softgpu(), &softgpu_here).unwrap();
-    let library = folder.join("libjail.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/jail/jail.c");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,--no-as-needed,-rpath,$ORIGIN", "-o"])
-        .args([&library, &source, &softgpu_here])
-        .status();
-    assert!(built.unwrap().success());
-    library
-}
 
 /// Makes a program start without the capability to enter other mount namespaces.
 fn without_changing_roots(command: &mut Command) {
@@ -47,7 +30,7 @@ fn workers_do_without_a_jail_only_if_they_cannot_have_it() {
     let folder = Broker::folder("jail");
     let libraries = folder.join("libraries");
     std::fs::create_dir(&libraries).unwrap();
-    let library = build(&libraries);
+    let library = build_driver_library("jail", &libraries);
     let command = |mode: &str, in_jail: Option<&str>| {
         let mut command = Broker::command(&folder, &format!("jail = \"{mode}\"\n{TWO}"));
         command.env("VIRTIO_CUDA_SOFTGPU", &library);

@@ -1,27 +1,9 @@
 //! Calls of workers that are refused are counted and reported.
 
-use std::path::Path;
-use std::process::Command;
-
-use common::{Broker, TWO};
-use host_test_support::{Guest, softgpu, wait_for};
+use common::{Broker, TWO, build_driver_library};
+use host_test_support::{Guest, wait_for};
 
 mod common;
-
-/// Builds the driver library that makes such calls, in a directory that also contains softgpu's.
-fn build(folder: &Path) -> std::path::PathBuf {
-    // This is also the name by which libraries refer to it.
-    let softgpu_here = folder.join("libcuda.so.1");
-    std::fs::copy(softgpu(), &softgpu_here).unwrap();
-    let library = folder.join("librefused.so");
-    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/refused/refused.c");
-    let built = Command::new("cc")
-        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,--no-as-needed,-rpath,$ORIGIN", "-o"])
-        .args([&library, &source, &softgpu_here])
-        .status();
-    assert!(built.unwrap().success());
-    library
-}
 
 /// Without root, there is no jail, and refused calls aren't counted.
 #[test]
@@ -33,7 +15,7 @@ fn refused_calls_of_a_vm_are_counted_and_the_first_one_of_a_session_is_an_event(
     let libraries = folder.join("libraries");
     std::fs::create_dir(&libraries).unwrap();
     let mut command = Broker::command(&folder, &format!("jail = \"required\"\n{TWO}"));
-    command.env("VIRTIO_CUDA_SOFTGPU", build(&libraries));
+    command.env("VIRTIO_CUDA_SOFTGPU", build_driver_library("refused", &libraries));
     let broker = Broker::started(&folder, command);
     let events = broker.send("GET", "/v1/events?since_ms=0", "");
     let counts = |vm: &str| {

@@ -202,3 +202,19 @@ pub fn with_programs(folder: &Path, device: &str, worker: &str) -> PathBuf {
     std::os::unix::fs::symlink(program("vhost-cuda-worker"), folder.join("real-worker")).unwrap();
     folder.join("vcudad")
 }
+
+/// Builds the driver library `libNAME.so` from tests/NAME/NAME.c, in a directory that also contains
+/// softgpu's library, to which it passes calls on.
+pub fn build_driver_library(name: &str, folder: &Path) -> PathBuf {
+    // This is also the name by which libraries refer to it.
+    let softgpu_here = folder.join("libcuda.so.1");
+    std::fs::copy(softgpu(), &softgpu_here).unwrap();
+    let library = folder.join(format!("lib{name}.so"));
+    let source = Path::new(env!("CARGO_MANIFEST_DIR")).join(format!("tests/{name}/{name}.c"));
+    let built = Command::new("cc")
+        .args(["-shared", "-fPIC", "-Wall", "-Werror", "-Wl,--no-as-needed,-rpath,$ORIGIN", "-o"])
+        .args([&library, &source, &softgpu_here])
+        .status();
+    assert!(built.unwrap().success());
+    library
+}
