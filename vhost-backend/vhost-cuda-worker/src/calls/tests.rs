@@ -20,6 +20,7 @@ mod managed_variables;
 mod pools;
 mod session;
 mod sharing;
+mod small_operations;
 mod stream_memory;
 mod streams;
 mod texture_refs;
