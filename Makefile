@@ -2,7 +2,8 @@
 # Both install missing dependencies.
 #
 #   make build    builds everything, staged in target/dist
-#   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses, unit tests
+#   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses,
+#                 instructions per call, unit tests
 #   make audit    security advisories for the dependencies
 #   make fuzz     runs each fuzz target for 15 seconds
 #   make fuzz-driver  attacks the guest driver for 15 seconds (tests/fuzz-driver.sh --debug does so
@@ -100,6 +101,8 @@ check: deps
 	@scripts/cargo-deny.sh --locked --log-level error check licenses bans sources
 	$(SAY) 'lints'
 	@cargo clippy --locked --workspace --all-targets --quiet -- -D warnings
+	$(SAY) 'instructions per call'
+	@tests/performance/instructions.sh
 	$(SAY) 'unit tests'
 	@$(MAKE) --no-print-directory unit
 
