@@ -21,6 +21,8 @@
 #   memory       10,000 random sequences of allocations, compared with NVML
 #   modules      10,000 generated modules, compared with NVML
 #   limits       a program that tries for a minute to exceed its VM's quota in all ways that it knows
+#   amounts      the driver's memory for graphs, stacks, streams, and kernels with printf, malloc, or
+#                launches, directly on the GPU, compared with what VMs are charged for it, without a bar
 #   operations   a VM that saturates the GPU beside one with a weight of 1% that repeats operations
 #                which aren't kernels; and whether one VM's data stays in the L2 cache
 #   abuse        the same beside operations for which the driver may use the GPU by itself: those of
@@ -562,6 +564,19 @@ row_limits() {
     done
 }
 
+row_amounts() {
+    local spin=()
+    [ "$driver" != softgpu ] || spin=(--spin 1000)
+    if ! in_vm native timeout --kill-after 5 120 "$programs/amounts" "${spin[@]}" \
+        >"$out/amounts.txt" 2>"$out/amounts.err"; then
+        say "amounts: failed: $(tail -n 2 "$out/amounts.err")"
+        return 1
+    fi
+    cat "$out/amounts.txt" >&2
+    note 'the driver takes more than is charged' "$(grep -c 'UNDER$' "$out/amounts.txt") cases"
+    note 'not measured' "$(grep -c '^NOT MEASURED' "$out/amounts.txt") cases"
+}
+
 row_operations() {
     local kind f fill
     start_broker < <(echo 'warm_workers = 2'; vm a 'memory.max = "6G"' 'compute.weight = 99'
@@ -668,7 +683,7 @@ row_torch() {
 }
 
 [ ${#rows[@]} -gt 0 ] || {
-    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules limits operations abuse long sessions late request contexts noise weight torch)
+    rows=(shares ten extremes cap unsaturated loop throughput copies alone latency memory modules limits amounts operations abuse long sessions late request contexts noise weight torch)
     [ "$gpus" -lt 2 ] || rows+=(second gang)
 }
 printf '| row | case | measured | bar | |\n|---|---|---|---|---|\n' >"$out/table.md"
