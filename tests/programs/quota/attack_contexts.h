@@ -64,7 +64,8 @@ class Contexts {
         unsigned count = 1;
         CUresult result = cuDeviceGetDevResource_(0, &all, CU_DEV_RESOURCE_TYPE_SM);
         if (result == CUDA_SUCCESS) {
-            result = cuDevSmResourceSplitByCount_(&part, &count, &all, &rest, 0u, 8u);
+            result = cuDevSmResourceSplitByCount_(&part, &count, &all, &rest, 0u,
+                                                  all.sm.smCount / 4);
         }
         if (result == CUDA_SUCCESS) {
             result = cuDevResourceGenerateDesc_(&description, &part, 1u);
