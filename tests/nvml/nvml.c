@@ -3,7 +3,9 @@
 //
 // STAND_IN_NVML names a file, which every call reads again. The file has these lines:
 //   gpu UUID BYTES           a GPU; GPUs are numbered from 0
-//   process GPU PID BYTES    a process with a context on the GPU, and its memory
+//   process GPU PID BYTES    a process with a context on the GPU, and its memory, until it exits
+//   left GPU PID BYTES       the same, but also after it has exited
+//   freed PID                no memory of that process is left
 //   hidden GPU BYTES         memory that no process is reported for; the last such line counts
 //   busy GPU PID PERCENT     how much of the GPU's time a process uses
 //   link GPU GENERATION LANES MAX_GENERATION MAX_LANES
@@ -12,6 +14,8 @@
 //   ecc GPU                  an uncorrectable memory error, also an event
 //   lost GPU                 the GPU no longer responds
 // A test may only replace the file as a whole, and new events must come after the old ones.
+#include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -73,6 +77,18 @@ struct state {
 // Handles are numbers starting at 1.
 static void *handle(unsigned gpu) { return (void *)(size_t)(gpu + 1); }
 
+static int is_process(unsigned pid) { return kill((pid_t)pid, 0) == 0 || errno != ESRCH; }
+
+static void forget(struct gpu *gpu, unsigned pid) {
+    unsigned kept = 0;
+    for (unsigned i = 0; i < gpu->count; ++i) {
+        if (gpu->processes[i].pid != pid) {
+            gpu->processes[kept++] = gpu->processes[i];
+        }
+    }
+    gpu->count = kept;
+}
+
 // Reads the file into `state`, including event number `wanted`.
 static void load(struct state *state, unsigned wanted) {
     memset(state, 0, sizeof *state);
@@ -89,10 +105,15 @@ static void load(struct state *state, unsigned wanted) {
             struct gpu *added = &state->gpus[state->count++];
             strcpy(added->uuid, uuid);
             added->bytes = number;
-        } else if (sscanf(line, "process %u %u %llu", &gpu, &pid, &number) == 3 && gpu < MAX_GPUS &&
-                   state->gpus[gpu].count < MAX_PROCESSES) {
+        } else if (((sscanf(line, "process %u %u %llu", &gpu, &pid, &number) == 3 && is_process(pid)) ||
+                    sscanf(line, "left %u %u %llu", &gpu, &pid, &number) == 3) &&
+                   gpu < MAX_GPUS && state->gpus[gpu].count < MAX_PROCESSES) {
             struct gpu *of = &state->gpus[gpu];
             of->processes[of->count++] = (struct process){pid, number, ~0u, ~0u};
+        } else if (sscanf(line, "freed %u", &pid) == 1) {
+            for (gpu = 0; gpu < MAX_GPUS; ++gpu) {
+                forget(&state->gpus[gpu], pid);
+            }
         } else if (sscanf(line, "hidden %u %llu", &gpu, &number) == 2 && gpu < MAX_GPUS) {
             state->gpus[gpu].hidden = number;
         } else if (sscanf(line, "busy %u %u %llu", &gpu, &pid, &number) == 3 && gpu < MAX_GPUS &&

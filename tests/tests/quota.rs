@@ -182,3 +182,58 @@ fn a_session_that_uses_more_time_than_it_is_charged_ends() {
     other.kill().unwrap();
     other.wait().unwrap();
 }
+
+/// The driver frees what a worker has used when the last of its descriptors is closed. A process
+/// that isn't a worker may have been passed some.
+#[test]
+fn a_vm_ends_for_what_its_ended_worker_has_left() {
+    const LEFT: u64 = 1 << 30;
+    let mut host = Host::start(&[A, B]);
+    let mut nvml = Nvml::install(&mut host, &[A, B]);
+    let (mut other, _) = host.spawn(B, "spin", &["loop"]);
+    let shown = |vm: Vm, key: &str| host.ask(&["vm", "show", vm.name])[key].clone();
+    let restarts = || shown(A, "stats")["device_restarts"].as_u64().unwrap();
+    let reserved = || host.ask(&["gpu", "ls"])[0]["memory_reserved"].as_u64().unwrap();
+    let before = reserved();
+    // Returns the worker of a program that has ended, once the driver has reported it.
+    let end_one = |nvml: &mut Nvml| {
+        let (mut program, _) = host.spawn(A, "spin", &["loop"]);
+        let worker = host.workers(A)[0];
+        nvml.say(&format!("left 0 {worker} {LEFT}"));
+        let seen = || host.ask(&["gpu", "ls"])[0]["memory_driver"].as_u64() == Some(LEFT);
+        assert!(eventually(Duration::from_secs(60), seen), "{}", host.log());
+        program.kill().unwrap();
+        program.wait().unwrap();
+        worker
+    };
+
+    // The VM's device process has the descriptors.
+    let first = end_one(&mut nvml);
+    let why = format!("the driver still reports worker {first} of VM 'a'");
+    let reported = || host.log().contains(&why);
+    assert!(eventually(Duration::from_secs(60), reported), "{}", host.log());
+    assert!(reserved() >= before + LEFT, "{}", host.ask(&["gpu", "ls"]));
+    nvml.say(&format!("freed {first}"));
+    assert!(eventually(Duration::from_secs(60), || restarts() == 1), "{}", host.log());
+    assert!(eventually(Duration::from_secs(60), || reserved() == before), "{}", host.log());
+    assert!(eventually(Duration::from_secs(60), || host.socket(A).exists()), "{}", host.log());
+    assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
+    assert_eq!(shown(A, "state"), json!("running"), "{}", host.log());
+
+    // Another program has them.
+    let ended = eventually(Duration::from_secs(60), || host.workers(A).is_empty());
+    assert!(ended, "{}", host.log());
+    let second = end_one(&mut nvml);
+    let failed = || shown(A, "state") == json!("failed");
+    assert!(eventually(Duration::from_secs(60), failed), "{}", host.log());
+    assert!(host.log().contains("such as the VMM"), "{}", host.log());
+    assert!(restarts() >= 2);
+    assert_eq!(other.try_wait().unwrap(), None, "{}", host.log());
+    nvml.say(&format!("freed {second}"));
+    assert!(eventually(Duration::from_secs(60), || reserved() == before), "{}", host.log());
+    host.ask(&["vm", "restart", A.name]);
+    assert!(eventually(Duration::from_secs(60), || host.socket(A).exists()), "{}", host.log());
+    assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
+    other.kill().unwrap();
+    other.wait().unwrap();
+}

@@ -9,10 +9,11 @@ use std::time::Duration;
 
 use control_api::{EventKind, Sharing};
 
-use super::comparison::{Booked, Comparison, Finding};
+use super::comparison::{Booked, Comparison, Finding, Leftover};
 use super::event::BrokerEvent;
 use super::faults::Verdict;
 use super::gpus::Gpus;
+use super::leftovers::{Remaining, Step};
 use super::nvml::{self, Fault, INTERVAL, MemorySample, NvmlEvent, NvmlMonitor, TimeSample};
 use super::sessions::Sessions;
 use super::time_account::TimeAccount;
@@ -22,7 +23,8 @@ use crate::config::{OnExcess, Policy};
 use gpu_scheduler::VmKey;
 use host_ipc::messages::WorkerId;
 use host_ipc::printable::printable;
-use memory_ledger::{GpuId, Ledger};
+use memory_ledger::{GpuId, Ledger, VmId};
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// An action that the audit asks the coordinator to carry out.
 pub(crate) enum AuditEffect {
@@ -30,6 +32,10 @@ pub(crate) enum AuditEffect {
     Publish(BrokerEvent),
     /// Kill a worker that uses more memory than its account.
     KillWorker { worker: WorkerId, why: String },
+    /// End a VM's device process and its sessions. The device process starts again.
+    EndVm { vm: VmId, why: String },
+    /// End them for good.
+    FailVm { vm: VmId, why: String },
     /// Kill all workers that see a lost GPU.
     KillWorkersOfGpu { gpu: GpuId, why: String },
 }
@@ -150,9 +156,14 @@ impl Audit {
                 Vec::new()
             }
             NvmlEvent::Sample(uuid, sample) => {
-                let effects = self.handle_sample(uuid, sample, gpus, sessions, vms, policy);
+                let mut effects = self.handle_sample(uuid, sample, gpus, sessions, vms, policy);
                 if let Some(gpu) = gpus.by_uuid(uuid) {
                     sessions.begin_interval(gpu);
+                    let found = sessions.leftovers_mut().add_sample(gpu, sample, is_process);
+                    for remaining in found {
+                        gpus.count_excess(gpu);
+                        effects.extend(left_effects(&remaining, vms, policy));
+                    }
                 }
                 effects
             }
@@ -171,6 +182,9 @@ impl Audit {
     ) -> Vec<AuditEffect> {
         let (workers, ledger, slack) = (sessions.workers(), sessions.ledger(), policy.memory_slack);
         let gpu = gpus.by_uuid(uuid);
+        let is_left = |one: &Leftover| sample.process_bytes(one.pid).is_some();
+        let left = gpu.into_iter().flat_map(|gpu| sessions.leftovers().on(gpu));
+        let left: Vec<_> = left.filter(is_left).collect();
         let (booked, again) = match gpu {
             Some(gpu) => {
                 for bytes in contexts(gpu, sample, workers) {
@@ -193,7 +207,7 @@ impl Audit {
         let comparison = self.comparisons.entry(uuid.to_owned()).or_default();
         let charged = |vm| gpu.map_or(0, |gpu| ledger.recent(vm, gpu));
         comparison.add_users(vms.iter().map(|(vm, _)| vm).filter(|vm| charged(*vm) > 0));
-        let findings = comparison.compare(sample, &booked, again, charged, slack);
+        let findings = comparison.compare(sample, &booked, &left, again, charged, slack);
         let report = Report { uuid, gpu, workers, vms, policy };
         let effects = findings.into_iter().flat_map(|finding| report.effects(finding, gpus));
         effects.collect()
@@ -210,18 +224,23 @@ impl Audit {
     ) -> Vec<AuditEffect> {
         let mut charges = BTreeMap::new();
         let mut used: BTreeMap<VmKey, Vec<(Duration, WorkerId)>> = BTreeMap::new();
+        let mut ended: BTreeMap<VmKey, Duration> = BTreeMap::new();
         for (vm, _) in vms.iter().filter(|(_, state)| state.gpus.contains(&gpu)) {
             let Some((key, charge)) = sessions.scheduler().charge(vm, gpu) else { continue };
             charges.insert(key, charge);
             let time_of =
                 |(id, worker): (WorkerId, &Worker)| (sample.process_time(worker.pid()), id);
             used.entry(key).or_default().extend(sessions.workers().of(vm).map(time_of));
+            let left = sessions.leftovers().on(gpu).filter(|one| one.vm == vm);
+            let left: Duration = left.map(|one| sample.process_time(one.pid)).sum();
+            *ended.entry(key).or_default() += left;
         }
         self.times.retain(|(key, on), _| *on != gpu || charges.contains_key(key));
         let mut effects = Vec::new();
         for (key, charge) in charges {
             let workers = used.remove(&key).unwrap_or_default();
-            let sum = workers.iter().map(|(time, _)| *time).sum();
+            let live: Duration = workers.iter().map(|(time, _)| *time).sum();
+            let sum = live + ended.remove(&key).unwrap_or_default();
             let account = self.times.entry((key, gpu)).or_default();
             // The worker that has used most in this sample is the one that ignores its gate.
             if let Some(excess) = account.add(sum, charge, sample.elapsed)
@@ -261,7 +280,7 @@ impl Report<'_> {
         let index = self.gpu.map(|gpu| gpu.0);
         let uuid = printable(self.uuid);
         let mut others = Vec::new();
-        let mut owner = None;
+        let (mut owner, mut guilty_vm) = (None, None);
         let (worker, message) = match finding {
             Finding::Excess { worker, seen, booked } => (
                 Some(worker),
@@ -286,9 +305,8 @@ impl Report<'_> {
                 );
                 (None, message)
             }
-            Finding::Unreported { bytes, vms: all, workers } => {
-                others = workers;
-                owner = all.first().copied().filter(|_| !others.is_empty());
+            Finding::Unreported { bytes, vms: all, guilty } => {
+                (owner, guilty_vm) = (guilty, guilty);
                 let names: Vec<_> = all.iter().map(|vm| vms.name(*vm)).collect();
                 let message = format!(
                     "{bytes} bytes are in use that the driver reports for no process and the ledger \
@@ -331,9 +349,58 @@ impl Report<'_> {
         if policy.on_memory_excess == OnExcess::End && vm.is_some() {
             let kill = |worker| AuditEffect::KillWorker { worker, why: message.clone() };
             effects.extend(worker.into_iter().chain(others).map(kill));
+            // The descriptor may be in the VM's device process.
+            let end = |vm| AuditEffect::EndVm { vm, why: message.clone() };
+            effects.extend(guilty_vm.map(end));
         }
         effects
     }
+}
+
+/// Returns true if there is a process with this number. Threads don't count: a worker could start
+/// one with the number of a process.
+fn is_process(pid: u32) -> bool {
+    let pid = pid.try_into().ok().and_then(Pid::from_raw);
+    pid.is_some_and(|pid| pidfd_open(pid, PidfdFlags::empty()).is_ok())
+}
+
+/// Logs that the driver still reports workers that have ended. Returns the event to publish, and
+/// whether to end the VM.
+fn left_effects(remaining: &Remaining, vms: &Vms, policy: &Policy) -> Vec<AuditEffect> {
+    let Remaining { vm, ref name, gpu, pid, bytes, step, is_new } = *remaining;
+    let state = vms.get(vm);
+    // How the driver reports the clients of an MPS server isn't known.
+    let is_mps = state.is_some_and(|state| state.vm.spec.sharing == Sharing::Mps);
+    let ends = policy.on_memory_excess == OnExcess::End && !is_mps && state.is_some();
+    let mut effects = Vec::new();
+    if step == Step::End || is_new || ends {
+        let holder = match (state.is_some(), step) {
+            (true, Step::End) => "another process of the VM has its descriptors",
+            // These have ended.
+            _ => {
+                "a program outside of vcudad has its descriptors, such as the VMM: stop that program"
+            }
+        };
+        let message = format!(
+            "the driver still reports worker {pid} of VM '{name}', which has ended, with {bytes} \
+             bytes; {holder}"
+        );
+        let has_failed = state.is_some_and(|state| state.device.failure().is_some());
+        if !has_failed {
+            tracing::warn!(gpu = gpu.0, vm = name, "{message}");
+            let event = BrokerEvent::of_gpu(EventKind::MemoryExcess, gpu, message.clone());
+            effects.push(AuditEffect::Publish(BrokerEvent { vm: state.map(|_| vm), ..event }));
+        }
+        let end = match step {
+            Step::End => AuditEffect::EndVm { vm, why: message },
+            Step::Fail => AuditEffect::FailVm {
+                vm,
+                why: format!("{message}, and restart the VM with vcudactl vm restart"),
+            },
+        };
+        effects.extend(ends.then_some(end));
+    }
+    effects
 }
 
 /// Logs that a VM has used more GPU time than was charged to it. Returns the event to publish, and
@@ -368,7 +435,8 @@ fn time_effects(
 fn not_own(id: WorkerId, worker: &Worker, sample: &MemorySample) -> Option<Booked> {
     let pid = worker.pid();
     let uses = pid != 0 && sample.process_bytes(pid).is_some_and(|bytes| bytes > 0);
-    let none = Booked { worker: id, pid, bytes: 0, alone: 0, vm: None, is_own: false };
+    let vm = worker.session().map(|session| session.vm);
+    let none = Booked { worker: id, pid, bytes: 0, alone: 0, vm, is_own: false };
     uses.then_some(none)
 }
 

@@ -26,7 +26,7 @@
 //! | `placement` | which GPUs a VM gets |
 //! | `compute`, `scheduler` | the scheduler's thread; the scheduler by the broker's ids |
 //! | `mps`, `mps_group`, `fair_share` | clients of MPS; VMs that are one to the scheduler; promised shares |
-//! | `nvml`, `audit`, `comparison`, `time_account` | NVML; the comparison of its samples with the ledger and the scheduler |
+//! | `nvml`, `audit`, `comparison`, `leftovers`, `time_account` | NVML; the comparison of its samples with the ledger and the scheduler; ended workers that the driver still reports |
 //! | `reports`, `activity`, `guest_facts` | reports for operators, and for a VM's guest |
 //! | `event`, `rate` | events for operators; rate limits |
 
@@ -57,6 +57,7 @@ pub mod handover;
 mod journal;
 mod kept_fd;
 mod launcher;
+mod leftovers;
 mod mps;
 mod mps_group;
 mod nvidia;

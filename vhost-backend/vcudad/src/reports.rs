@@ -10,6 +10,7 @@ use control_api::{
 use super::activity::add;
 use super::audit::Audit;
 use super::gpus::Gpus;
+use super::leftovers::Leftovers;
 use super::placement::Capacity;
 use super::roster::Roster;
 use super::scheduler::{PromisedShares, Scheduler};
@@ -31,6 +32,7 @@ pub(crate) struct Reports<'a> {
     pub(crate) gpus: &'a Gpus,
     pub(crate) workers: &'a Workers,
     pub(crate) ledger: &'a Ledger,
+    pub(crate) leftovers: &'a Leftovers,
     pub(crate) scheduler: &'a Scheduler,
     pub(crate) audit: &'a Audit,
     pub(crate) policy: &'a Policy,
@@ -40,9 +42,16 @@ pub(crate) struct Reports<'a> {
 }
 
 impl Reports<'_> {
+    /// Returns the memory on a GPU that isn't promised to VMs: that of warm workers, and what
+    /// workers that have ended still hold.
+    fn reserved(&self, gpu: GpuId) -> u64 {
+        let warm = self.workers.warm_bytes(self.gpus.context_bytes(gpu));
+        warm.saturating_add(self.leftovers.held(gpu))
+    }
+
     /// Returns each GPU's capacity and promises. Promises to the VM `except` aren't counted.
     pub(crate) fn capacities(&self, except: Option<VmId>) -> Vec<Capacity> {
-        let reserve = |gpu| self.workers.warm_bytes(self.gpus.context_bytes(gpu));
+        let reserve = |gpu| self.reserved(gpu);
         self.vms.capacities(self.gpus, self.policy, reserve, except)
     }
 
@@ -176,7 +185,7 @@ impl Reports<'_> {
                 pci_bus_id: gpu.facts().pci_bus_id.clone(),
                 state: gpu.state(),
                 memory_total: gpu.facts().memory,
-                memory_reserved: self.workers.warm_bytes(self.gpus.context_bytes(id)),
+                memory_reserved: self.reserved(id),
                 memory_promised: capacity.memory_promised,
                 memory_used: used,
                 memory_driver: ours,

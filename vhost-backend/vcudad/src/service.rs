@@ -199,7 +199,7 @@ impl Service {
             }
         }
         service.roster.start_saving()?;
-        service.audit = Audit::start(&service.gpus);
+        service.start_audit();
         Ok(service)
     }
 
@@ -241,7 +241,7 @@ impl Service {
         }
         service.warn_about_fixed();
         service.roster.start_saving()?;
-        service.audit = Audit::start(&service.gpus);
+        service.start_audit();
         service.took_over = Some(began);
         Ok(service)
     }
@@ -376,6 +376,7 @@ impl Service {
             gpus: &self.gpus,
             workers: self.sessions.workers(),
             ledger: self.sessions.ledger(),
+            leftovers: self.sessions.leftovers(),
             scheduler: self.sessions.scheduler(),
             audit: &self.audit,
             policy: &self.policy,
@@ -435,11 +436,7 @@ impl Service {
         match state.start_device(&self.launcher) {
             Ok(Some(socket)) => self.watches.add(ops, socket, Source::DeviceSocket(id)),
             Ok(None) => {}
-            Err(reason) => {
-                tracing::error!(vm = state.vm.name, "{reason}");
-                state.device.set_failure(reason.clone());
-                self.publish(BrokerEvent::of_vm(EventKind::VmFailed, id, reason));
-            }
+            Err(reason) => self.fail_vm(id, reason),
         }
     }
 
@@ -675,6 +672,11 @@ impl Service {
                         let cause = Cause::new(EndReason::Limit, why);
                         self.sessions.kill_worker(worker, cause, &self.vms);
                     }
+                    AuditEffect::EndVm { vm, why } => self.end_for_excess(vm, why),
+                    AuditEffect::FailVm { vm, why } => {
+                        self.end_for_excess(vm, why.clone());
+                        self.fail_vm(vm, why);
+                    }
                     AuditEffect::KillWorkersOfGpu { gpu, why } => {
                         self.sessions.kill_workers_of_gpu(gpu, &why, &self.vms);
                     }
@@ -682,6 +684,30 @@ impl Service {
                 self.carry_out(ops);
             }
         }
+    }
+
+    /// Ends a VM's device process and its sessions.
+    fn end_for_excess(&mut self, vm: VmId, why: String) {
+        if let Some(state) = self.vms.get(vm) {
+            state.device.kill();
+            self.sessions.end_vm(vm, &Cause::new(EndReason::Limit, why));
+        }
+    }
+
+    /// Stops serving a VM.
+    fn fail_vm(&mut self, vm: VmId, why: String) {
+        let Some(state) = self.vms.get_mut(vm) else { return };
+        if state.device.failure().is_none() && !state.is_leaving() {
+            tracing::error!(vm = state.vm.name, "{why}");
+            state.device.set_failure(why.clone());
+            self.publish(BrokerEvent::of_vm(EventKind::VmFailed, vm, why));
+        }
+    }
+
+    /// Starts the audit.
+    fn start_audit(&mut self) {
+        self.audit = Audit::start(&self.gpus);
+        self.sessions.leftovers_mut().set_sampled(self.audit.bell().is_some());
     }
 }
 

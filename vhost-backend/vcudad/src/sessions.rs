@@ -21,6 +21,7 @@ use super::event::BrokerEvent;
 use super::gpus::Gpus;
 use super::guest_facts::{self, Serving};
 use super::launcher::Launcher;
+use super::leftovers::{Leftovers, LeftoversRecord, OfVm};
 use super::process::ChildRecord;
 use super::scheduler::Scheduler;
 use super::session::{QueueChange, Session, StartQueue};
@@ -78,6 +79,7 @@ pub(crate) struct Sessions {
     start_queue: StartQueue,
     workers: Workers,
     accounts: Accounts,
+    leftovers: Leftovers,
     scheduler: Scheduler,
     launcher: Launcher,
     supervisor: Supervisor,
@@ -96,6 +98,8 @@ pub(crate) struct SessionsRecord {
     waiting: StartQueue,
     workers: WorkersRecord,
     ledger: Ledger,
+    #[serde(default)]
+    leftovers: LeftoversRecord,
 }
 
 /// A change of the sessions.
@@ -108,6 +112,8 @@ pub(crate) enum SessionChange {
     Object(WorkerId, DriverObject),
     /// A worker has freed the object with this client and handle.
     Freed(WorkerId, u32, u32),
+    /// The ended workers of a VM, as they are now.
+    Leftovers(VmId, OfVm),
 }
 
 impl SessionsRecord {
@@ -130,6 +136,7 @@ impl SessionsRecord {
                 };
                 self.workers.change_objects(worker, free).map_err(|error| error.to_string())?;
             }
+            SessionChange::Leftovers(vm, now) => self.leftovers.change(vm, now),
         }
         Ok(())
     }
@@ -147,6 +154,7 @@ impl Sessions {
             waiting: self.start_queue.clone(),
             workers: self.workers.record(),
             ledger: self.accounts.ledger().clone(),
+            leftovers: self.leftovers.record(),
         }
     }
 
@@ -157,7 +165,9 @@ impl Sessions {
         let workers = self.workers.take_changes().into_iter().map(SessionChange::Worker);
         let ledger = self.accounts.take_changes().into_iter().map(SessionChange::Ledger);
         let objects = std::mem::take(&mut self.objects);
-        queue.chain(workers).chain(ledger).chain(objects).collect()
+        let left = self.leftovers.take_changes().into_iter();
+        let left = left.map(|(vm, now)| SessionChange::Leftovers(vm, now));
+        queue.chain(workers).chain(ledger).chain(objects).chain(left).collect()
     }
 
     /// Stops the scheduler, with all kernels on their GPUs.
@@ -184,7 +194,8 @@ impl Sessions {
         vms: &Vms,
         crash: Option<&Crash<'_>>,
     ) -> io::Result<()> {
-        let SessionsRecord { mut waiting, mut workers, mut ledger } = record;
+        let SessionsRecord { mut waiting, mut workers, mut ledger, leftovers } = record;
+        self.leftovers = Leftovers::restore(leftovers);
         if let Some(crash) = crash {
             // It isn't known what they have been told. Their sessions begin again with others.
             for (worker, session) in workers.take_unbegun(crash.sender()) {
@@ -239,6 +250,7 @@ impl Sessions {
             start_queue: StartQueue::default(),
             workers: Workers::new(warm_workers),
             accounts: Accounts::default(),
+            leftovers: Leftovers::default(),
             scheduler,
             launcher,
             supervisor,
@@ -255,6 +267,14 @@ impl Sessions {
 
     pub(crate) fn ledger(&self) -> &Ledger {
         self.accounts.ledger()
+    }
+
+    pub(crate) fn leftovers(&self) -> &Leftovers {
+        &self.leftovers
+    }
+
+    pub(crate) fn leftovers_mut(&mut self) -> &mut Leftovers {
+        &mut self.leftovers
     }
 
     /// Begins an interval of the audit on a GPU.

@@ -1,5 +1,6 @@
 //! The amounts that are compared, and the findings.
 
+use crate::nvml::MemorySample;
 use host_ipc::messages::WorkerId;
 use memory_ledger::VmId;
 
@@ -14,10 +15,37 @@ pub(crate) struct Booked {
     pub(crate) bytes: u64,
     /// The part of them that the worker doesn't share.
     pub(crate) alone: u64,
-    /// The VM whose account on this GPU includes them.
+    /// The VM whose account on this GPU includes them. If the GPU isn't the worker's, the session's.
     pub(crate) vm: Option<VmId>,
     /// True if the GPU is one of the worker's. On any other GPU, it may use no memory at all.
     pub(crate) is_own: bool,
+}
+
+/// Who is responsible for a worker's memory.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Holder {
+    Vm(VmId),
+    /// A worker that the ledger has booked for no VM.
+    Worker(WorkerId),
+}
+
+impl Booked {
+    pub(super) fn holder(&self) -> Holder {
+        self.vm.map_or(Holder::Worker(self.worker), Holder::Vm)
+    }
+}
+
+/// A worker that has ended, and that the driver still reports.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Leftover {
+    pub(crate) vm: VmId,
+    pub(crate) pid: u32,
+}
+
+/// Returns the bytes that the driver reports for a VM's workers that have ended.
+pub(super) fn left_bytes(vm: VmId, left: &[Leftover], sample: &MemorySample) -> u64 {
+    let bytes = left.iter().filter(|one| one.vm == vm).map(|one| sample.process_bytes(one.pid));
+    bytes.flatten().fold(0, u64::saturating_add)
 }
 
 /// A change that a comparison has found.
@@ -57,9 +85,9 @@ pub(crate) enum Finding {
         bytes: u64,
         /// The VMs with workers on the GPU.
         vms: Vec<VmId>,
-        /// The workers that must end. Empty unless all processes on the GPU are the broker's, and
-        /// only one VM can be responsible.
-        workers: Vec<WorkerId>,
+        /// The VM that is responsible. `None` unless all processes on the GPU are the broker's, and
+        /// only one VM can be.
+        guilty: Option<VmId>,
     },
     /// Memory is in use that isn't in the ledger, and it's unknown which process uses it.
     ///

@@ -7,14 +7,15 @@
 
 use std::collections::{BTreeMap, BTreeSet, HashSet};
 
-use super::finding::{Booked, Finding};
+use super::finding::{Booked, Finding, Leftover, left_bytes};
+use super::suspicion::Level;
 use crate::nvml::MemorySample;
 use memory_ledger::VmId;
 
 /// Bytes that the driver itself takes for each process, and reports for no process: 5 to 9 MiB on an
 /// H200.
 const OF_PROCESS: u64 = 16 << 20;
-/// An excess is reported if it's in so many samples in a row. The memory of a process that ends is
+/// An excess is certain if it's in so many samples in a row. The memory of a process that ends is
 /// freed only after the driver has stopped listing the process.
 const SAMPLES: u32 = 5;
 
@@ -23,24 +24,28 @@ const SAMPLES: u32 = 5;
 #[derive(Debug, Default)]
 pub(super) struct Floor {
     lowest: Option<u64>,
-    /// Number of samples in a row that were too high.
-    samples: u32,
+    level: Level,
     is_reported: bool,
 }
 
 impl Floor {
-    /// Returns the bytes beyond the lowest number so far.
-    pub(super) fn excess(&mut self, bytes: u64) -> u64 {
+    /// Returns the bytes beyond the lowest number so far. `all` also contains those that can be
+    /// explained. From the second sample on, it's what the lowest number is taken from: otherwise,
+    /// a VM could lower that number by charges for memory that it doesn't use.
+    pub(super) fn excess(&mut self, bytes: u64, all: u64) -> u64 {
         let lowest = self.lowest.get_or_insert(bytes);
-        *lowest = (*lowest).min(bytes);
-        bytes - *lowest
+        *lowest = (*lowest).min(all);
+        bytes.saturating_sub(*lowest)
     }
 
-    /// Counts a sample. Returns true when so many in a row are too high, and false when they no longer
-    /// are.
+    /// Counts a sample. Returns true when enough of them are too high, and false when no recent one
+    /// is.
     pub(super) fn is_above(&mut self, is_above: bool, samples: u32) -> Option<bool> {
-        self.samples = if is_above { self.samples.saturating_add(1) } else { 0 };
-        let reports = self.samples >= samples || (is_above && self.is_reported);
+        match is_above {
+            true => self.level.raise(samples),
+            false => self.level.lower(),
+        }
+        let reports = self.level.is_certain() || (self.is_reported && !self.level.is_zero());
         let has_changed = std::mem::replace(&mut self.is_reported, reports) != reports;
         has_changed.then_some(reports)
     }
@@ -52,13 +57,14 @@ pub(super) struct Unreported {
     floor: Floor,
     /// The VMs that have used the GPU and don't count as possible yet.
     users: BTreeSet<VmId>,
-    /// Those that can be responsible: all that have used the GPU since the excess was last within the
-    /// slack.
+    /// Those that can be responsible: all that have used the GPU since no recent sample was too high.
     possible: BTreeSet<VmId>,
     /// Number of samples in a row in which no other process used the GPU than those of VMs.
     alone: u32,
-    /// The VM whose workers should have ended.
+    /// The VM that should have ended.
     ended: Option<VmId>,
+    /// Whether the latest sample is too high.
+    is_high: bool,
 }
 
 impl Unreported {
@@ -67,11 +73,17 @@ impl Unreported {
         self.users.extend(vms);
     }
 
+    /// Returns true if the latest sample contains memory that can be this VM's.
+    pub(super) fn is_suspect(&self, vm: VmId) -> bool {
+        self.is_high && self.possible.contains(&vm)
+    }
+
     /// `charged` returns the charge of a VM.
     pub(super) fn compare(
         &mut self,
         sample: &MemorySample,
         booked: &[Booked],
+        left: &[Leftover],
         charged: impl Fn(VmId) -> u64,
         slack: u64,
     ) -> Option<Finding> {
@@ -80,26 +92,34 @@ impl Unreported {
         let reported = pids.iter().fold(0u64, |sum, pid| sum.saturating_add(bytes(*pid)));
         let mut vms: BTreeMap<VmId, u64> = BTreeMap::new();
         for account in booked {
-            if let Some(vm) = account.vm {
+            if let Some(vm) = account.vm.filter(|_| account.is_own) {
                 let seen = vms.entry(vm).or_default();
                 *seen = seen.saturating_add(bytes(account.pid));
             }
         }
+        for vm in left.iter().map(|one| one.vm).collect::<BTreeSet<_>>() {
+            let seen = vms.entry(vm).or_default();
+            *seen = seen.saturating_add(left_bytes(vm, left, sample));
+        }
         let unused = |(vm, seen): (&VmId, &u64)| charged(*vm).saturating_sub(*seen);
         let explained = vms.iter().map(unused).fold(0u64, u64::saturating_add);
-        let explained = explained.saturating_add(OF_PROCESS * pids.len() as u64);
-        let rest = sample.used.saturating_sub(reported).saturating_sub(explained);
-        let excess = self.floor.excess(rest);
+        let all = sample.used.saturating_sub(reported);
+        let all = all.saturating_sub(OF_PROCESS * pids.len() as u64);
+        let excess = self.floor.excess(all.saturating_sub(explained), all);
 
-        let is_ours = |pid: &u32| booked.iter().any(|account| account.pid == *pid);
+        let is_ours = |pid: &u32| {
+            booked.iter().any(|account| account.pid == *pid)
+                || left.iter().any(|one| one.pid == *pid)
+        };
         let is_alone = sample.is_complete && !vms.is_empty() && pids.iter().all(is_ours);
         self.alone = if is_alone { self.alone.saturating_add(1) } else { 0 };
-        if excess <= slack {
+        self.is_high = excess > slack;
+        let change = self.floor.is_above(self.is_high, SAMPLES);
+        if self.floor.level.is_zero() {
             self.possible.clear();
         }
         self.possible.append(&mut self.users);
         self.possible.extend(vms.keys());
-        let change = self.floor.is_above(excess > slack, SAMPLES);
         if !self.floor.is_reported {
             self.ended = None;
             return change.map(|_| Finding::Explained);
@@ -112,9 +132,7 @@ impl Unreported {
             return None;
         }
         self.ended = guilty;
-        let of = |account: &&Booked| guilty.is_some() && account.vm == guilty;
-        let workers = booked.iter().filter(of).map(|account| account.worker).collect();
-        Some(Finding::Unreported { bytes: excess, vms: vms.into_keys().collect(), workers })
+        Some(Finding::Unreported { bytes: excess, vms: vms.into_keys().collect(), guilty })
     }
 }
 
@@ -122,7 +140,6 @@ impl Unreported {
 mod tests {
     use super::super::super::nvml::ProcessMemory;
     use super::*;
-    use host_ipc::messages::WorkerId;
     use proptest::prelude::*;
 
     const MIB: u64 = 1 << 20;
@@ -151,14 +168,14 @@ mod tests {
         booked: &[Booked],
         charged: u64,
     ) -> Option<(Finding, u32)> {
-        let next = |n| Some((unreported.compare(sample, booked, |_| charged, SLACK)?, n));
+        let next = |n| Some((unreported.compare(sample, booked, &[], |_| charged, SLACK)?, n));
         (1..=20).find_map(next)
     }
 
-    /// Returns the workers that must end.
-    fn ended(found: Option<(Finding, u32)>) -> Option<Vec<WorkerId>> {
+    /// Returns the VM that must end.
+    fn ended(found: Option<(Finding, u32)>) -> Option<Option<VmId>> {
         found.map(|(finding, _)| match finding {
-            Finding::Unreported { workers, .. } => workers,
+            Finding::Unreported { guilty, .. } => guilty,
             other => panic!("{other:?}"),
         })
     }
@@ -172,11 +189,11 @@ mod tests {
         assert_eq!(first(&mut unreported, &sample(&[1, 2, 3], SLACK), &booked, charged), None);
         let much = sample(&[1, 2, 3], 2 * SLACK);
         let (finding, samples) = first(&mut unreported, &much, &booked, charged).unwrap();
-        let Finding::Unreported { vms, workers, .. } = finding else { panic!("{finding:?}") };
-        assert_eq!((vms, workers, samples), (vec![A], vec![1, 2], SAMPLES));
+        let Finding::Unreported { vms, guilty, .. } = finding else { panic!("{finding:?}") };
+        assert_eq!((vms, guilty, samples), (vec![A], Some(A), SAMPLES));
         assert_eq!(first(&mut unreported, &much, &booked, charged), None);
         let settled = first(&mut unreported, &sample(&[3], 0), &booked[2..], 0);
-        assert_eq!(settled, Some((Finding::Explained, 1)));
+        assert_eq!(settled, Some((Finding::Explained, 10)));
     }
 
     #[test]
@@ -188,11 +205,11 @@ mod tests {
             let mut unreported = Unreported::default();
             let before = MemorySample { used: sampled.used - 2 * SLACK, ..sampled.clone() };
             assert_eq!(first(&mut unreported, &before, &booked, 1024 * MIB), None);
-            assert_eq!(ended(first(&mut unreported, &sampled, &booked, 1024 * MIB)), Some(vec![]));
+            assert_eq!(ended(first(&mut unreported, &sampled, &booked, 1024 * MIB)), Some(None));
             assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
             // Now it can't be anybody else.
             let found = first(&mut unreported, &much(&[1]), &booked, 1024 * MIB);
-            assert_eq!(ended(found), Some(vec![1]));
+            assert_eq!(ended(found), Some(Some(A)));
         }
     }
 
@@ -203,7 +220,7 @@ mod tests {
         let charged = 1024 * MIB;
         let is_nobody = |unreported: &mut Unreported| {
             let much = sample(&[2], 2 * SLACK);
-            assert_eq!(ended(first(unreported, &much, &last, charged)), Some(vec![]));
+            assert_eq!(ended(first(unreported, &much, &last, charged)), Some(None));
             assert_eq!(first(unreported, &much, &last, charged), None);
         };
         // A has a worker when the memory appears, ends its last one then, or had one only between two
@@ -211,7 +228,7 @@ mod tests {
         let mut unreported = Unreported::default();
         assert_eq!(first(&mut unreported, &sample(&[1, 2], 0), &both, charged), None);
         let much = sample(&[1, 2], 2 * SLACK);
-        assert_eq!(ended(first(&mut unreported, &much, &both, charged)), Some(vec![]));
+        assert_eq!(ended(first(&mut unreported, &much, &both, charged)), Some(None));
         assert_eq!(first(&mut unreported, &sample(&[2], 2 * SLACK), &last, charged), None);
         let mut unreported = Unreported::default();
         assert_eq!(first(&mut unreported, &sample(&[1, 2], 0), &both, charged), None);
@@ -222,10 +239,10 @@ mod tests {
         is_nobody(&mut unreported);
         // Once it has been explained, new memory can only be B's.
         let settled = first(&mut unreported, &sample(&[2], 0), &last, charged);
-        assert_eq!(settled, Some((Finding::Explained, 1)));
+        assert_eq!(settled, Some((Finding::Explained, 10)));
         assert_eq!(first(&mut unreported, &sample(&[2], 0), &last, charged), None);
         let found = first(&mut unreported, &sample(&[2], 2 * SLACK), &last, charged);
-        assert_eq!(ended(found), Some(vec![2]));
+        assert_eq!(ended(found), Some(Some(B)));
     }
 
     #[test]
@@ -235,6 +252,31 @@ mod tests {
         let booked = [worker(1, Some(A)), worker(3, None)];
         let sampled = sample(&[1, 3], 9 * SLACK);
         assert_eq!(first(&mut unreported, &sampled, &booked, 1024 * MIB), None);
+    }
+
+    /// The driver still reports a worker that has ended. It's the VM's, and no other program.
+    #[test]
+    fn an_ended_worker_is_no_other_program() {
+        let (booked, left) = ([worker(1, Some(A))], [Leftover { vm: A, pid: 9 }]);
+        let mut unreported = Unreported::default();
+        let mut found = |more| {
+            let sample = sample(&[1, 9], more);
+            let mut next = |_| unreported.compare(&sample, &booked, &left, |_| 0, SLACK);
+            (0..10).find_map(&mut next)
+        };
+        assert_eq!(found(0), None);
+        let guilty = ended(found(2 * SLACK).map(|finding| (finding, 0)));
+        assert_eq!(guilty, Some(Some(A)));
+    }
+
+    /// A VM that is charged for memory and doesn't use it doesn't make other memory look like more.
+    #[test]
+    fn charges_without_use_do_not_lower_what_belongs_to_nobody() {
+        let (booked, nobodys) = ([worker(1, Some(A))], 2 * SLACK);
+        let mut unreported = Unreported::default();
+        assert_eq!(first(&mut unreported, &sample(&[1], nobodys), &booked, 1024 * MIB), None);
+        assert_eq!(first(&mut unreported, &sample(&[1], nobodys), &booked, 9999 * MIB), None);
+        assert_eq!(first(&mut unreported, &sample(&[1], nobodys), &booked, 1024 * MIB), None);
     }
 
     proptest! {
@@ -253,7 +295,7 @@ mod tests {
                 let booked = [worker(1, Some(A))];
                 let charged = |_| (alone + shared) * MIB;
                 for _ in 0..SAMPLES {
-                    prop_assert_eq!(unreported.compare(&sample, &booked, charged, SLACK), None);
+                    prop_assert_eq!(unreported.compare(&sample, &booked, &[], charged, SLACK), None);
                 }
             }
         }

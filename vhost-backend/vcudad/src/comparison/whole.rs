@@ -2,73 +2,84 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::finding::{Booked, Finding};
+use super::finding::{Booked, Finding, Holder};
+use super::suspicion::Suspicion;
 use host_ipc::messages::WorkerId;
 use memory_ledger::{SessionUse, VmId, sessions_to_end};
 
-/// Compares successive samples of one GPU with the charges of VMs.
-#[derive(Debug, Default)]
-pub(super) struct Whole {
-    /// VMs that exceeded their charge by more than the slack in the latest sample. As for workers,
-    /// an excess is reported only if it's in two samples in a row.
-    suspects: HashSet<VmId>,
-    /// The excess that was last reported for each VM, and the workers that should have ended.
-    reported: HashMap<VmId, (u64, Vec<WorkerId>)>,
+/// A VM's excess in one sample.
+pub(super) struct Excess {
+    /// Bytes that the driver reports for the workers that don't exceed their own accounts.
+    seen: u64,
+    /// Bytes that are charged to the VM for them.
+    charged: u64,
+    /// The workers that must end.
+    workers: Vec<WorkerId>,
 }
 
-impl Whole {
-    /// Compares workers, each with the bytes that the driver reports for it, except those in `found`,
-    /// which exceed their own accounts. `charged` returns the charge of a VM, in which shared memory
-    /// is once.
-    pub(super) fn compare<'a>(
+/// Compares workers, each with the bytes that the driver reports for it, except those in `found`,
+/// which exceed their own accounts. `charged` returns the charge of a VM, in which shared memory is
+/// once. Returns the VMs that exceed it by more than the slack.
+pub(super) fn excesses<'a>(
+    seen: impl Iterator<Item = (&'a Booked, u64)>,
+    found: &HashSet<WorkerId>,
+    charged: impl Fn(VmId) -> u64,
+    slack: u64,
+) -> BTreeMap<VmId, Excess> {
+    let mut vms: BTreeMap<VmId, Vec<(WorkerId, SessionUse)>> = BTreeMap::new();
+    let mut of_found: HashMap<VmId, u64> = HashMap::new();
+    for (account, seen) in seen {
+        let Some(vm) = account.vm.filter(|_| account.is_own) else { continue };
+        if found.contains(&account.worker) {
+            *of_found.entry(vm).or_default() += account.alone;
+            continue;
+        }
+        let session = SessionUse { seen, alone: account.alone };
+        vms.entry(vm).or_default().push((account.worker, session));
+    }
+    let excess = |(vm, workers): (VmId, Vec<(WorkerId, SessionUse)>)| {
+        let sessions: Vec<SessionUse> = workers.iter().map(|(_, session)| *session).collect();
+        let of_found = of_found.get(&vm).copied().unwrap_or(0);
+        let charged = charged(vm).saturating_sub(of_found);
+        let ending = sessions_to_end(&sessions, charged, slack);
+        let seen = sessions.iter().fold(0u64, |sum, one| sum.saturating_add(one.seen));
+        let workers: Vec<_> = ending.into_iter().map(|place| workers[place].0).collect();
+        (!workers.is_empty()).then_some((vm, Excess { seen, charged, workers }))
+    };
+    vms.into_iter().filter_map(excess).collect()
+}
+
+/// The excess that was last reported for each VM, and the workers that should have ended.
+#[derive(Debug, Default)]
+pub(super) struct Reported(HashMap<VmId, (u64, Vec<WorkerId>)>);
+
+impl Reported {
+    /// Returns the excesses that must be reported, and the VMs that no longer have one.
+    pub(super) fn changes(
         &mut self,
-        seen: impl Iterator<Item = (&'a Booked, u64)>,
-        found: &HashSet<WorkerId>,
-        charged: impl Fn(VmId) -> u64,
+        excesses: BTreeMap<VmId, Excess>,
+        suspicion: &Suspicion<Holder>,
         slack: u64,
     ) -> Vec<Finding> {
-        let mut vms: BTreeMap<VmId, Vec<(WorkerId, SessionUse)>> = BTreeMap::new();
-        let mut of_found: HashMap<VmId, u64> = HashMap::new();
-        for (account, seen) in seen {
-            let Some(vm) = account.vm else { continue };
-            if found.contains(&account.worker) {
-                *of_found.entry(vm).or_default() += account.alone;
-                continue;
-            }
-            let session = SessionUse { seen, alone: account.alone };
-            vms.entry(vm).or_default().push((account.worker, session));
-        }
         let mut findings = Vec::new();
-        let mut suspects = HashSet::new();
-        for (vm, workers) in &vms {
-            let sessions: Vec<SessionUse> = workers.iter().map(|(_, session)| *session).collect();
-            let of_found = of_found.get(vm).copied().unwrap_or(0);
-            let charged = charged(*vm).saturating_sub(of_found);
-            let ending = sessions_to_end(&sessions, charged, slack);
-            if ending.is_empty() {
-                continue;
-            }
-            suspects.insert(*vm);
-            let seen = sessions.iter().fold(0u64, |sum, one| sum.saturating_add(one.seen));
+        for (vm, Excess { seen, charged, workers }) in excesses {
             let excess = seen.saturating_sub(charged);
-            let ending: Vec<_> = ending.into_iter().map(|place| workers[place].0).collect();
             // Report it again if it has grown, or if more workers must end.
-            let known = self.reported.get(vm).is_some_and(|(last, ended)| {
+            let known = self.0.get(&vm).is_some_and(|(last, ended)| {
                 excess <= last.saturating_add(slack.max(1))
-                    && ending.iter().all(|worker| ended.contains(worker))
+                    && workers.iter().all(|worker| ended.contains(worker))
             });
-            if self.suspects.contains(vm) && !known {
-                self.reported.insert(*vm, (excess, ending.clone()));
-                findings.push(Finding::VmExcess { vm: *vm, seen, charged, workers: ending });
+            if suspicion.is_certain(Holder::Vm(vm)) && !known {
+                self.0.insert(vm, (excess, workers.clone()));
+                findings.push(Finding::VmExcess { vm, seen, charged, workers });
             }
         }
-        let settled = |vm: &VmId| !suspects.contains(vm);
-        let settled: Vec<_> = self.reported.keys().copied().filter(settled).collect();
+        let settled = |vm: &VmId| suspicion.is_settled(Holder::Vm(*vm));
+        let settled: Vec<_> = self.0.keys().copied().filter(settled).collect();
         for vm in settled {
-            self.reported.remove(&vm);
+            self.0.remove(&vm);
             findings.push(Finding::VmSettled { vm });
         }
-        self.suspects = suspects;
         findings
     }
 }
@@ -79,6 +90,28 @@ mod tests {
 
     const VM: VmId = VmId(1);
     const SLACK: u64 = 256;
+
+    /// Compares successive samples.
+    #[derive(Default)]
+    struct Whole {
+        reported: Reported,
+        suspicion: Suspicion<Holder>,
+    }
+
+    impl Whole {
+        fn compare<'a>(
+            &mut self,
+            seen: impl Iterator<Item = (&'a Booked, u64)>,
+            found: &HashSet<WorkerId>,
+            charged: impl Fn(VmId) -> u64,
+            slack: u64,
+        ) -> Vec<Finding> {
+            let excesses = excesses(seen, found, charged, slack);
+            let high = excesses.keys().map(|vm| Holder::Vm(*vm)).collect();
+            self.suspicion.add(&high, |_| false);
+            self.reported.changes(excesses, &self.suspicion, slack)
+        }
+    }
 
     /// A worker of the VM that holds 1000 bytes that all of them share, and nothing else.
     fn sharing(worker: WorkerId) -> Booked {
@@ -100,6 +133,9 @@ mod tests {
         assert_eq!(compare(1000), [excess(7000, (1..=6).collect())]);
         // They are ending.
         assert_eq!(compare(1000), []);
+        for _ in 0..9 {
+            assert_eq!(compare(179), []);
+        }
         assert_eq!(compare(179), [Finding::VmSettled { vm: VM }]);
         assert_eq!(compare(179), []);
     }

@@ -121,6 +121,10 @@ impl EventQueue {
         match nvml.sample(uuid) {
             Ok(sample) => {
                 *lost = false;
+                // If the event loop is late, an earlier sample is too old to be compared with anything.
+                let is_earlier =
+                    |event: &NvmlEvent| matches!(event, NvmlEvent::Sample(of, _) if of == uuid);
+                self.lock().retain(|event| !is_earlier(event));
                 self.push(NvmlEvent::Sample(uuid.to_owned(), sample));
             }
             Err(NvmlError::Lost(_)) if !*lost => {

@@ -168,7 +168,8 @@ impl Sessions {
         let Some(worker) = self.workers.remove(id) else { return false };
         self.scheduler.remove_worker(id);
         self.end_refill_of(id);
-        // Only now is the worker's GPU memory free, so release it in the ledger.
+        // Only now is the worker's GPU memory free, so release it in the ledger. If something else
+        // holds the worker's descriptors, the audit finds that.
         let bytes = self.accounts.close(id);
         let cause = worker.cause().cloned().unwrap_or_else(|| Cause::of_process(&end));
         match worker.session() {
@@ -177,6 +178,7 @@ impl Sessions {
                 if let Some(state) = vms.get_mut(vm) {
                     state.add_activity(&Activity { ring_depth: 0, ..worker.activity() });
                 }
+                self.leftovers.add(vm, vms.name(vm), worker.pid(), worker.gpus());
                 let Cause { reason, text, uid } = cause;
                 tracing::info!(
                     vm = vms.name(vm),
