@@ -47,6 +47,44 @@ run_on() {
     esac
 }
 
+# The GPU and its driver, on which the calling script measures; save_csv sets this.
+measured_on=()
+
+# save_csv FILE.md DRIVER DIST: converts a Markdown table to CSV, as in docs/measurements, in the file
+# FILE.csv. Each row begins with the date, the commit of the files in DIST, the GPU, its driver, and the
+# command line of the calling script. DRIVER is the driver library that the script uses.
+save_csv() {
+    local table=$1 driver=$2 dist=$3 command
+    if [ ${#measured_on[@]} -eq 0 ]; then
+        measured_on=(softgpu none)
+        # The first GPU's name, and the driver's version.
+        [ "$driver" = softgpu ] || mapfile -t measured_on < <(
+            { nvidia-smi --query-gpu=name,driver_version --format=csv,noheader || echo 'unknown, unknown'; } |
+                head -n 1 | sed 's/, /\n/'
+        )
+    fi
+    command=$(tr '\0' ' ' </proc/$$/cmdline)
+    command=${command#*bash } command=${command% }
+    run="$(date -u +%F)|$(cat "$dist/commit" 2>/dev/null)|${measured_on[0]}|${measured_on[1]}|$command" awk '
+        function quoted(text) {
+            gsub(/"/, "\"\"", text)
+            return "\"" text "\""
+        }
+        /^\|[-|]+$/ { next }
+        {
+            heading = ++rows == 1
+            sub(/^\| */, "")
+            sub(/ *\|$/, "")
+            count = split((heading ? "date|commit|gpu|driver|command" : ENVIRON["run"]) "|" $0, cells, / *\| */)
+            for (i = 1; i <= count; i++) {
+                # In Markdown, the column of the verdict has no heading.
+                if (heading && cells[i] == "") cells[i] = "result"
+                printf "%s%s", (i == 1 ? "" : ","), quoted(cells[i])
+            }
+            print ""
+        }' "$table" >"${table%.md}.csv"
+}
+
 # python_environment NAME REQUIREMENTS: prints a Python that has the packages in a file of pinned
 # versions. The first call installs them from PyPI, into a virtual environment in
 # ${VIRTIO_CUDA_CACHE:-~/.cache/virtio-cuda}.

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Runs every CUDA program on several paths, compares the outputs, and prints a table of run times.
 #
-#   tests/matrix.sh [--dist DIR] [--driver LIBRARY] [--table FILE] PATH...
+#   tests/matrix.sh [--dist DIR] [--driver LIBRARY] [--table FILE.md] PATH...
 #
 # PATH is one of
 #   softgpu     softgpu's libcuda.so.1 in the program's own process, without a device
@@ -12,7 +12,7 @@
 #               which apt has installed the guest package
 # The outputs on the first path are the reference for the others. --driver selects the device's
 # driver library (auto, softgpu or a path; default softgpu). --table also writes the table to a
-# file, as Markdown. --logs is a directory for the logs of the device and the VM.
+# file, FILE.md, as Markdown, and to FILE.csv. --logs is a directory for the logs of the device and the VM.
 # The exit status is 0 if every program passed and printed the same output on all paths.
 set -euo pipefail
 
@@ -104,6 +104,7 @@ make_table() {
     done
 }
 make_table | tee ${table:+"$table"}
+[ -z "$table" ] || save_csv "$table" "$driver" "$dist"
 pass=$(cat "$work"/*.txt | grep -c 'PASS$' || true)
 fail=$(cat "$work"/*.txt | grep -c 'FAIL:' || true)
 echo "matrix: $pass passed, $fail failed"

@@ -1,7 +1,9 @@
 # shellcheck shell=bash
 # Functions shared by quotas.sh, mps.sh, and evictions.sh. They start a broker with VMs, run loads in the VMs or
-# directly on the GPU, and print results. The scripts source this file after setting $dist, $out,
+# directly on the GPU, and print results. The scripts source this file after setting $here, $dist, $out,
 # $driver, $row, $work, $programs, $seconds, $lead and $settle.
+
+if [ -f "$here/lib.sh" ]; then . "$here/lib.sh"; else . "$here/../lib.sh"; fi
 
 # The process ids and names of the running loads.
 load_pids=() load_names=()
@@ -118,17 +120,23 @@ field() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/$row-$1.json"; }
 calc() { awk "BEGIN { printf \"%.2f\", ($1) }"; }
 holds() { awk "BEGIN { exit !($1) }"; }
 
+# record CASE MEASURED BAR VERDICT: saves a row in table.md, and the whole table in table.csv.
+record() {
+    printf '| %s | %s | %s | %s | %s |\n' "$row" "$@" >>"$out/table.md"
+    save_csv "$out/table.md" "$driver" "$dist"
+}
+
 # result CASE MEASURED BAR CONDITION: prints and saves a row of the table. It passes if CONDITION
 # holds.
 result() {
     local verdict=FAIL
     if holds "$4"; then verdict=pass; else failures=$((failures + 1)); fi
     printf '%s | %s | %s | %s | %s\n' "$row" "$1" "$2" "$3" "$verdict"
-    printf '| %s | %s | %s | %s | %s |\n' "$row" "$1" "$2" "$3" "$verdict" >>"$out/table.md"
+    record "$1" "$2" "$3" "$verdict"
 }
 
 # note CASE MEASURED: prints and saves a row without a bar, for reference.
 note() {
     printf '%s | %s | %s | |\n' "$row" "$1" "$2"
-    printf '| %s | %s | %s | | |\n' "$row" "$1" "$2" >>"$out/table.md"
+    record "$1" "$2" '' ''
 }

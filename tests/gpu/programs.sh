@@ -6,7 +6,8 @@
 #   tests/gpu/programs.sh [--dist DIR] [--out DIR] [--python PYTHON] [--paths "PATH…"] [NAME…]
 #
 # NAME is a row of the table. PATHS are native, vhost-user and uml (default: all). --out keeps each
-# program's output. The exit status is 0 if all results are equal to native's.
+# program's output, and the table in table.md and table.csv. The exit status is 0 if all results are
+# equal to native's.
 set -uo pipefail
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 if [ -f "$here/lib.sh" ]; then . "$here/lib.sh"; else . "$here/../lib.sh"; fi
@@ -115,5 +116,8 @@ while read -r name script program variable; do
     echo "$line $ratio |"
     table+=$'\n'"$line $ratio |"
 done < <(rows)
-printf '\n%s\n' "$table"
+echo "$table" >"$out/table.md"
+save_csv "$out/table.md" auto "$dist"
+echo
+cat "$out/table.md"
 exit $failed
