@@ -70,7 +70,8 @@ struct Calls {
 
 /// The calls that the conformance cases made on a GPU, by symbol.
 pub struct Measured {
-    /// The comment at the start of the list, which says where it was made.
+    /// The GPU and the driver, from the comment at the start of the list. The comment also names the
+    /// commit, which only the list and docs/measurements need.
     source: String,
     calls: BTreeMap<String, Calls>,
 }
@@ -82,7 +83,7 @@ impl Measured {
         let mut measured = Self { source: String::new(), calls: BTreeMap::new() };
         for line in text.lines() {
             if let Some(comment) = line.strip_prefix("# ") {
-                measured.source = comment.to_owned();
+                measured.source = comment.split(", commit ").next().unwrap_or(comment).to_owned();
                 continue;
             }
             let fields: Vec<_> = line.split(' ').collect();
@@ -127,8 +128,9 @@ pub fn generate(implemented: &Implemented, measured: &Measured, entries: &[Entry
          and softgpu {}. The others return CUDA_ERROR_NOT_SUPPORTED, and the first call of each is \
          logged with its name.\n\n\
          The column *GPU* says whether the conformance cases (tests/conformance) have observed, \
-         with NVIDIA's driver, what the entry point does and one of its errors: {}. An entry point \
-         counts as implemented only then.\n\n\
+         with NVIDIA's driver, what the entry point does and one of its errors: {} \
+         ([measurements](measurements/suites.md#conformance-cases)). An entry point counts as \
+         implemented only then.\n\n\
          | entry point | guest | softgpu | GPU |\n|---|---|---|---|\n",
         CUDA_VERSION / 1000,
         CUDA_VERSION % 1000 / 10,
