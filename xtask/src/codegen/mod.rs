@@ -4,6 +4,7 @@
 //! |---|---|
 //! | `model` | the parsed table |
 //! | `parse`, `prototype` | parse the table and check it against cuda.h's prototypes |
+//! | `numbers` | checks the table's list of numbers |
 //! | `types` | the Rust types for the table's types, and code that encodes and decodes them |
 //! | `ids`, `structs`, `protocol` | generate ids, structures and calls, for both sides |
 //! | `guest`, `worker` | generate the guest's entry points and the worker's dispatch |
@@ -17,6 +18,7 @@ mod guest;
 mod ids;
 mod implemented;
 mod model;
+mod numbers;
 mod parse;
 mod protocol;
 mod prototype;
@@ -35,7 +37,9 @@ pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     describe_cuda(root, check)?;
     let path = root.join("protocol/api.table");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
-    let table = parse::parse(&text).map_err(|e| format!("{}: {e}", path.display()))?;
+    let table = parse::parse(&text)
+        .and_then(|table| numbers::check(&text, &table).map(|()| table))
+        .map_err(|e| format!("{}: {e}", path.display()))?;
     let outputs: [(&str, String); 6] = [
         ("protocol/src/generated/ids.rs", ids::generate()),
         ("protocol/src/generated/structs.rs", structs::generate(&table)),
