@@ -5,6 +5,8 @@
 #   make check    formatting, lints, generated code, import cycles, trust boundaries, licenses,
 #                 instructions per call, unit tests
 #   make audit    security advisories for the dependencies
+#   make case CASE=NAME  runs the conformance cases whose names contain NAME on softgpu and through
+#                 the device; builds only the necessary parts, with little optimization
 #   make fuzz     runs each fuzz target for 15 seconds
 #   make fuzz-driver  attacks the guest driver for 15 seconds (tests/fuzz-driver.sh --debug does so
 #                 in a kernel that detects invalid memory accesses and wrong use of locks)
@@ -26,7 +28,7 @@
 SHELL := /bin/bash
 .SHELLFLAGS := -euo pipefail -c
 .DELETE_ON_ERROR:
-.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-rpm container try-package try-apt check audit unit conformance suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
+.PHONY: all kvm driver stage-gpu deps build programs images package rpm try-rpm container try-package try-apt check audit unit conformance case suites api matrix proofs chaos fuzz fuzz-driver bench demo test clean
 
 # Prints the current step with the time since the start. A make that a recipe runs, and the scripts,
 # continue to count from there.
@@ -38,6 +40,7 @@ SAY = @printf '== %3d s: %s\n' $$(( $$(date +%s) - $(VIRTIO_CUDA_START) ))
 
 DIST := target/dist
 QUICK := target/quick-dist
+CASE_DIST := target/case-dist
 UML_MODULE := target/kmod/uml
 
 all: build
@@ -135,6 +138,11 @@ conformance: build
 	$(SAY) 'conformance cases on softgpu alone, vhost-user, user-mode Linux'
 	@tests/conformance.sh --dist $(DIST) softgpu vhost-user uml
 	@tests/conformance.sh --dist $(DIST) --gpus 2 --case peer softgpu vhost-user uml
+
+case: deps
+	$(if $(CASE),,$(error name the cases: make case CASE=NAME))
+	@scripts/build-quick.sh --case $(CASE_DIST)
+	@tests/conformance.sh --dist $(CASE_DIST) --containing '$(CASE)' softgpu vhost-user
 
 proofs: build
 	$(SAY) 'killed processes, isolation, quotas, hostile guests'

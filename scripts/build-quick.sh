@@ -2,13 +2,25 @@
 # Builds everything that the demo runs, with little optimization, and copies it to a directory, in the
 # layout of scripts/stage.sh. The kernel, the programs of this project, and the CUDA programs are built
 # at the same time, because each of them has to wait for downloads.
-# usage: scripts/build-quick.sh DIR    (called by `make demo`)
+#
+#   scripts/build-quick.sh DIR           everything for `make demo`
+#   scripts/build-quick.sh --case DIR    only the programs of this project that `make case` needs
 set -euo pipefail
 . "$(dirname -- "${BASH_SOURCE[0]}")/../images/lib.sh"
-[ "$#" -eq 1 ] || die "usage: build-quick.sh DIR"
+host=(vcudad vhost-device-cuda vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker)
+case "${1:-}" in
+    --case)
+        parts=(rust) tests=(cuda-conformance)
+        shift
+        # Whoever tries a case builds again soon.
+        export CARGO_INCREMENTAL=1
+        ;;
+    *) parts=(kernel cuda rust) tests=() host+=(vcudactl vcuda-run) ;;
+esac
+[ "$#" -eq 1 ] || die "usage: build-quick.sh [--case] DIR"
 dist="$1"
 cd "$REPO_DIR"
-host=(vcudad vcudactl vhost-device-cuda vhost-cuda-spawner vhost-cuda-supervisor vhost-cuda-worker)
+packages=("${host[@]/#vcuda-run/vmm-integration}" "${tests[@]}" softgpu guest-libcuda)
 cuda=(static/{deviceinfo,vectoradd,mandelbrot,spin} quota/{saturate,chain})
 logs=target/quick-logs
 mkdir -p "$logs"
@@ -20,8 +32,7 @@ kernel() {
 cuda() { make --no-print-directory -s -C tests/programs "${cuda[@]/#/$PWD/target/programs/}"; }
 rust() {
     progress 25 "$logs/cargo.log" cargo build --profile quick --locked --bins --lib \
-        "${host[@]/#/--package=}" --package=vmm-integration --package=softgpu \
-        --package=guest-libcuda
+        "${packages[@]/#/--package=}"
     log "host programs, guest library, and softgpu are built"
 }
 
@@ -29,7 +40,7 @@ rust() {
 set -m
 declare -A builds=()
 trap 'for build in "${!builds[@]}"; do kill -- "-$build" 2>/dev/null || true; done' EXIT
-for build in kernel cuda rust; do
+for build in "${parts[@]}"; do
     "$build" </dev/null &
     builds[$!]=$build
 done
@@ -38,10 +49,16 @@ while [ ${#builds[@]} -gt 0 ]; do
     unset "builds[$ended]"
 done
 
-mkdir -p "$dist"/{bin/softgpu,guest,uml,programs/static,programs/quota}
-install "${host[@]/#/target/quick/}" target/quick/vcuda-run "$dist/bin/"
+mkdir -p "$dist"/{bin/softgpu,guest}
+install "${host[@]/#/target/quick/}" "$dist/bin/"
 install target/quick/libsoftgpu.so "$dist/bin/softgpu/libcuda.so.1"
 install target/quick/libguest_libcuda.so "$dist/guest/libcuda.so.1"
+if [ ${#tests[@]} -gt 0 ]; then
+    mkdir -p "$dist/tests"
+    install "${tests[@]/#/target/quick/}" "$dist/tests/"
+    exit
+fi
+mkdir -p "$dist"/{uml,programs/static,programs/quota}
 install -m 644 target/kmod/uml/virtio_cuda.ko "$dist/guest/virtio_cuda.ko"
 install "$CACHE/uml/current/linux" "$dist/uml/linux"
 for program in "${cuda[@]}"; do

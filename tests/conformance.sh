@@ -7,12 +7,12 @@
 # driver library (auto, softgpu or a path; default softgpu). --gpus sets the number of softgpu's
 # devices, all of which the VM gets (default 1). --logs keeps each path's output and the logs of the
 # device and the VM in a directory. With --case PREFIX, only the cases whose names begin with PREFIX
-# run. The exit status is 0 if all cases passed and printed the same on all paths.
+# run; with --containing TEXT, those whose names contain TEXT. The exit status is 0 if all cases passed and printed the same on all paths.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 . "$here/lib.sh"
-dist=$here/../target/dist driver=softgpu gpus=any logs= paths=() cases=()
+dist=$here/../target/dist driver=softgpu gpus=any logs= containing= paths=() cases=()
 while [ $# -gt 0 ]; do
     case $1 in
         --dist) dist=${2:?--dist needs a directory}; shift 2 ;;
@@ -24,12 +24,17 @@ while [ $# -gt 0 ]; do
             ;;
         --logs) logs=${2:?--logs needs a directory}; shift 2 ;;
         --case) cases+=("${2:?--case needs a prefix}"); shift 2 ;;
+        --containing) containing=${2:?--containing needs a part of a name}; shift 2 ;;
         softgpu | native | vhost-user | uml) paths+=("$1"); shift ;;
         *) echo "conformance.sh: unknown argument $1; see the comment at the top of the script" >&2; exit 2 ;;
     esac
 done
 [ ${#paths[@]} -gt 0 ] || { echo "conformance.sh: name one or more paths: softgpu native vhost-user uml" >&2; exit 2; }
 dist=$(cd "$dist" && pwd)
+if [ -n "$containing" ]; then
+    mapfile -t -O "${#cases[@]}" cases < <("$dist/tests/cuda-conformance" --list | grep -F -- "$containing")
+    [ ${#cases[@]} -gt 0 ] || { echo "conformance.sh: no case's name contains $containing" >&2; exit 2; }
+fi
 work=$(mktemp -d)
 chmod 755 "$work"
 cleanup() {
