@@ -7,7 +7,8 @@
 # driver library (auto, softgpu or a path; default softgpu). --gpus sets the number of softgpu's
 # devices, all of which the VM gets (default 1). --logs keeps each path's output and the logs of the
 # device and the VM in a directory. With --case PREFIX, only the cases whose names begin with PREFIX
-# run; with --containing TEXT, those whose names contain TEXT. The exit status is 0 if all cases passed and printed the same on all paths.
+# run; with --containing TEXT, those whose names contain TEXT. The exit status is 0 if all cases passed
+# and printed the same on all paths.
 set -euo pipefail
 
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
