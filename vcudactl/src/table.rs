@@ -2,6 +2,8 @@
 
 use std::io::{self, Write};
 
+use jiff::Timestamp;
+
 use crate::color;
 
 /// Alignment of a column.
@@ -108,20 +110,11 @@ pub(crate) fn length(seconds: u64) -> String {
 
 /// Formats milliseconds since 1970 as ISO 8601 in UTC, to the second.
 pub(crate) fn timestamp(milliseconds: u64) -> String {
-    let seconds = milliseconds / 1000;
-    let (days, of_day) = (seconds / 86_400, seconds % 86_400);
-    // Count years from March 1, so that the leap day comes last. January 1, 1970, is day 719,468
-    // after March 1 of year 0.
-    let days = days + 719_468;
-    let (era, of_era) = (days / 146_097, days % 146_097);
-    let years = (of_era - of_era / 1460 + of_era / 36_524 - of_era / 146_096) / 365;
-    let of_year = of_era - (365 * years + years / 4 - years / 100);
-    let month = (5 * of_year + 2) / 153;
-    let day = of_year - (153 * month + 2) / 5 + 1;
-    let month = if month < 10 { month + 3 } else { month - 9 };
-    let year = era * 400 + years + u64::from(month <= 2);
-    let (hour, minute, second) = (of_day / 3600, of_day / 60 % 60, of_day % 60);
-    format!("{year:04}-{month:02}-{day:02}T{hour:02}:{minute:02}:{second:02}Z")
+    let seconds = i64::try_from(milliseconds / 1000).unwrap_or(i64::MAX);
+    Timestamp::from_second(seconds)
+        .unwrap_or(Timestamp::MAX)
+        .strftime("%Y-%m-%dT%H:%M:%SZ")
+        .to_string()
 }
 
 /// Formats a count with three significant digits and a suffix: `12.3k`.
@@ -182,6 +175,7 @@ mod tests {
             (951_782_400_000, "2000-02-29T00:00:00Z"),
             (1_709_251_199_000, "2024-02-29T23:59:59Z"),
             (4_107_542_400_000, "2100-03-01T00:00:00Z"),
+            (u64::MAX, "9999-12-30T22:00:00Z"),
         ] {
             assert_eq!(timestamp(milliseconds), text);
         }
