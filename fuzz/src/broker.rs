@@ -1,6 +1,6 @@
 //! The broker and the workers of a device that runs in this process.
 
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::os::unix::net::UnixListener;
 use std::path::PathBuf;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -53,7 +53,7 @@ impl Broker {
         let listener = UnixListener::bind(&socket)?;
         let (ours, theirs) = seqpacket::pair()?;
         let setup = DeviceSetup { name: "fuzz".into(), limits: LIMITS };
-        seqpacket::send(&ours, &BrokerToDevice::Setup(setup), &[listener.as_raw_fd()])?;
+        seqpacket::send(&ours, &BrokerToDevice::Setup(setup), &[listener.as_fd()])?;
         std::thread::spawn(move || {
             let ended = vhost_device_cuda::run_in_a_test(theirs);
             panic!("the device ended: {ended:?}");
@@ -126,7 +126,7 @@ fn start(socket: &OwnedFd, request: u64, workers: &Mutex<Vec<Worker>>) -> std::i
     let (button, chime) = doorbell()?;
     let wake = eventfd()?;
     set_nonblocking(&ours)?;
-    let fds = [theirs.as_raw_fd(), button.as_raw_fd(), wake.as_raw_fd()];
+    let fds = [theirs.as_fd(), button.as_fd(), wake.as_fd()];
     seqpacket::send(socket, &BrokerToDevice::Started { request, pid: 1 }, &fds)?;
     lock(workers).push(Worker { request, stream: ours, wake, _chime: chime });
     Ok(())

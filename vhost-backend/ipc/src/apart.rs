@@ -7,7 +7,10 @@
 //! in the thread that receives their message without room for them. So all such descriptors are
 //! closed on a separate thread.
 
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, IntoRawFd, OwnedFd, RawFd};
+use std::mem::ManuallyDrop;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+
+use rustix::net::sockopt::set_socket_linger;
 
 /// A socket that is closed on a separate thread when it is dropped.
 #[derive(Debug)]
@@ -39,21 +42,20 @@ impl Drop for Apart {
 
 /// Closes descriptors on a separate thread. If that thread can't be started, they stay open.
 pub fn close(fds: impl IntoIterator<Item = OwnedFd>) {
-    // If the thread can't be started, the closure is dropped on this thread. If it owned the
-    // descriptors, dropping it would close them here, so pass them as raw descriptors.
-    let fds: Vec<RawFd> = fds.into_iter().map(OwnedFd::into_raw_fd).collect();
+    // If the thread can't be started, the closure is dropped on this thread, which must not close the
+    // descriptors.
+    let fds = ManuallyDrop::new(Vec::from_iter(fds));
     if fds.is_empty() {
         return;
     }
     let count = fds.len();
     let close = move || {
-        // Without SO_LINGER, closing a socket usually returns immediately.
-        fds.iter().for_each(|fd| do_not_linger(*fd));
-        for fd in fds {
-            // SAFETY: into_raw_fd has given up ownership, and each descriptor is closed only once,
-            // here.
-            unsafe { libc::close(fd) };
+        // Without SO_LINGER, closing a socket usually returns immediately. Other descriptors don't
+        // have that option.
+        for fd in fds.iter() {
+            let _ = set_socket_linger(fd, None);
         }
+        drop(ManuallyDrop::into_inner(fds));
     };
     let thread = std::thread::Builder::new().name("closer".into()).stack_size(64 * 1024);
     if let Err(error) = thread.spawn(close) {
@@ -61,16 +63,6 @@ pub fn close(fds: impl IntoIterator<Item = OwnedFd>) {
             "cannot start a thread to close {count} descriptors, so they stay open: {error}"
         );
     }
-}
-
-/// Turns SO_LINGER off. Has no effect if the descriptor isn't a socket.
-fn do_not_linger(fd: RawFd) {
-    let off = libc::linger { l_onoff: 0, l_linger: 0 };
-    let length = size_of_val(&off) as libc::socklen_t;
-    // SAFETY: `off` is readable for `length` bytes.
-    unsafe {
-        libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, (&raw const off).cast(), length)
-    };
 }
 
 #[cfg(test)]
@@ -93,14 +85,7 @@ mod tests {
         let (reader, _) = listener.accept().unwrap();
         socket.set_nonblocking(true).unwrap();
         while socket.write(&[0; 1 << 16]).is_ok() {}
-        let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
-        let length = size_of_val(&hour) as libc::socklen_t;
-        let value = (&raw const hour).cast();
-        let fd = socket.as_raw_fd();
-        // SAFETY: `hour` is readable for its length.
-        let result =
-            unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
-        assert_eq!(result, 0);
+        set_socket_linger(&socket, Some(Duration::from_secs(3600))).unwrap();
         (socket.into(), reader)
     }
 
@@ -111,8 +96,8 @@ mod tests {
         let (ours, theirs) = pair;
         let (slow, reader) = lingering();
         let null = File::open("/dev/null").unwrap();
-        let mut fds = vec![null.as_raw_fd(); others];
-        fds.push(slow.as_raw_fd());
+        let mut fds = vec![null.as_fd(); others];
+        fds.push(slow.as_fd());
         seqpacket::send_bytes(&theirs, message, &fds).unwrap();
         (ours, reader)
     }
@@ -160,14 +145,14 @@ mod tests {
         for pair in [seqpacket::pair().unwrap(), seqpacket::stream_pair().unwrap()] {
             let (ours, theirs) = pair;
             seqpacket::refuse_descriptors(&ours).unwrap();
-            if let Err(error) = seqpacket::send_bytes(&theirs, &[7], &[theirs.as_raw_fd()]) {
+            if let Err(error) = seqpacket::send_bytes(&theirs, &[7], &[theirs.as_fd()]) {
                 assert_eq!(error.raw_os_error(), Some(libc::EPERM));
             } else {
                 eprintln!("skipped: this kernel doesn't support SO_PASSRIGHTS");
             }
             seqpacket::send_bytes(&theirs, &[7], &[]).unwrap();
             // The other socket still accepts descriptors.
-            seqpacket::send_bytes(&ours, &[7], &[theirs.as_raw_fd()]).unwrap();
+            seqpacket::send_bytes(&ours, &[7], &[theirs.as_fd()]).unwrap();
         }
     }
 }

@@ -8,7 +8,10 @@
 //! MSG_DONTWAIT.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::net::sockopt::set_socket_send_buffer_size;
+use rustix::net::{RecvFlags, SendFlags, Shutdown, recv, send, shutdown};
 
 use super::seqpacket::stream_pair;
 
@@ -20,43 +23,21 @@ const RINGS: usize = 64;
 /// to close.
 pub fn doorbell() -> io::Result<(OwnedFd, OwnedFd)> {
     let (button, chime) = stream_pair()?;
-    // SAFETY: shutdown takes no pointers.
-    if unsafe { libc::shutdown(button.as_raw_fd(), libc::SHUT_RD) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    shutdown(&button, Shutdown::Read)?;
     // One unread ring is enough, so request the kernel's smallest send buffer.
-    let least: libc::c_int = 0;
-    // SAFETY: `least` is readable for the given length.
-    let set = unsafe {
-        libc::setsockopt(
-            button.as_raw_fd(),
-            libc::SOL_SOCKET,
-            libc::SO_SNDBUF,
-            std::ptr::from_ref(&least).cast(),
-            size_of_val(&least) as libc::socklen_t,
-        )
-    };
-    if set < 0 {
-        return Err(io::Error::last_os_error());
-    }
+    set_socket_send_buffer_size(&button, 0)?;
     Ok((button, chime))
 }
 
 /// Rings the doorbell. Errors can be ignored: if the buffer is full, earlier rings will wake the
 /// listener anyway, and if the listener is gone, nothing has to be woken.
-pub fn ring(button: &impl AsRawFd) {
-    let flags = libc::MSG_DONTWAIT | libc::MSG_NOSIGNAL;
-    // SAFETY: the buffer has one readable byte.
-    unsafe { libc::send(button.as_raw_fd(), [1u8].as_ptr().cast(), 1, flags) };
+pub fn ring(button: &impl AsFd) {
+    let _ = send(button, &[1], SendFlags::DONTWAIT | SendFlags::NOSIGNAL);
 }
 
 /// Reads and discards the pending rings.
-pub fn quiet(chime: &impl AsRawFd) {
-    let mut rings = [0u8; RINGS];
-    // SAFETY: `rings` has room for RINGS bytes.
-    unsafe {
-        libc::recv(chime.as_raw_fd(), rings.as_mut_ptr().cast(), RINGS, libc::MSG_DONTWAIT);
-    }
+pub fn quiet(chime: &impl AsFd) {
+    let _ = recv(chime, &mut [0u8; RINGS], RecvFlags::DONTWAIT);
 }
 
 #[cfg(test)]
@@ -64,13 +45,16 @@ mod tests {
     use std::sync::mpsc;
     use std::time::Duration;
 
+    use rustix::event::{PollFd, PollFlags, Timespec, poll};
+    use rustix::fs::{OFlags, fcntl_setfl};
+    use rustix::pipe::{SpliceFlags, splice};
+
     use super::super::seqpacket::{pair, send_bytes};
     use super::*;
 
     fn is_rung(chime: &OwnedFd) -> bool {
-        let mut fds = libc::pollfd { fd: chime.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        // SAFETY: the count of 1 matches the single `pollfd`, which outlives the call.
-        unsafe { libc::poll(&mut fds, 1, 0) == 1 }
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        poll(&mut [PollFd::new(chime, PollFlags::IN)], Some(&now)) == Ok(1)
     }
 
     #[test]
@@ -92,19 +76,15 @@ mod tests {
         let (button, chime) = doorbell().unwrap();
         let (full, _unread) = stream_pair().unwrap();
         for end in [&chime, &full] {
-            // SAFETY: fcntl with F_SETFL takes only integers.
-            assert_eq!(unsafe { libc::fcntl(end.as_raw_fd(), libc::F_SETFL, 0) }, 0);
+            fcntl_setfl(end, OFlags::empty()).unwrap();
         }
-        let mut pipe = [0; 2];
-        // SAFETY: `pipe` has room for two descriptors.
-        assert_eq!(unsafe { libc::pipe(pipe.as_mut_ptr()) }, 0);
+        let (_unread_pipe, sink) = std::io::pipe().unwrap();
         let listener = chime.try_clone().unwrap();
         // This thread stays blocked in the kernel, in a splice from the doorbell, until the test
         // process exits.
         std::thread::spawn(move || {
-            let (from, none) = (listener.as_raw_fd(), std::ptr::null_mut());
-            // SAFETY: the offsets are null, so splice accesses no memory of this process.
-            while unsafe { libc::splice(from, none, pipe[1], none, 1 << 20, 0) } > 0 {}
+            let splice = || splice(&listener, None, &sink, None, 1 << 20, SpliceFlags::empty());
+            while splice().is_ok_and(|moved| moved > 0) {}
         });
         let (done, rung) = mpsc::channel();
         std::thread::spawn(move || {
@@ -120,7 +100,7 @@ mod tests {
     fn a_listener_can_send_nothing_and_may_be_gone() {
         let (button, chime) = doorbell().unwrap();
         let (gift, _) = pair().unwrap();
-        let sent = send_bytes(&chime, &[1], &[gift.as_raw_fd()]);
+        let sent = send_bytes(&chime, &[1], &[gift.as_fd()]);
         assert_eq!(sent.unwrap_err().kind(), io::ErrorKind::BrokenPipe);
         drop(chime);
         ring(&button);

@@ -7,30 +7,22 @@
 //! [`super::doorbell`].
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
+
+use rustix::event::EventfdFlags;
 
 /// Creates a non-blocking eventfd.
 pub fn eventfd() -> io::Result<OwnedFd> {
-    // SAFETY: eventfd takes no pointers.
-    let fd = unsafe { libc::eventfd(0, libc::EFD_CLOEXEC | libc::EFD_NONBLOCK) };
-    if fd < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: eventfd just opened the descriptor, and nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(fd) })
+    Ok(rustix::event::eventfd(0, EventfdFlags::CLOEXEC | EventfdFlags::NONBLOCK)?)
 }
 
 /// Adds one to the counter. Errors can be ignored: if the counter is full, the eventfd is already
 /// readable.
-pub fn notify(fd: &impl AsRawFd) {
-    let one = 1u64.to_ne_bytes();
-    // SAFETY: `one` is eight readable bytes.
-    unsafe { libc::write(fd.as_raw_fd(), one.as_ptr().cast(), 8) };
+pub fn notify(fd: &impl AsFd) {
+    let _ = rustix::io::write(fd, &1u64.to_ne_bytes());
 }
 
 /// Resets an eventfd's counter, or a timerfd's expiration count.
-pub fn drain(fd: &impl AsRawFd) {
-    let mut count = [0u8; 8];
-    // SAFETY: `count` has room for the eight bytes of the counter.
-    unsafe { libc::read(fd.as_raw_fd(), count.as_mut_ptr().cast(), 8) };
+pub fn drain(fd: &impl AsFd) {
+    let _ = rustix::io::read(fd, &mut [0u8; 8]);
 }

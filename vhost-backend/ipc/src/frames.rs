@@ -3,7 +3,7 @@
 
 use std::collections::VecDeque;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 
 use serde::Serialize;
@@ -29,10 +29,10 @@ pub fn frame(message: &impl Serialize, body: &[u8]) -> io::Result<Vec<u8>> {
 
 /// Sends a message and its body as one frame, on a blocking socket.
 pub fn send(
-    socket: &impl AsRawFd,
+    socket: &impl AsFd,
     message: &impl Serialize,
     body: &[u8],
-    fds: &[RawFd],
+    fds: &[BorrowedFd],
 ) -> io::Result<()> {
     let frame = frame(message, body)?;
     let mut sent = send_bytes(socket, &frame, fds)?;
@@ -50,11 +50,11 @@ pub enum Attached {
     Foreign(Arc<Apart>),
 }
 
-impl AsRawFd for Attached {
-    fn as_raw_fd(&self) -> RawFd {
+impl AsFd for Attached {
+    fn as_fd(&self) -> BorrowedFd<'_> {
         match self {
-            Self::Own(fd) => fd.as_raw_fd(),
-            Self::Foreign(fd) => fd.as_raw_fd(),
+            Self::Own(fd) => fd.as_fd(),
+            Self::Foreign(fd) => fd.as_fd(),
         }
     }
 }
@@ -84,9 +84,9 @@ impl Outgoing {
     }
 
     /// Writes as many frames as the socket accepts without blocking.
-    pub fn flush(&mut self, socket: &impl AsRawFd) -> io::Result<()> {
+    pub fn flush(&mut self, socket: &impl AsFd) -> io::Result<()> {
         while let Some((frame, sent, fd)) = self.queue.front_mut() {
-            let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
+            let fds: Vec<_> = fd.iter().map(AsFd::as_fd).collect();
             match send_bytes(socket, &frame[*sent..], &fds) {
                 Ok(count) => {
                     *fd = None;
@@ -119,7 +119,7 @@ impl Incoming {
     }
 
     /// Reads from the socket once. Returns `Ok(false)` if the other end has been closed.
-    pub fn read(&mut self, socket: &impl AsRawFd) -> io::Result<bool> {
+    pub fn read(&mut self, socket: &impl AsFd) -> io::Result<bool> {
         if self.start > 0 {
             self.buffer.drain(..self.start);
             self.start = 0;

@@ -8,9 +8,13 @@
 use std::io;
 use std::mem::offset_of;
 use std::ops::Deref;
-use std::os::fd::{AsFd, AsRawFd, FromRawFd, OwnedFd};
+use std::os::fd::{AsFd, AsRawFd, OwnedFd};
 use std::ptr::NonNull;
 use std::sync::atomic::{AtomicU32, AtomicU64, Ordering, fence};
+
+use rustix::fs::{
+    MemfdFlags, SealFlags, fcntl_add_seals, fcntl_get_seals, fstat, ftruncate, memfd_create,
+};
 
 /// Maximum number of GPUs per worker.
 pub const MAX_GPUS: usize = 16;
@@ -229,22 +233,10 @@ const _: () = {
 impl GatePage {
     /// Creates a page as a sealed file, with all gates closed.
     pub fn create() -> io::Result<OwnedFd> {
-        const SEALS: i32 = libc::F_SEAL_SHRINK | libc::F_SEAL_GROW | libc::F_SEAL_SEAL;
-        // SAFETY: the name is a C string, and nothing else owns the new descriptor.
-        unsafe {
-            let flags = libc::MFD_CLOEXEC | libc::MFD_ALLOW_SEALING;
-            let fd = libc::memfd_create(c"gate".as_ptr(), flags);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            let fd = OwnedFd::from_raw_fd(fd);
-            if libc::ftruncate(fd.as_raw_fd(), size_of::<Self>() as i64) < 0
-                || libc::fcntl(fd.as_raw_fd(), libc::F_ADD_SEALS, SEALS) < 0
-            {
-                return Err(io::Error::last_os_error());
-            }
-            Ok(fd)
-        }
+        let file = memfd_create("gate", MemfdFlags::CLOEXEC | MemfdFlags::ALLOW_SEALING)?;
+        ftruncate(&file, size_of::<Self>() as u64)?;
+        fcntl_add_seals(&file, SealFlags::SHRINK | SealFlags::GROW | SealFlags::SEAL)?;
+        Ok(file)
     }
 }
 
@@ -261,26 +253,14 @@ unsafe impl Sync for GateMap {}
 impl GateMap {
     /// Maps a page created by [`GatePage::create`].
     pub fn map(file: impl AsFd) -> io::Result<Self> {
-        let fd = file.as_fd().as_raw_fd();
         // Access to a file that has shrunk would end this process.
-        // SAFETY: the call takes only integers.
-        let seals = unsafe { libc::fcntl(fd, libc::F_GET_SEALS) };
-        if seals < 0 || seals & libc::F_SEAL_SHRINK == 0 {
+        if !fcntl_get_seals(&file).is_ok_and(|seals| seals.contains(SealFlags::SHRINK)) {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a sealed file"));
         }
-        // SAFETY: a zeroed stat is valid because it consists of integers, and fstat may write to
-        // it.
-        let size = unsafe {
-            let mut stat = std::mem::zeroed::<libc::stat>();
-            if libc::fstat(fd, &mut stat) < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            stat.st_size
-        };
-        if size != size_of::<GatePage>() as i64 {
+        if fstat(&file)?.st_size != size_of::<GatePage>() as i64 {
             return Err(io::Error::new(io::ErrorKind::InvalidData, "not a gate page"));
         }
-        Self::mmap(libc::MAP_SHARED, fd)
+        Self::mmap(libc::MAP_SHARED, file.as_fd().as_raw_fd())
     }
 
     /// Maps a page that isn't shared with any other process, with every gate open and unlimited.
@@ -431,8 +411,7 @@ mod tests {
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 0, mode: Mode::Closed });
         broker.gpus[3].open(Grant { epoch: 9, mode: Mode::Window }, 5, 6);
         assert_eq!(worker.gpus[3].grant(), Grant { epoch: 9, mode: Mode::Window });
-        // SAFETY: ftruncate takes no pointers.
-        assert!(unsafe { libc::ftruncate(file.as_raw_fd(), 0) } < 0, "it is sealed");
+        assert!(ftruncate(&file, 0).is_err(), "it is sealed");
     }
 
     #[test]

@@ -2,12 +2,13 @@
 //! that reads the log slowly, or not at all, delays no other thread.
 
 use std::io::{self, ErrorKind, Write};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, OnceLock};
 use std::time::{Duration, Instant};
 
+use rustix::event::{PollFd, PollFlags, poll};
 use tracing::Level;
 
 use crate::log_line;
@@ -34,7 +35,7 @@ struct Queue {
 
 impl Queue {
     /// Starts the thread that writes to `output`. It takes no signals.
-    fn start(output: impl Write + AsRawFd + Send + 'static) -> io::Result<Self> {
+    fn start(output: impl Write + AsFd + Send + 'static) -> io::Result<Self> {
         let (sender, lines) = sync_channel(LINES_MAX);
         let queue = Self { sender, dropped: Arc::default() };
         let dropped = queue.dropped.clone();
@@ -73,11 +74,7 @@ impl Queue {
     }
 }
 
-fn write_lines(
-    mut output: impl Write + AsRawFd,
-    messages: &Receiver<Message>,
-    dropped: &AtomicU64,
-) {
+fn write_lines(mut output: impl Write + AsFd, messages: &Receiver<Message>, dropped: &AtomicU64) {
     while let Ok(message) = messages.recv() {
         let Message::Line(line) = message else { continue };
         if !write_line(&mut output, &line) {
@@ -94,7 +91,7 @@ fn write_lines(
 
 /// Writes a line, and returns whether that worked. Another process may have made the output
 /// non-blocking.
-fn write_line(output: &mut (impl Write + AsRawFd), mut line: &[u8]) -> bool {
+fn write_line(output: &mut (impl Write + AsFd), mut line: &[u8]) -> bool {
     while !line.is_empty() {
         match output.write(line) {
             Ok(0) => return false,
@@ -107,10 +104,8 @@ fn write_line(output: &mut (impl Write + AsRawFd), mut line: &[u8]) -> bool {
     true
 }
 
-fn wait_until_writable(output: &impl AsRawFd) {
-    let mut fd = libc::pollfd { fd: output.as_raw_fd(), events: libc::POLLOUT, revents: 0 };
-    // SAFETY: `fd` is one valid pollfd.
-    unsafe { libc::poll(&mut fd, 1, -1) };
+fn wait_until_writable(output: &impl AsFd) {
+    let _ = poll(&mut [PollFd::new(output, PollFlags::OUT)], None);
 }
 
 /// Waits for this process's lines to be written when it is dropped.
@@ -159,24 +154,13 @@ pub(crate) fn write(level: Level, text: &str) {
 
 #[cfg(test)]
 mod tests {
-    use std::fs::File;
-    use std::io::Read;
-    use std::os::fd::{FromRawFd, OwnedFd};
+    use std::io::{Read, pipe};
 
     use super::*;
 
-    fn pipe() -> (File, File) {
-        let mut fds = [-1; 2];
-        // SAFETY: `fds` has room for the two descriptors.
-        assert_eq!(unsafe { libc::pipe2(fds.as_mut_ptr(), libc::O_CLOEXEC) }, 0);
-        // SAFETY: pipe2 just opened both descriptors, and nothing else owns them.
-        let [reader, writer] = fds.map(|fd| unsafe { OwnedFd::from_raw_fd(fd) });
-        (reader.into(), writer.into())
-    }
-
     #[test]
     fn a_reader_that_does_not_read_blocks_nobody_and_learns_what_it_missed() {
-        let (mut reader, writer) = pipe();
+        let (mut reader, writer) = pipe().unwrap();
         let queue = Queue::start(writer).unwrap();
         let line = [b"x".repeat(999), b"\n".to_vec()].concat();
         for _ in 0..3 * LINES_MAX {
@@ -205,7 +189,7 @@ mod tests {
 
     #[test]
     fn lines_are_complete_on_a_pipe_that_became_nonblocking() {
-        let (mut reader, writer) = pipe();
+        let (mut reader, writer) = pipe().unwrap();
         super::super::process::set_nonblocking(&writer).unwrap();
         let queue = Queue::start(writer).unwrap();
         let line = [b"x".repeat(99_999), b"\n".to_vec()].concat();
@@ -220,7 +204,7 @@ mod tests {
 
     #[test]
     fn a_closed_pipe_is_no_panic() {
-        let (reader, writer) = pipe();
+        let (reader, writer) = pipe().unwrap();
         drop(reader);
         let queue = Queue::start(writer).unwrap();
         queue.push(b"line\n".to_vec());

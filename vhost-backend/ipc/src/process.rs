@@ -1,18 +1,21 @@
 //! Settings that each host process applies to itself: lifetime, signals, limits, user.
 
 use std::io;
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, FromRawFd, OwnedFd, RawFd};
+
+use rustix::fs::{OFlags, fcntl_getfl, fcntl_setfl};
+use rustix::io::fcntl_dupfd_cloexec;
+use rustix::process::{
+    DumpableBehavior, Pid, Resource, Signal, geteuid, getppid, getpriority_process, getrlimit,
+    set_dumpable_behavior, set_parent_process_death_signal, setpriority_process, setrlimit,
+};
 
 /// Makes the kernel kill this process when the thread that started it exits. Changing the user
 /// clears this setting, so call this function again after doing that.
-pub fn die_with_parent(parent: libc::pid_t) -> io::Result<()> {
-    // SAFETY: this prctl takes only integers.
-    if unsafe { libc::prctl(libc::PR_SET_PDEATHSIG, libc::SIGKILL) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
+pub fn die_with_parent(parent_pid: libc::pid_t) -> io::Result<()> {
+    set_parent_process_death_signal(Some(Signal::KILL))?;
     // If the parent exited before the call above, the setting has no effect.
-    // SAFETY: getppid takes no arguments.
-    if unsafe { libc::getppid() } != parent {
+    if parent() != parent_pid {
         return Err(io::Error::other("the parent process has already exited"));
     }
     Ok(())
@@ -49,47 +52,37 @@ pub fn unblock_signals() {
 
 /// Raises the soft limit on open descriptors to the hard limit.
 pub fn raise_descriptor_limit() {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is readable and writable. If raising fails, the old limit stays.
-    unsafe {
-        if libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) == 0 {
-            limit.rlim_cur = limit.rlim_max;
-            libc::setrlimit(libc::RLIMIT_NOFILE, &limit);
-        }
-    }
+    let mut limit = getrlimit(Resource::Nofile);
+    limit.current = limit.maximum;
+    // If that fails, the old limit stays.
+    let _ = setrlimit(Resource::Nofile, limit);
 }
 
 /// The nice value of the processes on which all VMs depend. Otherwise, VMs that keep all CPUs busy
 /// would delay them.
-const NICE: libc::c_int = -10;
+const NICE: i32 = -10;
 
 /// Raises the priority of this thread, and of those that it starts, if that is allowed. Returns the
 /// nice value from before.
 pub fn go_before_vms() -> i32 {
-    // SAFETY: neither call takes a pointer.
-    unsafe {
-        let before = libc::getpriority(libc::PRIO_PROCESS, 0);
-        libc::setpriority(libc::PRIO_PROCESS, 0, NICE);
-        before
-    }
+    let before = getpriority_process(None).unwrap_or(0);
+    set_nice(NICE);
+    before
 }
 
 /// Sets this thread's nice value, if that is allowed.
 pub fn set_nice(nice: i32) {
-    // SAFETY: the call takes no pointer.
-    unsafe { libc::setpriority(libc::PRIO_PROCESS, 0, nice) };
+    let _ = setpriority_process(None, nice);
 }
 
 /// Returns true if this process runs as root.
 pub fn is_root() -> bool {
-    // SAFETY: geteuid takes no arguments.
-    unsafe { libc::geteuid() == 0 }
+    geteuid().is_root()
 }
 
 /// Returns the parent's process ID.
 pub fn parent() -> libc::pid_t {
-    // SAFETY: getppid takes no arguments.
-    unsafe { libc::getppid() }
+    Pid::as_raw(getppid())
 }
 
 /// Switches permanently to a user and the group with the same ID, without supplementary groups,
@@ -130,8 +123,8 @@ fn renounce_privileges() -> io::Result<()> {
 
 /// Makes this thread, and those that it starts, unable to gain privileges by executing a program.
 pub fn set_no_new_privs() -> io::Result<()> {
-    // SAFETY: this prctl takes only integers.
-    check("no_new_privs", unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) })
+    rustix::thread::set_no_new_privs(true)
+        .map_err(|error| io::Error::new(error.kind(), format!("no_new_privs: {error}")))
 }
 
 fn check(what: &str, result: libc::c_int) -> io::Result<()> {
@@ -145,9 +138,9 @@ fn check(what: &str, result: libc::c_int) -> io::Result<()> {
 /// Sets whether other processes of this process's user may inspect it, and whether its files in
 /// /proc belong to that user. Otherwise, only root may.
 pub fn set_dumpable(dumpable: bool) -> io::Result<()> {
-    // SAFETY: this prctl takes only integers.
-    let done = unsafe { libc::prctl(libc::PR_SET_DUMPABLE, libc::c_int::from(dumpable), 0, 0, 0) };
-    if done < 0 { Err(io::Error::last_os_error()) } else { Ok(()) }
+    let behavior =
+        if dumpable { DumpableBehavior::Dumpable } else { DumpableBehavior::NotDumpable };
+    Ok(set_dumpable_behavior(behavior)?)
 }
 
 /// Reads the real, effective and saved IDs from the kernel.
@@ -171,18 +164,10 @@ pub fn inherited(fd: RawFd) -> io::Result<OwnedFd> {
 }
 
 /// Makes a descriptor non-blocking.
-pub fn set_nonblocking(fd: &impl AsRawFd) -> io::Result<()> {
-    // SAFETY: F_GETFL and F_SETFL take and return integers.
-    unsafe {
-        let flags = libc::fcntl(fd.as_raw_fd(), libc::F_GETFL);
-        if flags < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        if flags & libc::O_NONBLOCK == 0
-            && libc::fcntl(fd.as_raw_fd(), libc::F_SETFL, flags | libc::O_NONBLOCK) < 0
-        {
-            return Err(io::Error::last_os_error());
-        }
+pub fn set_nonblocking(fd: &impl AsFd) -> io::Result<()> {
+    let flags = fcntl_getfl(fd)?;
+    if !flags.contains(OFlags::NONBLOCK) {
+        fcntl_setfl(fd, flags | OFlags::NONBLOCK)?;
     }
     Ok(())
 }
@@ -199,20 +184,9 @@ pub fn reserve_descriptors(count: u32) {
 /// Duplicates a descriptor as the last one of `count`, or of as many as the soft limit allows. If
 /// that one is taken, the duplicate gets a higher number, or the call fails.
 pub fn duplicate_last(fd: BorrowedFd, count: u32) -> io::Result<OwnedFd> {
-    let mut limit = libc::rlimit { rlim_cur: 0, rlim_max: 0 };
-    // SAFETY: `limit` is writable.
-    if unsafe { libc::getrlimit(libc::RLIMIT_NOFILE, &mut limit) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    let last = limit.rlim_cur.min(count.into()).saturating_sub(1);
-    // SAFETY: the call takes only integers, and `fd` is open.
-    let duplicate =
-        unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_DUPFD_CLOEXEC, last as libc::c_int) };
-    if duplicate < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: the descriptor is new, so nothing else owns it.
-    Ok(unsafe { OwnedFd::from_raw_fd(duplicate) })
+    let limit = getrlimit(Resource::Nofile).current.unwrap_or(u64::MAX);
+    let last = limit.min(count.into()).saturating_sub(1);
+    Ok(fcntl_dupfd_cloexec(fd, last as RawFd)?)
 }
 
 #[cfg(test)]

@@ -1,8 +1,15 @@
 //! Small messages with file descriptors, over seqpacket sockets.
 
-use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::io::{self, IoSlice, IoSliceMut};
+use std::mem::MaybeUninit;
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 
+use rustix::io::retry_on_intr;
+use rustix::net::{
+    AddressFamily, RecvAncillaryBuffer, RecvAncillaryMessage, RecvFlags, ReturnFlags,
+    SendAncillaryBuffer, SendAncillaryMessage, SendFlags, SocketFlags, SocketType, recvmsg,
+    sendmsg, socketpair,
+};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
 
@@ -17,27 +24,15 @@ pub const MAX_FDS: usize = 253;
 
 /// Creates a connected pair of seqpacket sockets with close-on-exec set.
 pub fn pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    socketpair(libc::SOCK_SEQPACKET)
+    Ok(socketpair(AddressFamily::UNIX, SocketType::SEQPACKET, SocketFlags::CLOEXEC, None)?)
 }
 
 /// Creates a connected pair of stream sockets with close-on-exec set.
 pub fn stream_pair() -> io::Result<(OwnedFd, OwnedFd)> {
-    socketpair(libc::SOCK_STREAM)
+    Ok(socketpair(AddressFamily::UNIX, SocketType::STREAM, SocketFlags::CLOEXEC, None)?)
 }
 
-fn socketpair(kind: libc::c_int) -> io::Result<(OwnedFd, OwnedFd)> {
-    let mut fds = [-1; 2];
-    // SAFETY: `fds` has room for the two descriptors.
-    if unsafe { libc::socketpair(libc::AF_UNIX, kind | libc::SOCK_CLOEXEC, 0, fds.as_mut_ptr()) }
-        < 0
-    {
-        return Err(io::Error::last_os_error());
-    }
-    // SAFETY: socketpair just opened both descriptors, and nothing else owns them.
-    Ok(unsafe { (OwnedFd::from_raw_fd(fds[0]), OwnedFd::from_raw_fd(fds[1])) })
-}
-
-/// A socket option that is new in Linux 6.16. The libc crate doesn't define it yet.
+/// A socket option that is new in Linux 6.16. Neither rustix nor the libc crate defines it yet.
 const SO_PASSRIGHTS: libc::c_int = 83;
 
 /// Makes the kernel refuse descriptors that are sent to this socket. Older kernels don't support
@@ -60,16 +55,14 @@ pub fn refuse_descriptors(socket: &impl AsRawFd) -> io::Result<()> {
 }
 
 /// Sends one message. Blocks unless the socket is non-blocking.
-pub fn send(socket: &impl AsRawFd, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
+pub fn send(socket: &impl AsFd, message: &impl Serialize, fds: &[BorrowedFd]) -> io::Result<()> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let bytes = postcard::to_slice(message, &mut buffer).map_err(io::Error::other)?;
     send_bytes(socket, bytes, fds).map(|_| ())
 }
 
 /// Receives one message and its descriptors. Returns `None` if the other end has been closed.
-pub fn receive<T: DeserializeOwned>(
-    socket: &impl AsRawFd,
-) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
+pub fn receive<T: DeserializeOwned>(socket: &impl AsFd) -> io::Result<Option<(T, Vec<OwnedFd>)>> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let (len, fds) = receive_bytes(socket, &mut buffer)?;
     if len == 0 {
@@ -82,7 +75,7 @@ pub fn receive<T: DeserializeOwned>(
 
 /// Receives one message from a peer that must not send descriptors. If it sends any, they are
 /// closed on another thread, and the call fails.
-pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<Option<T>> {
+pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsFd) -> io::Result<Option<T>> {
     let mut buffer = [0u8; MAX_MESSAGE];
     let (len, fds) = receive_bytes(socket, &mut buffer)?;
     if !fds.is_empty() {
@@ -99,107 +92,52 @@ pub fn receive_plain<T: DeserializeOwned>(socket: &impl AsRawFd) -> io::Result<O
 
 /// Reads bytes from a stream socket whose peer must not send descriptors. If it sends any, they are
 /// closed on another thread. Returns 0 if the other end has been closed.
-pub fn read_plain(socket: &impl AsRawFd, buffer: &mut [u8]) -> io::Result<usize> {
+pub fn read_plain(socket: &impl AsFd, buffer: &mut [u8]) -> io::Result<usize> {
     let (len, fds) = receive_bytes(socket, buffer)?;
     apart::close(fds);
     Ok(len)
 }
 
-// SAFETY: CMSG_SPACE only does arithmetic.
-const CONTROL_BYTES: usize =
-    unsafe { libc::CMSG_SPACE((MAX_FDS * size_of::<RawFd>()) as u32) } as usize;
-
-/// A suitably aligned buffer for control messages.
-#[repr(C, align(8))]
-struct Control([u8; CONTROL_BYTES]);
+const CONTROL_BYTES: usize = rustix::cmsg_space!(ScmRights(MAX_FDS));
 
 /// Calls sendmsg once, with the descriptors attached to the first byte. Never raises SIGPIPE.
-pub(super) fn send_bytes(socket: &impl AsRawFd, bytes: &[u8], fds: &[RawFd]) -> io::Result<usize> {
+pub(super) fn send_bytes(
+    socket: &impl AsFd,
+    bytes: &[u8],
+    fds: &[BorrowedFd],
+) -> io::Result<usize> {
     assert!(fds.len() <= MAX_FDS, "a message carries at most {MAX_FDS} descriptors");
-    let mut iov = libc::iovec { iov_base: bytes.as_ptr().cast_mut().cast(), iov_len: bytes.len() };
-    let mut control = Control([0; CONTROL_BYTES]);
-    // SAFETY: a zeroed msghdr is valid, with null pointers and zero lengths.
-    let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
-    msg.msg_iov = &mut iov;
-    msg.msg_iovlen = 1;
+    let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
+    let mut control = SendAncillaryBuffer::new(&mut space);
     if !fds.is_empty() {
-        let payload = size_of_val(fds) as u32;
-        msg.msg_control = control.0.as_mut_ptr().cast();
-        // SAFETY: CMSG_SPACE only does arithmetic, and MAX_FDS descriptors fit in CONTROL_BYTES.
-        msg.msg_controllen = unsafe { libc::CMSG_SPACE(payload) } as _;
-        // SAFETY: the control buffer is aligned and has CMSG_SPACE(payload) bytes, so the first
-        // header and its data are inside it.
-        unsafe {
-            let header = libc::CMSG_FIRSTHDR(&msg);
-            (*header).cmsg_level = libc::SOL_SOCKET;
-            (*header).cmsg_type = libc::SCM_RIGHTS;
-            (*header).cmsg_len = libc::CMSG_LEN(payload) as _;
-            std::ptr::copy_nonoverlapping(
-                fds.as_ptr().cast::<u8>(),
-                libc::CMSG_DATA(header),
-                payload as usize,
-            );
-        }
+        control.push(SendAncillaryMessage::ScmRights(fds));
     }
-    loop {
-        // SAFETY: `msg` points to buffers that outlive the call.
-        let sent = unsafe { libc::sendmsg(socket.as_raw_fd(), &msg, libc::MSG_NOSIGNAL) };
-        if sent >= 0 {
-            return Ok(sent as usize);
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    }
+    let bytes = [IoSlice::new(bytes)];
+    Ok(retry_on_intr(|| sendmsg(socket, &bytes, &mut control, SendFlags::NOSIGNAL))?)
 }
 
 /// Calls recvmsg once. The received descriptors have close-on-exec set. If the message was
 /// truncated, the call fails.
 pub(super) fn receive_bytes(
-    socket: &impl AsRawFd,
+    socket: &impl AsFd,
     buffer: &mut [u8],
 ) -> io::Result<(usize, Vec<OwnedFd>)> {
-    let mut iov = libc::iovec { iov_base: buffer.as_mut_ptr().cast(), iov_len: buffer.len() };
-    let mut control = Control([0; CONTROL_BYTES]);
-    // SAFETY: a zeroed msghdr is valid, with null pointers and zero lengths.
-    let mut msg: libc::msghdr = unsafe { std::mem::zeroed() };
-    msg.msg_iov = &mut iov;
-    msg.msg_iovlen = 1;
-    msg.msg_control = control.0.as_mut_ptr().cast();
-    msg.msg_controllen = CONTROL_BYTES as _;
-    let len = loop {
-        // SAFETY: `msg` points to buffers that outlive the call and have the given lengths.
-        let len = unsafe { libc::recvmsg(socket.as_raw_fd(), &mut msg, libc::MSG_CMSG_CLOEXEC) };
-        if len >= 0 {
-            break len as usize;
-        }
-        let error = io::Error::last_os_error();
-        if error.kind() != io::ErrorKind::Interrupted {
-            return Err(error);
-        }
-    };
+    let mut space = [MaybeUninit::uninit(); CONTROL_BYTES];
+    let mut control = RecvAncillaryBuffer::new(&mut space);
+    let mut bytes = [IoSliceMut::new(buffer)];
+    let received =
+        retry_on_intr(|| recvmsg(socket, &mut bytes, &mut control, RecvFlags::CMSG_CLOEXEC))?;
     let mut fds = Vec::new();
-    // SAFETY: the kernel filled the control buffer. CMSG_FIRSTHDR and CMSG_NXTHDR stay within the
-    // length that it set, and nothing else owns the new descriptors in SCM_RIGHTS.
-    unsafe {
-        let mut header = libc::CMSG_FIRSTHDR(&msg);
-        while !header.is_null() {
-            if (*header).cmsg_level == libc::SOL_SOCKET && (*header).cmsg_type == libc::SCM_RIGHTS {
-                let bytes = (*header).cmsg_len as usize - libc::CMSG_LEN(0) as usize;
-                let data = libc::CMSG_DATA(header).cast::<RawFd>();
-                for index in 0..bytes / size_of::<RawFd>() {
-                    fds.push(OwnedFd::from_raw_fd(data.add(index).read_unaligned()));
-                }
-            }
-            header = libc::CMSG_NXTHDR(&msg, header);
+    for message in control.drain() {
+        if let RecvAncillaryMessage::ScmRights(rights) = message {
+            fds.extend(rights);
         }
     }
-    if msg.msg_flags & (libc::MSG_TRUNC | libc::MSG_CTRUNC) != 0 {
+    if received.flags.intersects(ReturnFlags::TRUNC | ReturnFlags::CTRUNC) {
         apart::close(fds);
         return Err(invalid("a message was truncated"));
     }
-    Ok((len, fds))
+    Ok((received.bytes, fds))
 }
 
 fn invalid(what: &'static str) -> io::Error {

@@ -1,7 +1,7 @@
 //! A VM's device process. It is restarted when it exits, unless that happens too often.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::time::{Duration, Instant};
 
 use super::launcher::Launcher;
@@ -160,7 +160,7 @@ impl Device {
         let process = launcher.start_device(&vm.name).map_err(failed)?;
         let setup = DeviceSetup { name: vm.name.clone(), limits: vm.limits };
         let setup = BrokerToDevice::Setup(setup);
-        if let Err(error) = process.send(&setup, &[listener.as_raw_fd()]) {
+        if let Err(error) = process.send(&setup, &[listener.as_fd()]) {
             tracing::error!(vm = vm.name, "cannot send the setup to the device process: {error}");
         }
         let socket = process.socket_fd();
@@ -215,7 +215,7 @@ impl Device {
     }
 
     /// Sends a message to the process, if there is one. If sending fails, kills the process.
-    pub(crate) fn send(&self, vm: &str, message: &BrokerToDevice, fds: &[RawFd]) {
+    pub(crate) fn send(&self, vm: &str, message: &BrokerToDevice, fds: &[BorrowedFd]) {
         let Some(process) = &self.process else { return };
         if let Err(error) = process.send(message, fds) {
             tracing::error!(vm, "cannot send to the device process, so killing it: {error}");

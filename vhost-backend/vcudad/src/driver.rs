@@ -2,7 +2,7 @@
 
 use std::fmt;
 use std::io::{self, PipeReader, Read};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
 use std::process::ExitStatus;
@@ -311,8 +311,7 @@ fn run_probe(spawner: &Spawner, program: Program) -> Result<Probed, ProbeFailure
 /// standard output and its standard error.
 fn output_of(spawner: &Spawner, program: Program) -> io::Result<(End, Vec<u8>, Vec<u8>)> {
     let ((stdout, their_stdout), (stderr, their_stderr)) = (io::pipe()?, io::pipe()?);
-    let process =
-        spawner.start_program(program, [their_stdout.as_raw_fd(), their_stderr.as_raw_fd()])?;
+    let process = spawner.start_program(program, [their_stdout.as_fd(), their_stderr.as_fd()])?;
     drop((their_stdout, their_stderr));
     let read = |mut pipe: PipeReader| {
         let mut bytes = Vec::new();

@@ -2,7 +2,7 @@
 //! broker's log. The spawner starts them, and reports when they have exited.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::process::ExitStatusExt;
 use std::process::ExitStatus;
 
@@ -98,8 +98,8 @@ impl ChildProcess {
         process::set_nonblocking(&ours)?;
         seqpacket::refuse_descriptors(&ours)?;
         let (output, stderr) = output::pair()?;
-        let id = spawner.start_program(program, [theirs.as_raw_fd(), stderr.as_raw_fd()])?;
-        spawner.keep(id, Kept::Process, &[ours.as_raw_fd(), output.as_raw_fd()])?;
+        let id = spawner.start_program(program, [theirs.as_fd(), stderr.as_fd()])?;
+        spawner.keep(id, Kept::Process, &[ours.as_fd(), output.as_fd()])?;
         Ok(Self {
             id,
             spawner: spawner.clone(),
@@ -117,7 +117,7 @@ impl ChildProcess {
 
     /// Has the spawner keep copies of descriptors with the process, for a broker that replaces this
     /// one.
-    pub(crate) fn keep(&self, what: Kept, fds: &[RawFd]) -> io::Result<()> {
+    pub(crate) fn keep(&self, what: Kept, fds: &[BorrowedFd]) -> io::Result<()> {
         self.spawner.keep(self.id, what, fds)
     }
 
@@ -143,12 +143,12 @@ impl ChildProcess {
     }
 
     /// Returns the pidfd, if the process has started.
-    pub(crate) fn pidfd(&self) -> Option<RawFd> {
-        self.started.as_ref().map(|(_, pidfd)| pidfd.as_raw_fd())
+    pub(crate) fn pidfd(&self) -> Option<BorrowedFd<'_>> {
+        self.started.as_ref().map(|(_, pidfd)| pidfd.as_fd())
     }
 
     /// Sends a message to the child.
-    pub(crate) fn send(&self, message: &impl Serialize, fds: &[RawFd]) -> io::Result<()> {
+    pub(crate) fn send(&self, message: &impl Serialize, fds: &[BorrowedFd]) -> io::Result<()> {
         seqpacket::send(&self.socket, message, fds)
     }
 

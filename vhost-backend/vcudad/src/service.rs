@@ -19,7 +19,7 @@ mod requests;
 mod senders;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
 use control_api::{EndReason, EventKind};
@@ -440,7 +440,7 @@ impl Service {
         }
     }
 
-    fn send_to_device(&mut self, id: VmId, message: &BrokerToDevice, fds: &[RawFd]) {
+    fn send_to_device(&mut self, id: VmId, message: &BrokerToDevice, fds: &[BorrowedFd]) {
         let Some(state) = self.vms.get(id) else { return };
         state.device.send(&state.vm.name, message, fds);
     }

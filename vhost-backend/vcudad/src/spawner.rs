@@ -8,7 +8,7 @@
 use std::collections::{BTreeMap, VecDeque};
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::os::unix::process::ExitStatusExt;
 use std::path::{Path, PathBuf};
@@ -24,6 +24,9 @@ use host_ipc::spawner::{
     Answer, Call, End, Event, Kept, PROTOCOL, Part, ProcessId, Program, Refusal, ToSpawner, Welcome,
 };
 use host_ipc::{logging, process, program, seqpacket};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::{Shutdown, shutdown};
 use serde::{Deserialize, Serialize};
 
 /// The spawner's program.
@@ -97,10 +100,7 @@ impl Spawner {
             let mut command = Command::new(path);
             for (name, fd) in [("--calls-fd", &their_calls), ("--events-fd", &their_events)] {
                 // The spawner inherits the descriptors. It's the only process that this one starts.
-                // SAFETY: F_SETFD takes only an integer.
-                if unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) } < 0 {
-                    return Err(io::Error::last_os_error());
-                }
+                fcntl_setfd(fd, FdFlags::empty())?;
                 command.arg(name).arg(fd.as_raw_fd().to_string());
             }
             command.stdin(Stdio::null()).stdout(stderr.try_clone()?).stderr(stderr);
@@ -205,7 +205,7 @@ impl Spawner {
 
     /// Has the spawner keep the file with which another broker can continue.
     pub(crate) fn keep_record(&self, file: &OwnedFd) -> Result<(), String> {
-        let kept = self.call(Call::KeepRecord, &[file.as_raw_fd()]);
+        let kept = self.call(Call::KeepRecord, &[file.as_fd()]);
         kept.map(drop).map_err(|refusal| refusal.reason)
     }
 
@@ -224,7 +224,7 @@ impl Spawner {
     }
 
     /// Has the spawner keep copies of descriptors with a process.
-    pub(crate) fn keep(&self, id: ProcessId, what: Kept, fds: &[RawFd]) -> io::Result<()> {
+    pub(crate) fn keep(&self, id: ProcessId, what: Kept, fds: &[BorrowedFd]) -> io::Result<()> {
         seqpacket::send(&self.0.calls, &ToSpawner::Keep { id, what }, fds)
     }
 
@@ -272,7 +272,11 @@ impl Spawner {
     }
 
     /// Starts a program with these descriptors. Returns the number that its events will have.
-    pub(crate) fn start_program(&self, program: Program, fds: [RawFd; 2]) -> io::Result<ProcessId> {
+    pub(crate) fn start_program(
+        &self,
+        program: Program,
+        fds: [BorrowedFd; 2],
+    ) -> io::Result<ProcessId> {
         let id = self.0.last.fetch_add(1, Ordering::Relaxed) + 1;
         seqpacket::send(&self.0.calls, &ToSpawner::Start { id, program }, &fds)?;
         Ok(id)
@@ -297,7 +301,7 @@ impl Spawner {
     pub(crate) fn call(
         &self,
         call: Call,
-        fds: &[RawFd],
+        fds: &[BorrowedFd],
     ) -> Result<(Answer, Vec<OwnedFd>), Refusal> {
         let failed = |error: io::Error| Refusal {
             part: Part::Request,
@@ -333,10 +337,7 @@ impl Spawner {
                 }
                 Some(_) => {}
                 None => {
-                    let mut poll =
-                        libc::pollfd { fd: self.events_fd(), events: libc::POLLIN, revents: 0 };
-                    // SAFETY: `poll` is one writable structure.
-                    unsafe { libc::poll(&mut poll, 1, -1) };
+                    let _ = poll(&mut [PollFd::new(&self.0.events, PollFlags::IN)], None);
                 }
             }
         }
@@ -348,8 +349,7 @@ impl Drop for Ending {
     fn drop(&mut self) {
         let inner = &self.0.0;
         let Some(Child { pid, .. }) = inner.child else { return };
-        // SAFETY: the descriptor is open, and the call takes only integers.
-        unsafe { libc::shutdown(inner.calls.as_raw_fd(), libc::SHUT_WR) };
+        let _ = shutdown(&inner.calls, Shutdown::Write);
         if let Some(status) = wait(pid)
             && !status.success()
         {

@@ -2,7 +2,7 @@
 //! has a thread for each worker in the jail.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 
 use super::launcher::Launcher;
 use super::process::{ChildProcess, ChildRecord, describe};
@@ -64,12 +64,12 @@ impl Supervisor {
         label: &str,
         session: SessionOfVm,
         objects: Vec<DriverObject>,
-        worker: RawFd,
+        worker: BorrowedFd,
     ) -> io::Result<OwnedFd> {
         let process = self.running(launcher)?;
         let (ours, theirs) = seqpacket::pair()?;
         let message = ToSupervisor::Worker { label: label.to_owned(), session, objects };
-        process.send(&message, &[theirs.as_raw_fd(), worker])?;
+        process.send(&message, &[theirs.as_fd(), worker])?;
         Ok(ours)
     }
 

@@ -1,10 +1,14 @@
 //! The event loop's timer.
 
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsRawFd, OwnedFd, RawFd};
 use std::time::Duration;
 
 use host_ipc::eventfd::drain;
+use rustix::time::{
+    Itimerspec, TimerfdClockId, TimerfdFlags, TimerfdTimerFlags, Timespec, timerfd_create,
+    timerfd_settime,
+};
 
 /// A timerfd on the monotonic clock. It becomes readable when the timer expires.
 pub(crate) struct Timer(OwnedFd);
@@ -12,28 +16,19 @@ pub(crate) struct Timer(OwnedFd);
 impl Timer {
     /// Creates a timer that isn't running.
     pub(crate) fn new() -> io::Result<Self> {
-        let flags = libc::TFD_CLOEXEC | libc::TFD_NONBLOCK;
-        // SAFETY: timerfd_create takes only integers.
-        let fd = unsafe { libc::timerfd_create(libc::CLOCK_MONOTONIC, flags) };
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        // SAFETY: the descriptor is new, so nothing else owns it.
-        Ok(Self(unsafe { OwnedFd::from_raw_fd(fd) }))
+        let flags = TimerfdFlags::CLOEXEC | TimerfdFlags::NONBLOCK;
+        Ok(Self(timerfd_create(TimerfdClockId::Monotonic, flags)?))
     }
 
     /// Makes the timer expire once, after the given time.
     pub(crate) fn set(&self, after: Duration) {
-        let zero = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        let value = libc::timespec {
-            tv_sec: after.as_secs() as libc::time_t,
+        let never = Timespec { tv_sec: 0, tv_nsec: 0 };
+        let value = Timespec {
+            tv_sec: after.as_secs().cast_signed(),
             tv_nsec: after.subsec_nanos().into(),
         };
-        let times = libc::itimerspec { it_interval: zero, it_value: value };
-        // SAFETY: `times` is a valid local variable, and the pointer for the old value may be null.
-        unsafe {
-            libc::timerfd_settime(self.0.as_raw_fd(), 0, &times, std::ptr::null_mut());
-        }
+        let times = Itimerspec { it_interval: never, it_value: value };
+        let _ = timerfd_settime(&self.0, TimerfdTimerFlags::empty(), &times);
     }
 
     /// Reads the expiration count, so that the descriptor is no longer readable.

@@ -4,7 +4,7 @@
 mod workers;
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -59,8 +59,8 @@ pub(crate) struct DeviceEnds {
 
 impl DeviceEnds {
     /// Returns the descriptors in the order in which they are sent.
-    pub(crate) fn fds(&self) -> [RawFd; 3] {
-        [self.stream.as_raw_fd(), self.doorbell.as_raw_fd(), self.wake.as_raw_fd()]
+    pub(crate) fn fds(&self) -> [BorrowedFd<'_>; 3] {
+        [self.stream.as_fd(), self.doorbell.as_fd(), self.wake.as_fd()]
     }
 }
 
@@ -272,7 +272,7 @@ impl Worker {
         self.process.socket_fd()
     }
 
-    pub(crate) fn pidfd(&self) -> Option<RawFd> {
+    pub(crate) fn pidfd(&self) -> Option<BorrowedFd<'_>> {
         self.process.pidfd()
     }
 
@@ -504,12 +504,12 @@ impl Worker {
         let page = GatePage::create()?;
         let gate = Arc::new(GateMap::map(&page)?);
         let ring = button.try_clone()?;
-        let fd = AsRawFd::as_raw_fd;
+        let fd = OwnedFd::as_fd;
         self.process.keep(Kept::Scheduler, &[fd(&page), fd(&ring), fd(&bell)])?;
         self.process.keep(Kept::Device, &[fd(&stream), fd(&button), fd(&wake)])?;
         // The worker gets only the listening end of the doorbell, so it can't ring it.
         let fds = [&theirs, &chime, &wake, &page, &bell].into_iter().chain(&supervisor);
-        let fds: Vec<RawFd> = fds.map(OwnedFd::as_raw_fd).collect();
+        let fds: Vec<_> = fds.map(OwnedFd::as_fd).collect();
         self.process.send(&ToWorker::Assign(assignment), &fds)?;
         self.device_ends = Some(DeviceEnds { stream: stream.into(), doorbell: button, wake });
         self.gate = Some(gate);

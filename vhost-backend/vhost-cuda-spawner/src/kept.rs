@@ -1,7 +1,7 @@
 //! Copies of the broker's descriptors, which the spawner keeps for a broker that takes its place.
 
 use std::collections::BTreeMap;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
 use host_ipc::apart;
 use host_ipc::spawner::Kept;
@@ -31,8 +31,8 @@ impl KeptFds {
     }
 
     /// Returns the sets, and the descriptors in all of them.
-    pub(crate) fn all(&self) -> (Vec<Kept>, Vec<RawFd>) {
-        let fds = self.0.values().flatten().map(AsRawFd::as_raw_fd);
+    pub(crate) fn all(&self) -> (Vec<Kept>, Vec<BorrowedFd<'_>>) {
+        let fds = self.0.values().flatten().map(OwnedFd::as_fd);
         (self.0.keys().copied().collect(), fds.collect())
     }
 }

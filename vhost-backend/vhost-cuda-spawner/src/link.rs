@@ -2,7 +2,7 @@
 //! brokers connect to a socket, one after another.
 
 use std::io::{self, ErrorKind};
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
@@ -140,7 +140,7 @@ impl Callers {
         let (events, their_events) = seqpacket::pair()?;
         process::set_nonblocking(&events)?;
         stream.set_nonblocking(true)?;
-        seqpacket::send(&stream, &welcome, &[their_calls.as_raw_fd(), their_events.as_raw_fd()])?;
+        seqpacket::send(&stream, &welcome, &[their_calls.as_fd(), their_events.as_fd()])?;
         Ok(Some(Broker { calls, events }))
     }
 }

@@ -139,8 +139,7 @@ impl Mounts {
 
 impl Client {
     fn send(&self, request: &Request, fds: &[BorrowedFd<'_>]) -> io::Result<()> {
-        let fds: Vec<RawFd> = fds.iter().map(AsRawFd::as_raw_fd).collect();
-        seqpacket::send(&self.socket, request, &fds)
+        seqpacket::send(&self.socket, request, fds)
     }
 
     fn call(&self, request: &Request, fds: &[BorrowedFd<'_>]) -> io::Result<Vec<OwnedFd>> {
@@ -242,8 +241,8 @@ impl Place {
             };
             let error = done.as_ref().err().map(|error| error.raw_os_error().unwrap_or(libc::EIO));
             let fd = done.ok().flatten();
-            let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
-            if seqpacket::send(socket, &error, &fds).is_err() {
+            let fd = fd.as_ref().map(OwnedFd::as_fd);
+            if seqpacket::send(socket, &error, fd.as_slice()).is_err() {
                 return;
             }
         }

@@ -5,7 +5,7 @@ use std::io::{
     self,
     ErrorKind::{BrokenPipe, ConnectionReset},
 };
-use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
@@ -250,7 +250,7 @@ impl Server {
     /// Sends as many events as the broker has room for.
     fn send_events(&mut self, socket: &OwnedFd) -> io::Result<()> {
         while let Some((event, pidfd)) = self.events.front() {
-            let pidfd = pidfd.as_ref().map(AsRawFd::as_raw_fd);
+            let pidfd = pidfd.as_ref().map(OwnedFd::as_fd);
             match seqpacket::send(socket, event, pidfd.as_slice()) {
                 Ok(()) => drop(self.events.pop_front()),
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(()),
@@ -285,8 +285,8 @@ impl Server {
                     Ok(answered) => answered,
                     Err(refusal) => (Answer::Refused(refusal), None),
                 };
-                let fds: Vec<RawFd> = fd.iter().map(AsRawFd::as_raw_fd).collect();
-                seqpacket::send(calls, &answer, &fds)?;
+                let fd = fd.as_ref().map(OwnedFd::as_fd);
+                seqpacket::send(calls, &answer, fd.as_slice())?;
             }
         }
         Ok(true)
@@ -315,7 +315,7 @@ impl Server {
             return seqpacket::send(calls, &Answer::Done, &[]);
         };
         let (kept, mut fds) = process.kept.all();
-        fds.insert(0, process.as_fd().as_raw_fd());
+        fds.insert(0, process.as_fd());
         let answer = Answer::Process { id, pid: process.pid(), end: process.end.clone(), kept };
         seqpacket::send(calls, &answer, &fds)
     }

@@ -3,7 +3,7 @@
 use std::fs::File;
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, AsRawFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -14,6 +14,9 @@ use host_ipc::spawner::{
     ToSpawner, VM_UIDS,
 };
 use host_ipc::{process, seqpacket};
+use rustix::io::{FdFlags, fcntl_setfd};
+use rustix::net::SendFlags;
+use rustix::net::sockopt::set_socket_linger;
 
 /// A spawner, and the broker's ends of its sockets.
 struct Spawner {
@@ -39,8 +42,7 @@ impl Spawner {
         let (calls, their_calls) = seqpacket::pair().unwrap();
         let (events, their_events) = seqpacket::pair().unwrap();
         let inherited = |fd: &OwnedFd| {
-            // SAFETY: F_SETFD takes only an integer.
-            assert_eq!(unsafe { libc::fcntl(fd.as_raw_fd(), libc::F_SETFD, 0) }, 0);
+            fcntl_setfd(fd, FdFlags::empty()).unwrap();
             fd.as_raw_fd().to_string()
         };
         let child = Command::new(env!("CARGO_BIN_EXE_vhost-cuda-spawner"))
@@ -73,7 +75,7 @@ impl Spawner {
     }
 
     /// Starts a program with these descriptors, and returns the first event.
-    fn start_with(&mut self, program: Program, fds: &[RawFd]) -> Event {
+    fn start_with(&mut self, program: Program, fds: &[BorrowedFd]) -> Event {
         self.last += 1;
         let id = self.last;
         seqpacket::send(&self.calls, &ToSpawner::Start { id, program }, fds).unwrap();
@@ -84,7 +86,7 @@ impl Spawner {
     fn refuses(&mut self, program: Program) {
         let null = File::open("/dev/null").unwrap();
         let text = format!("{program:?}");
-        let event = self.start_with(program, &[null.as_raw_fd(); 2]);
+        let event = self.start_with(program, &[null.as_fd(); 2]);
         assert!(matches!(event, Event::Ended { how: End::NotStarted(_), .. }), "{text}: {event:?}");
     }
 
@@ -207,7 +209,7 @@ fn a_program_that_is_not_permitted_is_not_started() {
     // The wrong number of descriptors.
     let null = File::open("/dev/null").unwrap();
     for count in [0, 1, 3, seqpacket::MAX_FDS] {
-        let fds = vec![null.as_raw_fd(); count];
+        let fds = vec![null.as_fd(); count];
         let event = spawner.start_with(Program::Device { vm: "a".into() }, &fds);
         assert!(matches!(event, Event::Ended { .. }), "{count} descriptors: {event:?}");
     }
@@ -219,10 +221,8 @@ fn senseless_messages_are_refused_and_others_still_work() {
     let folder = tempfile::tempdir().unwrap();
     let mut spawner = Spawner::start(folder.path());
     for bytes in [&[0xff; 64][..], &[3, 200], &[0; 1]] {
-        // SAFETY: `bytes` is readable for its length.
-        let sent =
-            unsafe { libc::send(spawner.calls.as_raw_fd(), bytes.as_ptr().cast(), bytes.len(), 0) };
-        assert_eq!(sent, bytes.len() as isize);
+        let sent = rustix::net::send(&spawner.calls, bytes, SendFlags::empty());
+        assert_eq!(sent, Ok(bytes.len()));
         assert!(matches!(spawner.answer(), Answer::Refused(_)), "{bytes:?}");
     }
     for id in [0, 7, u64::MAX] {
@@ -239,7 +239,7 @@ fn senseless_messages_are_refused_and_others_still_work() {
     assert_eq!(spawner.call(Call::AddVm(vm(folder.path()))), Err(Part::Request));
     let (ours, theirs) = seqpacket::pair().unwrap();
     let null = File::open("/dev/null").unwrap();
-    let fds = [theirs.as_raw_fd(), null.as_raw_fd()];
+    let fds = [theirs.as_fd(), null.as_fd()];
     let event = spawner.start_with(Program::Device { vm: "a".into() }, &fds);
     let Event::Started { id, .. } = event else { panic!("{event:?}") };
     // The same number again.
@@ -260,7 +260,7 @@ fn everything_ends_with_the_broker() {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let null = File::open("/dev/null").unwrap();
     let program = Program::Device { vm: "a".into() };
-    let event = spawner.start_with(program, &[theirs.as_raw_fd(), null.as_raw_fd()]);
+    let event = spawner.start_with(program, &[theirs.as_fd(), null.as_fd()]);
     let Event::Started { pid, .. } = event else { panic!("{event:?}") };
     assert!(folder.path().join("a.sock").exists());
     spawner.calls = null.into();
@@ -319,7 +319,7 @@ fn the_jail_neither_needs_nor_leaves_a_path_in_shared_memory() {
     spawner.seal();
     spawner.call(Call::AddVm(vm(folder.path()))).unwrap();
     let null = File::open("/dev/null").unwrap();
-    let event = spawner.start_with(worker(|_, _, _| ()), &[null.as_raw_fd(); 2]);
+    let event = spawner.start_with(worker(|_, _, _| ()), &[null.as_fd(); 2]);
     assert!(matches!(event, Event::Started { .. }), "{event:?}");
     assert_eq!(in_shared_memory(processes), planted.0.len());
     // Killed by SIGKILL.
@@ -334,12 +334,7 @@ fn lingering() -> (TcpStream, TcpStream) {
     let (reader, _) = listener.accept().unwrap();
     socket.set_nonblocking(true).unwrap();
     while socket.write(&[0; 1 << 16]).is_ok() {}
-    let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
-    let (value, length) = ((&raw const hour).cast(), size_of_val(&hour) as libc::socklen_t);
-    let fd = socket.as_raw_fd();
-    // SAFETY: `hour` is readable for its length.
-    let set = unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
-    assert_eq!(set, 0);
+    set_socket_linger(&socket, Some(Duration::from_secs(3600))).unwrap();
     (socket, reader)
 }
 
@@ -357,7 +352,7 @@ fn a_client_that_nobody_accepts_cannot_delay_the_end_of_its_socket() {
         spawner.call(Call::AddVm(vm(folder.path()))).unwrap();
         let client = UnixStream::connect(folder.path().join("a.sock")).unwrap();
         let (slow, reader) = lingering();
-        seqpacket::send(&client, &7_u8, &[slow.as_raw_fd()]).unwrap();
+        seqpacket::send(&client, &7_u8, &[slow.as_fd()]).unwrap();
         drop((slow, client));
         let calls = spawner.calls.try_clone().unwrap();
         let (answered, answer) = std::sync::mpsc::channel();

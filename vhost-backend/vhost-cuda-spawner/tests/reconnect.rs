@@ -2,7 +2,7 @@
 
 use std::fs::File;
 use std::io::Write;
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
@@ -74,11 +74,11 @@ struct Broker {
 }
 
 impl Broker {
-    fn send(&self, message: &ToSpawner, fds: &[RawFd]) {
+    fn send(&self, message: &ToSpawner, fds: &[BorrowedFd]) {
         seqpacket::send(&self.calls, message, fds).unwrap();
     }
 
-    fn call_with(&self, call: Call, fds: &[RawFd]) -> (Answer, Vec<OwnedFd>) {
+    fn call_with(&self, call: Call, fds: &[BorrowedFd]) -> (Answer, Vec<OwnedFd>) {
         self.send(&ToSpawner::Call(call), fds);
         seqpacket::receive(&self.calls).unwrap().unwrap()
     }
@@ -122,7 +122,7 @@ fn the_next_broker_gets_processes_descriptors_and_the_record() {
     let first = spawner.connect();
     assert!(first.call(Call::Seal { library: LIBRARY.into() }));
     let null = File::open("/dev/null").unwrap();
-    let fds = [null.as_raw_fd(); 3];
+    let fds = [null.as_fd(); 3];
     // It exits at once, because there is no library.
     let program = Program::Worker { visible: String::new(), devices: Vec::new(), session: None };
     first.send(&ToSpawner::Start { id: 7, program }, &fds[..2]);
@@ -136,7 +136,7 @@ fn the_next_broker_gets_processes_descriptors_and_the_record() {
     first.send(&ToSpawner::Keep { id: 8, what: Kept::Device }, &fds);
     let mut record = tempfile::tempfile().unwrap();
     record.write_all(b"record").unwrap();
-    first.call_with(Call::KeepRecord, &[record.as_raw_fd()]);
+    first.call_with(Call::KeepRecord, &[record.as_fd()]);
     assert!(matches!(first.event(), Event::Ended { id: 7, how: End::Exited(_) }));
     drop(first);
 

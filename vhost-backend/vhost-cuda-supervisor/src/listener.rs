@@ -4,6 +4,9 @@ use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
 use std::time::Duration;
 
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
+use rustix::io::Errno;
+
 /// A system call that waits for an answer.
 pub struct Call {
     id: u64,
@@ -36,10 +39,11 @@ impl Listener {
     /// Waits for a call, and no longer than this if a time is given.
     pub fn next(&self, timeout: Option<Duration>) -> io::Result<Next> {
         loop {
-            match self.wait(timeout)? {
-                libc::POLLIN => {}
-                0 => return Ok(Next::Timeout),
-                _ => return Ok(Next::Exited),
+            let events = self.wait(timeout)?;
+            if events.is_empty() {
+                return Ok(Next::Timeout);
+            } else if events != PollFlags::IN {
+                return Ok(Next::Exited);
             }
             // SAFETY: the structure contains only integers, and the kernel requires zeros.
             let mut call: libc::seccomp_notif = unsafe { std::mem::zeroed() };
@@ -82,19 +86,17 @@ impl Listener {
         }
     }
 
-    /// Waits until there may be a call, and returns the events of poll: POLLIN if there may be one,
-    /// 0 if time has run out, and others if the worker has exited.
-    fn wait(&self, timeout: Option<Duration>) -> io::Result<libc::c_short> {
-        let mut poll = libc::pollfd { fd: self.0.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let timeout = timeout.map_or(-1, |timeout| {
-            timeout.as_millis().saturating_add(1).try_into().unwrap_or(libc::c_int::MAX)
-        });
-        // SAFETY: `poll` is one writable structure.
-        if unsafe { libc::poll(&mut poll, 1, timeout) } < 0 {
-            let error = io::Error::last_os_error();
-            return if is_one_of(&error, &[libc::EINTR]) { Ok(0) } else { Err(error) };
+    /// Waits until there may be a call, and returns the events of poll: IN if there may be one, none
+    /// if time has run out, and others if the worker has exited.
+    fn wait(&self, timeout: Option<Duration>) -> io::Result<PollFlags> {
+        let mut fds = [PollFd::new(&self.0, PollFlags::IN)];
+        let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+        match poll(&mut fds, timeout.as_ref()) {
+            Err(Errno::INTR) => Ok(PollFlags::empty()),
+            Err(error) => Err(error.into()),
+            Ok(_) if fds[0].revents().contains(PollFlags::IN) => Ok(PollFlags::IN),
+            Ok(_) => Ok(fds[0].revents()),
         }
-        Ok(if poll.revents & libc::POLLIN != 0 { libc::POLLIN } else { poll.revents })
     }
 
     /// # Safety

@@ -1,7 +1,7 @@
 //! Exports things to other sessions of the VM, and imports theirs, through the device process.
 
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::sync::{Arc, Mutex, MutexGuard, mpsc};
 
 use host_ipc::frames;
@@ -98,8 +98,8 @@ impl Exchange {
 
     fn send(&self, message: &WorkerToDevice, file: Option<OwnedFd>) {
         let stream = lock(&self.0.stream);
-        let files: Vec<_> = file.iter().map(AsRawFd::as_raw_fd).collect();
-        if let Err(error) = frames::send(&*stream, message, &[], &files) {
+        let file = file.as_ref().map(OwnedFd::as_fd);
+        if let Err(error) = frames::send(&*stream, message, &[], file.as_slice()) {
             super::end::end(&format!("cannot send to the device process: {error}"));
         }
     }

@@ -1,7 +1,7 @@
 //! Runs a worker: prepares the driver library, waits for a session, and serves it.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::{AsFd, OwnedFd};
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -105,7 +105,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
 fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()> {
     let Some(supervisor) = supervisor else { return filter.install() };
     let listener = filter.install_with_listener()?;
-    seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_raw_fd()])
+    seqpacket::send(&supervisor, &ToSupervisor::Listener, &[listener.as_fd()])
 }
 
 fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {

@@ -2,13 +2,14 @@
 //! or when a job on another thread ends.
 
 use std::io;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
 use host_ipc::doorbell::quiet;
 use host_ipc::eventfd::{drain, eventfd, notify};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// Wakes the ring reader's thread. This is cheap while the thread is awake.
 #[derive(Clone)]
@@ -53,27 +54,18 @@ impl Waker {
     pub(super) fn sleep(&self, timeout: Option<Duration>) {
         self.inner.sleeping.store(true, Ordering::SeqCst);
         if !self.inner.attention.load(Ordering::SeqCst) {
-            let poll = |fd: &OwnedFd| libc::pollfd {
-                fd: fd.as_raw_fd(),
-                events: libc::POLLIN,
-                revents: 0,
-            };
-            let mut fds = [poll(&self.inner.doorbell), poll(&self.inner.own)];
-            let timeout = timeout.map(|timeout| libc::timespec {
-                tv_sec: timeout.as_secs() as libc::time_t,
-                tv_nsec: timeout.subsec_nanos().into(),
-            });
-            let timeout = timeout.as_ref().map_or(std::ptr::null(), std::ptr::from_ref);
-            // SAFETY: `fds` and `timeout` live across the call, and the count matches the two
-            // descriptors. An interruption or an error ends the sleep early, which the caller
-            // expects.
-            unsafe { libc::ppoll(fds.as_mut_ptr(), 2, timeout, std::ptr::null()) };
+            let watch = |fd| PollFd::new(fd, PollFlags::IN);
+            let mut fds = [watch(&self.inner.doorbell), watch(&self.inner.own)];
+            let timeout = timeout.and_then(|timeout| Timespec::try_from(timeout).ok());
+            // An interruption or an error ends the sleep early, which the caller expects.
+            let _ = poll(&mut fds, timeout.as_ref());
+            let [doorbell, own] = fds.map(|fd| !fd.revents().is_empty());
             // If another thread calls `wake` after this point, the next sleep ends at once, which
             // does no harm.
-            if fds[0].revents != 0 {
+            if doorbell {
                 quiet(&self.inner.doorbell);
             }
-            if fds[1].revents != 0 {
+            if own {
                 drain(&self.inner.own);
             }
         }
@@ -103,12 +95,9 @@ mod tests {
         }
         // One wake may still be pending, so only this first sleep may end early.
         waker.sleep(Some(Duration::from_millis(1)));
-        let mut fds = [&waker.inner.doorbell, &waker.inner.own].map(|fd| libc::pollfd {
-            fd: fd.as_raw_fd(),
-            events: libc::POLLIN,
-            revents: 0,
-        });
-        // SAFETY: the count matches the two descriptors, and `fds` lives across the call.
-        assert_eq!(unsafe { libc::poll(fds.as_mut_ptr(), 2, 0) }, 0, "a descriptor stays readable");
+        let watch = |fd| PollFd::new(fd, PollFlags::IN);
+        let mut fds = [&waker.inner.doorbell, &waker.inner.own].map(watch);
+        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+        assert_eq!(poll(&mut fds, Some(&now)), Ok(0), "a descriptor stays readable");
     }
 }

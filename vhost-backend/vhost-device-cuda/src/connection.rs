@@ -1,10 +1,12 @@
 //! Connections to front ends. A front end is a VMM or a program in a container. Each front end gets
 //! its own device, and all of them share the VM's limits.
 
-use std::os::fd::{AsFd, AsRawFd};
+use std::os::fd::AsFd;
 use std::os::unix::net::UnixListener;
 use std::sync::Arc;
 
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::retry_on_intr;
 use vhost::vhost_user::Listener;
 use vhost_user_backend::VhostUserDaemon;
 use vm_memory::{GuestMemoryAtomic, GuestMemoryMmap};
@@ -65,17 +67,9 @@ pub(super) fn accept(
 }
 
 fn wait_for_front_end(listener: &UnixListener) -> Result<(), DeviceError> {
-    let mut fds = libc::pollfd { fd: listener.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-    loop {
-        // SAFETY: the count of 1 matches the single `pollfd`, which outlives the call.
-        if unsafe { libc::poll(&mut fds, 1, -1) } > 0 {
-            return Ok(());
-        }
-        let error = std::io::Error::last_os_error();
-        if error.kind() != std::io::ErrorKind::Interrupted {
-            return Err(os("cannot watch the socket")(error));
-        }
-    }
+    let mut fds = [PollFd::new(listener, PollFlags::IN)];
+    let ready = retry_on_intr(|| poll(&mut fds, None));
+    ready.map(drop).map_err(|error| os("cannot watch the socket")(error.into()))
 }
 
 fn start(

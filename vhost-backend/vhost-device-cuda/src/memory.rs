@@ -6,6 +6,7 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use protocol::uapi::Segment;
+use rustix::fs::{SealFlags, fcntl_get_seals};
 use vm_memory::{GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion};
 
 use super::machine::GuestPages;
@@ -115,12 +116,9 @@ pub(super) fn exceeds_file(memory: &GuestMemoryMmap) -> bool {
 /// Returns true if the front end could shrink its memory while the device is using it, because a
 /// file isn't sealed against shrinking.
 pub(super) fn can_shrink(memory: &GuestMemoryMmap) -> bool {
-    use std::os::fd::AsRawFd;
+    // A file that doesn't support seals returns an error.
     memory.iter().filter_map(|region| region.file_offset()).any(|file| {
-        // SAFETY: F_GET_SEALS takes no argument and accesses no memory. For a file that doesn't
-        // support seals, it returns an error.
-        let seals = unsafe { libc::fcntl(file.file().as_raw_fd(), libc::F_GET_SEALS) };
-        seals < 0 || seals & libc::F_SEAL_SHRINK == 0
+        !fcntl_get_seals(file.file()).is_ok_and(|seals| seals.contains(SealFlags::SHRINK))
     })
 }
 

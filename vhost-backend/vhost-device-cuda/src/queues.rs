@@ -4,7 +4,7 @@
 //! the queue is ignored until it's stopped or reset.
 
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::os::fd::OwnedFd;
+use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::sync::Arc;
 use std::sync::atomic::{Ordering, fence};
 
@@ -117,7 +117,9 @@ impl Queues {
         if let Some(call) = ring.get_call() {
             // User-mode Linux passes a pipe. If the pipe is full, a write may fail, because a
             // notification is already pending.
-            let _ = set_nonblocking(call);
+            // SAFETY: `call` owns the descriptor, and outlives this use.
+            let call = unsafe { BorrowedFd::borrow_raw(call.as_raw_fd()) };
+            let _ = set_nonblocking(&call);
         }
         let next = ring.get_queue().next_avail();
         drop(ring);

@@ -15,6 +15,7 @@ use std::io;
 use std::os::fd::{FromRawFd, OwnedFd};
 
 use libc::{c_long, c_ulong, sock_filter};
+use rustix::thread::set_no_new_privs;
 
 pub use lists::Unlisted;
 
@@ -41,7 +42,8 @@ impl Filter {
     /// Installs the filter permanently on all threads of this process. The process can't gain
     /// privileges afterwards. If this fails, it must not serve a VM.
     pub fn install(&self) -> io::Result<()> {
-        forbid_privileges()?;
+        // Without this, only root could install a filter.
+        set_no_new_privs(true)?;
         match self.set(libc::SECCOMP_FILTER_FLAG_TSYNC)? {
             0 => Ok(()),
             thread => Err(io::Error::other(format!("thread {thread} has another filter"))),
@@ -51,7 +53,7 @@ impl Filter {
     /// Does the same as [`Self::install`]. Unlisted calls wait until whoever has the returned
     /// listener has answered them.
     pub fn install_with_listener(&self) -> io::Result<OwnedFd> {
-        forbid_privileges()?;
+        set_no_new_privs(true)?;
         let flags = libc::SECCOMP_FILTER_FLAG_NEW_LISTENER
             | libc::SECCOMP_FILTER_FLAG_TSYNC
             | libc::SECCOMP_FILTER_FLAG_TSYNC_ESRCH;
@@ -72,15 +74,6 @@ impl Filter {
         // SAFETY: the structure describes the filter's instructions, which the kernel only reads.
         let done = unsafe { libc::syscall(libc::SYS_seccomp, mode, flags, &raw const program) };
         if done < 0 { Err(io::Error::last_os_error()) } else { Ok(done) }
-    }
-}
-
-/// Without this, only root could install a filter.
-fn forbid_privileges() -> io::Result<()> {
-    // SAFETY: the call takes no pointers.
-    match unsafe { libc::prctl(libc::PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) } {
-        0 => Ok(()),
-        _ => Err(io::Error::last_os_error()),
     }
 }
 

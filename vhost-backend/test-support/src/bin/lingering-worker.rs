@@ -8,11 +8,13 @@
 
 use std::io::Write;
 use std::net::{TcpListener, TcpStream};
-use std::os::fd::AsRawFd;
+use std::os::fd::AsFd;
+use std::time::Duration;
 
 use host_ipc::messages::ToBroker;
 use host_ipc::seqpacket;
 use host_test_support::fake_worker;
+use rustix::net::sockopt::set_socket_linger;
 
 fn main() {
     let (folder, broker) = fake_worker::start();
@@ -22,13 +24,9 @@ fn main() {
     let _reader = listener.accept().expect("the other end");
     socket.set_nonblocking(true).expect("an open socket");
     while socket.write(&[0; 1 << 16]).is_ok() {}
-    let hour = libc::linger { l_onoff: 1, l_linger: 3600 };
-    let length = size_of_val(&hour) as libc::socklen_t;
-    let value = (&raw const hour).cast();
-    let fd = socket.as_raw_fd();
-    // SAFETY: `hour` is readable for its length.
-    unsafe { libc::setsockopt(fd, libc::SOL_SOCKET, libc::SO_LINGER, value, length) };
-    if seqpacket::send(&broker, &ToBroker::Ready { objects: Vec::new() }, &[fd]).is_ok() {
+    set_socket_linger(&socket, Some(Duration::from_secs(3600))).expect("a TCP socket");
+    if seqpacket::send(&broker, &ToBroker::Ready { objects: Vec::new() }, &[socket.as_fd()]).is_ok()
+    {
         drop(socket);
     } else {
         // This kernel doesn't allow the socket to be passed, so send the message without it. Don't

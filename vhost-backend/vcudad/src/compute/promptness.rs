@@ -1,6 +1,9 @@
 //! The priority and timer precision of the threads on which handovers from one VM to the next depend.
 
 use std::io;
+use std::num::NonZero;
+
+use rustix::thread::set_current_timer_slack;
 
 /// The lowest real-time priority. It suffices, because VMs' threads have none.
 const PRIORITY: i32 = 1;
@@ -10,12 +13,10 @@ const PRIORITY: i32 = 1;
 /// not use real-time priorities (RLIMIT_RTPRIO).
 pub(super) fn run_promptly() -> io::Result<()> {
     let parameters = libc::sched_param { sched_priority: PRIORITY };
-    // SAFETY: prctl takes no pointer here, and the other call reads only `parameters`.
-    let failed = unsafe {
-        // If it is refused, handovers are only slower.
-        libc::prctl(libc::PR_SET_TIMERSLACK, 1000);
-        let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
-        libc::sched_setscheduler(0, policy, &parameters) < 0
-    };
+    // If it is refused, handovers are only slower.
+    let _ = set_current_timer_slack(NonZero::new(1000));
+    let policy = libc::SCHED_FIFO | libc::SCHED_RESET_ON_FORK;
+    // SAFETY: the call reads only `parameters`.
+    let failed = unsafe { libc::sched_setscheduler(0, policy, &parameters) } < 0;
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }

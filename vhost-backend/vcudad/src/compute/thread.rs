@@ -2,12 +2,13 @@
 //! deadline passes. While a GPU drains, it polls the gate pages for a short time.
 
 use std::collections::HashMap;
-use std::os::fd::{AsRawFd, FromRawFd, OwnedFd, RawFd};
+use std::io;
+use std::mem::MaybeUninit;
+use std::os::fd::OwnedFd;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, mpsc};
 use std::time::Duration;
-use std::{io, ptr};
 
 use super::core::Core;
 use super::evictor::Evictor;
@@ -19,6 +20,8 @@ use host_ipc::doorbell;
 use host_ipc::eventfd::drain;
 use host_ipc::gate;
 use host_ipc::messages::WorkerId;
+use rustix::event::epoll::{self, CreateFlags, EventData, EventFlags};
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 /// How long the thread polls the gate pages while a GPU drains. Polling detects the end of the
 /// drain sooner than waiting for a bell.
@@ -72,63 +75,44 @@ pub(super) fn supervise(
 /// The workers' bells and the command eventfd, watched by an epoll instance.
 struct Bells {
     epoll: OwnedFd,
-    watched_bells: HashMap<WorkerId, RawFd>,
+    watched_bells: HashMap<WorkerId, Arc<OwnedFd>>,
 }
 
 impl Bells {
-    fn new(commands: RawFd) -> io::Result<Self> {
-        // SAFETY: the descriptor is new, so nothing else owns it.
-        let epoll = unsafe {
-            let fd = libc::epoll_create1(libc::EPOLL_CLOEXEC);
-            if fd < 0 {
-                return Err(io::Error::last_os_error());
-            }
-            OwnedFd::from_raw_fd(fd)
-        };
-        let mut bells = Self { epoll, watched_bells: HashMap::new() };
-        bells.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN, commands, COMMANDS)?;
-        Ok(bells)
+    fn new(commands: &OwnedFd) -> io::Result<Self> {
+        let epoll = epoll::create(CreateFlags::CLOEXEC)?;
+        epoll::add(&epoll, commands, EventData::new_u64(COMMANDS), EventFlags::IN)?;
+        Ok(Self { epoll, watched_bells: HashMap::new() })
     }
 
-    fn control(&mut self, operation: i32, events: i32, fd: RawFd, name: u64) -> io::Result<()> {
-        let mut event = libc::epoll_event { events: events as u32, u64: name };
-        // SAFETY: `event` lives until the call returns.
-        if unsafe { libc::epoll_ctl(self.epoll.as_raw_fd(), operation, fd, &mut event) } < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        Ok(())
-    }
-
-    /// Watches a bell, edge-triggered. The bell is never read, because a worker could make the read
-    /// block.
-    fn watch(&mut self, worker: WorkerId, fd: RawFd) {
-        if self.control(libc::EPOLL_CTL_ADD, libc::EPOLLIN | libc::EPOLLET, fd, worker).is_ok() {
-            self.watched_bells.insert(worker, fd);
+    /// Watches a worker's bell, edge-triggered. The bell is never read, because a worker could make
+    /// the read block.
+    fn watch(&mut self, worker: WorkerId, bell: &Arc<OwnedFd>) {
+        let events = EventFlags::IN | EventFlags::ET;
+        if epoll::add(&self.epoll, bell, EventData::new_u64(worker), events).is_ok() {
+            self.watched_bells.insert(worker, bell.clone());
         }
     }
 
     fn unwatch(&mut self, worker: WorkerId) {
-        if let Some(fd) = self.watched_bells.remove(&worker) {
-            let _ = self.control(libc::EPOLL_CTL_DEL, 0, fd, worker);
+        if let Some(bell) = self.watched_bells.remove(&worker) {
+            let _ = epoll::delete(&self.epoll, &bell);
         }
     }
 
     /// Waits for bells or commands. Returns the epoll data of the descriptors that became ready.
     fn wait(&self, timeout: Option<Nanos>) -> Vec<u64> {
-        let mut fds = libc::pollfd { fd: self.epoll.as_raw_fd(), events: libc::POLLIN, revents: 0 };
-        let timeout = timeout.map(|ns| libc::timespec {
-            tv_sec: (ns / 1_000_000_000) as libc::time_t,
-            tv_nsec: (ns % 1_000_000_000) as libc::c_long,
-        });
-        let timeout = timeout.as_ref().map_or(ptr::null(), ptr::from_ref);
-        let mut ready = [libc::epoll_event { events: 0, u64: 0 }; BELLS];
-        // SAFETY: the pointers are to locals: one pollfd, the timeout or null, and `BELLS` events.
-        // An error is treated as no events.
-        let count = unsafe {
-            libc::ppoll(&mut fds, 1, timeout, ptr::null());
-            libc::epoll_wait(self.epoll.as_raw_fd(), ready.as_mut_ptr(), BELLS as i32, 0)
+        let timespec = |ns: Nanos| Timespec {
+            tv_sec: (ns / 1_000_000_000) as i64,
+            tv_nsec: (ns % 1_000_000_000) as i64,
         };
-        ready.iter().take(usize::try_from(count).unwrap_or(0)).map(|event| event.u64).collect()
+        let mut ready = [const { MaybeUninit::uninit() }; BELLS];
+        // Unlike this call, epoll can wait only for whole milliseconds on older kernels. Errors are
+        // treated as no events.
+        let timeout = timeout.map(timespec);
+        let _ = poll(&mut [PollFd::new(&self.epoll, PollFlags::IN)], timeout.as_ref());
+        let ready = epoll::wait(&self.epoll, &mut ready, Some(&timespec(0)));
+        ready.map_or(Vec::new(), |(ready, _)| ready.iter().map(|event| event.data.u64()).collect())
     }
 }
 
@@ -140,7 +124,7 @@ fn run(
     let shared = &events.shared;
     let processors = std::thread::available_parallelism().map_or(1, usize::from);
     let most = if processors > FEW_PROCESSORS { SPIN } else { SHORT_SPIN };
-    let mut bells = Bells::new(shared.commands_fd.as_raw_fd())?;
+    let mut bells = Bells::new(&shared.commands_fd)?;
     let mut core = {
         let registry = shared.registry();
         // The registry already reflects all commands sent so far, so discard them.
@@ -152,7 +136,7 @@ fn run(
         Core::new(&registry, events.clone(), evictor.clone(), gate::now())
     };
     for (id, worker) in &core.workers {
-        bells.watch(*id, worker.bell());
+        bells.watch(*id, &worker.ends.bell);
     }
     core.settle(gate::now());
     let mut spins_until = 0;
@@ -189,7 +173,7 @@ fn run(
         for (id, worker) in &mut core.workers {
             if worker.muted.is_some_and(|until| until <= now) {
                 worker.muted = None;
-                bells.watch(*id, worker.bell());
+                bells.watch(*id, &worker.ends.bell);
             }
         }
         let drained_before = drains;
@@ -212,7 +196,7 @@ fn handle_command(core: &mut Core, bells: &mut Bells, command: Command) {
             }
             core.add_worker(id, ends, now);
             if let Some(worker) = core.workers.get(&id) {
-                bells.watch(id, worker.bell());
+                bells.watch(id, &worker.ends.bell);
             }
         }
         Command::RemoveWorker(id) => {

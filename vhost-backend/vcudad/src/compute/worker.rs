@@ -1,7 +1,7 @@
 //! A worker's gate page, bell, and heartbeat, as used by the scheduler thread. A compromised worker
 //! can write any value to the page.
 
-use std::os::fd::{AsRawFd, OwnedFd, RawFd};
+use std::os::fd::OwnedFd;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 
@@ -232,9 +232,5 @@ impl Worker {
             self.muted = Some(self.rings_since + RING_PERIOD);
         }
         self.muted.is_none()
-    }
-
-    pub(super) fn bell(&self) -> RawFd {
-        self.ends.bell.as_raw_fd()
     }
 }

@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 use std::io::ErrorKind;
-use std::os::fd::{AsRawFd, OwnedFd};
+use std::os::fd::OwnedFd;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, TryRecvError};
 use std::time::{Duration, Instant};
@@ -11,6 +11,7 @@ use host_ipc::apart::Apart;
 use host_ipc::eventfd::drain;
 use host_ipc::logging::FORWARDED;
 use host_ipc::seqpacket;
+use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
 use super::budget::Budget;
 use super::lines::Lines;
@@ -20,7 +21,7 @@ const READ: usize = 4096;
 /// Maximum number of reads after a process has exited.
 const LAST_READS: usize = 64;
 /// How often to check whether a VM that is at its limit may log again.
-const PAUSE: libc::c_int = 500;
+const PAUSE: Timespec = Timespec { tv_sec: 0, tv_nsec: 500_000_000 };
 
 /// The number of a process whose output is read. It's never used again, unlike process IDs.
 pub(super) type OutputId = u64;
@@ -120,26 +121,23 @@ impl Reader {
     fn wait(&mut self) -> Vec<OutputId> {
         let now = Instant::now();
         self.forget_budgets(now);
-        let watch = |fd| libc::pollfd { fd, events: libc::POLLIN, revents: 0 };
-        let mut fds = vec![watch(self.bell.as_raw_fd())];
+        let mut fds = vec![PollFd::new(&self.bell, PollFlags::IN)];
         let mut ids = Vec::new();
-        let mut timeout = -1;
+        let mut timeout = None;
         for (id, source) in self.sources.iter().filter(|(_, source)| source.is_open) {
             if budget(&mut self.budgets, &source.vm, now).is_open(now) {
-                fds.push(watch(source.socket.as_raw_fd()));
+                fds.push(PollFd::new(&source.socket, PollFlags::IN));
                 ids.push(*id);
             } else {
-                timeout = PAUSE;
+                timeout = Some(&PAUSE);
             }
         }
-        // SAFETY: `fds` is readable and writable for its length.
-        let count = unsafe { libc::poll(fds.as_mut_ptr(), fds.len() as libc::nfds_t, timeout) };
-        if count < 0 {
+        if poll(&mut fds, timeout).is_err() {
             // There's too little memory, or a signal has arrived. Don't retry at full speed.
             std::thread::sleep(Duration::from_millis(100));
             return Vec::new();
         }
-        let ready = fds[1..].iter().zip(ids).filter(|(fd, _)| fd.revents != 0);
+        let ready = fds[1..].iter().zip(ids).filter(|(fd, _)| !fd.revents().is_empty());
         ready.map(|(_, id)| id).collect()
     }
 

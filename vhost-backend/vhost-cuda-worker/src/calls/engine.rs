@@ -1,6 +1,7 @@
 //! The engine that executes the calls of a session.
 
 use std::ffi::{c_int, c_void};
+use std::num::NonZero;
 use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
 use std::sync::{Arc, Mutex};
@@ -8,6 +9,7 @@ use std::time::{Duration, Instant};
 
 use cuda_api::sys::{CUcontext, CUdevice_attribute, CUstreamCaptureMode};
 use protocol::ids::ContextId;
+use rustix::thread::set_current_timer_slack;
 
 use host_ipc::gate::GateMap;
 
@@ -96,8 +98,7 @@ impl Engine for Warm {
         // call.
         let _ = unsafe { self.driver.cuThreadExchangeStreamCaptureMode(&mut mode) };
         // Make short sleeps accurate. If this fails, sleeps just take longer.
-        // SAFETY: the call takes no pointers.
-        unsafe { libc::prctl(libc::PR_SET_TIMERSLACK, 1000) };
+        let _ = set_current_timer_slack(NonZero::new(1000));
         let mut primaries = vec![None; self.devices as usize];
         if session.context_charged {
             primaries[0] = Some(self.context);

@@ -5,13 +5,12 @@
 //! the guest fetches the text. The memory of fetched text is freed. If there is more text than
 //! [`MAX_KEPT`], the oldest text is dropped.
 
-use std::ffi::c_int;
 use std::fs::File;
 use std::io;
-use std::os::fd::{AsRawFd, FromRawFd};
 use std::os::unix::fs::FileExt;
 
 use protocol::limits::OUTPUT_MAX;
+use rustix::fs::{FallocateFlags, MemfdFlags, OFlags, fallocate, fcntl_setfl, memfd_create};
 
 /// The maximum number of bytes of output to keep until the guest fetches them.
 const MAX_KEPT: u64 = 16 << 20;
@@ -31,10 +30,7 @@ impl Output {
     /// is loaded.
     pub(super) fn capture() -> Self {
         let file = memory_file().and_then(|file| {
-            // SAFETY: both descriptors are open; 1 becomes a duplicate of the file's descriptor.
-            if unsafe { libc::dup2(file.as_raw_fd(), 1) } < 0 {
-                return Err(io::Error::last_os_error());
-            }
+            rustix::stdio::dup2_stdout(&file)?;
             Ok(file)
         });
         if let Err(error) = &file {
@@ -78,31 +74,18 @@ impl Output {
 
 /// Creates a memfd in which every write appends to the end.
 fn memory_file() -> io::Result<File> {
-    // SAFETY: the name is a C string. The descriptor is new, and the file takes ownership of it.
-    let file = unsafe {
-        let fd = libc::memfd_create(c"kernels' output".as_ptr(), libc::MFD_CLOEXEC);
-        if fd < 0 {
-            return Err(io::Error::last_os_error());
-        }
-        File::from_raw_fd(fd)
-    };
-    // SAFETY: the call takes no pointers.
-    if unsafe { libc::fcntl(file.as_raw_fd(), libc::F_SETFL, libc::O_APPEND) } < 0 {
-        return Err(io::Error::last_os_error());
-    }
-    Ok(file)
+    let file = memfd_create("kernels' output", MemfdFlags::CLOEXEC)?;
+    fcntl_setfl(&file, OFlags::APPEND)?;
+    Ok(file.into())
 }
 
 /// Frees the memory of `len` bytes of the file, whose length doesn't change. Only whole pages can
 /// be freed, so the range is extended to the start of its first page.
 fn give_back(file: &File, from: u64, len: u64) {
     let start = from & !4095;
-    let mode: c_int = libc::FALLOC_FL_PUNCH_HOLE | libc::FALLOC_FL_KEEP_SIZE;
-    // SAFETY: the call takes no pointers. If it fails, the memory stays in use, within the limit of
-    // the worker's cgroup.
-    unsafe {
-        libc::fallocate(file.as_raw_fd(), mode, start as i64, (from + len - start) as i64);
-    }
+    let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
+    // If this fails, the memory stays in use, within the limit of the worker's cgroup.
+    let _ = fallocate(file, mode, start, from + len - start);
 }
 
 #[cfg(test)]
