@@ -6,6 +6,8 @@ use std::os::unix::ffi::OsStrExt;
 use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::{Duration, Instant};
 
+use super::gate;
+
 /// The notification socket, if systemd started this process, and the watchdog's time limit, if it
 /// is on.
 pub struct Systemd {
@@ -62,11 +64,7 @@ impl Systemd {
 
     /// Reports that the configuration is being read again. [`Self::ready`] reports the end of that.
     pub fn reloading(&self) {
-        let mut now = libc::timespec { tv_sec: 0, tv_nsec: 0 };
-        // SAFETY: `now` is a writable structure.
-        unsafe { libc::clock_gettime(libc::CLOCK_MONOTONIC, &mut now) };
-        let usec = now.tv_sec as u64 * 1_000_000 + now.tv_nsec as u64 / 1000;
-        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={usec}"));
+        self.send(&format!("RELOADING=1\nMONOTONIC_USEC={}", gate::now() / 1000));
     }
 
     /// Reports that the service is alive, if the watchdog is on.
