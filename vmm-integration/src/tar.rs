@@ -2,13 +2,14 @@
 //! The script `run` in the archive copies the payload to the guest's root file system (changes to
 //! it are discarded later) and runs the job.
 
-use std::path::{Path, PathBuf};
+use std::path::Path;
+
+use tar::{EntryType, Header};
 
 use crate::error::RunError;
 use crate::job::Job;
 use crate::payload::{Brought, Guest, Payload};
 
-const BLOCK: usize = 512;
 /// The archive's `run` script. It runs vcuda-run with the host's libraries, because the guest's
 /// libraries may be older.
 const RUN: &str = "#!/bin/sh
@@ -26,89 +27,56 @@ pub fn archive(job: &mut Job, brought: &Brought) -> Result<Vec<u8>, RunError> {
     let text = serde_json::to_vec(job)
         .map_err(|e| RunError::Usage(format!("cannot encode the command for the guest: {e}")))?;
 
-    let mut tar = Tar::default();
-    tar.file(Path::new("run"), 0o755, RUN.as_bytes())?;
-    tar.file(Path::new("job.json"), 0o644, &text)?;
+    let mut archive = Archive(tar::Builder::new(Vec::new()));
+    archive.file(Path::new("run"), 0o755, RUN.as_bytes())?;
+    archive.file(Path::new("job.json"), 0o644, &text)?;
     for (path, entry) in &own.files {
         let name = path.file_name().unwrap_or_default();
-        tar.file(&Path::new("agent").join(name), entry.mode, &entry.bytes)?;
+        archive.file(&Path::new("agent").join(name), entry.mode, &entry.bytes)?;
     }
     let mut this = Payload::default();
     this.add(&exe, Path::new("/exe"))?;
     for entry in this.files.values() {
-        tar.file(Path::new("agent/vcuda-run"), 0o755, &entry.bytes)?;
+        archive.file(Path::new("agent/vcuda-run"), 0o755, &entry.bytes)?;
     }
-    tar.folder("files/");
+    archive.folder(Path::new("files/"))?;
     for (path, entry) in &payload.files {
-        tar.file(&Path::new("files").join(path), entry.mode, &entry.bytes)?;
+        archive.file(&Path::new("files").join(path), entry.mode, &entry.bytes)?;
     }
-    Ok(tar.finish())
+    archive.finish()
 }
 
-/// Builds a "ustar" archive.
-#[derive(Debug, Default)]
-struct Tar {
-    bytes: Vec<u8>,
-}
+/// Builds an archive in memory.
+struct Archive(tar::Builder<Vec<u8>>);
 
-impl Tar {
-    fn folder(&mut self, name: &str) {
-        self.header("", name, 0o755, 0, b'5');
+impl Archive {
+    fn folder(&mut self, path: &Path) -> Result<(), RunError> {
+        self.entry(path, EntryType::Directory, 0o755, &[])
     }
 
     fn file(&mut self, path: &Path, mode: u32, bytes: &[u8]) -> Result<(), RunError> {
-        let (prefix, name) = split(path)?;
-        self.header(&prefix, &name, mode, bytes.len(), b'0');
-        self.bytes.extend_from_slice(bytes);
-        self.pad(BLOCK);
-        Ok(())
+        self.entry(path, EntryType::Regular, mode, bytes)
     }
 
-    fn header(&mut self, prefix: &str, name: &str, mode: u32, size: usize, kind: u8) {
-        let mut header = [0u8; BLOCK];
-        let mut put = |at: usize, text: &[u8]| header[at..at + text.len()].copy_from_slice(text);
-        put(0, name.as_bytes());
-        put(100, format!("{mode:07o}\0{:07o}\0{:07o}\0{size:011o}\0{:011o}\0", 0, 0, 0).as_bytes());
-        // While the checksum is computed, its field contains blanks.
-        put(148, b"        ");
-        put(156, &[kind]);
-        put(257, b"ustar\x0000");
-        put(345, prefix.as_bytes());
-        let sum: u32 = header.iter().map(|byte| u32::from(*byte)).sum();
-        header[148..156].copy_from_slice(format!("{sum:06o}\0 ").as_bytes());
-        self.bytes.extend_from_slice(&header);
+    fn entry(
+        &mut self,
+        path: &Path,
+        kind: EntryType,
+        mode: u32,
+        bytes: &[u8],
+    ) -> Result<(), RunError> {
+        let mut header = Header::new_gnu();
+        header.set_entry_type(kind);
+        header.set_mode(mode);
+        header.set_size(bytes.len() as u64);
+        self.0.append_data(&mut header, path, bytes).map_err(RunError::host("cannot pack a file"))
     }
 
-    fn finish(mut self) -> Vec<u8> {
-        self.bytes.resize(self.bytes.len() + 2 * BLOCK, 0);
+    fn finish(self) -> Result<Vec<u8>, RunError> {
+        let mut bytes = self.0.into_inner().map_err(RunError::host("cannot pack the files"))?;
         // The size of a QEMU disk must be a multiple of this.
-        self.pad(64 * 1024);
-        self.bytes
-    }
-
-    fn pad(&mut self, to: usize) {
-        self.bytes.resize(self.bytes.len().next_multiple_of(to), 0);
-    }
-}
-
-/// Splits a path at a slash into the two fields of a ustar header: a prefix of at most 155 bytes
-/// and a name of at most 100 bytes.
-fn split(path: &Path) -> Result<(String, String), RunError> {
-    let text = path.to_string_lossy().into_owned();
-    if text.len() <= 100 {
-        return Ok((String::new(), text));
-    }
-    let at = text
-        .char_indices()
-        .filter(|(at, c)| *c == '/' && *at <= 155 && text.len() - at - 1 <= 100)
-        .map(|(at, _)| at)
-        .next();
-    match at {
-        Some(at) => Ok((text[..at].to_string(), text[at + 1..].to_string())),
-        None => Err(RunError::Usage(format!(
-            "the path '{}' is too long for a tar archive: choose a shorter one with --file SRC:DEST",
-            PathBuf::from(text).display()
-        ))),
+        bytes.resize(bytes.len().next_multiple_of(64 * 1024), 0);
+        Ok(bytes)
     }
 }
 
@@ -119,19 +87,18 @@ mod tests {
 
     #[test]
     fn test_tar_unpacks_what_was_packed() {
-        let long = PathBuf::from("d".repeat(90)).join("e".repeat(60)).join("file");
-        let mut tar = Tar::default();
-        tar.folder("files/");
+        let long = Path::new(&"d".repeat(90)).join("e".repeat(160)).join("file");
+        let mut tar = Archive(tar::Builder::new(Vec::new()));
+        tar.folder(Path::new("files/")).unwrap();
         tar.file(Path::new("files/run"), 0o755, b"#!/bin/sh\n").unwrap();
         tar.file(&long, 0o600, &[7; 513]).unwrap();
         let folder = tempfile::tempdir().unwrap();
         let archive = folder.path().join("a.tar");
-        std::fs::write(&archive, tar.finish()).unwrap();
+        std::fs::write(&archive, tar.finish().unwrap()).unwrap();
         let status =
             Command::new("tar").arg("-xf").arg(&archive).current_dir(folder.path()).status();
         assert!(status.unwrap().success());
         assert_eq!(std::fs::read(folder.path().join("files/run")).unwrap(), b"#!/bin/sh\n");
         assert_eq!(std::fs::read(folder.path().join(long)).unwrap(), [7; 513]);
-        assert!(split(&PathBuf::from("x".repeat(101))).is_err());
     }
 }
