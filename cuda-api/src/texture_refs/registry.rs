@@ -1,7 +1,7 @@
 //! The texture and surface references of the process, by handle.
 
 use super::library::{Key, Library};
-use super::state::State;
+use super::state::TextureState;
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUarray, CUmodule, CUsurfref, CUtexref};
 use std::collections::BTreeMap;
@@ -15,7 +15,7 @@ type Name = Option<(usize, String)>;
 struct Texture {
     name: Name,
     key: Key,
-    state: State,
+    state: TextureState,
 }
 
 /// A surface reference.
@@ -55,7 +55,7 @@ pub fn texture_of<L: Library>(module: CUmodule, name: &str) -> CuResult<CUtexref
         return Ok(without_provenance_mut(*handle));
     }
     let (key, handle) = (L::find_texture(module, name)?, all.mint());
-    all.textures.insert(handle, Texture { name: wanted, key, state: State::default() });
+    all.textures.insert(handle, Texture { name: wanted, key, state: TextureState::default() });
     Ok(without_provenance_mut(handle))
 }
 
@@ -77,7 +77,7 @@ pub fn create<L: Library>() -> CuResult<CUtexref> {
     L::ready()?;
     let mut all = references();
     let handle = all.mint();
-    all.textures.insert(handle, Texture { name: None, key: 0, state: State::default() });
+    all.textures.insert(handle, Texture { name: None, key: 0, state: TextureState::default() });
     Ok(without_provenance_mut(handle))
 }
 
@@ -104,7 +104,7 @@ pub fn forget_module(module: usize) {
 /// launches use the new properties. A change that fails has no effect.
 pub fn change<L: Library>(
     handle: CUtexref,
-    change: impl FnOnce(&mut State) -> CuResult,
+    change: impl FnOnce(&mut TextureState) -> CuResult,
 ) -> CuResult {
     L::ready()?;
     let mut all = references();
@@ -119,7 +119,7 @@ pub fn change<L: Library>(
 }
 
 /// Returns the properties of a texture reference.
-pub fn state<L: Library>(handle: CUtexref) -> CuResult<State> {
+pub fn state<L: Library>(handle: CUtexref) -> CuResult<TextureState> {
     L::ready()?;
     let all = references();
     let texture = all.textures.get(&handle.addr()).ok_or(CuError::INVALID_HANDLE)?;

@@ -37,14 +37,14 @@ unsafe impl Send for Source {}
 
 /// The properties of a texture reference.
 #[derive(Clone, Copy, Debug)]
-pub struct State {
+pub struct TextureState {
     pub source: Option<Source>,
     pub format: CUarray_format,
     pub channels: u32,
     pub texture: CUDA_TEXTURE_DESC,
 }
 
-impl Default for State {
+impl Default for TextureState {
     fn default() -> Self {
         Self {
             source: None,
@@ -59,7 +59,7 @@ fn require(valid: bool) -> CuResult {
     if valid { Ok(()) } else { Err(CuError::INVALID_VALUE) }
 }
 
-impl State {
+impl TextureState {
     /// Sets the format of the texels.
     pub fn set_format(&mut self, format: CUarray_format, channels: u32) -> CuResult {
         require(element_size(format, channels).is_some())?;
@@ -158,7 +158,7 @@ mod tests {
 
     #[test]
     fn properties_are_checked() {
-        let (mut state, invalid) = (State::default(), Err(CuError::INVALID_VALUE));
+        let (mut state, invalid) = (TextureState::default(), Err(CuError::INVALID_VALUE));
         assert_eq!(state.set_format(CUarray_format::CU_AD_FORMAT_FLOAT, 3), invalid);
         assert_eq!(state.set_address_mode(7, CUaddress_mode(0)), invalid);
         assert_eq!(state.set_address_mode(-1, CUaddress_mode(0)), invalid);

@@ -159,13 +159,13 @@ pub struct Ledger {
     accounts: HashMap<(VmId, GpuId), Account>,
     workers: HashMap<WorkerId, Worker>,
     /// The shared memory of each VM.
-    shares: HashMap<VmId, HashMap<ShareId, Shared>>,
+    shares: HashMap<VmId, HashMap<ShareId, SharedMemory>>,
     last_share: ShareId,
 }
 
 /// Memory that one or more workers of a VM hold together. Its kind of charge is `Memory`.
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Shared {
+struct SharedMemory {
     gpu: GpuId,
     bytes: u64,
     /// How many times each worker holds it.
@@ -176,11 +176,11 @@ struct Shared {
 struct Worker {
     vm: VmId,
     /// The worker's GPUs, by device ordinal.
-    devices: Vec<Held>,
+    devices: Vec<DeviceUse>,
 }
 
 #[derive(Clone, Debug, Serialize, Deserialize)]
-struct Held {
+struct DeviceUse {
     gpu: GpuId,
     /// The memory that only this worker holds, plus the shared memory that it holds.
     used: u64,
@@ -191,7 +191,7 @@ struct Held {
     recent: Recent,
 }
 
-impl Held {
+impl DeviceUse {
     fn set(&mut self, used: u64) {
         self.used = used;
         self.recent.record(used);
@@ -234,8 +234,12 @@ impl Ledger {
         let has = |gpu: &GpuId| self.accounts.contains_key(&(vm, *gpu));
         assert!(gpus.iter().all(has), "the VM must have an account on each GPU");
         self.workers.entry(worker).or_insert_with(|| {
-            let held =
-                |&gpu| Held { gpu, used: 0, kinds: Kinds::default(), recent: Recent::default() };
+            let held = |&gpu| DeviceUse {
+                gpu,
+                used: 0,
+                kinds: Kinds::default(),
+                recent: Recent::default(),
+            };
             Worker { vm, devices: gpus.iter().map(held).collect() }
         });
     }
@@ -244,7 +248,7 @@ impl Ledger {
         &mut self,
         worker: WorkerId,
         device: u32,
-    ) -> Result<(&mut Account, &mut Held), LedgerError> {
+    ) -> Result<(&mut Account, &mut DeviceUse), LedgerError> {
         let Worker { vm, devices } =
             self.workers.get_mut(&worker).ok_or(LedgerError::NoWorker(worker))?;
         let no_device = LedgerError::NoDevice { worker, device };
@@ -326,7 +330,7 @@ impl Ledger {
         }
         self.last_share += 1;
         let holders = BTreeMap::from([(worker, 1)]);
-        shares.insert(self.last_share, Shared { gpu, bytes, holders });
+        shares.insert(self.last_share, SharedMemory { gpu, bytes, holders });
         // Only the kind changes. `used` includes shared memory.
         self.held(worker, device)?.1.kinds[kind as usize] = rest;
         Ok(self.last_share)
@@ -440,7 +444,7 @@ impl Ledger {
     pub fn counted_again(&self, gpu: GpuId) -> u64 {
         let shares = self.shares.values().flat_map(HashMap::values);
         let shares = shares.filter(|shared| shared.gpu == gpu);
-        let again = |shared: &Shared| {
+        let again = |shared: &SharedMemory| {
             shared.bytes.saturating_mul((shared.holders.len() as u64).saturating_sub(1))
         };
         shares.fold(0, |sum, shared| sum.saturating_add(again(shared)))

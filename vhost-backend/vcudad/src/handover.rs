@@ -58,7 +58,7 @@ const ANSWER_TIME: Duration = Duration::from_secs(5);
 
 /// Everything that the new program needs to know about the VMs and their processes.
 #[derive(Serialize, Deserialize)]
-pub(crate) struct State {
+pub(crate) struct HandoverState {
     /// The number of the last process that the spawner was asked to start.
     pub(crate) last_process: ProcessId,
     pub(crate) driver: Probed,
@@ -77,7 +77,7 @@ pub(crate) struct State {
     pub(crate) fixed: FixedSettings,
 }
 
-impl State {
+impl HandoverState {
     /// Makes a change that the broker has made since.
     fn change(&mut self, change: Change) -> Result<(), String> {
         match change {
@@ -109,7 +109,7 @@ pub(crate) struct Handover {
     version: u32,
     /// `None` for a program that is started.
     pub(crate) inheritance: Option<Inheritance>,
-    pub(crate) state: State,
+    pub(crate) state: HandoverState,
 }
 
 impl Handover {
@@ -126,12 +126,18 @@ impl Handover {
     }
 
     /// Encodes what the next program needs.
-    pub(crate) fn encode(state: State, inheritance: Option<Inheritance>) -> io::Result<Vec<u8>> {
+    pub(crate) fn encode(
+        state: HandoverState,
+        inheritance: Option<Inheritance>,
+    ) -> io::Result<Vec<u8>> {
         Ok(serde_json::to_vec(&Self { version: VERSION, inheritance, state })?)
     }
 
     /// Writes what the next program needs to a memory file.
-    pub(crate) fn write(state: State, inheritance: Option<Inheritance>) -> io::Result<OwnedFd> {
+    pub(crate) fn write(
+        state: HandoverState,
+        inheritance: Option<Inheritance>,
+    ) -> io::Result<OwnedFd> {
         let mut file = File::from(memfd_create("handover", MemfdFlags::CLOEXEC)?);
         file.write_all(&Handling::Done.line())?;
         file.write_all(&Self::encode(state, inheritance)?)?;
@@ -169,7 +175,7 @@ impl Handover {
 /// What this program inherits from the one that this process has executed before.
 pub struct Inherited {
     pub(crate) inheritance: Inheritance,
-    pub(crate) state: State,
+    pub(crate) state: HandoverState,
 }
 
 impl Inherited {
@@ -251,7 +257,7 @@ impl Successor {
     /// Writes what is handed over.
     pub(crate) fn with(
         self,
-        state: State,
+        state: HandoverState,
         spawner: &Spawner,
         has_control: bool,
     ) -> io::Result<Replacement> {

@@ -37,7 +37,7 @@ use super::driver::JailResult;
 use super::error::BrokerError;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
-use super::handover::{State, Successor};
+use super::handover::{HandoverState, Successor};
 use super::journal::{Handling, Journal};
 use super::launcher::Launcher;
 use super::output::{Output, Outputs};
@@ -208,13 +208,15 @@ impl Service {
         config: Config,
         spawner: Spawner,
         state: Option<StateDir>,
-        (handed, handling): (State, Handling),
+        (handed, handling): (HandoverState, Handling),
         inputs: Inputs,
     ) -> Result<Self, BrokerError> {
         let began = Instant::now();
         let failed = BrokerError::Handover;
-        let State { last_process, driver, has_jail, no_jail, evicts, gpus, cgroups, .. } = handed;
-        let State { supervisor, vms, sessions, fixed, .. } = handed;
+        let HandoverState {
+            last_process, driver, has_jail, no_jail, evicts, gpus, cgroups, ..
+        } = handed;
+        let HandoverState { supervisor, vms, sessions, fixed, .. } = handed;
         let mut processes = spawner.processes(last_process).map_err(failed)?;
         let mut roster = Roster::open(state)?;
         let all = roster.vms(config.vms.clone())?;

@@ -72,13 +72,13 @@ pub(crate) struct SchedulerEnds {
 }
 
 /// What the scheduler's ends are made from. A broker that replaces this one makes them again.
-struct Shared {
+struct KeptEnds {
     page: OwnedFd,
     doorbell: OwnedFd,
     bell: OwnedFd,
 }
 
-impl Shared {
+impl KeptEnds {
     fn ends(&self) -> io::Result<SchedulerEnds> {
         let page = GateMap::map(&self.page)?;
         Ok(SchedulerEnds {
@@ -146,7 +146,7 @@ impl WorkerRecord {
             wake,
         });
         let shared = kept.as_mut().and_then(|process| process.take(Kept::Scheduler));
-        let shared = shared.map(|[page, doorbell, bell]| Shared { page, doorbell, bell });
+        let shared = shared.map(|[page, doorbell, bell]| KeptEnds { page, doorbell, bell });
         let gate = shared.as_ref().map(|shared| GateMap::map(&shared.page)).transpose()?;
         let worker = Worker {
             phase: self.phase,
@@ -204,7 +204,7 @@ pub(crate) struct Worker {
     cause: Option<Cause>,
     /// The page that the worker shares with the scheduler. `None` until the worker is assigned.
     gate: Option<Arc<GateMap>>,
-    shared: Option<Shared>,
+    shared: Option<KeptEnds>,
     /// When the worker was assigned to its session, in milliseconds since 1970.
     assigned_ms: u64,
     objects: WorkerObjects,
@@ -255,7 +255,7 @@ impl Worker {
 
     /// Returns the scheduler's ends of the worker's channels, if the worker has been assigned.
     pub(crate) fn scheduler_ends(&self) -> io::Result<Option<SchedulerEnds>> {
-        self.shared.as_ref().map(Shared::ends).transpose()
+        self.shared.as_ref().map(KeptEnds::ends).transpose()
     }
 
     /// Returns the worker's process ID, or 0 if the process hasn't started.
@@ -515,7 +515,7 @@ impl Worker {
         self.gate = Some(gate);
         self.assigned_ms = now_ms();
         self.phase = Phase::Assigned;
-        self.shared.insert(Shared { page, doorbell: ring, bell }).ends()
+        self.shared.insert(KeptEnds { page, doorbell: ring, bell }).ends()
     }
 
     /// Records that the worker now serves its session. Returns the device process's ends of its

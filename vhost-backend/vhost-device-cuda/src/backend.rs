@@ -75,10 +75,10 @@ pub(super) struct Backend {
     more: OwnedFd,
     queues: Arc<OwnedFd>,
     handler: OnceLock<Weak<Handler>>,
-    state: Mutex<State>,
+    state: Mutex<DeviceState>,
 }
 
-struct State {
+struct DeviceState {
     machine: Machine,
     queues: Queues,
     slots: Slots,
@@ -98,7 +98,7 @@ impl Backend {
         exports: &Arc<Exports>,
     ) -> io::Result<Self> {
         let numbers = link.clone();
-        let state = State {
+        let state = DeviceState {
             machine: Machine::new(setup.limits, Box::new(move || numbers.next_request())),
             queues: Queues::new(&setup.name),
             slots: Slots::default(),
@@ -144,7 +144,7 @@ impl Backend {
         notify(&self.quit);
     }
 
-    fn lock(&self) -> MutexGuard<'_, State> {
+    fn lock(&self) -> MutexGuard<'_, DeviceState> {
         self.state.lock().unwrap_or_else(|error| error.into_inner())
     }
 
@@ -165,7 +165,7 @@ impl Backend {
 
     // ---- Effects ----
 
-    fn carry_out(&self, state: &mut State) {
+    fn carry_out(&self, state: &mut DeviceState) {
         loop {
             let effects = state.machine.take_effects();
             if effects.is_empty() {
@@ -179,7 +179,7 @@ impl Backend {
 
     /// Reports whether the VMM has stopped the VM: its queues are stopped while it has sessions. A
     /// driver that is unbound ends its sessions before it stops the queues.
-    fn note_stop(&self, state: &mut State) {
+    fn note_stop(&self, state: &mut DeviceState) {
         let stopped = state.machine.has_sessions().then(|| state.queues.are_stopped());
         if stopped != state.stopped {
             state.stopped = stopped;
@@ -187,12 +187,12 @@ impl Backend {
         }
     }
 
-    fn carry_out_one(&self, state: &mut State, effect: Effect) {
+    fn carry_out_one(&self, state: &mut DeviceState, effect: Effect) {
         match effect {
             Effect::Answer { chain, status, body } => state.queues.answer(chain, status, body),
             Effect::Query { request } => self.link.query(request, &self.mailbox),
             Effect::Start { request, session, pid, env } => {
-                let State { queues, machine, .. } = &mut *state;
+                let DeviceState { queues, machine, .. } = &mut *state;
                 queues.begin(session, |id| machine.knows(id));
                 let start = DeviceToBroker::Start { request, session, pid, env };
                 self.link.send(&start, &self.mailbox);
@@ -209,7 +209,7 @@ impl Backend {
             }
             Effect::Refused => self.link.refused(Refusal::SessionsMax),
             Effect::Send { request, message, body } => {
-                let State { workers, slots, .. } = &mut *state;
+                let DeviceState { workers, slots, .. } = &mut *state;
                 let Some(worker) = workers.get_mut(&request) else { return };
                 let sent = worker.send(&message, &body, slots);
                 self.after_write(state, request, sent);
@@ -233,7 +233,7 @@ impl Backend {
 
     // ---- Queues ----
 
-    fn queue(&self, state: &mut State, queue: usize) -> io::Result<()> {
+    fn queue(&self, state: &mut DeviceState, queue: usize) -> io::Result<()> {
         if state.queues.look(queue) && queue == CONTROL {
             // A queue continues at a different index only if a new driver has initialized it. The
             // old driver is gone, so its sessions must end.
@@ -278,7 +278,7 @@ impl Backend {
 
     // ---- Workers ----
 
-    fn broker_spoke(&self, state: &mut State) {
+    fn broker_spoke(&self, state: &mut DeviceState) {
         for (letter, fds) in self.mailbox.take() {
             match letter {
                 BrokerToDevice::Setup(_) | BrokerToDevice::SessionsMax { .. } => {}
@@ -315,7 +315,7 @@ impl Backend {
 
     fn add_worker(
         &self,
-        state: &mut State,
+        state: &mut DeviceState,
         request: RequestId,
         worker: WorkerLink,
     ) -> io::Result<()> {
@@ -335,7 +335,7 @@ impl Backend {
         Ok(())
     }
 
-    fn drop_worker(&self, state: &mut State, request: RequestId) {
+    fn drop_worker(&self, state: &mut DeviceState, request: RequestId) {
         let Some(worker) = state.workers.remove(&request) else { return };
         self.exports.forget(request);
         let place = state.places.iter().position(|place| *place == Some(request));
@@ -352,7 +352,7 @@ impl Backend {
 
     /// Handles the result of a write to a worker's stream. If data is still waiting, watches the
     /// stream until it has room again. If the write failed, ends the worker.
-    fn after_write(&self, state: &mut State, request: RequestId, written: io::Result<()>) {
+    fn after_write(&self, state: &mut DeviceState, request: RequestId, written: io::Result<()>) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         if let Err(error) = written {
             tracing::warn!(vm = self.name, "cannot send to a worker: {error}");
@@ -375,7 +375,7 @@ impl Backend {
         }
     }
 
-    fn worker_event(&self, state: &mut State, number: u16, events: EventSet) {
+    fn worker_event(&self, state: &mut DeviceState, number: u16, events: EventSet) {
         let place = usize::from((number - FIRST_WORKER) / 2);
         let Some(request) = state.places.get(place).copied().flatten() else { return };
         let Some(worker) = state.workers.get_mut(&request) else { return };
@@ -394,7 +394,7 @@ impl Backend {
         }
     }
 
-    fn worker_spoke(&self, state: &mut State, request: RequestId) {
+    fn worker_spoke(&self, state: &mut DeviceState, request: RequestId) {
         let Some(worker) = state.workers.get_mut(&request) else { return };
         let messages = match worker.read() {
             Ok(Some(messages)) => messages,
@@ -426,7 +426,7 @@ impl Backend {
     /// messages.
     fn exchange(
         &self,
-        state: &mut State,
+        state: &mut DeviceState,
         request: RequestId,
         message: WorkerToDevice,
         file: Option<OwnedFd>,
@@ -460,7 +460,7 @@ impl Backend {
 
     fn reply(
         &self,
-        state: &mut State,
+        state: &mut DeviceState,
         request: RequestId,
         reply: &DeviceToWorker,
         file: Option<Arc<Apart>>,

@@ -110,7 +110,7 @@ pub trait GuestPages {
 }
 
 #[derive(Debug, PartialEq, Eq)]
-enum State {
+enum Stage {
     /// Waiting for the broker to provide a worker.
     Creating { chain: ChainId },
     /// The session has a worker.
@@ -138,7 +138,7 @@ struct Attached {
 
 struct Session {
     request: RequestId,
-    state: State,
+    state: Stage,
     /// The regions that are attached, being attached, or being detached.
     regions: BTreeMap<u32, Attached>,
     had_ring: bool,
@@ -232,9 +232,9 @@ impl Machine {
         // Requests for one session take effect in order, so they wait while the session is starting
         // or ending.
         if let Some(session) = self.sessions.get_mut(&id)
-            && matches!(session.state, State::Creating { .. } | State::Ending { .. })
+            && matches!(session.state, Stage::Creating { .. } | Stage::Ending { .. })
         {
-            if let (Control::Destroy { .. }, State::Ending { destroy: destroy @ None, .. }) =
+            if let (Control::Destroy { .. }, Stage::Ending { destroy: destroy @ None, .. }) =
                 (&request, &mut session.state)
             {
                 *destroy = Some(chain);
@@ -306,7 +306,7 @@ impl Machine {
         let request = (self.requests)();
         let session = Session {
             request,
-            state: State::Creating { chain },
+            state: Stage::Creating { chain },
             regions: BTreeMap::new(),
             had_ring: false,
             in_flight: HashMap::new(),
@@ -320,13 +320,13 @@ impl Machine {
     fn destroy(&mut self, chain: ChainId, id: u32) {
         match self.sessions.get_mut(&id) {
             None => self.answer(chain, uapi::ERR_NO_SESSION),
-            Some(session) if session.state == State::Ended => {
+            Some(session) if session.state == Stage::Ended => {
                 self.sessions.remove(&id);
                 self.answer(chain, uapi::OK);
             }
             Some(session) => {
                 let value = uapi::ENDED_DESTROYED;
-                session.state = State::Ending { value, destroy: Some(chain) };
+                session.state = Stage::Ending { value, destroy: Some(chain) };
                 let request = session.request;
                 self.effects.push(Effect::End { request });
             }
@@ -397,7 +397,7 @@ impl Machine {
     }
 
     fn live(&mut self, id: u32) -> Option<&mut Session> {
-        self.sessions.get_mut(&id).filter(|session| session.state == State::Live)
+        self.sessions.get_mut(&id).filter(|session| session.state == Stage::Live)
     }
 
     // ---- The command queue ----
@@ -451,8 +451,8 @@ impl Machine {
     pub fn worker_started(&mut self, request: RequestId, pages: &dyn GuestPages) -> bool {
         let Some(id) = self.find(request) else { return false };
         let Some(session) = self.sessions.get_mut(&id) else { return false };
-        let State::Creating { chain } = session.state else { return false };
-        session.state = State::Live;
+        let Stage::Creating { chain } = session.state else { return false };
+        session.state = Stage::Live;
         let backlog = std::mem::take(&mut session.backlog);
         self.answer(chain, uapi::OK);
         for (chain, waiting) in backlog {
@@ -470,7 +470,7 @@ impl Machine {
         let Some(session) = self.sessions.get_mut(&id) else { return };
         let backlog = std::mem::take(&mut session.backlog);
         let in_flight = std::mem::take(&mut session.in_flight);
-        let state = std::mem::replace(&mut session.state, State::Ended);
+        let state = std::mem::replace(&mut session.state, Stage::Ended);
         for waiting in in_flight.into_values() {
             let (InFlight::Attach { chain, .. }
             | InFlight::Detach { chain, .. }
@@ -478,19 +478,19 @@ impl Machine {
             self.answer(chain, uapi::ERR_NO_SESSION);
         }
         match state {
-            State::Creating { chain } => {
+            Stage::Creating { chain } => {
                 self.sessions.remove(&id);
                 let limit = *how == Ending::Limit;
                 self.answer(chain, if limit { uapi::ERR_LIMIT } else { uapi::ERR_NO_WORKER });
             }
-            State::Ending { destroy: Some(chain), .. } => {
+            Stage::Ending { destroy: Some(chain), .. } => {
                 self.sessions.remove(&id);
                 self.answer(chain, uapi::OK);
             }
-            State::Ending { value, destroy: None } => {
+            Stage::Ending { value, destroy: None } => {
                 self.effects.push(Effect::Ended { session: id, request, value });
             }
-            State::Live | State::Ended => {
+            Stage::Live | Stage::Ended => {
                 let value = uapi::ENDED_WORKER;
                 self.effects.push(Effect::Ended { session: id, request, value });
             }
@@ -557,9 +557,9 @@ impl Machine {
     pub fn end(&mut self, request: RequestId, value: u32) {
         let Some(id) = self.find(request) else { return };
         if let Some(session) = self.sessions.get_mut(&id)
-            && session.state == State::Live
+            && session.state == Stage::Live
         {
-            session.state = State::Ending { value, destroy: None };
+            session.state = Stage::Ending { value, destroy: None };
             let why = match value {
                 uapi::ENDED_PROTOCOL => Abort::Violation,
                 _ => Abort::Worker,
@@ -573,7 +573,7 @@ impl Machine {
     pub fn end_all(&mut self, why: Abort) {
         for (_, session) in std::mem::take(&mut self.sessions) {
             let request = session.request;
-            if session.state != State::Ended {
+            if session.state != Stage::Ended {
                 self.dying.insert(request, ());
                 self.effects.push(Effect::Abort { request, why });
             }
@@ -585,7 +585,7 @@ impl Machine {
             let mut chains: Vec<ChainId> = waiting.collect();
             chains.extend(session.backlog.into_iter().map(|(chain, _)| chain));
             match session.state {
-                State::Creating { chain } | State::Ending { destroy: Some(chain), .. } => {
+                Stage::Creating { chain } | Stage::Ending { destroy: Some(chain), .. } => {
                     chains.push(chain);
                 }
                 _ => {}
@@ -606,7 +606,7 @@ impl Machine {
 
     /// Returns true if any session has a worker, or is waiting for one.
     pub fn has_sessions(&self) -> bool {
-        self.sessions.values().any(|session| session.state != State::Ended)
+        self.sessions.values().any(|session| session.state != Stage::Ended)
     }
 
     /// Returns true if the session exists, or has ended but the driver hasn't acknowledged that

@@ -6,7 +6,7 @@ use event_manager::EventOps;
 use super::Service;
 use crate::error::BrokerError;
 use crate::event::BrokerEvent;
-use crate::handover::{Handover, State, Successor};
+use crate::handover::{Handover, HandoverState, Successor};
 use crate::journal::Handling;
 use crate::record::{Change, Counts};
 use crate::reload::fixed_settings;
@@ -35,7 +35,7 @@ impl Service {
 
     /// Hands everything over. Returns the state, and the program to execute. `None` if another one
     /// will be started. If that fails, all sessions end, because the scheduler has stopped.
-    pub(crate) fn hand_over(mut self) -> Result<(State, Option<Successor>), BrokerError> {
+    pub(crate) fn hand_over(mut self) -> Result<(HandoverState, Option<Successor>), BrokerError> {
         let successor = self.successor.take().filter(|_| !self.is_leaving);
         tracing::info!("handing over to another vcudad");
         self.refuse_requests();
@@ -46,8 +46,8 @@ impl Service {
         Ok((state, successor))
     }
 
-    fn state(&self) -> State {
-        State {
+    fn state(&self) -> HandoverState {
+        HandoverState {
             last_process: self.launcher.spawner().last_process(),
             driver: self.driver.clone(),
             has_jail: self.launcher.has_jail(),

@@ -20,11 +20,11 @@ pub(super) struct Values {
     /// The driver's graph for which the values were created.
     pub real: DriverHandle<CUgraph>,
     ctx: ContextId,
-    state: Mutex<State>,
+    state: Mutex<Lifetime>,
 }
 
 #[derive(Default)]
-struct State {
+struct Lifetime {
     handles: HashSet<u64>,
     /// Whether the driver's graph has nodes, for an executable graph.
     busy: bool,

@@ -22,12 +22,12 @@ const MAX_QUEUED: usize = 1 << 16;
 /// All host functions of the session that are queued or running.
 #[derive(Default)]
 pub(super) struct HostFuncs {
-    state: Mutex<State>,
+    state: Mutex<Progress>,
     done: Condvar,
 }
 
 #[derive(Default)]
-struct State {
+struct Progress {
     /// The number of host functions that are queued or running, and their streams.
     outstanding: usize,
     streams: HashMap<Key, Queue>,
@@ -57,7 +57,7 @@ struct Place {
     number: u64,
 }
 
-impl State {
+impl Progress {
     fn begin(&mut self, stream: Key) -> Place {
         self.outstanding += 1;
         self.last += 1;

@@ -14,14 +14,14 @@ use super::claims::{LINKS, claim, claim_listed};
 use super::cx::Cx;
 use super::image::{c_name, link_input, part_for};
 use super::jit::Jit;
-use super::link_state::{Link, State};
+use super::link_state::{DriverLink, Link};
 use super::lock;
 use crate::driver::{CuError, CuResult};
 
 /// The newest kind of input that is known not to contain addresses: CU_JIT_INPUT_LIBRARY.
 const LAST_KIND: u32 = CUjitInputType::CU_JIT_INPUT_LIBRARY.0;
 
-fn state_of(cx: &Cx<'_>, id: LinkId) -> CuResult<Arc<Mutex<Option<State>>>> {
+fn state_of(cx: &Cx<'_>, id: LinkId) -> CuResult<Arc<Mutex<Option<DriverLink>>>> {
     Ok(lock(&cx.shared.tables).links.get(id)?.state.clone())
 }
 
@@ -43,7 +43,7 @@ pub(super) fn vcuda_link_create(
         let created = unsafe { cx.driver().cuLinkCreate(count, options, values, &mut real) };
         (answer.error, answer.info) = jit.logs();
         created?;
-        let state = Arc::new(Mutex::new(Some(State { real, jit, image: None })));
+        let state = Arc::new(Mutex::new(Some(DriverLink { real, jit, image: None })));
         id.list(Link { ctx: cx.ctx, bytes: 0, state });
         Ok(())
     });

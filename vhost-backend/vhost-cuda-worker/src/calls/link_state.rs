@@ -15,11 +15,11 @@ pub(super) struct Link {
     /// Total size of the inputs in bytes.
     pub bytes: u64,
     /// `None` if the link has been destroyed.
-    pub state: Arc<Mutex<Option<State>>>,
+    pub state: Arc<Mutex<Option<DriverLink>>>,
 }
 
 /// The driver's link, and the memory that it uses.
-pub(super) struct State {
+pub(super) struct DriverLink {
     pub real: CUlinkState,
     /// The options with which the link was created. The driver writes to their logs until the link
     /// is destroyed.
@@ -30,4 +30,4 @@ pub(super) struct State {
 
 // SAFETY: the driver API can be called on any thread. The pointers are to memory that belongs to
 // this link, which is used only with the lock around this value held.
-unsafe impl Send for State {}
+unsafe impl Send for DriverLink {}

@@ -13,7 +13,7 @@ use super::estimate::Kind;
 use super::gpus::Gpus;
 use super::held::{Held, HeldQueue, Needs};
 use super::order::{Number, Resource};
-use super::turns::{Request, Turn, Turns};
+use super::turns::{Request, Turns, WaitingCall};
 use super::used::{Rule, Used};
 use crate::calls::cx::Cx;
 use crate::calls::events::{EventPool, PoolMarks};
@@ -35,7 +35,7 @@ pub(in crate::calls) struct Gate {
     gpus: Gpus,
     held: HeldQueue,
     /// The calls on mirrors that are waiting for a window.
-    turns: Vec<Turn>,
+    turns: Vec<WaitingCall>,
     /// Whether no gated call may begin beside a call on a mirror.
     quiet: bool,
     /// The context of the last gated call that was admitted, and the ordinal of its GPU. There is
@@ -357,7 +357,7 @@ impl Gate {
             return;
         }
         let gpus = &mut self.gpus;
-        let may_go = |turn: &mut Turn| {
+        let may_go = |turn: &mut WaitingCall| {
             let (gpu, page) = gpus.with_page(turn.device);
             gpu.read(page, now);
             // On standby, these calls wait, because they need a turn.
@@ -374,7 +374,7 @@ impl Gate {
             }
             goes
         };
-        self.turns.extract_if(.., may_go).for_each(Turn::give);
+        self.turns.extract_if(.., may_go).for_each(WaitingCall::give);
     }
 
     /// Checks all streams: records marks in those with many commands, and removes the commands that

@@ -39,7 +39,7 @@ const QUIET_WITHIN: Duration = Duration::from_millis(100);
 
 /// A request from a mirror to the gate.
 pub(super) enum Request {
-    Turn(Turn),
+    Turn(WaitingCall),
     /// Hold back gated calls from now on, and then send this.
     Quiet(mpsc::Sender<()>),
 }
@@ -72,7 +72,7 @@ impl Drop for ContextWork<'_> {
 }
 
 /// A call that is waiting.
-pub(super) struct Turn {
+pub(super) struct WaitingCall {
     /// The worker's ordinal for the GPU.
     pub device: usize,
     /// The estimated time on the GPU, in ns.
@@ -82,7 +82,7 @@ pub(super) struct Turn {
     go: mpsc::Sender<()>,
 }
 
-impl Turn {
+impl WaitingCall {
     /// Lets the call go on.
     pub(super) fn give(self) {
         // The call waits until this is received or dropped.
@@ -144,7 +144,7 @@ impl Turns {
             return false;
         }
         let (go, gone) = mpsc::channel();
-        self.request(Request::Turn(Turn { device, ns, is_context, go }));
+        self.request(Request::Turn(WaitingCall { device, ns, is_context, go }));
         gone.recv_timeout(limit).is_ok()
     }
 

@@ -7,7 +7,7 @@ use crate::executor::Session;
 /// Memory that the session shares with other sessions of the VM. It is charged until the last of
 /// them has freed it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Shared {
+pub(super) struct SharedMemory {
     pub share: ShareId,
     /// The name under which this session exports the memory, if it does.
     pub token: Option<Token>,
@@ -18,14 +18,14 @@ pub(super) struct Shared {
 pub(super) enum Charged {
     /// To this session alone.
     Alone,
-    Shared(Shared),
+    Shared(SharedMemory),
 }
 
 impl Charged {
     /// Ends the export of memory that is about to be freed. Afterwards, the worker has no
     /// descriptor of the memory any more.
     pub(super) fn withdraw(self, session: &Session) {
-        if let Self::Shared(Shared { token: Some(token), .. }) = self {
+        if let Self::Shared(SharedMemory { token: Some(token), .. }) = self {
             session.exchange.withdraw(token);
         }
     }
@@ -34,7 +34,7 @@ impl Charged {
     pub(super) fn release(self, session: &Session, device: i32, len: u64) {
         match self {
             Self::Alone => session.ledger.release(device, len, Charge::Memory),
-            Self::Shared(Shared { share, .. }) => session.ledger.leave(device, share),
+            Self::Shared(SharedMemory { share, .. }) => session.ledger.leave(device, share),
         }
     }
 }

@@ -13,7 +13,7 @@ use host_ipc::messages::{Exported, ShareId, Token};
 use protocol::calls as api;
 
 use super::allocate::{give_back, make, refuse_after_fault};
-use super::charged::{Charged, Shared};
+use super::charged::{Charged, SharedMemory};
 use super::plan::Mapping;
 use super::space::{Created, Properties};
 use super::virtual_memory;
@@ -42,7 +42,7 @@ fn begin_export(
     Properties { device, handle_types, compression }: Properties,
     charged: &mut Charged,
 ) -> CuResult<(Token, Option<Export>)> {
-    if let Charged::Shared(Shared { token: Some(token), .. }) = *charged {
+    if let Charged::Shared(SharedMemory { token: Some(token), .. }) = *charged {
         return Ok((token, None));
     }
     let mut fd = -1;
@@ -53,13 +53,13 @@ fn begin_export(
     let file = unsafe { OwnedFd::from_raw_fd(fd) };
     let token = new_token()?;
     let share = match *charged {
-        Charged::Shared(Shared { share, .. }) => share,
+        Charged::Shared(SharedMemory { share, .. }) => share,
         Charged::Alone => {
             let shared = cx.shared.session.ledger.share(device, len);
             shared.map_err(|_| CuError::OUT_OF_MEMORY)?
         }
     };
-    *charged = Charged::Shared(Shared { share, token: Some(token) });
+    *charged = Charged::Shared(SharedMemory { share, token: Some(token) });
     let device = device as u32;
     let thing = Exported::Memory { share, device, bytes: len, handle_types, compression };
     Ok((token, Some(Export { token, thing, file })))
@@ -101,7 +101,7 @@ pub(in crate::calls) fn vcuda_ipc_get_mem_handle(
 
 /// Records that memory isn't exported under this name.
 fn forget_token(charged: &mut Charged, name: Token) {
-    if let Charged::Shared(Shared { token, .. }) = charged
+    if let Charged::Shared(SharedMemory { token, .. }) = charged
         && *token == Some(name)
     {
         *token = None;
@@ -180,7 +180,7 @@ pub(in crate::calls) fn vcuda_ipc_open_mem_handle(
         if lock(plan).has_room() { Ok(()) } else { Err(CuError::OUT_OF_MEMORY) }
     };
     let Import { real, share, device, bytes, .. } = import(cx, token, is_fitting)?;
-    let charged = Charged::Shared(Shared { share, token: None });
+    let charged = Charged::Shared(SharedMemory { share, token: None });
     let addr = lock(plan).addresses(bytes);
     let Some(addr) = addr else {
         let properties = Properties { device, handle_types: 0, compression: 0 };
@@ -256,7 +256,7 @@ pub(in crate::calls) fn vcuda_mem_import(
     let Import { real, share, device, bytes, compression } = import(cx, call.token, is_fitting)?;
     // As with NVIDIA's driver, an importer can't export the memory.
     let properties = Properties { device, handle_types: 0, compression };
-    let charged = Charged::Shared(Shared { share, token: None });
+    let charged = Charged::Shared(SharedMemory { share, token: None });
     let handle = lock(space).create(Created { real, len: bytes, properties, charged });
     Ok(api::VcudaMemImportAnswer { handle })
 }

@@ -11,7 +11,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use cuda_api::sys::{CUmemAccess_flags, CUmemAllocationHandleType};
 
-use super::charged::{Charged, Shared};
+use super::charged::{Charged, SharedMemory};
 use super::spans::Spans;
 use crate::driver::{CuError, CuResult};
 use host_ipc::messages::Token;
@@ -53,7 +53,7 @@ struct Physical {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum State {
+enum MappingState {
     /// The driver hasn't made the mapping yet.
     Beginning,
     Mapped,
@@ -94,7 +94,7 @@ struct Mapping {
     /// The guest's handle of the physical memory.
     handle: u64,
     access: Access,
-    state: State,
+    state: MappingState,
 }
 
 /// The reserved addresses, the mappings in them, and the physical memory of a session.
@@ -196,7 +196,7 @@ impl Space {
     /// Records whether the guest exports physical memory under this name. If nothing uses the
     /// memory any more, returns it, so that the caller releases it.
     pub(super) fn set_exported(&mut self, token: Token, exported: bool) -> Option<Created> {
-        let is_named = |charged: Charged| matches!(charged, Charged::Shared(Shared { token: Some(name), .. }) if name == token);
+        let is_named = |charged: Charged| matches!(charged, Charged::Shared(SharedMemory { token: Some(name), .. }) if name == token);
         let mut all = self.physical.iter_mut();
         let (handle, physical) = all.find(|(_, p)| is_named(p.created.charged))?;
         physical.exported = exported;
@@ -230,7 +230,7 @@ impl Space {
 
     /// Returns the mapping that contains an address.
     fn mapping_at(&self, at: u64) -> CuResult<&Mapping> {
-        let found = self.mapped.at(at).filter(|mapping| mapping.state == State::Mapped);
+        let found = self.mapped.at(at).filter(|mapping| mapping.state == MappingState::Mapped);
         found.ok_or(CuError::INVALID_VALUE)
     }
 
@@ -253,7 +253,7 @@ impl Space {
         if self.mapped.len() >= MOST {
             return Err(CuError::OUT_OF_MEMORY);
         }
-        let mapping = Mapping { handle, access: Access::default(), state: State::Beginning };
+        let mapping = Mapping { handle, access: Access::default(), state: MappingState::Beginning };
         if !self.mapped.insert(start, len, mapping) {
             return Err(CuError::INVALID_VALUE);
         }
@@ -266,7 +266,7 @@ impl Space {
     pub(super) fn map_ended(&mut self, start: u64, made: bool) -> Option<Created> {
         if made {
             if let Some((_, mapping)) = self.mapped.get_mut(start) {
-                mapping.state = State::Mapped;
+                mapping.state = MappingState::Mapped;
             }
             return None;
         }
@@ -287,7 +287,7 @@ impl Space {
 
     /// Returns the starts of the mappings that exactly cover a range.
     fn cover(&self, start: u64, len: u64) -> CuResult<Vec<u64>> {
-        let covering = self.mapped.covering(start, len, |m| m.state == State::Mapped);
+        let covering = self.mapped.covering(start, len, |m| m.state == MappingState::Mapped);
         covering.ok_or(CuError::INVALID_VALUE)
     }
 
@@ -295,11 +295,11 @@ impl Space {
     /// can't use them any more.
     pub(super) fn begin_unmap(&mut self, start: u64, len: u64) -> CuResult<Vec<u64>> {
         let starts = self.cover(start, len)?;
-        self.set_states(&starts, State::Ending);
+        self.set_states(&starts, MappingState::Ending);
         Ok(starts)
     }
 
-    fn set_states(&mut self, starts: &[u64], state: State) {
+    fn set_states(&mut self, starts: &[u64], state: MappingState) {
         for start in starts {
             if let Some((_, mapping)) = self.mapped.get_mut(*start) {
                 mapping.state = state;
@@ -311,7 +311,7 @@ impl Space {
     /// the physical memory that nothing uses any more, so that the caller releases it.
     pub(super) fn unmap_ended(&mut self, starts: &[u64], done: bool) -> Vec<Created> {
         if !done {
-            self.set_states(starts, State::Mapped);
+            self.set_states(starts, MappingState::Mapped);
             return Vec::new();
         }
         starts.iter().filter_map(|start| self.remove_mapping(*start)).collect()
@@ -352,7 +352,7 @@ impl Space {
 
     /// Returns whether the guest's calls may use all of these bytes.
     pub(super) fn covers(&self, start: u64, len: u64) -> bool {
-        let usable = |m: &Mapping| m.state == State::Mapped && m.access != Access::default();
+        let usable = |m: &Mapping| m.state == MappingState::Mapped && m.access != Access::default();
         self.mapped.covers_with(start, len, usable)
     }
 }
