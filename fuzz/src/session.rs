@@ -14,7 +14,7 @@ use protocol::ids::ContextId;
 use vhost_cuda_worker::calls::{GateEnd, open};
 use vhost_cuda_worker::exchange::Exchange;
 use vhost_cuda_worker::executor::{Command, Executor, Session as Surroundings};
-use vhost_cuda_worker::ledger::Ledger;
+use vhost_cuda_worker::ledger::LedgerClient;
 use vhost_cuda_worker::mirror::Mirrors;
 use vhost_cuda_worker::region::{Piece, RegionKind, Regions, reserve_pinned_window};
 use vhost_cuda_worker::reply::{PlainAnswers, PostedError, ReplyTo};
@@ -211,7 +211,7 @@ impl Session {
 }
 
 /// Starts a thread that keeps the account.
-fn ledger(account: &Arc<Mutex<Account>>, gate: &GateEnd) -> Ledger {
+fn ledger(account: &Arc<Mutex<Account>>, gate: &GateEnd) -> LedgerClient {
     let (ours, theirs) = seqpacket::pair().expect("a socket pair");
     let account = account.clone();
     std::thread::spawn(move || {
@@ -222,7 +222,7 @@ fn ledger(account: &Arc<Mutex<Account>>, gate: &GateEnd) -> Ledger {
             }
         }
     });
-    Ledger::new(Arc::new(Mutex::new(ours)), gate.page.clone())
+    LedgerClient::new(Arc::new(Mutex::new(ours)), gate.page.clone())
 }
 
 /// Starts a thread that answers requests as the device process does.

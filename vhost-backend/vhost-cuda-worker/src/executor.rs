@@ -26,7 +26,7 @@ use protocol::ids::ContextId;
 
 use super::calls::GateEnd;
 use super::exchange::Exchange;
-use super::ledger::Ledger;
+use super::ledger::LedgerClient;
 use super::mirror::Mirrors;
 use super::region::{Region, Regions};
 use super::reply::ReplyTo;
@@ -205,7 +205,7 @@ pub struct Session {
     /// Those of the guest process's environment variables that the host lets through.
     pub env: Vec<(String, String)>,
     /// The VM's accounts of device memory, one per GPU.
-    pub ledger: Ledger,
+    pub ledger: LedgerClient,
     /// Exports things to other sessions of the VM, and imports theirs.
     pub exchange: Exchange,
     /// The device memory that a context takes, in bytes, indexed by device. For devices past the

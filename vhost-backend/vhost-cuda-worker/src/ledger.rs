@@ -33,7 +33,7 @@ pub enum JoinError {
 /// Pass the number of bytes that the driver actually allocates, after its rounding. When a worker
 /// dies, the broker releases its reservations once it has reaped the process.
 #[derive(Clone)]
-pub struct Ledger {
+pub struct LedgerClient {
     /// The socket to the broker. It stays locked until the reply has arrived, so that requests and
     /// replies can't be mixed up.
     socket: Arc<Mutex<OwnedFd>>,
@@ -41,7 +41,7 @@ pub struct Ledger {
     page: Arc<GateMap>,
 }
 
-impl Ledger {
+impl LedgerClient {
     /// Reserves memory from the broker at the other end of this socket.
     pub fn new(socket: Arc<Mutex<OwnedFd>>, page: Arc<GateMap>) -> Self {
         Self { socket, page }

@@ -79,7 +79,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         label,
         pid,
         env,
-        ledger: ledger::Ledger::new(broker.clone(), gate.page.clone()),
+        ledger: ledger::LedgerClient::new(broker.clone(), gate.page.clone()),
         exchange: exchange.clone(),
         context_bytes: context_bytes.into(),
         context_charged,

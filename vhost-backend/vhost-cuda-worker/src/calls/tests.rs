@@ -44,7 +44,7 @@ use protocol::uapi::{self, CMD_WAITED, Cmd};
 use crate::driver::CuError;
 use crate::exchange::Exchange;
 use crate::executor::{Command, Executor, Session};
-use crate::ledger::Ledger;
+use crate::ledger::LedgerClient;
 use crate::mirror::Mirrors;
 use crate::region::{Piece, RegionKind, Regions};
 use crate::reply::{PostedError, ReplyTo, RingRegion};
@@ -231,7 +231,7 @@ fn exchange() -> (Exchange, Arc<Mutex<Exports>>) {
 
 /// Starts a thread that keeps an account as the broker does, with `context` bytes already reserved.
 /// It publishes the account on the gate page only if a test does.
-fn ledger(context: u64, page: &Arc<GateMap>) -> (Ledger, Arc<Mutex<Account>>) {
+fn ledger(context: u64, page: &Arc<GateMap>) -> (LedgerClient, Arc<Mutex<Account>>) {
     let (ours, theirs) = seqpacket::pair().unwrap();
     let kinds = [("context", context)].into();
     let account =
@@ -283,7 +283,7 @@ fn ledger(context: u64, page: &Arc<GateMap>) -> (Ledger, Arc<Mutex<Account>>) {
             seqpacket::send(&theirs, &answer, &[]).unwrap();
         }
     });
-    (Ledger::new(Arc::new(Mutex::new(ours)), page.clone()), account)
+    (LedgerClient::new(Arc::new(Mutex::new(ours)), page.clone()), account)
 }
 
 fn memory(len: usize) -> OwnedFd {

@@ -13,7 +13,7 @@ use super::load::{Loads, Need, Part};
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult, Driver};
-use crate::ledger::Ledger;
+use crate::ledger::LedgerClient;
 
 const PROCESSORS: CUdevice_attribute = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT;
 const THREADS_PER_PROCESSOR: CUdevice_attribute =
@@ -108,7 +108,7 @@ impl Charges {
     /// `listed` modifies the parts of modules. If the VM's quota has no room, changes nothing.
     pub(super) fn change(
         &self,
-        (ledger, devices): (&Ledger, &[Device]),
+        (ledger, devices): (&LedgerClient, &[Device]),
         ctx: ContextId,
         kind: Charge,
         change: impl FnOnce(&mut Terms, &HashMap<Part, u64>),
