@@ -94,8 +94,7 @@ impl Caller {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::ring::tests::ring;
-    use crate::ring::{Full, GuestRing, HostRing};
+    use crate::shared::tests::ring;
 
     #[test]
     fn functions_are_handed_out_one_by_one_and_end_in_that_order() {
@@ -122,21 +121,5 @@ mod tests {
         }
         shared.host_funcs_ended.store(1, Ordering::Relaxed);
         assert!(host.take_end());
-    }
-
-    #[test]
-    fn a_full_worker_is_woken_by_a_functions_end_but_not_by_commands() {
-        let shared = ring(8);
-        let (mut guest, mut host) = (Callee::new(shared), HostRing::new(shared));
-        let mut commands = GuestRing::new(shared);
-        host.host_funcs.begin(7);
-        assert_eq!(commands.push(&[&[0; 32]]), Ok(false));
-        assert!(host.begin_full_sleep());
-        assert_eq!(commands.push(&[&[0; 32]]), Ok(false));
-        assert_eq!(commands.push(&[&[0; 32]]), Err(Full));
-        assert!(guest.end(), "the worker sleeps");
-        assert!(!host.begin_full_sleep(), "the function has ended");
-        assert!(host.host_funcs.take_end());
-        assert!(host.begin_full_sleep() && !host.begin_sleep());
     }
 }

@@ -230,26 +230,11 @@ impl HostRing {
 }
 
 #[cfg(all(test, not(loom)))]
-pub(crate) mod tests {
+mod tests {
     use super::*;
-    use core::sync::atomic::{AtomicU32, AtomicU64};
+    use crate::host_func::Callee;
+    use crate::shared::tests::ring;
     use proptest::prelude::*;
-
-    pub(crate) fn ring(words: usize) -> Shared {
-        let leak64 = || &*Box::leak(Box::new(AtomicU64::new(0)));
-        let leak32 = || &*Box::leak(Box::new(AtomicU32::new(0)));
-        Shared {
-            tail: leak64(),
-            guest_sleeps: leak32(),
-            head: leak64(),
-            host_sleeps: leak32(),
-            posted_error: leak32(),
-            host_func: leak64(),
-            host_funcs_begun: leak64(),
-            host_funcs_ended: leak64(),
-            data: Box::leak((0..words).map(|_| AtomicU64::new(0)).collect()),
-        }
-    }
 
     fn command(args: &[u8], opcode: u32) -> Vec<u8> {
         let cmd = Cmd { len: (32 + args.len()) as u32, opcode, ..Cmd::zeroed() };
@@ -364,5 +349,21 @@ pub(crate) mod tests {
         assert_eq!(guest.push(&[&command(&[], 1)]), Ok(true));
         assert_eq!(guest.push(&[&command(&[], 2)]), Ok(false));
         assert!(!host.begin_sleep());
+    }
+
+    #[test]
+    fn a_full_worker_is_woken_by_a_functions_end_but_not_by_commands() {
+        let shared = ring(8);
+        let (mut guest, mut host) = (Callee::new(shared), HostRing::new(shared));
+        let mut commands = GuestRing::new(shared);
+        host.host_funcs.begin(7);
+        assert_eq!(commands.push(&[&[0; 32]]), Ok(false));
+        assert!(host.begin_full_sleep());
+        assert_eq!(commands.push(&[&[0; 32]]), Ok(false));
+        assert_eq!(commands.push(&[&[0; 32]]), Err(Full));
+        assert!(guest.end(), "the worker sleeps");
+        assert!(!host.begin_full_sleep(), "the function has ended");
+        assert!(host.host_funcs.take_end());
+        assert!(host.begin_full_sleep() && !host.begin_sleep());
     }
 }

@@ -105,3 +105,25 @@ impl Shared {
             && self.guest_sleeps.swap(0, Ordering::AcqRel) != 0
     }
 }
+
+#[cfg(all(test, not(loom)))]
+pub(crate) mod tests {
+    use super::*;
+
+    /// Returns an empty ring in memory that is never freed.
+    pub(crate) fn ring(words: usize) -> Shared {
+        let leak64 = || &*Box::leak(Box::new(AtomicU64::new(0)));
+        let leak32 = || &*Box::leak(Box::new(AtomicU32::new(0)));
+        Shared {
+            tail: leak64(),
+            guest_sleeps: leak32(),
+            head: leak64(),
+            host_sleeps: leak32(),
+            posted_error: leak32(),
+            host_func: leak64(),
+            host_funcs_begun: leak64(),
+            host_funcs_ended: leak64(),
+            data: Box::leak((0..words).map(|_| AtomicU64::new(0)).collect()),
+        }
+    }
+}
