@@ -1,5 +1,7 @@
 //! The API's paths and their handlers. The OpenAPI description is generated from the annotations.
 
+use std::sync::Arc;
+
 use axum::Extension;
 use axum::Router;
 use axum::body::Body;
@@ -17,7 +19,6 @@ use super::model::{
     ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo, VmInfo,
     VmPatch, VmSpec,
 };
-use super::openapi;
 use super::stream::Readers;
 use super::trace::Tracers;
 
@@ -31,8 +32,12 @@ pub(super) struct Api {
     tracers: Tracers,
 }
 
-/// Returns all routes, for the control socket.
-pub(super) fn control(handle: ControlHandle) -> Router {
+/// The text that `/openapi.json` serves.
+#[derive(Clone)]
+pub(super) struct Description(Arc<str>);
+
+/// Returns all routes, for the control socket. `description` is the text of `/openapi.json`.
+pub(super) fn control(handle: ControlHandle, description: String) -> Router {
     let readers = Readers::default();
     Router::new()
         .route("/v1/vms", get(list_vms).post(add_vm))
@@ -51,7 +56,8 @@ pub(super) fn control(handle: ControlHandle) -> Router {
         .route("/v1/version", get(version))
         .route("/v1/health", get(health))
         .route("/metrics", get(scrape))
-        .route("/openapi.json", get(description))
+        .route("/openapi.json", get(self::description))
+        .layer(Extension(Description(description.into())))
         .fallback(no_path)
         .method_not_allowed_fallback(no_method)
         .with_state(Api { handle, readers, tracers: Tracers::default() })
@@ -437,7 +443,7 @@ pub(super) async fn health(State(api): State<Api>) -> Answer {
     (status = 200, description = "OpenAPI 3.1", body = serde_json::Value, content_type = "application/json"),
     (status = 503, description = "Too many connections", body = ApiError),
 ))]
-pub(super) async fn description() -> Response {
+pub(super) async fn description(Extension(text): Extension<Description>) -> Response {
     let kind = HeaderValue::from_static("application/json");
-    ([(header::CONTENT_TYPE, kind)], openapi::json()).into_response()
+    ([(header::CONTENT_TYPE, kind)], text.0.to_string()).into_response()
 }

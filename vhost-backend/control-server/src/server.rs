@@ -9,7 +9,7 @@ use std::time::Duration;
 use tokio::sync::oneshot;
 
 use super::handle::ControlHandle;
-use super::{connection, routes};
+use super::{connection, openapi, routes};
 
 /// Maximum time to send the last replies when the API is stopped.
 const LAST_REPLIES: Duration = Duration::from_secs(1);
@@ -96,7 +96,10 @@ pub fn start(config: ServerConfig, handle: ControlHandle) -> Result<Server, Cont
     let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async move {
             if let Some(listener) = control {
-                tokio::spawn(connection::serve(listener, routes::control(handle.clone())));
+                tokio::spawn(connection::serve(
+                    listener,
+                    routes::control(handle.clone(), openapi::json()),
+                ));
             }
             if let Some(listener) = metrics {
                 tokio::spawn(connection::serve(listener, routes::metrics_only(handle)));
