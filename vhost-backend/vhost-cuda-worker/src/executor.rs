@@ -24,8 +24,8 @@ use host_ipc::exit;
 use host_ipc::gate::GateMap;
 use protocol::ids::ContextId;
 
-use super::calls::GateEnd;
 use super::exchange::Exchange;
+use super::gate_end::GateEnd;
 use super::ledger::LedgerClient;
 use super::mirror::Mirrors;
 use super::region::{Region, Regions};

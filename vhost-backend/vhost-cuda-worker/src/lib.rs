@@ -7,6 +7,7 @@
 //! | `reply` | sending replies to the guest |
 //! | `region` | guest memory, mapped into this process |
 //! | `mirror` | threads for calls that block |
+//! | `gate_end` | access to the memory shared with the scheduler |
 //! | `ledger` | the VM's account of device memory |
 //! | `exchange` | sharing memory and events with other sessions of the VM |
 //! | `waker` | waking the thread that reads the ring |
@@ -30,6 +31,7 @@ mod error;
 mod eviction;
 pub mod exchange;
 pub mod executor;
+pub mod gate_end;
 mod isolate;
 pub mod ledger;
 pub mod mirror;

@@ -11,6 +11,7 @@ use host_ipc::{process, seqpacket};
 
 use super::driver::recorder;
 use super::error::WorkerError;
+use super::gate_end::GateEnd;
 use super::isolate::{self, Jail};
 use super::{calls, control, executor, ledger, mirror, reader, region, timeslices, waker};
 use host_jail::filter::{Filter, Unlisted};
@@ -69,7 +70,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     }
     tracing::info!(session = label, guest_pid = pid, "serving");
 
-    let gate = calls::GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
+    let gate = GateEnd::new(&page, bell).map_err(WorkerError::Start)?;
     engine.obey_evictions(&gate.page);
     timeslices::start(gate.page.clone()).map_err(WorkerError::Start)?;
     let broker = Arc::new(Mutex::new(broker));

@@ -98,7 +98,6 @@ mod value_waits;
 mod waits;
 
 pub use engine::open;
-pub use gate::GateEnd;
 
 use lock::lock;
 use shared::Shared;

@@ -297,9 +297,9 @@ fn memory(len: usize) -> OwnedFd {
 }
 
 /// Creates a gate page with open gates, and the scheduler's bell.
-fn gate_end() -> super::GateEnd {
+fn gate_end() -> crate::gate_end::GateEnd {
     let page = host_ipc::gate::GatePage::create().unwrap();
-    let end = super::GateEnd::new(&page, eventfd().unwrap()).unwrap();
+    let end = crate::gate_end::GateEnd::new(&page, eventfd().unwrap()).unwrap();
     end.page.open_all();
     end
 }

@@ -4,8 +4,8 @@ use std::sync::atomic::Ordering;
 
 use super::beat::Beat;
 use super::device::{Device, Observation};
-use super::end::GateEnd;
 use crate::executor::Pending;
+use crate::gate_end::GateEnd;
 use host_ipc::eventfd::notify;
 use host_ipc::gate::{self, GpuGate, Mode};
 

@@ -6,7 +6,7 @@
 //! | `admission` | the gate's decision about each command |
 //! | `pass` | permission to submit GPU work |
 //! | `gpus`, `device` | the gates of all GPUs; the gate of one GPU |
-//! | `end`, `beat` | access to the memory shared with the scheduler; the heartbeat |
+//! | `beat` | the heartbeat |
 //! | `held`, `order` | the commands that are waiting; their order |
 //! | `used`, `named` | the resources that a command uses; the handles in its arguments |
 //! | `turns` | calls on mirrors that wait for a window |
@@ -22,7 +22,6 @@
 mod admission;
 mod beat;
 mod device;
-mod end;
 mod estimate;
 mod flight;
 mod gpus;
@@ -38,7 +37,6 @@ mod turns;
 mod used;
 
 pub(super) use admission::{Admission, Ticket};
-pub use end::GateEnd;
 pub(super) use flight::{InFlight, Queued};
 pub(super) use marks::Marks;
 pub(super) use named::Names;

@@ -8,7 +8,6 @@ use protocol::ids::ContextId;
 use protocol::table::Order;
 
 use super::admission::{Admission, Ticket};
-use super::end::GateEnd;
 use super::estimate::Kind;
 use super::gpus::Gpus;
 use super::held::{Held, HeldQueue, Needs};
@@ -20,6 +19,7 @@ use crate::calls::events::{EventPool, PoolMarks};
 use crate::calls::limit_calls::LimitAccess;
 use crate::calls::lock;
 use crate::executor::{Command, Pending};
+use crate::gate_end::GateEnd;
 use crate::reply::ReplyTo;
 use host_ipc::gate::{self, Mode};
 

@@ -10,8 +10,8 @@ use std::sync::{Mutex, mpsc};
 use std::thread::{self, ThreadId};
 use std::time::Duration;
 
-use super::end::GateEnd;
 use crate::calls::lock::lock;
+use crate::gate_end::GateEnd;
 use crate::waker::Waker;
 use host_ipc::eventfd::notify;
 use host_ipc::gate::{GpuGate, MAX_GPUS, Mode};
