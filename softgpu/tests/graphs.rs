@@ -8,6 +8,7 @@ use softgpu as _;
 
 const INVALID_VALUE: c_uint = 1;
 const ILLEGAL_STATE: c_uint = 401;
+const ILLEGAL_ADDRESS: c_uint = 700;
 const NOT_SUPPORTED: c_uint = 801;
 const CAPTURE_UNSUPPORTED: c_uint = 900;
 const CAPTURE_INVALIDATED: c_uint = 901;
@@ -29,6 +30,9 @@ unsafe extern "C" {
     fn cuInit(flags: c_uint) -> c_uint;
     fn cuDevicePrimaryCtxRetain(to: *mut usize, device: c_int) -> c_uint;
     fn cuCtxSetCurrent(context: usize) -> c_uint;
+    fn cuCtxCreate_v2(to: *mut usize, flags: c_uint, device: c_int) -> c_uint;
+    fn cuCtxDestroy_v2(context: usize) -> c_uint;
+    fn cuMemcpyDtoDAsync_v2(to: u64, from: u64, size: usize, stream: usize) -> c_uint;
     fn cuMemAlloc_v2(to: *mut u64, size: usize) -> c_uint;
     fn cuMemFree_v2(address: u64) -> c_uint;
     fn cuMemAllocAsync(to: *mut u64, size: usize, stream: usize) -> c_uint;
@@ -208,6 +212,34 @@ fn test_only_external_events_become_nodes_of_a_capture() {
     ok!(cuGraphExecDestroy(exec));
     ok!(cuGraphDestroy(graph));
     ok!(cuStreamDestroy_v2(stream));
+}
+
+/// As a kernel that accesses freed memory does, the graph makes the context fail.
+#[test]
+fn test_a_graph_that_uses_freed_memory_fails() {
+    let (_one, _) = stream();
+    let kept = memory();
+    let node = |at: u64, kind: c_uint, stream: usize| match kind {
+        0 => ok!(cuMemsetD32Async(at, 5, 1, stream)),
+        1 => ok!(cuMemcpyDtoDAsync_v2(at, kept, 4, stream)),
+        _ => ok!(cuMemcpyDtoDAsync_v2(kept, at, 4, stream)),
+    };
+    for kind in 0..3 {
+        let (mut context, mut stream, mut graph, mut exec) = (0, 0, 0, 0);
+        ok!(cuCtxCreate_v2(&mut context, 0, 0));
+        ok!(cuStreamCreate(&mut stream, 1));
+        let freed = memory();
+        ok!(cuStreamBeginCapture_v2(stream, 0));
+        node(freed, kind, stream);
+        ok!(cuStreamEndCapture(stream, &mut graph));
+        ok!(cuGraphInstantiateWithFlags(&mut exec, graph, 0));
+        ok!(cuGraphLaunch(exec, stream));
+        ok!(cuStreamSynchronize(stream));
+        ok!(cuMemFree_v2(freed));
+        ok!(cuGraphLaunch(exec, stream));
+        fails!(ILLEGAL_ADDRESS, cuStreamSynchronize(stream));
+        ok!(cuCtxDestroy_v2(context));
+    }
 }
 
 #[test]

@@ -8,11 +8,12 @@ use cuda_api::sys::{CUDA_MEMCPY2D, CUDA_MEMCPY3D, CUarray, CUdeviceptr, CUmemory
 
 use super::capture;
 use super::entry::entries;
+use super::vmm;
 use crate::state::array::ARRAYS;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
-use crate::state::memory;
 use crate::state::stream::{Stream, default_stream, lookup};
+use crate::state::{mapping, memory};
 
 /// Maximum size in bytes of a copy from pageable memory for which the data is first saved in a
 /// temporary buffer. The caller doesn't have to wait for such a copy, but must wait for a larger
@@ -98,6 +99,15 @@ impl Copy {
             }
         }
         Ok(())
+    }
+
+    /// Returns whether all memory that the copy uses on the device is still accessible.
+    pub(crate) fn is_accessible(&self) -> bool {
+        [self.to, self.from].into_iter().all(|rows| {
+            let on_device = mapping::has_place(rows.address) || vmm::is_reserved(rows.address);
+            !on_device || memory::known(rows.address, self.span(rows))
+        }) && (memory::find(self.to.address).is_none()
+            || memory::writable(self.to.address, self.span(self.to)))
     }
 
     /// Performs the copy on the calling thread.

@@ -18,6 +18,7 @@ use super::copy::{Copy, Fill};
 use super::entry::{EntryPoint, unsupported};
 use super::launch::{Kernel, Shape};
 use super::stream_memory::{self, Checked};
+use crate::exec::memory::Fault;
 use crate::state::context::{by_handle, current};
 use crate::state::device::driver;
 use crate::state::errors::Errors;
@@ -361,8 +362,10 @@ fn run(op: &Op, errors: &Errors) {
             Ok(launch) => kernel.run(launch, errors),
             Err(_) => errors.fail(CuError::OUT_OF_MEMORY),
         },
-        Op::Copy(copy, _) => copy.run(),
-        Op::Memset(fill) => fill.run(),
+        // The program may have freed the memory since it added the node.
+        Op::Copy(copy, _) if copy.is_accessible() => copy.run(),
+        Op::Memset(fill) if fill.check().is_ok() => fill.run(),
+        Op::Copy(..) | Op::Memset(_) => errors.fault(Fault::IllegalAddress),
         Op::Host(call) => callback::run(|| call.run()),
         Op::Batch(operations, _) => operations.iter().for_each(|each| each.run(errors)),
         Op::Wait(..) | Op::Record(..) | Op::Alloc(_) | Op::Free(_) => {}

@@ -106,6 +106,11 @@ impl Space {
     }
 }
 
+/// Returns whether the program has reserved an address.
+pub(crate) fn is_reserved(address: u64) -> bool {
+    lock().reserves(address, 1)
+}
+
 /// Reserves address space by mapping inaccessible memory. If `address` is 0, Linux chooses the
 /// address. `fixed` is an mmap flag such as MAP_FIXED, or 0.
 fn reserve(address: u64, size: u64, fixed: i32) -> CuResult<u64> {

@@ -37,6 +37,12 @@ pub(crate) fn map(bytes: u64) -> CuResult<u64> {
     Ok(address as u64)
 }
 
+/// Returns whether an address is one of those that [`map`] chooses, so that no memory of the program's
+/// own is there.
+pub(crate) fn has_place(address: u64) -> bool {
+    (PLACE..PLACE_END).contains(&address)
+}
+
 /// Unmaps memory.
 ///
 /// # Safety
