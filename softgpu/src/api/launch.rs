@@ -195,7 +195,10 @@ impl Kernel {
 
     /// Returns the bytes of local memory that each thread needs.
     pub(crate) fn local(&self) -> u64 {
-        self.function.kernel().map_or(0, |kernel| kernel.local.into())
+        let needed = self.function.kernel().map_or(0, |kernel| kernel.local.into());
+        let frames = &self.function.loaded.program.source.frames;
+        let declared = self.function.name.to_str().ok().and_then(|name| frames.get(name));
+        declared.map_or(needed, |declared| needed.max(*declared))
     }
 
     /// Prepares one run of the launch, and allocates a workspace if the launch is cooperative.

@@ -111,6 +111,8 @@ pub struct Source {
     pub ptx_version: i32,
     /// The newest target of the texts, as the number in `sm_NN`.
     pub target: i32,
+    /// The bytes of local memory that an image with machine code gives for functions, by name.
+    pub frames: HashMap<String, u64>,
 }
 
 /// Parses one PTX text.
@@ -142,6 +144,7 @@ fn link_with(mut units: Vec<Unit>, partial: bool) -> Result<Source, PtxError> {
         common_end: 0,
         ptx_version: units.iter().map(|u| u.ptx_version).max().unwrap_or(0),
         target: units.iter().map(|u| u.target).max().unwrap_or(0),
+        frames: HashMap::new(),
         units,
     };
     let symbols: usize =

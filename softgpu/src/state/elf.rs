@@ -12,6 +12,8 @@ const NOTE: u32 = 7;
 const NOBITS: u32 = 8;
 const ALLOC: u64 = 2;
 const EXEC: u64 = 4;
+/// The size of a symbol in bytes.
+const SYMBOL: usize = 24;
 /// Maximum number of kernels with a section of their own.
 const MAX_KERNELS: usize = 1 << 14;
 
@@ -31,9 +33,18 @@ fn long(bytes: &[u8], at: usize) -> Option<usize> {
     usize::try_from(u64::from_le_bytes(field(bytes, at)?)).ok()
 }
 
-/// Returns the name and contents of each section with contents in a 64-bit ELF file. Returns `None`
-/// if the file is damaged.
-pub(crate) fn sections(file: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+/// A section in a file.
+struct Found<'a> {
+    name: &'a [u8],
+    kind: usize,
+    /// The number of the section that this one refers to.
+    link: usize,
+    /// Empty if the section has no contents in the file.
+    contents: &'a [u8],
+}
+
+/// Returns the sections in a 64-bit ELF file, except the first. Returns `None` if the file is damaged.
+fn found(file: &[u8]) -> Option<Vec<Found<'_>>> {
     const CLASS_64: u8 = 2;
     if !file.starts_with(b"\x7fELF") || *file.get(4)? != CLASS_64 {
         return None;
@@ -51,13 +62,45 @@ pub(crate) fn sections(file: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
     let mut found = Vec::new();
     for index in 1..count {
         let (name, kind, at, len) = header(index)?;
-        if kind == NOBITS as usize {
-            continue;
-        }
-        let name = strings.get(name..)?.split(|b| *b == 0).next()?;
-        found.push((name, contents(at, len)?));
+        let name = text_at(strings, name)?;
+        let link = word(file, table + index * size + 40)?;
+        let contents = if kind == NOBITS as usize { &[] } else { contents(at, len)? };
+        found.push(Found { name, kind, link, contents });
     }
     Some(found)
+}
+
+fn text_at(strings: &[u8], at: usize) -> Option<&[u8]> {
+    strings.get(at..)?.split(|b| *b == 0).next()
+}
+
+/// Returns the name and contents of each section with contents in a 64-bit ELF file. Returns `None`
+/// if the file is damaged.
+pub(crate) fn sections(file: &[u8]) -> Option<Vec<(&[u8], &[u8])>> {
+    let stored = found(file)?.into_iter().filter(|section| section.kind != NOBITS as usize);
+    Some(stored.map(|section| (section.name, section.contents)).collect())
+}
+
+/// Returns the names of functions in a cubin, with the bytes of local memory that the attribute
+/// FRAME_SIZE gives for them. As in NVIDIA's driver, a launch takes that much, even if the function
+/// doesn't need it.
+pub(crate) fn frames(file: &[u8]) -> Option<Vec<(String, u64)>> {
+    const FRAME_SIZE: [u8; 4] = [4, 0x11, 8, 0];
+    let sections = found(file)?;
+    let notes = sections.iter().find(|section| section.name == b".nv.info")?;
+    let symbols = sections.iter().find(|section| section.kind == SYMTAB as usize)?;
+    let strings = sections.get(symbols.link.checked_sub(1)?)?.contents;
+    let (mut rest, mut frames) = (notes.contents, Vec::new());
+    while let Some(head) = rest.first_chunk::<4>() {
+        let len = if head[0] == 4 { 4 + half(rest, 2)? } else { 4 };
+        if *head == FRAME_SIZE {
+            let name = word(symbols.contents, word(rest, 4)?.checked_mul(SYMBOL)?)?;
+            let name = String::from_utf8_lossy(text_at(strings, name)?).into_owned();
+            frames.push((name, word(rest, 8)? as u64));
+        }
+        rest = rest.get(len..)?;
+    }
+    Some(frames)
 }
 
 /// Returns the texts in an image that the linker produced.
@@ -102,7 +145,6 @@ pub(crate) fn image(source: &Source, capability: u32) -> Vec<u8> {
         contents.extend(unit.text.bytes());
     }
     const HEADER: usize = 64;
-    const SYMBOL: usize = 24;
     let mut sections = vec![
         Section::new(TEXTS, NOTE, 0, HEADER, contents.len()),
         Section::new(".nv.global", NOBITS, ALLOC, 0, source.size),

@@ -42,7 +42,11 @@ impl From<PtxError> for LoadError {
 
 /// Parses an image: PTX, a fatbin with PTX that the device can run, or a linked image.
 pub(crate) fn parse(bytes: &[u8]) -> Result<Source, LoadError> {
-    Ok(source::link(units(bytes)?)?)
+    let mut source = source::link(units(bytes)?)?;
+    if bytes.starts_with(b"\x7fELF") {
+        source.frames = elf::frames(bytes).unwrap_or_default().into_iter().collect();
+    }
+    Ok(source)
 }
 
 /// Returns the declarations in the texts of an image.
