@@ -13,6 +13,7 @@ mod gate_contexts;
 mod graph_charges;
 mod graphs;
 mod greens;
+mod image_charges;
 mod interleavings;
 mod kernels;
 mod limits;

@@ -11,7 +11,7 @@ const MIB: u64 = 1 << 20;
 pub(super) const GRANULE: u64 = 2 * MIB;
 /// The CU_LIMIT_STACK_SIZE of a new context, in bytes per thread. A stack of this size is included
 /// in the charge for the context itself.
-const DEFAULT_STACK: u64 = 1024;
+pub(super) const DEFAULT_STACK: u64 = 1024;
 /// The CU_LIMIT_MALLOC_HEAP_SIZE of a new context, in bytes.
 pub(super) const DEFAULT_HEAP: u64 = 8 * MIB;
 /// A context comes with room for this many bytes of code and variables. Only bytes beyond that are
@@ -22,6 +22,12 @@ const DEFAULT_PENDING: u64 = 2048;
 /// Bytes per launch that a kernel has made and that hasn't begun. On an H200, the driver took up to
 /// 9472 bytes for each, at the first launch of a kernel whose module can launch others.
 const PENDING_LAUNCH: u64 = 9728;
+/// The smallest heap, in bytes. The driver raises lower limits.
+const LEAST_HEAP: u64 = 4 * MIB;
+/// Bytes for the driver's functions with which kernels print or launch others: on an H200, the
+/// driver took 82 MiB for a context's first kernel that prints, and 100 MiB for the first that
+/// launches others, which includes [`DEFAULT_PENDING`] launches.
+const DEVICE_RUNTIME: u64 = 102 * MIB;
 /// Bytes that the malloc heap takes beyond its limit once a loaded module uses it: 138 MiB when the
 /// module is loaded, and 2 MiB at the first launch.
 const HEAP_EXTRA: u64 = 140 * MIB;
@@ -49,14 +55,17 @@ pub(super) struct Terms {
     /// The context's CU_LIMIT_MALLOC_HEAP_SIZE, in bytes.
     pub heap: u64,
     /// The number of modules and libraries whose kernels may call malloc. It includes loads in
-    /// progress and unloaded modules, because the driver never frees the heap.
+    /// progress, loads that the driver has refused, and unloaded modules, because the driver never
+    /// frees the heap.
     pub heap_users: u64,
+    /// The same for those whose kernels may print, or launch others.
+    pub runtime_users: u64,
     /// The context's CU_LIMIT_STACK_SIZE, in bytes per thread.
     pub stack: u64,
     /// The context's CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT.
     pub pending: u64,
     /// The most local memory per thread, in bytes, that any kernel launched since the stack limit
-    /// was last set needs.
+    /// was last set needs. If kernels may have been running then, also for those before.
     pub local: u64,
     /// The number of streams that exist now.
     pub streams: u64,
@@ -74,6 +83,7 @@ impl Default for Terms {
             modules: 0,
             heap: DEFAULT_HEAP,
             heap_users: 0,
+            runtime_users: 0,
             stack: DEFAULT_STACK,
             pending: DEFAULT_PENDING,
             local: 0,
@@ -96,9 +106,12 @@ impl Terms {
         let whole = |bytes: u64| bytes.checked_next_multiple_of(GRANULE).unwrap_or(u64::MAX);
         match kind {
             Charge::Module => whole(self.modules.saturating_sub(SMALL_MODULES)),
-            Charge::Heap => whole(self.malloc_heap()).saturating_add(whole(
-                self.pending.saturating_sub(DEFAULT_PENDING).saturating_mul(PENDING_LAUNCH),
-            )),
+            Charge::Heap => {
+                let runtime = if self.runtime_users > 0 { DEVICE_RUNTIME } else { 0 };
+                let launches = self.pending.saturating_sub(DEFAULT_PENDING);
+                let launches = whole(launches.saturating_mul(PENDING_LAUNCH));
+                whole(self.malloc_heap()).saturating_add(runtime).saturating_add(launches)
+            }
             Charge::Local => whole((self.per_thread() - DEFAULT_STACK).saturating_mul(threads)),
             Charge::Stream => {
                 whole(self.most_streams.saturating_sub(FEW_STREAMS).saturating_mul(STREAM))
@@ -112,7 +125,7 @@ impl Terms {
     fn malloc_heap(&self) -> u64 {
         match self.heap_users {
             0 => 0,
-            _ => self.heap.saturating_add(HEAP_EXTRA),
+            _ => self.heap.max(LEAST_HEAP).saturating_add(HEAP_EXTRA),
         }
     }
 
@@ -204,6 +217,16 @@ mod tests {
         due(Charge::Heap, 0, |terms| terms.heap = 1 << 30);
         due(Charge::Heap, 1164, |terms| (terms.heap, terms.heap_users) = (1 << 30, 1));
         due(Charge::Heap, 148, |terms| terms.heap_users = 2);
+        // The driver raises the limit.
+        due(Charge::Heap, 144, |terms| (terms.heap, terms.heap_users) = (0, 1));
+    }
+
+    #[test]
+    fn kernels_that_print_or_launch_are_charged_once() {
+        due(Charge::Heap, 102, |terms| terms.runtime_users = 1);
+        due(Charge::Heap, 102, |terms| terms.runtime_users = 7);
+        due(Charge::Heap, 102, |terms| (terms.runtime_users, terms.pending) = (1, 0));
+        due(Charge::Heap, 250, |terms| (terms.runtime_users, terms.heap_users) = (1, 1));
     }
 
     #[test]
@@ -256,6 +279,7 @@ mod tests {
             modules: u64::MAX,
             heap: u64::MAX,
             heap_users: u64::MAX,
+            runtime_users: u64::MAX,
             stack: u64::MAX,
             pending: u64::MAX,
             most_streams: u64::MAX,

@@ -5,6 +5,7 @@
 //! symbol in it suggests that the driver might give it memory, and a file that isn't well-formed is
 //! refused.
 
+mod local;
 mod section;
 #[cfg(test)]
 pub(super) mod tests;
@@ -17,19 +18,19 @@ use object::endian::LittleEndian;
 use object::read::SectionIndex;
 use object::read::elf::{FileHeader, ProgramHeader, SectionHeader, Sym, SymbolTable};
 
+use self::local::add_locals;
 pub(super) use self::section::Damaged;
 use self::section::{Header, LE, Memory, Section, Sections};
-use super::taken::{Footprint, name_hash};
-
-/// If an image has more kernels than this, all their code is charged when the image is loaded.
-/// Otherwise, each kernel's code is charged when the kernel is first used.
-const MAX_KERNELS: usize = 1 << 16;
+use super::taken::{Footprint, MAX_KERNELS, name_hash};
 
 /// The most sections that a cubin can have. It limits the memory for the tables made here.
 const MAX_SECTIONS: usize = 1 << 20;
 
 /// Part of an entry in the string table of each cubin whose kernels call printf.
 const VPRINTF: &[u8] = b"vprintf";
+/// Parts of the names of functions of the driver's with which kernels launch others, and of those in
+/// `libcudadevrt` that call them.
+pub(super) const LAUNCHES: [&[u8]; 3] = [b"__cuda_syscall_cnp", b"__cudaCDP", b"cudaLaunchDevice"];
 
 /// Computes the device memory that a cubin takes.
 ///
@@ -55,10 +56,17 @@ pub(super) fn footprint(bytes: &[u8]) -> Result<Footprint, Damaged> {
             add_symbols(&mut found, &mut sections, &table, index, bytes)?;
         }
     }
-    let known = add_sections(&mut found, &sections)?;
+    let functions: HashSet<&[u8]> =
+        sections.iter().filter(|section| section.size > 0).filter_map(Section::function).collect();
+    // A kernel's parameters have a section with its name. Nothing else has one.
+    let kernels: HashSet<&[u8]> = sections.iter().filter_map(Section::kernel).collect();
+    let known = add_sections(&mut found, &sections, &functions, &kernels)?;
+    let both: HashSet<&[u8]> = kernels.intersection(&functions).copied().collect();
+    add_locals(&mut found, (header, bytes), &table, &sections, &both)?;
     let mapped = mapped(header, bytes)?;
     found.data = found.data.saturating_add(mapped.saturating_sub(known));
     found.may_print = memmem::find(bytes, VPRINTF).is_some();
+    found.may_launch = LAUNCHES.iter().any(|part| memmem::find(bytes, part).is_some());
     Ok(found)
 }
 
@@ -108,16 +116,17 @@ pub(super) fn allocates(name: &[u8]) -> bool {
 
 /// Counts the sections. Returns the number of bytes that those with memory take, including memory
 /// of launches.
-fn add_sections(found: &mut Footprint, sections: &[Section<'_>]) -> Result<u64, Damaged> {
-    let functions: HashSet<&[u8]> =
-        sections.iter().filter(|section| section.size > 0).filter_map(Section::function).collect();
-    // A kernel's parameters have a section with its name. Nothing else has one.
-    let kernels: HashSet<&[u8]> = sections.iter().filter_map(Section::kernel).collect();
+fn add_sections(
+    found: &mut Footprint,
+    sections: &[Section<'_>],
+    functions: &HashSet<&[u8]>,
+    kernels: &HashSet<&[u8]>,
+) -> Result<u64, Damaged> {
     let one_by_one = kernels.len() <= MAX_KERNELS;
     let mut of_launches = HashSet::new();
     let mut total = 0u64;
     for section in sections {
-        let memory = section.memory(&functions);
+        let memory = section.memory(functions);
         if memory == Memory::None {
             continue;
         }

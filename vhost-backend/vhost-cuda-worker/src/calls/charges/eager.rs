@@ -4,7 +4,7 @@
 use protocol::ids::ContextId;
 
 use super::load::Load;
-use super::parts::{charge_load, give_back_failed};
+use super::parts::{charge_load, give_back_module, give_back_unused};
 use super::reserve::{begin_charges, end_charges};
 use crate::calls::cx::Cx;
 use crate::calls::lock;
@@ -19,13 +19,13 @@ pub(super) fn load_everywhere<T>(
 ) -> CuResult<T> {
     let mut loaded = lock(&cx.shared.charges.loads.everywhere);
     let all: Vec<ContextId> = lock(&cx.shared.charges.contexts).keys().copied().collect();
-    let give_back = |contexts: &[ContextId]| {
-        contexts.iter().for_each(|ctx| give_back_failed(&cx.within(*ctx), library));
-    };
     for (index, ctx) in all.iter().enumerate() {
-        charge_load(&cx.within(*ctx), library).inspect_err(|_| give_back(&all[..index]))?;
+        charge_load(&cx.within(*ctx), library).inspect_err(|_| {
+            all[..index].iter().for_each(|ctx| give_back_unused(&cx.within(*ctx), library));
+        })?;
     }
-    let result = load().inspect_err(|_| give_back(&all))?;
+    let failed = |_: &_| all.iter().for_each(|ctx| give_back_module(cx, *ctx, library));
+    let result = load().inspect_err(failed)?;
     loaded.push(library.clone());
     Ok(result)
 }

@@ -69,12 +69,7 @@ pub(super) fn footprint(
             Kind::Ptx => of_ptx(payload)?,
             Kind::Other(_) => return Err(Unreadable::Entry),
         };
-        let uses_heap = largest.uses_heap || found.uses_heap;
-        let may_print = largest.may_print || found.may_print;
-        if found.total() > largest.total() {
-            largest = found;
-        }
-        (largest.uses_heap, largest.may_print) = (uses_heap, may_print);
+        largest = largest.or(found);
     }
     Ok(largest)
 }
@@ -88,8 +83,10 @@ fn of_ptx(text: &[u8]) -> Result<Footprint, Unreadable> {
     if !is_text(text) {
         return Err(Unreadable::Entry);
     }
-    let ptx::Variables { bytes: data, uses_heap, may_print } = ptx::variables(text)?;
-    Ok(Footprint { data, code: text.len() as u64, kernels: vec![], uses_heap, may_print })
+    let ptx::Variables { bytes: data, uses_heap, may_print, may_launch } = ptx::variables(text)?;
+    // The driver compiles the text itself, so what it reports of the kernels' local memory is true.
+    let code = text.len() as u64;
+    Ok(Footprint { data, code, uses_heap, may_print, may_launch, ..Footprint::default() })
 }
 
 /// Returns whether an image is text. Bytes of characters that aren't ASCII can occur in PTX, in the

@@ -144,7 +144,9 @@ pub(in crate::calls) fn admit_kernel(
         let (real, _) = function_of(cx, reservation.code(), &function)?;
         cx.driver().cuFuncGetAttribute(&mut local, LOCAL_SIZE_BYTES, real)?;
     }
-    let need = Need::of_kernel(local.max(0) as u64);
+    // The driver may take as much as the image says, even if it reports less.
+    let local = function.load.local_of(function.code, local.max(0) as u64);
+    let need = Need::of_kernel(local);
     let settled = reserve_need(cx, reservation, need)?;
     cx.shared.charges.if_only(cx.ctx, || {
         let mut tables = lock(&cx.shared.tables);

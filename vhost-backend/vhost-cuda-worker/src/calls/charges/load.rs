@@ -66,9 +66,22 @@ impl Load {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
     }
 
+    /// Returns the bytes of local memory per thread that a kernel needs, if the driver reports this
+    /// many.
+    pub(super) fn local_of(&self, kernel: Code, reported: u64) -> u64 {
+        self.takes.local_of(kernel.name).max(reported)
+    }
+
     /// Returns whether the kernels may print.
     pub(in super::super) fn may_print(&self) -> bool {
         self.takes.may_print
+    }
+
+    /// Returns 1 for each kind of memory that the driver takes for functions that the kernels may
+    /// call, and otherwise 0: the malloc heap, and the memory for printing and launching.
+    pub(super) fn users(&self) -> (u64, u64) {
+        let runtime = self.takes.may_print || self.takes.may_launch;
+        (self.takes.uses_heap.into(), runtime.into())
     }
 
     /// Returns whether both values describe the same loaded module or library.

@@ -14,7 +14,7 @@ use protocol::ids::ContextId;
 use super::eager::{forget_everywhere, load_everywhere};
 use super::footprint;
 use super::load::Load;
-use super::parts::{add_load, give_back_failed, give_back_module, wait_to_fill};
+use super::parts::{add_load, give_back_module, wait_to_fill};
 use super::settle::{Reservation, Reserved, Settled, kind};
 use super::taken::Footprint;
 use crate::calls::cx::Cx;
@@ -141,7 +141,7 @@ pub(in crate::calls) fn reserve_module(
 ) -> CuResult<Reserved<kind::Module, impl FnOnce() -> CuResult>> {
     add_load(cx, load)?;
     Ok(reservation.reserved(|| {
-        give_back_failed(cx, load);
+        give_back_module(cx, cx.ctx, load);
         Ok(())
     }))
 }

@@ -38,6 +38,8 @@ mod settle;
 mod taken;
 
 pub(super) use account::GraphSize;
+#[cfg(test)]
+pub(super) use cubin::tests::forged_frame;
 pub(super) use eager::begin_context;
 pub(super) use footprint::is_text;
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use memchr::memmem;
 
-use super::cubin::allocates;
+use super::cubin::{LAUNCHES, allocates};
 
 /// The error for PTX text that isn't loaded, because its memory can't be determined beforehand. No
 /// compiler generates such text.
@@ -30,6 +30,8 @@ pub(super) struct Variables {
     pub uses_heap: bool,
     /// Whether the text contains the word `vprintf`, so that kernels may print.
     pub may_print: bool,
+    /// Whether the text names a function with which kernels launch others.
+    pub may_launch: bool,
 }
 
 /// Finds the variables that PTX text declares, and whether it mentions functions of CUDA's.
@@ -51,7 +53,10 @@ pub(super) fn variables(text: &[u8]) -> Result<Variables, Unreadable> {
                 external = false;
             }
             b"vprintf" => found.may_print = true,
-            _ => found.uses_heap |= token == b"malloc" || external && allocates(token),
+            _ => {
+                found.uses_heap |= token == b"malloc" || external && allocates(token);
+                found.may_launch |= LAUNCHES.iter().any(|part| token.starts_with(part));
+            }
         }
         last = token;
     }

@@ -6,7 +6,7 @@ use host_ipc::messages::Charge;
 use protocol::ids::ContextId;
 
 use super::account::{GRANULE, GraphSize, KINDS, Terms};
-use super::load::{Need, Part};
+use super::load::{Load, Need, Part};
 use super::session::OfContext;
 use super::settle::{Reservation, Reserved, kind};
 use crate::calls::cx::Cx;
@@ -48,9 +48,9 @@ pub(super) fn add_part(cx: &Cx<'_>, ctx: ContextId, part: Part, bytes: u64) -> C
     Ok(is_new)
 }
 
-/// Counts a module or library as a user of the context's malloc heap, unless its variables are
-/// already charged there. Returns whether it was counted.
-pub(super) fn add_heap_user(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult<bool> {
+/// Counts a module or library as a user of the context's malloc heap and of the driver's functions
+/// for kernels, unless its variables are already charged there. Returns whether it was counted.
+pub(super) fn add_users(cx: &Cx<'_>, ctx: ContextId, load: &Load) -> CuResult<bool> {
     let charges = &cx.shared.charges;
     let devices = charges.devices(cx.driver(), cx.shared.devices);
     let mut is_new = false;
@@ -59,12 +59,28 @@ pub(super) fn add_heap_user(cx: &Cx<'_>, ctx: ContextId, load: u64) -> CuResult<
         ctx,
         Charge::Heap,
         |terms, parts| {
-            is_new = !parts.contains_key(&Part::Image(load));
-            terms.heap_users = terms.heap_users.saturating_add(is_new.into());
+            is_new = !parts.contains_key(&Part::Image(load.number));
+            if is_new {
+                let (heap, runtime) = load.users();
+                terms.heap_users = terms.heap_users.saturating_add(heap);
+                terms.runtime_users = terms.runtime_users.saturating_add(runtime);
+            }
         },
         |_| {},
     )?;
     Ok(is_new)
+}
+
+/// Undoes [`add_users`], if the driver hasn't got the image.
+pub(super) fn remove_users(cx: &Cx<'_>, load: &Load) {
+    let (heap, runtime) = load.users();
+    if (heap, runtime) == (0, 0) {
+        return;
+    }
+    let _ = change_terms(cx, cx.ctx, Charge::Heap, |terms| {
+        terms.heap_users = terms.heap_users.saturating_sub(heap);
+        terms.runtime_users = terms.runtime_users.saturating_sub(runtime);
+    });
 }
 
 /// Releases a context's charges for all parts of a module or library, after it was unloaded there.

@@ -2,6 +2,11 @@
 
 use std::hash::{DefaultHasher, Hash, Hasher};
 
+/// If an image has more kernels than this, all their code is charged when the image is loaded, and all
+/// need as much local memory as the most demanding one. Otherwise, each kernel is charged when it's
+/// first used.
+pub(super) const MAX_KERNELS: usize = 1 << 16;
+
 /// The device memory that a module or library takes, divided by purpose.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Footprint {
@@ -11,10 +16,17 @@ pub(super) struct Footprint {
     pub code: u64,
     /// For each kernel, a hash of its name and the size of its code in bytes. Sorted by hash.
     pub kernels: Vec<(u64, u64)>,
+    /// Bytes of local memory per thread that the image declares for each kernel.
+    pub local: u64,
+    /// Hashes of kernels' names, and the bytes of local memory per thread that the image declares for
+    /// them. Sorted by hash, which occurs once.
+    pub locals: Vec<(u64, u64)>,
     /// Whether the kernels may call malloc.
     pub uses_heap: bool,
     /// Whether the kernels may call printf.
     pub may_print: bool,
+    /// Whether the kernels may launch others.
+    pub may_launch: bool,
 }
 
 impl Footprint {
@@ -40,6 +52,38 @@ impl Footprint {
     pub(super) fn code_of(&self, name: &[u8]) -> u64 {
         let at = self.kernels.binary_search_by_key(&name_hash(name), |(name, _)| *name);
         at.map_or(0, |at| self.kernels[at].1)
+    }
+
+    /// Sorts the local memory of kernels, and keeps the most for each.
+    pub(super) fn join_locals(&mut self) {
+        self.locals.sort_unstable_by_key(|&(name, bytes)| (name, std::cmp::Reverse(bytes)));
+        self.locals.dedup_by_key(|(name, _)| *name);
+        if self.locals.len() > MAX_KERNELS {
+            let most = self.locals.drain(..).map(|(_, bytes)| bytes).max();
+            self.local = self.local.max(most.unwrap_or(0));
+        }
+    }
+
+    /// Returns the bytes of local memory per thread that the image declares for the kernel whose name
+    /// has this hash.
+    pub(super) fn local_of(&self, name: u64) -> u64 {
+        let at = self.locals.binary_search_by_key(&name, |(name, _)| *name);
+        at.map_or(0, |at| self.locals[at].1).max(self.local)
+    }
+
+    /// Replaces this with the larger of two footprints of which the driver chooses one.
+    pub(super) fn or(mut self, mut other: Self) -> Self {
+        let larger = other.total() > self.total();
+        if larger {
+            std::mem::swap(&mut self, &mut other);
+        }
+        self.local = self.local.max(other.local);
+        self.locals.append(&mut other.locals);
+        self.join_locals();
+        self.uses_heap |= other.uses_heap;
+        self.may_print |= other.may_print;
+        self.may_launch |= other.may_launch;
+        self
     }
 
     pub(super) fn total(&self) -> u64 {

@@ -99,6 +99,7 @@ fn untaken_kernel_output_is_bounded() {
 #[test]
 fn kernel_output_is_reported_and_fetched() {
     alone("kernel_output_is_reported_and_fetched", |mut bench| {
+        bench.set_quota(200 * MIB);
         let load = VcudaLibraryLoad {
             library: LibraryId(900),
             blob: BlobId(0),

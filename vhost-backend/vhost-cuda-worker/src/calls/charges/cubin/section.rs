@@ -24,6 +24,9 @@ const CUDA_GLOBAL: u32 = 0x7000_0007;
 const CUDA_LOCAL: u32 = 0x7000_0009;
 const CUDA_SHARED: u32 = 0x7000_000a;
 
+/// Symbols of the code from which the driver makes code for other GPUs of a family.
+pub(super) const MERC_SYMTAB: u32 = 0x7000_0085;
+
 /// Types of sections that describe the program to its loader: tables of ELF's, and CUDA's tables of
 /// attributes, calls, prototypes, relocations and required features.
 const TABLES: [u32; 17] = [
@@ -42,7 +45,7 @@ const TABLES: [u32; 17] = [
     0x7000_000b,
     0x7000_0082,
     0x7000_0083,
-    0x7000_0085,
+    MERC_SYMTAB,
     0x7000_0086,
 ];
 
@@ -117,7 +120,7 @@ impl<'a> Section<'a> {
     }
 
     /// Returns whether the file contains the section's contents.
-    fn is_stored(&self) -> bool {
+    pub(super) fn is_stored(&self) -> bool {
         ![SHT_NOBITS, CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED].contains(&self.kind)
     }
 

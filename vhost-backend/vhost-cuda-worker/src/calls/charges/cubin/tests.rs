@@ -7,29 +7,32 @@ const GIB: u64 = 1 << 30;
 const COMMON: u16 = 0xfff2;
 const ABSOLUTE: u16 = 0xfff1;
 
-/// A section of a cubin for tests. Its contents are zeros.
+/// A section of a cubin for tests. Its contents are `data` and then zeros.
 #[derive(Clone, Copy)]
-struct Part {
-    name: &'static str,
-    kind: u32,
-    flags: u64,
-    size: u64,
-    alignment: u64,
+pub(in crate::calls) struct Part {
+    pub name: &'static str,
+    pub kind: u32,
+    pub flags: u64,
+    pub size: u64,
+    pub alignment: u64,
+    pub data: &'static [u8],
+    pub link: u32,
+    pub info: u32,
 }
 
 /// A symbol of a cubin for tests. The sections are counted from 1 here.
 #[derive(Clone, Copy, Default)]
-struct Symbol {
-    name: &'static str,
+pub(in crate::calls) struct Symbol {
+    pub name: &'static str,
     /// The offset in the name at which the symbol's own name begins.
-    tail: u32,
-    section: u16,
-    value: u64,
-    size: u64,
+    pub tail: u32,
+    pub section: u16,
+    pub value: u64,
+    pub size: u64,
 }
 
-fn part(name: &'static str, kind: u32, flags: u64, size: u64) -> Part {
-    Part { name, kind, flags, size, alignment: 8 }
+pub(in crate::calls) fn part(name: &'static str, kind: u32, flags: u64, size: u64) -> Part {
+    Part { name, kind, flags, size, alignment: 8, data: &[], link: 0, info: 0 }
 }
 
 /// Builds a cubin for tests. Each section has a name, flags and a size. Code and kernels'
@@ -48,7 +51,7 @@ pub(in crate::calls) fn importing(names: &[&'static str]) -> Vec<u8> {
 }
 
 /// Builds a cubin of these sections and symbols, with segments that take these numbers of bytes.
-fn build(parts: &[Part], symbols: &[Symbol], segments: &[u64]) -> Vec<u8> {
+pub(in crate::calls) fn build(parts: &[Part], symbols: &[Symbol], segments: &[u64]) -> Vec<u8> {
     let mut names = b"\0".to_vec();
     let mut name = |text: &str| {
         let at = names.len() as u32;
@@ -67,23 +70,28 @@ fn build(parts: &[Part], symbols: &[Symbol], segments: &[u64]) -> Vec<u8> {
     let strings = u32::from(count) - 1;
     let mut headers = vec![0u8; 64];
     let mut contents = table.clone();
-    let mut head = |name: u32, kind: u32, words: [u64; 4], link: u32, rest: [u64; 2]| {
+    let mut head = |name: u32, kind: u32, words: [u64; 4], links: [u32; 2], rest: [u64; 2]| {
         headers.extend([name, kind].map(u32::to_le_bytes).concat());
         headers.extend(words.map(u64::to_le_bytes).concat());
-        headers.extend([link, 0].map(u32::to_le_bytes).concat());
+        headers.extend(links.map(u32::to_le_bytes).concat());
         headers.extend(rest.map(u64::to_le_bytes).concat());
     };
     for part in parts {
         let at = 64 + contents.len() as u64;
-        head(name(part.name), part.kind, [part.flags, 0, at, part.size], 0, [part.alignment, 0]);
-        if part.kind == SHT_PROGBITS {
-            contents.resize(contents.len() + (part.size as usize).next_multiple_of(8), 0);
+        let (words, links) = ([part.flags, 0, at, part.size], [part.link, part.info]);
+        head(name(part.name), part.kind, words, links, [part.alignment, 0]);
+        if part.kind == SHT_PROGBITS || !part.data.is_empty() {
+            contents.extend(part.data);
+            contents.resize(
+                contents.len() + (part.size as usize).next_multiple_of(8) - part.data.len(),
+                0,
+            );
         }
     }
-    head(name(".symtab"), SHT_SYMTAB, [0, 0, 64, table.len() as u64], strings, [8, 24]);
+    head(name(".symtab"), SHT_SYMTAB, [0, 0, 64, table.len() as u64], [strings, 0], [8, 24]);
     let at = 64 + contents.len() as u64;
     let own = name(".shstrtab");
-    head(own, SHT_STRTAB, [0, 0, at, names.len() as u64], 0, [1, 0]);
+    head(own, SHT_STRTAB, [0, 0, at, names.len() as u64], [0, 0], [1, 0]);
     contents.extend(&names);
     contents.resize(contents.len().next_multiple_of(8), 0);
     let sections_at = 64 + contents.len() as u64;
@@ -101,6 +109,27 @@ fn build(parts: &[Part], symbols: &[Symbol], segments: &[u64]) -> Vec<u8> {
         [head, [0, 0, 0, 0, *size, 8].map(u64::to_le_bytes).concat()].concat()
     });
     [file, contents, headers, segments.collect()].concat()
+}
+
+/// Builds a cubin that softgpu loads as this PTX text. Its attribute FRAME_SIZE gives this many bytes
+/// for the kernel `empty`, which the text doesn't need.
+pub(in crate::calls) fn forged_frame(text: &str, bytes: u32) -> Vec<u8> {
+    let texts = [(text.len() as u64).to_le_bytes().to_vec(), text.into()].concat();
+    let texts: &'static [u8] = Vec::leak(texts);
+    let notes = [[4, 0x11, 8, 0], 1u32.to_le_bytes(), bytes.to_le_bytes()].concat();
+    let notes: &'static [u8] = Vec::leak(notes);
+    let stored = |name, kind, data: &'static [u8], link| Part {
+        data,
+        link,
+        ..part(name, kind, 0, data.len() as u64)
+    };
+    let parts = [
+        part(".text.empty", SHT_PROGBITS, CODE, 128),
+        part(".nv.constant0.empty", SHT_PROGBITS, ALLOC, 16),
+        stored(".softgpu.ptx", SHT_NOTE, texts, 0),
+        stored(".nv.info", 0x7000_0000, notes, 5),
+    ];
+    build(&parts, &[Symbol { name: "empty", section: 1, size: 128, ..Symbol::default() }], &[])
 }
 
 fn data(parts: &[Part]) -> u64 {
