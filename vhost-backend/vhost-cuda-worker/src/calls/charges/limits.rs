@@ -115,12 +115,18 @@ pub(in crate::calls) fn cu_ctx_set_limit(
                 Charged::Stack => per_thread(cx)?.abs_diff(value),
                 Charged::Heap | Charged::Pending => 0,
             };
-            set_charged(charged, value, change, || {
-                if resized > 0 {
-                    wait_to_resize(cx, resized);
-                }
-                set()
-            })?;
+            set_charged(
+                charged,
+                value,
+                || is_idle(cx),
+                change,
+                || {
+                    if resized > 0 {
+                        wait_to_resize(cx, resized);
+                    }
+                    set()
+                },
+            )?;
             Ok(reservation.charged())
         }
     }
@@ -133,30 +139,47 @@ fn per_thread(cx: &Cx<'_>) -> CuResult<u64> {
     Ok(context.terms.per_thread())
 }
 
+/// Returns whether the current context has nothing left to do. No kernel can be launched in it
+/// meanwhile.
+fn is_idle(cx: &Cx<'_>) -> bool {
+    let tables = &mut *lock(&cx.shared.tables);
+    let streams = tables.streams.values_mut().filter(|stream| stream.ctx == cx.ctx);
+    let streams = streams.map(|stream| stream.real.0);
+    let of_threads = tables.thread_streams.in_context(cx.ctx).map(|stream| stream.real.0);
+    let mut all = streams.chain(of_threads).chain([std::ptr::null_mut()]);
+    // SAFETY: the context is entered, and the streams are live, because a stream is removed from the
+    // tables before it is destroyed.
+    all.all(|stream| unsafe { cx.driver().cuStreamQuery(stream) }.is_ok())
+}
+
 /// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and a
 /// decrease is released afterwards. `change` changes the terms of the context, and adjusts its charge
 /// of a kind. An increase is charged even if nothing uses the limit yet, because other threads may
-/// load modules meanwhile.
+/// load modules meanwhile. `is_idle` says whether all kernels in the context have ended.
 pub(super) fn set_charged(
     limit: Charged,
     value: u64,
+    is_idle: impl FnOnce() -> bool,
     change: impl Fn(Charge, &dyn Fn(&mut Terms)) -> CuResult,
     set: impl FnOnce() -> CuResult,
 ) -> CuResult {
-    let before = std::cell::Cell::new(0);
+    let before = std::cell::Cell::new(Terms::default());
     change(limit.kind(), &|terms| {
+        before.set(*terms);
         let of = limit.of(terms);
-        before.set(*of);
         *of = value.max(*of);
     })?;
+    let mut before = before.get();
+    let frees = matches!(limit, Charged::Stack) && before.per_thread() > value;
+    let is_idle = frees && is_idle();
     let done = set();
-    let now = if done.is_ok() { value } else { before.get() };
+    let now = if done.is_ok() { value } else { *limit.of(&mut before) };
     change(limit.kind(), &|terms| {
         *limit.of(terms) = now;
         // Setting the stack limit also makes the driver free the local memory that earlier launches
-        // needed.
+        // needed. While a kernel runs, the driver may keep it, with the stacks that the kernel uses.
         if let (Charged::Stack, Ok(())) = (limit, done) {
-            terms.local = 0;
+            terms.local = if is_idle { 0 } else { terms.local.max(before.stack) };
         }
     })?;
     done

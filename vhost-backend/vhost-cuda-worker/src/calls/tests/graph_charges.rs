@@ -81,7 +81,8 @@ fn a_graph_is_charged_for_kernels_that_were_never_launched() {
             let (f, small) = (bench.kernel_with(LOCAL, id), bench.kernel_with(16, id + 1));
             make(&mut bench, f, small);
             for launch in [false, true, false] {
-                // Setting the limit frees the local memory.
+                // Setting the limit frees the local memory of kernels that have ended.
+                bench.good(&CuCtxSynchronize {});
                 assert_eq!(bench.set_limit(0, DEFAULT_STACK), 0);
                 assert_eq!(bench.charged("local"), 0, "{way}");
                 bench.set_quota(bench.used() + for_all_threads(LOCAL as u64) - 1);

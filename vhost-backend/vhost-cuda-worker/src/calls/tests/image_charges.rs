@@ -135,3 +135,35 @@ fn kernels_that_print_or_launch_are_charged_once_per_context() {
         },
     );
 }
+
+#[test]
+fn a_new_stack_limit_keeps_the_charge_for_kernels_that_run() {
+    alone("image_charges::a_new_stack_limit_keeps_the_charge_for_kernels_that_run", |mut bench| {
+        bench.set_quota(1 << 40);
+        let [kernel, other] = [StreamId(500), StreamId(501)];
+        for ph_stream in [kernel, other] {
+            bench.post(&CuStreamCreateWithPriority { ph_stream, flags: 1, priority: 0 });
+        }
+        let flag = bench.alloc(16);
+        bench.fill(flag, 0, 4, other.0);
+        bench.good(&CuCtxSynchronize {});
+        let text = with_body(&format!(
+            ".local .align 4 .b8 mine[16384]; .reg .pred %p; .reg .b32 %r; .reg .b64 %d;
+            mov.u64 %d, {flag}; again: ld.volatile.global.u32 %r, [%d];
+            setp.eq.u32 %p, %r, 0; @%p bra again;"
+        ));
+        assert_eq!(bench.load(1, &text), 0);
+        let f = bench.empty(1, 2);
+        for (limit, kept) in [(1024, 16384), (2048, 16384), (20_000, 20_000), (1024, 20_000)] {
+            if limit == 1024 && kept == 16384 {
+                assert_eq!(bench.launch_empty_in(f, kernel.0), 0);
+            }
+            assert_eq!(bench.set_limit(STACK, limit), 0);
+            assert_eq!(bench.charged("local"), for_all_threads(kept), "{limit}");
+        }
+        bench.fill(flag, 1, 4, other.0);
+        bench.good(&CuStreamSynchronize { h_stream: kernel });
+        assert_eq!(bench.set_limit(STACK, 2048), 0);
+        assert_eq!(bench.charged("local"), for_all_threads(2048));
+    });
+}
