@@ -167,7 +167,7 @@ impl<'a> Locals<'a> {
     /// Counts the attributes in a section, whose function is `own`.
     fn add_notes(
         &mut self,
-        (data, link): (&[u8], usize),
+        (data, link): (&[u8], Option<usize>),
         own: [Option<&'a [u8]>; 2],
         sections: &[Section<'a>],
         symbols: Option<&Symbols<'a>>,
@@ -175,7 +175,7 @@ impl<'a> Locals<'a> {
         for (attribute, symbol, bytes) in sizes(data)? {
             let (name, section) = match symbol {
                 Some(index) => {
-                    let symbols = symbols.filter(|of| of.index == link).ok_or(DAMAGED)?;
+                    let symbols = symbols.filter(|of| Some(of.index) == link).ok_or(DAMAGED)?;
                     let symbol = symbols.list.get(index).ok_or(DAMAGED)?;
                     let (name, section) = symbols.named(symbol, sections)?;
                     (Some(name), section)
@@ -234,9 +234,12 @@ pub(super) fn add_locals<'a>(
         let data = bytes.get(at as usize..end as usize).ok_or(DAMAGED)?;
         let name = rest.and_then(|rest| rest.strip_prefix(b"."));
         let code = sections.get(header.sh_info(LE) as usize).and_then(Section::function);
-        let symbols = if kind == MERC_NOTES { &of_merc } else { &symbols };
-        let link = header.sh_link(LE) as usize;
-        locals.add_notes((data, link), [name, code], sections, symbols.as_ref())?;
+        let (symbols, link) = match kind {
+            // nvlink writes the number of another section here, and there is only one such table.
+            MERC_NOTES => (of_merc.as_ref(), of_merc.as_ref().map(|of| of.index)),
+            _ => (symbols.as_ref(), Some(header.sh_link(LE) as usize)),
+        };
+        locals.add_notes((data, link), [name, code], sections, symbols)?;
     }
     if !locals.named.is_empty() {
         for symbols in [&symbols, &of_merc].into_iter().flatten() {

@@ -117,6 +117,20 @@ fn frames_of_code_that_is_not_linked_are_added_up() {
     assert_eq!(locals(&cubin), Ok([4010, 4010]));
 }
 
+/// nvlink writes a wrong number of the table of symbols into cubins for compute capabilities 10.0 and
+/// 12.0, for example into those of cuBLAS.
+#[test]
+fn attributes_for_other_gpus_of_a_family_refer_to_the_only_table_of_their_symbols() {
+    let symbol = [&[0; 4][..], &[0x12, 0, 1, 0], &[0; 8], &16u64.to_le_bytes()].concat();
+    let data: &'static [u8] = Vec::leak([vec![0; 24], symbol].concat());
+    let notes = [(".nv.merc.nv.info", MERC_NOTES, of(FRAME, 1, 64 << 10))];
+    // The names of the symbols are in the last section.
+    let link = (CODES.len() + 1 + notes.len() + 2) as u32;
+    let table = part(".nv.merc.symtab", MERC_SYMTAB, 0, data.len() as u64);
+    let cubin = with(&notes, &[Part { data, link, ..table }]);
+    assert_eq!(locals(&cubin), Ok([64 << 10, 0]));
+}
+
 #[test]
 fn attributes_that_cannot_be_read_are_refused() {
     let good = of(FRAME, A, 64);
@@ -138,7 +152,7 @@ fn attributes_that_cannot_be_read_are_refused() {
             assert!(locals(&cubin).is_err(), "{name} {bad:x?}");
         }
     }
-    // The attributes refer to another table of symbols than the file's.
+    // The file has no table of symbols for these.
     let merc = with(&[(".nv.merc.nv.info", MERC_NOTES, good.clone())], &[]);
     assert!(locals(&merc).is_err());
     assert!(locals(&with(&[(".nv.info", SHT_NOBITS, good)], &[])).is_err());
