@@ -1,20 +1,15 @@
 //! Range checks for a VM's settings. vcudad itself does the checks that depend on the host's GPUs,
 //! sockets and users.
 
-use crate::error::ApiError;
+use serde_json::Value;
+
+use crate::error::{ApiError, ErrorCode};
 use crate::expected::expected;
+use crate::settings::SETTINGS;
 use crate::spec::{ComputeSpec, GpuRequest, MpsSpec, Sharing, VmSpec};
-use crate::units::{Percent, Timespan};
 
 /// Maximum number of GPUs per VM.
 const MAX_GPUS: usize = 16;
-/// Maximum kernel_timeout: one day.
-const MAX_TIMEOUT: Timespan = Timespan::from_nanos(24 * 3_600 * 1_000_000_000);
-/// Minimum kernel_timeout: one millisecond.
-const MIN_TIMEOUT: Timespan = Timespan::from_nanos(1_000_000);
-/// Minimum limit on device memory: the driver's allocation unit.
-const MIN_DEVICE_MEMORY: u64 = 2 << 20;
-
 /// The environment variables that `env.allow` can contain. They are variables of the CUDA driver, and
 /// affect only the worker that gets them. Variables of the dynamic linker and those that name files
 /// must not be added, because a guest chooses their values.
@@ -32,16 +27,6 @@ pub const PERMITTED_ENV: [&str; 9] = [
 
 type Checked = Result<(), ApiError>;
 
-fn range<T: PartialOrd + std::fmt::Display>(field: &str, value: T, low: T, high: T) -> Checked {
-    if value >= low && value <= high {
-        return Ok(());
-    }
-    Err(ApiError::invalid(
-        field,
-        format!("{value} is out of range: it must be from {low} to {high}"),
-    ))
-}
-
 /// Checks a VM's name.
 pub fn check_name(name: &str) -> Checked {
     let allowed = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
@@ -52,33 +37,13 @@ pub fn check_name(name: &str) -> Checked {
     Err(ApiError::invalid("name", rule))
 }
 
-/// Checks the range of a limit on device memory. A limit below the driver's allocation unit permits
-/// nothing; usually, its unit was forgotten.
-fn check_device_memory(field: &str, bytes: u64) -> Checked {
-    if bytes < MIN_DEVICE_MEMORY {
-        let must = expected(field).unwrap_or_default();
-        let message = format!(
-            "{bytes} bytes is too small: device memory is allocated in blocks of 2 MiB, so it must \
-             be {must}"
-        );
-        return Err(ApiError::invalid(field, message));
-    }
-    range(field, bytes, MIN_DEVICE_MEMORY, 1 << 50)
-}
-
 impl ComputeSpec {
-    /// Checks the range of each setting. The error names the field.
-    pub fn check(&self) -> Checked {
-        range("compute.weight", self.weight, 1, 10_000)?;
-        let one = Percent::from_basis_points(100);
-        range("compute.max", self.max, one, Percent::ALL)?;
-        range("compute.min", self.min, Percent::NONE, Percent::ALL)?;
+    fn check(&self) -> Checked {
         if self.min > self.max {
             let message = format!("{} is above compute.max, which is {}", self.min, self.max);
             return Err(ApiError::invalid("compute.min", message));
         }
-        let timeout = self.kernel_timeout.unwrap_or(MAX_TIMEOUT);
-        range("compute.kernel_timeout", timeout, MIN_TIMEOUT, MAX_TIMEOUT)
+        Ok(())
     }
 }
 
@@ -88,43 +53,46 @@ impl MpsSpec {
             let message = "these settings need sharing = \"mps\"";
             return Err(ApiError::invalid("mps", message));
         }
-        if let Some(percentage) = self.active_thread_percentage {
-            let one = Percent::from_basis_points(100);
-            range("mps.active_thread_percentage", percentage, one, Percent::ALL)?;
-        }
-        if let Some(limit) = self.pinned_memory_limit {
-            check_device_memory("mps.pinned_memory_limit", limit)?;
-        }
         Ok(())
     }
 }
 
 impl VmSpec {
-    /// Checks the range of each setting. The error names the field.
+    /// Checks each setting. The error names the field.
     pub fn check(&self) -> Checked {
         check_name(&self.name)?;
         self.check_socket()?;
         self.check_gpus()?;
-        check_device_memory("memory.max", self.memory.max)?;
-        if let Some(bytes) = self.memory.session_max {
-            check_device_memory("memory.session_max", bytes)?;
-        }
-        if let Some(bytes) = self.memory.host_max {
-            range("memory.host_max", bytes, 1 << 20, 1 << 50)?;
-        }
-        self.compute.check()?;
         self.mps.check(self.sharing)?;
-        range("sessions.max", self.sessions.max.unwrap_or(32), 1, 4096)?;
-        range("connections.max", self.connections.max.unwrap_or(64), 1, 1024)?;
-        range("pinned.max", self.pinned.max.unwrap_or(1 << 40), 1 << 20, 1 << 46)?;
-        range("plain.max", self.plain.max.unwrap_or(64 << 20), 4096, 1 << 30)?;
-        range("pids.max", self.pids.max.unwrap_or(1024), 1, 1 << 22)?;
-        range("spin_us", self.spin_us.unwrap_or(50), 0, 1_000_000)?;
+        self.check_ranges().map_err(|error| match self.uid {
+            Some(0) if error.field.as_deref() == Some("uid") => {
+                ApiError::invalid("uid", format!("{} (0 is root's)", error.message))
+            }
+            _ => error,
+        })?;
+        self.compute.check()?;
         if let Some(cpu) = &self.cpu.max {
             check_cpu_max(cpu)?;
         }
-        check_id("uid", self.uid.unwrap_or(1))?;
         self.check_env()
+    }
+
+    /// Checks the ranges of numbers, sizes, percentages, and durations.
+    fn check_ranges(&self) -> Checked {
+        // A socket's path has no range, and may not be text, which JSON doesn't allow.
+        let spec = Self { socket: None, ..self.clone() };
+        let values = serde_json::to_value(spec)
+            .map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?;
+        for setting in SETTINGS {
+            match values.pointer(&format!("/{}", setting.key.replace('.', "/"))) {
+                Some(Value::Number(number)) => {
+                    setting.check_number(number.as_u64().unwrap_or(0))?;
+                }
+                Some(Value::String(text)) => setting.check_text(text)?,
+                _ => {}
+            }
+        }
+        Ok(())
     }
 
     fn check_socket(&self) -> Checked {
@@ -151,10 +119,11 @@ impl VmSpec {
     }
 
     fn check_gpus(&self) -> Checked {
-        range("gpus", self.gpus.len(), 1, MAX_GPUS).map_err(|_| {
-            let count = self.gpus.len();
-            ApiError::invalid("gpus", format!("{count} GPUs: a VM must have from 1 to {MAX_GPUS}"))
-        })?;
+        let count = self.gpus.len();
+        if !(1..=MAX_GPUS).contains(&count) {
+            let message = format!("{count} GPUs: a VM must have from 1 to {MAX_GPUS}");
+            return Err(ApiError::invalid("gpus", message));
+        }
         for (place, gpu) in self.gpus.iter().enumerate() {
             if *gpu != GpuRequest::Any && self.gpus[..place].contains(gpu) {
                 return Err(ApiError::invalid("gpus", format!("{gpu} is listed twice")));
@@ -176,16 +145,6 @@ impl VmSpec {
         }
         Ok(())
     }
-}
-
-/// Checks a user or group ID for a VM's processes. Rejects 0, which is root's ID, and 4294967295,
-/// which the kernel takes as -1 (leave the ID unchanged), so that the processes would keep root's
-/// ID.
-fn check_id(field: &str, id: u32) -> Checked {
-    range(field, id, 1, u32::MAX - 1).map_err(|error| match id {
-        0 => ApiError::invalid(field, format!("{} (0 is root's)", error.message)),
-        _ => error,
-    })
 }
 
 /// Checks `cpu.max`: `max` or a quota, and optionally a period, in the ranges that the kernel

@@ -7,9 +7,11 @@
 //! | module | contents |
 //! |---|---|
 //! | `units` | text formats of percentages, durations and sizes |
+//! | `setting`, `settings` | the description of a setting; the table of all settings |
 //! | `spec` | a VM's settings |
 //! | `patch` | a change to a VM's settings |
 //! | `check`, `expected` | allowed values of the settings, as checks and in words |
+//! | `options` | the settings' command-line options |
 //! | `info` | VMs, sessions, GPUs, statistics |
 //! | `event` | events |
 //! | `trace` | which VM was on which GPU, and when |
@@ -22,7 +24,11 @@ mod error;
 mod event;
 mod expected;
 mod info;
+#[cfg(feature = "options")]
+mod options;
 mod patch;
+mod setting;
+mod settings;
 mod spec;
 mod trace;
 mod units;
@@ -30,13 +36,17 @@ mod units;
 pub use check::{PERMITTED_ENV, check_name};
 pub use error::{ApiError, ErrorCode};
 pub use event::{EndReason, Event, EventKind};
-pub use expected::{expected, is_list, number};
+pub use expected::{expected, is_list};
 pub use info::{
     Activity, GpuInfo, GpuState, Override, PausedBy, RefusedCalls, RefusedCounts, SchedulerInfo,
     SessionInfo, SessionMemory, Stats, VersionInfo, VmGpuStats, VmInfo, VmOrigin, VmState, VmStats,
     WorkerCounts,
 };
+#[cfg(feature = "options")]
+pub use options::{ChangedVm, NewVm};
 pub use patch::{ComputePatch, LimitPatch, MemoryPatch, MpsPatch, VmPatch};
+pub use setting::{Change, Kind, Setting};
+pub use settings::{SETTINGS, setting};
 pub use spec::{
     Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, PidsSpec,
     Sharing, SizeLimitSpec, VmSpec,

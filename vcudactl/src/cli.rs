@@ -3,13 +3,12 @@
 
 use std::ffi::OsString;
 use std::path::PathBuf;
-use std::str::FromStr;
 use std::time::Duration;
 
 use crate::since::Since;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
-use control_api::{GpuRequest, Percent, Timespan, number, parse_size};
+use control_api::{ChangedVm, NewVm, Timespan};
 
 /// Name of the program.
 pub(crate) const NAME: &str = "vcudactl";
@@ -272,69 +271,6 @@ pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
     })
 }
 
-/// The scheduling class of a VM's work.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum ClassArg {
-    /// Wait for the VM's turn
-    Batch,
-    /// Go ahead of batch VMs, within the VM's share
-    Latency,
-}
-
-/// How a GPU is shared.
-#[derive(Clone, Copy, Debug, ValueEnum)]
-pub(crate) enum SharingArg {
-    /// One VM uses the GPU at a time
-    Exclusive,
-    /// Several VMs use the GPU at once, under MPS; only for VMs that trust one another
-    Mps,
-}
-
-/// A setting's value, or `none` to reset it to its default.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) enum OrNone<T> {
-    /// Reset to the default.
-    None,
-    /// Set to this value.
-    Some(T),
-}
-
-impl<T> OrNone<T> {
-    pub(crate) fn into_option(self) -> Option<T> {
-        match self {
-            Self::None => None,
-            Self::Some(value) => Some(value),
-        }
-    }
-}
-
-fn or_none<T: FromStr<Err = E>, E: std::fmt::Display>(text: &str) -> Result<OrNone<T>, String> {
-    match text {
-        "none" => Ok(OrNone::None),
-        text => text.parse().map(OrNone::Some).map_err(|error: E| format!("{error}, or none")),
-    }
-}
-
-/// Parses an amount of device memory. One below the smallest block is a mistake.
-fn device_size(text: &str) -> Result<u64, String> {
-    let bytes = parse_size(text).map_err(|error| error.to_string())?;
-    if bytes >= 2 << 20 {
-        return Ok(bytes);
-    }
-    let hint = match bytes > 0 && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => format!(": a number without a unit is in bytes; did you mean {text}G?"),
-        false => String::new(),
-    };
-    Err(format!("device memory is allocated in blocks of 2M, so this is too small{hint}"))
-}
-
-fn size_or_none(text: &str) -> Result<OrNone<u64>, String> {
-    match text {
-        "none" => Ok(OrNone::None),
-        text => parse_size(text).map(OrNone::Some).map_err(|error| format!("{error}, or none")),
-    }
-}
-
 fn interval(text: &str) -> Result<Duration, String> {
     let span: Timespan = text.parse().map_err(|error: control_api::BadUnit| error.to_string())?;
     let interval = Duration::from_nanos(span.nanos());
@@ -348,106 +284,8 @@ fn interval(text: &str) -> Result<Duration, String> {
 pub(crate) struct AddArgs {
     /// Name of the VM: 1 to 64 letters, digits, '-', '_' and '.'
     pub(crate) name: String,
-    /// Device memory limit on each GPU, such as 4G
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = device_size)]
-    pub(crate) memory_max: u64,
-    /// Device memory limit of one session on each GPU [default: the VM's limit]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = device_size)]
-    pub(crate) memory_session_max: Option<u64>,
-    /// Comma-separated GPUs: any, an index, or a UUID [default: any]
-    #[arg(long, value_name = "GPUS", value_delimiter = ',')]
-    pub(crate) gpus: Option<Vec<GpuRequest>>,
-    /// Share of GPU time relative to other VMs' weights, 1 to 10000 [default: 100]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("compute.weight")
-    )]
-    pub(crate) compute_weight: Option<u32>,
-    /// Cap on GPU time, 1% to 100%, even if the GPU is otherwise idle [default: 100%]
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) compute_max: Option<Percent>,
-    /// Guaranteed GPU time while the VM has work, 0% to the cap [default: 0%]
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) compute_min: Option<Percent>,
-    /// Maximum time that a kernel may run, 1ms to 24h [default: unlimited]
-    #[arg(long, value_name = "TIME")]
-    pub(crate) compute_kernel_timeout: Option<Timespan>,
-    /// Scheduling class of the VM's work [default: batch]
-    #[arg(long)]
-    pub(crate) class: Option<ClassArg>,
-    /// How the VM shares its GPUs with other VMs [default: exclusive]
-    #[arg(long)]
-    pub(crate) sharing: Option<SharingArg>,
-    /// With mps: share of the GPU's multiprocessors per session, 1% to 100% [default: all]
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) mps_active_thread_percentage: Option<Percent>,
-    /// With mps: device memory limit per session, enforced by MPS [default: none]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
-    pub(crate) mps_pinned_memory_limit: Option<u64>,
-    /// Number of guest processes that may use the device at once [default: 32]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("sessions.max")
-    )]
-    pub(crate) sessions_max: Option<u32>,
-    /// vhost-user socket to listen on [default: /run/virtio-cuda/NAME.sock]
-    #[arg(long, value_name = "PATH")]
-    pub(crate) socket_path: Option<PathBuf>,
-    /// Permissions of the vhost-user socket [default: 0660]
-    #[arg(long, value_name = "MODE")]
-    pub(crate) socket_mode: Option<String>,
-    /// Group of the socket, by name or number, whose members can connect [default: root's]
-    #[arg(long, value_name = "GROUP")]
-    pub(crate) socket_group: Option<String>,
-    /// Number of front ends (VMMs) that may be connected at once [default: 64]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("connections.max")
-    )]
-    pub(crate) connections_max: Option<u32>,
-    /// Guest memory that one session may attach [default: 1T]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
-    pub(crate) pinned_max: Option<u64>,
-    /// Maximum size of one command on the command queue [default: 64M]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
-    pub(crate) plain_max: Option<u64>,
-    /// Host user ID and group ID of the VM's processes, 2113929216 to 2113994750 [default: chosen
-    /// by vcudad]
-    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
-    pub(crate) uid: Option<u32>,
-    /// CPU time limit for the VM's processes: "QUOTA PERIOD" in microseconds, as in cgroup v2's
-    /// cpu.max
-    #[arg(long, value_name = "MAX")]
-    pub(crate) cpu_max: Option<String>,
-    /// Number of processes and threads that the VM's workers may have
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u64>("pids.max")
-    )]
-    pub(crate) pids_max: Option<u64>,
-    /// Host memory limit for the VM's processes
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = parse_size)]
-    pub(crate) host_memory_max: Option<u64>,
-    /// Microseconds that an idle worker polls before sleeping [default: 50]
-    #[arg(
-        long,
-        value_name = "US",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("spin_us")
-    )]
-    pub(crate) spin_us: Option<u32>,
-    /// Comma-separated environment variables that a guest process may pass to its worker
-    /// [default: harmless CUDA variables]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub(crate) env_allow: Option<Vec<String>>,
+    #[command(flatten)]
+    pub(crate) settings: NewVm,
 }
 
 #[derive(Args, Debug)]
@@ -455,55 +293,7 @@ pub(crate) struct SetArgs {
     /// Name of the VM
     pub(crate) name: String,
     #[command(flatten)]
-    pub(crate) change: ChangeArgs,
-}
-
-/// Settings that can be changed while a VM is running.
-#[derive(Args, Debug)]
-#[group(required = true, multiple = true)]
-pub(crate) struct ChangeArgs {
-    /// Device memory limit on each GPU; a VM above it keeps its memory but can't allocate more
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true, value_parser = device_size)]
-    pub(crate) memory_max: Option<u64>,
-    /// Device memory limit of one session on each GPU, or none for the VM's limit
-    #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
-    pub(crate) memory_session_max: Option<OrNone<u64>>,
-    /// Share of GPU time relative to other VMs' weights, 1 to 10000
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("compute.weight")
-    )]
-    pub(crate) compute_weight: Option<u32>,
-    /// Cap on GPU time, 1% to 100%, even if the GPU is otherwise idle
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) compute_max: Option<Percent>,
-    /// Guaranteed GPU time while the VM has work, 0% to the cap
-    #[arg(long, value_name = "PERCENT")]
-    pub(crate) compute_min: Option<Percent>,
-    /// Maximum time that a kernel may run, 1ms to 24h, or none for no limit
-    #[arg(long, value_name = "TIME|none", value_parser = or_none::<Timespan, _>)]
-    pub(crate) compute_kernel_timeout: Option<OrNone<Timespan>>,
-    /// Scheduling class of the VM's work
-    #[arg(long)]
-    pub(crate) class: Option<ClassArg>,
-    /// With mps: share of the GPU's multiprocessors per new session, 1% to 100%, or none for all of
-    /// them
-    #[arg(long, value_name = "PERCENT|none", value_parser = or_none::<Percent, _>)]
-    pub(crate) mps_active_thread_percentage: Option<OrNone<Percent>>,
-    /// With mps: device memory limit per new session, enforced by MPS, or none for no
-    /// limit
-    #[arg(long, value_name = "SIZE|none", allow_negative_numbers = true, value_parser = size_or_none)]
-    pub(crate) mps_pinned_memory_limit: Option<OrNone<u64>>,
-    /// Number of guest processes that may use the device at once
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("sessions.max")
-    )]
-    pub(crate) sessions_max: Option<u32>,
+    pub(crate) change: ChangedVm,
 }
 
 /// The column by which `top` sorts its rows.
@@ -540,6 +330,7 @@ pub(crate) struct TopArgs {
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
+    use control_api::Percent;
 
     use super::*;
 
@@ -553,8 +344,9 @@ mod tests {
         let words = "vcudactl vm set web --memory-session-max none --compute-max 12.5% --json";
         let cli = Cli::try_parse_from(words.split(' ')).unwrap();
         let Command::Vm(VmCommand::Set(set)) = cli.command else { panic!() };
-        assert_eq!(set.change.memory_session_max, Some(OrNone::None));
-        assert_eq!(set.change.compute_max, Some(Percent::from_basis_points(1250)));
+        let patch = &set.change.0;
+        assert_eq!(patch.memory.session_max, Some(None));
+        assert_eq!(patch.compute.max, Some(Percent::from_basis_points(1250)));
         assert!(cli.json);
     }
 
@@ -577,9 +369,11 @@ mod tests {
 
     #[test]
     fn a_missing_unit_is_explained() {
-        let error = device_size("8").unwrap_err();
+        let add =
+            |size| Cli::try_parse_from(["vcudactl", "vm", "add", "web", "--memory-max", size]);
+        let error = add("8").unwrap_err().to_string();
         assert!(error.contains("blocks of 2M") && error.contains("did you mean 8G?"), "{error}");
-        assert_eq!(device_size("2M"), Ok(2 << 20));
+        assert!(add("2M").is_ok());
     }
 
     #[test]

@@ -2,16 +2,12 @@
 
 use std::io::{self, Write};
 
-use control_api::{
-    Class, ComputePatch, CpuSpec, EnvSpec, LimitPatch, LimitSpec, MemoryPatch, MpsPatch, PausedBy,
-    PidsSpec, Sharing, SizeLimitSpec, VmGpuStats, VmInfo, VmOrigin, VmPatch, VmSpec, VmState,
-    format_size,
-};
+use control_api::{Class, PausedBy, Sharing, VmGpuStats, VmInfo, VmOrigin, VmState, format_size};
 use serde_json::json;
 
 use super::output::Output;
 use super::path::vm_path;
-use crate::cli::{AddArgs, ChangeArgs, ClassArg, NAME, OrNone, SetArgs, SharingArg, VmCommand};
+use crate::cli::{NAME, SetArgs, VmCommand};
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table, count, percent, printable, time, timestamp};
@@ -26,7 +22,7 @@ pub(super) async fn run(
 ) -> Result<(), CtlError> {
     match command {
         VmCommand::Add(args) => {
-            let spec = spec(args);
+            let spec = args.settings.spec(&args.name, 0)?;
             // The server checks this too, but checking here reports mistakes even without a server.
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
@@ -95,78 +91,8 @@ async fn each(
     }
 }
 
-fn class(class: ClassArg) -> Class {
-    match class {
-        ClassArg::Batch => Class::Batch,
-        ClassArg::Latency => Class::Latency,
-    }
-}
-
-fn spec(args: &AddArgs) -> VmSpec {
-    let mut spec = VmSpec::new(&args.name, args.memory_max);
-    spec.memory.session_max = args.memory_session_max;
-    spec.memory.host_max = args.host_memory_max;
-    if let Some(gpus) = &args.gpus {
-        spec.gpus.clone_from(gpus);
-    }
-    if let Some(weight) = args.compute_weight {
-        spec.compute.weight = weight;
-    }
-    if let Some(max) = args.compute_max {
-        spec.compute.max = max;
-    }
-    if let Some(min) = args.compute_min {
-        spec.compute.min = min;
-    }
-    spec.compute.kernel_timeout = args.compute_kernel_timeout;
-    spec.class = args.class.map(class).unwrap_or_default();
-    spec.sharing = match args.sharing {
-        Some(SharingArg::Mps) => Sharing::Mps,
-        Some(SharingArg::Exclusive) | None => Sharing::Exclusive,
-    };
-    spec.mps.active_thread_percentage = args.mps_active_thread_percentage;
-    spec.mps.pinned_memory_limit = args.mps_pinned_memory_limit;
-    spec.sessions = LimitSpec { max: args.sessions_max };
-    spec.socket.clone_from(&args.socket_path);
-    spec.socket_mode.clone_from(&args.socket_mode);
-    spec.socket_group.clone_from(&args.socket_group);
-    spec.connections = LimitSpec { max: args.connections_max };
-    spec.pinned = SizeLimitSpec { max: args.pinned_max };
-    spec.plain = SizeLimitSpec { max: args.plain_max };
-    spec.uid = args.uid;
-    spec.cpu = CpuSpec { max: args.cpu_max.clone() };
-    spec.pids = PidsSpec { max: args.pids_max };
-    spec.spin_us = args.spin_us;
-    spec.env = EnvSpec { allow: args.env_allow.clone() };
-    spec
-}
-
-fn patch(change: &ChangeArgs) -> VmPatch {
-    VmPatch {
-        memory: MemoryPatch {
-            max: change.memory_max,
-            session_max: change.memory_session_max.clone().map(OrNone::into_option),
-        },
-        compute: ComputePatch {
-            weight: change.compute_weight,
-            max: change.compute_max,
-            min: change.compute_min,
-            kernel_timeout: change.compute_kernel_timeout.clone().map(OrNone::into_option),
-        },
-        class: change.class.map(class),
-        mps: MpsPatch {
-            active_thread_percentage: change
-                .mps_active_thread_percentage
-                .clone()
-                .map(OrNone::into_option),
-            pinned_memory_limit: change.mps_pinned_memory_limit.clone().map(OrNone::into_option),
-        },
-        sessions: LimitPatch { max: change.sessions_max },
-    }
-}
-
 async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), CtlError> {
-    let vm: VmInfo = client.patch(&vm_path(&args.name)?, &patch(&args.change)).await?;
+    let vm: VmInfo = client.patch(&vm_path(&args.name)?, &args.change.0).await?;
     warn_if_failed(output, &vm);
     output.answer(&vm, |_| Ok(()))
 }
@@ -424,7 +350,7 @@ mod tests {
             --compute-max 25% --class latency --uid 61300 --compute-kernel-timeout 2s";
         let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
         let Command::Vm(VmCommand::Add(args)) = cli.command else { panic!() };
-        let spec = spec(&args);
+        let spec = args.settings.spec(&args.name, 0).unwrap();
         spec.check().unwrap();
         let json = json!({
             "name": "web", "gpus": ["0", "GPU-12ab"], "memory": {"max": 4u64 << 30},
@@ -440,6 +366,6 @@ mod tests {
         let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
         let Command::Vm(VmCommand::Set(args)) = cli.command else { panic!() };
         let json = json!({"compute": {"kernel_timeout": null}, "class": "batch"});
-        assert_eq!(serde_json::to_value(patch(&args.change)).unwrap(), json);
+        assert_eq!(serde_json::to_value(&args.change.0).unwrap(), json);
     }
 }

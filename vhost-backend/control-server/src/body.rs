@@ -12,31 +12,12 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::model::{ApiError, ErrorCode, VmPatch, VmSpec, expected, is_list};
+use super::model::{ApiError, ErrorCode, SETTINGS, Setting, VmPatch, VmSpec, expected, is_list};
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
 /// Maximum time for a client to send its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
-
-/// Settings that can't be changed while a VM exists.
-const FIXED: [&str; 15] = [
-    "name",
-    "socket",
-    "socket_mode",
-    "socket_group",
-    "gpus",
-    "memory.host_max",
-    "sharing",
-    "connections",
-    "pinned",
-    "plain",
-    "cpu",
-    "pids",
-    "env",
-    "uid",
-    "spin_us",
-];
 
 /// An error that is sent as a response.
 #[derive(Debug)]
@@ -207,13 +188,13 @@ fn kept(text: &[u8], error: &ApiError) -> Option<ApiError> {
     Some(ApiError::invalid(field, format!("can't be reset{range}")))
 }
 
-/// If the patch in `text` contains a setting from [`FIXED`], returns an error that says that this
-/// setting can't be changed.
+/// If the patch in `text` contains a setting that can't be changed, returns an error that says so.
 fn fixed(text: &[u8]) -> Option<ApiError> {
     let value: Value = serde_json::from_slice(text).ok()?;
-    let field = FIXED.iter().find(|field| at(&value, field).is_some())?;
+    let place =
+        SETTINGS.iter().filter_map(Setting::fixed_place).find(|key| at(&value, key).is_some())?;
     let says = "can't be changed while the VM exists: remove the VM and add it again";
-    Some(ApiError::invalid(*field, says))
+    Some(ApiError::invalid(place, says))
 }
 
 #[cfg(test)]

@@ -2,22 +2,8 @@
 
 use std::collections::BTreeMap;
 
-use control_api::{VmPatch, VmSpec, format_size};
+use control_api::{Setting, VmPatch, VmSpec, format_size, setting};
 use serde_json::{Map, Value};
-
-/// The settings that can be changed while a VM is running.
-const LIVE: [&str; 10] = [
-    "memory.max",
-    "memory.session_max",
-    "compute.weight",
-    "compute.max",
-    "compute.min",
-    "compute.kernel_timeout",
-    "class",
-    "mps.active_thread_percentage",
-    "mps.pinned_memory_limit",
-    "sessions.max",
-];
 
 /// Returns the settings by key, such as `compute.weight`. Settings that aren't given are left out,
 /// apart from `sessions.max`, which a patch can't remove.
@@ -52,9 +38,7 @@ pub(crate) fn keys(patch: &VmPatch) -> Vec<String> {
 
 /// Formats a setting's value as in the configuration file.
 pub(crate) fn text(key: &str, value: &Value) -> Option<String> {
-    let is_size =
-        (key.starts_with("memory.") || key.starts_with("pinned") || key.starts_with("plain"))
-            || key == "mps.pinned_memory_limit";
+    let is_size = setting(key).is_some_and(Setting::is_size);
     match value {
         Value::Null => None,
         Value::String(text) => Some(text.clone()),
@@ -76,8 +60,9 @@ pub(crate) fn differences(from: &VmSpec, to: &VmSpec) -> BTreeMap<String, Value>
 /// Returns the change that leads from some settings to others, as far as they can be changed while
 /// the VM is running, and the keys of the other differences.
 pub(crate) fn change(from: &VmSpec, to: &VmSpec) -> (VmPatch, Vec<String>) {
-    let (live, fixed): (Vec<_>, Vec<_>) =
-        differences(from, to).into_iter().partition(|(key, _)| LIVE.contains(&key.as_str()));
+    let (live, fixed): (Vec<_>, Vec<_>) = differences(from, to)
+        .into_iter()
+        .partition(|(key, _)| setting(key).is_some_and(Setting::is_live));
     let mut patch = Map::new();
     for (key, value) in live {
         match key.split_once('.') {
@@ -95,7 +80,7 @@ pub(crate) fn change(from: &VmSpec, to: &VmSpec) -> (VmPatch, Vec<String>) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use control_api::{Class, GpuRequest, LimitSpec, Timespan};
+    use control_api::{Class, GpuRequest, LimitSpec, SETTINGS, Timespan};
 
     #[test]
     fn a_change_has_all_live_settings_and_names_the_others() {
@@ -121,16 +106,19 @@ mod tests {
         assert_eq!(change(&from, &to).1, ["gpus", "memory.host_max", "uid"]);
     }
 
-    /// Every setting of a patch must be in `LIVE`.
+    /// A patch has every setting that can be changed, and no other.
     #[test]
-    fn all_settings_of_a_patch_are_live() {
+    fn a_patch_has_the_live_settings() {
         let text = r#"{"memory": {"max": 1, "session_max": 1}, "compute": {"weight": 1, "max": "1%",
             "min": "1%", "kernel_timeout": "1ms"}, "class": "latency", "sessions": {"max": 1},
             "mps": {"active_thread_percentage": "1%", "pinned_memory_limit": 1}}"#;
         let patch: VmPatch = serde_json::from_str(text).unwrap();
         let from = VmSpec::new("a", 2);
         let to = patch.applied(&from);
-        assert_eq!(differences(&from, &to).len(), LIVE.len());
+        assert_eq!(
+            differences(&from, &to).len(),
+            SETTINGS.iter().filter(|setting| setting.is_live()).count()
+        );
         assert_eq!(change(&from, &to), (patch, Vec::new()));
     }
 }

@@ -10,6 +10,7 @@
 //! | `guest`, `worker` | generate the guest's entry points and the worker's dispatch |
 //! | `driver` | generates methods for the driver functions that the worker calls |
 //! | `implemented` | lists the symbols that the libraries implement |
+//! | `settings` | generates the table of VM settings in the documentation |
 //! | `coverage` | generates the coverage report |
 
 mod coverage;
@@ -22,6 +23,7 @@ mod numbers;
 mod parse;
 mod protocol;
 mod prototype;
+mod settings;
 mod structs;
 mod types;
 mod worker;
@@ -34,6 +36,11 @@ use std::process::{Command, Stdio};
 /// Writes the generated files, or with `check` compares them with the existing ones.
 pub fn run(check: bool) -> Result<(), Box<dyn Error>> {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).parent().expect("xtask is in the workspace");
+    let path = root.join("docs/configuration.md");
+    let page = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;
+    let page =
+        settings::generate(&page).ok_or("docs/configuration.md lacks the table's markers")?;
+    write_or_compare(&path, &page, check)?;
     describe_cuda(root, check)?;
     let path = root.join("protocol/api.table");
     let text = std::fs::read_to_string(&path).map_err(|e| format!("{}: {e}", path.display()))?;

@@ -4,66 +4,40 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use control_api::{ApiError, Class, GpuRequest, Percent, Sharing, Timespan, VmSpec, number};
+use control_api::{ApiError, NewVm, VmSpec};
 use serde::de::DeserializeOwned;
 
 use super::library::DriverLibrary;
 use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::size::Size;
-use super::vm::{Compute, Env, Max, Memory, Mps, Settings};
 
 /// Default of `--memory-max`.
-const DEFAULT_MEMORY: Size = Size(4 << 30);
+const DEFAULT_MEMORY: u64 = 4 << 30;
 
-/// Arguments for a single VM.
+const MEMORY_HELP: &str =
+    "Device memory limit on each GPU [default: 4G, or the GPU's memory if that is less]";
+const SOCKET_HELP: &str = "vhost-user socket to listen on";
+const GROUP_HELP: &str = "Group of the vhost-user socket, by name or number [default: root's if run \
+    as root, otherwise the current user's]";
+const UID_HELP: &str = "User ID and group ID of the VM's processes on the host, 1 to 4294967294 \
+    [default: a free one if run as root, otherwise the current user's]";
+
+/// Arguments for a single VM. A few settings have other defaults than for a VM that is added through
+/// the control API.
 #[derive(Args, Clone, Debug)]
+#[command(
+    mut_arg("memory_max", |arg| arg.required(false).help(MEMORY_HELP)),
+    mut_arg("socket_path", |arg| arg.required(true).help(SOCKET_HELP)),
+    mut_arg("socket_group", |arg| arg.help(GROUP_HELP)),
+    mut_arg("uid", |arg| arg.help(UID_HELP)),
+)]
 pub struct VmArgs {
-    /// vhost-user socket to listen on
-    #[arg(long, value_name = "PATH")]
-    pub socket_path: PathBuf,
     /// Name of the VM in logs
     #[arg(long, value_name = "NAME", default_value = "vm")]
     pub name: String,
-    /// Comma-separated GPUs: any, an index, or a UUID [default: any]
-    #[arg(long, value_name = "GPUS", value_delimiter = ',')]
-    pub gpus: Option<Vec<GpuRequest>>,
-    /// Device memory limit on each GPU [default: 4G, or the GPU's memory if that is less]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
-    pub memory_max: Option<Size>,
-    /// Device memory limit of one session on each GPU [default: the VM's limit]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
-    pub memory_session_max: Option<Size>,
-    /// Share of GPU time relative to other VMs' weights, 1 to 10000 [default: 100]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("compute.weight")
-    )]
-    pub compute_weight: Option<u32>,
-    /// Cap on GPU time, 1% to 100%, even if the GPU is otherwise idle [default: 100%]
-    #[arg(long, value_name = "PERCENT")]
-    pub compute_max: Option<Percent>,
-    /// Guaranteed GPU time while the VM has work, 0% to the cap [default: 0%]
-    #[arg(long, value_name = "PERCENT")]
-    pub compute_min: Option<Percent>,
-    /// Longest time that a kernel may run, 1ms to 24h [default: unlimited]
-    #[arg(long, value_name = "TIME")]
-    pub compute_kernel_timeout: Option<Timespan>,
-    /// Scheduling class: latency VMs go before batch VMs, within their share [default: batch]
-    #[arg(long, value_name = "batch|latency", value_parser = word::<Class>)]
-    pub class: Option<Class>,
-    /// One VM at a time (exclusive), or several that trust one another at once (mps) [default:
-    /// exclusive]
-    #[arg(long, value_name = "exclusive|mps", value_parser = word::<Sharing>)]
-    pub sharing: Option<Sharing>,
-    /// With mps: share of the GPU's multiprocessors per session, 1% to 100% [default: all]
-    #[arg(long, value_name = "PERCENT")]
-    pub mps_active_thread_percentage: Option<Percent>,
-    /// With mps: device memory limit per session, enforced by MPS [default: none]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
-    pub mps_pinned_memory_limit: Option<Size>,
+    #[command(flatten)]
+    pub settings: NewVm,
     /// Enforce compute quotas; if off, the driver shares the GPU's time [default: on]
     #[arg(long, value_name = "on|off", value_parser = switch)]
     pub scheduler: Option<bool>,
@@ -88,66 +62,6 @@ pub struct VmArgs {
     /// Socket for the control API [default: none]
     #[arg(long, value_name = "PATH")]
     pub control_socket: Option<PathBuf>,
-    /// Number of guest processes that may use the device at once [default: 32]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("sessions.max")
-    )]
-    pub sessions_max: Option<u32>,
-    /// Number of front ends (VMMs) that may be connected at once [default: 64]
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("connections.max")
-    )]
-    pub connections_max: Option<u32>,
-    /// Guest memory that one session may attach [default: 1T]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
-    pub pinned_max: Option<Size>,
-    /// Size limit of one command on the command queue [default: 64M]
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
-    pub plain_max: Option<Size>,
-    /// Permissions of the vhost-user socket [default: 0660]
-    #[arg(long, value_name = "MODE")]
-    pub socket_mode: Option<String>,
-    /// Group of the vhost-user socket, by name or number [default: root's if run as root, otherwise
-    /// the current user's]
-    #[arg(long, value_name = "GROUP")]
-    pub socket_group: Option<String>,
-    /// User ID and group ID of the VM's processes on the host, 1 to 4294967294 [default: a free one
-    /// if run as root, otherwise the current user's]
-    #[arg(long, allow_negative_numbers = true, value_parser = number::<u32>("uid"))]
-    pub uid: Option<u32>,
-    /// CPU time limit of the VM's processes: "QUOTA PERIOD" in microseconds, as in cgroup v2's
-    /// cpu.max
-    #[arg(long, value_name = "MAX")]
-    pub cpu_max: Option<String>,
-    /// Number of processes and threads that the workers may have
-    #[arg(
-        long,
-        value_name = "N",
-        allow_negative_numbers = true,
-        value_parser = number::<u64>("pids.max")
-    )]
-    pub pids_max: Option<u64>,
-    /// Host memory limit of the VM's processes
-    #[arg(long, value_name = "SIZE", allow_negative_numbers = true)]
-    pub host_memory_max: Option<Size>,
-    /// Microseconds that an idle worker polls before it sleeps [default: 50]
-    #[arg(
-        long,
-        value_name = "US",
-        allow_negative_numbers = true,
-        value_parser = number::<u32>("spin_us")
-    )]
-    pub spin_us: Option<u32>,
-    /// Comma-separated environment variables that a guest process may pass to its worker
-    /// [default: harmless CUDA variables]
-    #[arg(long, value_name = "NAMES", value_delimiter = ',')]
-    pub env_allow: Option<Vec<String>>,
 }
 
 /// Arguments about the driver library and the workers.
@@ -206,38 +120,9 @@ fn switch(text: &str) -> Result<bool, String> {
 
 impl VmArgs {
     pub(super) fn spec(&self) -> Result<VmSpec, ApiError> {
-        let settings = Settings {
-            socket_mode: self.socket_mode.clone(),
-            socket_group: self.socket_group.clone(),
-            uid: self.uid,
-            spin_us: self.spin_us,
-            gpus: self.gpus.clone(),
-            class: self.class,
-            sharing: self.sharing,
-            memory: Memory {
-                max: Some(self.memory_max.unwrap_or(DEFAULT_MEMORY)),
-                session_max: self.memory_session_max,
-                host_max: self.host_memory_max,
-            },
-            compute: Compute {
-                weight: self.compute_weight,
-                max: self.compute_max,
-                min: self.compute_min,
-                kernel_timeout: self.compute_kernel_timeout,
-            },
-            mps: Mps {
-                active_thread_percentage: self.mps_active_thread_percentage,
-                pinned_memory_limit: self.mps_pinned_memory_limit,
-            },
-            sessions: Max { max: self.sessions_max },
-            connections: Max { max: self.connections_max },
-            pinned: Max { max: self.pinned_max },
-            plain: Max { max: self.plain_max },
-            cpu: Max { max: self.cpu_max.clone() },
-            pids: Max { max: self.pids_max },
-            env: Env { allow: self.env_allow.clone() },
-        };
-        settings.into_spec(self.name.clone(), self.socket_path.clone())
+        let mut spec = self.settings.spec(&self.name, DEFAULT_MEMORY)?;
+        spec.socket = spec.socket.map(|path| std::path::absolute(&path).unwrap_or(path));
+        Ok(spec)
     }
 
     pub(super) fn policy(&self) -> Policy {

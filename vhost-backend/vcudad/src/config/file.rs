@@ -12,8 +12,9 @@ use super::library::DriverLibrary;
 use super::lines::Lines;
 use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
+use super::settings::Settings;
 use super::size::Size;
-use super::vm::{Settings, default_socket};
+use super::vm::default_socket;
 use super::vm_set::VmSet;
 
 #[derive(Debug, Deserialize)]
@@ -108,13 +109,11 @@ impl Config {
                 ConfigError::Value(at(lines.of_vm(index, field), &message))
             };
             let settings = Value::Table(settings);
-            let lists = settings.clone();
             let settings: Settings =
                 serde_path_to_error::deserialize(settings).map_err(|error| {
                     let field = error.path().to_string();
                     of_vm_at(&field, said(&field, error.inner(), expected(&field)))
                 })?;
-            no_lists("", &lists).map_err(|error| of_vm_at("", error.to_string()))?;
             let invalid = |error: ApiError| {
                 of_vm_at(error.field.as_deref().unwrap_or_default(), error.to_string())
             };
@@ -168,10 +167,11 @@ impl Config {
 
 /// Describes an error in a key's value. `takes` lists the values that the API allows. Unlike the
 /// API, the file also allows sizes as text.
-fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
+fn said(field: &str, error: &toml::de::Error, takes: Option<String>) -> String {
     let mut message = error.message().trim().replace('\n', ", ");
     // If the key is unknown, the message already lists the known keys.
-    let takes = takes.filter(|_| !message.starts_with("unknown"));
+    let is_complete = message.starts_with("unknown") || message.starts_with("is a list");
+    let takes = takes.filter(|_| !is_complete);
     if field != "." {
         message = format!("{field}: {message}");
     }
@@ -183,8 +183,8 @@ fn said(field: &str, error: &toml::de::Error, takes: Option<&str>) -> String {
 }
 
 /// Describes the allowed values of a top-level key or of a key in `[defaults]`.
-fn expected_at_top(field: &str) -> Option<&'static str> {
-    Some(match field {
+fn expected_at_top(field: &str) -> Option<String> {
+    let words = match field {
         "user" => "the name or the number of a user, as a string",
         "driver_library" => "\"auto\", \"softgpu\", or the path of a libcuda.so.1",
         "allow_pageable_memory_access" => "true or false",
@@ -194,7 +194,8 @@ fn expected_at_top(field: &str) -> Option<&'static str> {
         "scheduler" => "\"on\" or \"off\"",
         "eviction" => "\"auto\" or \"off\"",
         field => return expected(field.strip_prefix("defaults.")?),
-    })
+    };
+    Some(words.to_owned())
 }
 
 /// Describes a parse error on one line, with its line number.

@@ -73,7 +73,7 @@ impl Config {
             metrics_address: None,
             policy: vm.policy(),
             vms: vec![spec],
-            memory_max_is_default: vm.memory_max.is_none(),
+            memory_max_is_default: !vm.settings.has_memory_max(),
         }
         .checked()
     }

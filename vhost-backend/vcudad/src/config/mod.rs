@@ -6,6 +6,7 @@
 //! | `host` | the whole configuration |
 //! | `file` | the configuration file |
 //! | `lines` | the lines of keys in that file |
+//! | `settings` | the settings of VMs in that file |
 //! | `args` | command-line arguments |
 //! | `vm`, `vm_set` | one VM's settings; what no two VMs may share |
 //! | `users` | choosing a user ID for each VM |
@@ -15,12 +16,15 @@
 
 mod args;
 mod error;
+#[cfg(test)]
+mod every_setting;
 mod file;
 mod host;
 mod library;
 mod lines;
 mod policy;
 mod ratio;
+mod settings;
 mod size;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,191 @@
+//! The description of a setting, and all that follows from it for any setting.
+
+use crate::error::ApiError;
+#[cfg(feature = "options")]
+use crate::units::parse_size;
+use crate::units::{Percent, Timespan, format_size};
+
+/// A setting of a VM. [`SETTINGS`](crate::SETTINGS) describes all of them.
+#[derive(Debug)]
+pub struct Setting {
+    /// Its key, such as `compute.weight`.
+    pub key: &'static str,
+    /// Its type and allowed values.
+    pub kind: Kind,
+    /// Its default, as the command line's help says. Empty if it has none.
+    pub default: &'static str,
+    /// Whether it can be changed while the VM exists.
+    pub change: Change,
+    /// Placeholder of its value in the command line's help.
+    pub placeholder: &'static str,
+    /// Its description in the command line's help.
+    pub help: &'static str,
+    /// Its allowed values in docs/configuration.md. Empty if they follow from `kind`.
+    pub doc_values: &'static str,
+    /// Its default in docs/configuration.md. Empty if `doc_values` has it.
+    pub doc_default: &'static str,
+    /// Its description in docs/configuration.md.
+    pub doc: &'static str,
+}
+
+/// The type of a setting, and the values that it allows.
+#[derive(Clone, Copy, Debug)]
+pub enum Kind {
+    /// A whole number.
+    Number(u64, u64),
+    /// A whole number of bytes.
+    Size(u64, u64),
+    /// A size of device memory, which the driver allocates in blocks of 2 MiB.
+    DeviceMemory,
+    /// A percentage, in whole percents.
+    Percent(u32, u32),
+    /// A duration.
+    Time(Timespan, Timespan),
+    /// One of several words, with their descriptions.
+    Word(&'static [(&'static str, &'static str)]),
+    /// Any other text. The words say which values are allowed.
+    Text(&'static str),
+    /// A list. The words say which values are allowed.
+    List(&'static str),
+}
+
+/// Whether a setting can be changed while the VM exists.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Change {
+    /// It can't.
+    Never,
+    /// It can. The text is the help of `vm set`, or empty if that is the same as for `vm add`.
+    Live(&'static str),
+    /// It can, and it can be reset to its default. The text is the help of `vm set`.
+    LiveOrNone(&'static str),
+}
+
+/// Smallest limit on device memory: the driver's allocation unit.
+const MIN_DEVICE_MEMORY: u64 = 2 << 20;
+/// Largest size of memory.
+const MAX_MEMORY: u64 = 1 << 50;
+
+impl Setting {
+    /// Returns true if the setting can be changed while the VM exists.
+    pub fn is_live(&self) -> bool {
+        self.change != Change::Never
+    }
+
+    /// Returns the table that contains the setting, such as `compute`, or else the setting's key.
+    pub fn table(&self) -> &'static str {
+        self.key.split('.').next().unwrap_or_default()
+    }
+
+    /// Returns true if the value is a number of bytes.
+    pub fn is_size(&self) -> bool {
+        matches!(self.kind, Kind::Size(..) | Kind::DeviceMemory)
+    }
+
+    /// Describes the allowed values.
+    pub fn expected(&self) -> String {
+        match self.kind {
+            Kind::Number(low, high) => format!("a whole number from {low} to {high}"),
+            Kind::Size(low, high) => format!("a whole number of bytes from {low} to {high}"),
+            Kind::DeviceMemory => {
+                format!("a whole number of bytes from {MIN_DEVICE_MEMORY} to {MAX_MEMORY}")
+            }
+            Kind::Percent(low, high) => format!("a string from \"{low}%\" to \"{high}%\""),
+            Kind::Time(low, high) => format!("a string from \"{low}\" to \"{high}\""),
+            Kind::Word(words) => {
+                let words: Vec<String> =
+                    words.iter().map(|(word, _)| format!("\"{word}\"")).collect();
+                words.join(" or ")
+            }
+            Kind::Text(words) | Kind::List(words) => words.to_owned(),
+        }
+    }
+
+    /// Returns the setting's row in the table of docs/configuration.md.
+    pub fn doc_row(&self) -> String {
+        let values = match self.kind {
+            _ if !self.doc_values.is_empty() => self.doc_values.to_owned(),
+            Kind::Number(low, high) => format!("{low} to {high}"),
+            Kind::Size(low, high) => format!("{} to {}", format_size(low), format_size(high)),
+            Kind::DeviceMemory => {
+                format!("{} to {}", format_size(MIN_DEVICE_MEMORY), format_size(MAX_MEMORY))
+            }
+            Kind::Percent(low, high) => format!("{low}% to {high}%"),
+            Kind::Time(low, high) => format!("{low} to {high}"),
+            Kind::Word(words) => {
+                let words: Vec<String> =
+                    words.iter().map(|(word, _)| format!("`\"{word}\"`")).collect();
+                words.join(", ")
+            }
+            Kind::Text(words) | Kind::List(words) => words.to_owned(),
+        };
+        let semicolon = if self.doc_default.is_empty() { "" } else { "; " };
+        let section = if self.is_own() { "VM" } else { "VM, defaults" };
+        let (key, default, doc) = (self.key, self.doc_default, self.doc);
+        format!("| `{key}` | {section} | {values}{semicolon}{default} | {doc} |\n")
+    }
+
+    /// Returns true if every VM needs its own value, so that `[defaults]` can't have one.
+    pub fn is_own(&self) -> bool {
+        ["name", "socket"].contains(&self.key)
+    }
+
+    /// Checks the range of a number or a size.
+    pub(crate) fn check_number(&self, value: u64) -> Result<(), ApiError> {
+        let (low, high) = match self.kind {
+            Kind::DeviceMemory if value < MIN_DEVICE_MEMORY => {
+                let message = format!(
+                    "{value} bytes is too small: device memory is allocated in blocks of 2 MiB, so \
+                     it must be {}",
+                    self.expected()
+                );
+                return Err(ApiError::invalid(self.key, message));
+            }
+            Kind::DeviceMemory => (MIN_DEVICE_MEMORY, MAX_MEMORY),
+            Kind::Number(low, high) | Kind::Size(low, high) => (low, high),
+            _ => return Ok(()),
+        };
+        self.check_range(value, low, high)
+    }
+
+    /// Checks the range of a percentage or a duration.
+    pub(crate) fn check_text(&self, text: &str) -> Result<(), ApiError> {
+        // The type of the setting has already refused any other text.
+        match self.kind {
+            Kind::Percent(low, high) => text.parse().map_or(Ok(()), |value| {
+                let percent = |whole| Percent::from_basis_points(whole * 100);
+                self.check_range(value, percent(low), percent(high))
+            }),
+            Kind::Time(low, high) => {
+                text.parse().map_or(Ok(()), |value| self.check_range(value, low, high))
+            }
+            _ => Ok(()),
+        }
+    }
+
+    fn check_range<T: PartialOrd + std::fmt::Display>(
+        &self,
+        value: T,
+        low: T,
+        high: T,
+    ) -> Result<(), ApiError> {
+        if value >= low && value <= high {
+            return Ok(());
+        }
+        let message = format!("{value} is out of range: it must be from {low} to {high}");
+        Err(ApiError::invalid(self.key, message))
+    }
+}
+
+/// Parses an amount of device memory. One below the smallest block is a mistake.
+#[cfg(feature = "options")]
+pub(crate) fn device_size(text: &str) -> Result<u64, String> {
+    let bytes = parse_size(text).map_err(|error| error.to_string())?;
+    if bytes >= MIN_DEVICE_MEMORY {
+        return Ok(bytes);
+    }
+    let hint = match bytes > 0 && text.bytes().all(|byte| byte.is_ascii_digit()) {
+        true => format!(": a number without a unit is in bytes; did you mean {text}G?"),
+        false => String::new(),
+    };
+    Err(format!("device memory is allocated in blocks of 2M, so this is too small{hint}"))
+}
