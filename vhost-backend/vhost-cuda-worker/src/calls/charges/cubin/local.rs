@@ -12,7 +12,7 @@
 //! | CRS_STACK_SIZE (0x1e) | a stack for returns, of GPUs before compute capability 7.0 | in addition |
 //! | SAM_REGION_STACK_SIZE (0x3b) | a stack of unknown purpose | yes |
 //! | sections `.nv.local.NAME` | local memory without a stack | yes |
-//! | `.nv.callgraph`, `.nv.prototype` | calls, along which a linker adds up frames | no: in linked code, the sums are in MIN_STACK_SIZE. In other code, the frames of all functions are added up here |
+//! | `.nv.callgraph`, `.nv.prototype` | calls, along which a linker adds up frames | no: in linked code, the sums are in MIN_STACK_SIZE. In other code, the frames of all functions that aren't kernels are added to a kernel's here |
 //! | REGCOUNT, MAXREG_COUNT | registers | no: they are in the GPU's register files |
 //! | shared and constant memory | | no: they aren't local memory ([`super::section`]) |
 //! | other attributes | offsets of instructions, parameters, features | no sizes of memory |
@@ -91,7 +91,6 @@ fn sizes(mut data: &[u8]) -> Result<Vec<Size>, Damaged> {
 
 /// The only table of symbols of a type.
 struct Symbols<'a> {
-    index: usize,
     list: &'a [Sym64<LittleEndian>],
     names: StringTable<'a>,
 }
@@ -100,7 +99,7 @@ impl<'a> Symbols<'a> {
     fn find(table: &Sections<'a>, bytes: &'a [u8], kind: u32) -> Result<Option<Self>, Damaged> {
         const DAMAGED: Damaged = Damaged("a table of symbols");
         let mut tables = table.enumerate().filter(|(_, header)| header.sh_type(LE) == kind);
-        let Some((index, header)) = tables.next() else { return Ok(None) };
+        let Some((_, header)) = tables.next() else { return Ok(None) };
         // The driver could take the attributes' symbols from either.
         if tables.next().is_some() {
             return Err(Damaged("it has several tables of symbols"));
@@ -108,7 +107,7 @@ impl<'a> Symbols<'a> {
         let list = header.data_as_array(LE, bytes).map_err(|_| DAMAGED)?;
         let strings = SectionIndex(header.sh_link(LE) as usize);
         let names = table.strings(LE, bytes, strings).map_err(|_| DAMAGED)?;
-        Ok(Some(Self { index: index.0, list, names }))
+        Ok(Some(Self { list, names }))
     }
 
     /// Returns a symbol's name, and the name of the function with code in its section.
@@ -143,13 +142,16 @@ impl<'a> Locals<'a> {
         }
         if attribute == CALL_STACK {
             self.call_stack = self.call_stack.max(bytes);
-        } else if self.is_relocatable {
+            return;
+        }
+        let is_kernel = of.is_some_and(|of| self.kernels.contains(of));
+        if self.is_relocatable && !is_kernel {
             self.all = self.all.saturating_add(bytes);
-        } else if bytes > DEFAULT_STACK {
+        } else if self.is_relocatable || bytes > DEFAULT_STACK {
             for name in names.iter().flatten() {
                 self.add_named(name, bytes);
             }
-            if !of.is_some_and(|of| self.kernels.contains(of)) {
+            if !is_kernel {
                 self.all = self.all.max(bytes);
             }
         }
@@ -167,7 +169,7 @@ impl<'a> Locals<'a> {
     /// Counts the attributes in a section, whose function is `own`.
     fn add_notes(
         &mut self,
-        (data, link): (&[u8], Option<usize>),
+        data: &[u8],
         own: [Option<&'a [u8]>; 2],
         sections: &[Section<'a>],
         symbols: Option<&Symbols<'a>>,
@@ -175,7 +177,7 @@ impl<'a> Locals<'a> {
         for (attribute, symbol, bytes) in sizes(data)? {
             let (name, section) = match symbol {
                 Some(index) => {
-                    let symbols = symbols.filter(|of| Some(of.index) == link).ok_or(DAMAGED)?;
+                    let symbols = symbols.ok_or(DAMAGED)?;
                     let symbol = symbols.list.get(index).ok_or(DAMAGED)?;
                     let (name, section) = symbols.named(symbol, sections)?;
                     (Some(name), section)
@@ -234,26 +236,27 @@ pub(super) fn add_locals<'a>(
         let data = bytes.get(at as usize..end as usize).ok_or(DAMAGED)?;
         let name = rest.and_then(|rest| rest.strip_prefix(b"."));
         let code = sections.get(header.sh_info(LE) as usize).and_then(Section::function);
-        let (symbols, link) = match kind {
-            // nvlink writes the number of another section here, and there is only one such table.
-            MERC_NOTES => (of_merc.as_ref(), of_merc.as_ref().map(|of| of.index)),
-            _ => (symbols.as_ref(), Some(header.sh_link(LE) as usize)),
-        };
-        locals.add_notes((data, link), [name, code], sections, symbols)?;
+        // The section's link isn't checked: compilers write others than that of the table of symbols,
+        // of which there is only one.
+        let symbols = if kind == MERC_NOTES { &of_merc } else { &symbols };
+        locals.add_notes(data, [name, code], sections, symbols.as_ref())?;
     }
     if !locals.named.is_empty() {
         for symbols in [&symbols, &of_merc].into_iter().flatten() {
             locals.add_aliases(symbols, sections)?;
         }
     }
-    let Locals { named, all, call_stack, .. } = locals;
+    let Locals { named, all, call_stack, is_relocatable, .. } = locals;
+    let functions = if is_relocatable { all } else { 0 };
     let with_calls = |bytes: u64| match call_stack {
         0 => bytes,
         _ => bytes.max(DEFAULT_STACK).saturating_add(call_stack),
     };
     found.local = with_calls(all);
-    found.locals =
-        named.iter().map(|(name, bytes)| (name_hash(name), with_calls(*bytes))).collect();
+    let needs = named
+        .iter()
+        .map(|(name, bytes)| (name_hash(name), with_calls(bytes.saturating_add(functions))));
+    found.locals = needs.filter(|(_, bytes)| *bytes > DEFAULT_STACK).collect();
     found.join_locals();
     Ok(())
 }

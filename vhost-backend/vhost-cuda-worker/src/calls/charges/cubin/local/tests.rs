@@ -114,13 +114,17 @@ fn frames_of_code_that_is_not_linked_are_added_up() {
     let frames = [of(FRAME, A, 1000), of(FRAME, F, 3000), of(FRAME, B, 10)].concat();
     let mut cubin = with(&[(".nv.info", NOTES, frames)], &[]);
     cubin[16] = 1;
-    assert_eq!(locals(&cubin), Ok([4010, 4010]));
+    assert_eq!(locals(&cubin), Ok([4000, 3010]));
 }
 
-/// nvlink writes a wrong number of the table of symbols into cubins for compute capabilities 10.0 and
-/// 12.0, for example into those of cuBLAS.
+/// The links of some of cuBLAS's cubins are zero or those of other sections.
 #[test]
-fn attributes_for_other_gpus_of_a_family_refer_to_the_only_table_of_their_symbols() {
+fn attributes_refer_to_the_only_table_of_symbols_whatever_their_link() {
+    let mut cubin = with(&[(".nv.info", NOTES, of(FRAME, A, 64 << 10))], &[]);
+    let headers = u64::from_le_bytes(*cubin[0x28..].first_chunk().unwrap()) as usize;
+    cubin[headers + 64 * (CODES.len() + 1) + 40] = 0;
+    assert_eq!(locals(&cubin), Ok([64 << 10, 0]));
+    // Attributes for other GPUs of a family have a table of their own.
     let symbol = [&[0; 4][..], &[0x12, 0, 1, 0], &[0; 8], &16u64.to_le_bytes()].concat();
     let data: &'static [u8] = Vec::leak([vec![0; 24], symbol].concat());
     let notes = [(".nv.merc.nv.info", MERC_NOTES, of(FRAME, 1, 64 << 10))];
