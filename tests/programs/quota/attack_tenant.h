@@ -5,7 +5,7 @@
 #include "attack_kernels.h"
 #include "attack_report.h"
 
-// The exit status of a process whose context got a sticky error: it is to be replaced.
+// The exit status of a process whose context got a sticky error: a new process must take its place.
 constexpr int RESTART = 3;
 constexpr size_t LOCALS[] = {2 << 10, 16 << 10, 48 << 10, 64 << 10, 96 << 10};
 constexpr size_t STACKS[] = {512, 1024, 1024, 4 << 10, 32 << 10, 64 << 10, 80 << 10};

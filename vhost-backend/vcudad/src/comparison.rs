@@ -323,7 +323,7 @@ mod tests {
         }
     }
 
-    /// What an ended worker has left counts for its VM.
+    /// Memory that an ended worker has left counts for its VM.
     #[test]
     fn the_memory_of_ended_workers_counts_for_their_vm() {
         let left = [Leftover { vm: VM, pid: 9 }];

@@ -190,7 +190,7 @@ impl Entry {
     /// Adds a sample. Returns false if the worker has left nothing.
     fn stays(&mut self, sample: &MemorySample, is_process: impl Fn(u32) -> bool) -> bool {
         match sample.process_bytes(self.pid) {
-            // What is reported can be another process's.
+            // The reported memory can be another process's.
             Some(_) if is_process(self.pid) => return false,
             Some(bytes) => {
                 (self.listed, self.absent) = (self.listed.saturating_add(1), 0);

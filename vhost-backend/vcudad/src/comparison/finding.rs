@@ -21,7 +21,7 @@ pub(crate) struct Booked {
     pub(crate) is_own: bool,
 }
 
-/// Who is responsible for a worker's memory.
+/// The VM or the worker for which memory counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(super) enum Holder {
     Vm(VmId),
