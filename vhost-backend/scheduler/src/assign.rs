@@ -11,9 +11,7 @@ impl Scheduler {
         let Some(state) = self.gpus.get(&gpu) else { return };
         // A VM that has begun to need a lower GPU must have that one first.
         let stays = |vm| {
-            self.wants(vm, gpu)
-                && self.eligible(vm, gpu, now)
-                && self.may_take(vm, gpu, &self.gang(vm))
+            self.own_obstacle(vm, gpu, now).is_none() && self.may_take(vm, gpu, &self.gang(vm))
         };
         let reserved = state.reserved.filter(|vm| stays(*vm));
         let Some(state) = self.gpus.get_mut(&gpu) else { return };
@@ -22,33 +20,25 @@ impl Scheduler {
             return;
         }
         for vm in self.queue(gpu, now) {
-            if self.makes_way(vm, gpu, now) {
-                continue;
-            }
-            if let Some(turn) = self.turn(vm) {
-                // The VM has a turn on another GPU and now wants this GPU, too. If its turn is
-                // already draining, the VM will queue for both GPUs afterwards.
-                if turn.phase == Phase::Open {
-                    self.join(vm, gpu, now, out);
-                    return;
-                }
+            if self.makes_way(vm, gpu) {
                 continue;
             }
             let gang = self.gang(vm);
-            self.reserve(vm, gpu, &gang);
-            let ready = |gpu: &GpuKey| self.running(*gpu).is_empty() && self.is_reserved(*gpu, vm);
-            if gang.iter().all(ready) || gang.len() == 1 && self.backfills(gpu) {
-                self.open(vm, gang, now, out);
-                return;
+            let has_turn = self.turn(vm).is_some();
+            if !has_turn {
+                self.reserve(vm, gpu, &gang);
             }
+            if self.other_obstacle(vm, gpu, None).is_some() {
+                continue;
+            }
+            if has_turn {
+                // The VM has a turn on another GPU and now wants this GPU, too.
+                self.join(vm, gpu, now, out);
+            } else {
+                self.open(vm, gang, now, out);
+            }
+            return;
         }
-    }
-
-    /// Returns true if a VM that needs only this GPU may run although the GPU is reserved for another
-    /// VM. It may if that other VM is still waiting for more GPUs.
-    fn backfills(&self, gpu: GpuKey) -> bool {
-        let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
-        reserved.is_some_and(|vm| self.gang(vm).into_iter().any(|gpu| !self.is_reserved(gpu, vm)))
     }
 
     /// Reserves a GPU for a VM. If the VM needs several, they're reserved in key order, so that no
@@ -65,30 +55,6 @@ impl Scheduler {
             // on it, that turn must now end early.
             self.dirty.extend(gang.iter().filter(|other| **other != gpu));
         }
-    }
-
-    /// Returns true if the GPUs that a VM must have before this one are reserved for it.
-    fn may_take(&self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) -> bool {
-        gang.iter().filter(|other| **other < gpu).all(|other| self.is_reserved(*other, vm))
-    }
-
-    fn is_reserved(&self, gpu: GpuKey, vm: VmKey) -> bool {
-        self.gpus.get(&gpu).is_some_and(|gpu| gpu.reserved == Some(vm))
-    }
-
-    /// Returns true if a waiting VM without a turn could have a GPU once `runs` leaves it. If the
-    /// GPU is already reserved for the waiting VM, `runs` may stay until the other GPUs are ready.
-    pub(super) fn could_follow(&self, vm: VmKey, gpu: GpuKey, runs: VmKey) -> bool {
-        if !self.has_several_gpus(vm) {
-            return true;
-        }
-        let gang = self.gang(vm);
-        if !self.is_reserved(gpu, vm) {
-            return self.may_take(vm, gpu, &gang);
-        }
-        let free = |gpu| self.running(gpu).iter().all(|other| *other == runs);
-        let mut others = gang.into_iter().filter(|other| *other != gpu);
-        others.all(|other| self.is_reserved(other, vm) && free(other))
     }
 
     /// Returns the GPUs that VMs waiting for this GPU need at the same time.

@@ -33,7 +33,7 @@ impl Scheduler {
                 least[1] = time;
             }
         }
-        let latency = self.latency_awake(gpu, VmKey(u64::MAX), now);
+        let latency = state.facts.latency();
         for vm in state.recent.clone() {
             let others = least.iter().flatten().find(|(_, other)| *other != vm);
             let others = others.map_or(clock, |(time, _)| *time);
@@ -41,7 +41,7 @@ impl Scheduler {
             let most = settings.copies_ahead / if member.copies > 0 { 1 } else { 2 };
             let within = member.time.ahead(others, member.share.weight) <= most;
             let depth = match member.share.class {
-                _ if !within || !member.may_run(1, now) => 0,
+                _ if !within || member.barred(1, now).is_some() => 0,
                 Class::Batch if latency => settings.latency_depth,
                 _ => settings.depth,
             };

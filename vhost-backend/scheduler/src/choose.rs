@@ -1,6 +1,5 @@
 //! Selects the next VM for a GPU, and calculates the length of its window.
 
-use super::gpu::Phase;
 use super::types::{Class, GpuKey, Nanos, VmKey, WHOLE};
 use super::{Scheduler, member::Member};
 
@@ -51,30 +50,10 @@ impl Scheduler {
         vm.members.iter().filter(|(_, member)| used(member)).map(|(key, _)| *key).collect()
     }
 
-    /// Returns true if a VM has no turn on this GPU but wants one: it has held work for the GPU, or
-    /// needs the GPU together with others.
-    pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
-        let Some(state) = self.vms.get(&vm) else { return false };
-        let Some(member) = state.members.get(&gpu) else { return false };
-        if member.asks() {
-            return !member.has_turn();
-        }
-        let asks = state.turn.is_none() && state.members.values().any(Member::asks);
-        asks && self.gang(vm).contains(&gpu)
-    }
-
-    /// Returns true if the VM isn't paused, and its cap allows it to begin a turn, on this GPU and on
-    /// any other GPUs that the VM needs at the same time.
-    pub(super) fn eligible(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> bool {
-        let settings = &self.settings;
-        let may = |gpu| self.member(vm, gpu).is_none_or(|m| m.may_run(m.need(settings), now));
-        may(gpu) && (!self.has_several_gpus(vm) || self.gang(vm).into_iter().all(may))
-    }
-
     /// Returns the VMs that want this GPU and whose cap allows a turn.
     pub(super) fn waiting(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> + '_ {
         let vms = self.recent(gpu).map(|(vm, _)| vm);
-        vms.filter(move |vm| self.wants(*vm, gpu) && self.eligible(*vm, gpu, now))
+        vms.filter(move |vm| self.own_obstacle(*vm, gpu, now).is_none())
     }
 
     /// Returns true if any VM other than `vm` is waiting for this GPU.
@@ -151,15 +130,9 @@ impl Scheduler {
 
     /// Returns the best rank among the waiting VMs that could have the GPU after `vm`.
     pub(super) fn best_other(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> Option<Rank> {
-        let may = |other| {
-            !self.makes_way(other, gpu, now)
-                && match self.turn(other) {
-                    Some(turn) => turn.phase == Phase::Open,
-                    None => self.could_follow(other, gpu, vm),
-                }
-        };
-        let others = self.waiting(gpu, now).filter(|other| *other != vm && may(*other));
-        others.filter_map(|other| self.rank(other, gpu, 0)).min()
+        let others = self.recent(gpu).map(|(other, _)| other).filter(|other| *other != vm);
+        let may = others.filter(|other| self.obstacle(*other, gpu, Some(vm), now).is_none());
+        may.filter_map(|other| self.rank(other, gpu, 0)).min()
     }
 
     /// Updates whether a latency VM has used up its share. If it has, it loses precedence until it
@@ -174,14 +147,6 @@ impl Scheduler {
         let Some(member) = self.member_mut(vm, gpu) else { return };
         let ahead = member.time.ahead(others, member.share.weight);
         member.over = ahead > if member.over { burst / 2 } else { burst };
-    }
-
-    /// Returns true if a latency VM other than `vm` had work recently.
-    pub fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
-        self.recent(gpu).any(|(other, member)| {
-            let latency = member.share.class == Class::Latency;
-            other != vm && latency && member.awake(self.settings.latency_awake, now)
-        })
     }
 
     /// Returns the time at which a VM counts as alone on a GPU, so that its work in flight needs no
@@ -224,7 +189,7 @@ impl Scheduler {
         let weights = competing.map(|(_, member)| u64::from(member.share.weight)).sum::<u64>();
         let weights = weights + u64::from(member.share.weight);
         let mut period = settings.period;
-        if self.latency_awake(gpu, vm, now) {
+        if state.facts.latency_beside(vm) {
             period /= 2;
         }
         let part = u128::from(period) * u128::from(member.share.weight) / u128::from(weights);

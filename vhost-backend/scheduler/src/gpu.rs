@@ -42,8 +42,34 @@ pub struct Gpu {
     pub clock: u128,
     /// Number of turns that have ended on this GPU.
     pub turns: u64,
+    pub facts: Facts,
     /// Time of the next check of this GPU.
     pub wake: Option<Nanos>,
+}
+
+/// What holds on a GPU for a whole decision.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Latency VMs that had work recently.
+    pub awake: Vec<VmKey>,
+    /// VMs that are creating or destroying contexts, for which batch VMs make way.
+    ///
+    /// Meanwhile, the driver performs other operations late, so an eviction can take 20 ms. If the
+    /// GPU is free, a request of a latency VM needs no eviction. The VM with the context is charged
+    /// for that time as if it had used the GPU.
+    pub creators: Vec<VmKey>,
+}
+
+impl Facts {
+    /// Returns true if a latency VM is awake.
+    pub fn latency(&self) -> bool {
+        !self.awake.is_empty()
+    }
+
+    /// Returns true if a latency VM other than `vm` is awake.
+    pub fn latency_beside(&self, vm: VmKey) -> bool {
+        self.awake.iter().any(|other| *other != vm)
+    }
 }
 
 /// A VM's turn on one or more GPUs.

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `types`, `settings` | inputs and outputs; constants |
 //! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
+//! | `obstacle`, `facts` | what keeps a VM from running; facts that all rules share |
 //! | `choose`, `assign` | selects the next VM and its window; assigns GPUs |
 //! | `turn`, `drain`, `wake` | runs a turn; ends it; plans the next check |
 //! | `fair`, `bucket`, `account` | track virtual time; cap and guarantee; charged time |
@@ -30,12 +31,13 @@ mod assign;
 mod beside;
 mod bucket;
 mod choose;
-mod contexts;
 mod drain;
+mod facts;
 mod fair;
 mod gpu;
 mod load;
 mod member;
+mod obstacle;
 mod settings;
 mod shared;
 mod slices;
@@ -160,6 +162,7 @@ impl Scheduler {
             return;
         }
         let gpus: Vec<_> = state.members.keys().copied().collect();
+        self.gather_facts(now);
         for gpu in &gpus {
             self.book(*gpu, now);
         }

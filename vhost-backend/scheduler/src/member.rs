@@ -346,13 +346,6 @@ impl Member {
         !self.paused && works || self.strays()
     }
 
-    /// Returns true if the VM needs a turn: it has held work, evicted work, or work that runs without
-    /// a turn, and is neither paused nor in the rest after a fruitless turn.
-    pub fn asks(&self) -> bool {
-        let waits = self.last.held && self.rests_until.is_none();
-        !self.paused && (self.off_since.is_some() || waits) || self.strays()
-    }
-
     /// Returns true if the VM may begin work without a turn if that turn would begin at once: it's a
     /// latency VM within its share and without a cap, and its work can be evicted if it gets no turn
     /// after all.
@@ -385,12 +378,5 @@ impl Member {
     pub fn need(&self, settings: &Settings) -> Nanos {
         // A VM that pays for an eviction at the end of each window should have few of them.
         if self.outlasts { settings.max_window } else { settings.min_window }
-    }
-
-    /// Returns true if the VM isn't paused and has no cap, or its token bucket contains at least
-    /// `need` tokens.
-    pub fn may_run(&self, need: Nanos, now: Nanos) -> bool {
-        let has_tokens = |bucket: &Bucket| bucket.tokens(now) >= need as i64;
-        !self.paused && self.bucket.as_ref().is_none_or(has_tokens)
     }
 }

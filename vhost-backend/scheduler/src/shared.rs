@@ -45,7 +45,7 @@ impl Scheduler {
             let Some(member) = self.member(vm, gpu) else { continue };
             let quiet = !member.last.active && !member.awake(self.settings.alone_after, now);
             let open = self.turn(vm).is_some_and(|turn| turn.phase == Phase::Open);
-            if open && (quiet || !member.may_run(1, now)) {
+            if open && (quiet || member.barred(1, now).is_some()) {
                 self.close(vm, now, out);
             }
         }
@@ -88,7 +88,7 @@ impl Scheduler {
         let open = |vm: &VmKey| {
             self.turn(*vm).is_some_and(|turn| turn.phase == Phase::Open && turn.gpus.len() == 1)
         };
-        if !state.running.iter().all(open) || self.latency_awake(gpu, VmKey(u64::MAX), now) {
+        if !state.running.iter().all(open) || state.facts.latency() {
             return false;
         }
         let demands: Option<Vec<_>> = vms.iter().map(|vm| self.gaps(*vm, gpu)).collect();
@@ -111,8 +111,7 @@ impl Scheduler {
     /// Returns true if sharing must be interrupted to measure demand in windows: a measurement is
     /// due, a latency VM is awake, or a waiting VM can't share or has unknown demand.
     fn must_measure(&self, gpu: GpuKey, now: Nanos) -> bool {
-        self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.measure_at)
-            || self.latency_awake(gpu, VmKey(u64::MAX), now)
+        self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.measure_at || gpu.facts.latency())
             || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
     }
 

@@ -11,7 +11,7 @@ impl Scheduler {
     /// GPU in slices, as do VMs in shared mode, and then short ones take a lot of time.
     pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let apart_for = self.settings.slices_apart;
-        let awake = self.latency_awake(gpu, vm, now);
+        let awake = self.gpus.get(&gpu).is_some_and(|gpu| gpu.facts.latency_beside(vm));
         let Some(member) = self.member_mut(vm, gpu) else { return };
         let crowded = member.crowded_at.is_some_and(|at| now.saturating_sub(at) < apart_for);
         let short = awake && !crowded && member.share.class == Class::Batch;

@@ -8,6 +8,7 @@ use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
 impl Scheduler {
     /// Processes all GPUs on which something may have changed.
     pub(super) fn settle_all(&mut self, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
+        self.gather_facts(now);
         let mut seen = Vec::new();
         // A turn that ends can affect its other GPUs, so this may take a few rounds. GPUs that are
         // left when the limit is reached are processed at the next tick.
@@ -76,7 +77,8 @@ impl Scheduler {
                 }
                 _ => member.charge_busy(now),
             }
-            member.held_back |= member.asks() && !member.may_run(member.need(&settings), now);
+            member.held_back |=
+                member.asks() && member.barred(member.need(&settings), now).is_some();
             self.judge_latency(vm, gpu);
         }
         self.advance_clock(gpu);
@@ -111,6 +113,7 @@ impl Scheduler {
         let recent = recent.collect();
         if let Some(state) = self.gpus.get_mut(&gpu) {
             state.recent = recent;
+            state.facts.creators.retain(|vm| state.recent.contains(vm));
         }
     }
 
@@ -132,10 +135,11 @@ impl Scheduler {
         let Some(turn) = self.turn(vm) else { return false };
         let (mode, until, opened) = (turn.mode, turn.until, turn.opened);
         let gpus = turn.gpus.clone();
-        if gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| !m.may_run(1, now))) {
+        if gpus.iter().any(|gpu| self.member(vm, *gpu).is_some_and(|m| m.barred(1, now).is_some()))
+        {
             return true;
         }
-        if gpus.iter().any(|gpu| self.makes_way(vm, *gpu, now)) {
+        if gpus.iter().any(|gpu| self.makes_way(vm, *gpu)) {
             return true;
         }
         if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
@@ -224,10 +228,10 @@ impl Scheduler {
         lengths.min().unwrap_or(self.settings.min_window)
     }
 
-    pub(super) fn depth(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> Nanos {
+    pub(super) fn depth(&self, vm: VmKey, gpus: &[GpuKey]) -> Nanos {
         let batch = |gpu: &GpuKey| {
             self.member(vm, *gpu).is_some_and(|member| member.share.class == Class::Batch)
-                && self.latency_awake(*gpu, vm, now)
+                && self.gpus.get(gpu).is_some_and(|gpu| gpu.facts.latency_beside(vm))
         };
         if gpus.iter().any(batch) { self.settings.latency_depth } else { self.settings.depth }
     }
@@ -246,7 +250,7 @@ impl Scheduler {
         let gpus = turn.gpus.clone();
         let depth = match mode {
             OpenMode::Unlimited => Nanos::MAX,
-            _ => self.depth(vm, &gpus, now),
+            _ => self.depth(vm, &gpus),
         };
         // For a capped VM, the calculated end moves slightly at each check. Such small changes
         // aren't sent to the workers.

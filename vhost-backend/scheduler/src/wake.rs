@@ -69,7 +69,7 @@ impl Scheduler {
             self.strays_until(vm, gpu).into_iter().chain(member.rests_until).for_each(&mut at);
             if let Some(bucket) = &member.bucket
                 && self.wants(vm, gpu)
-                && !member.may_run(member.need(&self.settings), now)
+                && member.barred(member.need(&self.settings), now).is_some()
             {
                 at(bucket.ready_at(member.need(&self.settings), now));
             }
