@@ -2,7 +2,7 @@
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
-use super::member::Gate;
+use super::presence::Gate;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
@@ -144,12 +144,9 @@ impl Scheduler {
         if std::mem::take(&mut member.held_back) || several {
             member.time.limit_credit(others, most, member.share.weight);
         }
-        if member.restore(now) {
+        if member.open(now) {
             out.push(Action::Restore { vm, gpu });
         }
-        member.gate = Gate::Open;
-        member.started = false;
-        member.strays_since = None;
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.
         member.idle_since = Some(begins);

@@ -167,7 +167,7 @@ impl Scheduler {
         }
         let mut at = 0;
         for (_, member) in self.recent(gpu).filter(|(other, _)| *other != vm) {
-            if member.has_work() || member.has_turn() {
+            if member.has_work() || member.presence.has_turn() {
                 return None;
             }
             let quiet = state.alone_after;

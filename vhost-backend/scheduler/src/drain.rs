@@ -4,7 +4,8 @@
 
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
-use super::member::{Gate, Member};
+use super::member::Member;
+use super::presence::Gate;
 use super::settings::Settings;
 use super::types::{Action, GpuKey, Nanos, VmKey};
 
@@ -34,7 +35,7 @@ impl Scheduler {
             // let other VMs run while the driver time-slices.
             for gpu in gpus {
                 if let Some(member) = self.member_mut(vm, gpu) {
-                    member.overran = !member.drained;
+                    member.overran = !member.presence.has_drained();
                 }
             }
         } else {
@@ -72,7 +73,7 @@ impl Scheduler {
 
     fn undrained(&self, vm: VmKey, turn: &Turn) -> impl Iterator<Item = (GpuKey, &Member)> {
         let members = turn.gpus.iter().filter_map(move |gpu| Some((*gpu, self.member(vm, *gpu)?)));
-        members.filter(|(_, member)| !member.drained)
+        members.filter(|(_, member)| !member.presence.has_drained())
     }
 
     /// Takes a VM's work off a GPU.
@@ -101,13 +102,13 @@ impl Scheduler {
     /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
         let member = self.member(vm, gpu)?;
-        if member.has_turn() || !member.on_gpu() || !member.last.evictable {
+        if member.presence.has_turn() || !member.on_gpu() || !member.last.evictable {
             return None;
         }
         if member.paused {
             return Some(0);
         }
-        let since = member.strays_since.filter(|_| !member.last.stalled)?;
+        let since = member.presence.stray_since().filter(|_| !member.last.stalled)?;
         let running = self.running(gpu);
         if !self.preempts(vm, gpu) && running.iter().any(|other| self.preempts(*other, gpu)) {
             return Some(since);
@@ -155,9 +156,9 @@ impl Scheduler {
                 state.turns
             });
             if let Some(member) = self.member_mut(vm, gpu) {
-                member.gate = Gate::Closed;
-                member.note_strays(now);
                 member.rest(&settings, now);
+                member.presence.end();
+                member.note_strays(now);
                 member.time.limit_debt(others, settings.debt_limit, weights);
                 member.ran = ran;
                 member.stats.handovers += 1;

@@ -8,6 +8,7 @@
 //! |---|---|
 //! | `types`, `settings` | inputs and outputs; constants |
 //! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
+//! | `presence` | whether a VM has a GPU |
 //! | `obstacle`, `facts` | what keeps a VM from running; facts that all rules share |
 //! | `choose`, `assign` | selects the next VM and its window; assigns GPUs |
 //! | `turn`, `drain`, `wake` | runs a turn; ends it; plans the next check |
@@ -38,6 +39,7 @@ mod gpu;
 mod load;
 mod member;
 mod obstacle;
+mod presence;
 mod settings;
 mod shared;
 mod slices;
@@ -59,12 +61,14 @@ mod tests;
 use std::collections::BTreeMap;
 
 pub use choose::pseudorandom;
+pub use presence::Presence;
 pub use settings::Settings;
 pub use stats::VmStats;
 pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, US, VmKey, WHOLE};
 
 use gpu::{Gpu, Turn};
-use member::{Gate, Member};
+use member::Member;
+use presence::Gate;
 
 /// A VM's state on each of its GPUs, and its current turn, if it has one.
 #[derive(Debug, Default)]
@@ -144,7 +148,8 @@ impl Scheduler {
             gpu.recent.retain(|other| *other != vm);
             gpu.reserved.take_if(|other| *other == vm);
             gpu.prepared.take_if(|other| *other == vm);
-            if !matches!(member.gate, Gate::Closed | Gate::Draining) {
+            let presence = member.presence;
+            if presence.is_running() || presence.gate().is_some_and(|gate| gate != Gate::Closed) {
                 out.push(Action::Close { vm, gpu: *key });
             }
             self.dirty.push(*key);
@@ -243,8 +248,8 @@ impl Scheduler {
         let due = self.gpus.iter().filter(move |(_, gpu)| gpu.wake.is_some_and(|at| at <= now));
         due.flat_map(|(key, gpu)| {
             let beside = self.recent(*key).filter(|(_, m)| {
-                let runs = m.strays_since.is_some() || m.may_time_out();
-                !m.has_turn() && (runs || m.last.copying || m.contexts_since.is_some())
+                let runs = m.presence.stray_since().is_some() || m.may_time_out();
+                !m.presence.has_turn() && (runs || m.last.copying || m.contexts_since.is_some())
             });
             gpu.running.iter().copied().chain(beside.map(|(vm, _)| vm)).map(|vm| (vm, *key))
         })
@@ -269,6 +274,11 @@ impl Scheduler {
         }
         (stats.share_1s, stats.share_10s) = member.ring.shares(now);
         Some(stats)
+    }
+
+    /// Returns whether a VM has a GPU.
+    pub fn presence(&self, vm: VmKey, gpu: GpuKey) -> Option<Presence> {
+        Some(self.member(vm, gpu)?.presence)
     }
 
     fn has_several_gpus(&self, vm: VmKey) -> bool {

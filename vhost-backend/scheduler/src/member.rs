@@ -4,25 +4,15 @@ use super::account::{Account, Passed};
 use super::bucket::{Bucket, Guarantee};
 use super::fair::Virtual;
 use super::load::Load;
+use super::presence::Presence;
 use super::settings::Settings;
 use super::stats::{Ring, VmStats};
 use super::types::{Class, Nanos, Report, Share};
 
-/// The state of a VM's gate.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Gate {
-    #[default]
-    Closed,
-    Prepared,
-    /// The VM has no turn yet, but may begin work.
-    Standby,
-    Open,
-    /// Closed, but the VM's turn isn't over yet.
-    Draining,
-}
-
 #[derive(Debug, Default)]
 pub struct Member {
+    /// Whether the VM has the GPU.
+    pub presence: Presence,
     pub share: Share,
     pub last: Report,
     pub seen_at: Nanos,
@@ -32,15 +22,8 @@ pub struct Member {
     pub worked_at: Option<Nanos>,
     /// Time since which no work of the VM has been running, or `None` if some is running.
     pub idle_since: Option<Nanos>,
-    /// True if some work has run since the gate was opened.
-    pub started: bool,
-    /// True if a report since the gate was closed has shown no running work.
-    pub drained: bool,
     /// True if the VM's last drain was given up, and its work is still running.
     pub overran: bool,
-    /// Since when the VM has had work in flight that was found running without a turn. Such work may
-    /// wait for the host again meanwhile.
-    pub strays_since: Option<Nanos>,
     /// When several of the VM's sessions last had work in flight at once, or the VM shared the GPU
     /// with others.
     pub crowded_at: Option<Nanos>,
@@ -48,8 +31,6 @@ pub struct Member {
     pub short_slices: bool,
     /// True if the VM's latest work in flight could be evicted.
     pub evictable: bool,
-    /// Since when the VM's kernels have been off the GPU, if they were evicted.
-    pub off_since: Option<Nanos>,
     /// How much of the time since the oldest call started the VM was off the GPU, not counting the
     /// current eviction.
     off_for: Nanos,
@@ -68,7 +49,6 @@ pub struct Member {
     /// Time up to which the VM has been charged for keeping others off the GPU meanwhile.
     pub contexts_charged: Option<Nanos>,
     pub account: Account,
-    pub gate: Gate,
     /// Limit on copies in flight per stream while the gate is closed.
     pub copies: Nanos,
     pub load: Load,
@@ -129,14 +109,14 @@ impl Member {
         if !self.paused {
             return report;
         }
-        Report { held: false, active: report.active && self.off_since.is_none(), ..report }
+        Report { held: false, active: report.active && !self.presence.is_off(), ..report }
     }
 
     /// Processes a report. Returns true if calls have finished since the last report.
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
         let passed = now.saturating_sub(self.seen_at);
         self.account.take(&self.last, &report, passed, settings.late);
-        if std::mem::take(&mut self.reports_off) || self.off_since.is_some() {
+        if std::mem::take(&mut self.reports_off) || self.presence.is_off() {
             // To the worker, the work seems to run.
             self.account.forget_busy();
         }
@@ -147,11 +127,10 @@ impl Member {
         } else if finished || self.idle_since.is_none() {
             self.idle_since = Some(now);
         }
-        self.started |= finished || runs;
+        self.presence.report(finished || runs, runs);
         if report.held || report.active || finished {
             self.worked_at = Some(now);
         }
-        self.drained |= !report.active || report.stalled;
         self.overran &= report.active;
         if report.active {
             self.evictable = report.evictable;
@@ -163,7 +142,7 @@ impl Member {
         // a VM that has used more than its share.
         if !report.contexts {
             self.contexts_since = None;
-        } else if report.contexts_begun != self.last.contexts_begun && self.has_turn() {
+        } else if report.contexts_begun != self.last.contexts_begun && self.presence.has_turn() {
             self.contexts_since = Some(now);
         }
         if finished || !report.stalled {
@@ -177,7 +156,9 @@ impl Member {
         }
         self.last = report;
         self.seen_at = now.max(self.seen_at);
-        self.strays_since = self.strays_since.filter(|_| self.last.active);
+        if !self.last.active {
+            self.presence.finish();
+        }
         self.note_strays(now);
         finished
     }
@@ -185,7 +166,7 @@ impl Member {
     /// Records since when the VM's work has been running without a turn, if it does so now.
     pub fn note_strays(&mut self, now: Nanos) {
         if self.strays() {
-            self.strays_since.get_or_insert(now);
+            self.presence.stray(now);
         }
     }
 
@@ -195,17 +176,17 @@ impl Member {
         // The number isn't trusted. More sessions are rare.
         let more = Nanos::from(self.last.sessions.clamp(1, 64) - 1);
         let takes = settings.eviction + more * settings.eviction_more;
-        self.off_since = Some(now);
+        self.presence.evict(now);
         self.last = self.considered(self.last);
-        (self.outlasts, self.overran, self.strays_since) = (true, false, None);
+        (self.outlasts, self.overran) = (true, false);
         self.stats.evictions += 1;
         self.charge(takes, now);
         takes
     }
 
-    /// Records that the VM's kernels continue. Returns false if they weren't evicted.
-    pub fn restore(&mut self, now: Nanos) -> bool {
-        let Some(since) = self.off_since.take() else { return false };
+    /// Records that the VM's turn begins. Returns true if its kernels were evicted, and continue now.
+    pub fn open(&mut self, now: Nanos) -> bool {
+        let Some(since) = self.presence.open() else { return false };
         self.off_for = self.off_for.saturating_add(now.saturating_sub(since));
         self.reports_off = true;
         true
@@ -213,7 +194,7 @@ impl Member {
 
     /// Returns how much of the time since the oldest call started the VM was off the GPU.
     pub fn off_for(&self, now: Nanos) -> Nanos {
-        let current = self.off_since.map_or(0, |since| now.saturating_sub(since));
+        let current = self.presence.off_since().map_or(0, |since| now.saturating_sub(since));
         self.off_for.saturating_add(current)
     }
 
@@ -245,7 +226,7 @@ impl Member {
         self.charge(used, now);
         // Measure only if the gate is open and this VM's report is current. When this runs because
         // of another VM's report, it may close this gate before this VM is reported.
-        if self.gate == Gate::Open && self.seen_at == now {
+        if self.presence.is_running() && self.seen_at == now {
             let window_time = self.account.take_window_time();
             let idle = self.idle(window_time, busy);
             self.load.add(window_time, idle, settings.load_horizon);
@@ -270,7 +251,7 @@ impl Member {
     /// limits, or had no window of its own at that time.
     pub fn charge_busy(&mut self, now: Nanos) {
         // With an unlimited gate, the worker checks so seldom that this time includes long pauses.
-        let begun = if self.gate == Gate::Open { 0 } else { self.account.book_begun() };
+        let begun = if self.presence.is_running() { 0 } else { self.account.book_begun() };
         let busy = self.account.book_busy(self.idle_since, now);
         self.charge(busy.saturating_add(begun), now);
     }
@@ -295,8 +276,8 @@ impl Member {
         if self.last.stalled {
             // The worker's thread is already awake. So either the worker starts work immediately,
             // or all its held work depends on the stalled work.
-            if self.last.held && !self.started { settings.stalled_grace } else { 0 }
-        } else if self.last.held && !self.started {
+            if self.last.held && !self.presence.has_started() { settings.stalled_grace } else { 0 }
+        } else if self.last.held && !self.presence.has_started() {
             settings.start_grace
         } else if self.share.class == Class::Latency
             || !self.last.held && self.load.pauses_seldom(settings.seldom, settings.load_least)
@@ -311,26 +292,21 @@ impl Member {
     /// nothing, its held work may depend on the work in flight, or belong to another stream. Only
     /// another turn can show which, so the VM gets one after a pause.
     pub fn rest(&mut self, settings: &Settings, now: Nanos) {
-        if self.last.held && self.last.stalled && !self.started {
+        if self.last.held && self.last.stalled && !self.presence.has_started() {
             self.rests_until = Some(now.saturating_add(settings.rest << self.fruitless.min(3)));
             self.fruitless += 1;
         }
     }
 
-    /// Returns true if the VM has a turn on this GPU.
-    pub fn has_turn(&self) -> bool {
-        matches!(self.gate, Gate::Open | Gate::Draining)
-    }
-
     /// Returns true if the VM has work in flight that isn't evicted.
     pub fn on_gpu(&self) -> bool {
-        self.last.active && self.off_since.is_none()
+        self.last.active && !self.presence.is_off()
     }
 
     /// Returns true if the VM's work is running without a turn, and can be evicted.
     pub fn strays(&self) -> bool {
         let runs = self.on_gpu() && !self.last.stalled;
-        !self.has_turn() && !self.paused && runs && self.last.evictable
+        !self.presence.has_turn() && !self.paused && runs && self.last.evictable
     }
 
     /// Returns true if the VM's oldest call is running and has a time limit, which it hasn't exceeded
@@ -342,7 +318,7 @@ impl Member {
     /// Returns true if the VM has work that it should have a turn for: held work, evicted work, work
     /// that runs without a turn, or copies.
     pub fn has_work(&self) -> bool {
-        let works = self.last.held || self.last.copying || self.off_since.is_some();
+        let works = self.last.held || self.last.copying || self.presence.is_off();
         !self.paused && works || self.strays()
     }
 
@@ -351,7 +327,7 @@ impl Member {
     /// after all.
     pub fn may_stand_by(&self) -> bool {
         let precedes = self.share.class == Class::Latency && !self.over && self.bucket.is_none();
-        precedes && self.evictable && !self.paused && self.off_since.is_none()
+        precedes && self.evictable && !self.paused && !self.presence.is_off()
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that
@@ -365,7 +341,7 @@ impl Member {
     /// Adds the time since the last call to the statistics, if work was held at a closed gate
     /// during that time.
     pub fn watch_throttling(&mut self, now: Nanos) {
-        let waits = self.last.held && self.gate != Gate::Open;
+        let waits = self.last.held && !self.presence.is_running();
         if let Some(since) = self.waiting_since {
             let waited = now.saturating_sub(since);
             self.stats.throttled_ns = self.stats.throttled_ns.saturating_add(waited);

@@ -43,7 +43,7 @@ impl Member {
     pub fn unasked(&self) -> Option<Obstacle> {
         if self.paused {
             Some(Obstacle::Paused)
-        } else if self.off_since.is_some() || self.strays() {
+        } else if self.presence.is_off() || self.strays() {
             None
         } else if !self.last.held {
             Some(Obstacle::Idle)
@@ -92,7 +92,7 @@ impl Scheduler {
         let Some(state) = self.vms.get(&vm) else { return Some(Obstacle::Idle) };
         let Some(member) = state.members.get(&gpu) else { return Some(Obstacle::Idle) };
         let Some(unasked) = member.unasked() else {
-            return member.has_turn().then_some(Obstacle::Idle);
+            return member.presence.has_turn().then_some(Obstacle::Idle);
         };
         let asks = state.turn.is_none() && state.members.values().any(Member::asks);
         (!asks || !self.gang(vm).contains(&gpu)).then_some(unasked)

@@ -76,7 +76,7 @@ impl Scheduler {
         // The work of a VM that waits may have been evicted long ago.
         let takes_part = |(vm, member): &(VmKey, &Member)| {
             let works = member.last.active || member.awake(self.settings.recent, now);
-            works || member.has_turn() || self.wants(*vm, gpu)
+            works || member.presence.has_turn() || self.wants(*vm, gpu)
         };
         let vms: Vec<_> = self.recent(gpu).filter(takes_part).map(|(vm, _)| vm).collect();
         // Sharing needs at least one waiting VM, and at least two VMs in total. Drains must have

@@ -6,7 +6,7 @@
 //! is off the GPU, the driver time-slices in either case.
 
 use super::Scheduler;
-use super::member::Gate;
+use super::presence::Gate;
 use super::types::{Action, GpuKey, VmKey};
 
 impl Scheduler {
@@ -23,8 +23,7 @@ impl Scheduler {
             let Some(member) = self.member_mut(vm, gpu) else { continue };
             if !may || !member.may_stand_by() {
                 self.close_if(Gate::Standby, vm, gpu, out);
-            } else if member.gate == Gate::Closed && !member.last.active {
-                member.gate = Gate::Standby;
+            } else if !member.last.active && member.presence.set_gate(Gate::Closed, Gate::Standby) {
                 out.push(Action::StandBy { vm, gpu, depth: self.settings.depth });
             }
         }

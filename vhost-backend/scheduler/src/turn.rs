@@ -2,7 +2,8 @@
 
 use super::Scheduler;
 use super::gpu::Phase;
-use super::member::{Gate, Member};
+use super::member::Member;
+use super::presence::Gate;
 use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
@@ -72,7 +73,9 @@ impl Scheduler {
             member.charge_contexts(waited_for.contains(&vm), now);
             match &state.turn {
                 Some(turn) if shared && turn.mode == OpenMode::Shared => {}
-                Some(turn) if alone && member.has_turn() && turn.mode != OpenMode::Unlimited => {
+                Some(turn)
+                    if alone && member.presence.has_turn() && turn.mode != OpenMode::Unlimited =>
+                {
                     member.charge_window(&settings, wanted, now);
                 }
                 _ => member.charge_busy(now),
@@ -104,7 +107,7 @@ impl Scheduler {
         let span = self.settings.latency_awake.max(self.settings.alone_most);
         let stays = |member: &Member| {
             let works = member.awake(span, now) || member.contends() || member.last.active;
-            works || member.has_turn()
+            works || member.presence.has_turn()
         };
         if self.recent(gpu).all(|(_, member)| stays(member)) {
             return;
@@ -286,9 +289,8 @@ impl Scheduler {
                 self.close_if(Gate::Prepared, before, *gpu, out);
             }
             if let Some(member) = self.member_mut(next, *gpu)
-                && member.gate == Gate::Closed
+                && member.presence.set_gate(Gate::Closed, Gate::Prepared)
             {
-                member.gate = Gate::Prepared;
                 out.push(Action::Prepare { vm: next, gpu: *gpu });
             }
         }
@@ -297,9 +299,8 @@ impl Scheduler {
     /// Closes the gate of a VM without a turn if the gate is in this state.
     pub(super) fn close_if(&mut self, gate: Gate, vm: VmKey, gpu: GpuKey, out: &mut Vec<Action>) {
         if let Some(member) = self.member_mut(vm, gpu)
-            && member.gate == gate
+            && member.presence.set_gate(gate, Gate::Closed)
         {
-            member.gate = Gate::Closed;
             out.push(Action::Close { vm, gpu });
         }
     }
@@ -325,8 +326,7 @@ impl Scheduler {
                 state.alone_after = if brief { (2 * state.alone_after).min(most) } else { base };
             }
             if let Some(member) = self.member_mut(vm, *gpu) {
-                member.gate = Gate::Draining;
-                member.drained = false;
+                member.presence.close();
                 out.push(Action::Close { vm, gpu: *gpu });
             }
         }

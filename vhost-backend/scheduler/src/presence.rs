@@ -1,0 +1,207 @@
+//! Whether a VM has a GPU: one state per VM and GPU, and all of its transitions.
+//!
+//! `docs/design/scheduler.md` has a drawing of them.
+
+use super::types::Nanos;
+
+/// Whether a VM has a GPU. The variants' `gate` is that of a VM without a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Presence {
+    /// The VM has no turn. If work of it is running, that work couldn't be evicted or waits for the
+    /// host.
+    Away {
+        /// Its gate.
+        gate: Gate,
+    },
+    /// The VM has no turn, but was found running work that can be evicted. That work may wait for
+    /// the host again meanwhile.
+    Stray {
+        /// Its gate.
+        gate: Gate,
+        /// When the work was found.
+        since: Nanos,
+    },
+    /// The VM has no turn, and its kernels were taken off the GPU.
+    Off {
+        /// Its gate, which is never on standby.
+        gate: Gate,
+        /// When they were.
+        since: Nanos,
+    },
+    /// The VM has a turn, and its gate is open.
+    Running {
+        /// True if some of its work has run since the gate was opened.
+        started: bool,
+    },
+    /// The VM still has a turn, but its gate is closed.
+    Draining {
+        /// True if some of its work has run since the gate was opened.
+        started: bool,
+        /// The work in flight.
+        work: Work,
+    },
+}
+
+/// The gate of a VM without a turn.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Gate {
+    /// It's closed.
+    Closed,
+    /// It's closed, and the workers poll it, because the VM is probably next.
+    Prepared,
+    /// The VM may begin work, because it would get a turn at once.
+    Standby,
+}
+
+/// The work in flight of a VM whose turn ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Work {
+    /// It may still be running.
+    Runs,
+    /// A report since the gate was closed has shown that none is running.
+    Drained,
+    /// It was taken off the GPU at this time.
+    Off(Nanos),
+}
+
+impl Default for Presence {
+    fn default() -> Self {
+        Presence::Away { gate: Gate::Closed }
+    }
+}
+
+/// Transitions.
+impl Presence {
+    /// The VM gets a turn. Returns since when its kernels were off the GPU, if they were.
+    pub(super) fn open(&mut self) -> Option<Nanos> {
+        let off_since = self.off_since();
+        *self = Presence::Running { started: false };
+        off_since
+    }
+
+    /// The gates of the VM's turn are closed.
+    pub(super) fn close(&mut self) {
+        let started = self.has_started();
+        *self = Presence::Draining { started, work: Work::Runs };
+    }
+
+    /// The VM's turn is over.
+    pub(super) fn end(&mut self) {
+        let gate = Gate::Closed;
+        *self = match self.off_since() {
+            Some(since) => Presence::Off { gate, since },
+            None => Presence::Away { gate },
+        };
+    }
+
+    /// The VM's kernels are taken off the GPU.
+    pub(super) fn evict(&mut self, now: Nanos) {
+        match self {
+            Presence::Draining { work, .. } => *work = Work::Off(now),
+            _ => {
+                let gate = self.gate().unwrap_or(Gate::Closed);
+                *self = Presence::Off { gate, since: now };
+            }
+        }
+    }
+
+    /// The VM was reported. `ran` is true if some work has run, and `runs` if work is running and
+    /// doesn't wait for the host.
+    pub(super) fn report(&mut self, ran: bool, runs: bool) {
+        match self {
+            Presence::Running { started } => *started |= ran,
+            Presence::Draining { started, work } => {
+                *started |= ran;
+                if *work == Work::Runs && !runs {
+                    *work = Work::Drained;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// Work of the VM is running without a turn.
+    pub(super) fn stray(&mut self, now: Nanos) {
+        if let Presence::Away { gate } = *self {
+            *self = Presence::Stray { gate, since: now };
+        }
+    }
+
+    /// None of the VM's work is running anymore.
+    pub(super) fn finish(&mut self) {
+        if let Presence::Stray { gate, .. } = *self {
+            *self = Presence::Away { gate };
+        }
+    }
+
+    /// Changes the gate of a VM without a turn. Returns false if it isn't in state `from`.
+    pub(super) fn set_gate(&mut self, from: Gate, to: Gate) -> bool {
+        match self {
+            Presence::Away { gate } | Presence::Stray { gate, .. } | Presence::Off { gate, .. }
+                if *gate == from =>
+            {
+                *gate = to;
+                true
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Questions.
+impl Presence {
+    /// Returns true if the VM has a turn on this GPU.
+    pub fn has_turn(self) -> bool {
+        matches!(self, Presence::Running { .. } | Presence::Draining { .. })
+    }
+
+    /// Returns true if the VM has a turn and its gate is open.
+    pub fn is_running(self) -> bool {
+        matches!(self, Presence::Running { .. })
+    }
+
+    /// Returns since when the VM's kernels have been off the GPU, if they are.
+    pub fn off_since(self) -> Option<Nanos> {
+        match self {
+            Presence::Off { since, .. } => Some(since),
+            Presence::Draining { work: Work::Off(since), .. } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// Returns true if the VM's kernels are off the GPU.
+    pub fn is_off(self) -> bool {
+        self.off_since().is_some()
+    }
+
+    /// Returns since when work has been running without a turn, if some was found.
+    pub fn stray_since(self) -> Option<Nanos> {
+        match self {
+            Presence::Stray { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// Returns true if some work has run since the current turn's gate was opened.
+    pub fn has_started(self) -> bool {
+        matches!(
+            self,
+            Presence::Running { started: true } | Presence::Draining { started: true, .. }
+        )
+    }
+
+    /// Returns true if a report since the gate was closed has shown that no work is running.
+    pub fn has_drained(self) -> bool {
+        matches!(self, Presence::Draining { work: Work::Drained, .. })
+    }
+
+    /// Returns the gate of a VM without a turn.
+    pub fn gate(self) -> Option<Gate> {
+        match self {
+            Presence::Away { gate } | Presence::Stray { gate, .. } | Presence::Off { gate, .. } => {
+                Some(gate)
+            }
+            Presence::Running { .. } | Presence::Draining { .. } => None,
+        }
+    }
+}
