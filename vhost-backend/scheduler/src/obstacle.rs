@@ -116,6 +116,9 @@ impl Scheduler {
         if let Some(turn) = self.turn(vm) {
             return (turn.phase != Phase::Open).then_some(Obstacle::Drains);
         }
+        if leaves.is_none() && !self.running(gpu).is_empty() {
+            return Some(Obstacle::Turn);
+        }
         let reserved = |gpu| self.is_reserved(gpu, vm);
         if leaves.is_some() {
             if !self.has_several_gpus(vm) {

@@ -6,6 +6,7 @@ use super::*;
 mod contexts;
 mod gangs;
 mod hostile;
+mod obstacles;
 mod pauses;
 mod slices;
 mod standby;
