@@ -19,7 +19,10 @@ fn bad_arguments_of_the_device_are_refused() {
         assert!(!folder.join("socket").exists());
     };
     with(&["--memory-max", "5Q"], "5Q");
-    with(&["--memory-max", "0"], "memory.max");
+    with(
+        &["--memory-max", "0"],
+        "'--memory-max <SIZE>': device memory is allocated in blocks of 2M",
+    );
     with(&["--colour"], "--colour");
     with(&["--driver-library", &path("none")], "missing");
     with(&["--driver-library", &file], "cannot load");
