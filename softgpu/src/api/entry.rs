@@ -8,6 +8,8 @@ use cuda_api::error::{CuError, CuResult, code};
 use cuda_api::logs;
 use cuda_api::sys::CUresult;
 
+use crate::state::strict;
+
 /// Declares entry points; see [`cuda_api::entries!`].
 macro_rules! entries {
     ($($all:tt)*) => {
@@ -30,8 +32,10 @@ impl cuda_api::entries::EntryPoint for EntryPoint {
     /// Runs an entry point. A panic becomes CUDA_ERROR_UNKNOWN because it must not unwind into the
     /// program.
     fn run(name: &'static str, body: impl FnOnce() -> CuResult) -> CUresult {
+        let _call = strict::enter(name);
         let result = code(catch_unwind(AssertUnwindSafe(body)).unwrap_or(Err(CuError::UNKNOWN)));
         if result != CUresult::CUDA_SUCCESS {
+            strict::failed(name, result);
             logs::failed(name, result);
         }
         result

@@ -19,7 +19,7 @@ use super::entry::{EntryPoint, unsupported};
 use super::launch::{Kernel, Shape};
 use super::stream_memory::{self, Checked};
 use crate::exec::memory::Fault;
-use crate::state::context::{by_handle, current};
+use crate::state::context::{CONTEXTS, by_handle, current};
 use crate::state::device::driver;
 use crate::state::errors::Errors;
 use crate::state::event::Event;
@@ -93,7 +93,7 @@ impl Library for Software {
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
         let Shape { grid, block, shared, .. } = kernel.shape;
-        let of_library = KERNELS.get(kernel.handle).is_some();
+        let of_library = KERNELS.find(kernel.handle).is_some();
         let (func, kern) = if of_library { (0, kernel.handle) } else { (kernel.handle, 0) };
         let node = CUDA_KERNEL_NODE_PARAMS {
             func: func as CUfunction,
@@ -184,7 +184,7 @@ impl Library for Software {
             None => {
                 // Wait for running kernels, which may still use the memory.
                 let found = memory::at(allocation.address);
-                let owner = found.and_then(|found| by_handle(found.context_handle).ok());
+                let owner = found.and_then(|found| CONTEXTS.find(found.context_handle));
                 owner.map_or_else(current, Ok)?.synchronize();
             }
         }

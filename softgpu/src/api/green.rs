@@ -14,6 +14,7 @@ use crate::state::context::{Context, by_handle, current};
 use crate::state::device::driver;
 use crate::state::graph::Software;
 use crate::state::handles::{Kind, Table};
+use crate::state::strict::{self, End};
 
 cuda_api::green_entries!(Software, EntryPoint);
 
@@ -37,7 +38,10 @@ pub(super) fn named(handle: CUgreenCtx) -> CuResult<Arc<Context>> {
     let slot = GREENS.get(handle as usize).ok_or(CuError::INVALID_CONTEXT)?;
     let context = slot.0.lock().unwrap_or_else(PoisonError::into_inner).clone();
     let context = context.filter(|context| context.active.load(Ordering::Acquire));
-    context.ok_or(CuError::CONTEXT_IS_DESTROYED)
+    context.ok_or_else(|| {
+        strict::stale(Kind::Green, handle as usize, End::Destroyed);
+        CuError::CONTEXT_IS_DESTROYED
+    })
 }
 
 /// Marks a green context as destroyed, and returns it.

@@ -15,7 +15,7 @@ use cuda_api::sys::{
 
 use super::capture;
 use super::entry::entries;
-use crate::state::context::{by_handle, current};
+use crate::state::context::{CONTEXTS, current};
 use crate::state::graph::Software;
 use crate::state::memory::{self, Allocation, Memory};
 use crate::state::stream::lookup;
@@ -48,9 +48,9 @@ fn free(address: CUdeviceptr) -> CuResult {
         _ => return Err(CuError::INVALID_VALUE),
     }
     // Wait for running kernels, which may still use the memory.
-    match by_handle(found.context_handle) {
-        Ok(owner) => owner.synchronize(),
-        Err(_) => context.synchronize(),
+    match CONTEXTS.find(found.context_handle) {
+        Some(owner) => owner.synchronize(),
+        None => context.synchronize(),
     }
     memory::forget(address).map(drop).ok_or(CuError::INVALID_VALUE)
 }

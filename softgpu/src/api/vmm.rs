@@ -437,7 +437,7 @@ entries! {
         let start = found.ok_or(CuError::INVALID_VALUE)?.0;
         let mapping = space.mapped.get_mut(&start).ok_or(CuError::INVALID_VALUE)?;
         let physical = mapping.physical.clone();
-        if !PHYSICAL.get(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
+        if !PHYSICAL.find(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
             // The handle has been released, so create a new one.
             mapping.handle = PHYSICAL.insert_shared(|_| physical.clone()).0;
         }

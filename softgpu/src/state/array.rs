@@ -108,7 +108,7 @@ impl Mipmap {
         let address = *self.levels.get(number as usize).ok_or(CuError::INVALID_VALUE)?;
         let mut handles = self.handles.lock().unwrap_or_else(PoisonError::into_inner);
         if let Some(known) = handles.get(&number)
-            && ARRAYS.get(*known).is_some()
+            && ARRAYS.find(*known).is_some()
         {
             return Ok(*known);
         }
@@ -140,8 +140,8 @@ impl Mipmap {
 /// Removes the arrays of a context. Their memory is freed together with the context's. Calls with their
 /// handles fail with `error`.
 pub(crate) fn forget_context(context: u64, error: CuError) {
-    for array in ARRAYS.end_where(error, |array| array.context.id == context) {
+    MIPMAPS.end_of_context(error, |mipmap| mipmap.context.id == context);
+    for array in ARRAYS.end_of_context(error, |array| array.context.id == context) {
         array.address.store(0, Ordering::Relaxed);
     }
-    MIPMAPS.end_where(error, |mipmap| mipmap.context.id == context);
 }

@@ -11,6 +11,7 @@ use super::errors::Errors;
 use super::handles::{Kind, Table, unique_id};
 use super::queue::{Mark, Queue, Work};
 use super::resources::Resources;
+use super::strict::{self, End};
 use crate::exec::heap::Heap;
 use crate::exec::printf::Printf;
 use cuda_api::coredump::Settings;
@@ -387,5 +388,9 @@ pub(crate) fn thread_ended() {
 
 /// Returns the context for a handle.
 pub(crate) fn by_handle(handle: usize) -> CuResult<Arc<Context>> {
-    CONTEXTS.get(handle).ok_or(CuError::INVALID_CONTEXT)
+    let context = CONTEXTS.get(handle).ok_or(CuError::INVALID_CONTEXT)?;
+    if context.primary && !context.active.load(Ordering::Acquire) {
+        strict::stale(Kind::Context, handle, End::Destroyed);
+    }
+    Ok(context)
 }

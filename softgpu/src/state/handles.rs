@@ -7,32 +7,13 @@ use std::sync::{Arc, PoisonError, RwLock};
 
 use cuda_api::error::CuError;
 
+pub(crate) use super::kind::Kind;
+use super::strict::{self, End};
+
 /// Returns an id that no other context, stream or allocation in the process has.
 pub(crate) fn unique_id() -> u64 {
     static NEXT_ID: AtomicU64 = AtomicU64::new(1);
     NEXT_ID.fetch_add(1, Ordering::Relaxed)
-}
-
-/// The kind of object that a handle refers to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-#[repr(u8)]
-pub(crate) enum Kind {
-    Context = 0x10,
-    Stream = 0x20,
-    Event = 0x30,
-    Module = 0x40,
-    Function = 0x50,
-    Library = 0x60,
-    Kernel = 0x70,
-    Allocation = 0x80,
-    Pool = 0x90,
-    GraphExec = 0xa0,
-    Array = 0xd0,
-    Mipmap = 0xe0,
-    Link = 0xb0,
-    Texture = 0xc0,
-    Surface = 0xf0,
-    Green = 0x18,
 }
 
 struct Slot<T> {
@@ -40,6 +21,8 @@ struct Slot<T> {
     value: Option<Arc<T>>,
     /// The error of calls with the previous handle.
     ended: CuError,
+    /// How the previous object ended.
+    end: End,
 }
 
 struct Slots<T> {
@@ -90,7 +73,7 @@ impl<T> Table<T> {
             Some(index) => index,
             None => {
                 let ended = CuError::INVALID_HANDLE;
-                slots.all.push(Slot { generation: 1, value: None, ended });
+                slots.all.push(Slot { generation: 1, value: None, ended, end: End::Destroyed });
                 slots.all.len() as u32 - 1
             }
         };
@@ -106,15 +89,26 @@ impl<T> Table<T> {
         self.insert_with(|_| value).0
     }
 
-    /// Returns the object for a handle.
+    /// Returns the object for a handle that the program has passed. In strict mode, the object must
+    /// not have ended, and must not end before the call does.
     pub(crate) fn get(&self, handle: usize) -> Option<Arc<T>> {
         let (index, generation) = self.decode(handle)?;
         let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.all.get(index)?;
         if slot.generation & 0x7fff != generation {
+            strict::stale(self.kind, handle, slot.end);
             return None;
         }
+        strict::used(handle);
         slot.value.clone()
+    }
+
+    /// Returns the object for a handle that softgpu itself has kept, if it still exists.
+    pub(crate) fn find(&self, handle: usize) -> Option<Arc<T>> {
+        let (index, generation) = self.decode(handle)?;
+        let slots = self.slots.read().unwrap_or_else(PoisonError::into_inner);
+        let slot = slots.all.get(index)?;
+        if slot.generation & 0x7fff != generation { None } else { slot.value.clone() }
     }
 
     /// Returns the error of calls with a handle for which there is no object.
@@ -137,11 +131,13 @@ impl<T> Table<T> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let slot = slots.all.get_mut(index)?;
         if slot.generation & 0x7fff != generation {
+            strict::stale(self.kind, handle, slot.end);
             return None;
         }
+        strict::removed(self.kind, handle);
         let value = slot.value.take()?;
         slot.generation += 1;
-        slot.ended = CuError::INVALID_HANDLE;
+        (slot.ended, slot.end) = (CuError::INVALID_HANDLE, End::Destroyed);
         slots.free.push_back(index as u32);
         Some(value)
     }
@@ -151,17 +147,28 @@ impl<T> Table<T> {
         self.end_where(CuError::INVALID_HANDLE, test)
     }
 
-    /// Does the same as [`remove_where`](Self::remove_where). Calls with the handles fail with `error`
-    /// until other objects get their places.
+    /// Like [`end_where`](Self::end_where), for the objects of a context that ends. In strict mode,
+    /// there must be none.
+    pub(crate) fn end_of_context(&self, error: CuError, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
+        let ended = self.end_where(error, test);
+        if !ended.is_empty() {
+            strict::left(self.kind, ended.len());
+        }
+        ended
+    }
+
+    /// Does the same as [`remove_where`](Self::remove_where), for objects that end together with
+    /// another one. Calls with the handles fail with `error` until other objects get their places.
     pub(crate) fn end_where(&self, error: CuError, test: impl Fn(&T) -> bool) -> Vec<Arc<T>> {
         let mut slots = self.slots.write().unwrap_or_else(PoisonError::into_inner);
         let mut gone = Vec::new();
         let Slots { all, free } = &mut *slots;
         for (index, slot) in all.iter_mut().enumerate() {
             if slot.value.as_deref().is_some_and(&test) {
+                strict::removed(self.kind, self.encode(index as u32, slot.generation));
                 gone.extend(slot.value.take());
                 slot.generation += 1;
-                slot.ended = error;
+                (slot.ended, slot.end) = (error, End::WithOwner);
                 free.push_back(index as u32);
             }
         }

@@ -256,13 +256,18 @@ impl Library {
     /// Returns the library's module in a context. The first call for a context loads the module.
     pub(crate) fn module(&self, context: &Arc<Context>) -> CuResult<Arc<Module>> {
         let mut modules = self.modules.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.get(*handle)) {
+        if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.find(*handle)) {
             return Ok(module);
         }
         let module = Module::new(context, self.source()?, self.managed.clone(), |_| Ok(()));
         let module = module.map_err(|e| e.code)?;
         modules.insert(context.id, module.handle);
         Ok(module)
+    }
+
+    /// Returns the handle of the library's module in a context, if it was loaded there.
+    fn loaded_in(&self, context: u64) -> Option<usize> {
+        self.modules.lock().unwrap_or_else(PoisonError::into_inner).get(&context).copied()
     }
 
     /// Returns the library's code, if it has any that the device can run.
@@ -302,10 +307,10 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     let modules = library.modules.lock().unwrap_or_else(PoisonError::into_inner);
     for module in modules.values() {
         // Wait for the module's kernels, which may still be running.
-        if let Some(module) = MODULES.get(*module) {
+        if let Some(module) = MODULES.find(*module) {
             module.loaded.context.synchronize();
+            unload(module.handle);
         }
-        unload(*module);
     }
     KERNELS.remove_where(|k| k.library == handle);
     Some(())
@@ -313,7 +318,12 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
 
 /// Unloads a context's modules. Calls with their handles fail with `error`.
 pub(crate) fn forget_context(context: u64, error: CuError) {
-    for module in MODULES.end_where(error, |m| m.loaded.context.id == context) {
+    let libraries: Vec<usize> =
+        LIBRARIES.all().iter().filter_map(|l| l.loaded_in(context)).collect();
+    let (mut ended, of_context) = (Vec::new(), |m: &Module| m.loaded.context.id == context);
+    ended.extend(MODULES.end_where(error, |m| of_context(m) && libraries.contains(&m.handle)));
+    ended.extend(MODULES.end_of_context(error, of_context));
+    for module in ended {
         registry::forget_module(module.handle);
         FUNCTIONS.end_where(error, |f| f.module == module.handle);
     }
@@ -329,7 +339,7 @@ pub(crate) fn function_of(
         return Ok(function);
     }
     let Some(kernel) = KERNELS.get(handle) else { return object(&FUNCTIONS, handle) };
-    let library = LIBRARIES.get(kernel.library).ok_or(CuError::INVALID_HANDLE)?;
+    let library = LIBRARIES.find(kernel.library).ok_or(CuError::INVALID_HANDLE)?;
     let module = library.module(&context()?)?;
     let function = module.function(&kernel.name).ok_or(CuError::NOT_FOUND)?;
     object(&FUNCTIONS, function)

@@ -151,7 +151,7 @@ pub(crate) fn charge(device: &Device, bytes: u64) -> CuResult {
 
 /// Frees an allocation of a pool.
 pub(crate) fn give(id: usize, start: u64, size: u64) {
-    let Some(pool) = POOLS.get(id) else { return };
+    let Some(pool) = POOLS.find(id) else { return };
     let mut store = pool.lock();
     let gone = store.give(start, size);
     let is_gone = store.is_gone();

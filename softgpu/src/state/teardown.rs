@@ -3,6 +3,8 @@
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use cuda_api::error::CuError;
+
 use super::context::Context;
 use super::event::EVENTS;
 use super::graph::{EXECS, GRAPHS};
@@ -22,7 +24,7 @@ pub(crate) fn clear(context: &Arc<Context>) {
     }
     EVENTS.end_where(error, |e| e.context.id == context.id);
     EXECS
-        .remove_where(|exec| exec.loaded.context.id == context.id)
+        .end_of_context(CuError::INVALID_HANDLE, |exec| exec.loaded.context.id == context.id)
         .iter()
         .for_each(|exec| exec.end());
     module::forget_context(context.id, error);

@@ -3,6 +3,7 @@
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use cuda_api::error::CuError;
 use cuda_api::sys::{CUDA_RESOURCE_DESC, CUDA_RESOURCE_VIEW_DESC, CUDA_TEXTURE_DESC};
 
 use super::array::{ARRAYS, MIPMAPS};
@@ -28,8 +29,8 @@ pub(crate) enum Source {
 impl Source {
     fn exists(self) -> bool {
         match self {
-            Self::Array(handle) => ARRAYS.get(handle).is_some(),
-            Self::Mipmap(handle) => MIPMAPS.get(handle).is_some(),
+            Self::Array(handle) => ARRAYS.find(handle).is_some(),
+            Self::Mipmap(handle) => MIPMAPS.find(handle).is_some(),
             Self::Memory => true,
         }
     }
@@ -70,7 +71,7 @@ pub(crate) struct Bound;
 impl Objects for Bound {
     fn texture(&self, handle: u64) -> Option<Arc<Texture>> {
         let bound = |handle| references().textures.get(&handle).cloned();
-        let object = TEXTURES.get(handle as usize);
+        let object = TEXTURES.find(handle as usize);
         let (source, texture) = match object {
             Some(object) => (object.source, object.texture.clone()),
             None => bound(handle)?,
@@ -80,7 +81,7 @@ impl Objects for Bound {
 
     fn surface(&self, handle: u64) -> Option<Arc<Image>> {
         let bound = |handle| references().surfaces.get(&handle).cloned();
-        let object = SURFACES.get(handle as usize);
+        let object = SURFACES.find(handle as usize);
         let (source, image) = match object {
             Some(object) => (object.source, object.image.clone()),
             None => bound(handle)?,
@@ -120,6 +121,6 @@ pub(crate) fn unbind(address: u64) {
 
 /// Removes the objects of a context.
 pub(crate) fn forget_context(context: u64) {
-    TEXTURES.remove_where(|object| object.context == context);
-    SURFACES.remove_where(|object| object.context == context);
+    TEXTURES.end_of_context(CuError::INVALID_HANDLE, |object| object.context == context);
+    SURFACES.end_of_context(CuError::INVALID_HANDLE, |object| object.context == context);
 }

@@ -1,0 +1,142 @@
+//! Tests strict mode, in processes of their own, because it aborts the process.
+
+use std::os::unix::process::ExitStatusExt;
+use std::process::Command;
+
+// Link the library, so that the tests call its real exports.
+use softgpu as _;
+
+unsafe extern "C" {
+    fn cuInit(flags: u32) -> u32;
+    fn cuCtxCreate_v2(to: *mut usize, flags: u32, device: i32) -> u32;
+    fn cuCtxDestroy_v2(context: usize) -> u32;
+    fn cuCtxSetCurrent(context: usize) -> u32;
+    fn cuDevicePrimaryCtxRetain(to: *mut usize, device: i32) -> u32;
+    fn cuDevicePrimaryCtxRelease_v2(device: i32) -> u32;
+    fn cuEventCreate(to: *mut usize, flags: u32) -> u32;
+    fn cuEventRecord(event: usize, stream: usize) -> u32;
+    fn cuEventQuery(event: usize) -> u32;
+    fn cuEventSynchronize(event: usize) -> u32;
+    fn cuEventDestroy_v2(event: usize) -> u32;
+    fn cuGraphCreate(to: *mut usize, flags: u32) -> u32;
+    fn cuGraphDestroy(graph: usize) -> u32;
+    fn cuGraphInstantiateWithFlags(to: *mut usize, graph: usize, flags: u64) -> u32;
+    fn cuGraphExecDestroy(exec: usize) -> u32;
+    fn cuLaunchHostFunc(stream: usize, f: unsafe extern "C" fn(usize), data: usize) -> u32;
+    fn cuStreamCreate(to: *mut usize, flags: u32) -> u32;
+    fn cuMemFree_v2(address: u64) -> u32;
+}
+
+unsafe extern "C" fn sleep(_: usize) {
+    std::thread::sleep(std::time::Duration::from_secs(3));
+}
+
+/// Runs `misuse` with a new context in another process, in strict mode and without it. Returns the
+/// message with which strict mode aborts it. `misuse` must be a closure in the test `test`.
+fn aborted(test: &str, misuse: unsafe fn(usize)) -> String {
+    if std::env::var_os("STRICT_TEST").is_some() {
+        let mut context = 0;
+        // SAFETY: the pointer is to a local variable. softgpu checks all handles.
+        unsafe {
+            assert_eq!((cuInit(0), cuCtxCreate_v2(&mut context, 0, 0)), (0, 0));
+            misuse(context);
+        }
+        std::process::exit(0);
+    }
+    let run = |strict| {
+        Command::new(std::env::current_exe().unwrap())
+            .args(["--exact", test, "--nocapture"])
+            .env("STRICT_TEST", "1")
+            .env("SOFTGPU_STRICT", strict)
+            .output()
+            .unwrap()
+    };
+    let relaxed = run("0");
+    assert!(relaxed.status.success(), "{}", String::from_utf8_lossy(&relaxed.stderr));
+    let strict = run("1");
+    assert_eq!(strict.status.signal(), Some(6), "{:?}", strict.status);
+    String::from_utf8_lossy(&strict.stderr).into_owned()
+}
+
+/// Creates an event in the current context.
+unsafe fn event() -> usize {
+    let mut event = 0;
+    // SAFETY: the pointer is to a local variable.
+    assert_eq!(unsafe { cuEventCreate(&mut event, 0) }, 0);
+    event
+}
+
+#[test]
+fn a_destroyed_object() {
+    // SAFETY: softgpu checks all handles.
+    let said = aborted("a_destroyed_object", |_| unsafe {
+        let event = event();
+        assert_eq!(cuEventDestroy_v2(event), 0);
+        assert_ne!(cuEventQuery(event), 0);
+    });
+    assert!(said.contains("cuEventQuery: the Event") && said.contains("was destroyed"), "{said}");
+}
+
+#[test]
+fn an_object_of_a_context_that_has_ended() {
+    // SAFETY: as above.
+    let said = aborted("an_object_of_a_context_that_has_ended", |context| unsafe {
+        let event = event();
+        assert_eq!(cuCtxDestroy_v2(context), 0);
+        assert_ne!(cuEventQuery(event), 0);
+    });
+    assert!(said.contains("cuEventQuery: the Event") && said.contains("ended together"), "{said}");
+}
+
+#[test]
+fn a_primary_context_that_has_ended() {
+    // SAFETY: as above.
+    let said = aborted("a_primary_context_that_has_ended", |_| unsafe {
+        let mut primary = 0;
+        assert_eq!(cuDevicePrimaryCtxRetain(&mut primary, 0), 0);
+        assert_eq!(cuDevicePrimaryCtxRelease_v2(0), 0);
+        cuCtxSetCurrent(primary);
+    });
+    assert!(said.contains("cuCtxSetCurrent: the Context"), "{said}");
+}
+
+#[test]
+fn a_context_with_an_instantiated_graph() {
+    // SAFETY: as above, and the pointers are to local variables.
+    let said = aborted("a_context_with_an_instantiated_graph", |context| unsafe {
+        let (mut graph, mut exec, mut gone) = (0, 0, 0);
+        assert_eq!(cuGraphCreate(&mut graph, 0), 0);
+        assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), 0);
+        assert_eq!(cuGraphInstantiateWithFlags(&mut gone, graph, 0), 0);
+        assert_eq!((cuGraphExecDestroy(gone), cuGraphDestroy(graph)), (0, 0));
+        assert_eq!(cuCtxDestroy_v2(context), 0);
+    });
+    assert!(said.contains("cuCtxDestroy_v2: 1 GraphExec left in the context"), "{said}");
+}
+
+#[test]
+fn an_object_that_another_thread_uses() {
+    // SAFETY: as above.
+    let said = aborted("an_object_that_another_thread_uses", |context| unsafe {
+        let (event, mut stream) = (event(), 0);
+        assert_eq!(cuStreamCreate(&mut stream, 1), 0);
+        assert_eq!(cuLaunchHostFunc(stream, sleep, 0), 0);
+        assert_eq!(cuEventRecord(event, stream), 0);
+        std::thread::spawn(move || {
+            cuCtxSetCurrent(context);
+            cuEventSynchronize(event)
+        });
+        std::thread::sleep(std::time::Duration::from_secs(1));
+        assert_eq!(cuEventDestroy_v2(event), 0);
+    });
+    assert!(said.contains("cuEventDestroy_v2: the Event"), "{said}");
+}
+
+#[test]
+fn memory_that_does_not_exist() {
+    // SAFETY: as above.
+    let said = aborted("memory_that_does_not_exist", |_| unsafe {
+        assert_ne!(cuMemFree_v2(1 << 40), 0);
+    });
+    assert!(said.contains("cuMemFree_v2: freed something that does not exist"), "{said}");
+}
