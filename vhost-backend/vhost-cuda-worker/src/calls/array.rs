@@ -9,13 +9,13 @@ use protocol::ids::{ContextId, MipmapId};
 use super::driver_handle::DriverHandle;
 use crate::driver::{CuError, CuResult};
 
-/// Whether the memory of an array, or of a mipmapped array and its levels, exists in the driver. A
-/// call keeps this locked while it passes the handle to the driver, so that another thread can't
-/// destroy the array at the same time.
+/// Whether an array, a mipmapped array with its levels, or an executable graph exists in the driver.
+/// A call keeps this locked while it passes the handle to the driver, so that another thread can't
+/// destroy the object at the same time.
 #[derive(Clone)]
 pub(super) struct Life(Arc<RwLock<bool>>);
 
-/// Proof that an array exists until this is dropped.
+/// Proof that an object exists until this is dropped.
 pub(super) struct Alive<'a>(#[allow(dead_code)] RwLockReadGuard<'a, bool>);
 
 impl Life {
@@ -23,13 +23,19 @@ impl Life {
         Self(Arc::new(RwLock::new(true)))
     }
 
-    /// Keeps the array alive. Fails if it is being destroyed or has been.
+    /// Keeps the object alive. Fails if it is being destroyed or has been.
     pub(super) fn keep(&self) -> CuResult<Alive<'_>> {
         let alive = self.0.read().unwrap_or_else(PoisonError::into_inner);
         if *alive { Ok(Alive(alive)) } else { Err(CuError::INVALID_HANDLE) }
     }
 
-    /// Waits until no call uses the array, and lets no further call use it.
+    /// Does the same as [`Life::end`] without waiting. Returns whether no call uses the object.
+    pub(super) fn try_end(&self) -> bool {
+        let ended = self.0.try_write().map(|mut alive| *alive = false);
+        ended.is_ok()
+    }
+
+    /// Waits until no call uses the object, and lets no further call use it.
     pub(super) fn end(&self) {
         *self.0.write().unwrap_or_else(PoisonError::into_inner) = false;
     }

@@ -17,7 +17,7 @@ use super::cx::Cx;
 use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
 use super::handles::{
-    Context, Event, Function, Green, Library, Module, OfModule, Stream, Table, Tables,
+    Context, Event, Function, Green, Library, Module, OfContext, OfModule, Stream, Table, Tables,
 };
 use super::id_map::Id;
 use super::link_state::Link;
@@ -63,7 +63,7 @@ impl<'a, K: Id, T> Claim<'a, K, T> {
         with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
     ) -> CuResult<(T, Self)>
     where
-        T: Clone,
+        T: Clone + OfContext,
     {
         let mut locked = lock(tables);
         let value = which(&mut locked).get(id)?.clone();
@@ -80,8 +80,8 @@ impl<'a, K: Id, T> Claim<'a, K, T> {
     }
 
     /// Ends the claim without making the id available, because the driver has failed to destroy the
-    /// object. The object stays charged.
-    fn keep(self) {
+    /// object, or because that happens later. The object stays charged.
+    pub(super) fn keep(self) {
         std::mem::forget(self);
     }
 
@@ -113,7 +113,7 @@ pub(super) fn claim<'a, K: Id, T>(
 
 /// Removes an object from its table because it is about to be destroyed, and claims its id.
 /// `with_it` must remove everything that depends on the object; if it fails, the object stays.
-pub(super) fn claim_listed<'a, K: Id, T: Clone>(
+pub(super) fn claim_listed<'a, K: Id, T: Clone + OfContext>(
     cx: &Cx<'a>,
     which: Which<K, T>,
     id: K,

@@ -16,6 +16,7 @@ use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::green::{destroy_all_of, destroy_streams};
 use super::handles::Context;
+use super::leftovers;
 use super::link::end_links_of;
 use super::memory::{add_accessor, free_all_of, give_back};
 use super::result::number;
@@ -202,8 +203,15 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     // Keep the lock until this function returns, so that no other thread gets a primary context
     // that is being destroyed.
     let mut primaries = lock(&cx.shared.primaries);
-    let context = lock(&cx.shared.tables).forget_context(id)?;
+    let (context, left) = lock(&cx.shared.tables).forget_context(id)?;
     cx.shared.generation.fetch_add(1, Ordering::AcqRel);
+    // SAFETY: the context is live, because only this thread ends it.
+    let _ = unsafe {
+        cx.within_real(context.real.0, || {
+            leftovers::destroy(cx, left);
+            Ok(())
+        })
+    };
     // The driver keeps a primary context as long as it has green contexts.
     let greens_ended = destroy_all_of(cx, id);
     let ended = if context.primary {

@@ -134,6 +134,8 @@ impl<'a> Cx<'a> {
     /// elsewhere. This may block. Afterwards, another context may be current in the driver.
     pub(super) fn synchronize_contexts(&self, contexts: Vec<ContextId>) {
         for ctx in contexts {
+            // No context is destroyed while it's in use.
+            let _use = self.shared.uses.begin(ctx);
             if self.within(ctx).enter().is_ok() {
                 // SAFETY: the call takes no pointers.
                 let _ = unsafe { self.driver().cuCtxSynchronize() };

@@ -64,7 +64,7 @@ pub(super) fn blocking(deferred: &mut Deferred, command: &Command<'_>, reply: Re
         },
     };
     deferred.on_mirror(command.thread, command.ctx, reply, move |cx, reply| {
-        let _at_work = cx.shared.uses.begin(cx.ctx);
+        let _at_work = cx.shared.uses.begin_on_mirror(cx.ctx);
         answer(reply, |out| {
             let result = body(cx, &args, out);
             // The guest's next call must find that this one has ended.

@@ -14,6 +14,7 @@ use protocol::ids::{BlobId, ContextId, GraphExecId, ValuesId};
 use protocol::limits::{GRAPH_DEPTH_MAX, GRAPH_NODES_MAX};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
+use super::array::Life;
 use super::charges::{
     GraphSize, Need, Reservation, Settled, forget_graph, give_back_parameters, kind, reserve_graph,
     reserve_need, reserve_parameters,
@@ -249,7 +250,7 @@ fn build(
 
 /// Ends a graph: destroys it, or removes its nodes if it belongs to the values of conditional
 /// nodes.
-fn end_graph(cx: &Cx<'_>, graph: &Graph) {
+pub(super) fn end_graph(cx: &Cx<'_>, graph: &Graph) {
     // SAFETY: the worker created the graph and its nodes, and destroys them once.
     unsafe {
         match &graph.values {
@@ -305,7 +306,8 @@ fn instantiate(
     });
     let settled = made.inspect_err(|_| end_graph(cx, &graph))?;
     let graph = Arc::new(graph);
-    id.list(GraphExec { real: DriverHandle(real), graph, ctx: cx.ctx, stops, size, need });
+    let (real, ctx, life) = (DriverHandle(real), cx.ctx, Life::begin());
+    id.list(GraphExec { real, graph, ctx, life, stops, size, need });
     Ok(settled)
 }
 
@@ -331,11 +333,33 @@ pub(super) fn cu_graph_exec_destroy(cx: &Cx<'_>, call: api::CuGraphExecDestroy) 
     cx.enter_any()?;
     let taken = claim_listed(cx, GRAPHS, call.h_graph_exec, |_, _| Ok(()));
     let (exec, id) = taken.map_err(|_| CuError::INVALID_VALUE)?;
-    // SAFETY: the executable graph was live, and was removed from the tables, so nobody else can
-    // use it.
+    if exec.life.try_end() {
+        let ended = destroy_exec(cx, &exec);
+        return id.end(ended, || forget_graph(cx, exec.ctx, exec.size));
+    }
+    // A mirror is changing the executable graph. This thread mustn't wait for it. The end of the
+    // context, which destroys nothing that is in no table, must wait for the job.
+    id.keep();
+    let (shared, thread) = (cx.shared.clone(), cx.thread);
+    let in_context = shared.uses.clone().begin_job(exec.ctx);
+    cx.shared.session.mirrors.run_always(None, move || {
+        exec.life.end();
+        let cx = Cx { shared: &shared, thread, ctx: ContextId::NONE };
+        if destroy_exec(&cx, &exec).is_ok() {
+            forget_graph(&cx, exec.ctx, exec.size);
+            lock(&shared.tables).graphs.free(call.h_graph_exec);
+        }
+        drop(in_context);
+    });
+    Ok(())
+}
+
+/// Destroys an executable graph that was removed from the tables, and whose life has ended.
+fn destroy_exec(cx: &Cx<'_>, exec: &GraphExec) -> CuResult {
+    // SAFETY: the executable graph was live, and nothing else can use it any more.
     let ended = unsafe { cx.driver().cuGraphExecDestroy(exec.real.0) };
     end_graph(cx, &exec.graph);
-    id.end(ended, || forget_graph(cx, exec.ctx, exec.size))
+    ended
 }
 
 pub(super) fn cu_graph_launch(
@@ -423,6 +447,7 @@ pub(super) fn vcuda_graph_exec_update(
     if exec.graph.values.is_some() {
         return Err(CuError::NOT_SUPPORTED);
     }
+    let _alive = exec.life.keep()?;
     let (graph, stops, settled) = build(cx, (call.blob, call.graph), false, reservation)?;
     reserve_longer(cx, call.exec, graph.size.parameters).inspect_err(|_| end_graph(cx, &graph))?;
     let mut info = CUgraphExecUpdateResultInfo {
@@ -430,8 +455,8 @@ pub(super) fn vcuda_graph_exec_update(
         errorNode: std::ptr::null_mut(),
         errorFromNode: std::ptr::null_mut(),
     };
-    // SAFETY: the handles are live, and the pointer is to a local variable. The driver only
-    // reads the new graph.
+    // SAFETY: the executable graph is kept alive, and the pointer is to a local variable. The driver
+    // only reads the new graph.
     let updated = unsafe { cx.driver().cuGraphExecUpdate(exec.real.0, graph.real.0, &mut info) };
     let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.errorNode);
     let node = differs.unwrap_or(graph.nodes.len()) as u32;
@@ -470,10 +495,10 @@ pub(super) fn vcuda_graph_exec_node_enable(
     const OPTIONAL: std::ops::RangeInclusive<u32> = 0..=2;
     cx.enter()?;
     let exec = exec(cx, call.exec)?;
+    let _alive = exec.life.keep()?;
     let node = exec.graph.nodes.get(call.node as usize);
     let node = node.filter(|(_, kind)| OPTIONAL.contains(kind)).ok_or(CuError::INVALID_VALUE)?;
-    // SAFETY: the handles are live: an executable graph is destroyed only after it was removed from
-    // the tables, behind all calls in its context, and its graph lives as long as it does.
+    // SAFETY: the executable graph is kept alive, and its graph lives as long as it does.
     unsafe { cx.driver().cuGraphNodeSetEnabled(exec.real.0, node.0.0, (call.enabled != 0).into()) }
 }
 
@@ -499,6 +524,7 @@ pub(super) fn vcuda_graph_exec_node_set(
     let exec = exec_here(cx, call.exec)?;
     let mut padded = Vec::new();
     let step = complete(cx, call.step, &mut padded)?;
+    let _alive = exec.life.keep()?;
     let node = exec.graph.node(call.node).ok_or(CuError::INVALID_VALUE)?;
     if node.1 != step.kind() {
         return Err(CuError::INVALID_VALUE);

@@ -19,7 +19,7 @@ static COUNT: AtomicUsize = AtomicUsize::new(0);
 pub(super) struct Values {
     /// The driver's graph for which the values were created.
     pub real: DriverHandle<CUgraph>,
-    ctx: ContextId,
+    pub ctx: ContextId,
     state: Mutex<Lifetime>,
 }
 

@@ -67,10 +67,15 @@ pub(super) fn vcuda_graph_values_destroy(
 ) -> CuResult {
     cx.enter_any()?;
     let values = lock(&cx.shared.tables).values.remove(call.values)?;
-    if values.end() {
-        destroy(cx, &values);
-    }
+    end(cx, &values);
     Ok(())
+}
+
+/// Ends values that were removed from the tables.
+pub(super) fn end(cx: &Cx<'_>, values: &Values) {
+    if values.end() {
+        destroy(cx, values);
+    }
 }
 
 /// Ends the use of the values by an executable graph, whose nodes the caller has removed.

@@ -28,7 +28,15 @@ use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use super::library_kernels::LibraryKernels;
 use super::link_state::Link;
+use super::uses;
 use crate::driver::{CuError, CuResult};
+
+/// An object that may belong to a context.
+pub(super) trait OfContext {
+    /// Returns the context together with which the driver destroys the object, or 0 if there is
+    /// none.
+    fn ctx(&self) -> ContextId;
+}
 
 /// The objects of one kind that the guest has created, by id.
 pub(super) struct Table<K, T> {
@@ -37,11 +45,42 @@ pub(super) struct Table<K, T> {
     /// object is being destroyed together with a context, the value is the id of that context, and
     /// otherwise 0.
     claimed: IdMap<K, ContextId>,
+    /// The contexts that are being destroyed. A call in progress may still create an object in one of
+    /// them, but no call finds it.
+    ending: Vec<ContextId>,
 }
 
 impl<K, T> Default for Table<K, T> {
     fn default() -> Self {
-        Self { entries: IdMap::default(), claimed: IdMap::default() }
+        Self { entries: IdMap::default(), claimed: IdMap::default(), ending: Vec::new() }
+    }
+}
+
+impl<K: Id, T: OfContext> Table<K, T> {
+    /// Returns an object, for a call that uses it in the driver. On a mirror, the object's context
+    /// can't end before the call does.
+    pub(super) fn get(&self, id: K) -> CuResult<&T> {
+        let found = self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)?;
+        let ctx = found.ctx();
+        if !self.ending.is_empty() && self.ending.contains(&ctx) {
+            return Err(CuError::INVALID_HANDLE);
+        }
+        uses::use_context(ctx);
+        Ok(found)
+    }
+
+    /// Removes and returns the objects of a context that is being destroyed. No call finds those
+    /// that are added later.
+    fn end_of(&mut self, ctx: ContextId) -> Vec<T> {
+        if !self.ending.contains(&ctx) {
+            self.ending.push(ctx);
+        }
+        self.entries.extract_if(|_, value| value.ctx() == ctx).map(|(_, value)| value).collect()
+    }
+
+    /// Forgets a context in which nothing can be created any more.
+    fn ended(&mut self, ctx: ContextId) {
+        self.ending.retain(|ending| *ending != ctx);
     }
 }
 
@@ -82,10 +121,6 @@ impl<K: Id, T> Table<K, T> {
         self.claimed.remove(&id);
     }
 
-    pub(super) fn get(&self, id: K) -> CuResult<&T> {
-        self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)
-    }
-
     pub(super) fn get_mut(&mut self, id: K) -> CuResult<&mut T> {
         self.entries.get_mut(&id).ok_or(CuError::INVALID_HANDLE)
     }
@@ -101,22 +136,17 @@ impl<K: Id, T> Table<K, T> {
         self.entries.retain(|_, value| !gone(value));
     }
 
-    /// Removes all objects for whose ids `gone` returns true.
-    fn remove_ids(&mut self, gone: impl Fn(&K) -> bool) {
-        self.entries.retain(|id, _| !gone(id));
+    /// Removes all objects for whose ids `gone` returns true, and returns the ids.
+    fn remove_ids(&mut self, gone: impl Fn(&K) -> bool) -> impl Iterator<Item = K> {
+        self.entries.extract_if(move |id, _| gone(id)).map(|(id, _)| id)
     }
 
-    /// Removes the objects for which `gone` returns true, because they are destroyed together with
-    /// a context. Their ids stay claimed until [`Table::free_of`].
-    fn end_with(&mut self, ctx: ContextId, gone: impl Fn(&T) -> bool) {
-        let Self { entries, claimed } = self;
-        entries.retain(|id, value| {
-            let gone = gone(value);
-            if gone {
-                claimed.insert(*id, ctx);
-            }
-            !gone
-        });
+    /// Claims the ids of the objects for which `of` returns true, until [`Table::free_of`], because
+    /// they are about to be destroyed together with a context.
+    fn claim_of(&mut self, ctx: ContextId, of: impl Fn(&T) -> bool) {
+        let Self { entries, claimed, .. } = self;
+        let ids = entries.iter().filter(|(_, value)| of(value)).map(|(id, _)| *id);
+        claimed.extend(ids.map(|id| (id, ctx)));
     }
 
     /// Ends the claims on the ids of objects that were destroyed together with this context.
@@ -278,11 +308,26 @@ impl ThreadStreams {
         self.of.values().chain(&self.ended).filter(move |stream| stream.ctx == ctx).copied()
     }
 
-    /// Removes the streams in a context that is about to be destroyed.
-    fn forget_context(&mut self, ctx: ContextId) {
-        self.of.retain(|key, _| key.ctx != ctx);
-        self.ended.retain(|stream| stream.ctx != ctx);
+    /// Removes and returns the streams in a context that is about to be destroyed.
+    fn end_of(&mut self, ctx: ContextId) -> Vec<DriverHandle<CUstream>> {
+        let of = self.of.extract_if(|key, _| key.ctx == ctx).map(|(_, stream)| stream);
+        let gone = of.chain(self.ended.extract_if(.., |stream| stream.ctx == ctx));
+        gone.map(|stream| stream.real).collect()
     }
+}
+
+/// The objects of a context that is being destroyed. They are in no table any more.
+#[derive(Default)]
+pub(super) struct Leftovers {
+    pub graphs: Vec<GraphExec>,
+    pub values: Vec<Arc<Values>>,
+    pub textures: Vec<u64>,
+    pub surfaces: Vec<u64>,
+    pub arrays: Vec<Array>,
+    pub mipmaps: Vec<Mipmap>,
+    pub events: Vec<Event>,
+    pub streams: Vec<DriverHandle<CUstream>>,
+    pub modules: Vec<Module>,
 }
 
 /// All objects that the guest has created in the session, by kind.
@@ -306,6 +351,8 @@ pub(super) struct Tables {
     pub surfrefs: Table<SurfRefId, OfModule<CUsurfref>>,
     pub links: Table<LinkId, Link>,
     pub thread_streams: ThreadStreams,
+    /// The objects of contexts that are being destroyed.
+    leftovers: IdMap<ContextId, Leftovers>,
 }
 
 impl Tables {
@@ -340,39 +387,50 @@ impl Tables {
         }
     }
 
-    /// Removes everything in a context that is about to be destroyed. The ids of the context and of
+    /// Removes everything in a context that is about to be destroyed, and keeps it for
+    /// [`Tables::forget_context`]. The ids of the context and of
     /// everything that is charged in it stay claimed until [`Tables::free_ids_of`].
     pub(super) fn begin_end_of_context(&mut self, ctx: ContextId) -> CuResult {
         let context = self.contexts.get_mut(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         context.ending = true;
         let of_context = |green: &&mut Green| green.ctx == ctx;
         self.greens.values_mut().filter(of_context).for_each(|green| green.ending = true);
-        self.streams.remove_where(|stream| stream.ctx == ctx);
-        self.events.remove_where(|event| event.ctx == ctx);
-        self.graphs.remove_where(|exec| exec.ctx == ctx);
-        self.arrays.remove_where(|array| array.ctx == ctx);
-        self.mipmaps.remove_where(|mipmap| mipmap.ctx == ctx);
-        self.textures.remove_ids(|(of, _)| *of == ctx);
-        self.surfaces.remove_ids(|(of, _)| *of == ctx);
-        self.texrefs.remove_where(|texture| texture.ctx == ctx);
-        self.surfrefs.remove_where(|surface| surface.ctx == ctx);
-        self.modules.end_with(ctx, |module| module.ctx == ctx);
-        self.functions.remove_where(|function| match function.owner {
-            Owner::Module { ctx: owner, .. } => owner == ctx,
-            // Kernels don't belong to a context, but the functions obtained from them do.
-            Owner::Library { ctx: owner, .. } => owner == ctx && !function.is_kernel,
-        });
-        self.thread_streams.forget_context(ctx);
+        let left = self.leftovers.entry(ctx).or_default();
+        left.streams.extend(self.streams.end_of(ctx).into_iter().map(|stream| stream.real));
+        left.streams.extend(self.thread_streams.end_of(ctx));
+        left.events.extend(self.events.end_of(ctx));
+        left.graphs.extend(self.graphs.end_of(ctx));
+        left.values.extend(self.values.end_of(ctx));
+        left.arrays.extend(self.arrays.end_of(ctx));
+        left.mipmaps.extend(self.mipmaps.end_of(ctx));
+        left.textures.extend(self.textures.remove_ids(|(of, _)| *of == ctx).map(|(_, it)| it));
+        left.surfaces.extend(self.surfaces.remove_ids(|(of, _)| *of == ctx).map(|(_, it)| it));
+        self.modules.claim_of(ctx, |module| module.ctx == ctx);
+        left.modules.extend(self.modules.end_of(ctx));
+        self.texrefs.end_of(ctx);
+        self.surfrefs.end_of(ctx);
+        self.functions.end_of(ctx);
         Ok(())
     }
 
-    /// Removes and returns a context that is about to be destroyed.
-    pub(super) fn forget_context(&mut self, ctx: ContextId) -> CuResult<Context> {
+    /// Removes and returns a context that is about to be destroyed, and the objects in it, which no
+    /// call uses any more.
+    pub(super) fn forget_context(&mut self, ctx: ContextId) -> CuResult<(Context, Leftovers)> {
         // Calls that were in progress may have added objects in the meantime.
         self.begin_end_of_context(ctx)?;
         let context = self.contexts.remove(ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
         self.contexts.claimed.insert(ctx, ctx);
-        Ok(context)
+        self.streams.ended(ctx);
+        self.events.ended(ctx);
+        self.graphs.ended(ctx);
+        self.values.ended(ctx);
+        self.arrays.ended(ctx);
+        self.mipmaps.ended(ctx);
+        self.modules.ended(ctx);
+        self.texrefs.ended(ctx);
+        self.surfrefs.ended(ctx);
+        self.functions.ended(ctx);
+        Ok((context, self.leftovers.remove(&ctx).unwrap_or_default()))
     }
 
     /// Ends the claims on the ids of a destroyed context and of everything in it, once nothing is

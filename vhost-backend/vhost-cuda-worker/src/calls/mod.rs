@@ -14,6 +14,7 @@
 //! | `limit_calls` | keeps changes of a context's limits apart from calls that depend on them |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
 //! | `context`, `green`, `uses` | contexts and green contexts; counting the calls in progress in each |
+//! | `leftovers` | the objects that a context still has when it ends |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `interprocess`, `token` | events that several sessions use; names of exported things |
 //! | `thread_streams` | the per-thread default streams |
@@ -69,6 +70,7 @@ mod jit;
 mod kernel;
 mod launch;
 mod layout;
+mod leftovers;
 mod library_kernels;
 mod limit_calls;
 mod link;

@@ -50,7 +50,7 @@ pub(super) struct Shared {
     pub(super) flight: InFlight,
     /// The number of contexts that are now being destroyed.
     pub(super) ending: AtomicUsize,
-    pub(super) uses: uses::ActiveCalls,
+    pub(super) uses: Arc<uses::ActiveCalls>,
     pub(super) limit_calls: LimitCalls,
     /// The mappings of device memory that are now being unmapped and freed.
     pub(super) unmapping: Mutex<Unmapping>,

@@ -16,6 +16,7 @@ mod greens;
 mod image_charges;
 mod interleavings;
 mod kernels;
+mod leftovers;
 mod limits;
 mod managed_variables;
 mod pools;
@@ -153,6 +154,7 @@ fn run_alone<F: FnOnce(Bench)>(test: &str, context: u64, env: &[(&str, &str)], b
     let output = std::process::Command::new(std::env::current_exe().unwrap())
         .args(["--exact", name, "--nocapture", "--test-threads=1"])
         .env(MARK, "1")
+        .env("SOFTGPU_STRICT", "1")
         .envs(env.iter().copied())
         .output()
         .unwrap();

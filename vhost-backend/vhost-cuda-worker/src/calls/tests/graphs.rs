@@ -23,7 +23,7 @@ pub(super) fn chain(steps: &[Step<'_>]) -> Writer {
     writer
 }
 
-fn set(dst: u64, value: u32) -> Step<'static> {
+pub(super) fn set(dst: u64, value: u32) -> Step<'static> {
     Step::Memset(MemsetStep { dst, pitch: 0, element_size: 4, value, width: 4, height: 1 })
 }
 
