@@ -49,7 +49,8 @@ failed=0
 for path in "${paths[@]}"; do
     case $path in
         vhost-user | uml)
-            start_device "$dist" "$work/socket" "$work/device.log" --driver-library "$driver" \
+            # softgpu aborts workers that use objects in a way that may crash NVIDIA's driver.
+            SOFTGPU_STRICT=1 start_device "$dist" "$work/socket" "$work/device.log" --driver-library "$driver" \
                 --gpus "$gpus" --memory-max 4G
             ;;
     esac
