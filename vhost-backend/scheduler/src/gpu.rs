@@ -47,7 +47,7 @@ pub struct Gpu {
     pub wake: Option<Nanos>,
 }
 
-/// What holds on a GPU for a whole decision.
+/// Facts about a GPU that stay the same during a whole decision.
 #[derive(Debug, Default)]
 pub struct Facts {
     /// Latency VMs that had work recently.
