@@ -19,17 +19,23 @@ inline std::string with_local(size_t bytes, uint64_t salt, size_t globals = 4) {
 {
     .local .align 16 .b8 mine[%zu];
     .reg .pred %%p;
-    .reg .b32 %%r<3>;
-    .reg .b64 %%d<4>;
+    .reg .b32 %%r<4>;
+    .reg .b64 %%d<5>;
     mov.u64 %%d1, mine;
-    mov.u32 %%r1, 0;
+    mov.u64 %%d4, salt;
+    ld.volatile.global.u32 %%r1, [%%d4];
+    and.b32 %%r1, %%r1, 12;
 LOOP:
-    cvt.u64.u32 %%d2, %%r1;
+    and.b32 %%r2, %%r1, 60;
+    cvt.u64.u32 %%d2, %%r2;
     add.s64 %%d3, %%d1, %%d2;
-    st.volatile.local.u32 [%%d3], %%r1;
+    ld.local.u32 %%r3, [%%d3];
+    add.u32 %%r3, %%r3, %%r1;
+    st.local.u32 [%%d3], %%r3;
     add.u32 %%r1, %%r1, 4;
     setp.lt.u32 %%p, %%r1, 64;
     @%%p bra LOOP;
+    st.global.u32 [%%d4], %%r3;
     ret;
 }
 )",

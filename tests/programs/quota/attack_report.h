@@ -52,6 +52,7 @@ inline const char *name_of(int kind) {
 inline bool is_sticky(CUresult result) {
     switch ((int)result) {
     case 4:   // deinitialized
+    case 46:  // device unavailable: the host has ended the session
     case 214: // uncorrectable ECC error
     case 700: // illegal address
     case 702: // launch timeout

@@ -457,6 +457,12 @@ impl Lower<'_> {
             let what = format!("unknown modifier '.{unknown}', in: {}", short(scan, start));
             return Err(self.invalid(start, what));
         }
+        if let "ld" | "st" = inst.op
+            && let Some(conflict) = modifiers::conflict(inst.op, &inst.mods)
+        {
+            let what = format!("{conflict}, in: {}", short(scan, start));
+            return Err(self.invalid(start, what));
+        }
         if let Some(symbol) = f.undefined.take() {
             return Err(PtxError::Undefined { symbol, unit: self.unit });
         }

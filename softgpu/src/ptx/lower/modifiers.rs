@@ -284,9 +284,58 @@ pub(super) fn known(modifier: &str) -> bool {
     KNOWN.binary_search(&modifier).is_ok()
 }
 
+/// Returns the modifiers of a load or store that exclude each other, as in `st.volatile.local`. Only
+/// memory that other threads can access has an order (PTX ISA, "Memory Consistency Model").
+pub(super) fn conflict(op: &str, modifiers: &[&str]) -> Option<String> {
+    let find = |names: &[&str]| modifiers.iter().copied().find(|m| names.contains(m));
+    let order = find(&["volatile", "relaxed", "acquire", "release"])?;
+    if let Some(space) = find(&["local", "param", "param::entry", "param::func", "const"]) {
+        return Some(format!("modifier '.{order}' cannot be applied to '.{space}'"));
+    }
+    match (op, order) {
+        ("ld", "release") | ("st", "acquire") => {
+            Some(format!("modifier '.{order}' cannot be applied to '{op}'"))
+        }
+        ("ld" | "st", "relaxed" | "acquire" | "release")
+            if find(&["cta", "cluster", "gpu", "sys"]).is_none() =>
+        {
+            Some(format!("modifier '.{order}' requires a scope"))
+        }
+        _ => None,
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The combinations of which ptxas 13.0 accepts some and refuses others.
+    #[test]
+    fn test_orders_and_state_spaces() {
+        let conflicts = |op, order: &str, space: &str| {
+            let modifiers: Vec<_> = order.split('.').chain(space.split('.')).collect();
+            conflict(op, &modifiers).is_some()
+        };
+        for (order, load, store) in [
+            ("", true, true),
+            ("weak", true, true),
+            ("volatile", true, true),
+            ("relaxed.gpu", true, true),
+            ("acquire.gpu", true, false),
+            ("release.gpu", false, true),
+            ("relaxed", false, false),
+        ] {
+            for space in ["", "global", "shared", "shared::cta"] {
+                assert_eq!(!conflicts("ld", order, space), load, "ld.{order}.{space}");
+                assert_eq!(!conflicts("st", order, space), store, "st.{order}.{space}");
+            }
+            for space in ["local", "param", "const"] {
+                let unordered = ["", "weak"].contains(&order);
+                assert_eq!(!conflicts("ld", order, space), unordered, "ld.{order}.{space}");
+                assert_eq!(!conflicts("st", order, space), unordered, "st.{order}.{space}");
+            }
+        }
+    }
 
     #[test]
     fn test_the_list_is_sorted() {
