@@ -18,9 +18,11 @@ constexpr long long MIB = 1 << 20, GRANULE = 2 * MIB;
 // The worker's constants.
 constexpr long long GRAPH_NODE = 2304, BRANCH = 114 << 10, SMALL_GRAPHS = 100 * GRAPH_NODE,
                     STREAM = 560 << 10, PENDING = 9728, RUNTIME = 102 * MIB,
-                    HEAP = 8 * MIB + 140 * MIB;
+                    HEAP = 8 * MIB + 140 * MIB, GREEN_CONTEXT = 4 * MIB,
+                    FIRST_GREEN_CONTEXT = 2 * MIB;
 
 DRIVER(cuDeviceGetAttribute, int *, CUdevice_attribute, CUdevice)
+DRIVER(cuDevicePrimaryCtxReset_v2, CUdevice)
 
 #define OK(call)                                                                                   \
     do {                                                                                           \
@@ -94,7 +96,7 @@ static void graphs(const char *what, int count, int nodes, bool chain) {
     for (int i = 0; i < count; ++i) {
         all.push_back(graph(f, nodes, chain));
     }
-    const long long branches = !chain && nodes > 32 ? nodes : 0;
+    const long long branches = chain ? 1 : nodes;
     print(what, nodes, before - free_bytes(),
           charge(count * (nodes * GRAPH_NODE + branches * BRANCH) - SMALL_GRAPHS));
     for (CUgraphExec exec : all) {
@@ -173,7 +175,11 @@ static void green(int count) {
         OK(cuGreenCtxCreate_(&own, description, 0, CU_GREEN_CTX_DEFAULT_STREAM));
         OK(cuGreenCtxDestroy_(own));
     }
-    print("kept after green contexts, created and destroyed in turn,", count, before - free_bytes());
+    print("kept after green contexts, created and destroyed in turn,", count, before - free_bytes(),
+          FIRST_GREEN_CONTEXT + count * GREEN_CONTEXT);
+    OK(cuDevicePrimaryCtxReset_v2_(0));
+    CHECK(cudaFree(nullptr));
+    print("  kept after the primary context's reset", count, before - free_bytes());
 }
 
 static void streams(int count) {

@@ -13,7 +13,8 @@ use protocol::ids::{ContextId, GreenId, StreamId};
 use protocol::limits::SM_GROUPS_MAX;
 
 use super::charges::{
-    Reservation, Settled, forget_stream, give_back_context, kind, reserve_context, reserve_stream,
+    Reservation, Settled, charge_green_context, forget_stream, give_back_context, kind,
+    reserve_context, reserve_stream,
 };
 use super::claims::{GREENS, STREAMS, claim};
 use super::cx::Cx;
@@ -192,6 +193,7 @@ pub(super) fn vcuda_green_ctx_create(
     // The amount of memory that the driver takes for a green context isn't known, so the charge is
     // that of a whole context.
     let reserved = reserve_context(cx, reservation, device)?;
+    charge_green_context(cx)?;
     *descriptors += 1;
     let (mut descriptor, mut real): (_, CUgreenCtx) = (std::ptr::null_mut(), std::ptr::null_mut());
     let count = resources.len() as u32;

@@ -55,9 +55,9 @@ pub(super) use loads::{
 };
 pub(super) use parts::give_back_module;
 pub(super) use reserve::{
-    adopt_charges, begin_charges, end_charges, forget_graph, forget_stream, give_back_array,
-    give_back_context, give_back_parameters, reserve_array, reserve_context, reserve_graph,
-    reserve_memory, reserve_parameters, reserve_stream,
+    adopt_charges, begin_charges, charge_green_context, end_charges, forget_graph, forget_stream,
+    give_back_array, give_back_context, give_back_parameters, reserve_array, reserve_context,
+    reserve_graph, reserve_memory, reserve_parameters, reserve_stream,
 };
 pub(super) use session::Charges;
 pub(super) use settle::{ChargedReply, Reservation, Settled, kind};

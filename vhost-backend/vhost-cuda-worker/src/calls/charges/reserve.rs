@@ -133,6 +133,12 @@ pub(in crate::calls) fn reserve_context(
     }))
 }
 
+/// Charges the current primary context for what the driver keeps of a green context in it, before the
+/// driver creates the green context.
+pub(in crate::calls) fn charge_green_context(cx: &Cx<'_>) -> CuResult {
+    change_terms(cx, cx.ctx, Charge::Context, |terms| terms.green_contexts += 1)
+}
+
 /// Releases the reservation for the memory that a context itself takes, after the driver has
 /// destroyed the context or failed to create it.
 pub(in crate::calls) fn give_back_context(cx: &Cx<'_>, device: i32) {

@@ -19,6 +19,11 @@ fn create(green: GreenId, groups: u32, parts: &[u32]) -> VcudaGreenCtxCreate<'_>
     VcudaGreenCtxCreate { green, source, groups, flags: 0, min_count: 1, parts }
 }
 
+/// What stays charged to a primary context in which this many green contexts were created.
+fn kept(created: u64) -> u64 {
+    (2 + 4 * created) * MIB
+}
+
 impl Bench {
     fn green_stream(&mut self, stream: StreamId, green: GreenId) -> u32 {
         self.call(&VcudaGreenCtxStreamCreate { stream, green, priority: 0 }).0
@@ -31,7 +36,7 @@ fn a_green_context_is_charged_until_it_is_destroyed() {
         let used = bench.used();
         let all = bench.good(&VcudaSmResource { dev: 0, source: GreenId(0) }).sms[0];
         bench.good(&create(GREEN, 1, &[0]));
-        assert_eq!(bench.used(), used + CONTEXT);
+        assert_eq!(bench.used(), used + CONTEXT + kept(1));
         let part = bench.good(&VcudaSmResource { dev: 0, source: GREEN }).sms[0];
         assert!(part >= 1 && part <= all, "{part} of {all} SMs");
         assert_eq!(bench.green_stream(STREAM, GREEN), 0);
@@ -45,12 +50,12 @@ fn a_green_context_is_charged_until_it_is_destroyed() {
         let out = VcudaCopyOut { src: dst, len: 4, h_stream: StreamId(0) };
         assert_eq!(bench.good(&out).data, [1; 4]);
         bench.good(&CuMemFreeV2 { dptr: dst });
-        assert_eq!(bench.charged("context"), CONTEXT, "only the primary context");
+        assert_eq!(bench.charged("context"), CONTEXT + kept(1), "only the primary context");
         assert_eq!(bench.call(&VcudaGreenCtxDestroy { green: GREEN }).0, CuError::INVALID_HANDLE.0);
         // The id can be used again.
         bench.good(&create(GREEN, 0, &[WHOLE]));
         assert_eq!(bench.good(&VcudaSmResource { dev: 0, source: GREEN }).sms[0], all);
-        assert_eq!(bench.charged("context"), 2 * CONTEXT);
+        assert_eq!(bench.charged("context"), 2 * CONTEXT + kept(2));
     });
 }
 
@@ -61,14 +66,14 @@ fn green_contexts_end_with_their_primary_context() {
             bench.good(&create(GreenId(700 + id), 1, &[0]));
         }
         assert_eq!(bench.green_stream(StreamId(800), GREEN), 0);
-        assert_eq!(bench.charged("context"), 4 * CONTEXT);
+        assert_eq!(bench.charged("context"), 4 * CONTEXT + kept(3));
         bench.good(&VcudaPrimaryCtxRelease { dev: 0, ctx: bench.ctx });
         assert_eq!(bench.charged("context"), 0);
         bench.ctx = ContextId(78);
         bench.good(&VcudaPrimaryCtxRetain { dev: 0, ctx: bench.ctx });
         assert_eq!(bench.green_stream(StreamId(801), GREEN), CuError::INVALID_HANDLE.0);
         bench.good(&create(GREEN, 1, &[0]));
-        assert_eq!(bench.charged("context"), 2 * CONTEXT);
+        assert_eq!(bench.charged("context"), 2 * CONTEXT + kept(1));
     });
 }
 
@@ -76,6 +81,23 @@ fn green_contexts_end_with_their_primary_context() {
 fn a_green_context_needs_room_in_the_quota() {
     alone_with("greens::a_green_context_needs_room_in_the_quota", QUOTA / 2 + MIB, |mut bench| {
         let used = bench.used();
+        assert_eq!(bench.call(&create(GREEN, 1, &[0])).0, CuError::OUT_OF_MEMORY.0);
+        assert_eq!(bench.used(), used);
+    });
+}
+
+#[test]
+fn green_contexts_that_are_created_and_destroyed_use_up_the_quota() {
+    let name = "greens::green_contexts_that_are_created_and_destroyed_use_up_the_quota";
+    alone_with(name, CONTEXT, |mut bench| {
+        let room = QUOTA - bench.used() - CONTEXT;
+        let most = (room - 2 * MIB) / (4 * MIB);
+        for _ in 0..most {
+            bench.good(&create(GREEN, 1, &[0]));
+            bench.good(&VcudaGreenCtxDestroy { green: GREEN });
+        }
+        let used = bench.used();
+        assert_eq!(used, CONTEXT + kept(most));
         assert_eq!(bench.call(&create(GREEN, 1, &[0])).0, CuError::OUT_OF_MEMORY.0);
         assert_eq!(bench.used(), used);
     });
