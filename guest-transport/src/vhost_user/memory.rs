@@ -6,6 +6,7 @@ use crate::ranges::FreeRanges;
 use protocol::uapi::Segment;
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
+use std::os::unix::fs::MetadataExt;
 
 /// The size of guest-physical pages, which is also the device's page size.
 pub const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
@@ -50,6 +51,12 @@ impl GuestMemory {
     /// Returns the memfd's descriptor.
     pub fn fd(&self) -> i32 {
         self.file.as_raw_fd()
+    }
+
+    /// Returns the memfd's inode.
+    pub fn inode(&self) -> Result<u64, TransportError> {
+        let found = self.file.metadata().map(|found| found.ino());
+        found.map_err(|source| TransportError::System { what: "querying the memfd", source })
     }
 
     /// Allocates zeroed, contiguous pages; `len` is rounded up to whole pages.

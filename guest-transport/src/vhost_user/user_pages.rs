@@ -10,6 +10,7 @@ use crate::mapping::Mapping;
 use parking_lot::Mutex;
 use protocol::uapi::{ENV_MAX, Segment};
 use std::collections::BTreeMap;
+use std::ops::Range;
 
 /// A region can consist of this many segments, which fit in the control queue's buffers.
 const MAX_SEGMENTS: usize = ENV_MAX / size_of::<Segment>();
@@ -106,18 +107,27 @@ impl UserPages {
     ) -> Result<(), TransportError> {
         let mut pages = self.0.lock();
         let mut unused = Vec::new();
+        let mapped = mapped_parts(&maps()?, memory.inode()?);
+        let is_mapped = |at: usize, offset: u64| {
+            mapped.iter().any(|(part, first)| {
+                part.contains(&at) && first + (at - part.start) as u64 == offset
+            })
+        };
         for (start, page) in pages.range_mut(vaddr..vaddr + len) {
             page.regions -= 1;
             if page.regions == 0 {
-                unused.push((*start, page.offset));
+                unused.push((*start, page.offset, is_mapped(*start, page.offset)));
             }
         }
         // Neighboring pages are restored together.
-        for run in unused.chunk_by(|a, b| (a.0 + PAGE, a.1 + PAGE as u64) == *b) {
-            let ((start, offset), size) = (run[0], run.len() * PAGE);
-            // SAFETY: `take` put the pages in this range there.
-            unsafe { apart(|| restore_anonymous(start, size)) }?;
-            for (start, _) in run {
+        for run in unused.chunk_by(|a, b| (a.0 + PAGE, a.1 + PAGE as u64, a.2) == *b) {
+            let ((start, offset, mapped), size) = (run[0], run.len() * PAGE);
+            // The program may have unmapped the pages, and mapped others there.
+            if mapped {
+                // SAFETY: `take` put the pages in this range there.
+                unsafe { apart(|| restore_anonymous(start, size)) }?;
+            }
+            for (start, ..) in run {
                 pages.remove(start);
             }
             memory.free(offset, size);
@@ -173,10 +183,28 @@ fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
     false
 }
 
+/// Returns where parts of the file with this inode are mapped: the addresses of each part, and its offset
+/// in the file. `maps` is the text of /proc/self/maps.
+fn mapped_parts(maps: &str, inode: u64) -> Vec<(Range<usize>, u64)> {
+    let part = |line: &str| {
+        let mut fields = line.split_ascii_whitespace();
+        let (range, offset) = (fields.next()?, fields.nth(1)?);
+        let (from, to) = range.split_once('-')?;
+        let address = |text| usize::from_str_radix(text, 16).ok();
+        let offset = u64::from_str_radix(offset, 16).ok()?;
+        (fields.nth(1)?.parse() == Ok(inode)).then_some((address(from)?..address(to)?, offset))
+    };
+    maps.lines().filter_map(part).collect()
+}
+
+fn maps() -> Result<String, TransportError> {
+    std::fs::read_to_string("/proc/self/maps")
+        .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })
+}
+
 /// Checks that a whole range is anonymous private memory that can be read and written.
 fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
-    let maps = std::fs::read_to_string("/proc/self/maps")
-        .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })?;
+    let maps = maps()?;
     if is_anonymous(&maps, vaddr, len) {
         Ok(())
     } else {
@@ -292,6 +320,37 @@ mod tests {
         pages.give(&memory, at + 2 * PAGE, 3 * PAGE).unwrap();
         assert!(area.iter().all(|&byte| byte == 2));
         check_anonymous(at, 5 * PAGE).unwrap();
+        let all = memory.allocate(64 * PAGE).unwrap();
+        assert_eq!(all.offset, 0, "all guest memory is free again");
+    }
+
+    #[test]
+    fn pages_that_the_program_has_unmapped_are_not_restored() {
+        let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
+        let pages = UserPages::default();
+        let map = |at: usize, len, flags| {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            // SAFETY: the test owns the pages that this replaces.
+            let at = unsafe { libc::mmap(at as *mut _, len, access, flags, -1, 0) };
+            assert_ne!(at, libc::MAP_FAILED);
+            at as usize
+        };
+        let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let at = map(0, 4 * PAGE, anonymous);
+        pages.take(&memory, at, 4 * PAGE).unwrap();
+        // The second page becomes another one, and the third one a hole.
+        map(at + PAGE, PAGE, anonymous | libc::MAP_FIXED);
+        // SAFETY: the test owns the page.
+        unsafe {
+            ((at + PAGE) as *mut u8).write(8);
+            assert_eq!(libc::munmap((at + 2 * PAGE) as *mut _, PAGE), 0);
+        }
+        pages.give(&memory, at, 4 * PAGE).unwrap();
+        check_anonymous(at, 2 * PAGE).unwrap();
+        check_anonymous(at + 3 * PAGE, PAGE).unwrap();
+        assert!(check_anonymous(at + 2 * PAGE, PAGE).is_err(), "the hole has been filled");
+        // SAFETY: the page is mapped.
+        assert_eq!(unsafe { ((at + PAGE) as *const u8).read() }, 8);
         let all = memory.allocate(64 * PAGE).unwrap();
         assert_eq!(all.offset, 0, "all guest memory is free again");
     }
