@@ -44,7 +44,8 @@ pub(super) fn vcuda_module_get_surf_ref(
     Ok(())
 }
 
-/// Makes a texture reference read a resource.
+/// Makes a texture reference read a resource. The first call replaces the old resource, which may be
+/// an array that has been destroyed. The others may read the resource.
 ///
 /// # Safety
 ///
@@ -64,24 +65,26 @@ unsafe fn bind(cx: &Cx<'_>, texture: CUtexref, resource: &CUDA_RESOURCE_DESC) ->
             }
             CUresourcetype::CU_RESOURCE_TYPE_LINEAR => {
                 let (linear, mut offset) = (res.linear, 0);
-                driver.cuTexRefSetFormat(texture, linear.format, linear.numChannels as i32)?;
                 driver.cuTexRefSetAddress(
                     &mut offset,
                     texture,
                     linear.devPtr,
                     linear.sizeInBytes,
                 )?;
+                driver.cuTexRefSetFormat(texture, linear.format, linear.numChannels as i32)?;
                 // The guest has aligned the address.
                 if offset == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
             }
             CUresourcetype::CU_RESOURCE_TYPE_PITCH2D => {
-                let rows = res.pitch2D;
+                let (rows, mut offset) = (res.pitch2D, 0);
                 let array = CUDA_ARRAY_DESCRIPTOR {
                     Width: rows.width,
                     Height: rows.height,
                     Format: rows.format,
                     NumChannels: rows.numChannels,
                 };
+                driver.cuTexRefSetAddress(&mut offset, texture, rows.devPtr, rows.pitchInBytes)?;
+                // The driver refuses this call after the next one.
                 driver.cuTexRefSetFormat(texture, rows.format, rows.numChannels as i32)?;
                 driver.cuTexRefSetAddress2D(texture, &array, rows.devPtr, rows.pitchInBytes)
             }

@@ -9,6 +9,7 @@ const INVALID_HANDLE: u32 = CuError::INVALID_HANDLE.0;
 const NOT_FOUND: u32 = CuError::NOT_FOUND.0;
 const FLOAT: u32 = 0x20;
 const LINEAR: u32 = 2;
+const ROWS: u32 = 3;
 
 const REFERENCES: &str = "
 .version 7.0
@@ -85,5 +86,14 @@ fn a_reference_reads_only_memory_of_the_session() {
         bench.good(&bind(2, 5, 0));
         bench.good(&VcudaArrayDestroy { array: ArrayId(5) });
         assert_eq!(bench.call(&bind(2, 5, 0)).0, INVALID_HANDLE);
+        // The driver still has the destroyed array in the reference.
+        bench.good(&bind(2, 0, memory));
+        bench.good(&create(6));
+        bench.good(&bind(2, 6, 0));
+        bench.good(&VcudaArrayDestroy { array: ArrayId(6) });
+        let mut rows = bind(2, 0, memory);
+        let resource = &mut rows.resource;
+        (resource.kind, resource.width, resource.height, resource.pitch) = (ROWS, 8, 2, 512);
+        bench.good(&rows);
     });
 }
