@@ -2,6 +2,7 @@
 //! thread's context stack.
 
 use super::ended::forget_objects;
+use super::host_memory;
 use crate::context::{self, current};
 use crate::device::{Device, Primary};
 use crate::driver::{Driver, driver};
@@ -46,9 +47,10 @@ fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.session.mirrors.forget_context(context.id());
     forget_objects(driver, context);
-    driver.memory.forget_context(context.handle());
+    let on_host = driver.memory.forget_context(context.handle());
     driver.session.forget_errors();
     driver.flush_output();
+    host_memory::forget(driver, on_host);
 }
 
 /// Removes the values that libraries stored for a destroyed context, and calls their destructors.

@@ -105,12 +105,49 @@ fn free(at: usize) -> CuResult {
 
 /// Frees memory from [`pin`] that has been removed from the map of the program's memory.
 pub fn unpin(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
-    let (at, len) = (found.base as usize, (found.len as usize).next_multiple_of(PAGE));
     // As with the real driver, freeing waits for copies that still use the memory.
-    let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
+    let result = driver.session.call_always(&VcudaHostUnregister { vaddr: found.base }, 0);
+    release_pinned(driver, found, region)?;
+    result
+}
+
+/// Gives back the pages and the addresses of memory from [`pin`].
+fn release_pinned(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
+    let (at, len) = (found.base as usize, (found.len as usize).next_multiple_of(PAGE));
     driver.session.transport().release(region, at, len).map_err(refused)?;
     driver.memory.pinned.give(at, len);
-    result
+    Ok(())
+}
+
+/// Gives back the pages of registered memory, unless other registered memory is in them.
+fn release_registered(driver: &Driver, region: u32, page: usize, pages: usize) -> CuResult {
+    let unused = pages != PAGE || driver.memory.registering.lock().leave(page);
+    if unused {
+        driver.session.transport().release(region, page, pages).map_err(refused)?;
+    }
+    Ok(())
+}
+
+/// Gives back the pages of host memory that ended together with its context. The memory has been
+/// removed from the map of the program's memory, and isn't registered with the GPU any more.
+pub fn forget(driver: &Driver, gone: Vec<Allocation>) {
+    for memory in gone {
+        let released = match memory.kind {
+            Kind::Managed { region } => {
+                driver.memory.managed.lock().remove(&memory.base);
+                release_pinned(driver, &memory, region)
+            }
+            Kind::Pinned { region } => release_pinned(driver, &memory, region),
+            Kind::Registered { region, page, pages } => {
+                release_registered(driver, region, page, pages)
+            }
+            _ => Ok(()),
+        };
+        // If a region can't be released, its pages and its addresses stay in use.
+        if let Err(error) = released {
+            say!(Warn, "can't release the memory of a destroyed context: {error}");
+        }
+    }
 }
 
 fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
@@ -181,10 +218,7 @@ fn unregister(at: usize) -> CuResult {
     // This waits for copies that still use the memory, so other threads must be able to register
     // memory meanwhile.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
-    let unused = pages != PAGE || driver.memory.registering.lock().leave(page);
-    if unused {
-        driver.session.transport().release(region, page, pages).map_err(refused)?;
-    }
+    release_registered(driver, region, page, pages)?;
     result
 }
 
@@ -215,7 +249,7 @@ entries! {
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        let found = host(driver()?, at)?;
+        let found = host(context::driver()?, at)?;
         if matches!(found.kind, Kind::Managed { .. }) {
             return Err(CuError::INVALID_VALUE);
         }
@@ -224,6 +258,6 @@ entries! {
 
     fn cuMemHostGetFlags(flags: Out<u32>, at: usize) {
         flags.check()?;
-        flags.set(host(driver()?, at)?.flags)
+        flags.set(host(context::driver()?, at)?.flags)
     }
 }

@@ -189,9 +189,12 @@ impl Memory {
         end <= at
     }
 
-    /// Removes the device memory of a destroyed context from the map.
-    pub fn forget_context(&self, context: usize) {
-        self.map.write().retain(|_, a| a.context != context || !a.kind.is_device());
+    /// Removes the memory of a destroyed context from the map. Returns the host memory, whose regions
+    /// the caller must release.
+    pub fn forget_context(&self, context: usize) -> Vec<Allocation> {
+        let mut map = self.map.write();
+        let gone = map.extract_if(.., |_, allocation| allocation.context == context);
+        gone.map(|(_, allocation)| allocation).filter(|a| !a.kind.is_device()).collect()
     }
 
     /// Returns whether a range overlaps registered or pinned host memory.
@@ -255,6 +258,20 @@ mod tests {
         assert_eq!(memory.place(0x1080, 0x80), Ok(Place::Visible { address: 0x1080, host: None }));
         assert!(memory.place(0x1080, 0x81).is_err());
         assert_eq!(memory.place(0x9000, 1), Ok(Place::Pageable));
+    }
+
+    #[test]
+    fn all_memory_of_a_context_ends_and_its_host_memory_is_returned() {
+        let memory = Memory::default();
+        let other = Allocation { context: 2, ..allocation(0x4000, 16, Kind::Device, 0x4000) };
+        memory.insert(allocation(0x1000, 16, Kind::Device, 0x1000));
+        memory.insert(allocation(0x2000, 16, Kind::Pinned { region: 1 }, 0x2000));
+        memory.insert(allocation(0x3000, 16, Kind::Managed { region: 2 }, 0x3000));
+        memory.insert(other);
+        let on_host = memory.forget_context(1);
+        assert_eq!(on_host.iter().map(|found| found.base).collect::<Vec<_>>(), [0x2000, 0x3000]);
+        assert!([0x1000, 0x2000, 0x3000].iter().all(|at| memory.find(*at).is_none()));
+        assert!(memory.find(0x4000).is_some());
     }
 
     #[test]

@@ -16,6 +16,7 @@ use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
 use super::green::{destroy_all_of, destroy_streams};
 use super::handles::Context;
+use super::host::forget_registrations_of;
 use super::leftovers;
 use super::link::end_links_of;
 use super::memory::{add_accessor, free_all_of, give_back};
@@ -232,6 +233,7 @@ fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
         end_charges(cx, id);
         give_back_context(cx, context.device);
         lock(&cx.shared.tables).free_ids_of(id);
+        forget_registrations_of(cx, id);
     }
     ended
 }

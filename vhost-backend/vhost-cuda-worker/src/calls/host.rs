@@ -129,6 +129,15 @@ fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refu
     }
 }
 
+/// Forgets the registrations that have ended together with their context.
+pub(super) fn forget_registrations_of(cx: &Cx<'_>, ctx: ContextId) {
+    let mut registered = lock(&cx.shared.registered);
+    let mut foreign = lock(&cx.shared.memory.foreign);
+    for (_, gone) in registered.by_vaddr.extract_if(|_, registration| registration.ctx == ctx) {
+        foreign.remove(gone.dptr);
+    }
+}
+
 fn contexts_end(cx: &Cx<'_>) -> bool {
     cx.shared.ending.load(Ordering::Acquire) > 0
 }

@@ -106,3 +106,21 @@ fn an_executable_graph_ends_after_a_change() {
         assert_eq!(bench.ended(7), 0);
     });
 }
+
+#[test]
+fn registrations_end_with_their_context() {
+    alone("registrations_end_with_their_context", |mut bench| {
+        let (vaddr, len, first) = (0x3000_0020_0000, 1 << 20, bench.ctx);
+        bench.attach_pinned(2, vaddr, len as u64);
+        let register = VcudaHostRegister { vaddr, len, flags: 0 };
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: OTHER });
+        bench.ctx = OTHER;
+        bench.good(&register);
+        bench.ctx = first;
+        bench.good(&VcudaCtxDestroy { ctx: OTHER });
+        let unregister = VcudaHostUnregister { vaddr };
+        assert_eq!(bench.call(&unregister).0, CuError::HOST_MEMORY_NOT_REGISTERED.0);
+        bench.good(&register);
+        bench.good(&unregister);
+    });
+}
