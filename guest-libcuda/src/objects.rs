@@ -251,6 +251,9 @@ pub struct Library {
     pub kernels: ByName,
     /// Handles of the library's modules, by context id.
     pub modules: Mutex<HashMap<ContextId, usize>>,
+    /// Handles of the kernels' functions, by context id and by the kernel's handle. A function is the
+    /// same object as its kernel, but its handle ends with its context.
+    pub functions: Mutex<HashMap<(ContextId, usize), usize>>,
     /// The variables that the program has queried. They are removed from the map of the program's
     /// memory when the library is unloaded.
     pub globals: Globals,

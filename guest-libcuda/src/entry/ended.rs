@@ -8,8 +8,9 @@ use crate::driver::Driver;
 use crate::error::CuError;
 use crate::graph::GRAPHS;
 use crate::handles::Object;
-use crate::objects::Context;
+use crate::objects::{Context, Function};
 use cuda_api::texture_refs::registry;
+use std::sync::Arc;
 
 /// Removes everything that belongs to a destroyed context from this library's records. As with
 /// NVIDIA's driver, errors differ between primary and other contexts.
@@ -43,6 +44,9 @@ pub fn forget_objects(driver: &Driver, context: &Context) {
     }
     for library in libraries {
         library.modules.lock().remove(&context);
+        for (_, function) in library.functions.lock().extract_if(|(of, _), _| *of == context) {
+            let _ = driver.handles.end::<Arc<Function>>(function, error);
+        }
         library.globals.lock().retain(|(of, _), _| *of != context);
     }
     texture::forget_context(context);

@@ -1,13 +1,12 @@
 //! Entry points for functions (in modules) and kernels (in libraries). Every call that takes a
-//! function also takes a kernel, so both are the same here and `cuKernelGetFunction` returns its
-//! argument.
+//! function also takes a kernel, so both are the same here.
 
 use super::library::module_of;
 use crate::context;
 use crate::device::Device;
 use crate::driver::{Driver, driver};
 use crate::error::{CuError, CuResult};
-use crate::handles::Handle;
+use crate::handles::{Handle, Object};
 use crate::objects::{ATTRIBUTES_ROOM, ByName, Function, Library, Module, Origin, Place};
 use crate::thread;
 use cuda_api::args::Out;
@@ -156,10 +155,25 @@ fn name(out: Out<*const c_char>, function: Handle) -> CuResult {
     out.set(function.name.as_ptr())
 }
 
+/// Returns the handle of a kernel's function in the current context.
+fn function_of(driver: &Driver, kernel: Handle) -> CuResult<Handle> {
+    let function: Arc<Function> = driver.handles.get(kernel)?;
+    let Origin::Library(library) = function.origin else { return Ok(kernel) };
+    let library: Arc<Library> = driver.handles.get(library)?;
+    let context = context::current()?;
+    let mut known = library.functions.lock();
+    if let Some(&known) = known.get(&(context.id(), kernel)) {
+        return Ok(known);
+    }
+    let handle = driver.handles.insert(Object::Function(function))?;
+    known.insert((context.id(), kernel), handle);
+    Ok(handle)
+}
+
 entries! {
     fn cuKernelGetFunction(out: Out<Handle>, kernel: Handle) {
-        let _: Arc<Function> = context::driver()?.handles.get(kernel)?;
-        out.set(kernel)
+        out.check()?;
+        out.set(function_of(context::driver()?, kernel)?)
     }
 
     fn cuFuncGetModule(out: Out<Handle>, function: Handle) {

@@ -68,6 +68,7 @@ fn load(out: Out<Handle>, image: &[u8], jit: &JitOptions) -> CuResult {
         id,
         kernels: Default::default(),
         modules: Default::default(),
+        functions: Default::default(),
         globals: Default::default(),
         kernel_count: Default::default(),
         managed: Default::default(),
@@ -227,6 +228,9 @@ entries! {
             if let Ok(module) = driver.handles.remove::<Arc<Module>>(module) {
                 forget(driver, &module.functions, &module.globals, CuError::INVALID_HANDLE);
             }
+        }
+        for (_, function) in library.functions.lock().drain() {
+            let _ = driver.handles.remove::<Arc<Function>>(function);
         }
         driver.session.mirrors.forget_library(library.id);
         forget(driver, &library.kernels, &library.globals, CuError::INVALID_HANDLE);
