@@ -25,6 +25,22 @@ unsafe extern "C" {
     fn cuLaunchHostFunc(stream: usize, f: unsafe extern "C" fn(usize), data: usize) -> u32;
     fn cuStreamCreate(to: *mut usize, flags: u32) -> u32;
     fn cuMemFree_v2(address: u64) -> u32;
+    fn cuModuleLoadData(to: *mut usize, image: *const u8) -> u32;
+    fn cuModuleGetFunction(to: *mut usize, module: usize, name: *const std::ffi::c_char) -> u32;
+    fn cuCtxSynchronize() -> u32;
+    fn cuLaunchKernel(
+        function: usize,
+        grid_x: u32,
+        grid_y: u32,
+        grid_z: u32,
+        block_x: u32,
+        block_y: u32,
+        block_z: u32,
+        shared: u32,
+        stream: usize,
+        parameters: *const u8,
+        extra: *const u8,
+    ) -> u32;
 }
 
 unsafe extern "C" fn sleep(_: usize) {
@@ -112,6 +128,28 @@ fn a_context_with_an_instantiated_graph() {
         assert_eq!(cuCtxDestroy_v2(context), 0);
     });
     assert!(said.contains("cuCtxDestroy_v2: 1 GraphExec left in the context"), "{said}");
+}
+
+#[test]
+fn a_context_in_which_a_kernel_has_failed_may_have_objects() {
+    // SAFETY: as above, and the pointers are to local variables.
+    let said =
+        aborted("a_context_in_which_a_kernel_has_failed_may_have_objects", |context| unsafe {
+            let (mut module, mut trap, mut graph, mut exec) = (0, 0, 0, 0);
+            let text =
+                c".version 7.0\n.target sm_70\n.address_size 64\n.visible .entry f() { trap; }";
+            assert_eq!(cuModuleLoadData(&mut module, text.as_ptr().cast()), 0);
+            assert_eq!(cuModuleGetFunction(&mut trap, module, c"f".as_ptr()), 0);
+            assert_eq!(cuGraphCreate(&mut graph, 0), 0);
+            assert_eq!(cuGraphInstantiateWithFlags(&mut exec, graph, 0), 0);
+            let none = std::ptr::null();
+            assert_eq!(cuLaunchKernel(trap, 1, 1, 1, 1, 1, 1, 0, 0, none, none), 0);
+            assert_ne!(cuCtxSynchronize(), 0);
+            assert_eq!(cuCtxDestroy_v2(context), 0);
+            // The checks are on again.
+            assert_ne!(cuMemFree_v2(1 << 40), 0);
+        });
+    assert!(said.contains("cuMemFree_v2: freed something that does not exist"), "{said}");
 }
 
 #[test]

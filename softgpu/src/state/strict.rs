@@ -104,6 +104,21 @@ pub(crate) fn stale(kind: Kind, handle: usize, end: End) {
     }
 }
 
+/// A guard that suspends the checks of the thread's entry point.
+pub(crate) struct Suspended(Option<&'static str>);
+
+/// Suspends the checks while a context ends in which a kernel has failed. The program could not destroy
+/// its objects, because the calls return the kernel's error.
+pub(crate) fn suspend() -> Suspended {
+    Suspended(CALL.take())
+}
+
+impl Drop for Suspended {
+    fn drop(&mut self) {
+        CALL.set(self.0);
+    }
+}
+
 /// Aborts if the entry point that the thread is in ends a context that still has objects.
 pub(crate) fn left(kind: Kind, count: usize) {
     if let Some(call) = CALL.get() {

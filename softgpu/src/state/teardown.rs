@@ -9,12 +9,13 @@ use super::context::Context;
 use super::event::EVENTS;
 use super::graph::{EXECS, GRAPHS};
 use super::stream::STREAMS;
-use super::{array, memory, module, texture};
+use super::{array, memory, module, strict, texture};
 
 /// Waits for a context's work, then frees its streams, events, modules and memory.
 pub(crate) fn clear(context: &Arc<Context>) {
     let error = context.error_after_end();
     context.synchronize();
+    let _suspended = context.healthy().is_err().then(strict::suspend);
     GRAPHS.forget_context(context.id);
     for green in context.greens() {
         green.active.store(false, Ordering::Release);
