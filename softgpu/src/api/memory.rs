@@ -1,6 +1,7 @@
 //! Device memory, and host memory that kernels may use.
 
 use std::ffi::{c_uint, c_void};
+use std::sync::Arc;
 
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
@@ -15,7 +16,8 @@ use cuda_api::sys::{
 
 use super::capture;
 use super::entry::entries;
-use crate::state::context::{CONTEXTS, current};
+use crate::state::context::{CONTEXTS, Context, current, current_or_none};
+use crate::state::device::driver;
 use crate::state::graph::Software;
 use crate::state::memory::{self, Allocation, Memory};
 use crate::state::stream::lookup;
@@ -33,8 +35,15 @@ const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE
 const READ_WRITE: u32 = Access::CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE.0;
 const PAGE: u64 = 4096;
 
+/// Waits for kernels that may still use memory.
+fn wait_for_uses(found: &Allocation, current: Option<Arc<Context>>) {
+    if let Some(context) = CONTEXTS.find(found.context_handle).or(current) {
+        context.synchronize();
+    }
+}
+
 fn free(address: CUdeviceptr) -> CuResult {
-    let context = current()?;
+    let context = current_or_none()?;
     if address == 0 {
         return Ok(());
     }
@@ -47,11 +56,7 @@ fn free(address: CUdeviceptr) -> CuResult {
         Memory::Pool { .. } | Memory::ImportedPool { .. } => {}
         _ => return Err(CuError::INVALID_VALUE),
     }
-    // Wait for running kernels, which may still use the memory.
-    match CONTEXTS.find(found.context_handle) {
-        Some(owner) => owner.synchronize(),
-        None => context.synchronize(),
-    }
+    wait_for_uses(&found, context);
     memory::forget(address).map(drop).ok_or(CuError::INVALID_VALUE)
 }
 
@@ -280,12 +285,12 @@ entries! {
 
     fn cuMemFreeHost(address: *mut c_void) {
         capture::forbid_unsafe()?;
-        let context = current()?;
+        let context = current_or_none()?;
         let found = memory::at(address as u64).ok_or(CuError::INVALID_VALUE)?;
         if !matches!(found.memory, Memory::Host(_)) {
             return Err(CuError::INVALID_VALUE);
         }
-        context.synchronize();
+        wait_for_uses(&found, context);
         memory::forget(found.start);
         Ok(())
     }
@@ -336,7 +341,7 @@ entries! {
     }
 
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: P, address: CUdeviceptr) {
-        current()?;
+        driver()?;
         let found = memory::find(address).ok_or(CuError::INVALID_VALUE)?;
         // SAFETY: the program passes a pointer to the attribute's type.
         unsafe { value(attribute, address, &found)?.store(data) }
@@ -345,7 +350,7 @@ entries! {
     fn cuPointerGetAttributes(
         count: c_uint, attributes: In<P>, data: In<Out<c_void>>, address: CUdeviceptr,
     ) {
-        current()?;
+        driver()?;
         let found = memory::find(address);
         let count = count as usize;
         // SAFETY: the program passes two arrays of `count` elements.

@@ -348,6 +348,14 @@ pub(crate) fn current() -> CuResult<Arc<Context>> {
     Ok(context)
 }
 
+/// Returns the calling thread's current context, or `None` if it has none, for a call that needs none.
+pub(crate) fn current_or_none() -> CuResult<Option<Arc<Context>>> {
+    match current() {
+        Err(CuError::INVALID_CONTEXT) => Ok(None),
+        context => context.map(Some),
+    }
+}
+
 /// Fails if the calling thread's current context has been destroyed. It may also have none.
 pub(crate) fn not_ended() -> CuResult {
     driver()?;
