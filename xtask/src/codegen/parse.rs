@@ -207,6 +207,10 @@ fn check(entry: &Entry) -> Result<(), String> {
                 .into(),
         );
     }
+    let ends = entry.params.iter().any(|param| param.direction == Direction::Del);
+    if ends && entry.has("blocking") && !entry.has("reader") {
+        return Err("a blocking call that ends an object must have the flag reader".into());
+    }
     if (entry.has("worker") || entry.has("guest")) && entry.name.starts_with("vcuda") {
         return Err("`guest` and `worker` are only for calls with the name of a CUDA symbol".into());
     }
@@ -334,6 +338,10 @@ mod tests {
                 "gated call must have order=stream or order=context",
             ),
             ("1 waited gated order=stream charges=none vcudaF()", "stream or event"),
+            (
+                "1 waited blocking free order=none charges=none vcudaF(del event e)",
+                "must have the flag reader",
+            ),
             ("struct S(u32 a)\nstruct S(u32 a)", "line 2: the name S is already in use"),
             ("struct S(bytes[4] a)", "must have a fixed size"),
             ("driver cuNoSuchFunction", "cuNoSuchFunction is not a symbol"),

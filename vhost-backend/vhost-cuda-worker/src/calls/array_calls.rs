@@ -9,12 +9,14 @@ use cuda_api::sys::{
 use protocol::calls as api;
 use protocol::structs::ArrayDescriptor;
 
-use super::array::{Array, Life, Mipmap};
+use super::array::{Array, Mipmap};
 use super::charges::{Reservation, Settled, give_back_array, kind, reserve_array};
-use super::claims::{ARRAYS, MIPMAPS, claim, claim_listed};
+use super::claims::{ARRAYS, MIPMAPS, claim};
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
-use super::lock;
+use super::ending::{begin_end, end_on_mirror};
+use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
 /// The flags of arrays that the worker creates. The memory of sparse arrays and of arrays with
@@ -99,21 +101,27 @@ pub(super) fn vcuda_array_create(
     // SAFETY: the pointers are to local variables.
     unsafe { cx.driver().cuArray3DCreate(&mut array, &descriptor)? };
     let real = DriverHandle(array);
-    id.list(Array { real, ctx: cx.ctx, life: Life::begin(), extent, reserved, mipmap: None });
+    id.list(Array { real, ctx: cx.ctx, extent, reserved, mipmap: None });
     Ok(reservation.settle())
 }
 
-pub(super) fn vcuda_array_destroy(cx: &Cx<'_>, call: api::VcudaArrayDestroy) -> CuResult {
-    cx.enter_any()?;
+pub(super) fn vcuda_array_destroy(
+    _: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaArrayDestroy,
+    reply: ReplyTo,
+) {
     // A level can't be destroyed: its memory belongs to the mipmapped array.
-    let (array, id) = claim_listed(cx, ARRAYS, call.array, |_, array| match array.mipmap {
+    let begun = begin_end(cx, ARRAYS, call.array, |_, array| match array.mipmap {
         Some(_) => Err(CuError::INVALID_VALUE),
         None => Ok(()),
-    })?;
-    array.life.end();
-    // SAFETY: the array was live, and no other call can use it any more.
-    let ended = unsafe { cx.driver().cuArrayDestroy(array.real.0) };
-    id.end(ended, || give_back_array(cx, array.ctx, array.reserved))
+    });
+    end_on_mirror(cx, begun, reply, |cx, array| {
+        // SAFETY: the array was live, and no other call can use it any more.
+        unsafe { cx.driver().cuArrayDestroy(array.real.0)? };
+        give_back_array(cx, array.ctx, array.reserved);
+        Ok(())
+    });
 }
 
 pub(super) fn vcuda_mipmapped_array_create(
@@ -130,23 +138,26 @@ pub(super) fn vcuda_mipmapped_array_create(
     // SAFETY: the pointers are to local variables.
     unsafe { cx.driver().cuMipmappedArrayCreate(&mut mipmap, &first, call.levels)? };
     let real = DriverHandle(mipmap);
-    id.list(Mipmap { real, ctx: cx.ctx, life: Life::begin(), first, reserved });
+    id.list(Mipmap { real, ctx: cx.ctx, first, reserved });
     Ok(reservation.settle())
 }
 
 pub(super) fn vcuda_mipmapped_array_destroy(
+    _: &mut Deferred,
     cx: &Cx<'_>,
     call: api::VcudaMipmappedArrayDestroy,
-) -> CuResult {
-    cx.enter_any()?;
-    let (mipmap, id) = claim_listed(cx, MIPMAPS, call.mipmap, |tables, _| {
+    reply: ReplyTo,
+) {
+    let begun = begin_end(cx, MIPMAPS, call.mipmap, |tables, _| {
         tables.arrays.remove_where(|array| array.mipmap == Some(call.mipmap));
         Ok(())
-    })?;
-    mipmap.life.end();
-    // SAFETY: the mipmapped array was live, and no other call can use it or its levels any more.
-    let ended = unsafe { cx.driver().cuMipmappedArrayDestroy(mipmap.real.0) };
-    id.end(ended, || give_back_array(cx, mipmap.ctx, mipmap.reserved))
+    });
+    end_on_mirror(cx, begun, reply, |cx, mipmap| {
+        // SAFETY: the mipmapped array was live, and no other call can use it or its levels any more.
+        unsafe { cx.driver().cuMipmappedArrayDestroy(mipmap.real.0)? };
+        give_back_array(cx, mipmap.ctx, mipmap.reserved);
+        Ok(())
+    });
 }
 
 pub(super) fn vcuda_mipmapped_array_get_level(
@@ -156,16 +167,14 @@ pub(super) fn vcuda_mipmapped_array_get_level(
     cx.enter()?;
     let id = claim(cx, ARRAYS, call.array)?;
     let mipmap = lock(&cx.shared.tables).mipmaps.get(call.mipmap)?.clone();
-    let _alive = mipmap.life.keep()?;
     let level = arrays::level(&mipmap.first, call.level);
     let extent = Extent::of(&level).ok_or(CuError::INVALID_VALUE)?;
     let mut array = std::ptr::null_mut();
-    // SAFETY: the pointer is to a local variable, and the mipmapped array is kept alive.
+    // SAFETY: the pointer is to a local variable, and the mipmapped array is live.
     unsafe { cx.driver().cuMipmappedArrayGetLevel(&mut array, mipmap.real.0, call.level)? };
     id.list(Array {
         real: DriverHandle(array),
         ctx: mipmap.ctx,
-        life: mipmap.life.clone(),
         extent,
         reserved: 0,
         mipmap: Some(call.mipmap),

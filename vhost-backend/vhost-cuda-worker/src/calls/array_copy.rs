@@ -6,7 +6,7 @@ use protocol::ids::{ArrayId, ContextId, StreamId};
 use protocol::structs::{BoxSide, BoxSize};
 
 use super::ReplyTo;
-use super::array::{Alive, Array};
+use super::array::Array;
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::extent::span;
@@ -65,14 +65,6 @@ fn side(cx: &Cx<'_>, side: &BoxSide, size: &BoxSize) -> CuResult<Side> {
 }
 
 impl Side {
-    /// Keeps the array alive, if this is one.
-    fn keep(&self) -> CuResult<Option<Alive<'_>>> {
-        match self {
-            Self::Array { array, .. } => array.life.keep().map(Some),
-            _ => Ok(None),
-        }
-    }
-
     fn params(&self, size: &BoxSize) -> Params {
         let none = Params {
             kind: CUmemorytype::CU_MEMORYTYPE_UNIFIED,
@@ -115,7 +107,6 @@ fn submit(
     size: &BoxSize,
     stream: CUstream,
 ) -> CuResult {
-    let _alive = (dst.keep()?, src.keep()?);
     let (to, from) = (dst.params(size), src.params(size));
     let copy = CUDA_MEMCPY3D {
         srcXInBytes: from.at[0],
@@ -141,8 +132,8 @@ fn submit(
         Depth: size.depth as usize,
         ..Default::default()
     };
-    // SAFETY: the boxes lie in arrays that are kept alive during the call, in the session's memory,
-    // or in the arena, which stays mapped until the copy has finished.
+    // SAFETY: the boxes lie in live arrays, in the session's memory, or in the arena, which stays
+    // mapped until the copy has finished.
     unsafe { cx.driver().cuMemcpy3DAsync(pass, &copy, stream) }
 }
 

@@ -1,8 +1,9 @@
-//! Claims on ids, so that only one call at a time uses an id to create or destroy an object.
+//! Claims on ids, so that only one call at a time uses an id to create an object.
 //!
 //! A guest can choose any id at any time, even the same one on several threads at once. So a call
-//! claims an id before it loads or charges anything for it, and keeps the claim while the object is
-//! being destroyed. Meanwhile, other calls that try to create an object with the same id fail.
+//! claims an id before it loads or charges anything for it. Meanwhile, other calls that try to create an
+//! object with the same id fail. They also fail while the object is being destroyed
+//! ([`super::ending`]).
 
 use std::sync::{Arc, Mutex};
 
@@ -17,7 +18,7 @@ use super::cx::Cx;
 use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
 use super::handles::{
-    Context, Event, Function, Green, Library, Module, OfContext, OfModule, Stream, Table, Tables,
+    Context, Event, Function, Green, Library, Module, OfModule, Stream, Table, Tables,
 };
 use super::id_map::Id;
 use super::link_state::Link;
@@ -56,43 +57,11 @@ impl<'a, K: Id, T> Claim<'a, K, T> {
         Ok(Self { tables, which, id })
     }
 
-    fn of_listed(
-        tables: &'a Mutex<Tables>,
-        which: Which<K, T>,
-        id: K,
-        with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
-    ) -> CuResult<(T, Self)>
-    where
-        T: Clone + OfContext,
-    {
-        let mut locked = lock(tables);
-        let value = which(&mut locked).get(id)?.clone();
-        with_it(&mut locked, &value)?;
-        which(&mut locked).take(id)?;
-        Ok((value, Self { tables, which, id }))
-    }
-
     /// Ends the claim by adding the new object to the table under the id.
     pub(super) fn list(self, value: T) {
         (self.which)(&mut lock(self.tables)).list(self.id, value);
         // The id now belongs to the object in the table, so don't make it available.
         std::mem::forget(self);
-    }
-
-    /// Ends the claim without making the id available, because the driver has failed to destroy the
-    /// object, or because that happens later. The object stays charged.
-    pub(super) fn keep(self) {
-        std::mem::forget(self);
-    }
-
-    /// Ends the claim after an attempt to destroy the object, which had the result `taken_back`.
-    /// After a success, calls `give_back` to release the charge, and then makes the id available.
-    pub(super) fn end(self, taken_back: CuResult, give_back: impl FnOnce()) -> CuResult {
-        match taken_back {
-            Ok(()) => give_back(),
-            Err(_) => self.keep(),
-        }
-        taken_back
     }
 }
 
@@ -111,61 +80,29 @@ pub(super) fn claim<'a, K: Id, T>(
     Claim::new(&cx.shared.tables, which, id)
 }
 
-/// Removes an object from its table because it is about to be destroyed, and claims its id.
-/// `with_it` must remove everything that depends on the object; if it fails, the object stays.
-pub(super) fn claim_listed<'a, K: Id, T: Clone + OfContext>(
-    cx: &Cx<'a>,
-    which: Which<K, T>,
-    id: K,
-    with_it: impl FnOnce(&mut Tables, &T) -> CuResult,
-) -> CuResult<(T, Claim<'a, K, T>)> {
-    Claim::of_listed(&cx.shared.tables, which, id, with_it)
-}
-
 #[cfg(test)]
 mod tests {
     use super::super::driver_handle::DriverHandle;
     use super::*;
     use crate::driver::CuError;
 
-    type EventClaim<'a> = Claim<'a, EventId, Event>;
-
-    const IN_USE: Option<CuError> = Some(CuError::INVALID_VALUE);
-
-    fn claim(tables: &Mutex<Tables>) -> CuResult<EventClaim<'_>> {
+    fn claim(tables: &Mutex<Tables>) -> CuResult<Claim<'_, EventId, Event>> {
         Claim::new(tables, EVENTS, EventId(7))
-    }
-
-    fn end(tables: &Mutex<Tables>, may: CuResult) -> CuResult<(Event, EventClaim<'_>)> {
-        Claim::of_listed(tables, EVENTS, EventId(7), |_, _| may)
     }
 
     #[test]
     fn a_claimed_id_is_neither_vacant_nor_usable() {
+        const IN_USE: Option<CuError> = Some(CuError::INVALID_VALUE);
         let tables = Mutex::new(Tables::default());
         let made = claim(&tables).unwrap();
         assert_eq!(claim(&tables).err(), IN_USE);
         assert!(lock(&tables).events.get(EventId(7)).is_err());
+        // A failed creation frees the id.
+        drop(made);
         let real = DriverHandle(std::ptr::null_mut());
-        made.list(Event { real, ctx: ContextId(1), interprocess: false, token: None });
+        let event = Event { real, ctx: ContextId(1), interprocess: false, token: None };
+        claim(&tables).unwrap().list(event);
         assert_eq!(claim(&tables).err(), IN_USE);
-        let not_now = CuError::NOT_SUPPORTED;
-        assert_eq!(end(&tables, Err(not_now)).err(), Some(not_now));
         assert!(lock(&tables).events.get(EventId(7)).is_ok());
-        let (_, ending) = end(&tables, Ok(())).unwrap();
-        assert_eq!(claim(&tables).err(), IN_USE);
-        assert_eq!(end(&tables, Ok(())).err(), Some(CuError::INVALID_HANDLE));
-        // The id becomes available only after the charge was released.
-        let given_back = || assert_eq!(claim(&tables).err(), IN_USE);
-        assert_eq!(ending.end(Ok(()), given_back), Ok(()));
-        assert!(claim(&tables).is_ok());
-    }
-
-    #[test]
-    fn a_failed_creation_frees_the_id_and_a_failed_destruction_keeps_it() {
-        let tables = Mutex::new(Tables::default());
-        drop(claim(&tables).unwrap());
-        let failed = claim(&tables).unwrap().end(Err(CuError::UNKNOWN), || unreachable!());
-        assert_eq!((failed.err(), claim(&tables).err()), (Some(CuError::UNKNOWN), IN_USE));
     }
 }

@@ -14,13 +14,14 @@ use super::claims::{CONTEXTS, claim};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
-use super::green::{destroy_all_of, destroy_streams};
+use super::green::destroy_all_of;
 use super::handles::Context;
 use super::host::forget_registrations_of;
 use super::leftovers;
 use super::link::end_links_of;
 use super::memory::{add_accessor, free_all_of, give_back};
 use super::result::number;
+use super::uses::Object;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
@@ -166,8 +167,6 @@ pub(super) fn cu_ctx_reset_persisting_l2_cache(
 
 pub(super) fn vcuda_ctx_peer_access(cx: &Cx<'_>, call: api::VcudaCtxPeerAccess) -> CuResult {
     cx.enter()?;
-    // The other context isn't destroyed while it's in use.
-    let _use = cx.shared.uses.begin(call.peer);
     let peer = {
         let tables = lock(&cx.shared.tables);
         let peer = tables.contexts.get(call.peer).map_err(|_| CuError::INVALID_CONTEXT)?;
@@ -176,7 +175,7 @@ pub(super) fn vcuda_ctx_peer_access(cx: &Cx<'_>, call: api::VcudaCtxPeerAccess) 
         }
         peer.real.0
     };
-    // SAFETY: the context is live.
+    // SAFETY: the context is live, and isn't destroyed while this call uses it.
     unsafe {
         match call.enable {
             0 => cx.driver().cuCtxDisablePeerAccess(peer),
@@ -188,7 +187,7 @@ pub(super) fn vcuda_ctx_peer_access(cx: &Cx<'_>, call: api::VcudaCtxPeerAccess) 
 /// Destroys a context, after all calls in progress in it have finished.
 fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     // Wait before locking `primaries`, because the calls in progress may wait for that lock.
-    cx.shared.uses.wait_for_none(id);
+    cx.shared.uses.wait_for_none(Object::Context(id));
     end_links_of(cx, id);
     let ending = {
         let tables = lock(&cx.shared.tables);
@@ -283,9 +282,6 @@ fn end(
 ) {
     cx.shared.ending.fetch_add(1, Ordering::AcqRel);
     let is_there = |context: &Context| !context.ending && is_meant(context);
-    if lock(&cx.shared.tables).contexts.get(id).is_ok_and(is_there) {
-        destroy_streams(cx, |stream| stream.ctx == id);
-    }
     {
         let mut tables = lock(&cx.shared.tables);
         let found = tables.contexts.get(id).is_ok_and(is_there);

@@ -15,6 +15,7 @@ use super::gate::pass::Pass;
 use super::memory::WINDOW;
 use super::queue::queue;
 use super::result::number;
+use super::uses::Object;
 use super::waits::Completion;
 use crate::driver::{CuError, CuResult};
 
@@ -221,7 +222,7 @@ pub(super) fn vcuda_copy_out(
     };
     cx.tally(|words| &words.bytes_d2h, call.len as u64);
     let Some((place, room)) = reply.place() else {
-        return copy_out_plain(deferred, cx, call, stream, pass.for_job(), reply);
+        return copy_out_plain(deferred, cx, call, (stream, ctx), pass.for_job(), reply);
     };
     let answer = 8 + call.len.next_multiple_of(8);
     if room < answer {
@@ -247,24 +248,27 @@ fn copy_out_plain(
     deferred: &mut Deferred,
     cx: &Cx<'_>,
     call: api::VcudaCopyOut,
-    stream: CUstream,
+    (stream, ctx): (CUstream, ContextId),
     pass: Pass,
     reply: ReplyTo,
 ) {
+    let uses = [Object::stream(stream), Object::Context(ctx)].map(|it| cx.shared.uses.begin(it));
     let stream = DriverHandle(stream);
     deferred.on_mirror(cx.thread, cx.ctx, reply, move |cx, reply| {
+        let _call = cx.shared.uses.begin_on_mirror(cx.ctx);
         let mut answer = vec![0; 8 + call.len.next_multiple_of(8)];
         answer[..8].copy_from_slice(&(call.len as u64).to_le_bytes());
         let stream = { stream }.0;
         let copied = cx.enter().and_then(|_| {
-            // SAFETY: the source was checked, and the destination has room. After the second
-            // call, nothing writes to it any more.
+            // SAFETY: the stream is in use, the source was checked, and the destination has room.
+            // After the second call, nothing writes to it any more.
             unsafe {
                 let to = answer[8..].as_mut_ptr().cast();
                 cx.driver().cuMemcpyDtoHAsync(&pass, to, call.src, call.len, stream)?;
                 cx.driver().cuStreamSynchronize(stream)
             }
         });
+        drop(uses);
         match copied {
             Ok(()) => reply.finish(0, &answer),
             Err(error) => reply.finish(number(Err(error)), &[]),

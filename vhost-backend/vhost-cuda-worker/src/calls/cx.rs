@@ -8,6 +8,7 @@ use cuda_api::sys::{CUcontext, CUdevice, CUevent, CUkernel, CUlibrary, CUmodule}
 
 use protocol::ids::{ContextId, EventId, KernelId, LibraryId, ModuleId};
 
+use super::uses::Object;
 use super::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
 use host_ipc::gate::{WorkerWords, bump};
@@ -135,7 +136,7 @@ impl<'a> Cx<'a> {
     pub(super) fn synchronize_contexts(&self, contexts: Vec<ContextId>) {
         for ctx in contexts {
             // No context is destroyed while it's in use.
-            let _use = self.shared.uses.begin(ctx);
+            let _use = self.shared.uses.begin(Object::Context(ctx));
             if self.within(ctx).enter().is_ok() {
                 // SAFETY: the call takes no pointers.
                 let _ = unsafe { self.driver().cuCtxSynchronize() };

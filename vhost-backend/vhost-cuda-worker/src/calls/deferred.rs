@@ -111,7 +111,7 @@ impl Deferred {
         ctx: ContextId,
         completion: Completion,
     ) {
-        // SAFETY: the stream is live: it was just looked up, and only this thread destroys streams.
+        // SAFETY: the stream is live: it was just looked up, and streams begin to end on this thread.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => self.wait_recorded(cx, stream, ctx, completion),
             done => self.complete(cx, done, completion),

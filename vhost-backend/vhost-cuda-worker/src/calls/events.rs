@@ -29,7 +29,7 @@ impl EventPool {
         ctx: ContextId,
     ) -> CuResult<Option<DriverHandle<CUevent>>> {
         cx.within(ctx).enter()?;
-        // SAFETY: the caller has just looked up the stream, and only this thread destroys streams.
+        // SAFETY: the caller has just looked up the stream, and streams begin to end on this thread.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Ok(()) => Ok(None),
             Err(CuError::NOT_READY) => self.record(cx, stream, ctx).map(Some),

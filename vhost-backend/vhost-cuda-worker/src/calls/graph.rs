@@ -14,14 +14,14 @@ use protocol::ids::{BlobId, ContextId, GraphExecId, ValuesId};
 use protocol::limits::{GRAPH_DEPTH_MAX, GRAPH_NODES_MAX};
 use protocol::options::GRAPH_INSTANTIATE_FLAGS;
 
-use super::array::Life;
 use super::charges::{
     GraphSize, Need, Reservation, Settled, forget_graph, give_back_parameters, kind, reserve_graph,
     reserve_need, reserve_parameters,
 };
-use super::claims::{GRAPHS, claim, claim_listed};
+use super::claims::{GRAPHS, claim};
 use super::cx::Cx;
 use super::driver_handle::DriverHandle;
+use super::ending::begin_end;
 use super::gate::pass::Pass;
 use super::graph_conditions::Values;
 use super::graph_exec::{Graph, GraphExec, Node};
@@ -306,8 +306,7 @@ fn instantiate(
     });
     let settled = made.inspect_err(|_| end_graph(cx, &graph))?;
     let graph = Arc::new(graph);
-    let (real, ctx, life) = (DriverHandle(real), cx.ctx, Life::begin());
-    id.list(GraphExec { real, graph, ctx, life, stops, size, need });
+    id.list(GraphExec { real: DriverHandle(real), graph, ctx: cx.ctx, stops, size, need });
     Ok(settled)
 }
 
@@ -330,36 +329,13 @@ pub(super) fn vcuda_graph_instantiate(
 
 /// Destroys an executable graph. Launches in progress still complete.
 pub(super) fn cu_graph_exec_destroy(cx: &Cx<'_>, call: api::CuGraphExecDestroy) -> CuResult {
-    cx.enter_any()?;
-    let taken = claim_listed(cx, GRAPHS, call.h_graph_exec, |_, _| Ok(()));
-    let (exec, id) = taken.map_err(|_| CuError::INVALID_VALUE)?;
-    if exec.life.try_end() {
-        let ended = destroy_exec(cx, &exec);
-        return id.end(ended, || forget_graph(cx, exec.ctx, exec.size));
-    }
-    // A mirror is changing the executable graph. This thread mustn't wait for it. The end of the
-    // context, which destroys nothing that is in no table, must wait for the job.
-    id.keep();
-    let (shared, thread) = (cx.shared.clone(), cx.thread);
-    let in_context = shared.uses.clone().begin_job(exec.ctx);
-    cx.shared.session.mirrors.run_always(None, move || {
-        exec.life.end();
-        let cx = Cx { shared: &shared, thread, ctx: ContextId::NONE };
-        if destroy_exec(&cx, &exec).is_ok() {
-            forget_graph(&cx, exec.ctx, exec.size);
-            lock(&shared.tables).graphs.free(call.h_graph_exec);
-        }
-        drop(in_context);
-    });
-    Ok(())
-}
-
-/// Destroys an executable graph that was removed from the tables, and whose life has ended.
-fn destroy_exec(cx: &Cx<'_>, exec: &GraphExec) -> CuResult {
-    // SAFETY: the executable graph was live, and nothing else can use it any more.
-    let ended = unsafe { cx.driver().cuGraphExecDestroy(exec.real.0) };
-    end_graph(cx, &exec.graph);
-    ended
+    let (exec, ending) = begin_end(cx, GRAPHS, call.h_graph_exec, |_, _| Ok(()))?;
+    ending.now_or_later(cx, move |cx| {
+        // SAFETY: the executable graph was live, and no other call can use it any more.
+        let ended = unsafe { cx.driver().cuGraphExecDestroy({ exec.real }.0) };
+        end_graph(cx, &exec.graph);
+        ended.inspect(|()| forget_graph(cx, exec.ctx, exec.size))
+    })
 }
 
 pub(super) fn cu_graph_launch(
@@ -374,7 +350,7 @@ pub(super) fn cu_graph_launch(
     let settled = reserve_exec(cx, ctx, &exec, reservation)?;
     cx.tally(|words| &words.graph_launches, 1);
     exec.stops.expect((stream as u64, ctx));
-    // SAFETY: the handles are live: only this thread destroys them.
+    // SAFETY: the handles are live: they begin to end on this thread.
     let launched = unsafe { cx.driver().cuGraphLaunch(pass, exec.real.0, stream) };
     if launched.is_err() {
         exec.stops.unexpect();
@@ -447,7 +423,6 @@ pub(super) fn vcuda_graph_exec_update(
     if exec.graph.values.is_some() {
         return Err(CuError::NOT_SUPPORTED);
     }
-    let _alive = exec.life.keep()?;
     let (graph, stops, settled) = build(cx, (call.blob, call.graph), false, reservation)?;
     reserve_longer(cx, call.exec, graph.size.parameters).inspect_err(|_| end_graph(cx, &graph))?;
     let mut info = CUgraphExecUpdateResultInfo {
@@ -455,7 +430,7 @@ pub(super) fn vcuda_graph_exec_update(
         errorNode: std::ptr::null_mut(),
         errorFromNode: std::ptr::null_mut(),
     };
-    // SAFETY: the executable graph is kept alive, and the pointer is to a local variable. The driver
+    // SAFETY: the executable graph is live, and the pointer is to a local variable. The driver
     // only reads the new graph.
     let updated = unsafe { cx.driver().cuGraphExecUpdate(exec.real.0, graph.real.0, &mut info) };
     let differs = graph.nodes.iter().position(|(node, _)| node.0 == info.errorNode);
@@ -495,10 +470,9 @@ pub(super) fn vcuda_graph_exec_node_enable(
     const OPTIONAL: std::ops::RangeInclusive<u32> = 0..=2;
     cx.enter()?;
     let exec = exec(cx, call.exec)?;
-    let _alive = exec.life.keep()?;
     let node = exec.graph.nodes.get(call.node as usize);
     let node = node.filter(|(_, kind)| OPTIONAL.contains(kind)).ok_or(CuError::INVALID_VALUE)?;
-    // SAFETY: the executable graph is kept alive, and its graph lives as long as it does.
+    // SAFETY: the executable graph is live, and its graph lives as long as it does.
     unsafe { cx.driver().cuGraphNodeSetEnabled(exec.real.0, node.0.0, (call.enabled != 0).into()) }
 }
 
@@ -524,7 +498,6 @@ pub(super) fn vcuda_graph_exec_node_set(
     let exec = exec_here(cx, call.exec)?;
     let mut padded = Vec::new();
     let step = complete(cx, call.step, &mut padded)?;
-    let _alive = exec.life.keep()?;
     let node = exec.graph.node(call.node).ok_or(CuError::INVALID_VALUE)?;
     if node.1 != step.kind() {
         return Err(CuError::INVALID_VALUE);

@@ -5,7 +5,6 @@ use std::sync::Arc;
 use cuda_api::sys::{CUgraph, CUgraphExec, CUgraphNode};
 use protocol::ids::ContextId;
 
-use super::array::Life;
 use super::charges::{GraphSize, Need};
 use super::driver_handle::DriverHandle;
 use super::graph_conditions::Values;
@@ -49,7 +48,6 @@ pub(super) struct GraphExec {
     /// also identify the nodes of the executable graph.
     pub graph: Arc<Graph>,
     pub ctx: ContextId,
-    pub life: Life,
     /// The host functions in the current version of the executable graph.
     pub stops: GraphStops,
     /// The size that is charged. Its parameters are the longest that any node has had.

@@ -23,6 +23,7 @@ use super::driver_handle::DriverHandle;
 use super::gate::pass::Pass;
 use super::handles::{Green, Stream};
 use super::result::number;
+use super::uses::Object;
 use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
@@ -208,22 +209,23 @@ pub(super) fn vcuda_green_ctx_create(
     Ok(reserved.settle())
 }
 
-/// Destroys the streams of green contexts for which `is_meant` returns true. May be called only on
-/// the ring reader's thread.
-pub(super) fn destroy_streams(cx: &Cx<'_>, is_meant: impl Fn(&Stream) -> bool) {
-    let mut ended: Vec<Stream> = Vec::new();
-    {
-        let mut tables = lock(&cx.shared.tables);
-        let meant = |stream: &Stream| stream.green != GreenId::default() && is_meant(stream);
-        let ids = tables.streams.iter().filter(|(_, stream)| meant(stream)).map(|(id, _)| id);
-        for id in ids.collect::<Vec<StreamId>>() {
-            ended.extend(tables.streams.remove(id));
-        }
-    }
+/// Begins to destroy the streams of a green context. May be called only on the ring reader's thread.
+fn end_streams(cx: &Cx<'_>, green: GreenId) -> Vec<Stream> {
+    let mut tables = lock(&cx.shared.tables);
+    let ids = tables.streams.iter().filter(|(_, stream)| stream.green == green).map(|(id, _)| id);
+    let ids: Vec<StreamId> = ids.collect();
+    let ended: Vec<Stream> = ids.into_iter().flat_map(|id| tables.streams.remove(id)).collect();
+    drop(tables);
+    ended.iter().for_each(|stream| cx.shared.forget_stream(stream.real, stream.ctx));
+    ended
+}
+
+/// Destroys streams that were removed from the tables, after the calls on mirrors that use them.
+fn destroy_streams(cx: &Cx<'_>, ended: Vec<Stream>) {
     for Stream { real, ctx, .. } in ended {
-        // SAFETY: the stream was live, and was removed from the tables.
-        let destroyed = unsafe { cx.shared.destroy_stream(real, ctx) };
-        if destroyed.is_ok() {
+        cx.shared.uses.wait_for_none(Object::stream(real.0));
+        // SAFETY: the stream was live, and no other call can use it any more.
+        if unsafe { cx.driver().cuStreamDestroy(real.0) }.is_ok() {
             forget_stream(cx, ctx);
         }
     }
@@ -246,15 +248,20 @@ pub(super) fn vcuda_green_ctx_destroy(
     call: api::VcudaGreenCtxDestroy,
     reply: ReplyTo,
 ) {
-    let begun = named(cx, call.green).and_then(|_| {
-        lock(&cx.shared.tables).greens.get_mut(call.green).map(|green| green.ending = true)
+    let begun = named(cx, call.green).and_then(|green| {
+        lock(&cx.shared.tables).greens.get_mut(call.green)?.ending = true;
+        Ok(green.ctx)
     });
-    if let Err(error) = begun {
-        return reply.finish(error.0, &[]);
-    }
-    destroy_streams(cx, |stream| stream.green == call.green);
+    let ctx = match begun {
+        Ok(ctx) => ctx,
+        Err(error) => return reply.finish(error.0, &[]),
+    };
+    let streams = end_streams(cx, call.green);
+    let in_context = cx.shared.uses.begin(Object::Context(ctx));
     deferred.own_job(Some(cx.thread), ContextId::NONE, move |cx| {
+        destroy_streams(cx, streams);
         let destroyed = destroy(cx, call.green);
+        drop(in_context);
         reply.finish(number(destroyed), &[]);
     });
 }

@@ -28,14 +28,18 @@ use super::graph_exec::GraphExec;
 use super::id_map::{Id, IdMap};
 use super::library_kernels::LibraryKernels;
 use super::link_state::Link;
-use super::uses;
+use super::uses::{Object, use_objects};
 use crate::driver::{CuError, CuResult};
 
-/// An object that may belong to a context.
-pub(super) trait OfContext {
+/// An object in a table.
+pub(super) trait Listed<K> {
     /// Returns the context together with which the driver destroys the object, or 0 if there is
     /// none.
     fn ctx(&self) -> ContextId;
+
+    /// Returns the object, or the one that it is a part of, if calls on mirrors use it. `id` is its id
+    /// in the table.
+    fn object(&self, id: K) -> Option<Object>;
 }
 
 /// The objects of one kind that the guest has created, by id.
@@ -56,16 +60,16 @@ impl<K, T> Default for Table<K, T> {
     }
 }
 
-impl<K: Id, T: OfContext> Table<K, T> {
-    /// Returns an object, for a call that uses it in the driver. On a mirror, the object's context
-    /// can't end before the call does.
+impl<K: Id, T: Listed<K>> Table<K, T> {
+    /// Returns an object, for a call that uses it in the driver. On a mirror, neither the object nor
+    /// its context can end before the call does.
     pub(super) fn get(&self, id: K) -> CuResult<&T> {
         let found = self.entries.get(&id).ok_or(CuError::INVALID_HANDLE)?;
         let ctx = found.ctx();
         if !self.ending.is_empty() && self.ending.contains(&ctx) {
             return Err(CuError::INVALID_HANDLE);
         }
-        uses::use_context(ctx);
+        use_objects(|| [Some(Object::Context(ctx)), found.object(id)]);
         Ok(found)
     }
 
@@ -96,7 +100,7 @@ impl<K: Id, T> Table<K, T> {
         Ok(())
     }
 
-    /// Claims an id for an object that is about to be created; see [`super::claims::Claim`].
+    /// Claims an id for an object that is about to be created; see [`super::claims`].
     pub(super) fn claim(&mut self, id: K) -> CuResult {
         self.vacant(id)?;
         self.claimed.insert(id, ContextId::NONE);
@@ -213,7 +217,16 @@ pub(super) struct Event {
 pub(super) struct OfModule<H> {
     pub real: DriverHandle<H>,
     pub module: ModuleId,
+    /// The module, or the library to which it belongs.
+    pub object: Option<Object>,
     pub ctx: ContextId,
+}
+
+impl<H> OfModule<H> {
+    pub(super) fn new(real: H, (id, module): (ModuleId, &Module)) -> Self {
+        let object = module.object(id);
+        Self { real: DriverHandle(real), module: id, object, ctx: module.ctx }
+    }
 }
 
 #[derive(Clone)]

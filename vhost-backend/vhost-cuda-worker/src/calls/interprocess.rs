@@ -22,17 +22,13 @@ pub(super) fn vcuda_ipc_get_event_handle(
 ) -> CuResult<api::VcudaIpcGetEventHandleAnswer> {
     cx.enter_any()?;
     let _one_at_a_time = lock(&cx.shared.memory.exporting);
-    let mut native = CUipcEventHandle::default();
-    {
-        let tables = lock(&cx.shared.tables);
-        let event = tables.events.get(call.event)?;
-        if let Some(token) = event.token {
-            return Ok(api::VcudaIpcGetEventHandleAnswer { token });
-        }
-        // SAFETY: the pointer is to a local variable. The event is live: calls remove it from the
-        // table, which is locked, before they destroy it.
-        unsafe { cx.driver().cuIpcGetEventHandle(&mut native, event.real.0)? };
+    let event = *lock(&cx.shared.tables).events.get(call.event)?;
+    if let Some(token) = event.token {
+        return Ok(api::VcudaIpcGetEventHandleAnswer { token });
     }
+    let mut native = CUipcEventHandle::default();
+    // SAFETY: the pointer is to a local variable, and the event is live.
+    unsafe { cx.driver().cuIpcGetEventHandle(&mut native, event.real.0)? };
     let token = new_token()?;
     let bytes = native.reserved.map(|byte| byte as u8);
     let word = |index| bytes[8 * index..][..8].try_into().map(u64::from_le_bytes).unwrap_or(0);
@@ -41,11 +37,11 @@ pub(super) fn vcuda_ipc_get_event_handle(
         return Err(CuError::OUT_OF_MEMORY);
     }
     match lock(&cx.shared.tables).events.get_mut(call.event) {
-        Ok(event) => event.token = Some(token),
+        Ok(listed) if listed.real == event.real => listed.token = Some(token),
         // The guest has destroyed the event meanwhile.
-        Err(error) => {
+        _ => {
             cx.shared.session.exchange.withdraw(token);
-            return Err(error);
+            return Err(CuError::INVALID_HANDLE);
         }
     }
     Ok(api::VcudaIpcGetEventHandleAnswer { token })

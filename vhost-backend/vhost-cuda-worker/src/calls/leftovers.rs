@@ -6,7 +6,10 @@
 
 use std::sync::Arc;
 
-use protocol::ids::ContextId;
+use protocol::ids::{
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, GreenId, LibraryId, LinkId, MipmapId,
+    ModuleId, StreamId, ValuesId,
+};
 
 use super::array::{Array, Mipmap};
 use super::cx::Cx;
@@ -15,51 +18,49 @@ use super::graph_conditions::Values;
 use super::graph_exec::GraphExec;
 use super::graph_values;
 use super::handles::{
-    Context, Event, Function, Green, Leftovers, Library, Module, OfContext, OfModule, Owner, Stream,
+    Context, Event, Function, Green, Leftovers, Library, Listed, Module, OfModule, Owner, Stream,
 };
 use super::link_state::Link;
+use super::uses::Object;
 use crate::driver::CuResult;
 
-macro_rules! of_context {
-    ($($object:ty),*) => {
-        $(impl OfContext for $object {
+/// Implements [`Listed`] for objects of a context.
+macro_rules! listed {
+    ($($object:ident($id:ty) => $kind:expr),* $(,)?) => {
+        $(impl Listed<$id> for $object {
             fn ctx(&self) -> ContextId {
                 self.ctx
             }
-        })*
-    };
-}
 
-of_context!(Array, Mipmap, Event, GraphExec, Link, Module, Stream);
-
-impl<H> OfContext for OfModule<H> {
-    fn ctx(&self) -> ContextId {
-        self.ctx
-    }
-}
-
-/// These objects belong to no context, or their users count as in progress in it by other means.
-macro_rules! of_no_context {
-    ($($object:ty),*) => {
-        $(impl OfContext for $object {
-            fn ctx(&self) -> ContextId {
-                ContextId::NONE
+            fn object(&self, id: $id) -> Option<Object> {
+                let kind: fn(&Self, $id) -> Option<Object> = $kind;
+                kind(self, id)
             }
         })*
     };
 }
 
-of_no_context!(Context, Green, Library);
-#[cfg(test)]
-of_no_context!(&str, ());
+listed! {
+    Array(ArrayId) => |array, id| Some(array.mipmap.map_or(Object::Array(id), Object::Mipmap)),
+    Mipmap(MipmapId) => |_, id| Some(Object::Mipmap(id)),
+    Event(EventId) => |_, id| Some(Object::Event(id)),
+    GraphExec(GraphExecId) => |_, id| Some(Object::Graph(id)),
+    Link(LinkId) => |_, id| Some(Object::Link(id)),
+    Module(ModuleId) => |module, id| Some(module.library.map_or(Object::Module(id), Object::Library)),
+    Stream(StreamId) => |stream, _| Some(Object::stream(stream.real.0)),
+}
 
-impl OfContext for Arc<Values> {
+impl<K, H> Listed<K> for OfModule<H> {
     fn ctx(&self) -> ContextId {
-        self.as_ref().ctx
+        self.ctx
+    }
+
+    fn object(&self, _: K) -> Option<Object> {
+        self.object
     }
 }
 
-impl OfContext for Function {
+impl Listed<FuncId> for Function {
     fn ctx(&self) -> ContextId {
         match self.owner {
             // Kernels don't belong to a context, but the functions obtained from them do.
@@ -67,7 +68,50 @@ impl OfContext for Function {
             Owner::Module { ctx, .. } | Owner::Library { ctx, .. } => ctx,
         }
     }
+
+    fn object(&self, _: FuncId) -> Option<Object> {
+        Some(match self.owner {
+            Owner::Module { id, .. } => Object::Module(id),
+            Owner::Library { id, .. } => Object::Library(id),
+        })
+    }
 }
+
+impl Listed<ValuesId> for Arc<Values> {
+    fn ctx(&self) -> ContextId {
+        self.as_ref().ctx
+    }
+
+    fn object(&self, _: ValuesId) -> Option<Object> {
+        None
+    }
+}
+
+/// Implements [`Listed`] for objects that don't end together with a context, or whose users count as
+/// users of it by other means.
+macro_rules! of_no_context {
+    ($($object:ty, $id:ty => $kind:expr),* $(,)?) => {
+        $(impl Listed<$id> for $object {
+            fn ctx(&self) -> ContextId {
+                ContextId::NONE
+            }
+
+            fn object(&self, id: $id) -> Option<Object> {
+                let kind: fn($id) -> Option<Object> = $kind;
+                kind(id)
+            }
+        })*
+    };
+}
+
+of_no_context! {
+    Context, ContextId => |id| Some(Object::Context(id)),
+    Green, GreenId => |_| None,
+    Library, LibraryId => |id| Some(Object::Library(id)),
+    (), (ContextId, u64) => |_| None,
+}
+#[cfg(test)]
+of_no_context!(&str, u64 => |_| None, (), u64 => |_| None);
 
 /// Destroys the objects, each before those that it uses. The context must be current, and no
 /// call may use it any more. If a call fails, as all do after a kernel has failed, the driver

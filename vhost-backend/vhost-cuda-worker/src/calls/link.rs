@@ -10,12 +10,14 @@ use protocol::calls as api;
 use protocol::ids::{ContextId, LinkId};
 use protocol::limits::{LINK_BYTES_MAX, LINK_PIECE_MAX, LINKS_MAX};
 
-use super::claims::{LINKS, claim, claim_listed};
+use super::claims::{LINKS, claim};
 use super::cx::Cx;
+use super::deferred::Deferred;
+use super::ending::{begin_end, end_on_mirror};
 use super::image::{c_name, link_input, part_for};
 use super::jit::Jit;
 use super::link_state::{DriverLink, Link};
-use super::lock;
+use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
 /// The newest kind of input that is known not to contain addresses: CU_JIT_INPUT_LIBRARY.
@@ -156,15 +158,18 @@ pub(super) fn vcuda_link_read(
 /// Destroys a link that has been removed from the table of links.
 fn destroy(cx: &Cx<'_>, link: &Link) -> CuResult {
     let Some(state) = lock(&link.state).take() else { return Ok(()) };
-    // SAFETY: the link was live, and its state was taken, so nobody else can use it.
+    // SAFETY: the link was live, and its state was taken, so nothing else can use it.
     unsafe { cx.driver().cuLinkDestroy(state.real) }
 }
 
-pub(super) fn cu_link_destroy(cx: &Cx<'_>, call: api::CuLinkDestroy) -> CuResult {
-    cx.enter_any()?;
-    let (link, id) = claim_listed(cx, LINKS, call.state, |_, _| Ok(()))?;
-    let destroyed = destroy(cx, &link);
-    id.end(destroyed, || {})
+pub(super) fn cu_link_destroy(
+    _: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuLinkDestroy,
+    reply: ReplyTo,
+) {
+    let begun = begin_end(cx, LINKS, call.state, |_, _| Ok(()));
+    end_on_mirror(cx, begun, reply, |cx, link| destroy(cx, &link));
 }
 
 /// Destroys the links of a context that is about to be destroyed.

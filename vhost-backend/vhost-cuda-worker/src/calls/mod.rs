@@ -13,7 +13,8 @@
 //! | `charges` | memory that is charged in addition to allocations |
 //! | `limit_calls` | keeps changes of a context's limits apart from calls that depend on them |
 //! | `memory`, `arena`, `copy`, `registered`, `host` | device memory, copies, registered host memory |
-//! | `context`, `green`, `uses` | contexts and green contexts; counting the calls in progress in each |
+//! | `context`, `green` | contexts and green contexts |
+//! | `uses`, `ending` | how objects end: counting the calls that use them; destroying them afterwards |
 //! | `leftovers` | the objects that a context still has when it ends |
 //! | `stream`, `queue` | streams and events; looking up streams and counting the commands in them |
 //! | `interprocess`, `token` | events that several sessions use; names of exported things |
@@ -46,6 +47,7 @@ mod cx;
 mod deferred;
 mod dispatch;
 mod driver_handle;
+mod ending;
 mod engine;
 mod events;
 mod extent;

@@ -10,14 +10,16 @@ use super::charges::{
     Load, Reservation, Settled, give_back_library, give_back_module, kind, new_load,
     new_load_during, reserve_load, reserve_module,
 };
-use super::claims::{LIBRARIES, MODULES, claim, claim_listed};
+use super::claims::{LIBRARIES, MODULES, claim};
 use super::cx::Cx;
+use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::ending::{begin_end, end_on_mirror};
 use super::handles::{Library, Module};
 use super::image::{c_name, discard, image, part_for};
 use super::jit::Jit;
-use super::lock;
 use super::memory::Foreign;
+use super::{ReplyTo, lock};
 use crate::driver::{CuError, CuResult};
 
 pub(super) fn vcuda_blob_put(cx: &Cx<'_>, call: api::VcudaBlobPut<'_>) -> CuResult {
@@ -65,21 +67,28 @@ pub(super) fn vcuda_module_load(
     (result, answer)
 }
 
-pub(super) fn cu_module_unload(cx: &Cx<'_>, call: api::CuModuleUnload) -> CuResult {
-    cx.enter_any()?;
-    let (module, id) = claim_listed(cx, MODULES, call.hmod, |tables, module| {
+pub(super) fn cu_module_unload(
+    _: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuModuleUnload,
+    reply: ReplyTo,
+) {
+    let begun = begin_end(cx, MODULES, call.hmod, |tables, module| {
         if module.library.is_some() {
             return Err(CuError::INVALID_HANDLE);
         }
         tables.forget_parts_of_module(call.hmod);
         Ok(())
-    })?;
-    cx.shared.memory.forget_globals(
-        |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
-    );
-    // SAFETY: the module was live, and was removed from the tables, so nobody else can use it.
-    let ended = unsafe { cx.driver().cuModuleUnload(module.real.0) };
-    id.end(ended, || give_back_module(cx, module.ctx, &module.load))
+    });
+    end_on_mirror(cx, begun, reply, move |cx, module| {
+        cx.shared.memory.forget_globals(
+            |global| matches!(global, Foreign::Global { module: Some(id), .. } if *id == call.hmod),
+        );
+        // SAFETY: the module was live, and no other call can use it any more.
+        unsafe { cx.driver().cuModuleUnload(module.real.0)? };
+        give_back_module(cx, module.ctx, &module.load);
+        Ok(())
+    });
 }
 
 pub(super) fn vcuda_module_get_global(
@@ -162,18 +171,25 @@ pub(super) fn vcuda_library_load(
     (result, answer)
 }
 
-pub(super) fn cu_library_unload(cx: &Cx<'_>, call: api::CuLibraryUnload) -> CuResult {
-    cx.enter_any()?;
-    let (library, id) = claim_listed(cx, LIBRARIES, call.library, |tables, _| {
+pub(super) fn cu_library_unload(
+    _: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::CuLibraryUnload,
+    reply: ReplyTo,
+) {
+    let begun = begin_end(cx, LIBRARIES, call.library, |tables, _| {
         tables.forget_parts_of_library(call.library);
         Ok(())
-    })?;
-    cx.shared.memory.forget_globals(
-        |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
-    );
-    // SAFETY: the library was live, and was removed from the tables, so nobody else can use it.
-    let ended = unsafe { cx.driver().cuLibraryUnload(library.real.0) };
-    id.end(ended, || give_back_library(cx, &library.load))
+    });
+    end_on_mirror(cx, begun, reply, move |cx, library| {
+        cx.shared.memory.forget_globals(
+            |g| matches!(g, Foreign::Global { library: Some(id), .. } if *id == call.library),
+        );
+        // SAFETY: the library was live, and no other call can use it any more.
+        unsafe { cx.driver().cuLibraryUnload(library.real.0)? };
+        give_back_library(cx, &library.load);
+        Ok(())
+    });
 }
 
 pub(super) fn cu_library_get_module(

@@ -15,7 +15,7 @@ use super::lock::lock;
 use super::memory::{Memory, Unmapping};
 use super::properties::Properties;
 use super::{blob, budget, charges, hostfunc, output, registered, uses, value_waits};
-use crate::driver::{CuResult, Driver};
+use crate::driver::Driver;
 use crate::executor::Session;
 use crate::reply::ReplyTo;
 
@@ -50,7 +50,7 @@ pub(super) struct Shared {
     pub(super) flight: InFlight,
     /// The number of contexts that are now being destroyed.
     pub(super) ending: AtomicUsize,
-    pub(super) uses: Arc<uses::ActiveCalls>,
+    pub(super) uses: Arc<uses::Uses>,
     pub(super) limit_calls: LimitCalls,
     /// The mappings of device memory that are now being unmapped and freed.
     pub(super) unmapping: Mutex<Unmapping>,
@@ -62,22 +62,12 @@ impl Shared {
         if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
     }
 
-    /// Destroys a stream. Commands already queued in it still run to completion.
-    ///
-    /// # Safety
-    ///
-    /// The stream must be live and in the tables no longer, and the caller must be the ring reader's
-    /// thread, which is the only one that uses streams.
-    pub(super) unsafe fn destroy_stream(
-        &self,
-        stream: DriverHandle<CUstream>,
-        ctx: ContextId,
-    ) -> CuResult {
+    /// Forgets a stream that is about to be destroyed. Commands already queued in it still run to
+    /// completion.
+    pub(super) fn forget_stream(&self, stream: DriverHandle<CUstream>, ctx: ContextId) {
         self.flight.forget(stream.0, ctx);
         self.host_funcs.forget((stream.0 as u64, ctx));
         self.value_waits.forget((stream.0 as u64, ctx));
-        // SAFETY: the caller promises that the stream is live and that nothing else uses it.
-        unsafe { self.driver.cuStreamDestroy(stream.0) }
     }
 
     /// Returns the ordinals of the devices on which the process has contexts.

@@ -6,10 +6,11 @@ use protocol::ids::GreenId;
 use protocol::options::STREAM_ATTRIBUTES;
 
 use super::charges::{Reservation, Settled, forget_stream, kind, reserve_stream};
-use super::claims::{EVENTS, STREAMS, claim, claim_listed};
+use super::claims::{EVENTS, STREAMS, claim};
 use super::cx::Cx;
 use super::deferred::Deferred;
 use super::driver_handle::DriverHandle;
+use super::ending::begin_end;
 use super::gate::pass::Pass;
 use super::handles::{Event, Stream};
 use super::launch::attribute;
@@ -41,11 +42,14 @@ pub(super) fn cu_stream_create_with_priority(
 }
 
 pub(super) fn cu_stream_destroy_v2(cx: &Cx<'_>, call: api::CuStreamDestroyV2) -> CuResult {
-    cx.enter_any()?;
-    let (stream, id) = claim_listed(cx, STREAMS, call.h_stream, |_, _| Ok(()))?;
-    // SAFETY: the stream was live, and was removed from the tables.
-    let ended = unsafe { cx.shared.destroy_stream(stream.real, stream.ctx) };
-    id.end(ended, || forget_stream(cx, stream.ctx))
+    let (stream, ending) = begin_end(cx, STREAMS, call.h_stream, |_, _| Ok(()))?;
+    cx.shared.forget_stream(stream.real, stream.ctx);
+    ending.now_or_later(cx, move |cx| {
+        // SAFETY: the stream was live, and no other call can use it any more.
+        unsafe { cx.driver().cuStreamDestroy({ stream.real }.0)? };
+        forget_stream(cx, stream.ctx);
+        Ok(())
+    })
 }
 
 pub(super) fn cu_stream_query(cx: &Cx<'_>, call: api::CuStreamQuery) -> CuResult {
@@ -75,7 +79,7 @@ pub(super) fn cu_stream_wait_event(cx: &Cx<'_>, call: api::CuStreamWaitEvent) ->
         return Err(CuError::INVALID_VALUE);
     }
     let stream = stream(cx, call.h_stream)?;
-    // SAFETY: the handles are live: only this thread destroys streams and events.
+    // SAFETY: the handles are live: they begin to end on this thread.
     unsafe { cx.driver().cuStreamWaitEvent(stream, real.0, call.flags) }
 }
 
@@ -89,7 +93,7 @@ pub(super) fn vcuda_stream_wait_interprocess_event(
     let wait = |deferred: &mut Deferred| {
         cx.enter()?;
         let event = cx.event(call.h_event)?;
-        // SAFETY: the handles are live: only this thread destroys streams and events.
+        // SAFETY: the handles are live: they begin to end on this thread.
         queue_wait(deferred, cx, call.h_stream, |stream| unsafe {
             cx.driver().cuStreamWaitEvent(stream, event, call.flags)
         })
@@ -124,11 +128,10 @@ pub(super) fn cu_event_create(cx: &Cx<'_>, call: api::CuEventCreate) -> CuResult
 }
 
 pub(super) fn cu_event_destroy_v2(cx: &Cx<'_>, call: api::CuEventDestroyV2) -> CuResult {
-    cx.enter_any()?;
-    let event = lock(&cx.shared.tables).events.remove(call.h_event)?;
+    let (event, ending) = begin_end(cx, EVENTS, call.h_event, |_, _| Ok(()))?;
     event.token.into_iter().for_each(|token| cx.shared.session.exchange.withdraw(token));
-    // SAFETY: the event was live, and was removed from the tables.
-    unsafe { cx.driver().cuEventDestroy(event.real.0) }
+    // SAFETY: the event was live, and no other call can use it any more.
+    ending.now_or_later(cx, move |cx| unsafe { cx.driver().cuEventDestroy({ event.real }.0) })
 }
 
 pub(super) fn cu_event_record_with_flags(

@@ -8,6 +8,7 @@ mod account;
 mod arrays;
 mod charges;
 mod claims;
+mod endings;
 mod gate;
 mod gate_contexts;
 mod graph_charges;
@@ -31,7 +32,8 @@ mod thread_streams;
 mod virtual_memory;
 
 use protocol::ids::{
-    BlobId, ContextId, EventId, FuncId, FunctionId, LibraryId, ModuleId, PoolId, StreamId,
+    BlobId, ContextId, EventId, FuncId, FunctionId, GreenId, KernelId, LibraryId, ModuleId, PoolId,
+    StreamId,
 };
 use std::os::fd::OwnedFd;
 use std::path::PathBuf;

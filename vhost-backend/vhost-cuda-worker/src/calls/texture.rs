@@ -19,7 +19,6 @@ use cuda_api::sys::{
 use protocol::calls as api;
 use protocol::structs::TextureResource;
 
-use super::array::Life;
 use super::claims::Which;
 use super::cx::Cx;
 use super::lock;
@@ -39,28 +38,22 @@ fn wait_to_change(cx: &Cx<'_>) -> CuResult {
     cx.enter().map(drop)
 }
 
-/// Checks a resource. Returns it as the driver's type, and the life of its array, if it has one.
+/// Checks a resource. Returns it as the driver's type.
 ///
 /// A texture in memory must begin in memory of the session, but may extend beyond it: programs rely
 /// on that, and it gives kernels nothing that they can't read with a pointer.
-pub(super) fn checked(
-    cx: &Cx<'_>,
-    resource: &TextureResource,
-) -> CuResult<(CUDA_RESOURCE_DESC, Option<Life>)> {
+pub(super) fn checked(cx: &Cx<'_>, resource: &TextureResource) -> CuResult<CUDA_RESOURCE_DESC> {
     let size = |size: u64| usize::try_from(size).map_err(|_| CuError::INVALID_VALUE);
     let format = CUarray_format(resource.format);
     let mut res = Resource { reserved: Reserved { reserved: [0; 32] } };
-    let mut life = None;
     match CUresourcetype(resource.kind) {
         CUresourcetype::CU_RESOURCE_TYPE_ARRAY => {
-            let array = lock(&cx.shared.tables).arrays.get(resource.array)?.clone();
-            res.array = OfArray { hArray: array.real.0 };
-            life = Some(array.life);
+            let array = lock(&cx.shared.tables).arrays.get(resource.array)?.real;
+            res.array = OfArray { hArray: array.0 };
         }
         CUresourcetype::CU_RESOURCE_TYPE_MIPMAPPED_ARRAY => {
-            let mipmap = lock(&cx.shared.tables).mipmaps.get(resource.mipmap)?.clone();
-            res.mipmap = OfMipmap { hMipmappedArray: mipmap.real.0 };
-            life = Some(mipmap.life);
+            let mipmap = lock(&cx.shared.tables).mipmaps.get(resource.mipmap)?.real;
+            res.mipmap = OfMipmap { hMipmappedArray: mipmap.0 };
         }
         CUresourcetype::CU_RESOURCE_TYPE_LINEAR => {
             cx.check(resource.address, 1)?;
@@ -85,7 +78,7 @@ pub(super) fn checked(
         _ => return Err(CuError::INVALID_VALUE),
     }
     let kind = CUresourcetype(resource.kind);
-    Ok((CUDA_RESOURCE_DESC { resType: kind, res, flags: resource.flags }, life))
+    Ok(CUDA_RESOURCE_DESC { resType: kind, res, flags: resource.flags })
 }
 
 /// Creates an object in the driver and adds it to a table. If the table is full, destroys the
@@ -119,8 +112,7 @@ pub(super) fn vcuda_texture_create(
     call: api::VcudaTextureCreate,
 ) -> CuResult<api::VcudaTextureCreateAnswer> {
     wait_to_change(cx)?;
-    let (resource, life) = checked(cx, &call.resource)?;
-    let _alive = life.as_ref().map(Life::keep).transpose()?;
+    let resource = checked(cx, &call.resource)?;
     // SAFETY: both structures have the size of these arrays and consist only of integers and
     // floating-point numbers, for which every bit pattern is valid.
     let (texture, view) = unsafe {
@@ -134,7 +126,7 @@ pub(super) fn vcuda_texture_create(
     let object = list(
         cx,
         TEXTURES,
-        // SAFETY: the pointers are to local variables. The array is kept alive during the call, and
+        // SAFETY: the pointers are to local variables. The array is live, and
         // linear memory was checked to belong to the session.
         |object| unsafe { driver.cuTexObjectCreate(object, &resource, &texture, view) },
         // SAFETY: the object was just created, and nobody else knows it.
@@ -154,17 +146,16 @@ pub(super) fn vcuda_surface_create(
     call: api::VcudaSurfaceCreate,
 ) -> CuResult<api::VcudaSurfaceCreateAnswer> {
     wait_to_change(cx)?;
-    let array = lock(&cx.shared.tables).arrays.get(call.array)?.clone();
-    let _alive = array.life.keep()?;
+    let array = lock(&cx.shared.tables).arrays.get(call.array)?.real;
     let mut res = Resource { reserved: Reserved { reserved: [0; 32] } };
-    res.array = OfArray { hArray: array.real.0 };
+    res.array = OfArray { hArray: array.0 };
     let kind = CUresourcetype::CU_RESOURCE_TYPE_ARRAY;
     let resource = CUDA_RESOURCE_DESC { resType: kind, res, flags: 0 };
     let driver = cx.driver();
     let object = list(
         cx,
         SURFACES,
-        // SAFETY: the pointers are to local variables, and the array is kept alive.
+        // SAFETY: the pointers are to local variables, and the array is live.
         |object| unsafe { driver.cuSurfObjectCreate(object, &resource) },
         // SAFETY: the object was just created, and nobody else knows it.
         |object| unsafe { driver.cuSurfObjectDestroy(object) },

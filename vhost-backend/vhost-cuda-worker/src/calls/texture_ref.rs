@@ -6,10 +6,8 @@ use cuda_api::sys::{
 };
 use protocol::calls as api;
 
-use super::array::Life;
 use super::claims::{SURFREFS, TEXREFS, claim};
 use super::cx::Cx;
-use super::driver_handle::DriverHandle;
 use super::handles::OfModule;
 use super::image::c_name;
 use super::lock;
@@ -26,7 +24,7 @@ pub(super) fn vcuda_module_get_tex_ref(
     let mut texture = std::ptr::null_mut();
     // SAFETY: the module is live, and the pointers are to local variables.
     unsafe { cx.driver().cuModuleGetTexRef(&mut texture, module.real.0, name.as_ptr())? };
-    id.list(OfModule { real: DriverHandle(texture), module: call.hmod, ctx: module.ctx });
+    id.list(OfModule::new(texture, (call.hmod, &module)));
     Ok(())
 }
 
@@ -40,7 +38,7 @@ pub(super) fn vcuda_module_get_surf_ref(
     let mut surface = std::ptr::null_mut();
     // SAFETY: the module is live, and the pointers are to local variables.
     unsafe { cx.driver().cuModuleGetSurfRef(&mut surface, module.real.0, name.as_ptr())? };
-    id.list(OfModule { real: DriverHandle(surface), module: call.hmod, ctx: module.ctx });
+    id.list(OfModule::new(surface, (call.hmod, &module)));
     Ok(())
 }
 
@@ -96,15 +94,13 @@ unsafe fn bind(cx: &Cx<'_>, texture: CUtexref, resource: &CUDA_RESOURCE_DESC) ->
 pub(super) fn vcuda_tex_ref_bind(cx: &Cx<'_>, call: api::VcudaTexRefBind) -> CuResult {
     cx.enter()?;
     let texture = lock(&cx.shared.tables).texrefs.get(call.texref)?.real.0;
-    let (resource, life) = checked(cx, &call.resource)?;
-    let _alive = life.as_ref().map(Life::keep).transpose()?;
+    let resource = checked(cx, &call.resource)?;
     // SAFETY: the structure has the size of this array and consists only of integers and
     // floating-point numbers, for which every bit pattern is valid.
     let mut description =
         unsafe { std::mem::transmute::<[u32; 26], CUDA_TEXTURE_DESC>(call.texture) };
     let driver = cx.driver();
-    // SAFETY: the reference is live, the array is kept alive, and the pointer is to a local
-    // variable.
+    // SAFETY: the reference and the array are live, and the pointer is to a local variable.
     unsafe {
         bind(cx, texture, &resource)?;
         for (dimension, mode) in (0..).zip(description.addressMode) {
@@ -129,9 +125,8 @@ pub(super) fn vcuda_surf_ref_bind(cx: &Cx<'_>, call: api::VcudaSurfRefBind) -> C
     cx.enter()?;
     let (surface, array) = {
         let tables = lock(&cx.shared.tables);
-        (tables.surfrefs.get(call.surfref)?.real.0, tables.arrays.get(call.array)?.clone())
+        (tables.surfrefs.get(call.surfref)?.real.0, tables.arrays.get(call.array)?.real.0)
     };
-    let _alive = array.life.keep()?;
-    // SAFETY: the reference is live, and the array is kept alive.
-    unsafe { cx.driver().cuSurfRefSetArray(surface, array.real.0, 0) }
+    // SAFETY: the reference and the array are live.
+    unsafe { cx.driver().cuSurfRefSetArray(surface, array, 0) }
 }

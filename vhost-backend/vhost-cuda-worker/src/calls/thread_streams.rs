@@ -15,6 +15,7 @@ use super::cx::Cx;
 use super::driver_handle::DriverHandle;
 use super::handles::{DefaultStream, ThreadStream, ThreadStreams};
 use super::lock;
+use super::uses::Object;
 use crate::driver::{CuError, CuResult};
 
 /// The maximum number of per-thread default streams in a session. When it is reached, empty ones
@@ -25,11 +26,12 @@ const SHARE_FROM: usize = 64;
 /// The maximum number of empty streams of threads that have exited.
 const SPARES: usize = 16;
 
-/// Returns whether a stream is empty. May be called only on the ring reader's thread, because that
-/// thread destroys streams.
+/// Returns whether a stream is empty, and no call on a mirror uses it. May be called only on the ring
+/// reader's thread, on which streams begin to end.
 fn is_empty(cx: &Cx<'_>, stream: &DefaultStream) -> bool {
+    let used = cx.shared.uses.any_of(Object::stream(stream.real.0));
     // SAFETY: the stream is in the tables, and so live.
-    unsafe { cx.driver().cuStreamQuery(stream.real.0) }.is_ok()
+    !used && unsafe { cx.driver().cuStreamQuery(stream.real.0) }.is_ok()
 }
 
 /// Returns the guest thread's per-thread default stream in the current context.
@@ -95,11 +97,12 @@ fn make_room(cx: &Cx<'_>) -> CuResult {
     if left < MAX { Ok(()) } else { Err(CuError::OUT_OF_MEMORY) }
 }
 
-/// Destroys streams that were removed from the tables.
+/// Destroys empty streams that were removed from the tables.
 fn destroy(cx: &Cx<'_>, streams: Vec<DefaultStream>) {
     for DefaultStream { real, ctx, .. } in streams {
-        // SAFETY: the stream is live, and was removed from the tables.
-        let _ = unsafe { cx.shared.destroy_stream(real, ctx) };
+        cx.shared.forget_stream(real, ctx);
+        // SAFETY: the stream is live, was removed from the tables, and no call uses it.
+        let _ = unsafe { cx.driver().cuStreamDestroy(real.0) };
         forget_stream(cx, ctx);
     }
 }

@@ -1,32 +1,82 @@
-//! Counts the calls in progress per context, so that no context is destroyed during a call.
+//! Counts the uses of objects, so that no object is destroyed while a call uses it.
 //!
-//! A call on a mirror is in progress in its current context and in those of all objects that it uses:
-//! NVIDIA's driver doesn't check that they exist, so a call with an object whose context is destroyed
-//! at the same time could corrupt its memory.
+//! NVIDIA's driver doesn't check handles: a call with an object that another thread destroys at the
+//! same time could corrupt the worker's memory. Therefore, all objects end like this:
 //!
-//! Besides, destroying a context releases all its charges. If a call were still in the driver then, it could
-//! create an object without a charge: the guest may meanwhile have retained the same primary
+//! 1. The ring reader removes the object from its table ([`super::ending`]), so that no later call
+//!    finds it. The reader executes one call at a time, so none of its own calls uses the object then.
+//! 2. The object is destroyed when no call on a mirror uses it any more. Such a call uses all objects
+//!    that it has found in the tables, and their contexts, until it ends. If the reader can't destroy
+//!    the object at once, a mirror does so later, because the reader must not wait.
+//!
+//! Because a job waits only for what has begun before it, jobs don't wait for each other in a circle.
+//!
+//! | object | calls that end it | reader's calls that use it | calls on mirrors that use it |
+//! |---|---|---|---|
+//! | context | destroy, release, and reset calls | all | all |
+//! | green context | its destroy call; the end of its context | streams, events, resources | the creation of others, which holds `green_descriptors` |
+//! | stream | its destroy call; the end of its green context or context | all | copies to the host without a place for the reply |
+//! | per-thread default stream | the end of its thread, if it is empty; the creation of others; the end of its context | as above | as above. It doesn't count as empty meanwhile |
+//! | event | its destroy call; the end of its context | recording, waits, queries | graphs; exports |
+//! | module, and its functions and references | its unload call; the end of its context | launches, changes of graph nodes, variables, references | queries, attributes, graphs |
+//! | library, and its kernels, functions, and modules | its unload call | as above | as above, and loading into contexts |
+//! | executable graph | its destroy call; the end of its context | launches, uploads, changes of nodes | updates, changes of nodes |
+//! | values of conditional nodes | their destroy call and that of the executable graph, whichever is later; the end of their context | the creation of values | the creation of the graph, which reserves them ([`super::graph_conditions`]) |
+//! | array, mipmapped array with its levels | its destroy call; the end of its context | copies, levels, references | texture and surface objects |
+//! | texture object, surface object | its destroy call; the end of its context | none | none but its destroy call, which removes it from the table first |
+//! | link | its destroy call; the end of its context | none | all, one at a time |
+//!
+//! `cargo xtask codegen` refuses calls in `api.table` that end an object on a mirror. The memory pools
+//! aren't objects of the driver, and addresses are checked by the driver ([`super::memory`]).
+//!
+//! Destroying a context also releases all its charges. If a call were still in the driver then, it
+//! could create an object without a charge: the guest may meanwhile have retained the same primary
 //! context again.
 
 use std::cell::RefCell;
+use std::collections::HashMap;
 use std::sync::{Arc, Condvar, Mutex};
 
-use protocol::ids::ContextId;
+use cuda_api::sys::CUstream;
+use protocol::ids::{
+    ArrayId, ContextId, EventId, GraphExecId, LibraryId, LinkId, MipmapId, ModuleId,
+};
 
-use super::id_map::IdMap;
 use super::lock;
 
-/// The number of calls in progress in each context.
+/// An object that calls on mirrors may use. Its parts, such as the functions of a module, count as
+/// the object itself.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub(super) enum Object {
+    Context(ContextId),
+    /// A stream, by the address of its handle.
+    Stream(usize),
+    Event(EventId),
+    Module(ModuleId),
+    Library(LibraryId),
+    Graph(GraphExecId),
+    Array(ArrayId),
+    Mipmap(MipmapId),
+    Link(LinkId),
+}
+
+impl Object {
+    pub(super) fn stream(stream: CUstream) -> Self {
+        Self::Stream(stream.addr())
+    }
+}
+
+/// The number of uses of each object.
 #[derive(Default)]
-pub(super) struct ActiveCalls {
-    counts: Mutex<IdMap<ContextId, usize>>,
+pub(super) struct Uses {
+    counts: Mutex<HashMap<Object, usize>>,
     fewer: Condvar,
 }
 
-/// A guard for one call: as long as it exists, the call counts as in progress.
-pub(super) struct ActiveCall<'a> {
-    uses: &'a ActiveCalls,
-    ctx: ContextId,
+/// A guard for one use of an object, until it is dropped.
+pub(super) struct Use {
+    uses: Arc<Uses>,
+    object: Object,
 }
 
 thread_local! {
@@ -34,100 +84,87 @@ thread_local! {
     static CALL: RefCell<Option<OnMirror>> = const { RefCell::new(None) };
 }
 
-/// The contexts in which a mirror's call counts as in progress.
+/// The objects that a mirror's call uses.
 struct OnMirror {
-    uses: Arc<ActiveCalls>,
-    contexts: Vec<ContextId>,
+    uses: Arc<Uses>,
+    objects: Vec<Object>,
 }
 
 /// A guard for a call on a mirror.
 pub(super) struct MirrorCall(());
 
-/// Counts this thread's call as in progress in a context, until it ends. This has no effect on the
-/// ring reader's thread, on which contexts begin to end: an object that it has just found is live
-/// until its call has ended. The tables must be locked since the object of the context was found.
-pub(super) fn use_context(ctx: ContextId) {
+/// Records that this thread's call uses the object or objects, until it ends. This has no effect on
+/// the ring reader's thread, on which objects begin to end. The tables must be locked since the
+/// objects were found.
+pub(super) fn use_objects<const N: usize>(objects: impl FnOnce() -> [Option<Object>; N]) {
     CALL.with_borrow_mut(|call| {
-        if let Some(OnMirror { uses, contexts }) = call
-            && !contexts.contains(&ctx)
-            && ctx != ContextId::NONE
-        {
-            uses.add(ctx);
-            contexts.push(ctx);
+        let Some(OnMirror { uses, objects: used }) = call else { return };
+        for object in objects().into_iter().flatten() {
+            if object != Object::Context(ContextId::NONE) && !used.contains(&object) {
+                uses.add(object);
+                used.push(object);
+            }
         }
     });
 }
 
 impl Drop for MirrorCall {
     fn drop(&mut self) {
-        if let Some(OnMirror { uses, contexts }) = CALL.take() {
-            contexts.into_iter().for_each(|ctx| uses.remove(ctx));
+        if let Some(OnMirror { uses, objects }) = CALL.take() {
+            objects.into_iter().for_each(|object| uses.remove(object));
         }
     }
 }
 
-impl ActiveCalls {
-    /// Counts a call on a mirror as in progress in its current context and in the contexts of all
-    /// objects that it finds in the tables. Must be called before checking whether the current
-    /// context is being destroyed.
+impl Drop for Use {
+    fn drop(&mut self) {
+        self.uses.remove(self.object);
+    }
+}
+
+impl Uses {
+    /// Begins a call on a mirror, which uses its current context and all objects that it finds in
+    /// the tables. Must be called before checking whether the current context is being destroyed.
     pub(super) fn begin_on_mirror(self: &Arc<Self>, ctx: ContextId) -> MirrorCall {
-        CALL.set(Some(OnMirror { uses: self.clone(), contexts: Vec::new() }));
-        use_context(ctx);
+        CALL.set(Some(OnMirror { uses: self.clone(), objects: Vec::new() }));
+        use_objects(|| [Some(Object::Context(ctx))]);
         MirrorCall(())
     }
 
-    /// Like [`ActiveCalls::begin`], for a job on another thread.
-    pub(super) fn begin_job(self: Arc<Self>, ctx: ContextId) -> ActiveJob {
-        self.add(ctx);
-        ActiveJob { uses: self, ctx }
+    /// Begins the use of an object, for a job on another thread or on behalf of one. Must be called
+    /// on the ring reader's thread, or before checking whether the object is being destroyed.
+    pub(super) fn begin(self: &Arc<Self>, object: Object) -> Use {
+        self.add(object);
+        Use { uses: self.clone(), object }
     }
 
-    fn add(&self, ctx: ContextId) {
-        *lock(&self.counts).entry(ctx).or_default() += 1;
+    fn add(&self, object: Object) {
+        *lock(&self.counts).entry(object).or_default() += 1;
     }
 
-    fn remove(&self, ctx: ContextId) {
+    fn remove(&self, object: Object) {
         let mut counts = lock(&self.counts);
-        if let Some(count) = counts.get_mut(&ctx) {
+        if let Some(count) = counts.get_mut(&object) {
             *count -= 1;
             if *count == 0 {
-                counts.remove(&ctx);
+                counts.remove(&object);
                 self.fewer.notify_all();
             }
         }
     }
 
-    /// Counts a call in a context as in progress. Must be called before checking whether the
-    /// context is being destroyed.
-    pub(super) fn begin(&self, ctx: ContextId) -> ActiveCall<'_> {
-        self.add(ctx);
-        ActiveCall { uses: self, ctx }
+    /// Returns whether a call on a mirror uses an object. For an object that is in no table, a
+    /// negative answer stays true.
+    pub(super) fn any_of(&self, object: Object) -> bool {
+        lock(&self.counts).contains_key(&object)
     }
 
-    /// Waits until no call is in progress in a context that is about to be destroyed. New calls in
-    /// that context must already be refused.
-    pub(super) fn wait_for_none(&self, ctx: ContextId) {
+    /// Waits until no call uses an object that is about to be destroyed. New calls must already be
+    /// unable to find it.
+    pub(super) fn wait_for_none(&self, object: Object) {
         let mut counts = lock(&self.counts);
-        while counts.contains_key(&ctx) {
+        while counts.contains_key(&object) {
             counts = self.fewer.wait(counts).unwrap_or_else(|error| error.into_inner());
         }
-    }
-}
-
-/// Like [`ActiveCall`], for a job on another thread.
-pub(super) struct ActiveJob {
-    uses: Arc<ActiveCalls>,
-    ctx: ContextId,
-}
-
-impl Drop for ActiveJob {
-    fn drop(&mut self) {
-        self.uses.remove(self.ctx);
-    }
-}
-
-impl Drop for ActiveCall<'_> {
-    fn drop(&mut self) {
-        self.uses.remove(self.ctx);
     }
 }

@@ -116,6 +116,7 @@ macro_rules! stubs {
 type P = *mut c_void;
 
 stubs! {
+    fn cuArrayDestroy(array: P);
     fn cuCtxDestroy_v2(ctx: P);
     fn cuCtxSetLimit(limit: u32, value: usize);
     fn cuCtxResetPersistingL2Cache();
@@ -124,6 +125,17 @@ stubs! {
     fn cuModuleUnload(module: P);
     fn cuLibraryLoadData(library: P, image: P, options: P, values: P, count: u32, of: P, have: P, all: u32);
     fn cuLibraryUnload(library: P);
+    fn cuLibraryGetKernel(kernel: P, library: P, name: P);
+    fn cuKernelGetFunction(function: P, kernel: P);
+    fn cuModuleGetFunction(function: P, module: P, name: P);
+    fn cuIpcGetEventHandle(handle: P, event: P);
+    fn cuMemcpyDtoHAsync_v2(dst: P, src: u64, len: usize, stream: P);
+    fn cuMipmappedArrayDestroy(array: P);
+    fn cuSurfObjectCreate(object: P, resource: P);
+    fn cuLinkAddData_v2(link: P, kind: u32, data: P, len: usize, name: P, count: u32, options: P, values: P);
+    fn cuLinkDestroy(link: P);
+    fn cuGreenCtxDestroy(green: P);
+    fn cuGraphAddEventRecordNode(node: P, graph: P, after: P, count: usize, event: P);
     fn cuGraphInstantiateWithFlags(exec: P, graph: P, flags: u64);
     fn cuGraphCreate(graph: P, flags: u32);
     fn cuGraphAddKernelNode_v2(node: P, graph: P, after: P, count: usize, params: P);

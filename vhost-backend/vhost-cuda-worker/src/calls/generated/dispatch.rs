@@ -485,10 +485,11 @@ pub(super) fn dispatch(
             result.and_then(Settled::<kind::Module>::done)
         }),
         // cuModuleUnload
-        72 => blocking(deferred, command, reply, |cx, args, _| {
-            let call = decode::<api::CuModuleUnload>(args)?;
-            bodies::cu_module_unload(cx, call)
-        }),
+        72 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuModuleUnload, reply| {
+                bodies::cu_module_unload(deferred, cx, call, reply)
+            })
+        }
         // vcudaModuleGetGlobal
         74 => inline(deferred, command, reply, |cx, args, out| {
             let call = decode::<api::VcudaModuleGetGlobal>(args)?;
@@ -503,10 +504,11 @@ pub(super) fn dispatch(
             result.and_then(Settled::<kind::Module>::done)
         }),
         // cuLibraryUnload
-        76 => blocking(deferred, command, reply, |cx, args, _| {
-            let call = decode::<api::CuLibraryUnload>(args)?;
-            bodies::cu_library_unload(cx, call)
-        }),
+        76 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuLibraryUnload, reply| {
+                bodies::cu_library_unload(deferred, cx, call, reply)
+            })
+        }
         // cuLibraryGetModule
         78 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::CuLibraryGetModule>(args)?;
@@ -989,10 +991,14 @@ pub(super) fn dispatch(
                 .and_then(Settled::<kind::Memory>::done)
         }),
         // vcudaArrayDestroy
-        831 => blocking(deferred, command, reply, |cx, args, _| {
-            let call = decode::<api::VcudaArrayDestroy>(args)?;
-            bodies::vcuda_array_destroy(cx, call)
-        }),
+        831 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaArrayDestroy, reply| {
+                bodies::vcuda_array_destroy(deferred, cx, call, reply)
+            },
+        ),
         // vcudaMipmappedArrayCreate
         832 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaMipmappedArrayCreate>(args)?;
@@ -1000,10 +1006,14 @@ pub(super) fn dispatch(
                 .and_then(Settled::<kind::Memory>::done)
         }),
         // vcudaMipmappedArrayDestroy
-        833 => blocking(deferred, command, reply, |cx, args, _| {
-            let call = decode::<api::VcudaMipmappedArrayDestroy>(args)?;
-            bodies::vcuda_mipmapped_array_destroy(cx, call)
-        }),
+        833 => pending(
+            deferred,
+            command,
+            reply,
+            |deferred, cx, call: api::VcudaMipmappedArrayDestroy, reply| {
+                bodies::vcuda_mipmapped_array_destroy(deferred, cx, call, reply)
+            },
+        ),
         // vcudaMipmappedArrayGetLevel
         834 => inline(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaMipmappedArrayGetLevel>(args)?;
@@ -1145,10 +1155,11 @@ pub(super) fn dispatch(
             Ok(())
         }),
         // cuLinkDestroy
-        904 => blocking(deferred, command, reply, |cx, args, _| {
-            let call = decode::<api::CuLinkDestroy>(args)?;
-            bodies::cu_link_destroy(cx, call)
-        }),
+        904 => {
+            pending(deferred, command, reply, |deferred, cx, call: api::CuLinkDestroy, reply| {
+                bodies::cu_link_destroy(deferred, cx, call, reply)
+            })
+        }
         _ => unknown(command, reply),
     }
 }

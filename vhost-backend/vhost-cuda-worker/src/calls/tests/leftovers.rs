@@ -11,7 +11,7 @@ use protocol::structs::ArrayDescriptor;
 const OTHER: ContextId = ContextId(78);
 const EXEC: GraphExecId = GraphExecId(700);
 
-fn descriptor() -> ArrayDescriptor {
+pub(super) fn descriptor() -> ArrayDescriptor {
     ArrayDescriptor { width: 16, height: 16, depth: 0, format: 0x20, channels: 1, flags: 2 }
 }
 

@@ -24,7 +24,7 @@ fn get(texref: u64, hmod: u64) -> VcudaModuleGetTexRef<'static> {
 }
 
 /// Binds a reference to an array or to linear memory.
-fn bind(texref: u64, array: u64, address: u64) -> VcudaTexRefBind {
+pub(super) fn bind(texref: u64, array: u64, address: u64) -> VcudaTexRefBind {
     let resource = TextureResource {
         kind: if array == 0 { LINEAR } else { 0 },
         array: ArrayId(array),
