@@ -17,6 +17,16 @@ pub fn library() -> PathBuf {
     built
 }
 
+/// Sets softgpu's memory, and its strict mode, in which it aborts the process if the worker uses objects
+/// in a way that may crash NVIDIA's driver. Must be called before any thread starts.
+pub fn prepare(memory: &str) {
+    // SAFETY: this process has no other thread yet that reads its environment.
+    unsafe {
+        std::env::set_var("SOFTGPU_MEMORY", memory);
+        std::env::set_var("SOFTGPU_STRICT", "1");
+    }
+}
+
 macro_rules! functions {
     ($($name:ident: $symbol:literal ($($argument:ty),*),)*) => {
         /// The functions of the library that report how much memory it has allocated.

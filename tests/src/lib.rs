@@ -50,7 +50,8 @@ pub fn roomy(vm: Vm) -> (Vm, u64) {
     (Vm { memory_max, ..vm }, mib)
 }
 
-/// A running `vcudad` with its VMs. Dropping it stops `vcudad`, and its spawner.
+/// A running `vcudad` with its VMs. Dropping it stops `vcudad`, and its spawner, and panics if softgpu
+/// has aborted a worker in strict mode.
 pub struct Host {
     broker: Child,
     /// `None` if the broker has started its spawner.
@@ -111,9 +112,11 @@ impl Host {
             );
         }
         std::fs::write(dir.join("vcudad.toml"), config).unwrap();
-        let env: Vec<(String, String)> =
-            env.iter().map(|(name, value)| ((*name).into(), (*value).into())).collect();
-        let spawner = spawner.map(|seconds| launch_spawner(&dir, seconds));
+        let env: Vec<(String, String)> = std::iter::once(&("SOFTGPU_STRICT", "1"))
+            .chain(env)
+            .map(|(name, value)| ((*name).into(), (*value).into()))
+            .collect();
+        let spawner = spawner.map(|seconds| launch_spawner(&dir, &env, seconds));
         let broker = launch(&dir, &env);
         let mut host = Self { broker, spawner, dir, env };
         let all: Vec<Vm> = vms.iter().map(|(vm, _)| *vm).collect();
@@ -387,8 +390,12 @@ impl Host {
 impl Drop for Host {
     fn drop(&mut self) {
         self.end();
+        let log = self.log();
         if std::thread::panicking() {
-            eprintln!("--- log of the host ---\n{}", self.log());
+            eprintln!("--- log of the host ---\n{log}");
+        } else {
+            // softgpu aborts workers that use objects in a way that may crash NVIDIA's driver.
+            assert!(!log.contains("SOFTGPU_STRICT"), "a worker was aborted:\n{log}");
         }
         let _ = std::fs::remove_dir_all(&self.dir);
     }
@@ -404,9 +411,9 @@ fn log_to(command: &mut Command, dir: &Path) -> Child {
     command.spawn().expect("cannot start vcudad; run `make build` first")
 }
 
-fn launch_spawner(dir: &Path, seconds: u32) -> Child {
+fn launch_spawner(dir: &Path, env: &[(String, String)], seconds: u32) -> Child {
     let mut command = Command::new(dist().join("bin/vhost-cuda-spawner"));
-    command.arg("--listen").arg(spawner_socket(dir));
+    command.arg("--listen").arg(spawner_socket(dir)).envs(env.iter().cloned());
     let spawner = log_to(command.args(["--without-broker", &seconds.to_string()]), dir);
     let listens = eventually(Duration::from_secs(60), || spawner_socket(dir).exists());
     assert!(listens, "the spawner doesn't listen");

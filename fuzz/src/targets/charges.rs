@@ -9,6 +9,7 @@ use crate::child;
 use crate::input::Input;
 use crate::oracle::Allocated;
 use crate::session::{Answer, Session};
+use crate::softgpu;
 use crate::workload::{Made, Workload, first_calls, last_calls};
 
 /// The most calls in one run.
@@ -30,8 +31,7 @@ fn quota() -> u64 {
 /// Makes the device's memory larger than the VM's. Called before any thread starts.
 pub fn prepare() {
     let memory = (8 * quota()).to_string();
-    // SAFETY: this process has no other thread yet that reads its environment.
-    unsafe { std::env::set_var("SOFTGPU_MEMORY", memory) };
+    softgpu::prepare(&memory);
 }
 
 /// Makes calls on several threads.

@@ -16,6 +16,7 @@ use crate::child;
 use crate::input::Input;
 use crate::oracle::Allocated;
 use crate::session::{Answer, Session};
+use crate::softgpu;
 use crate::world::World;
 
 /// The device memory that the VM may use besides a context.
@@ -56,8 +57,7 @@ const PTX: &[u8] = br"
 
 /// Makes softgpu's memory small enough for this machine. Called before any thread starts.
 pub fn prepare() {
-    // SAFETY: this process has no other thread yet that reads its environment.
-    unsafe { std::env::set_var("SOFTGPU_MEMORY", "1G") };
+    softgpu::prepare("1G");
 }
 
 /// Makes calls of all kinds.
