@@ -113,9 +113,11 @@ check: deps
 audit: deps
 	@scripts/cargo-deny.sh --locked check advisories
 
+# Without --tests, Cargo would also compile each library once more to look for examples in its
+# documentation. There are none.
 unit: deps programs
 	@cargo build --locked --workspace --bins --lib --examples --quiet
-	@cargo test --locked --workspace --exclude virtio-cuda-tests --quiet
+	@cargo test --locked --workspace --exclude virtio-cuda-tests --tests --quiet
 	@RUSTFLAGS='--cfg loom' CARGO_TARGET_DIR=target/loom \
 		cargo test --locked --quiet --release -p virtio-cuda-protocol --test loom_ring
 

@@ -19,8 +19,8 @@ case ${1:-} in
 esac
 ensure_packages valgrind
 cd "$here/../.."
-scripts/cargo-release.sh build --locked --release --quiet -p virtio-cuda-protocol --example instructions
-program=${CARGO_TARGET_DIR:-target}/release/examples/instructions
+scripts/cargo-release.sh build --locked --release --quiet -p call-instructions
+program=${CARGO_TARGET_DIR:-target}/release/call-instructions
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 
@@ -34,7 +34,7 @@ export GLIBC_TUNABLES=glibc.cpu.hwcaps=-AVX_Fast_Unaligned_Load,-AVX2,-AVX512VL,
         valgrind --tool=callgrind --callgrind-out-file="$work/$call" "$program" "$call" 2>"$work/log" ||
             { cat "$work/log" >&2; die "Callgrind failed"; }
         callgrind_annotate --inclusive=yes --threshold=100 "$work/$call" |
-            sed -nE 's|^ *([0-9,]+) .*examples/instructions\.rs:instructions::([a-z_]+) .*|\2 \1|p' |
+            sed -nE 's|^ *([0-9,]+) .*performance/src/main\.rs:call_instructions::([a-z_]+) .*|\2 \1|p' |
             awk -v call="$call" '$1 != "main" {
                 gsub(",", "", $2)
                 count = int($2 / 1000 + 0.5)

@@ -4,12 +4,12 @@
 use std::alloc::{Layout, alloc_zeroed};
 use std::hint::black_box;
 
-use virtio_cuda_protocol::calls::{CuMemAllocV2, CuMemAllocV2Answer, VcudaCopyIn, VcudaLaunch};
-use virtio_cuda_protocol::codec::{Answer, Array, Call, Writer};
-use virtio_cuda_protocol::ids::{FuncId, StreamId};
-use virtio_cuda_protocol::plain::Plain;
-use virtio_cuda_protocol::ring::{GuestRing, HostRing, Shared};
-use virtio_cuda_protocol::uapi::{Cmd, RING_HEADER_BYTES, RING_MIN_BYTES};
+use protocol::calls::{CuMemAllocV2, CuMemAllocV2Answer, VcudaCopyIn, VcudaLaunch};
+use protocol::codec::{Answer, Array, Call, Writer};
+use protocol::ids::{FuncId, StreamId};
+use protocol::plain::Plain;
+use protocol::ring::{GuestRing, HostRing, Shared};
+use protocol::uapi::{Cmd, RING_HEADER_BYTES, RING_MIN_BYTES};
 
 /// How often each call is made. The script divides by it.
 const CALLS: usize = 1000;
@@ -126,7 +126,7 @@ fn main() {
             });
         }
         _ => {
-            eprintln!("usage: instructions launch|copy|allocation");
+            eprintln!("usage: call-instructions launch|copy|allocation");
             std::process::exit(2);
         }
     }
