@@ -9,6 +9,7 @@ mod open;
 pub mod ranges;
 mod transport;
 mod vhost_user;
+pub mod virtqueue;
 
 pub use error::TransportError;
 pub use mapping::Mapping;

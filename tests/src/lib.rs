@@ -5,7 +5,6 @@
 //! creates). `VIRTIO_CUDA_DRIVER` is the workers' driver library (default: softgpu).
 
 pub mod continuity;
-pub mod front_end;
 pub mod nvml;
 pub mod random;
 

@@ -1,14 +1,17 @@
 //! Guests that violate the protocol. Their requests are refused or their session ends, and no other
 //! session is affected.
 
+use host_test_support::{BASE, Descriptor, FREE, Guest, MEMORY, REGION, RING, ring_request};
 use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Cmd, Hdr, RegionAttach, Reply, Resp};
 use std::time::Duration;
-use virtio_cuda_tests::front_end::{
-    Descriptor, FREE, FrontEnd, MEMORY, REGION, RING, ring_request,
-};
-use virtio_cuda_tests::{A, B, Host};
+use virtio_cuda_tests::{A, B, Host, eventually};
+
+/// Guest-physical addresses of the memory that a test may use, and of the memory's end.
+const AT: u64 = BASE + FREE as u64;
+const END: u64 = BASE + MEMORY as u64;
+const LEN: u64 = REGION as u64;
 
 /// A xorshift generator. It produces the same pseudorandom numbers in every run.
 struct Rubbish(u64);
@@ -35,30 +38,35 @@ fn others_are_well(host: &Host) {
 }
 
 /// Connects a front end with session 1 and its ring at `FREE`.
-fn with_session(host: &Host) -> FrontEnd {
-    let mut guest = FrontEnd::connect(&host.socket(A));
+fn with_session(host: &Host) -> Guest {
+    let mut guest = Guest::connect_without_hello(&host.socket(A));
     assert_eq!(guest.hello(1), uapi::OK);
     assert_eq!(guest.create(1), uapi::OK, "{}", host.log());
-    assert_eq!(guest.attach(ring_request(1), &[(FREE, REGION)]), uapi::OK, "{}", host.log());
+    assert_eq!(guest.attach(ring_request(1), &[(AT, LEN)]), uapi::OK, "{}", host.log());
     guest
 }
 
 /// Writes the ring's tail and rings the doorbell.
-fn announce(guest: &mut FrontEnd, tail: u64) {
+fn announce(guest: &mut Guest, tail: u64) {
     guest.write(FREE, &tail.to_le_bytes());
     let doorbell = Hdr { kind: uapi::CMD_DOORBELL, session: 1 };
     guest.ask(2, doorbell.as_bytes(), 8);
 }
 
-fn expect_end(host: &Host, guest: &mut FrontEnd, why: u32) {
-    let event = guest.event().unwrap_or_else(|| panic!("no event\n{}", host.log()));
+fn expect_end(host: &Host, guest: &mut Guest, why: u32) {
+    let mut event = None;
+    eventually(Duration::from_secs(60), || {
+        event = guest.event();
+        event.is_some()
+    });
+    let event = event.unwrap_or_else(|| panic!("no event\n{}", host.log()));
     assert_eq!((event.kind, event.session, event.value), (uapi::EVENT_ENDED, 1, why));
 }
 
 #[test]
 fn garbage_on_the_control_queue_is_refused() {
     let host = Host::start(&[A, B]);
-    let mut guest = FrontEnd::connect(&host.socket(A));
+    let mut guest = Guest::connect_without_hello(&host.socket(A));
     assert_eq!(guest.create(1), uapi::ERR_INVALID, "before HELLO");
     assert_eq!(guest.hello(1), uapi::OK);
     let mut rubbish = Rubbish(0x1234_5678_9abc_def1);
@@ -68,7 +76,7 @@ fn garbage_on_the_control_queue_is_refused() {
             // Use a valid request type, followed by random bytes.
             request[..4].copy_from_slice(&(len as u32 % 7).to_le_bytes());
         }
-        let status = guest.status(&request);
+        let status = guest.control(&request);
         assert!(status != uapi::OK && status <= uapi::ERR_BUSY, "{len}: {status:#x}");
     }
     others_are_well(&host);
@@ -80,20 +88,20 @@ fn the_device_survives_invalid_chains() {
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
     for queue in 0..3 {
         for chain in [
-            vec![d(MEMORY - 4, 64, 0, 0)],
+            vec![d(END - 4, 64, 0, 0)],
             vec![d(u64::MAX - 8, 64, 2, 0)],
             vec![d(0, 0, 0, 0)],
-            vec![d(FREE, 64, 1, 0)],
-            vec![d(FREE, 64, 1, 1), d(FREE, 64, 1, 0)],
-            vec![d(FREE, 64, 1, 60_000)],
-            vec![d(FREE, u32::MAX, 1, 1), d(FREE, u32::MAX, 2, 0)],
-            vec![d(FREE, 16, 4, 0)],
-            vec![d(FREE, 16, 2, 0)],
+            vec![d(AT, 64, 1, 0)],
+            vec![d(AT, 64, 1, 1), d(AT, 64, 1, 0)],
+            vec![d(AT, 64, 1, 60_000)],
+            vec![d(AT, u32::MAX, 1, 1), d(AT, u32::MAX, 2, 0)],
+            vec![d(AT, 16, 4, 0)],
+            vec![d(AT, 16, 2, 0)],
         ] {
             // The device may respond or stop the queue, but must not crash.
-            let mut guest = FrontEnd::connect(&host.socket(A));
-            guest.push(queue, &chain);
-            guest.pop(queue, Duration::from_millis(50));
+            let mut guest = Guest::connect_without_hello(&host.socket(A));
+            guest.push(queue, 0, &chain);
+            eventually(Duration::from_millis(50), || guest.returned(queue).is_some());
         }
     }
     others_are_well(&host);
@@ -102,34 +110,34 @@ fn the_device_survives_invalid_chains() {
 #[test]
 fn regions_are_checked() {
     let host = Host::start(&[A, B]);
-    let mut guest = FrontEnd::connect(&host.socket(A));
+    let mut guest = Guest::connect_without_hello(&host.socket(A));
     assert_eq!(guest.hello(1), uapi::OK);
     assert_eq!(guest.create(1), uapi::OK);
     assert_eq!(guest.create(1), uapi::ERR_EXISTS);
     let good = ring_request(1);
-    let refused = |guest: &mut FrontEnd, request, segments: &[(u64, u64)], what| {
+    let refused = |guest: &mut Guest, request, segments: &[(u64, u64)], what| {
         assert_ne!(guest.attach(request, segments), uapi::OK, "{what}");
     };
-    refused(&mut guest, good, &[(MEMORY - 4096, REGION)], "past the end of guest memory");
-    refused(&mut guest, good, &[(u64::MAX - 4095, REGION)], "around the end of addresses");
-    refused(&mut guest, good, &[(FREE + 1, REGION)], "not page-aligned");
-    refused(&mut guest, good, &[(FREE, REGION - 4096)], "shorter than its stated length");
+    refused(&mut guest, good, &[(END - 4096, LEN)], "past the end of guest memory");
+    refused(&mut guest, good, &[(u64::MAX - 4095, LEN)], "around the end of addresses");
+    refused(&mut guest, good, &[(AT + 1, LEN)], "not page-aligned");
+    refused(&mut guest, good, &[(AT, LEN - 4096)], "shorter than its stated length");
     refused(&mut guest, good, &[], "no segment");
     let many = RegionAttach { nr_segments: u32::MAX, ..good };
-    refused(&mut guest, many, &[(FREE, REGION)], "more segments than there are");
+    refused(&mut guest, many, &[(AT, LEN)], "more segments than there are");
     let odd = RegionAttach { ring_bytes: 12_345, ..good };
-    refused(&mut guest, odd, &[(FREE, REGION)], "a ring size that isn't a power of two");
+    refused(&mut guest, odd, &[(AT, LEN)], "a ring size that isn't a power of two");
     let foreign = RegionAttach { hdr: Hdr { session: 2, ..good.hdr }, ..good };
-    assert_eq!(guest.attach(foreign, &[(FREE, REGION)]), uapi::ERR_NO_SESSION);
+    assert_eq!(guest.attach(foreign, &[(AT, LEN)]), uapi::ERR_NO_SESSION);
     let pinned = RegionAttach { region: 9, kind: uapi::REGION_PINNED, ring_bytes: 0, ..good };
     for vaddr in [0, 0x40_0000, 0x2000_0000_0000, 0x3400_0000_0000 - 4096, u64::MAX - 4095] {
         let request = RegionAttach { vaddr, ..pinned };
-        refused(&mut guest, request, &[(FREE, REGION)], "outside the window");
+        refused(&mut guest, request, &[(AT, LEN)], "outside the window");
     }
-    assert_eq!(guest.attach(good, &[(FREE, REGION)]), uapi::OK, "{}", host.log());
-    refused(&mut guest, good, &[(FREE, REGION)], "the same id again");
+    assert_eq!(guest.attach(good, &[(AT, LEN)]), uapi::OK, "{}", host.log());
+    refused(&mut guest, good, &[(AT, LEN)], "the same id again");
     let second = RegionAttach { region: 2, ..good };
-    refused(&mut guest, second, &[(FREE, REGION)], "a second ring");
+    refused(&mut guest, second, &[(AT, LEN)], "a second ring");
     others_are_well(&host);
 }
 
@@ -151,7 +159,7 @@ fn invalid_ring_contents_end_only_their_session() {
         announce(&mut guest, tail);
         expect_end(&host, &mut guest, uapi::ENDED_PROTOCOL);
         let again = Hdr { kind: uapi::CTRL_SESSION_DESTROY, session: 1 };
-        assert_eq!(guest.status(again.as_bytes()), uapi::OK, "{what}");
+        assert_eq!(guest.control(again.as_bytes()), uapi::OK, "{what}");
         assert_eq!(guest.create(1), uapi::OK, "{what}: a new session in its place");
     }
     others_are_well(&host);
@@ -164,7 +172,7 @@ fn garbage_commands_get_error_replies() {
     let mut rubbish = Rubbish(0xfeed_beef_1234_5677);
     let mut tail = 0u64;
     let arena = FREE + 4096 + RING;
-    let mut send = |guest: &mut FrontEnd, opcode: u32, args: &[u8]| {
+    let mut send = |guest: &mut Guest, opcode: u32, args: &[u8]| {
         let len = 32 + args.len() as u32;
         let cmd = Cmd {
             len,
@@ -177,7 +185,7 @@ fn garbage_commands_get_error_replies() {
         };
         guest.write(arena, Reply::zeroed().as_bytes());
         for (i, byte) in [cmd.as_bytes(), args].concat().iter().enumerate() {
-            guest.write(FREE + 4096 + (tail + i as u64) % RING, &[*byte]);
+            guest.write(FREE + 4096 + (tail as usize + i) % RING, &[*byte]);
         }
         tail += u64::from(len);
         announce(guest, tail);
@@ -237,7 +245,7 @@ fn floods_are_bounded() {
     assert!(output.status.success(), "{output:?}\n{}", host.log());
     drop(guest);
     // VM A can start sessions again after the workers for the many sessions above have exited.
-    let gone = virtio_cuda_tests::eventually(Duration::from_secs(60), || host.look(A).is_ok());
+    let gone = eventually(Duration::from_secs(60), || host.look(A).is_ok());
     assert!(gone, "{}", host.log());
     others_are_well(&host);
 }
@@ -251,21 +259,21 @@ fn question(session: u32, reserved: u64) -> Vec<u8> {
 #[test]
 fn gpu_queries_are_checked_and_bounded() {
     let host = Host::start(&[A, B]);
-    let mut guest = FrontEnd::connect(&host.socket(A));
-    assert_eq!(guest.status(&question(0, 0)), uapi::ERR_INVALID, "before HELLO");
+    let mut guest = Guest::connect_without_hello(&host.socket(A));
+    assert_eq!(guest.control(&question(0, 0)), uapi::ERR_INVALID, "before HELLO");
     assert_eq!(guest.hello(1), uapi::OK);
-    assert_eq!(guest.status(&question(1, 0)), uapi::ERR_INVALID, "with a session id");
-    assert_eq!(guest.status(&question(0, 1)), uapi::ERR_INVALID, "with reserved bytes");
-    assert_eq!(guest.status(&question(0, 0)[..12]), uapi::ERR_INVALID, "cut off");
+    assert_eq!(guest.control(&question(1, 0)), uapi::ERR_INVALID, "with a session id");
+    assert_eq!(guest.control(&question(0, 1)), uapi::ERR_INVALID, "with reserved bytes");
+    assert_eq!(guest.control(&question(0, 0)[..12]), uapi::ERR_INVALID, "cut off");
     let long = [question(0, 0), vec![0; 8]].concat();
-    assert_eq!(guest.status(&long), uapi::ERR_INVALID, "too long");
+    assert_eq!(guest.control(&long), uapi::ERR_INVALID, "too long");
     for room in [8, 9, 71, 72, 72 + 223] {
-        let answer = guest.ask(0, &question(0, 0), room).unwrap();
+        let answer = guest.ask(0, &question(0, 0), room);
         let resp = Resp::from_bytes(&answer).unwrap();
         assert_eq!((resp.status, answer.len()), (uapi::ERR_LIMIT, 8), "room of {room}");
     }
     for _ in 0..20_000 {
-        let answer = guest.ask(0, &question(0, 0), 4096).unwrap();
+        let answer = guest.ask(0, &question(0, 0), 4096);
         let resp = Resp::from_bytes(&answer).unwrap();
         assert_eq!(resp.status, uapi::OK, "{}", host.log());
         assert_eq!(resp.len as usize + size_of::<Resp>(), answer.len());
@@ -273,15 +281,14 @@ fn gpu_queries_are_checked_and_bounded() {
         assert_eq!((facts.gpus, facts.processes), (1, 0));
     }
     // Send many at once without waiting for responses. The device executes at most eight at a time.
-    let at = FREE + (1 << 20);
-    guest.write(at, &question(0, 0));
+    guest.write(FREE, &question(0, 0));
     let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
     for head in (0..60).step_by(2) {
-        guest.push_at(0, head, &[d(at, 16, 1, head + 1), d(at + 4096, 4096, 2, 0)]);
+        guest.push(0, head, &[d(AT, 16, 1, head + 1), d(AT + 4096, 4096, 2, 0)]);
     }
     for answer in 0..30 {
-        let written = guest.pop(0, Duration::from_secs(60));
-        assert!(written.is_some(), "response {answer} did not arrive\n{}", host.log());
+        let arrived = eventually(Duration::from_secs(60), || guest.returned(0).is_some());
+        assert!(arrived, "response {answer} did not arrive\n{}", host.log());
     }
     assert_eq!(host.workers(A).len(), 0, "queries don't need a worker");
     others_are_well(&host);
@@ -297,13 +304,12 @@ fn a_guest_that_disconnects_midway_leaves_nothing() {
         guest.write(FREE + 4096, long.as_bytes());
         guest.write(FREE, &48u64.to_le_bytes());
         let request = Hdr { kind: uapi::CTRL_SESSION_CREATE, session: 2 };
-        let half = Descriptor { addr: FREE + REGION, len: 4, flags: 0, next: 0 };
+        let half = Descriptor { addr: AT + LEN, len: 4, flags: 0, next: 0 };
         guest.write(FREE + REGION, request.as_bytes());
-        guest.push(0, &[half]);
+        guest.push(0, 0, &[half]);
         drop(guest);
     }
-    let gone =
-        virtio_cuda_tests::eventually(Duration::from_secs(60), || host.workers(A).is_empty());
+    let gone = eventually(Duration::from_secs(60), || host.workers(A).is_empty());
     assert!(gone, "workers are left: {:?}\n{}", host.workers(A), host.log());
     assert_eq!(host.memory(A).0, free);
     others_are_well(&host);

@@ -29,7 +29,7 @@ use vhost::vhost_user::message::{
     VhostUserConfigFlags, VhostUserProtocolFeatures, VhostUserVirtioFeatures,
 };
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
-use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo};
 
 const VIRTIO_F_VERSION_1: u64 = 1 << 32;
 /// The start of the user addresses that are sent to the back end, which uses them only to find the
@@ -108,7 +108,7 @@ impl VhostUser {
             }])
             .map_err(failed("SET_MEM_TABLE"))?;
         let mut start = |index, queue: &SplitQueue, signals: &Signals| {
-            start_queue(&mut front_end, index, queue, signals)
+            queue.start(&mut front_end, index, USER_BASE, (&signals.kick, &signals.call))
         };
         control.with_queue(|queue, signals| start(QUEUE_CONTROL, queue, signals))?;
         events.with_queue(|queue, signals| start(QUEUE_EVENT, queue, signals))?;
@@ -199,35 +199,6 @@ fn negotiate(front_end: &mut Frontend, path: &Path) -> Result<Config, TransportE
     let config = Config::from_bytes(&bytes)
         .ok_or(TransportError::Unsupported { what: "the 64-byte config space" })?;
     check_config(path, config)
-}
-
-fn start_queue(
-    front_end: &mut Frontend,
-    index: u32,
-    queue: &SplitQueue,
-    signals: &Signals,
-) -> Result<(), TransportError> {
-    let index = index as usize;
-    let at = queue.addresses(USER_BASE);
-    front_end.set_vring_num(index, queue.size()).map_err(failed("SET_VRING_NUM"))?;
-    front_end
-        .set_vring_addr(
-            index,
-            &VringConfigData {
-                queue_max_size: queue.size(),
-                queue_size: queue.size(),
-                flags: 0,
-                desc_table_addr: at.descriptors,
-                used_ring_addr: at.used,
-                avail_ring_addr: at.available,
-                log_addr: None,
-            },
-        )
-        .map_err(failed("SET_VRING_ADDR"))?;
-    front_end.set_vring_base(index, 0).map_err(failed("SET_VRING_BASE"))?;
-    front_end.set_vring_call(index, &signals.call).map_err(failed("SET_VRING_CALL"))?;
-    front_end.set_vring_kick(index, &signals.kick).map_err(failed("SET_VRING_KICK"))?;
-    front_end.set_vring_enable(index, true).map_err(failed("SET_VRING_ENABLE"))
 }
 
 impl Transport for VhostUser {

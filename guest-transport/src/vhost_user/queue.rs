@@ -1,4 +1,4 @@
-//! A split virtqueue (virtio 1.3, 2.7), driven from user space.
+//! A virtqueue with a buffer for each of its descriptors.
 //!
 //! Descriptors are used in pairs. For the lifetime of the queue, slot `i` owns descriptor `2i`,
 //! which the device reads, descriptor `2i + 1`, which the device writes, and a buffer for each of
@@ -8,87 +8,18 @@
 use super::memory::{GuestMemory, PAGE};
 use crate::error::TransportError;
 use crate::mapping::Mapping;
-use std::sync::atomic::{AtomicU16, Ordering, fence};
-
-const DESC_F_NEXT: u16 = 1;
-const DESC_F_WRITE: u16 = 2;
-const USED_F_NO_NOTIFY: u16 = 1;
-
-/// A virtqueue descriptor, as defined by virtio.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct Descriptor {
-    addr: u64,
-    len: u32,
-    flags: u16,
-    next: u16,
-}
-
-/// An element of the used ring.
-#[repr(C)]
-#[derive(Clone, Copy)]
-struct UsedElement {
-    id: u32,
-    len: u32,
-}
-
-/// The offsets of the queue's parts in its memory, and the sizes of each slot's buffers.
-struct Layout {
-    size: u16,
-    avail: usize,
-    used: usize,
-    buffers: usize,
-    readable: usize,
-    writable: usize,
-}
-
-impl Layout {
-    fn new(size: u16, readable: usize, writable: usize) -> Self {
-        let entries = usize::from(size);
-        let avail = 16 * entries;
-        let used = (avail + 6 + 2 * entries).next_multiple_of(8);
-        let buffers = (used + 6 + 8 * entries).next_multiple_of(64);
-        Self {
-            size,
-            avail,
-            used,
-            buffers,
-            readable: readable.next_multiple_of(64),
-            writable: writable.next_multiple_of(64),
-        }
-    }
-
-    fn slots(&self) -> u16 {
-        self.size / 2
-    }
-
-    fn readable_at(&self, slot: u16) -> usize {
-        self.buffers + usize::from(slot) * (self.readable + self.writable)
-    }
-
-    fn writable_at(&self, slot: u16) -> usize {
-        self.readable_at(slot) + self.readable
-    }
-
-    fn bytes(&self) -> usize {
-        self.readable_at(self.slots())
-    }
-}
+use crate::virtqueue::{DESC_F_NEXT, DESC_F_WRITE, Descriptor, DriverQueue};
+use vhost::vhost_user::Frontend;
+use vmm_sys_util::eventfd::EventFd;
 
 /// The driver's side of a virtqueue. It isn't synchronized, so its owner must lock it.
 pub struct SplitQueue {
+    ring: DriverQueue,
     memory: Mapping,
     guest_address: u64,
-    layout: Layout,
-    available: u16,
-    seen: u16,
-}
-
-/// The addresses of the descriptor table and rings, for VHOST_USER_SET_VRING_ADDR.
-pub struct RingAddresses {
-    pub descriptors: u64,
-    pub available: u64,
-    pub used: u64,
+    /// The sizes of each slot's buffers.
+    readable: usize,
+    writable: usize,
 }
 
 impl SplitQueue {
@@ -99,49 +30,49 @@ impl SplitQueue {
         readable: usize,
         writable: usize,
     ) -> Result<Self, TransportError> {
-        let layout = Layout::new(size, readable, writable);
-        let pages = guest.allocate(layout.bytes())?;
+        let (readable, writable) = (readable.next_multiple_of(64), writable.next_multiple_of(64));
+        let buffers = usize::from(size / 2) * (readable + writable);
+        let pages = guest.allocate(Self::buffers_at(size) + buffers)?;
         let memory = Mapping::shared(guest.fd(), pages.offset, pages.len)?;
         let (guest_address, _) = pages.keep();
-        Ok(Self { memory, guest_address, layout, available: 0, seen: 0 })
-    }
-
-    /// Returns the number of descriptors.
-    pub fn size(&self) -> u16 {
-        self.layout.size
+        // SAFETY: the pages are new, so they're zeroed, and the value owns their mapping. The
+        // buffers are behind the queue.
+        let ring = unsafe { DriverQueue::new(memory.as_ptr(), size, false) };
+        Ok(Self { ring, memory, guest_address, readable, writable })
     }
 
     /// Returns the maximum number of requests in flight.
     pub fn slots(&self) -> u16 {
-        self.layout.slots()
+        self.ring.size() / 2
     }
 
-    /// Returns the addresses of the queue's parts. `base` is the address at which guest memory
-    /// begins.
-    pub fn addresses(&self, base: u64) -> RingAddresses {
+    /// Starts the queue. `base` is the user address at which guest memory begins.
+    pub fn start(
+        &self,
+        front_end: &mut Frontend,
+        index: u32,
+        base: u64,
+        kick_and_call: (&EventFd, &EventFd),
+    ) -> Result<(), TransportError> {
         let at = base + self.guest_address;
-        RingAddresses {
-            descriptors: at,
-            available: at + self.layout.avail as u64,
-            used: at + self.layout.used as u64,
-        }
+        self.ring.start(front_end, index as usize, at, 0, kick_and_call)
     }
 
-    fn at<T>(&self, offset: usize) -> *mut T {
-        debug_assert!(offset + size_of::<T>() <= self.layout.bytes().next_multiple_of(PAGE));
-        self.memory.as_ptr().wrapping_add(offset).cast()
+    fn buffers_at(size: u16) -> usize {
+        DriverQueue::bytes(size).next_multiple_of(64)
     }
 
-    fn index(&self, offset: usize) -> &AtomicU16 {
-        // SAFETY: callers pass offsets of 16-bit ring fields, which are even and inside the
-        // mapping. Both sides access these fields only atomically.
-        unsafe { AtomicU16::from_ptr(self.at(offset)) }
+    fn readable_at(&self, slot: u16) -> usize {
+        Self::buffers_at(self.ring.size()) + usize::from(slot) * (self.readable + self.writable)
     }
 
-    fn describe(&self, number: u16, descriptor: Descriptor) {
-        // SAFETY: the table has `size` entries and the device never writes to it. The slot is free,
-        // so the device isn't reading this entry.
-        unsafe { self.at::<Descriptor>(16 * usize::from(number)).write_volatile(descriptor) };
+    fn writable_at(&self, slot: u16) -> usize {
+        self.readable_at(slot) + self.readable
+    }
+
+    fn at(&self, offset: usize) -> *mut u8 {
+        debug_assert!(offset < self.readable_at(self.slots()).next_multiple_of(PAGE));
+        self.memory.as_ptr().wrapping_add(offset)
     }
 
     /// Makes a slot's chain available to the device, which reads `parts` and may write `writable`
@@ -149,96 +80,68 @@ impl SplitQueue {
     pub fn push(&mut self, slot: u16, parts: &[&[u8]], writable: usize) -> bool {
         let mut filled = 0;
         for part in parts {
-            let room = self.layout.readable - filled;
+            let room = self.readable - filled;
             let part = &part[..part.len().min(room)];
-            let to = self.at::<u8>(self.layout.readable_at(slot) + filled);
+            let to = self.at(self.readable_at(slot) + filled);
             // SAFETY: `part` fits into the space left in the slot's buffer and doesn't overlap it.
             unsafe { std::ptr::copy_nonoverlapping(part.as_ptr(), to, part.len()) };
             filled += part.len();
         }
-        let writable = writable.min(self.layout.writable);
+        let writable = writable.min(self.writable);
         let (first, second) = (2 * slot, 2 * slot + 1);
-        let to_write = Descriptor {
-            addr: self.guest_address + self.layout.writable_at(slot) as u64,
-            len: writable as u32,
-            flags: DESC_F_WRITE,
-            next: 0,
-        };
-        let head = match (filled, writable) {
-            (0, _) => {
-                self.describe(second, to_write);
-                second
-            }
-            (_, writable) => {
-                self.describe(second, to_write);
-                let flags = if writable > 0 { DESC_F_NEXT } else { 0 };
-                let addr = self.guest_address + self.layout.readable_at(slot) as u64;
-                self.describe(first, Descriptor { addr, len: filled as u32, flags, next: second });
-                first
-            }
-        };
-        let entry = self.layout.avail + 4 + 2 * usize::from(self.available % self.layout.size);
-        self.index(entry).store(head, Ordering::Relaxed);
-        self.available = self.available.wrapping_add(1);
-        self.index(self.layout.avail + 2).store(self.available, Ordering::Release);
-        // The device changes NO_NOTIFY and then checks for chains. The driver makes a chain
-        // available and then checks NO_NOTIFY. So at least one of them sees the other's write.
-        fence(Ordering::SeqCst);
-        self.index(self.layout.used).load(Ordering::Relaxed) & USED_F_NO_NOTIFY == 0
+        let addr = self.guest_address + self.writable_at(slot) as u64;
+        let to_write = Descriptor { addr, len: writable as u32, flags: DESC_F_WRITE, next: 0 };
+        self.ring.describe(second, to_write);
+        if filled == 0 {
+            return self.ring.push(second);
+        }
+        let flags = if writable > 0 { DESC_F_NEXT } else { 0 };
+        let addr = self.guest_address + self.readable_at(slot) as u64;
+        self.ring.describe(first, Descriptor { addr, len: filled as u32, flags, next: second });
+        self.ring.push(first)
     }
 
     /// Returns the next slot whose chain the device has used, and the number of bytes that the
     /// device wrote.
     pub fn pop(&mut self) -> Option<(u16, usize)> {
-        let used = self.index(self.layout.used + 2).load(Ordering::Acquire);
-        if used == self.seen {
-            return None;
-        }
-        let entry = self.layout.used + 4 + 8 * usize::from(self.seen % self.layout.size);
-        // SAFETY: the entry is inside the used ring, and the device wrote it before the index.
-        let element = unsafe { self.at::<UsedElement>(entry).read_volatile() };
-        self.seen = self.seen.wrapping_add(1);
-        let slot = (element.id as u16 / 2) % self.slots();
-        Some((slot, (element.len as usize).min(self.layout.writable)))
+        let used = self.ring.pop()?;
+        let slot = (used.head as u16 / 2) % self.slots();
+        Some((slot, (used.written as usize).min(self.writable)))
     }
 
     /// Copies data that the device wrote to a slot's buffer.
     pub fn read(&self, slot: u16, offset: usize, to: &mut [u8]) {
-        let len = to.len().min(self.layout.writable.saturating_sub(offset));
-        let from = self.at::<u8>(self.layout.writable_at(slot) + offset);
+        let len = to.len().min(self.writable.saturating_sub(offset));
+        let from = self.at(self.writable_at(slot) + offset);
         // SAFETY: `offset + len` doesn't exceed the size of the slot's buffer.
         unsafe { std::ptr::copy_nonoverlapping(from, to.as_mut_ptr(), len) };
     }
 
     /// Returns the maximum number of bytes that the device may write to a slot's buffer.
     pub fn writable(&self) -> usize {
-        self.layout.writable
+        self.writable
     }
 
     /// Returns the maximum length of a request in bytes.
     pub fn readable(&self) -> usize {
-        self.layout.readable
+        self.readable
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::virtqueue::{Used, device};
 
     /// Acts as the device: responds to each available chain with the bytes of its request,
     /// reversed.
     fn serve(queue: &SplitQueue, from: &mut u16) {
-        let size = queue.layout.size;
-        while *from != queue.index(queue.layout.avail + 2).load(Ordering::Acquire) {
-            let entry = queue.layout.avail + 4 + 2 * usize::from(*from % size);
-            let head = queue.index(entry).load(Ordering::Relaxed);
-            // SAFETY: `push` wrote this descriptor to the mapping.
-            let first = unsafe { queue.at::<Descriptor>(16 * usize::from(head)).read() };
+        while let Some(head) = device::take(&queue.ring, *from) {
+            let first = queue.ring.descriptor(head);
             assert_eq!(first.flags, DESC_F_NEXT);
-            // SAFETY: `push` wrote this descriptor too.
-            let second = unsafe { queue.at::<Descriptor>(16 * usize::from(first.next)).read() };
+            let second = queue.ring.descriptor(first.next);
             assert_eq!(second.flags, DESC_F_WRITE);
-            let local = |addr: u64| queue.at::<u8>((addr - queue.guest_address) as usize);
+            let local = |addr: u64| queue.at((addr - queue.guest_address) as usize);
             for i in 0..first.len as usize {
                 // SAFETY: both buffers are inside the mapping and have at least `first.len` bytes.
                 unsafe {
@@ -246,21 +149,17 @@ mod tests {
                     local(second.addr).add(i).write(byte);
                 }
             }
-            let used = queue.layout.used + 4 + 8 * usize::from(*from % size);
-            let element = UsedElement { id: head.into(), len: first.len };
-            // SAFETY: the entry is inside the used ring.
-            unsafe { queue.at::<UsedElement>(used).write(element) };
+            device::give(&queue.ring, *from, Used { head: head.into(), written: first.len });
             *from = from.wrapping_add(1);
-            queue.index(queue.layout.used + 2).store(*from, Ordering::Release);
         }
     }
 
     #[test]
-    fn chains_return_with_their_responses_even_after_the_index_wraps() {
+    fn chains_return_with_their_responses() {
         let guest = GuestMemory::new(1 << 20).unwrap();
         let mut queue = SplitQueue::new(&guest, 8, 64, 64).unwrap();
         let mut device = 0;
-        for round in 0..70_000u32 {
+        for round in 0..1000u32 {
             let slot = (round % 4) as u16;
             assert!(queue.push(slot, &[&round.to_le_bytes(), b"!"], 16));
             assert_eq!(queue.pop(), None);
@@ -277,10 +176,7 @@ mod tests {
     fn invalid_used_elements_stay_within_the_buffers() {
         let guest = GuestMemory::new(1 << 20).unwrap();
         let mut queue = SplitQueue::new(&guest, 8, 64, 64).unwrap();
-        let element = UsedElement { id: u32::MAX, len: u32::MAX };
-        // SAFETY: this is the first entry of the used ring.
-        unsafe { queue.at::<UsedElement>(queue.layout.used + 4).write(element) };
-        queue.index(queue.layout.used + 2).store(1, Ordering::Release);
+        device::give(&queue.ring, 0, Used { head: u32::MAX, written: u32::MAX });
         let (slot, len) = queue.pop().unwrap();
         assert!(slot < queue.slots());
         assert!(len <= 64);

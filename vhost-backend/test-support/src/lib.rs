@@ -4,9 +4,12 @@
 use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command};
-use std::sync::atomic::{AtomicU16, Ordering, fence};
+use std::sync::atomic::{AtomicU16, Ordering};
 use std::time::{Duration, Instant};
 
+use guest_transport::Mapping;
+pub use guest_transport::virtqueue::Descriptor;
+use guest_transport::virtqueue::{DESC_F_NEXT, DESC_F_WRITE, DriverQueue};
 use protocol::codec::{Call, Writer};
 use protocol::plain::Plain;
 use protocol::ring::{Full, GuestRing, Shared};
@@ -15,7 +18,7 @@ use vhost::vhost_user::message::{
     VhostUserConfigFlags, VhostUserHeaderFlag, VhostUserProtocolFeatures,
 };
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
-use vhost::{VhostBackend, VhostUserMemoryRegionInfo, VringConfigData};
+use vhost::{VhostBackend, VhostUserMemoryRegionInfo};
 use vmm_sys_util::eventfd::EventFd;
 
 pub mod fake_worker;
@@ -25,14 +28,20 @@ pub mod refusal;
 const PATIENCE: Duration = Duration::from_secs(60);
 /// Guest-physical address of guest memory.
 pub const BASE: u64 = 0x4000_0000;
-const MEMORY: usize = 16 << 20;
-const SIZE: u16 = 16;
+/// Size of guest memory in bytes.
+pub const MEMORY: usize = 64 << 20;
+/// The number of descriptors of each queue.
+pub const QUEUE_SIZE: u16 = 64;
 /// Bytes of guest memory for one queue's rings. The buffers for all queues start at `BUFFERS`.
 const QUEUE_BYTES: usize = 4096;
 const BUFFERS: usize = 0x10_000;
 const BUFFER_BYTES: usize = 0x8000;
+/// Bytes of the ring in a region for one.
+pub const RING: usize = 64 << 10;
+/// Bytes of a region for a ring: its header page, the ring, and a 64 KiB arena.
+pub const REGION: usize = 4096 + RING + (64 << 10);
 /// Offset of the pages that tests may use freely.
-pub const FREE: usize = 0x20_0000;
+pub const FREE: usize = 16 << 20;
 
 /// The running device programs for one VM. Dropping this ends them.
 pub struct Device {
@@ -164,13 +173,12 @@ pub fn wait_for(what: &str, mut is_done: impl FnMut() -> bool) {
     }
 }
 
-/// A front end with 16 MiB of guest memory. It also acts as the guest's driver.
+/// A front end with 64 MiB of guest memory. It also acts as the guest's driver.
 pub struct Guest {
     pub front: Frontend,
-    base: *mut u8,
+    mapping: Mapping,
     queues: Vec<Queue>,
-    /// Whether VIRTIO_RING_F_EVENT_IDX was negotiated. If so, the driver kicks a queue only when
-    /// the device has requested it.
+    /// Whether VIRTIO_RING_F_EVENT_IDX is negotiated.
     event_idx: bool,
     memory: OwnedFd,
 }
@@ -180,8 +188,7 @@ struct Queue {
     call: EventFd,
     /// Indices of free descriptors.
     free: Vec<u16>,
-    avail: u16,
-    used: u16,
+    ring: DriverQueue,
     /// Heads of returned chains, with the number of bytes written.
     back: Vec<(u16, u32)>,
 }
@@ -214,7 +221,7 @@ fn memory_region(base: *mut u8, memory: &OwnedFd) -> VhostUserMemoryRegionInfo {
 }
 
 impl Guest {
-    /// Connects, sets up the device as a VMM does, fills the event queue and sends a HELLO.
+    /// Connects, sets up the device as a VMM does, offers buffers for events, and sends a HELLO.
     pub fn connect(socket: &Path) -> Self {
         let mut guest = Self::connect_without_hello(socket);
         assert_eq!(guest.hello(1), uapi::OK);
@@ -222,15 +229,14 @@ impl Guest {
     }
 
     pub fn connect_without_hello(socket: &Path) -> Self {
-        let mut guest = Self::connected(socket, true);
+        let mut guest = Self::connected(socket, true, false);
         guest.set_up().unwrap();
         guest
     }
 
     /// Does the same as `connect`, with VIRTIO_RING_F_EVENT_IDX.
     pub fn connect_with_event_idx(socket: &Path) -> Self {
-        let mut guest = Self::connected(socket, true);
-        guest.event_idx = true;
+        let mut guest = Self::connected(socket, true, true);
         guest.set_up().unwrap();
         assert_eq!(guest.hello(1), uapi::OK);
         guest
@@ -238,27 +244,23 @@ impl Guest {
 
     /// Connects a front end whose memory isn't sealed against shrinking, without setting it up.
     pub fn connect_unsealed(socket: &Path) -> Self {
-        Self::connected(socket, false)
+        Self::connected(socket, false, false)
     }
 
-    fn connected(socket: &Path, sealed: bool) -> Self {
+    fn connected(socket: &Path, sealed: bool, event_idx: bool) -> Self {
         let front = Frontend::connect(socket, 3).unwrap();
         let memory = guest_memory(sealed);
-        let flags = libc::PROT_READ | libc::PROT_WRITE;
-        let (fd, shared) = (memory.as_raw_fd(), libc::MAP_SHARED);
-        // SAFETY: the kernel chooses the mapping's address. The mapping is never removed.
-        let base = unsafe { libc::mmap(std::ptr::null_mut(), MEMORY, flags, shared, fd, 0) };
-        assert_ne!(base, libc::MAP_FAILED);
-        let base = base.cast::<u8>();
-        let queues = (0..3).map(|_| Queue {
+        let mapping = Mapping::shared(memory.as_raw_fd(), 0, MEMORY).unwrap();
+        let base = mapping.as_ptr();
+        let queues = (0..3).map(|index| Queue {
             kick: EventFd::new(0).unwrap(),
             call: EventFd::new(0).unwrap(),
-            free: (0..SIZE).rev().collect(),
-            avail: 0,
-            used: 0,
+            free: (0..QUEUE_SIZE).rev().collect(),
+            // SAFETY: the memory is new, so it's zeroed, and each queue has a page of its own.
+            ring: unsafe { DriverQueue::new(base.add(index * QUEUE_BYTES), QUEUE_SIZE, event_idx) },
             back: Vec::new(),
         });
-        Self { front, base, queues: queues.collect(), event_idx: false, memory }
+        Self { front, mapping, queues: queues.collect(), event_idx, memory }
     }
 
     /// Negotiates features, shares the memory and starts the queues.
@@ -271,14 +273,15 @@ impl Guest {
         front.set_protocol_features(protocol)?;
         let event_idx = if self.event_idx { 0 } else { 1 << 29 };
         front.set_features(features & !event_idx)?;
-        let region = memory_region(self.base, &self.memory);
+        let region = memory_region(self.mapping.as_ptr(), &self.memory);
         front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
         front.set_mem_table(&[region])?;
         front.set_hdr_flags(VhostUserHeaderFlag::empty());
         for index in 0..3 {
             self.start_queue(index, 0);
         }
-        for _ in 0..SIZE {
+        // A hostile test can push chains to the event queue, too.
+        for _ in 0..QUEUE_SIZE / 2 {
             self.offer_event_buffer();
         }
         Ok(())
@@ -294,7 +297,7 @@ impl Guest {
     /// that memory after about this time, and kicks the command queue.
     pub fn swap_memory_and_truncate(&mut self, after: Duration) -> vhost::Result<()> {
         let memory = guest_memory(false);
-        let region = memory_region(self.base, &memory);
+        let region = memory_region(self.mapping.as_ptr(), &memory);
         let (front, kick) = (&mut self.front, &self.queues[uapi::QUEUE_COMMAND as usize].kick);
         std::thread::scope(|scope| {
             scope.spawn(|| {
@@ -324,29 +327,15 @@ impl Guest {
             assert_eq!(seals, 0);
         }
         self.front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
-        let shared = self.front.set_mem_table(&[memory_region(self.base, &memory)]);
+        let shared = self.front.set_mem_table(&[memory_region(self.mapping.as_ptr(), &memory)]);
         let _ = self.queues[uapi::QUEUE_COMMAND as usize].kick.write(1);
         shared.map(drop)
     }
 
     pub fn start_queue(&mut self, index: usize, base: u16) {
-        let at = |offset: usize| self.base as u64 + (index * QUEUE_BYTES + offset) as u64;
-        let addresses = VringConfigData {
-            queue_max_size: SIZE,
-            queue_size: SIZE,
-            flags: 0,
-            desc_table_addr: at(0),
-            avail_ring_addr: at(1024),
-            used_ring_addr: at(2048),
-            log_addr: None,
-        };
-        let (front, queue) = (&mut self.front, &self.queues[index]);
-        front.set_vring_num(index, SIZE).unwrap();
-        front.set_vring_addr(index, &addresses).unwrap();
-        front.set_vring_base(index, base).unwrap();
-        front.set_vring_call(index, &queue.call).unwrap();
-        front.set_vring_kick(index, &queue.kick).unwrap();
-        front.set_vring_enable(index, true).unwrap();
+        let at = self.mapping.as_ptr() as u64 + (index * QUEUE_BYTES) as u64;
+        let queue = &self.queues[index];
+        queue.ring.start(&mut self.front, index, at, base, (&queue.kick, &queue.call)).unwrap();
     }
 
     pub fn config(&mut self, offset: u32, size: u32) -> Vec<u8> {
@@ -362,7 +351,7 @@ impl Guest {
     /// Returns the address of guest memory at an offset.
     pub fn at(&self, offset: usize) -> *mut u8 {
         assert!(offset < MEMORY);
-        self.base.wrapping_add(offset)
+        self.mapping.as_ptr().wrapping_add(offset)
     }
 
     pub fn write(&self, offset: usize, bytes: &[u8]) {
@@ -379,43 +368,30 @@ impl Guest {
         bytes
     }
 
-    fn word(&self, queue: usize, offset: usize) -> &AtomicU16 {
-        // SAFETY: the queue's page stays mapped, and the offset is even, so the word is aligned.
-        unsafe { &*self.at(queue * QUEUE_BYTES + offset).cast::<AtomicU16>() }
-    }
-
     fn buffer(queue: usize, descriptor: u16) -> usize {
-        BUFFERS + (queue * SIZE as usize + descriptor as usize) * BUFFER_BYTES
+        BUFFERS + (queue * QUEUE_SIZE as usize + descriptor as usize) * BUFFER_BYTES
     }
 
-    /// Writes a raw descriptor.
-    pub fn descriptor(&self, queue: usize, index: u16, addr: u64, len: u32, flags: u16, next: u16) {
-        let mut bytes = [0; 16];
-        bytes[..8].copy_from_slice(&addr.to_le_bytes());
-        bytes[8..12].copy_from_slice(&len.to_le_bytes());
-        bytes[12..14].copy_from_slice(&flags.to_le_bytes());
-        bytes[14..].copy_from_slice(&next.to_le_bytes());
-        self.write(queue * QUEUE_BYTES + 16 * index as usize, &bytes);
-    }
-
-    /// Makes a chain available and kicks.
-    pub fn submit_head(&mut self, queue: usize, head: u16) {
-        let old = self.queues[queue].avail;
-        let slot = old % SIZE;
-        self.word(queue, 1024 + 4 + 2 * slot as usize).store(head, Ordering::Relaxed);
-        self.queues[queue].avail = self.queues[queue].avail.wrapping_add(1);
-        self.word(queue, 1024 + 2).store(self.queues[queue].avail, Ordering::Release);
-        fence(Ordering::SeqCst);
-        let wanted = self.word(queue, 2048 + 4 + 8 * SIZE as usize).load(Ordering::Relaxed);
-        if !self.event_idx || wanted == old {
-            self.queues[queue].kick.write(1).unwrap();
+    /// Writes descriptors starting at index `head`, which may be any, and makes the first one
+    /// available. Kicks if the device has asked for it.
+    pub fn push(&mut self, queue: usize, head: u16, chain: &[Descriptor]) {
+        let queue = &mut self.queues[queue];
+        for (index, descriptor) in (head..).zip(chain) {
+            queue.ring.describe(index, *descriptor);
+        }
+        if queue.ring.push(head) {
+            queue.kick.write(1).unwrap();
         }
     }
 
     /// Writes an avail index that is `beyond` chains past the correct one, and kicks.
     pub fn announce(&mut self, queue: usize, beyond: u16) {
-        let avail = self.queues[queue].avail.wrapping_add(beyond);
-        self.word(queue, 1024 + 2).store(avail, Ordering::Release);
+        self.queues[queue].ring.announce(beyond);
+        self.kick(queue);
+    }
+
+    /// Kicks a queue.
+    pub fn kick(&self, queue: usize) {
         self.queues[queue].kick.write(1).unwrap();
     }
 
@@ -423,9 +399,11 @@ impl Guest {
     pub fn reset_queue(&mut self, index: usize) {
         self.front.get_vring_base(index).unwrap();
         self.write(index * QUEUE_BYTES, &[0; QUEUE_BYTES]);
+        let base = self.at(index * QUEUE_BYTES);
         let queue = &mut self.queues[index];
-        (queue.avail, queue.used) = (0, 0);
-        queue.free = (0..SIZE).rev().collect();
+        // SAFETY: the page was zeroed just above, and the device doesn't use a stopped queue.
+        queue.ring = unsafe { DriverQueue::new(base, QUEUE_SIZE, self.event_idx) };
+        queue.free = (0..QUEUE_SIZE).rev().collect();
         queue.back.clear();
         self.start_queue(index, 0);
     }
@@ -440,22 +418,18 @@ impl Guest {
         assert!(request.len() <= BUFFER_BYTES && room <= BUFFER_BYTES);
         self.write(readable, request);
         self.write(writable, &vec![0xee; room]);
-        self.descriptor(queue, head, BASE + readable as u64, request.len() as u32, 1, tail);
-        self.descriptor(queue, tail, BASE + writable as u64, room as u32, 2, 0);
-        self.submit_head(queue, head);
+        let (addr, len) = (BASE + writable as u64, room as u32);
+        let answer = Descriptor { addr, len, flags: DESC_F_WRITE, next: 0 };
+        self.queues[queue].ring.describe(tail, answer);
+        let (addr, len) = (BASE + readable as u64, request.len() as u32);
+        self.push(queue, head, &[Descriptor { addr, len, flags: DESC_F_NEXT, next: tail }]);
         head
     }
 
     fn collect(&mut self, queue: usize) {
-        let there = self.word(queue, 2048 + 2).load(Ordering::Acquire);
-        while self.queues[queue].used != there {
-            let slot = (self.queues[queue].used % SIZE) as usize;
-            let entry = self.read(queue * QUEUE_BYTES + 2048 + 4 + 8 * slot, 8);
-            let head = u16::from_le_bytes([entry[0], entry[1]]);
-            let len = u32::from_le_bytes(entry[4..8].try_into().unwrap());
-            let queue = &mut self.queues[queue];
-            queue.used = queue.used.wrapping_add(1);
-            queue.back.push((head, len));
+        let queue = &mut self.queues[queue];
+        while let Some(used) = queue.ring.pop() {
+            queue.back.push((used.head as u16, used.written));
         }
     }
 
@@ -464,8 +438,7 @@ impl Guest {
         self.collect(queue);
         let place = self.queues[queue].back.iter().position(|(back, _)| *back == head)?;
         let (_, len) = self.queues[queue].back.remove(place);
-        let next = self.read(queue * QUEUE_BYTES + 16 * head as usize + 14, 2);
-        let tail = u16::from_le_bytes([next[0], next[1]]);
+        let tail = self.queues[queue].ring.descriptor(head).next;
         let answer = self.read(Self::buffer(queue, tail), len as usize);
         self.queues[queue].free.extend([tail, head]);
         Some(answer)
@@ -480,11 +453,22 @@ impl Guest {
         answer.unwrap()
     }
 
+    /// Returns the number of bytes in the oldest chain that has been returned, if any.
+    pub fn returned(&mut self, queue: usize) -> Option<u32> {
+        self.collect(queue);
+        let back = &mut self.queues[queue].back;
+        (!back.is_empty()).then(|| back.remove(0).1)
+    }
+
+    /// Sends a request with `room` bytes for the response, and waits for the response.
+    pub fn ask(&mut self, queue: usize, request: &[u8], room: usize) -> Vec<u8> {
+        let head = self.send(queue, request, room);
+        self.wait(queue, head)
+    }
+
     /// Sends a request on the control queue and returns the status in the response.
     pub fn control(&mut self, request: &[u8]) -> u32 {
-        let head = self.send(0, request, 8);
-        let answer = self.wait(0, head);
-        Resp::from_bytes(&answer).expect("a response").status
+        Resp::from_bytes(&self.ask(0, request, 8)).expect("a response").status
     }
 
     pub fn hello(&mut self, epoch: u64) -> u32 {
@@ -504,47 +488,37 @@ impl Guest {
     /// Sends a request to attach the page at `FREE`. Returns the chain's head.
     pub fn send_attach(&mut self, session: u32) -> u16 {
         let attach = RegionAttach {
-            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
             region: 9,
             kind: uapi::REGION_USER,
             vaddr: 0x1000_0000,
             len: 4096,
             ring_bytes: 0,
-            nr_segments: 1,
+            ..ring_request(session)
         };
-        let segment = Segment { addr: BASE + FREE as u64, len: 4096 };
-        self.send(0, &[attach.as_bytes(), segment.as_bytes()].concat(), 8)
+        self.send(0, &with_segments(attach, &[(BASE + FREE as u64, 4096)]), 8)
     }
 
-    /// Attaches a 64 KiB ring and a 64 KiB arena to a session, at an offset in guest memory and
-    /// with the pages in reverse order.
+    /// Attaches segments of guest memory as a region. Returns the status.
+    pub fn attach(&mut self, request: RegionAttach, segments: &[(u64, u64)]) -> u32 {
+        self.control(&with_segments(request, segments))
+    }
+
+    /// Attaches a ring to a session, at an offset in guest memory and with the pages in reverse
+    /// order.
     pub fn attach_ring(&mut self, session: u32, offset: usize) -> SessionRing {
-        const RING: usize = 64 << 10;
-        let pages = 1 + RING / 4096 + 16;
-        self.write(offset, &vec![0; pages * 4096]);
-        let segments: Vec<Segment> = (0..pages)
-            .rev()
-            .map(|page| Segment { addr: BASE + (offset + page * 4096) as u64, len: 4096 })
-            .collect();
-        let attach = RegionAttach {
-            hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
-            region: 1,
-            kind: uapi::REGION_RING,
-            vaddr: 0,
-            len: pages as u64 * 4096,
-            ring_bytes: RING as u32,
-            nr_segments: pages as u32,
-        };
-        let list: Vec<u8> = segments.iter().flat_map(|s| s.as_bytes().to_vec()).collect();
-        assert_eq!(self.control(&[attach.as_bytes(), &list].concat()), uapi::OK);
+        let pages = REGION / 4096;
+        self.write(offset, &[0; REGION]);
+        let page = |page| (BASE + (offset + page * 4096) as u64, 4096);
+        let segments: Vec<_> = (0..pages).rev().map(page).collect();
+        let request = RegionAttach { nr_segments: pages as u32, ..ring_request(session) };
+        assert_eq!(self.attach(request, &segments), uapi::OK);
         SessionRing::map(self, session, offset, pages, RING)
     }
 
     fn offer_event_buffer(&mut self) {
         let Some(index) = self.queues[1].free.pop() else { return };
-        let buffer = BASE + Self::buffer(1, index) as u64;
-        self.descriptor(1, index, buffer, size_of::<Event>() as u32, 2, 0);
-        self.submit_head(1, index);
+        let (addr, len) = (BASE + Self::buffer(1, index) as u64, size_of::<Event>() as u32);
+        self.push(1, index, &[Descriptor { addr, len, flags: DESC_F_WRITE, next: 0 }]);
     }
 
     /// Returns the next event, if any.
@@ -572,14 +546,12 @@ impl Guest {
 
     pub fn doorbell(&mut self, session: u32) -> u32 {
         let hdr = Hdr { kind: uapi::CMD_DOORBELL, session };
-        let head = self.send(2, hdr.as_bytes(), 8);
-        Resp::from_bytes(&self.wait(2, head)).unwrap().status
+        Resp::from_bytes(&self.ask(2, hdr.as_bytes(), 8)).unwrap().status
     }
 
     /// Submits a command through the command queue. Returns the status and the reply.
     pub fn submit(&mut self, session: u32, opcode: u32, room: usize) -> (u32, Option<Reply>) {
-        let head = self.send(2, &submit(session, opcode, room), 8 + room);
-        let answer = self.wait(2, head);
+        let answer = self.ask(2, &submit(session, opcode, room), 8 + room);
         (Resp::from_bytes(&answer).unwrap().status, Reply::from_bytes(&answer[8..]))
     }
 
@@ -594,6 +566,27 @@ impl Guest {
         }
         called
     }
+}
+
+/// Returns a request that attaches a segment of `REGION` bytes as a session's ring.
+pub fn ring_request(session: u32) -> RegionAttach {
+    RegionAttach {
+        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session },
+        region: 1,
+        kind: uapi::REGION_RING,
+        vaddr: 0,
+        len: REGION as u64,
+        ring_bytes: RING as u32,
+        nr_segments: 1,
+    }
+}
+
+fn with_segments(request: RegionAttach, segments: &[(u64, u64)]) -> Vec<u8> {
+    let mut bytes = request.as_bytes().to_vec();
+    for (addr, len) in segments {
+        bytes.extend(Segment { addr: *addr, len: *len }.as_bytes());
+    }
+    bytes
 }
 
 pub fn create(session: u32) -> Vec<u8> {

@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use common::{Broker, TWO};
-use host_test_support::{Guest, wait_for};
+use host_test_support::{FREE, Guest, wait_for};
 use serde_json::Value;
 
 mod common;
@@ -106,7 +106,7 @@ fn the_end_of_a_session_has_a_reason() {
     check("killed", "signal 9");
 
     assert_eq!(guest.create(3), OK);
-    let ring = guest.attach_ring(3, 0x40_0000);
+    let ring = guest.attach_ring(3, FREE);
     // A tail beyond the ring.
     ring.ring.shared().tail.store(1 << 40, std::sync::atomic::Ordering::Release);
     guest.doorbell(3);

@@ -3,7 +3,9 @@
 
 use std::io::{Read, Write};
 
-use host_test_support::{BASE, Device, FREE, Guest, create, create_with, submit, wait_for};
+use host_test_support::{
+    BASE, Descriptor, Device, FREE, Guest, QUEUE_SIZE, create, create_with, submit, wait_for,
+};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Event, Hdr, Resp};
 use vhost::VhostBackend;
@@ -87,14 +89,10 @@ fn malformed_requests_are_refused_without_harm() {
         assert_eq!(guest.control(bad), uapi::ERR_INVALID);
     }
     // A loop, a descriptor outside guest memory, and parts in the wrong order.
-    guest.descriptor(0, 0, BASE, 8, 1, 0);
-    guest.submit_head(0, 0);
-    guest.descriptor(0, 1, 0xdead_0000_0000, 64, 1, 2);
-    guest.descriptor(0, 2, BASE + FREE as u64, 8, 2, 0);
-    guest.submit_head(0, 1);
-    guest.descriptor(0, 3, BASE + FREE as u64, 8, 3, 4);
-    guest.descriptor(0, 4, BASE, 8, 0, 0);
-    guest.submit_head(0, 3);
+    let d = |addr, len, flags, next| Descriptor { addr, len, flags, next };
+    guest.push(0, 0, &[d(BASE, 8, 1, 0)]);
+    guest.push(0, 1, &[d(0xdead_0000_0000, 64, 1, 2), d(BASE + FREE as u64, 8, 2, 0)]);
+    guest.push(0, 3, &[d(BASE + FREE as u64, 8, 3, 4), d(BASE, 8, 0, 0)]);
     wait_for("their return", || guest.answer_of(0, 3).is_some());
     let status = Resp::from_bytes(&guest.read(FREE, 8)).unwrap().status;
     assert_eq!(status, uapi::ERR_INVALID);
@@ -130,15 +128,15 @@ fn an_index_beyond_the_queue_stops_only_that_queue() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
     assert_eq!(guest.create(1), uapi::OK);
-    guest.announce(2, 17);
+    guest.announce(2, QUEUE_SIZE + 1);
     assert_eq!(guest.create(2), uapi::OK);
     // The device checks the event queue only when it has an event.
-    guest.announce(1, 17);
+    guest.announce(1, QUEUE_SIZE + 1);
     let victim = device.processes(WORKER)[0];
     // SAFETY: `kill` accesses no memory, and the process belongs to this test.
     unsafe { libc::kill(victim as libc::pid_t, libc::SIGKILL) };
     for queue in [1, 2].repeat(100) {
-        guest.announce(queue, 17);
+        guest.announce(queue, QUEUE_SIZE + 1);
     }
     wait_for("the end", || device.processes(WORKER).len() == 1);
     assert_eq!(guest.hello(2), uapi::OK);
@@ -150,7 +148,7 @@ fn an_index_beyond_the_queue_stops_only_that_queue() {
     assert_eq!(guest.doorbell(1), uapi::OK);
     let mut ring = guest.attach_ring(1, FREE);
     assert_eq!(ring.call(&mut guest, NO_CALL).result, CUDA_ERROR_NOT_SUPPORTED);
-    guest.announce(0, 17);
+    guest.announce(0, QUEUE_SIZE + 1);
     let mut other = Guest::connect(&device.socket);
     assert_eq!(other.create(1), uapi::OK);
     wait_for("the log", || device.log().contains("until it is reset"));
@@ -162,7 +160,7 @@ fn an_index_beyond_the_queue_stops_only_that_queue() {
 fn a_head_in_use_or_out_of_range_stops_the_queue() {
     let device = Device::start(&["--warm-workers", "0"]);
     let mut guest = Guest::connect(&device.socket);
-    for head in [3, 16] {
+    for head in [3, QUEUE_SIZE] {
         guest.reset_queue(0);
         assert_eq!(guest.hello(head.into()), uapi::OK);
         assert_eq!(guest.create(1), uapi::OK);
@@ -172,7 +170,7 @@ fn a_head_in_use_or_out_of_range_stops_the_queue() {
         unsafe { libc::kill(worker, libc::SIGSTOP) };
         let out = guest.send_attach(1);
         let head = if head == 3 { out } else { head };
-        guest.submit_head(0, head);
+        guest.push(0, head, &[]);
         std::thread::sleep(std::time::Duration::from_millis(50));
         // The queue is now broken, so the device doesn't take later requests from it.
         let behind = guest.send(0, &create(2), 8);
@@ -384,8 +382,7 @@ fn detached_pages_are_unmapped_from_the_worker() {
             ring_bytes: 0,
             nr_segments: 1,
         };
-        let segment = uapi::Segment { addr: BASE + offset as u64, len: 8192 };
-        guest.control(&[attach.as_bytes(), segment.as_bytes()].concat())
+        guest.attach(attach, &[(BASE + offset as u64, 8192)])
     };
     let window = protocol::windows::PINNED.start;
     assert_eq!(attach(&mut guest, 1, uapi::REGION_PINNED, window, FREE), uapi::OK);

@@ -5,13 +5,13 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 use std::time::{Duration, Instant};
 
+use host_test_support::{BASE, Descriptor, FREE, Guest, MEMORY, REGION, RING, ring_request};
 use protocol::plain::Plain;
 use protocol::uapi::{self, Hdr};
-use virtio_cuda_tests::front_end::{
-    Descriptor, FREE, FrontEnd, MEMORY, REGION, RING, ring_request,
-};
-
 use virtio_cuda_tests::random::Random;
+
+/// Guest-physical address of the memory at `FREE`.
+const AT: u64 = BASE + FREE as u64;
 
 /// The kinds of hostile programs.
 #[derive(Clone, Copy, Debug)]
@@ -70,20 +70,21 @@ impl Flood {
 }
 
 fn sessions(socket: &Path, random: &mut Random) {
-    let mut guest = FrontEnd::connect(socket);
+    let mut guest = Guest::connect_without_hello(socket);
     guest.hello(1);
     for session in 1..=random.within(1, 12) as u32 {
         if guest.create(session) == uapi::OK && random.within(0, 1) == 0 {
-            guest.attach(ring_request(session), &[(FREE + u64::from(session) * (1 << 20), REGION)]);
+            let at = AT + u64::from(session) * (1 << 20);
+            guest.attach(ring_request(session), &[(at, REGION as u64)]);
         }
     }
 }
 
 fn garbage(socket: &Path, random: &mut Random, end: Instant) {
-    let mut guest = FrontEnd::connect(socket);
+    let mut guest = Guest::connect_without_hello(socket);
     guest.hello(1);
     if guest.create(1) == uapi::OK {
-        guest.attach(ring_request(1), &[(FREE, REGION)]);
+        guest.attach(ring_request(1), &[(AT, REGION as u64)]);
     }
     for _ in 0..random.within(10, 2000) {
         if Instant::now() >= end {
@@ -96,23 +97,24 @@ fn garbage(socket: &Path, random: &mut Random, end: Instant) {
                 request[..4].copy_from_slice(&(random.within(0, 8) as u32).to_le_bytes());
                 guest.write(FREE + (3 << 20), &request);
                 let request =
-                    Descriptor { addr: FREE + (3 << 20), len: len as u32, flags: 1, next: 1 };
-                let answer = Descriptor { addr: FREE + (4 << 20), len: 64, flags: 2, next: 0 };
-                guest.push(0, &[request, answer]);
+                    Descriptor { addr: AT + (3 << 20), len: len as u32, flags: 1, next: 1 };
+                let answer = Descriptor { addr: AT + (4 << 20), len: 64, flags: 2, next: 0 };
+                guest.push(0, 0, &[request, answer]);
             }
             1 => {
                 let queue = random.within(0, 2) as usize;
                 let chain: Vec<_> = (0..random.within(1, 8)).map(|_| descriptor(random)).collect();
-                guest.push(queue, &chain);
+                guest.push(queue, 0, &chain);
             }
             2 => {
                 let len = random.within(8, 512) as usize;
-                guest.write(FREE + 4096 + random.within(0, RING - 512), &random.bytes(len));
-                guest.write(FREE, &random.within(0, 2 * RING).to_le_bytes());
+                let at = random.within(0, RING as u64 - 512) as usize;
+                guest.write(FREE + 4096 + at, &random.bytes(len));
+                guest.write(FREE, &random.within(0, 2 * RING as u64).to_le_bytes());
                 let doorbell = Hdr { kind: uapi::CMD_DOORBELL, session: 1 };
                 guest.write(FREE + (2 << 20), doorbell.as_bytes());
-                let one = Descriptor { addr: FREE + (2 << 20), len: 8, flags: 0, next: 0 };
-                guest.push(2, &[one]);
+                let one = Descriptor { addr: AT + (2 << 20), len: 8, flags: 0, next: 0 };
+                guest.push(2, 0, &[one]);
             }
             _ => (0..random.within(1, 100)).for_each(|_| guest.kick(random.within(0, 2) as usize)),
         }
@@ -122,7 +124,7 @@ fn garbage(socket: &Path, random: &mut Random, end: Instant) {
 fn descriptor(random: &mut Random) -> Descriptor {
     let addr = match random.within(0, 2) {
         0 => random.word(),
-        _ => random.within(0, MEMORY),
+        _ => BASE + random.within(0, MEMORY as u64),
     };
     Descriptor {
         addr,
