@@ -64,53 +64,7 @@ mod thread_exit;
 mod unsupported;
 mod virtual_memory;
 
-use crate::cuda::{Cuda, Outcome};
-
-/// A case.
-pub struct Case {
-    family: &'static str,
-    name: &'static str,
-    body: fn(&Cuda) -> Outcome,
-}
-
-impl Case {
-    /// Returns the name, such as `memory::copies_arrive`.
-    pub fn name(&self) -> String {
-        format!("{}::{}", self.family, self.name)
-    }
-
-    pub fn run(&self, cuda: &Cuda) -> Outcome {
-        (self.body)(cuda)
-    }
-}
-
-/// Defines the cases of a family, and `CASES`, a list of them.
-macro_rules! cases {
-    ($($(#[$doc:meta])* fn $name:ident($cuda:ident) $body:block)*) => {
-        pub(super) const CASES: &[$crate::cases::Case] = &[$(
-            $crate::cases::Case {
-                family: $crate::cases::family(module_path!()),
-                name: stringify!($name),
-                body: $name,
-            }
-        ),*];
-        $(
-            $(#[$doc])*
-            fn $name($cuda: &$crate::cuda::Cuda) -> $crate::cuda::Outcome $body
-        )*
-    };
-}
-use cases;
-
-/// Returns the last segment of a module's path.
-const fn family(path: &'static str) -> &'static str {
-    let bytes = path.as_bytes();
-    let mut start = bytes.len();
-    while start > 0 && bytes[start - 1] != b':' {
-        start -= 1;
-    }
-    path.split_at(start).1
-}
+use crate::case::{Case, cases};
 
 const FAMILIES: &[&[Case]] = &[
     device::CASES,

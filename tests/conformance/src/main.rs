@@ -19,6 +19,7 @@
 // The arguments of `cu!` are evaluated inside its unsafe block. No case has unsafe code there.
 #![allow(clippy::macro_metavars_in_unsafe)]
 
+mod case;
 mod cases;
 mod cuda;
 mod file;

@@ -1,7 +1,8 @@
 //! Runs cases, each in a process of its own, so that an error that ends a context, or a crash,
 //! affects one case only.
 
-use crate::cases::{self, Case};
+use crate::case::Case;
+use crate::cases;
 use crate::cuda::{CALLS, Cuda, DefaultStream};
 use std::collections::BTreeMap;
 use std::io::Write;

@@ -25,17 +25,22 @@ fn of_module(krate: &Crate, id: ModuleId) -> BTreeMap<ModuleId, Example> {
     if module.generated {
         return found;
     }
-    // Skip re-exports. If the module also uses the re-exported name in its code, a mention records
-    // that.
-    let imports = module.uses.iter().filter(|import| !import.exported);
-    let imports = imports.map(|import| (&import.path, import.line));
-    let mentions = module.mentions.iter().map(|mention| (&mention.path, mention.line));
-    for (path, line) in imports.chain(mentions) {
+    let imports = module.uses.iter().map(|import| {
+        (&import.path, import.line, import.exported, import.exported && import.name.is_none())
+    });
+    let mentions =
+        module.mentions.iter().map(|mention| (&mention.path, mention.line, false, false));
+    for (path, line, exported, all) in imports.chain(mentions) {
         for target in names::resolve(krate, id, path) {
             // Importing a module isn't a dependency. Naming one of its items through the import is.
-            if let Target::ItemOf(other) = target
-                && other != id
-            {
+            let other = match target {
+                Target::ItemOf(other) => other,
+                Target::Module(other) if all => other,
+                Target::Module(_) => continue,
+            };
+            // A parent may re-export its children. If it also uses the name in its code, a mention
+            // records that.
+            if other != id && !(exported && krate.is_inside(other, id)) {
                 let example = || Example { path: path.join("::"), line };
                 found.entry(other).or_insert_with(example);
             }
@@ -155,7 +160,35 @@ mod tests {
             mod b { pub use super::c::Kind; }
             mod c { pub enum Kind { One } }
         ";
-        assert_eq!(dependencies(source), ["a c"]);
+        assert_eq!(dependencies(source), ["a c", "b c"]);
+    }
+
+    #[test]
+    fn re_exports_of_other_modules_are_dependencies() {
+        let source = "
+            mod a { pub use super::b::Item; pub struct Other; }
+            mod b { use super::a::Other; pub struct Item; }
+            mod c { pub use super::d::*; pub use super::b; }
+            mod d { mod below { pub use super::Up; } pub use below::*; pub struct Up; }
+        ";
+        assert_eq!(dependencies(source), ["a b", "b a", "c d", "d::below d"]);
+    }
+
+    #[test]
+    fn macros_count_by_import_by_path_and_by_scope() {
+        let source = "
+            #[macro_use] mod a { macro_rules! near { () => {} }
+                                 macro_rules! say { () => { $crate::x::g() } } pub(crate) use say; }
+            mod b { use crate::a::say; fn f() { say!() } }
+            mod c { use crate::b; fn f() { crate::a::say!(); b::g!() } }
+            mod d { macro_rules! own { () => {} } fn f() { own!(); assert!(true) } }
+            mod e { #[macro_export] macro_rules! far { () => {} } }
+            mod f { fn g() { crate::far!() } }
+            mod g { use super::x::near; fn f() { near!() } }
+            mod h { fn f() { near!() } }
+            mod x { pub fn g() {} pub use other::near; }
+        ";
+        assert_eq!(dependencies(source), ["a x", "b a", "c a", "f e", "h a"]);
     }
 
     #[test]
@@ -175,6 +208,6 @@ mod tests {
             mod b { pub use super::a::*; }
             mod c { use super::b::X; }
         ";
-        assert_eq!(dependencies(source), ["c a"]);
+        assert_eq!(dependencies(source), ["a b", "b a", "c a"]);
     }
 }

@@ -18,7 +18,8 @@ type Pending = HashSet<(ModuleId, String)>;
 /// Resolves `path` in module `from`. The result is empty if the path leads outside the crate, and
 /// has two targets if the name is that of both a module and an item.
 pub fn resolve(krate: &Crate, from: ModuleId, path: &[String]) -> Vec<Target> {
-    resolve_path(krate, from, path, &mut Pending::new()).unwrap_or_default()
+    let found = resolve_path(krate, from, path, &mut Pending::new());
+    found.unwrap_or_else(|| path.first().map(|name| macros(krate, name)).unwrap_or_default())
 }
 
 /// Like [`resolve`], but returns `None` if the first segment isn't a name in this
@@ -52,8 +53,19 @@ fn step(krate: &Crate, target: Target, name: &str, pending: &mut Pending) -> Vec
             krate.modules[module].parent.map(Target::Module).into_iter().collect()
         }
         // If the module has no such name, assume that a macro defines it as an item there.
-        Target::Module(module) => resolve_name(krate, module, name, pending)
-            .unwrap_or_else(|| vec![Target::ItemOf(module)]),
+        Target::Module(module) => resolve_name(krate, module, name, pending).unwrap_or_else(|| {
+            if name.ends_with('!') { macros(krate, name) } else { vec![Target::ItemOf(module)] }
+        }),
+    }
+}
+
+/// Resolves the name of a macro that is neither defined nor imported where it's used, so it's in
+/// scope because of `#[macro_use]` or `#[macro_export]`, or comes from another crate.
+fn macros(krate: &Crate, name: &str) -> Vec<Target> {
+    let defines = |&id: &ModuleId| krate.modules[id].items.iter().any(|item| item == name);
+    match (0..krate.modules.len()).filter(defines).collect::<Vec<_>>()[..] {
+        [module] if name.ends_with('!') => vec![Target::ItemOf(module)],
+        _ => Vec::new(),
     }
 }
 
@@ -88,9 +100,14 @@ fn resolve_declared(
         found.push(Target::ItemOf(module));
     }
     let mut known = !found.is_empty();
-    for import in declared.uses.iter().filter(|import| import.name.as_deref() == Some(name)) {
+    let plain = name.trim_end_matches('!');
+    for import in declared.uses.iter().filter(|import| import.name.as_deref() == Some(plain)) {
         known = true;
-        found.extend(resolve_path(krate, module, &import.path, pending).unwrap_or_default());
+        let mut path = import.path.clone();
+        if let Some(last) = path.last_mut() {
+            last.push_str(&name[plain.len()..]);
+        }
+        found.extend(resolve_path(krate, module, &path, pending).unwrap_or_default());
     }
     known.then_some(found)
 }

@@ -73,6 +73,12 @@ impl Crate {
         Ok(read)
     }
 
+    /// Returns whether a module is below another one.
+    pub fn is_inside(&self, module: ModuleId, ancestor: ModuleId) -> bool {
+        let mut parents = std::iter::successors(Some(module), |&id| self.modules[id].parent);
+        parents.any(|id| id == ancestor)
+    }
+
     fn add_file(
         &mut self,
         path: String,

@@ -4,7 +4,8 @@ use proc_macro2::{Delimiter, Ident, Spacing, TokenStream, TokenTree};
 use quote::ToTokens;
 use syn::{ForeignItem, Item};
 
-/// A path mentioned in a module's code. A plain name is a path with one segment.
+/// A path mentioned in a module's code. A plain name is a path with one segment. The name of a macro
+/// ends with `!`.
 #[derive(Debug, PartialEq, Eq)]
 pub struct Mention {
     pub path: Vec<String>,
@@ -53,12 +54,15 @@ pub fn defined_names(item: &Item) -> Vec<String> {
                 _ => None,
             })
             .collect(),
-        // A macro call in item position may define items.
-        Item::Macro(item) if item.ident.is_none() => {
-            let mut names = Vec::new();
-            collect_definitions(item.mac.tokens.clone(), &mut names);
-            names
-        }
+        Item::Macro(item) => match &item.ident {
+            Some(ident) => vec![format!("{}!", name_of(ident))],
+            // A macro call in item position may define items.
+            None => {
+                let mut names = Vec::new();
+                collect_definitions(item.mac.tokens.clone(), &mut names);
+                names
+            }
+        },
         _ => Vec::new(),
     }
 }
@@ -142,7 +146,12 @@ fn collect_path(
         }
         at += 2;
     }
-    if !branches && !is_continuation && !is_macro_name(tokens, at) {
+    if !branches && !is_continuation {
+        if is_macro_name(tokens, at)
+            && let Some(name) = path.last_mut()
+        {
+            name.push('!');
+        }
         mentions.push(Mention { path, line });
     }
     at

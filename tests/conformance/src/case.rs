@@ -1,0 +1,45 @@
+//! A case, and the macro that defines the cases of a family.
+
+use crate::cuda::{Cuda, Outcome};
+
+/// A case.
+pub struct Case {
+    family: &'static str,
+    name: &'static str,
+    body: fn(&Cuda) -> Outcome,
+}
+
+impl Case {
+    /// Creates a case. Its family is the last segment of its module's path.
+    pub const fn new(path: &'static str, name: &'static str, body: fn(&Cuda) -> Outcome) -> Self {
+        let bytes = path.as_bytes();
+        let mut start = bytes.len();
+        while start > 0 && bytes[start - 1] != b':' {
+            start -= 1;
+        }
+        Self { family: path.split_at(start).1, name, body }
+    }
+
+    /// Returns the name, such as `memory::copies_arrive`.
+    pub fn name(&self) -> String {
+        format!("{}::{}", self.family, self.name)
+    }
+
+    pub fn run(&self, cuda: &Cuda) -> Outcome {
+        (self.body)(cuda)
+    }
+}
+
+/// Defines the cases of a family, and `CASES`, a list of them.
+macro_rules! cases {
+    ($($(#[$doc:meta])* fn $name:ident($cuda:ident) $body:block)*) => {
+        pub(super) const CASES: &[$crate::case::Case] = &[$(
+            $crate::case::Case::new(module_path!(), stringify!($name), $name)
+        ),*];
+        $(
+            $(#[$doc])*
+            fn $name($cuda: &$crate::cuda::Cuda) -> $crate::cuda::Outcome $body
+        )*
+    };
+}
+pub(crate) use cases;
