@@ -149,7 +149,7 @@ case: deps
 proofs: build
 	$(SAY) 'killed processes, isolation, quotas, hostile guests'
 	@VIRTIO_CUDA_DIST=$(abspath $(DIST)) scripts/cargo-release.sh test --locked --release --quiet \
-		-p virtio-cuda-tests -- --test-threads=1
+		--test proofs -- --test-threads=1
 
 chaos: build
 	$(SAY) 'random attacks on most of 50 VMs'

@@ -9,13 +9,10 @@ mkdir -p "$1/qemu"
 dist="$(readlink -f "$1")"
 cd "$REPO_DIR"
 
-for test in sudden_ends isolation quota; do
-    # Cargo names the executable after the test, followed by a hash.
-    program="$(scripts/cargo-release.sh test --locked --release --quiet --no-run \
-        -p virtio-cuda-tests --test "$test" --message-format=json |
-        grep -o "\"executable\":\"[^\"]*/$test-[^\"]*\"" | cut -d '"' -f 4)"
-    install -s "$program" "$dist/tests/$test"
-done
+# Cargo names the executable after the test, followed by a hash.
+proofs="$(scripts/cargo-release.sh test --locked --release --quiet --no-run --test proofs \
+    --message-format=json | grep -o '"executable":"[^"]*/proofs-[^"]*"' | cut -d '"' -f 4)"
+install -s "$proofs" "$dist/tests/proofs"
 
 bundle="$(images/qemu.sh --tar)"
 kernels="$(images/kernel-debs.sh --print)"

@@ -42,13 +42,11 @@ if [ -d "$dist/qemu" ]; then
 fi
 
 echo "== killed processes, isolation, quotas"
-for test in sudden_ends isolation quota; do
-    # Skip the test that uses the fake NVML, which works only with softgpu.
-    VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=auto "$dist/tests/$test" --test-threads=1 \
-        --skip a_context_that_does_not_fit \
-        >"$out/$test.log" 2>&1 || failed=1
-    grep -E '^test |^test result' "$out/$test.log"
-done
+# Skip the test that uses the fake NVML, which works only with softgpu.
+VIRTIO_CUDA_DIST=$dist VIRTIO_CUDA_DRIVER=auto "$dist/tests/proofs" --test-threads=1 \
+    --skip a_context_that_does_not_fit sudden_ends:: isolation:: quota:: \
+    >"$out/proofs.log" 2>&1 || failed=1
+grep -E '^test |^test result' "$out/proofs.log"
 
 echo "== a kernel that never ends, with most of the memory held"
 "$dist/tests/endless.sh" "$dist" "$out" || failed=1
