@@ -261,6 +261,13 @@ impl Scheduler {
         self.gpus.get(&gpu).map_or(&[], |gpu| &gpu.running)
     }
 
+    /// Returns the VMs whose turn on a GPU ends and whose work may still be running there.
+    pub fn draining(&self) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
+        let all =
+            self.gpus.iter().flat_map(|(gpu, state)| state.running.iter().map(|vm| (*vm, *gpu)));
+        all.filter(|(vm, gpu)| self.presence(*vm, *gpu).is_some_and(Presence::drains))
+    }
+
     /// Returns a VM's statistics on a GPU.
     pub fn stats(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<VmStats> {
         let member = self.vms.get(&vm)?.members.get(&gpu)?;

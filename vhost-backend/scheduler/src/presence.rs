@@ -96,6 +96,7 @@ impl Presence {
 
     /// The VM's kernels are taken off the GPU.
     pub(super) fn evict(&mut self, now: Nanos) {
+        debug_assert!(!self.is_off(), "the driver counts evictions, and each needs a return");
         match self {
             Presence::Draining { work, .. } => *work = Work::Off(now),
             _ => {
@@ -193,6 +194,11 @@ impl Presence {
     /// Returns true if a report since the gate was closed has shown that no work is running.
     pub fn has_drained(self) -> bool {
         matches!(self, Presence::Draining { work: Work::Drained, .. })
+    }
+
+    /// Returns true if the gate of the VM's turn is closed, and work may still be running.
+    pub fn drains(self) -> bool {
+        matches!(self, Presence::Draining { work: Work::Runs, .. })
     }
 
     /// Returns the gate of a VM without a turn.

@@ -331,8 +331,11 @@ fn a_drain_without_reports_is_given_up_even_with_a_kernel_timeout() {
         actions.extend(bench.report(A, runs));
         if opened(&actions).is_some_and(|open| open.0 == B) {
             assert!(bench.now >= SEC, "it waits for the kernel timeout");
+            assert_eq!(bench.scheduler.draining().next(), None);
             return;
         }
+        let drains = bench.scheduler.presence(A, GPU).is_some_and(|a| !a.is_running());
+        assert_eq!(bench.scheduler.draining().next(), drains.then_some((A, GPU)));
     }
     panic!("the other VM never gets the GPU");
 }

@@ -1,14 +1,14 @@
 //! The coordinator's interface to the scheduler thread. It translates the broker's IDs into the
 //! scheduler's keys. All VMs that use MPS on the same GPUs have the same key.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
 use control_api::{Class as Urgency, Sharing, VmGpuStats};
 
-use super::compute::{ComputeEvent, ComputeHandle, Eviction, Evicts, WorkerTraits};
+use super::compute::{ComputeEvent, ComputeHandle, Eviction, WorkerTraits};
 use super::fair_share::fair_shares;
 use super::mps_group::{GroupShare, MpsGroups};
 use super::time_account::TimeCharge;
@@ -43,8 +43,6 @@ fn share(vm: &Vm) -> Share {
 pub(crate) struct Scheduler {
     compute: ComputeHandle,
     groups: MpsGroups,
-    /// The VMs that are off their GPUs.
-    paused: BTreeSet<VmId>,
     enabled: bool,
 }
 
@@ -59,8 +57,7 @@ impl Scheduler {
             true => ComputeHandle::start(eviction, traces),
             false => ComputeHandle::off(),
         };
-        let (groups, paused) = (MpsGroups::default(), BTreeSet::new());
-        Ok(Self { compute: compute?, groups, paused, enabled })
+        Ok(Self { compute: compute?, groups: MpsGroups::default(), enabled })
     }
 
     /// Lets all evicted kernels continue, and stops the threads. The gates stay as they are.
@@ -106,7 +103,6 @@ impl Scheduler {
 
     /// Removes a VM. Its workers must have been removed.
     pub(crate) fn remove_vm(&mut self, id: VmId) {
-        self.paused.remove(&id);
         match self.groups.remove(id) {
             Some(group) => self.set_group(&group),
             None => self.compute.remove_vm(VmKey(id.0)),
@@ -121,10 +117,6 @@ impl Scheduler {
         paused: bool,
         workers: impl Iterator<Item = WorkerId>,
     ) {
-        match paused {
-            true => self.paused.insert(id),
-            false => self.paused.remove(&id),
-        };
         match self.is_in_group(id) {
             // The other VMs in the group continue.
             true => workers.for_each(|worker| self.compute.set_worker_paused(worker, paused)),
@@ -147,21 +139,19 @@ impl Scheduler {
     }
 
     /// Adds a worker that is about to serve a VM. `gpus` is in the order of the worker's device
-    /// ordinals, and `limits_cpu` says whether the VM's CPU time is limited. `evicts` says how
-    /// its kernels are evicted, if they can be.
+    /// ordinals. In `traits`, `is_paused` says whether the VM is paused.
     pub(crate) fn add_worker(
         &mut self,
         worker: WorkerId,
         vm: VmId,
         gpus: &[GpuId],
         ends: SchedulerEnds,
-        limits_cpu: bool,
-        evicts: Option<Evicts>,
+        mut traits: WorkerTraits,
     ) {
         let gpus = gpus.iter().copied().map(gpu_key).collect();
         let key = self.groups.key_of(vm);
-        let is_paused = self.is_in_group(vm) && self.paused.contains(&vm);
-        let traits = WorkerTraits { is_throttled: limits_cpu, evicts, is_paused };
+        // The gates of a VM with a key of its own are closed for all of its workers.
+        traits.is_paused &= self.is_in_group(vm);
         self.compute.add_worker(worker, key, gpus, ends, traits);
     }
 

@@ -15,7 +15,7 @@ use control_api::{EventKind, Sharing};
 use super::accounts::{Accounts, LedgerChange};
 use super::cause::Cause;
 use super::cgroup::limits_cpu;
-use super::compute::{ComputeEvent, Evicts};
+use super::compute::{ComputeEvent, Evicts, WorkerTraits};
 use super::crash::Crash;
 use super::event::BrokerEvent;
 use super::gpus::Gpus;
@@ -530,7 +530,9 @@ impl Sessions {
             false => (self.launcher.has_jail_of(&state.vm))
                 .then(|| Evicts::Channels(worker.objects().clone())),
         };
-        self.scheduler.add_worker(id, vm, &state.gpus, ends, limits_cpu(&state.vm), evicts);
+        let (is_throttled, is_paused) = (limits_cpu(&state.vm), state.pause.is_paused());
+        let traits = WorkerTraits { is_throttled, evicts, is_paused };
+        self.scheduler.add_worker(id, vm, &state.gpus, ends, traits);
     }
 
     /// Handles that a worker has begun to serve its session: sends the ends of its channels to the

@@ -82,10 +82,6 @@ struct VmGpu {
     copies: Nanos,
     /// Sums of the counters of workers that have exited. Each [`Start`] counts as a context, too.
     past: Counters,
-    /// True if the gates are closed. Work may still be running.
-    draining: bool,
-    /// Workers whose kernels are off the GPU.
-    off: Vec<WorkerId>,
     /// True if the VM's kernels should have short time slices.
     short_slices: bool,
     /// The VM's state, as reported in traces.
@@ -153,8 +149,6 @@ impl Core {
                 gate: CLOSED,
                 copies,
                 past: Counters::default(),
-                draining: false,
-                off: Vec::new(),
                 short_slices: false,
                 state: TraceState::default(),
             });
@@ -281,7 +275,6 @@ impl Core {
                 (self.vm_gpus.get_mut(&(vm, *gpu)), worker.gate(*gpu))
             {
                 vm_gpu.past.add(gate);
-                vm_gpu.off.retain(|other| *other != id);
             }
         }
         self.evictor.forget(id);
@@ -349,9 +342,6 @@ impl Core {
 
     fn report(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let Some(report) = self.combined_report(vm, gpu, now) else { return };
-        if let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) {
-            vm_gpu.draining &= report.active && !report.stalled;
-        }
         tracing::trace!(now, vm = vm.0, gpu = gpu.0, ?report);
         self.trace(vm, gpu, now, |state| {
             state.busy = report.active && !report.stalled;
@@ -434,7 +424,7 @@ impl Core {
             }
             Action::Restore { vm, gpu } => {
                 self.trace(vm, gpu, now, |state| state.off = false);
-                self.restore(vm, gpu);
+                self.evictor.restore(vm, gpu);
             }
             Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
             Action::Slices { vm, gpu, short } => self.set_slices(vm, gpu, short),
@@ -454,22 +444,18 @@ impl Core {
         });
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         vm_gpu.gate = setting;
-        vm_gpu.draining = setting.mode == Mode::Closed;
         for worker in self.workers.values_mut().filter(|worker| worker.ends.vm == vm) {
             worker.set(gpu, setting);
         }
     }
 
     /// Takes the kernels of a VM's workers off a GPU, except those of workers that have none.
-    fn evict(&mut self, vm: VmKey, gpu: GpuKey) {
-        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
-        vm_gpu.draining = false;
+    fn evict(&self, vm: VmKey, gpu: GpuKey) {
         let mut workers = Vec::new();
         for (id, worker) in self.workers.iter().filter(|(_, worker)| worker.ends.vm == vm) {
             let Some((ordinal, gate)) = worker.gate(gpu) else { continue };
             let Some(evicts) = &worker.ends.evicts else { continue };
-            if gate.active.load(Ordering::SeqCst) != 0 && !vm_gpu.off.contains(id) {
-                vm_gpu.off.push(*id);
+            if gate.active.load(Ordering::SeqCst) != 0 {
                 workers.push((
                     *id,
                     match evicts {
@@ -480,12 +466,6 @@ impl Core {
             }
         }
         self.evictor.evict(vm, gpu, workers);
-    }
-
-    fn restore(&mut self, vm: VmKey, gpu: GpuKey) {
-        let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
-        let workers = std::mem::take(&mut vm_gpu.off);
-        self.evictor.restore(vm, gpu, workers);
     }
 
     fn set_copies(&mut self, vm: VmKey, gpu: GpuKey, depth: Nanos) {
@@ -573,12 +553,7 @@ impl Core {
     /// Polls the gate pages of draining VMs, because the scheduler is waiting for these VMs'
     /// reports. Returns true if any VM is draining.
     pub(super) fn poll_drains(&mut self, now: Nanos) -> bool {
-        let draining: Vec<_> = self
-            .vm_gpus
-            .iter()
-            .filter(|(_, vm_gpu)| vm_gpu.draining)
-            .map(|(key, _)| *key)
-            .collect();
+        let draining: Vec<_> = self.scheduler.draining().collect();
         for (vm, gpu) in &draining {
             let Some(report) = self.combined_report(*vm, *gpu, now) else { continue };
             if !report.active || report.stalled {

@@ -91,7 +91,7 @@ enum Off {
 
 enum Order {
     Evict(VmKey, Vec<(WorkerId, Kernels)>),
-    Restore(VmKey, Vec<WorkerId>),
+    Restore(VmKey),
     RestoreAll,
     /// The worker has exited, and with it its channels.
     Forget(WorkerId),
@@ -107,21 +107,11 @@ impl Order {
         }
     }
 
-    /// Returns the workers that the order names.
-    fn workers(&self) -> Vec<WorkerId> {
-        match self {
-            Self::Evict(_, workers) => workers.iter().map(|(id, _)| *id).collect(),
-            Self::Restore(_, workers) => workers.clone(),
-            Self::RestoreAll => Vec::new(),
-            Self::Forget(worker) => vec![*worker],
-        }
-    }
-
     /// Returns what a trace says when the order has been carried out, and the VM.
     fn change(&self) -> Option<(VmKey, TraceChange)> {
         match self {
             Self::Evict(vm, _) => Some((*vm, TraceChange::Evicted)),
-            Self::Restore(vm, _) => Some((*vm, TraceChange::Returned)),
+            Self::Restore(vm) => Some((*vm, TraceChange::Returned)),
             Self::RestoreAll | Self::Forget(_) => None,
         }
     }
@@ -164,7 +154,8 @@ impl Evictor {
                 let _ = run_promptly();
                 for order in incoming {
                     let (name, change, began) = (order.name(), order.change(), gate::now());
-                    let workers = tracing::enabled!(tracing::Level::TRACE).then(|| order.workers());
+                    let workers =
+                        tracing::enabled!(tracing::Level::TRACE).then(|| thread.workers_of(&order));
                     since.store(began, Ordering::Relaxed);
                     if catch_unwind(AssertUnwindSafe(|| thread.carry_out(order))).is_err() {
                         // The panic has been logged. Nobody may stay off the GPU because of it.
@@ -210,8 +201,8 @@ impl Evictor {
     }
 
     /// Lets the kernels of a VM's workers continue.
-    pub(super) fn restore(&self, vm: VmKey, gpu: GpuKey, workers: Vec<WorkerId>) {
-        self.order(gpu, Order::Restore(vm, workers));
+    pub(super) fn restore(&self, vm: VmKey, gpu: GpuKey) {
+        self.order(gpu, Order::Restore(vm));
     }
 
     /// Lets all kernels continue.
@@ -252,17 +243,16 @@ struct Thread {
     channels: Option<Arc<dyn Channels>>,
     events: EventSender,
     exited: Arc<Mutex<HashSet<WorkerId>>>,
-    /// The kernels that are off the GPU, by worker. Channels are recorded before they are disabled,
-    /// because the driver counts disables: each needs an enable.
-    off: HashMap<WorkerId, Off>,
+    /// The kernels that are off the GPU and the VM, by worker. Channels are recorded before they are
+    /// disabled, because the driver counts disables: each needs an enable.
+    off: HashMap<WorkerId, (VmKey, Off)>,
 }
 
 impl Thread {
     fn carry_out(&mut self, order: Order) {
         match order {
-            Order::Evict(_, workers) => self.evict(workers),
-            Order::Restore(_, workers) => self.restore(workers),
-            Order::RestoreAll => self.restore(self.off.keys().copied().collect()),
+            Order::Evict(vm, workers) => self.evict(vm, workers),
+            Order::Restore(_) | Order::RestoreAll => self.restore(self.workers_of(&order)),
             Order::Forget(worker) => {
                 self.off.remove(&worker);
                 lock(&self.exited).remove(&worker);
@@ -270,20 +260,33 @@ impl Thread {
         }
     }
 
-    fn evict(&mut self, workers: Vec<(WorkerId, Kernels)>) {
+    /// Returns the workers that an order affects.
+    fn workers_of(&self, order: &Order) -> Vec<WorkerId> {
+        match order {
+            Order::Evict(_, workers) => workers.iter().map(|(id, _)| *id).collect(),
+            Order::Restore(vm) => {
+                self.off.iter().filter(|(_, (of, _))| of == vm).map(|(id, _)| *id).collect()
+            }
+            Order::RestoreAll => self.off.keys().copied().collect(),
+            Order::Forget(worker) => vec![*worker],
+        }
+    }
+
+    fn evict(&mut self, vm: VmKey, workers: Vec<(WorkerId, Kernels)>) {
         let (mut lists, mut gates) = (Vec::new(), Vec::new());
         for (worker, kernels) in workers {
             match kernels {
                 Kernels::Channels(objects) => {
                     let channels = self.channels_of(&objects);
                     if !channels.is_empty() {
-                        self.off.insert(worker, Off::Channels(objects.clone(), channels.clone()));
+                        let off = Off::Channels(objects.clone(), channels.clone());
+                        self.off.insert(worker, (vm, off));
                         lists.push((worker, objects, channels));
                     }
                 }
                 Kernels::Gate(page, ordinal) => {
                     page.gpus[ordinal].off.store(1, Ordering::SeqCst);
-                    self.off.insert(worker, Off::Gate(page.clone(), ordinal));
+                    self.off.insert(worker, (vm, Off::Gate(page.clone(), ordinal)));
                     gates.push((worker, page, ordinal));
                 }
             }
@@ -354,8 +357,10 @@ impl Thread {
         let mut lists = Vec::new();
         for worker in workers {
             match self.off.remove(&worker) {
-                Some(Off::Channels(objects, channels)) => lists.push((worker, objects, channels)),
-                Some(Off::Gate(page, at)) => page.gpus[at].off.store(0, Ordering::SeqCst),
+                Some((_, Off::Channels(objects, channels))) => {
+                    lists.push((worker, objects, channels));
+                }
+                Some((_, Off::Gate(page, at))) => page.gpus[at].off.store(0, Ordering::SeqCst),
                 None => {}
             }
         }
@@ -395,6 +400,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     const GPU: u32 = 3;
+    const VM: VmKey = VmKey(1);
 
     /// A driver in which some channels no longer exist. Like the driver, it disables the channels
     /// before a missing one, and counts.
@@ -456,9 +462,10 @@ mod tests {
     fn each_disable_gets_one_enable() {
         let driver = Arc::new(FakeDriver::default());
         let (mut thread, events) = thread(&driver);
-        thread.evict(vec![worker(11), worker(12)]);
+        thread.evict(VM, vec![worker(11)]);
+        thread.evict(VmKey(2), vec![worker(12)]);
         assert_eq!([11, 12].map(|client| driver.disabled(client)), [1, 1]);
-        thread.restore(vec![11]);
+        thread.carry_out(Order::Restore(VM));
         assert_eq!([11, 12].map(|client| driver.disabled(client)), [0, 1]);
         thread.carry_out(Order::RestoreAll);
         assert_eq!(driver.disabled(12), 0);
@@ -470,7 +477,7 @@ mod tests {
         let driver = FakeDriver { gone: Mutex::new([12].into()), ..FakeDriver::default() };
         let driver = Arc::new(driver);
         let (mut thread, events) = thread(&driver);
-        thread.evict(vec![worker(11), worker(12), worker(13)]);
+        thread.evict(VM, vec![worker(11), worker(12), worker(13)]);
         assert_eq!([11, 13].map(|client| driver.disabled(client)), [1, 1]);
         assert_eq!(events.try_iter().collect::<Vec<_>>(), [ComputeEvent::EvictionFailed(12)]);
         thread.restore(vec![11, 12, 13]);
@@ -483,7 +490,7 @@ mod tests {
         let page = Arc::new(GateMap::private().unwrap());
         page.gpus[0].running.store(1, Ordering::SeqCst);
         lock(&thread.exited).insert(11);
-        thread.evict(vec![(11, Kernels::Gate(page, 0))]);
+        thread.evict(VM, vec![(11, Kernels::Gate(page, 0))]);
         assert_eq!(events.try_iter().next(), None);
         thread.carry_out(Order::Forget(11));
         assert!(thread.off.is_empty() && lock(&thread.exited).is_empty());
@@ -499,7 +506,7 @@ mod tests {
             let object = DriverObject { client: 12, parent, handle, class, detail };
             objects.lock().unwrap().add(object).unwrap();
         }
-        thread.evict(vec![(11, Kernels::Channels(objects.clone()))]);
+        thread.evict(VM, vec![(11, Kernels::Channels(objects.clone()))]);
         assert_eq!([11, 12].map(|client| driver.disabled(client)), [1, 1]);
         driver.gone.lock().unwrap().insert(12);
         objects.lock().unwrap().free(12, 3);
@@ -512,7 +519,7 @@ mod tests {
     fn a_worker_without_channels_is_left_alone() {
         let driver = Arc::new(FakeDriver::default());
         let (mut thread, events) = thread(&driver);
-        thread.evict(vec![(11, Kernels::Channels(WorkerObjects::default()))]);
+        thread.evict(VM, vec![(11, Kernels::Channels(WorkerObjects::default()))]);
         thread.restore(vec![11]);
         assert_eq!(events.try_iter().next(), None);
     }
