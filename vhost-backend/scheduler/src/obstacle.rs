@@ -119,27 +119,25 @@ impl Scheduler {
         if leaves.is_none() && !self.running(gpu).is_empty() {
             return Some(Obstacle::Turn);
         }
-        let reserved = |gpu| self.is_reserved(gpu, vm);
-        if leaves.is_some() {
-            if !self.has_several_gpus(vm) {
-                return None;
+        let gang = self.gang(vm);
+        match self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) {
+            Some(holder) if holder != vm => {
+                // A VM that needs only this GPU may use it until the other VM has all of its GPUs.
+                let backfills = gang.len() == 1 && (leaves.is_some() || self.gathers(holder));
+                return (!backfills).then_some(Obstacle::Reserved);
             }
-            if !reserved(gpu) {
-                // The VM gets this GPU first, and the others later.
-                let may_take = self.may_take(vm, gpu, &self.gang(vm));
+            // The VM gets this GPU first, and the others later.
+            None if leaves.is_some() => {
+                let may_take = self.may_take(vm, gpu, &gang);
                 return (!may_take).then_some(Obstacle::Reserved);
             }
-        }
-        let gang = self.gang(vm);
-        if leaves.is_none() && gang.len() == 1 && !reserved(gpu) {
-            // A VM that needs only this GPU may use it until the other VM has all of its GPUs.
-            return (!self.backfills(gpu)).then_some(Obstacle::Reserved);
+            _ => {}
         }
         let leaves_here = |other: GpuKey| other == gpu && leaves.is_some();
         let busy = |other: GpuKey| {
             !leaves_here(other) && self.running(other).iter().any(|vm| Some(*vm) != leaves)
         };
-        if !gang.iter().all(|other| reserved(*other)) {
+        if !gang.iter().all(|other| self.is_reserved(*other, vm)) {
             return Some(Obstacle::Reserved);
         }
         gang.into_iter().any(busy).then_some(Obstacle::Turn)
@@ -153,10 +151,9 @@ impl Scheduler {
             && self.member(vm, gpu).is_some_and(|member| member.share.class == Class::Batch)
     }
 
-    /// Returns true if the GPU is reserved for a VM that is still waiting for more GPUs.
-    fn backfills(&self, gpu: GpuKey) -> bool {
-        let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
-        reserved.is_some_and(|vm| self.gang(vm).into_iter().any(|gpu| !self.is_reserved(gpu, vm)))
+    /// Returns true if a VM is still waiting for more GPUs to be reserved for it.
+    fn gathers(&self, vm: VmKey) -> bool {
+        self.gang(vm).into_iter().any(|gpu| !self.is_reserved(gpu, vm))
     }
 
     /// Returns true if the GPUs that a VM must have before this one are reserved for it.

@@ -101,3 +101,32 @@ fn vms_that_need_one_anothers_gpus_take_turns_even_if_one_needs_more_later() {
     actions.extend(bench.report_on(d, GPU2, Report { finished: 1, ..IDLE }));
     assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B), "{actions:?}");
 }
+
+#[test]
+fn a_turn_is_not_cut_short_for_a_vm_whose_gpu_is_kept_free_for_another_one() {
+    let d = VmKey(4);
+    let mut bench = Bench::new(&[(A, share(100))]);
+    bench.scheduler.set_vm(d, &[(GPU1, LATENCY)], 0);
+    for vm in [B, C] {
+        bench.scheduler.set_vm(vm, &[(GPU, LATENCY), (GPU1, LATENCY)], 0);
+    }
+    let evictable = Report { evictable: true, ..BUSY };
+    for (vm, gpu) in [(d, GPU1), (A, GPU)] {
+        bench.report_on(vm, gpu, HELD);
+        bench.report_on(vm, gpu, evictable);
+    }
+    bench.now += MS;
+    let mut actions = Vec::new();
+    for vm in [B, C] {
+        actions.extend(bench.report_on(vm, GPU, HELD));
+        actions.extend(bench.report_on(vm, GPU1, HELD));
+    }
+    // A leaves the first GPU to B, and uses it until B has the second one, too.
+    let mut turns = 0;
+    while actions.contains(&Action::Close { vm: A, gpu: GPU }) && turns < 10 {
+        turns += 1;
+        actions = bench.report(A, HELD);
+    }
+    assert_eq!(turns, 1);
+    assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(A), "{actions:?}");
+}
