@@ -362,6 +362,31 @@ pub struct Stats {
     pub workers: WorkerCounts,
     /// State of the scheduler.
     pub scheduler: SchedulerInfo,
+    /// The configuration file as vcudad has last read it. Null if there is none.
+    #[serde(default)]
+    pub config: Option<ConfigInfo>,
+}
+
+/// The configuration file, as vcudad has last read it.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConfigInfo {
+    /// When vcudad has last read the file, in milliseconds since 1970.
+    pub read_ms: u64,
+    /// When vcudad has last applied a file, in milliseconds since 1970. Null if that was before it was
+    /// started, so that it continues with the settings of the vcudad before it.
+    pub applied_ms: Option<u64>,
+    /// Why the file was refused. Null if it was applied. vcudad keeps the settings of the last file that
+    /// it has applied.
+    pub refused: Option<String>,
+}
+
+/// The result of a check of a configuration file.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct ConfigCheck {
+    /// The changes that a reload of the file would make.
+    pub summary: String,
 }
 
 /// The server's name and version.

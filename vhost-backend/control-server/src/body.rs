@@ -16,6 +16,8 @@ use super::model::{ApiError, ErrorCode, SETTINGS, Setting, VmPatch, VmSpec, expe
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
+/// Maximum size of a configuration file, in bytes. It has room for 10,000 VMs.
+const MAX_CONFIG: usize = 4 << 20;
 /// Maximum time for a client to send its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -62,15 +64,15 @@ pub(super) fn json<T: Serialize>(status: StatusCode, value: &T) -> Response {
 }
 
 /// Reads a body. If its declared length is too large, refuses it without reading it.
-async fn read(body: Body) -> Result<Vec<u8>, ApiError> {
+async fn read(body: Body, max: usize) -> Result<Vec<u8>, ApiError> {
     let too_large = || {
-        let says = format!("the body is larger than {MAX_BODY} bytes");
+        let says = format!("the body is larger than {max} bytes");
         ApiError::new(ErrorCode::TooLarge, says)
     };
-    if body.size_hint().lower() > MAX_BODY as u64 {
+    if body.size_hint().lower() > max as u64 {
         return Err(too_large());
     }
-    let read = Limited::new(body, MAX_BODY).collect();
+    let read = Limited::new(body, max).collect();
     match tokio::time::timeout(BODY_PATIENCE, read).await {
         Ok(Ok(body)) => Ok(body.to_bytes().into()),
         Ok(Err(error)) if error.is::<LengthLimitError>() => Err(too_large()),
@@ -158,9 +160,15 @@ fn no_lists(field: &str, value: &Value) -> Result<(), ApiError> {
     }
 }
 
+/// Returns the text of a configuration file.
+pub(super) async fn config(body: Body) -> Result<String, ApiError> {
+    String::from_utf8(read(body, MAX_CONFIG).await?)
+        .map_err(|error| ApiError::new(ErrorCode::BadRequest, error.to_string()))
+}
+
 /// Parses a VM's settings and checks their ranges.
 pub(super) async fn spec(body: Body) -> Result<VmSpec, ApiError> {
-    let spec: VmSpec = parse(&read(body).await?)?;
+    let spec: VmSpec = parse(&read(body, MAX_BODY).await?)?;
     spec.check()?;
     Ok(spec)
 }
@@ -168,7 +176,7 @@ pub(super) async fn spec(body: Body) -> Result<VmSpec, ApiError> {
 /// Parses a change to a VM's settings. The broker checks the ranges, because they depend on the
 /// VM's other settings.
 pub(super) async fn patch(body: Body) -> Result<VmPatch, ApiError> {
-    let text = read(body).await?;
+    let text = read(body, MAX_BODY).await?;
     parse(&text).map_err(|error| fixed(&text).or_else(|| kept(&text, &error)).unwrap_or(error))
 }
 

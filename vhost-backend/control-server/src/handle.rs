@@ -11,8 +11,8 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use tokio::sync::{broadcast, oneshot, watch};
 
 use super::model::{
-    ApiError, EndReason, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats, VmInfo, VmPatch,
-    VmSpec,
+    ApiError, ConfigCheck, EndReason, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats,
+    VmInfo, VmPatch, VmSpec,
 };
 use super::trace_point::{TraceNames, TracePoint, Traces};
 use host_ipc::eventfd::{drain, eventfd, notify};
@@ -58,6 +58,9 @@ pub enum Request {
     ListGpus,
     /// Collects all statistics. The reply is `Response::Stats`.
     Stats,
+    /// Checks whether a configuration file with this text could be applied. The reply is
+    /// `Response::Checked`.
+    CheckConfig(String),
     /// Makes the scheduler publish the current state of all VMs as trace points. The reply is
     /// `Response::TraceNames`.
     Trace,
@@ -92,6 +95,8 @@ pub enum Response {
     Gpus(Vec<GpuInfo>),
     /// All statistics.
     Stats(Box<Stats>),
+    /// The result of a check of a configuration file.
+    Checked(ConfigCheck),
     /// The names for trace points.
     TraceNames(TraceNames),
     /// The request succeeded and has no result.

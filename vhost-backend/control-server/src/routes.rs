@@ -16,8 +16,8 @@ use super::connection::Peer;
 use super::handle::{ControlHandle, Request, Response as Reply};
 use super::metrics::{self, Format};
 use super::model::{
-    ApiError, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo, VmInfo,
-    VmPatch, VmSpec,
+    ApiError, ConfigCheck, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo,
+    VmInfo, VmPatch, VmSpec,
 };
 use super::stream::Readers;
 use super::trace::Tracers;
@@ -51,6 +51,7 @@ pub(super) fn control(handle: ControlHandle, description: String) -> Router {
         .route("/v1/sessions", get(list_sessions))
         .route("/v1/gpus", get(list_gpus))
         .route("/v1/stats", get(stats))
+        .route("/v1/config/check", post(check_config))
         .route("/v1/events", get(events))
         .route("/v1/trace", get(trace))
         .route("/v1/version", get(version))
@@ -359,6 +360,26 @@ async fn ask_stats(api: &Api) -> Result<Box<Stats>, Refusal> {
 ))]
 pub(super) async fn stats(State(api): State<Api>) -> Answer {
     Ok(json(StatusCode::OK, &ask_stats(&api).await?))
+}
+
+/// Checks whether vcudad could apply a configuration file, without applying it. `vcudad --check` uses
+/// this. The body is the text of the file.
+#[utoipa::path(post, path = "/v1/config/check", tag = "vcudad",
+    request_body(content = String, content_type = "application/toml"), responses(
+    (status = 200, description = "The file could be applied", body = ConfigCheck),
+    (status = 400, description = "The body isn't UTF-8", body = ApiError),
+    (status = 408, description = "The body didn't arrive within 10 s", body = ApiError),
+    (status = 409, description = "vcudad has no configuration file", body = ApiError),
+    (status = 413, description = "The body is larger than 4 MiB", body = ApiError),
+    (status = 422, description = "The file has an error, which the message explains", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+))]
+pub(super) async fn check_config(State(api): State<Api>, body: Body) -> Answer {
+    let text = body::config(body).await?;
+    match api.handle.ask(Request::CheckConfig(text)).await? {
+        Reply::Checked(check) => Ok(json(StatusCode::OK, &check)),
+        other => Err(unexpected(&other)),
+    }
 }
 
 /// Parses the parameter of a request for events.

@@ -57,9 +57,9 @@ impl Systemd {
         due
     }
 
-    /// Reports that the service is ready.
-    pub fn ready(&self) {
-        self.send("READY=1\nSTATUS=serving");
+    /// Reports that the service is ready, and describes its state on one line.
+    pub fn ready(&self, status: &str) {
+        self.send(&format!("READY=1\nSTATUS={}", status.replace('\n', " ")));
     }
 
     /// Reports that the configuration is being read again. [`Self::ready`] reports the end of that.
@@ -99,7 +99,7 @@ mod tests {
         let at = format!("@{name}");
         let systemd = Systemd::new(Some(OsStr::new(&at)), Some(Duration::from_secs(3)));
         assert_eq!(systemd.interval(), Some(Duration::from_secs(1)));
-        systemd.ready();
+        systemd.ready("serving");
         systemd.reloading();
         systemd.ping_watchdog();
         systemd.stopping();
@@ -117,6 +117,6 @@ mod tests {
     fn without_systemd_nothing_is_sent() {
         let systemd = Systemd::new(None, Some(Duration::from_secs(3)));
         assert_eq!(systemd.interval(), None);
-        systemd.ready();
+        systemd.ready("serving");
     }
 }

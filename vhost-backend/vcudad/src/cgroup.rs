@@ -2,6 +2,7 @@
 //! VM's device process and workers together. The spawner creates the cgroups.
 
 use std::fs;
+use std::path::PathBuf;
 
 use control_api::ApiError;
 use serde::{Deserialize, Serialize};
@@ -61,6 +62,22 @@ impl Cgroups {
             tracing::warn!("VMs get no default {missing} on this host: {}", cgroups.why);
         }
         cgroups
+    }
+
+    /// Returns the cgroups that a broker will have if its unit gets all controllers of the host. Sets up
+    /// nothing.
+    pub(crate) fn of_host() -> Self {
+        let root = cgroup_root();
+        let listed = root.as_ref().map(|root| root.join("cgroup.controllers"));
+        let listed = listed.and_then(|path| fs::read_to_string(path).ok()).unwrap_or_default();
+        let listed: Vec<&str> = listed.split_whitespace().collect();
+        let found = CONTROLLERS.into_iter().map(|(controller, _)| controller);
+        let found = found.filter(|controller| listed.contains(controller));
+        let why = match &root {
+            Some(root) => format!("cgroup controllers are missing in {}", root.display()),
+            None => "cgroup v2 is not mounted".into(),
+        };
+        Self { controllers: found.map(str::to_owned).collect(), why, memory: host_memory() }
     }
 
     /// Returns the limits of a VM's cgroup, for this number of GPUs. Returns `None` if the host
@@ -138,6 +155,15 @@ impl Defaults {
 /// Returns true if the VM's `cpu.max` limits its CPU time. "max" doesn't.
 pub(crate) fn limits_cpu(vm: &Vm) -> bool {
     vm.spec.cpu.max.as_ref().is_some_and(|max| !max.starts_with("max"))
+}
+
+/// Returns the directory at which cgroup v2 is mounted.
+fn cgroup_root() -> Option<PathBuf> {
+    let mounts = fs::read_to_string("/proc/self/mountinfo").ok()?;
+    mounts.lines().find_map(|line| {
+        let (left, right) = line.split_once(" - ")?;
+        right.starts_with("cgroup2 ").then(|| left.split(' ').nth(4).map(PathBuf::from))?
+    })
 }
 
 /// Returns the size of the host's memory, or the largest number if it is unknown.

@@ -1,53 +1,83 @@
-//! Checks a configuration without serving it, for `vcudad --check`.
+//! Checks a configuration without serving it, for `vcudad --check`. If a vcudad is running, that one
+//! says whether it could apply the file. Otherwise, the checks of a start are made here.
 
-use std::fmt::Write;
+use std::fmt::Write as _;
 use std::time::Duration;
 
-use super::device::Device;
+use super::cgroup::Cgroups;
 use super::driver;
 use super::error::BrokerError;
-use super::mps::check_sharing;
-use super::placement::Capacity;
 use super::privileges;
+use super::roster::Roster;
+use super::running;
 use super::spawner::Spawner;
-use super::vms::{VmState, Vms, place_vm};
-use crate::config::{Config, check_vms, of_vm};
-use control_api::{ApiError, VmOrigin};
-use host_ipc::spawner::SOCKETS;
+use super::state::StateDir;
+use super::validate::{Ground, check_all, check_host, check_own_file};
+use crate::config::Config;
+use control_api::ErrorCode;
+use host_ipc::process;
 
-/// Checks a configuration as far as that's possible while another broker may be running: users and
-/// groups, the driver library and its GPUs, directories of sockets, and whether the GPUs have room
-/// for the VMs. Returns a description of the result.
-pub fn check(config: Config) -> Result<String, BrokerError> {
-    let mut text = format!("{} VMs", config.vms.len());
-    if let Some(user) = privileges::choose_user(&config)? {
-        let _ = write!(text, ", user {}", user.uid);
+/// Checks a configuration. Returns a description of the result.
+pub fn check(config: &Config) -> Result<String, BrokerError> {
+    let asked = config.control_socket.as_deref().and_then(|socket| running::ask(socket, config));
+    let text = match asked {
+        Some(changes) => format!("{}; after a reload: {}", count(config), changes?),
+        None => check_start(config).map_err(|error| match error {
+            BrokerError::Config(error) => config.locate(error).into(),
+            other => other,
+        })?,
+    };
+    check_readable(config)?;
+    Ok(text)
+}
+
+fn count(config: &Config) -> String {
+    format!("{} VMs", config.vms.len())
+}
+
+/// Checks whether a broker could be started with this configuration.
+fn check_start(config: &Config) -> Result<String, BrokerError> {
+    let is_root = process::is_root();
+    let mut host = config.clone();
+    if config.state_dir.as_deref().is_some_and(StateDir::is_locked) {
+        // A vcudad without a control API is running, which may have this address.
+        host.metrics_address = None;
     }
-    privileges::control_group(&config)?;
+    check_host(&host, is_root, None)?;
+    let mut text = count(config);
+    if is_root {
+        let _ = write!(text, ", user {}", privileges::user_of(config)?.uid);
+    }
+    let saved = config.state_dir.as_deref().map(StateDir::peek).transpose()?.unwrap_or_default();
+    let roster = Roster::to_check(saved);
+    let (all, _) = roster.with_file(&config.vms)?;
     let spawner = Spawner::start()?;
     let _ending = spawner.ending();
-    let mut probed = driver::choose(&config, &spawner, Duration::ZERO)?;
-    let requests = config.vms.iter().flat_map(|spec| &spec.gpus);
-    let gpus = driver::add_slices(&config, &spawner, &mut probed, requests);
-    let mut placed = Vms::default();
-    for mut vm in check_vms(&config.vms)? {
-        let fail = |error: ApiError| BrokerError::from(of_vm(&vm.spec.name, &error));
-        let folder = vm.socket.parent().filter(|folder| *folder != std::path::Path::new(SOCKETS));
-        if let Some(folder) = folder.filter(|folder| !folder.is_dir()) {
-            let message = format!("the directory {} does not exist", folder.display());
-            return Err(fail(ApiError::invalid("socket", message)));
+    let mut probed = driver::choose(config, &spawner, Duration::ZERO)?;
+    // Workers may have none, unless the file requires it.
+    let _jail = driver::set_up_jail(config, &spawner, &probed)?;
+    let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
+    let gpus = driver::add_slices(config, &spawner, &mut probed, requests);
+    let cgroups = Cgroups::of_host();
+    let has_saved = |name: &str, origin| roster.has_saved(name, origin);
+    let ground = Ground { gpus: &gpus, cgroups: &cgroups };
+    let candidates = check_all(config, all, has_saved, ground)?;
+    let _ = write!(text, ", {} GPUs of {}", gpus.iter().count(), probed.library.display());
+    for candidate in &candidates {
+        // The file must leave its place to the VM.
+        candidate.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom])?;
+        if let (vm, Err(error)) = (&candidate.vm.name, &candidate.gpus) {
+            let _ = write!(text, "; VM '{vm}' was added at run time and fails: {error}");
         }
-        // A worker that is kept ready has one context.
-        let reserve = |gpu| gpus.context_bytes(gpu) * u64::from(config.warm_workers.max(1));
-        let capacities: Vec<Capacity> = placed.capacities(&gpus, &config.policy, reserve, None);
-        let set = place_vm(&capacities, &mut vm, false)
-            .map_err(|error| BrokerError::from(of_vm(&vm.name, &error.into())))?;
-        check_sharing(&vm.spec, &set, &gpus)
-            .map_err(|error| BrokerError::from(of_vm(&vm.name, &error)))?;
-        let device = Device::failed(String::new());
-        placed.add(VmState::new(vm, VmOrigin::File, set, device, None));
     }
-    let count = gpus.iter().count();
-    let _ = write!(text, ", {count} GPUs of {}", probed.library.display());
     Ok(text)
+}
+
+/// Checks whether the user as which the broker runs can read the file, as a reload does. Afterwards,
+/// this process has that user.
+fn check_readable(config: &Config) -> Result<(), BrokerError> {
+    if process::is_root() {
+        privileges::switch(&privileges::user_of(config)?)?;
+    }
+    Ok(check_own_file(config)?)
 }

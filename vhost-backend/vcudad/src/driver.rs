@@ -16,7 +16,7 @@ use super::gpus::{Gpus, slices_named};
 use super::nvidia;
 use super::process::describe;
 use super::spawner::Spawner;
-use crate::config::{Config, DriverLibrary, JailMode};
+use crate::config::{Config, ConfigError, DriverLibrary, JailMode};
 use host_ipc::gpu::{GpuFacts, Probed};
 use host_ipc::printable::printable;
 use host_ipc::spawner::{Call, End, Part, Program, Refusal};
@@ -41,10 +41,7 @@ pub(crate) fn choose(
     let (library, driver, why) = match &config.driver_library {
         DriverLibrary::Path(path) => {
             let path = std::path::absolute(path).unwrap_or_else(|_| path.clone());
-            if !path.exists() {
-                let path = path.display();
-                return Err(BrokerError::Driver(format!("the driver library {path} is missing")));
-            }
+            check_path(config)?;
             (path, "path", "as configured")
         }
         DriverLibrary::Softgpu => (softgpu()?, "softgpu", "as configured"),
@@ -69,6 +66,16 @@ pub(crate) fn choose(
     let path = found.library.display();
     tracing::info!(driver = %driver, %path, version = found.driver, "chose the driver library ({why})");
     Ok(found)
+}
+
+/// Checks that a driver library that is given by its path exists.
+pub(crate) fn check_path(config: &Config) -> Result<(), ConfigError> {
+    match &config.driver_library {
+        DriverLibrary::Path(path) if !path.exists() => {
+            Err(ConfigError::Value(format!("driver_library: {} is missing", path.display())))
+        }
+        _ => Ok(()),
+    }
 }
 
 fn softgpu() -> Result<PathBuf, BrokerError> {

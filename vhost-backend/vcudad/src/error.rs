@@ -22,15 +22,15 @@ pub enum BrokerError {
         /// Why it can't be bound.
         reason: String,
     },
+    /// The vcudad that is running doesn't say whether it could apply a file.
+    #[error("cannot ask the vcudad that is running: {0}")]
+    Running(String),
     /// The spawner refuses a request, or has ended.
     #[error("the spawner failed: {0}")]
     Spawner(String),
     /// The saved state can't be read or written.
     #[error(transparent)]
     State(#[from] StateError),
-    /// A VM in the configuration file can't be placed.
-    #[error("{0}")]
-    Placement(String),
     /// The control API can't be served.
     #[error(transparent)]
     Control(#[from] ControlError),
@@ -64,6 +64,7 @@ impl BrokerError {
             | Self::Loop(_)
             | Self::Handover(_)
             | Self::Spawner(_)
+            | Self::Running(_)
             | Self::Program(ProgramError::This(_)) => host_ipc::exit::FAILED,
             _ => host_ipc::exit::BAD_INPUT,
         }

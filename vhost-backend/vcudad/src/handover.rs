@@ -75,6 +75,10 @@ pub(crate) struct HandoverState {
     pub(crate) sessions: SessionsRecord,
     /// The values of the settings that stay as they are until the spawner is restarted.
     pub(crate) fixed: FixedSettings,
+    /// The text of the configuration file that was applied last. A broker uses it if the file has an
+    /// error when it's started.
+    #[serde(default)]
+    pub(crate) config: Option<String>,
 }
 
 impl HandoverState {

@@ -4,13 +4,14 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | the broker from its start to its end |
-//! | `check` | checking a configuration without serving it |
+//! | `validate`, `check`, `running` | the checks of a configuration; checking one without serving it; asking a vcudad that is running |
+//! | `chosen`, `last_good` | the configuration to start with: the file, or the last one that was applied |
 //! | `service` | the coordinator: it composes the parts and dispatches events to them |
 //! | `watches`, `timer` | the event loop's descriptors |
 //! | `roster`, `state`, `saver` | the configured VMs, with run-time changes; the file that saves the changes, and its thread |
 //! | `changes` | run-time changes that are being saved, or wait for that |
 //! | `reread`, `reload`, `differences` | reading the configuration file again; what that changes |
-//! | `start` | new VMs, at the broker's start and at run time |
+//! | `start` | creating new VMs, at the broker's start and at run time |
 //! | `vms`, `device` | the VMs, and each one's device process |
 //! | `resources`, `socket`, `cgroup` | what the spawner creates for a VM; sockets; limits of cgroups |
 //! | `sessions` | all sessions, from their start to the end of their worker |
@@ -38,6 +39,7 @@ mod cause;
 mod cgroup;
 mod changes;
 mod check;
+mod chosen;
 mod comparison;
 mod compute;
 pub mod config;
@@ -56,6 +58,7 @@ mod guest_facts;
 pub mod handover;
 mod journal;
 mod kept_fd;
+mod last_good;
 mod launcher;
 mod leftovers;
 mod mps;
@@ -76,6 +79,7 @@ mod reread;
 mod resources;
 mod roster;
 mod run;
+mod running;
 mod saver;
 mod scheduler;
 mod service;
@@ -89,12 +93,13 @@ mod supervisor;
 mod time_account;
 mod timer;
 mod touched;
+mod validate;
 mod vms;
 mod watches;
 mod worker;
 
 pub use check::check;
 pub use error::BrokerError;
-pub use reread::Reread;
-pub use run::{Origin, run};
+pub use reread::Reader;
+pub use run::{Origin, run, run_one};
 pub use state::StateError;

@@ -3,6 +3,7 @@
 use std::os::fd::RawFd;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::sync::Arc;
 
 use clap::Parser;
 use host_ipc::logging::{self, LogArgs};
@@ -80,17 +81,13 @@ fn main() -> ExitCode {
     };
     // Later, this process has no privileges.
     let is_root = inherited.as_ref().map_or(process::is_root(), Inherited::has_root);
-    let config = match read(&args, is_root) {
-        Ok(config) => config,
-        Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
-    };
     let from = match (inherited, &args.spawner) {
         (Some(inherited), _) => Origin::Inherited(Box::new(inherited)),
         (None, Some(path)) => Origin::Listening(path.clone()),
         (None, None) => Origin::Own,
     };
-    let reread = Box::new(move || read(&args, is_root));
-    match vcudad::run(config, Some(reread), from) {
+    let reader = Arc::new(move |text: Option<&str>| read(&args, text, is_root));
+    match vcudad::run(reader, from) {
         Ok(None) => ExitCode::SUCCESS,
         Ok(Some(replacement)) => {
             drop(log);
@@ -109,7 +106,7 @@ fn answer(args: &Args, version: u32) -> ExitCode {
     if let Err(code) = logging::check(NAME, &args.log) {
         return code;
     }
-    match read(args, args.as_root || process::is_root()) {
+    match read(args, None, args.as_root || process::is_root()) {
         Ok(_) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, exit::BAD_INPUT, &error),
     }
@@ -117,8 +114,8 @@ fn answer(args: &Args, version: u32) -> ExitCode {
 
 /// Checks the configuration file without serving it.
 fn check(args: &Args) -> ExitCode {
-    let checked = read(args, process::is_root()).map_err(BrokerError::from).and_then(vcudad::check);
-    match checked {
+    let config = read(args, None, process::is_root()).map_err(BrokerError::from);
+    match config.and_then(|config| vcudad::check(&config)) {
         Ok(text) => {
             println!("{}: OK: {text}", args.config.display());
             ExitCode::SUCCESS
@@ -127,10 +124,10 @@ fn check(args: &Args) -> ExitCode {
     }
 }
 
-/// Reads the configuration file, and overrides settings that are given as arguments. `is_root` says
-/// whether the broker was started by root.
-fn read(args: &Args, is_root: bool) -> Result<Config, ConfigError> {
-    let mut config = Config::read(&args.config)?;
+/// Reads the configuration file, or the one with this text, and overrides settings that are given as
+/// arguments. `is_root` says whether the broker was started by root.
+fn read(args: &Args, text: Option<&str>, is_root: bool) -> Result<Config, ConfigError> {
+    let mut config = text.map_or_else(|| Config::read(&args.config), Config::parse)?;
     if let Some(library) = &args.driver.library {
         config.driver_library = DriverLibrary::clone(library);
     }

@@ -6,7 +6,6 @@ use std::process::ExitCode;
 use clap::Parser;
 use host_ipc::exit;
 use host_ipc::logging::{self, LogArgs};
-use vcudad::Origin;
 use vcudad::config::{Config, DriverArgs, VmArgs};
 
 /// Name of the program that the operator started.
@@ -44,8 +43,8 @@ pub fn main() -> ExitCode {
         Ok(config) => config,
         Err(error) => return exit::with(NAME, exit::BAD_INPUT, &error),
     };
-    match vcudad::run(config, None, Origin::Own) {
-        Ok(_) => ExitCode::SUCCESS,
+    match vcudad::run_one(config) {
+        Ok(()) => ExitCode::SUCCESS,
         Err(error) => exit::with(NAME, error.code(), &error),
     }
 }

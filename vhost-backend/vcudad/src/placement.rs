@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use control_api::{ApiError, ErrorCode, GpuRequest, Percent, format_size};
+use control_api::{ApiError, ErrorCode, GpuRequest, Percent, VmSpec, format_size};
 
 use memory_ledger::GpuId;
 
@@ -196,6 +196,21 @@ impl Capacity {
     /// lot of free memory are kept for large VMs.
     fn rank(&self) -> (u64, u64, u64, GpuId) {
         (self.weights, self.time_promised, self.free_memory(), self.gpu)
+    }
+
+    /// Promises a VM its quota.
+    pub(crate) fn promise(&mut self, spec: &VmSpec) {
+        self.memory_promised = self.memory_promised.saturating_add(spec.memory.max);
+        self.time_promised += u64::from(spec.compute.min.basis_points());
+        self.weights += u64::from(spec.compute.weight);
+    }
+
+    /// Takes back what was promised to a VM.
+    pub(crate) fn release(&mut self, spec: &VmSpec) {
+        self.memory_promised = self.memory_promised.saturating_sub(spec.memory.max);
+        let min = u64::from(spec.compute.min.basis_points());
+        self.time_promised = self.time_promised.saturating_sub(min);
+        self.weights = self.weights.saturating_sub(spec.compute.weight.into());
     }
 
     /// Returns the number of bytes that may still be promised.

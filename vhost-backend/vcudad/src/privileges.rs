@@ -24,6 +24,11 @@ pub(crate) fn choose_user(config: &Config) -> Result<Option<User>, ConfigError> 
         }
         return Ok(None);
     }
+    user_of(config).map(Some)
+}
+
+/// Returns the user as which a broker that root starts will run.
+pub(crate) fn user_of(config: &Config) -> Result<User, ConfigError> {
     let fail =
         |name: &str, reason: &str| Err(ConfigError::Value(format!("user '{name}' {reason}")));
     let (name, user) = match &config.user {
@@ -40,13 +45,16 @@ pub(crate) fn choose_user(config: &Config) -> Result<Option<User>, ConfigError> 
     if is_of_vm(user.uid) || is_of_vm(user.gid) {
         return fail(name, "is that of a VM; vcudad needs another one");
     }
-    Ok(Some(user))
+    Ok(user)
 }
 
 /// Passes on to the spawner what the configuration file permits.
 pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerError> {
     let control = match &config.control_socket {
-        Some(path) => Some(Permit::Control { path: path.clone(), group: control_group(config)? }),
+        Some(path) => Some(Permit::Control {
+            path: path.clone(),
+            group: control_group(config, process::is_root())?,
+        }),
         None => None,
     };
     let folders = config.socket_folders.iter().cloned().map(Permit::SocketFolder);
@@ -59,15 +67,16 @@ pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerErr
     Ok(())
 }
 
-/// Returns the group of the control API's socket. `None` means that of the spawner.
-pub(crate) fn control_group(config: &Config) -> Result<Option<u32>, ConfigError> {
+/// Returns the group of the control API's socket. `None` means that of the spawner. `is_root` says
+/// whether root starts the broker.
+pub(crate) fn control_group(config: &Config, is_root: bool) -> Result<Option<u32>, ConfigError> {
     match &config.control_group {
         Some(name) => group::find(name).map(Some).ok_or_else(|| {
             ConfigError::Value(format!(
                 "control_group: group '{name}' does not exist on this host; create it with groupadd"
             ))
         }),
-        None if process::is_root() => Ok(group::find(GROUP)),
+        None if is_root => Ok(group::find(GROUP)),
         None => Ok(None),
     }
 }

@@ -6,16 +6,14 @@ use std::collections::BTreeMap;
 
 use control_api::{ApiError, VmOrigin, VmPatch, VmSpec};
 
-use super::cgroup::Cgroups;
 use super::device::Device;
 use super::differences::change;
-use super::gpus::Gpus;
-use super::mps::check_sharing;
 use super::placement::Capacity;
 use super::resources::Resources;
 use super::spawner::Spawner;
 use super::start;
-use super::vms::{VmState, Vms, place_vm};
+use super::validate::{Ground, check_vm};
+use super::vms::{VmState, Vms};
 use crate::config::{Config, ConfigError, Policy, Vm, VmSet, choose_uids, of_vm};
 use host_ipc::spawner::VM_UIDS;
 use memory_ledger::VmId;
@@ -26,6 +24,8 @@ pub(crate) struct Plan {
     pub(crate) policy: Policy,
     /// The VMs in the file.
     pub(crate) file: Vec<VmSpec>,
+    /// The file's text.
+    pub(crate) text: String,
     pub(crate) added: Vec<VmState>,
     pub(crate) changed: Vec<(VmId, VmPatch, Vm)>,
     pub(crate) removed: Vec<VmId>,
@@ -86,28 +86,28 @@ pub(crate) struct Host<'a> {
     /// The configuration with which the broker was started.
     pub(crate) started: &'a Config,
     pub(crate) vms: &'a Vms,
-    pub(crate) gpus: &'a Gpus,
     pub(crate) spawner: &'a Spawner,
-    pub(crate) cgroups: &'a Cgroups,
+    pub(crate) ground: Ground<'a>,
 }
 
 impl Plan {
-    /// Compares a file with the running VMs. `all` contains the VMs to serve from now on,
-    /// `capacities` the GPUs' capacities under the file's policy.
+    /// Compares a file, which has been checked (`validate`), with the running VMs. `all` contains the
+    /// VMs to serve from now on, `capacities` the GPUs' capacities under the file's policy.
     pub(crate) fn check(
-        config: Config,
+        config: &Config,
         all: Vec<(VmSpec, VmOrigin)>,
         capacities: Vec<Capacity>,
         host: &Host<'_>,
     ) -> Result<Self, ConfigError> {
         let vms = host.vms;
         let mut plan = Self {
-            policy: live_policy(host.started, &config),
-            file: Vec::new(),
+            policy: live_policy(host.started, config),
+            file: config.vms.clone(),
+            text: config.text.clone(),
             added: Vec::new(),
             changed: Vec::new(),
             removed: Vec::new(),
-            deferred: fixed_keys(host.started, &config),
+            deferred: fixed_keys(host.started, config),
         };
         let in_file = |vm: &Vm| config.vms.iter().any(|spec| spec.name == vm.name);
         let gone = vms.iter().filter(|(_, state)| {
@@ -118,7 +118,7 @@ impl Plan {
         // What the GPUs have promised once all changes have been made.
         let mut capacities = capacities;
         for state in plan.removed.iter().filter_map(|id| vms.get(*id)) {
-            promise(&mut capacities, state, None);
+            on_gpus_of(state, &mut capacities, |capacity| capacity.release(&state.vm.spec));
         }
         let (mut set, mut new) = (VmSet::default(), Vec::new());
         for (spec, origin) in &all {
@@ -146,7 +146,10 @@ impl Plan {
             }
             if !patch.is_empty() {
                 let after = state.changed(&patch).map_err(|error| fail(&error))?;
-                promise(&mut capacities, state, Some(&after));
+                on_gpus_of(state, &mut capacities, |capacity| {
+                    capacity.release(&state.vm.spec);
+                    capacity.promise(&after.spec);
+                });
                 plan.changed.push((id, patch, after));
             }
         }
@@ -154,13 +157,7 @@ impl Plan {
             let Some(state) = vms.get(*id) else { continue };
             // The capacities already contain this change.
             let mut before = capacities.clone();
-            let changed = (&after.spec, &state.vm.spec);
-            for capacity in before.iter_mut().filter(|one| state.gpus.contains(&one.gpu)) {
-                let (memory, min) = (changed.0.memory.max, changed.0.compute.min);
-                capacity.memory_promised = capacity.memory_promised.saturating_sub(memory);
-                let min = u64::from(min.basis_points());
-                capacity.time_promised = capacity.time_promised.saturating_sub(min);
-            }
+            on_gpus_of(state, &mut before, |capacity| capacity.release(&after.spec));
             state
                 .check_increase(after, &before)
                 .map_err(|error| of_vm(&after.name, &error.into()))?;
@@ -171,10 +168,9 @@ impl Plan {
             let state = plan
                 .place(vm, &capacities, host)
                 .map_err(|error: ApiError| of_vm(&name, &error))?;
-            promise_new(&mut capacities, &state);
+            on_gpus_of(&state, &mut capacities, |capacity| capacity.promise(&state.vm.spec));
             plan.added.push(state);
         }
-        plan.file = config.vms;
         Ok(plan)
     }
 
@@ -185,9 +181,9 @@ impl Plan {
         host: &Host<'_>,
     ) -> Result<VmState, ApiError> {
         host.vms.check_unique(&vm)?;
-        let set = place_vm(capacities, &mut vm, false)?;
-        check_sharing(&vm.spec, &set, host.gpus)?;
-        let (resources, socket) = Resources::create(host.spawner, host.cgroups, &vm, set.len())?;
+        let set = check_vm(&mut vm, capacities, host.ground, false)?;
+        let (resources, socket) =
+            Resources::create(host.spawner, host.ground.cgroups, &vm, set.len())?;
         Ok(VmState::new(vm, VmOrigin::File, set, Device::new(socket), Some(resources)))
     }
 
@@ -226,34 +222,13 @@ impl Plan {
     }
 }
 
-/// Replaces a VM's promises by those of its settings `after`, or removes them.
-fn promise(capacities: &mut [Capacity], state: &VmState, after: Option<&Vm>) {
-    for capacity in capacities.iter_mut().filter(|one| state.gpus.contains(&one.gpu)) {
-        let spec = &state.vm.spec;
-        capacity.memory_promised = capacity.memory_promised.saturating_sub(spec.memory.max);
-        let min = u64::from(spec.compute.min.basis_points());
-        capacity.time_promised = capacity.time_promised.saturating_sub(min);
-        capacity.weights = capacity.weights.saturating_sub(spec.compute.weight.into());
-        if let Some(after) = after {
-            add(capacity, after);
-        }
-    }
-}
-
-fn promise_new(capacities: &mut [Capacity], state: &VmState) {
-    let own = capacities.iter_mut().filter(|one| state.gpus.contains(&one.gpu));
-    own.for_each(|capacity| add(capacity, &state.vm));
-}
-
-fn add(capacity: &mut Capacity, vm: &Vm) {
-    let (memory, compute) = (&vm.spec.memory, &vm.spec.compute);
-    capacity.memory_promised = capacity.memory_promised.saturating_add(memory.max);
-    capacity.time_promised += u64::from(compute.min.basis_points());
-    capacity.weights += u64::from(compute.weight);
+/// Changes the capacities of a VM's GPUs.
+fn on_gpus_of(state: &VmState, capacities: &mut [Capacity], change: impl FnMut(&mut Capacity)) {
+    capacities.iter_mut().filter(|one| state.gpus.contains(&one.gpu)).for_each(change);
 }
 
 /// Returns the file's policy, without the settings that need a restart.
-fn live_policy(started: &Config, file: &Config) -> Policy {
+pub(crate) fn live_policy(started: &Config, file: &Config) -> Policy {
     let Policy { scheduler, eviction, .. } = started.policy;
     Policy { scheduler, eviction, ..file.policy }
 }

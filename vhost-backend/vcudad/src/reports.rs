@@ -3,8 +3,8 @@
 use std::collections::BTreeMap;
 
 use control_api::{
-    GpuInfo, Percent, SchedulerInfo, SessionInfo, SessionMemory, Stats, VmGpuStats, VmInfo,
-    VmOrigin, VmState as State, VmStats, WorkerCounts,
+    ConfigInfo, GpuInfo, Percent, SchedulerInfo, SessionInfo, SessionMemory, Stats, VmGpuStats,
+    VmInfo, VmOrigin, VmState as State, VmStats, WorkerCounts,
 };
 
 use super::activity::add;
@@ -37,6 +37,7 @@ pub(crate) struct Reports<'a> {
     pub(crate) audit: &'a Audit,
     pub(crate) policy: &'a Policy,
     pub(crate) roster: &'a Roster,
+    pub(crate) file: Option<&'a ConfigInfo>,
     /// When the broker started, in milliseconds since 1970.
     pub(crate) started_ms: u64,
 }
@@ -228,6 +229,7 @@ impl Reports<'_> {
                 on: self.scheduler.is_enabled(),
                 restarts: self.scheduler.restarts(),
             },
+            config: self.file.cloned(),
         }
     }
 }

@@ -1,5 +1,5 @@
-//! The thread that reads the configuration file again. A file can take long to read, and the event
-//! loop can't wait for it.
+//! The thread that reads configuration files again, to apply or to check them. A file can take long to
+//! read, and the event loop can't wait for it.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd, RawFd};
@@ -7,28 +7,39 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::config::{Config, ConfigError};
+use control_server::handle::Answer;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
-/// Reads the configuration file, and applies the command-line arguments.
-pub type Reread = Box<dyn Fn() -> Result<Config, ConfigError> + Send>;
+/// Reads the configuration file, or the file with the given text, and applies the command-line
+/// arguments.
+pub type Reader = Arc<dyn Fn(Option<&str>) -> Result<Config, ConfigError> + Send + Sync>;
+
+/// A file that was read.
+pub(crate) struct Reread {
+    pub(crate) config: Result<Config, ConfigError>,
+    /// Who wants to know whether it could be applied. `None` if it must be applied.
+    pub(crate) checks: Option<Answer>,
+}
 
 /// The thread. It ends some time after this is dropped.
 pub(crate) struct Rereader {
-    requests: Sender<()>,
-    results: Receiver<Result<Config, ConfigError>>,
+    requests: Sender<Option<(String, Answer)>>,
+    results: Receiver<Reread>,
     bell: Arc<OwnedFd>,
 }
 
 impl Rereader {
     /// Starts the thread.
-    pub(crate) fn start(reread: Reread) -> io::Result<Self> {
-        let (requests, to_do) = channel();
+    pub(crate) fn start(read: Reader) -> io::Result<Self> {
+        let (requests, to_do) = channel::<Option<(String, Answer)>>();
         let (sender, results) = channel();
         let bell = Arc::new(eventfd()?);
         let rings = bell.clone();
         std::thread::Builder::new().name("reread".into()).spawn(move || {
-            for () in to_do {
-                if sender.send(reread()).is_err() {
+            for check in to_do {
+                let config = read(check.as_ref().map(|(text, _)| text.as_str()));
+                let checks = check.map(|(_, answer)| answer);
+                if sender.send(Reread { config, checks }).is_err() {
                     return;
                 }
                 notify(&*rings);
@@ -40,13 +51,26 @@ impl Rereader {
     /// Starts to read the file. [`Self::take`] returns the result.
     pub(crate) fn request(&self) {
         // The thread ends only after the sender.
-        let _ = self.requests.send(());
+        let _ = self.requests.send(None);
     }
 
-    /// Takes the latest result, if any.
-    pub(crate) fn take(&self) -> Option<Result<Config, ConfigError>> {
+    /// Starts to read this text instead of the file, only to check it.
+    pub(crate) fn check(&self, text: String, answer: Answer) {
+        let _ = self.requests.send(Some((text, answer)));
+    }
+
+    /// Takes the results. Of the files to apply, only the latest counts.
+    pub(crate) fn take(&self) -> Vec<Reread> {
         drain(&*self.bell);
-        self.results.try_iter().last()
+        let (mut all, mut latest) = (Vec::new(), None);
+        for reread in self.results.try_iter() {
+            match &reread.checks {
+                Some(_) => all.push(reread),
+                None => latest = Some(reread),
+            }
+        }
+        all.extend(latest);
+        all
     }
 
     /// Returns an eventfd that is readable while there is a result.

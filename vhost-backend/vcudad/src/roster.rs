@@ -11,7 +11,7 @@ use super::differences::{differences, keys, text};
 use super::error::BrokerError;
 use super::saver::Saver;
 use super::state::{SavedState, StateDir, StateError};
-use crate::config::ConfigError;
+use crate::config::{ConfigError, of_vm};
 use control_server::handle::now_ms;
 
 /// The changes made at run time, and the directory in which they are saved.
@@ -28,6 +28,11 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
+    /// Returns a roster with these saved changes, to check a file.
+    pub(crate) fn to_check(saved: SavedState) -> Self {
+        Self { dir: None, saver: None, saved, file: Vec::new(), pruned: false }
+    }
+
     /// Reads the saved changes from the directory, if one is configured.
     pub(crate) fn open(dir: Option<StateDir>) -> Result<Self, StateError> {
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
@@ -43,9 +48,18 @@ impl Roster {
     ) -> Result<Vec<(VmSpec, VmOrigin)>, ConfigError> {
         let (all, next) = self.with_file(&file)?;
         self.pruned = next != self.saved;
+        self.report_dropped(&next);
         self.saved = next;
         self.file = file;
         Ok(all)
+    }
+
+    /// Logs the saved changes that the state `next` no longer has.
+    pub(crate) fn report_dropped(&self, next: &SavedState) {
+        for vm in self.saved.changed.keys().filter(|name| !next.changed.contains_key(*name)) {
+            let why = "dropping saved changes for a VM that is no longer in the configuration";
+            tracing::warn!(vm, "{why}");
+        }
     }
 
     /// Sets the VMs in the configuration file.
@@ -66,25 +80,15 @@ impl Roster {
         saved.paused.retain(|name| in_file(name) || is_added(name));
         saved.removed.retain(|name| in_file(name));
         saved.since.retain(|name, _| in_file(name));
-        saved.changed.retain(|name, _| {
-            let keep = in_file(name);
-            if !keep {
-                tracing::warn!(
-                    vm = name,
-                    "dropping saved changes for a VM that is no longer in the configuration"
-                );
-            }
-            keep
-        });
+        saved.changed.retain(|name, _| in_file(name));
         let is_served = |spec: &VmSpec| !saved.removed.contains(&spec.name);
         let is_twice =
             |added: &&VmSpec| file.iter().any(|spec| spec.name == added.name && is_served(spec));
         if let Some(spec) = saved.vms.iter().find(is_twice) {
-            return Err(ConfigError::Value(format!(
-                "vm '{}' is in the configuration file, and was also added at run time: rename the \
-                 one in the file, or start without it and remove the other",
-                spec.name
-            )));
+            let message = "a VM with this name was also added at run time: rename the one in the \
+                           file, or take it out and remove the other with vcudactl vm rm";
+            let error = ApiError::new(ErrorCode::Conflict, message).of("name");
+            return Err(of_vm(&spec.name, &error));
         }
         let mut all = Vec::new();
         for spec in file.iter().filter(|spec| is_served(spec)) {
@@ -257,7 +261,7 @@ mod tests {
     use control_api::ComputePatch;
 
     fn roster(saved: SavedState) -> Roster {
-        Roster { dir: None, saver: None, saved, file: Vec::new(), pruned: false }
+        Roster::to_check(saved)
     }
 
     fn names(of: &[(VmSpec, VmOrigin)]) -> Vec<(&str, VmOrigin)> {
@@ -289,7 +293,7 @@ mod tests {
         assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
         roster.save(roster.added(VmSpec::new("a", 1 << 20)));
         let error = roster.vms(file()).unwrap_err().to_string();
-        assert!(error.contains("vm 'a' is in the configuration file"), "{error}");
+        assert!(error.contains("vm 'a': name: a VM with this name was also added"), "{error}");
     }
 
     #[test]

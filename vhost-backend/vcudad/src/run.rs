@@ -6,42 +6,56 @@ use std::path::{Path, PathBuf};
 
 use event_manager::{EventManager, SubscriberOps};
 
+use super::chosen::Chosen;
 use super::driver;
 use super::error::BrokerError;
 use super::handover::{Handover, Inherited, Replacement, Successor};
 use super::journal::Handling;
+use super::last_good::LastGood;
 use super::privileges;
-use super::reread::Reread;
+use super::reread::Reader;
 use super::service::{Inputs, Prepared, Service};
 use super::socket::ControlFile;
 use super::spawner::Spawner;
 use super::state::StateDir;
-use crate::config::Config;
+use super::validate::check_host;
+use crate::config::{Config, ConfigError};
 use control_server::{ServerConfig, handle};
 use host_ipc::process;
 use host_ipc::signals::Signals;
 use host_ipc::spawner::Call;
 
-/// Serves the configured VMs until the broker receives a signal that stops it. On SIGHUP, it calls
-/// `reread` to read the configuration again, or stops if that is `None`. On SIGUSR2, it returns the
-/// program that takes over. `from` says where the broker gets its spawner.
-pub fn run(
-    config: Config,
-    reread: Option<Reread>,
+/// Serves the VMs in the configuration file that `reader` reads until the broker receives a signal that
+/// stops it. On SIGHUP, it reads the file again. On SIGUSR2, it returns the program that takes over.
+/// `from` says where the broker gets its spawner. If the file has an error, but the spawner has the VMs
+/// of an earlier broker, continues with the settings that were applied last.
+pub fn run(reader: Reader, from: Origin) -> Result<Option<Replacement>, BrokerError> {
+    let file = reader(None);
+    serve(file, Some(reader), from)
+}
+
+/// Serves the VM in this configuration, which isn't in a file, until the broker receives a signal.
+pub fn run_one(config: Config) -> Result<(), BrokerError> {
+    serve(Ok(config), None, Origin::Own).map(drop)
+}
+
+fn serve(
+    file: Result<Config, ConfigError>,
+    reader: Option<Reader>,
     from: Origin,
 ) -> Result<Option<Replacement>, BrokerError> {
     // Block signals first, so that no signal can stop the process before it has removed its
     // sockets. Threads that start later inherit the signal mask.
     let signals = Signals::catch(&[libc::SIGTERM, libc::SIGINT, libc::SIGHUP, libc::SIGUSR2]);
     let signals = signals.map_err(BrokerError::os("cannot catch signals"))?;
-    let metrics_address = config.metrics_address;
     let (handle, inbox) =
         handle::channel().map_err(BrokerError::os("cannot create the control API's channel"))?;
-    let successor = reread.as_ref().map(|_| Successor::find(from.program()));
+    let successor = reader.as_ref().map(|_| Successor::find(from.program()));
     let successor = successor.transpose();
     let successor = successor.map_err(BrokerError::os("cannot find the path of this program"))?;
-    let inputs = Inputs { signals, inbox, reread, successor };
-    let (service, socket) = start(config, from, inputs)?;
+    let inputs = Inputs { signals, inbox, reader, successor };
+    let (service, socket) = start(file, from, inputs)?;
+    let metrics_address = service.metrics_address();
     let has_control = socket.is_some();
     let file = has_control.then(|| ManuallyDrop::new(ControlFile(service.spawner().clone())));
     let api = control_server::start(ServerConfig { socket, metrics_address }, handle)?;
@@ -87,6 +101,14 @@ pub enum Origin {
 }
 
 impl Origin {
+    /// Returns true if root starts the broker, or has started the one that this one replaces.
+    fn is_root(&self) -> bool {
+        match self {
+            Self::Inherited(inherited) => inherited.has_root(),
+            Self::Own | Self::Listening(_) => process::is_root(),
+        }
+    }
+
     /// Returns the path at which the next version of this program will be, if it isn't this
     /// program's.
     fn program(&self) -> Option<PathBuf> {
@@ -99,34 +121,46 @@ impl Origin {
 
 /// Starts a broker. Returns the control API's socket, too.
 fn start(
-    config: Config,
+    file: Result<Config, ConfigError>,
     from: Origin,
     inputs: Inputs,
 ) -> Result<(Service, Option<UnixListener>), BrokerError> {
-    let mut control = config.control_socket.clone();
-    let listening = match from {
-        Origin::Own => None,
-        Origin::Listening(path) => Some(path),
+    let reader = inputs.reader.clone();
+    let read = |text: &str| reader.as_ref().and_then(|read| read(Some(text)).ok());
+    let is_root = from.is_root();
+    let file = file.and_then(|config| {
+        check_host(&config, is_root, None).map_err(|error| config.locate(error))?;
+        Ok(config)
+    });
+    let (chosen, listening) = match from {
         Origin::Inherited(inherited) => {
             let Inherited { inheritance, state } = *inherited;
-            control = control.filter(|_| inheritance.has_control);
+            let chosen = Chosen::of(file, || read(state.config.as_deref()?))?;
+            let control = chosen.config.control_socket.clone();
+            let control = control.filter(|_| inheritance.has_control);
             // The previous program has done this, but it doesn't outlast the execution of another.
             process::set_dumpable(false).map_err(BrokerError::Handover)?;
             let spawner = Spawner::restore(&inheritance.spawner).map_err(BrokerError::Handover)?;
-            let dir = config.state_dir.as_deref();
+            let dir = chosen.config.state_dir.as_deref();
             let dir = dir.map(|dir| StateDir::open(dir, None)).transpose()?;
             let handed = (state, Handling::Done);
-            let service = Service::take_over(config, spawner, dir, handed, inputs)?;
+            let service = Service::take_over(chosen, spawner, dir, handed, inputs)?;
             return bind_control(service, control);
         }
+        Origin::Own => (Chosen::of(file, || None)?, None),
+        Origin::Listening(path) => {
+            let last_good = || read(&LastGood::beside(&path).read()?);
+            (Chosen::of(file, last_good)?, Some(path))
+        }
     };
-    let service = match prepare(&config, listening.as_deref())? {
-        Ready::New(prepared) => Service::new(config, prepared, inputs)?,
+    let control = chosen.config.control_socket.clone();
+    let service = match prepare(&chosen, listening.as_deref())? {
+        Ready::New(prepared) => Service::new(chosen.config, prepared, inputs)?,
         Ready::Continuing(spawner, dir) => {
             // The file is read without privileges.
             let record = spawner.take_record().and_then(Handover::read);
             let (Handover { state, .. }, handling) = record.map_err(BrokerError::Handover)?;
-            Service::take_over(config, spawner, dir, (state, handling), inputs)?
+            Service::take_over(chosen, spawner, dir, (state, handling), inputs)?
         }
     };
     bind_control(service, control)
@@ -155,7 +189,8 @@ enum Ready {
 /// Does what needs root's privileges, if the broker has them, and drops them. Until then, it
 /// handles nothing but the configuration file and what the driver library reports. `listening` is
 /// the socket of a spawner that is running already.
-fn prepare(config: &Config, listening: Option<&Path>) -> Result<Ready, BrokerError> {
+fn prepare(chosen: &Chosen, listening: Option<&Path>) -> Result<Ready, BrokerError> {
+    let config = &chosen.config;
     let user = privileges::choose_user(config)?;
     // A spawner disconnects another broker, so this one must first have made sure that there is
     // none.
@@ -166,6 +201,10 @@ fn prepare(config: &Config, listening: Option<&Path>) -> Result<Ready, BrokerErr
         Some(path) => Spawner::connect(path)?,
     };
     let ending = spawner.ending();
+    if library.is_none() {
+        // There is nothing to continue with.
+        chosen.check_file()?;
+    }
     process::go_before_vms();
     privileges::permit(config, &spawner)?;
     let drop_privileges = |library: PathBuf| {
@@ -174,6 +213,12 @@ fn prepare(config: &Config, listening: Option<&Path>) -> Result<Ready, BrokerErr
         tracing::info!(uid = user.uid, "dropping root's privileges");
         privileges::switch(user)
     };
+    if let Some(path) = listening
+        && chosen.check_file().is_ok()
+        && let Err(error) = LastGood::beside(path).write(&config.text)
+    {
+        tracing::warn!("cannot keep a copy of the configuration file beside the spawner: {error}");
+    }
     if let Some(library) = library {
         drop_privileges(library)?;
         return Ok(Ready::Continuing(spawner, state));

@@ -19,10 +19,11 @@ mod requests;
 mod senders;
 
 use std::io;
+use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
 use std::time::{Duration, Instant};
 
-use control_api::{EndReason, EventKind};
+use control_api::{ConfigInfo, EndReason, EventKind};
 use event_manager::{EventOps, Events, MutEventSubscriber};
 
 use super::audit::{Audit, AuditEffect};
@@ -30,6 +31,7 @@ use super::budgets::{Budgets, thread_time};
 use super::cause::Cause;
 use super::cgroup::Cgroups;
 use super::changes::Changes;
+use super::chosen::Chosen;
 use super::compute;
 use super::crash::Crash;
 use super::device::DeviceEffect;
@@ -44,9 +46,9 @@ use super::output::{Output, Outputs};
 use super::placement::Capacity;
 use super::process::describe;
 use super::record::Recorded;
-use super::reload::{FixedSettings, fixed_settings};
+use super::reload::{FixedSettings, fixed_settings, live_policy};
 use super::reports::Reports;
-use super::reread::{Reread, Rereader};
+use super::reread::{Reader, Rereader};
 use super::roster::Roster;
 use super::scheduler::Scheduler;
 use super::session::Session;
@@ -55,10 +57,11 @@ use super::spawner::{Ending, Spawner};
 use super::state::StateDir;
 use super::supervisor::{Supervisor, SupervisorEffect};
 use super::timer::Timer;
+use super::validate::{Ground, check_all, check_own_file};
 use super::vms::{VmState, Vms};
 use super::watches::{Source, Watches};
 use super::worker::DeviceEnds;
-use super::{driver, eviction, start};
+use super::{driver, eviction};
 use crate::config::{Config, Policy};
 use control_server::handle::{About, ControlInbox, now_ms};
 use host_ipc::gpu::{Eviction, Probed};
@@ -120,6 +123,10 @@ pub(crate) struct Service {
     policy: Policy,
     /// The configuration with which the broker was started.
     started: Config,
+    /// The text of the configuration file that was applied last.
+    applied: String,
+    /// The configuration file as it was last read. `None` if there is none.
+    file: Option<ConfigInfo>,
     /// New VMs that are served once all removed ones have ended, because their memory was promised
     /// to these.
     starting: Vec<VmId>,
@@ -161,7 +168,7 @@ pub(crate) struct Inputs {
     pub(crate) signals: Signals,
     pub(crate) inbox: ControlInbox,
     /// `None` if there is no configuration file.
-    pub(crate) reread: Option<Reread>,
+    pub(crate) reader: Option<Reader>,
     /// `None` if there is no configuration file.
     pub(crate) successor: Option<Successor>,
 }
@@ -176,21 +183,22 @@ impl Service {
     ) -> Result<Self, BrokerError> {
         let Prepared { spawner, ending, state, mut driver, jail } = prepared;
         let mut roster = Roster::open(state)?;
-        let vms = start::candidates(roster.vms(config.vms.clone())?, &roster)?;
-        let requests = vms.iter().flat_map(|candidate| &candidate.vm.spec.gpus);
+        let all = roster.vms(config.vms.clone()).map_err(|error| config.locate(error))?;
+        let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
         let gpus = driver::add_slices(&config, &spawner, &mut driver, requests);
         if !spawner.is_root() {
             tracing::warn!("not running as root: all VMs' processes run as this user");
         }
         let cgroups = Cgroups::set_up(&spawner);
+        let ground = Ground { gpus: &gpus, cgroups: &cgroups };
+        let has_saved = |name: &str, origin| roster.has_saved(name, origin);
+        let vms = check_all(&config, all, has_saved, ground);
+        let vms = vms.map_err(|error| config.locate(error))?;
         let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster };
         let (mut service, _) = Self::with(config, found, inputs, Supervisor::start)?;
         for candidate in vms {
-            let capacities = service.capacities(None);
-            let is_default = service.started.memory_max_is_default;
-            let (gpus, spawner) = (&service.gpus, service.launcher.spawner());
-            let cgroups = &service.cgroups;
-            let state = candidate.place(&capacities, gpus, spawner, cgroups, is_default)?;
+            let state = candidate.create(service.launcher.spawner(), &service.cgroups);
+            let state = state.map_err(|error| service.started.locate(error))?;
             let failure = state.device.failure().map(str::to_owned);
             let id = service.enroll(state);
             service.pause_saved(id);
@@ -200,12 +208,16 @@ impl Service {
         }
         service.roster.start_saving()?;
         service.start_audit();
+        if let Err(error) = check_own_file(&service.started) {
+            tracing::error!("{error}");
+            service.set_refused(error.to_string());
+        }
         Ok(service)
     }
 
     /// Continues with everything of the broker that this one replaces. `handling` says how it ended.
     pub(crate) fn take_over(
-        config: Config,
+        chosen: Chosen,
         spawner: Spawner,
         state: Option<StateDir>,
         (handed, handling): (HandoverState, Handling),
@@ -216,10 +228,17 @@ impl Service {
         let HandoverState {
             last_process, driver, has_jail, no_jail, evicts, gpus, cgroups, ..
         } = handed;
-        let HandoverState { supervisor, vms, sessions, fixed, .. } = handed;
+        let HandoverState { supervisor, vms, sessions, fixed, config: applied, .. } = handed;
         let mut processes = spawner.processes(last_process).map_err(failed)?;
         let mut roster = Roster::open(state)?;
-        let all = roster.vms(config.vms.clone())?;
+        let ground = Ground { gpus: &gpus, cgroups: &cgroups };
+        let applied = inputs.reader.as_ref().zip(applied);
+        let applied = applied.and_then(|(read, text)| read(Some(&text)).ok());
+        let (config, refused) = chosen.checked(applied.as_ref(), &roster, ground);
+        // What has changed in the file since is applied once it has been read again.
+        let applied = applied.unwrap_or_else(|| config.clone());
+        let policy = live_policy(&config, &applied);
+        let all = roster.vms(applied.vms)?;
         let ending = spawner.ending();
         let jail = match has_jail {
             true => Ok(()),
@@ -232,6 +251,10 @@ impl Service {
         let crash = Crash { handling, evicted: evicts, eviction };
         let crash = Some(crash).filter(|crash| crash.handling != Handling::Done);
         service.fixed = fixed;
+        (service.policy, service.applied) = (policy, applied.text);
+        if let Some(file) = service.file.as_mut().filter(|_| refused.is_some()) {
+            *file = ConfigInfo { applied_ms: None, refused, ..file.clone() };
+        }
         let (launcher, cgroups) = (&service.launcher, &service.cgroups);
         service.vms = Vms::restore(vms, launcher, &mut processes, cgroups).map_err(failed)?;
         let Self { sessions: restored, vms, .. } = &mut service;
@@ -256,8 +279,14 @@ impl Service {
         supervisor: impl FnOnce(&Launcher) -> io::Result<Supervisor>,
     ) -> Result<(Self, Option<compute::Eviction>), BrokerError> {
         let Foundation { spawner, ending, driver, jail, mut gpus, cgroups, roster } = found;
-        let Inputs { signals, inbox, reread, successor } = inputs;
-        let rereader = reread.map(Rereader::start).transpose();
+        let Inputs { signals, inbox, reader, successor } = inputs;
+        let now = now_ms();
+        let file = reader.as_ref().map(|_| ConfigInfo {
+            read_ms: now,
+            applied_ms: Some(now),
+            refused: None,
+        });
+        let rereader = reader.map(Rereader::start).transpose();
         let rereader =
             rereader.map_err(BrokerError::os("cannot start a thread to read the file"))?;
         let eviction = eviction::prepare(&config.policy, &driver, &mut gpus, jail.is_ok());
@@ -308,8 +337,10 @@ impl Service {
             driver,
             policy: config.policy,
             starting: Vec::new(),
+            applied: config.text.clone(),
+            file,
             started: config,
-            started_ms: now_ms(),
+            started_ms: now,
             ended: false,
             failure: None,
             cgroups,
@@ -325,6 +356,10 @@ impl Service {
             self.sessions.set_quotas(id, state);
         }
         id
+    }
+
+    pub(crate) fn metrics_address(&self) -> Option<SocketAddr> {
+        self.started.metrics_address
     }
 
     pub(crate) fn spawner(&self) -> &Spawner {
@@ -383,8 +418,13 @@ impl Service {
             audit: &self.audit,
             policy: &self.policy,
             roster: &self.roster,
+            file: self.file.as_ref(),
             started_ms: self.started_ms,
         }
+    }
+
+    fn ground(&self) -> Ground<'_> {
+        Ground { gpus: &self.gpus, cgroups: &self.cgroups }
     }
 
     fn capacities(&self, except: Option<VmId>) -> Vec<Capacity> {
@@ -789,7 +829,7 @@ impl MutEventSubscriber for Service {
         self.report_take_over();
         self.must_rewrite = true;
         self.record();
-        self.systemd.ready();
+        self.report_ready();
         self.set_timer();
     }
 }

@@ -129,35 +129,25 @@ impl StateDir {
         Ok(Self { path: path.to_owned(), folder, _lock: lock })
     }
 
+    /// Returns true if a broker uses this directory.
+    pub(crate) fn is_locked(path: &Path) -> bool {
+        let lock = File::open(path.join(LOCK));
+        lock.is_ok_and(|lock| matches!(lock.try_lock(), Err(TryLockError::WouldBlock)))
+    }
+
+    /// Reads the saved state of a directory that another broker may be using. Returns an empty state if
+    /// none was saved.
+    pub(crate) fn peek(path: &Path) -> Result<SavedState, StateError> {
+        match File::open(path) {
+            Ok(folder) => read(path, &folder),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(SavedState::default()),
+            Err(error) => Err(os("open", path)(error)),
+        }
+    }
+
     /// Reads the saved state. Returns an empty state if none was saved.
     pub(crate) fn read(&self) -> Result<SavedState, StateError> {
-        #[derive(Deserialize)]
-        struct Version {
-            version: u32,
-        }
-        let path = self.path.join(FILE);
-        let mut text = Vec::new();
-        let file = open_in(&self.folder, FILE, OFlags::RDONLY);
-        match file.and_then(|mut file| file.read_to_end(&mut text)) {
-            Ok(_) => {}
-            Err(error) if error.kind() == ErrorKind::NotFound => return Ok(SavedState::default()),
-            Err(error) => return Err(os("read", &path)(error)),
-        };
-        let damaged = |error: serde_json::Error| StateError::Damaged {
-            path: path.clone(),
-            reason: error.to_string(),
-        };
-        // Check the version first, because a newer format may have fields that this program doesn't
-        // know.
-        let Version { version } = serde_json::from_slice(&text).map_err(damaged)?;
-        if version > VERSION {
-            return Err(StateError::Newer { path, version });
-        }
-        let mut state: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
-        if version < 2 {
-            drop_groups(&mut state);
-        }
-        serde_json::from_value(state).map_err(damaged)
+        read(&self.path, &self.folder)
     }
 
     /// Writes the whole state. If that fails, the previous state is kept.
@@ -177,6 +167,37 @@ impl StateDir {
             .map_err(|error| os("replace", &path)(error.into()))?;
         self.folder.sync_all().map_err(os("sync", &self.path))
     }
+}
+
+/// Reads the saved state from the directory at this path.
+fn read(path: &Path, folder: &File) -> Result<SavedState, StateError> {
+    #[derive(Deserialize)]
+    struct Version {
+        version: u32,
+    }
+    let path = path.join(FILE);
+    let mut text = Vec::new();
+    let file = open_in(folder, FILE, OFlags::RDONLY);
+    match file.and_then(|mut file| file.read_to_end(&mut text)) {
+        Ok(_) => {}
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(SavedState::default()),
+        Err(error) => return Err(os("read", &path)(error)),
+    };
+    let damaged = |error: serde_json::Error| StateError::Damaged {
+        path: path.clone(),
+        reason: error.to_string(),
+    };
+    // Check the version first, because a newer format may have fields that this program doesn't
+    // know.
+    let Version { version } = serde_json::from_slice(&text).map_err(damaged)?;
+    if version > VERSION {
+        return Err(StateError::Newer { path, version });
+    }
+    let mut state: serde_json::Value = serde_json::from_slice(&text).map_err(damaged)?;
+    if version < 2 {
+        drop_groups(&mut state);
+    }
+    serde_json::from_value(state).map_err(damaged)
 }
 
 /// Opens a file of a directory.
@@ -241,7 +262,10 @@ mod tests {
         first.write(&state).unwrap();
         let error = StateDir::open(&path, None).unwrap_err();
         assert!(matches!(error, StateError::InUse(_)), "{error}");
+        assert_eq!(StateDir::peek(&path).unwrap().vms, state.vms);
+        assert!(StateDir::is_locked(&path));
         drop(first);
+        assert!(!StateDir::is_locked(&path));
         let second = StateDir::open(&path, None).unwrap();
         let read = second.read().unwrap();
         assert_eq!(read, SavedState { version: VERSION, ..state });

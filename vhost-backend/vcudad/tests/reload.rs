@@ -1,10 +1,9 @@
 //! Tests of `vcudad --check`, and that SIGHUP makes the broker read its configuration file again.
 
 use std::path::Path;
-use std::process::{Child, Command, Stdio};
 
-use common::{BROKER, Broker, TWO};
-use host_test_support::{Guest, program, softgpu, wait_for};
+use common::{BROKER, Broker, Spawner, TWO};
+use host_test_support::{Guest, softgpu, wait_for};
 
 mod common;
 
@@ -101,29 +100,6 @@ fn a_file_with_an_error_changes_nothing() {
     events.text_when(|text| text.matches("config_refused").count() == 7);
     broker.end();
     std::fs::remove_dir_all(folder).unwrap();
-}
-
-/// A spawner that outlives the broker.
-struct Spawner(Child);
-
-impl Spawner {
-    fn start(socket: &Path) -> Self {
-        let mut command = Command::new(program("vhost-cuda-spawner"));
-        command.env("VIRTIO_CUDA_SOFTGPU", softgpu());
-        command.env("SOFTGPU_DEVICES", "2").env("SOFTGPU_MEMORY", "8G");
-        let child = command.arg("--listen").arg(socket).stderr(Stdio::null()).spawn().unwrap();
-        wait_for("the spawner", || socket.exists());
-        Self(child)
-    }
-}
-
-impl Drop for Spawner {
-    fn drop(&mut self) {
-        // It ends its processes first.
-        // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
-        unsafe { libc::kill(self.0.id() as i32, libc::SIGTERM) };
-        let _ = self.0.wait();
-    }
 }
 
 #[test]
@@ -263,11 +239,14 @@ fn a_file_is_checked_without_serving_it() {
         (output.status.code().unwrap(), text(output.stdout), text(output.stderr))
     };
     assert_eq!(Path::new(BROKER).file_name().unwrap(), "vcudad");
-    // Another broker may be running with the same directories.
-    let broker = Broker::start(&folder, TWO);
     let (code, out, err) = check(TWO);
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("vcudad.toml: OK: 2 VMs") && out.contains("2 GPUs"), "{out}");
+    // Another broker may be running with the same directories.
+    let broker = Broker::start(&folder, TWO);
+    let (code, out, err) = check(&TWO.replacen("1G", "2G", 1));
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    assert!(out.contains("vcudad.toml: OK: 2 VMs; after a reload: changed a"), "{out}");
     for (text, says) in [
         (format!("{TWO}colour = 1"), "line 14: vm 'b': colour"),
         (format!("{TWO}gpus = [\"2\"]"), "vm 'b': gpus: there is no GPU 2: this host has 2 GPUs"),
@@ -275,7 +254,7 @@ fn a_file_is_checked_without_serving_it() {
         (TWO.replace("1G", "100G"), "vm 'a': memory.max: 100G does not fit"),
         (format!("{TWO}socket_group = \"nobody-here\""), "group 'nobody-here' does not exist"),
         (format!("control_group = \"nobody-here\"\n{TWO}"), "group 'nobody-here' does not exist"),
-        (TWO.replace("DIR/a", "DIR/missing/a"), "vm 'a': socket: the directory"),
+        (TWO.replace("DIR/a", "DIR/missing/a"), "its directory does not exist"),
     ] {
         let (code, out, err) = check(&text);
         assert_eq!((code, out.as_str(), err.lines().count()), (1, "", 1), "{err}");

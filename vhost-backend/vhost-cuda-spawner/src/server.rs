@@ -85,7 +85,7 @@ pub fn listen(path: &Path, limit: Duration) -> io::Result<()> {
     let fail = |reason: String| io::Error::other(format!("{}: {reason}", path.display()));
     let mut link = link.map_err(fail)?;
     let server = Server::new(std::process::id())?;
-    Systemd::from_env().ready();
+    Systemd::from_env().ready("serving");
     server.run(&mut link)
 }
 

@@ -11,8 +11,8 @@ use std::thread::JoinHandle;
 
 use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
 use control_server::model::{
-    Activity, ApiError, ErrorCode, EventKind, GpuInfo, GpuState, PausedBy, Percent, SessionInfo,
-    Stats, VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
+    Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuState, PausedBy,
+    Percent, SessionInfo, Stats, VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
 };
 use control_server::trace_point::Traces;
 use control_server::{Server, ServerConfig, start};
@@ -135,6 +135,10 @@ fn handle(
             if session == 1 { Ok(Response::Done) } else { Err(ApiError::no_session(&vm, session)) }
         }
         Request::ListGpus => Ok(Response::Gpus(vec![gpu()])),
+        Request::CheckConfig(text) if text.contains("colour") => {
+            Err(ApiError::new(ErrorCode::Invalid, "line 1: colour: unknown field"))
+        }
+        Request::CheckConfig(_) => Ok(Response::Checked(ConfigCheck { summary: "added a".into() })),
         Request::Trace => {
             let named = vms.keys().cloned();
             Ok(Response::TraceNames((1..).zip(named).collect()))
@@ -143,6 +147,11 @@ fn handle(
             time_ms: handle::now_ms(),
             vms: vms.values().map(stats).collect(),
             gpus: vec![gpu()],
+            config: Some(ConfigInfo {
+                read_ms: 1_700_000_000_000,
+                applied_ms: None,
+                refused: Some("line 3: colour: unknown field".into()),
+            }),
             ..Stats::default()
         }))),
     }

@@ -252,3 +252,15 @@ fn all_references_in_the_description_resolve() {
     walk(&description, &description);
     assert!(description.pointer("/components/schemas/VmSpec").is_some());
 }
+
+#[test]
+fn a_configuration_file_is_checked() {
+    let fake = Fake::start();
+    let check = |text: &str| ask(&fake.socket, "POST", "/v1/config/check", text);
+    let good = check("[[vm]]\nname = \"a\"\n");
+    assert_eq!((good.status, &good.json()["summary"]), (200, &"added a".into()), "{good:?}");
+    let bad = check("colour = 1");
+    assert_eq!((bad.status, &bad.json()["code"]), (422, &"invalid".into()), "{bad:?}");
+    // Files are longer than other bodies.
+    assert_eq!(check(&"#\n".repeat(1 << 20)).status, 200);
+}

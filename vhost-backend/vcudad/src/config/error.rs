@@ -1,11 +1,12 @@
 //! Errors in the configuration.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use control_api::ApiError;
 
 /// An error in the configuration.
-#[derive(Debug, thiserror::Error)]
+#[derive(Clone, Debug, thiserror::Error)]
 pub enum ConfigError {
     /// The file can't be read.
     #[error("cannot read {path}: {source}")]
@@ -13,7 +14,7 @@ pub enum ConfigError {
         /// Path of the configuration file.
         path: PathBuf,
         /// Why it can't be read.
-        source: std::io::Error,
+        source: Arc<std::io::Error>,
     },
     /// The file can't be parsed, or contains an invalid value.
     #[error("{path}: {reason}")]
@@ -23,6 +24,14 @@ pub enum ConfigError {
         /// Line and description of the error.
         reason: String,
     },
+    /// A VM's settings are invalid, or the VM can't be served.
+    #[error("vm '{name}': {error}")]
+    Vm {
+        /// The VM's name.
+        name: String,
+        /// The error, with the setting.
+        error: ApiError,
+    },
     /// An invalid value that doesn't come from a file.
     #[error("{0}")]
     Value(String),
@@ -30,5 +39,5 @@ pub enum ConfigError {
 
 /// Wraps an error in a VM's settings, and adds the VM's name.
 pub fn of_vm(name: &str, error: &ApiError) -> ConfigError {
-    ConfigError::Value(format!("vm '{name}': {error}"))
+    ConfigError::Vm { name: name.to_owned(), error: error.clone() }
 }

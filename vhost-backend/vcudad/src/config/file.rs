@@ -78,11 +78,31 @@ impl Config {
     /// Reads and checks a configuration file.
     pub fn read(path: &Path) -> Result<Self, ConfigError> {
         let text = std::fs::read_to_string(path)
-            .map_err(|source| ConfigError::Read { path: path.to_owned(), source })?;
-        Self::parse(&text).map_err(|error| match error {
+            .map_err(|source| ConfigError::Read { path: path.to_owned(), source: source.into() })?;
+        let mut config = Self::parse(&text).map_err(|error| match error {
             ConfigError::Value(reason) => ConfigError::Parse { path: path.to_owned(), reason },
             other => other,
-        })
+        })?;
+        config.path = Some(path.to_owned());
+        Ok(config)
+    }
+
+    /// Adds the file and the line to an error that was found after the file had been parsed.
+    pub fn locate(&self, error: ConfigError) -> ConfigError {
+        let lines = Lines::of(&self.text);
+        let line = match &error {
+            ConfigError::Vm { name, error } => {
+                let index = self.vms.iter().position(|spec| spec.name == *name);
+                index.and_then(|at| lines.of_vm(at, error.field.as_deref().unwrap_or_default()))
+            }
+            ConfigError::Value(text) => lines.of_key(first_word(text)),
+            ConfigError::Read { .. } | ConfigError::Parse { .. } => return error,
+        };
+        let reason = at(line, &error.to_string());
+        match &self.path {
+            Some(path) => ConfigError::Parse { path: path.clone(), reason },
+            None => ConfigError::Value(reason),
+        }
     }
 
     /// Parses and checks the text of a configuration file.
@@ -154,15 +174,20 @@ impl Config {
             },
             vms,
             memory_max_is_default: false,
+            text: text.to_owned(),
+            path: None,
         }
         .checked()
         .map_err(|error| {
-            // The message begins with the key.
             let text = error.to_string();
-            let key = text.split([':', ' ']).next().unwrap_or_default();
-            ConfigError::Value(at(lines.of_key(key), &text))
+            ConfigError::Value(at(lines.of_key(first_word(&text)), &text))
         })
     }
+}
+
+/// Returns the key with which a message begins.
+fn first_word(message: &str) -> &str {
+    message.split([':', ' ']).next().unwrap_or_default()
 }
 
 /// Describes an error in a key's value. `takes` lists the values that the API allows. Unlike the

@@ -54,6 +54,10 @@ pub struct Config {
     pub vms: Vec<VmSpec>,
     /// True if `--memory-max` was not given. Then the default may be reduced to fit the GPU.
     pub memory_max_is_default: bool,
+    /// The text of the configuration file. Empty if there is none.
+    pub text: String,
+    /// The path of the configuration file, if the text was read from it.
+    pub path: Option<PathBuf>,
 }
 
 impl Config {
@@ -74,6 +78,8 @@ impl Config {
             policy: vm.policy(),
             vms: vec![spec],
             memory_max_is_default: !vm.settings.has_memory_max(),
+            text: String::new(),
+            path: None,
         }
         .checked()
     }

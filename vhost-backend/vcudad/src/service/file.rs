@@ -1,7 +1,7 @@
 //! Reading the configuration file again. The file is handled like a change through the control API:
 //! it is checked completely, and then the state is saved, before anything changes.
 
-use control_api::EventKind;
+use control_api::{ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind};
 use event_manager::EventOps;
 
 use super::Service;
@@ -10,33 +10,68 @@ use crate::config::{Config, ConfigError};
 use crate::event::BrokerEvent;
 use crate::reload::{Host, Plan};
 use crate::reports::Reports;
-use crate::reread::Rereader;
+use crate::reread::{Reread, Rereader};
 use crate::state::SavedState;
-use control_server::handle::Answer;
+use crate::validate::{Candidate, Running, check_all, check_host};
+use control_server::handle::{Answer, Response, now_ms};
 
 impl Service {
     pub(super) fn handle_reread(&mut self, ops: &mut EventOps) {
-        match self.rereader.as_ref().and_then(Rereader::take) {
-            None => {}
-            Some(Err(error)) => self.refuse_reload(&error.to_string()),
-            Some(Ok(config)) if self.changes.is_saving() => {
-                self.changes.set_reload(Box::new(config));
+        let all = self.rereader.as_ref().map(Rereader::take).unwrap_or_default();
+        for Reread { config, checks } in all {
+            match (checks, config) {
+                (Some(answer), config) => self.answer_check(config, answer),
+                (None, Err(error)) => self.refuse_reload(error.to_string()),
+                (None, Ok(config)) if self.changes.is_saving() => {
+                    self.changes.set_reload(Box::new(config));
+                }
+                (None, Ok(config)) => self.start_reload(ops, Box::new(config)),
             }
-            Some(Ok(config)) => self.start_reload(ops, Box::new(config)),
         }
     }
 
-    pub(super) fn refuse_reload(&mut self, reason: &str) {
+    /// Says whether a file could be applied now. To find out whether the spawner can create the sockets
+    /// and cgroups of new VMs, the check has it create them, and removes them at once.
+    fn answer_check(&self, config: Result<Config, ConfigError>, answer: Answer) {
+        let checked = config
+            .and_then(|config| self.check_reload(&config).map_err(|error| config.locate(error)));
+        answer.give(match checked {
+            Ok((plan, _)) => {
+                Ok(Response::Checked(ConfigCheck { summary: plan.summary(&self.vms) }))
+            }
+            Err(error) => Err(ApiError::new(ErrorCode::Invalid, error.to_string())),
+        });
+    }
+
+    pub(super) fn refuse_reload(&mut self, reason: String) {
         tracing::error!("the configuration file was not applied, and nothing changed: {reason}");
-        let event = BrokerEvent::new(EventKind::ConfigRefused, reason);
-        self.publish(event);
-        self.systemd.ready();
+        self.set_refused(reason);
+        self.report_ready();
+    }
+
+    pub(super) fn set_refused(&mut self, reason: String) {
+        self.publish(BrokerEvent::new(EventKind::ConfigRefused, reason.clone()));
+        if let Some(file) = &mut self.file {
+            *file = ConfigInfo { read_ms: now_ms(), refused: Some(reason), ..file.clone() };
+        }
+    }
+
+    /// Tells systemd that the broker is ready, and whether it uses the configuration file.
+    pub(super) fn report_ready(&self) {
+        let refused = self.file.as_ref().and_then(|file| file.refused.as_deref());
+        self.systemd.ready(&match refused {
+            None => "serving".to_owned(),
+            Some(reason) => {
+                format!("serving with earlier settings, because the file has an error: {reason}")
+            }
+        });
     }
 
     pub(super) fn start_reload(&mut self, ops: &mut EventOps, config: Box<Config>) {
-        match self.check_reload(*config) {
-            Err(error) => self.refuse_reload(&error.to_string()),
+        match self.check_reload(&config) {
+            Err(error) => self.refuse_reload(config.locate(error).to_string()),
             Ok((plan, next)) => {
+                self.roster.report_dropped(&next);
                 let (change, answer) = (Change::Reload(Box::new(plan)), Answer::nobody());
                 match self.roster.save(next) {
                     true => self.changes.set_saving(change, answer),
@@ -46,23 +81,36 @@ impl Service {
         }
     }
 
-    fn check_reload(&self, config: Config) -> Result<(Plan, SavedState), ConfigError> {
+    fn check_reload(&self, config: &Config) -> Result<(Plan, SavedState), ConfigError> {
+        let no_jail = self.launcher.no_jail();
+        let running = Running { started: &self.started, no_jail };
+        check_host(config, self.spawner().is_root(), Some(&running))?;
         let (all, next) = self.roster.with_file(&config.vms)?;
+        let has_saved = |name: &str, origin| self.roster.has_saved(name, origin);
+        let candidates = check_all(config, all.clone(), has_saved, self.ground())?;
+        let is_served = |candidate: &&Candidate| {
+            let state = self.vms.named(&candidate.vm.name).and_then(|id| self.vms.get(id));
+            state.is_some_and(|state| state.device.failure().is_none() && !state.is_leaving())
+        };
+        let mut served = candidates.iter().filter(is_served);
+        served.try_for_each(|candidate| candidate.check_kept(&[ErrorCode::Conflict]))?;
         let capacities = Reports { policy: &config.policy, ..self.reports() }.capacities(None);
         let host = Host {
             started: &self.started,
             vms: &self.vms,
-            gpus: &self.gpus,
             spawner: self.launcher.spawner(),
-            cgroups: &self.cgroups,
+            ground: self.ground(),
         };
         Ok((Plan::check(config, all, capacities, &host)?, next))
     }
 
     pub(super) fn reload(&mut self, plan: Plan) {
         let summary = plan.summary(&self.vms);
-        let Plan { policy, file, added, changed, removed, deferred } = plan;
+        let Plan { policy, file, text, added, changed, removed, deferred } = plan;
         self.policy = policy;
+        self.applied = text;
+        let now = Some(now_ms());
+        self.file = now.map(|read_ms| ConfigInfo { read_ms, applied_ms: now, refused: None });
         self.roster.set_file(file);
         for id in &removed {
             self.begin_removal(*id);
@@ -91,7 +139,7 @@ impl Service {
         }
         tracing::info!("applied the configuration file: {summary}");
         self.publish(BrokerEvent::new(EventKind::ConfigReloaded, summary));
-        self.systemd.ready();
+        self.report_ready();
     }
 
     /// Starts the devices of new VMs, unless VMs that were removed haven't ended.

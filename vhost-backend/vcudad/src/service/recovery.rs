@@ -3,10 +3,11 @@
 use control_api::{VmOrigin, VmSpec};
 
 use super::Service;
+use crate::config::Vm;
 use crate::differences::change;
 use crate::error::BrokerError;
 use crate::journal::Handling;
-use crate::start;
+use crate::validate::{Candidate, check_vm};
 use host_ipc::spawner::Call;
 use memory_ledger::VmId;
 
@@ -37,17 +38,10 @@ impl Service {
         if let Err(reason) = self.spawner().request(Call::RetainVms { names }) {
             tracing::error!("cannot remove what unknown VMs have left: {reason}");
         }
-        let added = all.into_iter().filter(|(_, origin)| *origin == VmOrigin::Api);
-        for candidate in start::candidates(added.collect(), &self.roster)? {
-            match self.vms.named(&candidate.vm.name) {
-                Some(id) => self.change_saved(id, &candidate.vm.spec),
-                None => {
-                    let capacities = self.capacities(None);
-                    let (spawner, cgroups) = (self.launcher.spawner(), &self.cgroups);
-                    let state =
-                        candidate.place(&capacities, &self.gpus, spawner, cgroups, false)?;
-                    self.enroll(state);
-                }
+        for (spec, _) in all.into_iter().filter(|(_, origin)| *origin == VmOrigin::Api) {
+            match self.vms.named(&spec.name) {
+                Some(id) => self.change_saved(id, &spec),
+                None => self.add_saved(spec)?,
             }
         }
         if self.sessions.scheduler().is_enabled() {
@@ -66,6 +60,24 @@ impl Service {
             "ending the device process, because vcudad ended while it handled a message from it"
         );
         state.device.kill();
+    }
+
+    /// Adds a VM whose addition was saved.
+    fn add_saved(&mut self, spec: VmSpec) -> Result<(), BrokerError> {
+        let capacities = self.capacities(None);
+        let (vm, gpus) = match Vm::new(spec.clone()) {
+            Ok(mut vm) => {
+                let unique = self.vms.check_unique(&vm);
+                let placed =
+                    unique.and_then(|()| check_vm(&mut vm, &capacities, self.ground(), false));
+                (vm, placed)
+            }
+            Err(error) => (Vm::unchecked(spec), Err(error)),
+        };
+        let candidate = Candidate { vm, origin: VmOrigin::Api, gpus };
+        let state = candidate.create(self.launcher.spawner(), &self.cgroups)?;
+        self.enroll(state);
+        Ok(())
     }
 
     /// Makes a change of a VM's settings that was saved.

@@ -59,6 +59,7 @@ impl Service {
             vms: self.vms.record(),
             sessions: self.sessions.record(),
             fixed: self.fixed.clone(),
+            config: Some(self.applied.clone()),
         }
     }
 

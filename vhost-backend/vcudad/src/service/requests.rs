@@ -11,10 +11,10 @@ use crate::changes::{Change, ChangeRequest};
 use crate::config::{Vm, choose_uids};
 use crate::differences::change;
 use crate::event::BrokerEvent;
-use crate::mps::check_sharing;
 use crate::resources::Resources;
 use crate::start;
 use crate::state::SavedState;
+use crate::validate::check_on;
 use crate::vms::{VmState, place_vm};
 use control_server::handle::{Answer, Reply, Request, Response};
 use host_ipc::messages::BrokerToDevice;
@@ -66,6 +66,10 @@ impl Service {
             Request::KillSession { vm, session } => self.kill_session(&vm, session, answer.uid()),
             Request::ListGpus => Ok(Response::Gpus(reports.gpu_infos())),
             Request::Trace => self.trace(),
+            Request::CheckConfig(text) => match &self.rereader {
+                Some(rereader) => return rereader.check(text, answer),
+                None => Err(ApiError::new(ErrorCode::Conflict, "there is no configuration file")),
+            },
             Request::Stats => Ok(Response::Stats(Box::new(reports.stats()))),
         };
         answer.give(reply);
@@ -160,7 +164,7 @@ impl Service {
             Ok(()) => self.apply(ops, change, answer),
             Err(error) => {
                 if matches!(change, Change::Reload(_)) {
-                    self.refuse_reload(&error.to_string());
+                    self.refuse_reload(error.to_string());
                 }
                 drop(change);
                 answer.give(Err(error));
@@ -186,8 +190,7 @@ impl Service {
         start::check_request(&spec, &self.started.socket_folders)?;
         let capacities = self.capacities(None);
         let spawner = self.launcher.spawner();
-        let state =
-            start::new_vm(spec, &self.vms, &capacities, &self.gpus, spawner, &self.cgroups)?;
+        let state = start::new_vm(spec, &self.vms, &capacities, self.ground(), spawner)?;
         let next = self.roster.added(state.vm.spec.clone());
         Ok((Change::Add(Box::new(state)), next))
     }
@@ -301,7 +304,7 @@ impl Service {
             true => place_vm(&self.capacities(Some(id)), &mut vm, false)?,
             false => state.gpus.clone(),
         };
-        check_sharing(&vm.spec, &set, &self.gpus)?;
+        check_on(&vm, &set, self.ground())?;
         let (spawner, cgroups) = (self.launcher.spawner(), &self.cgroups);
         let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
         state.release();

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, Command, Stdio};
 use std::time::{Duration, Instant};
 
-use host_test_support::{program, softgpu};
+use host_test_support::{program, softgpu, wait_for};
 
 pub const BROKER: &str = env!("CARGO_BIN_EXE_vcudad");
 
@@ -145,6 +145,29 @@ impl Drop for Broker {
         if std::thread::panicking() {
             eprintln!("{:.10000}", self.log());
         }
+    }
+}
+
+/// A spawner that outlives the broker.
+pub struct Spawner(Child);
+
+impl Spawner {
+    pub fn start(socket: &Path) -> Self {
+        let mut command = Command::new(program("vhost-cuda-spawner"));
+        command.env("VIRTIO_CUDA_SOFTGPU", softgpu());
+        command.env("SOFTGPU_DEVICES", "2").env("SOFTGPU_MEMORY", "8G");
+        let child = command.arg("--listen").arg(socket).stderr(Stdio::null()).spawn().unwrap();
+        wait_for("the spawner", || socket.exists());
+        Self(child)
+    }
+}
+
+impl Drop for Spawner {
+    fn drop(&mut self) {
+        // It ends its processes first.
+        // SAFETY: the child hasn't been reaped, so its process ID can't have been reused.
+        unsafe { libc::kill(self.0.id() as i32, libc::SIGTERM) };
+        let _ = self.0.wait();
     }
 }
 

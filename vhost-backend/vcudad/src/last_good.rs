@@ -1,0 +1,74 @@
+//! The last configuration file with which a broker was started, beside the spawner's socket. If the
+//! file has an error when another broker is started, that broker uses this copy instead, so that it can
+//! continue with the VMs that the spawner still has.
+//!
+//! The copy says which user the broker gets and what the spawner permits, so only root writes it, before
+//! the broker drops its privileges. It's in the directory of the spawner's socket, which is removed with
+//! the spawner, and so with the VMs. Settings of VMs that were reloaded since are in the broker's record
+//! (`handover`).
+
+use std::ffi::OsString;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
+use std::path::{Path, PathBuf};
+
+/// The longest file that is read.
+const MAX_SIZE: u64 = 16 << 20;
+
+/// The place of the copy.
+pub(crate) struct LastGood(PathBuf);
+
+impl LastGood {
+    /// Returns the place for the broker of the spawner that has this socket.
+    pub(crate) fn beside(socket: &Path) -> Self {
+        let mut path = OsString::from(socket);
+        path.push(".config");
+        Self(path.into())
+    }
+
+    /// Reads the copy. `None` if there is none, or if it belongs to another user.
+    pub(crate) fn read(&self) -> Option<String> {
+        let file = File::options().read(true).custom_flags(libc::O_NOFOLLOW).open(&self.0).ok()?;
+        let meta = file.metadata().ok()?;
+        if !meta.is_file() || meta.uid() != rustix::process::geteuid().as_raw() {
+            return None;
+        }
+        let mut text = String::new();
+        file.take(MAX_SIZE).read_to_string(&mut text).ok()?;
+        Some(text)
+    }
+
+    /// Replaces the copy.
+    pub(crate) fn write(&self, text: &str) -> io::Result<()> {
+        let mut next = self.0.clone().into_os_string();
+        next.push(".next");
+        let _ = fs::remove_file(&next);
+        let mut file = File::options().write(true).create_new(true).mode(0o600).open(&next)?;
+        file.write_all(text.as_bytes())?;
+        fs::rename(&next, &self.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_copy_is_replaced_as_a_whole_and_no_link_is_followed() {
+        let id = std::process::id();
+        let folder = std::env::temp_dir().join(format!("virtio-cuda-last-good-{id}"));
+        fs::create_dir_all(&folder).unwrap();
+        let copy = LastGood::beside(&folder.join("socket"));
+        assert_eq!(copy.read(), None);
+        for text in ["scheduler = \"off\"\n", "", "user = \"vcudad\"\n"] {
+            copy.write(text).unwrap();
+            assert_eq!(copy.read().as_deref(), Some(text));
+        }
+        assert_eq!(fs::metadata(&copy.0).unwrap().mode() & 0o777, 0o600);
+        fs::rename(&copy.0, folder.join("other")).unwrap();
+        std::os::unix::fs::symlink(folder.join("other"), &copy.0).unwrap();
+        assert_eq!(copy.read(), None);
+        fs::remove_dir_all(folder).unwrap();
+    }
+}
