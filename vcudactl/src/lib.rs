@@ -7,6 +7,7 @@
 //! | `client` | HTTP over the Unix socket |
 //! | `commands` | the commands, with their requests and output |
 //! | `doctor` | checks of the host |
+//! | `config_file` | whether vcudad uses its configuration file |
 //! | `since` | times and durations of `events --since` |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
@@ -19,6 +20,7 @@ mod cli;
 mod client;
 mod color;
 mod commands;
+mod config_file;
 mod doctor;
 mod error;
 mod exit;

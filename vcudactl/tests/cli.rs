@@ -430,7 +430,7 @@ fn the_doctor_needs_no_vcudad() {
 }
 
 #[test]
-fn the_doctor_asks_vcudad_for_eviction_and_the_jail() {
+fn the_doctor_asks_vcudad_for_its_file_eviction_and_the_jail() {
     let version = json!({"name": "vcudad", "version": env!("CARGO_PKG_VERSION"), "api": 1});
     let gpus = json!([{
         "index": 0, "uuid": "GPU-1", "name": "Fast", "pci_bus_id": "0", "state": "healthy",
@@ -440,16 +440,29 @@ fn the_doctor_asks_vcudad_for_eviction_and_the_jail() {
         "eviction": false, "eviction_unavailable": "unknown driver",
         "jail": false, "jail_unavailable": "no namespaces"
     }]);
+    let config = json!({"read_ms": 1_700_000_000_000u64, "applied_ms": null,
+        "refused": "/etc/virtio-cuda/vcudad.toml: line 3: colour: unknown field"});
+    let stats = json!({"time_ms": 1, "started_ms": 0, "vms": [], "gpus": gpus.clone(),
+        "workers": {"warm": 0, "assigned": 0, "ending": 0, "started_total": 0, "killed_total": 0},
+        "scheduler": {"on": true, "restarts": 0}, "config": config});
     let server = Server::start(move |_, path, _| match path {
         "/v1/version" => (200, version.to_string()),
+        "/v1/stats" => (200, stats.to_string()),
         _ => (200, gpus.to_string()),
     });
     let (_, out, _) = vcudactl(&server.socket, &["doctor"]);
     assert!(out.lines().any(|line| line.starts_with("ok       vcudad  ")), "{out}");
     assert!(out.contains("not available (GPU 0: unknown driver): "), "{out}");
     let (code, out, _) = vcudactl(&server.socket, &["doctor"]);
-    let says = "problem  jail              workers have none (no namespaces): ";
-    assert!(code == 1 && out.lines().any(|line| line.starts_with(says)), "{out}");
+    for says in [
+        "problem  jail              workers have none (no namespaces): ",
+        "problem  configuration     REFUSED at 2023-11-14T22:13:20Z: /etc/virtio-cuda/vcudad.toml: line 3: \
+         colour: unknown field: correct the file",
+    ] {
+        assert!(code == 1 && out.lines().any(|line| line.starts_with(says)), "{out}");
+    }
+    let (_, out, _) = vcudactl(&server.socket, &["stats"]);
+    assert!(out.contains("configuration: REFUSED at 2023-11-14T22:13:20Z: /etc"), "{out}");
     let (_, out, _) = vcudactl(&server.socket, &["gpu", "ls"]);
     assert!(out.contains("no: unknown driver") && out.contains("no: no namespaces"), "{out}");
     assert!(!out.contains('\x1b'), "{out}");

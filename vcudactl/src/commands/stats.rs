@@ -7,6 +7,7 @@ use control_api::{Stats, VersionInfo, format_size};
 use super::output::Output;
 use crate::cli::NAME;
 use crate::client::Client;
+use crate::config_file::describe;
 use crate::error::CtlError;
 use crate::table::{Side, Table, count, length, percent, printable, time};
 
@@ -25,7 +26,11 @@ fn print(stats: &Stats, mut out: &mut dyn Write) -> io::Result<()> {
         workers.warm, workers.assigned, workers.ending, workers.started_total, workers.killed_total
     )?;
     let on = if stats.scheduler.on { "on" } else { "off" };
-    writeln!(out, "scheduler: {on}, {} restarts\n", stats.scheduler.restarts)?;
+    writeln!(out, "scheduler: {on}, {} restarts", stats.scheduler.restarts)?;
+    if let Some(file) = &stats.config {
+        writeln!(out, "configuration: {}", printable(&describe(file)))?;
+    }
+    writeln!(out)?;
     let mut table = Table::new(&[
         ("VM", Side::Left),
         ("GPU", Side::Right),

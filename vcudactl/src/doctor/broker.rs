@@ -1,40 +1,50 @@
-//! vcudad, and whether it can evict kernels and has a jail for workers.
+//! vcudad, and whether it uses its configuration file, can evict kernels, and has a jail for workers.
 
 use std::path::Path;
 
-use control_api::{GpuInfo, VersionInfo};
+use control_api::{ConfigInfo, GpuInfo, Stats, VersionInfo};
 
 use super::finding::Finding;
 use super::host::Host;
 use crate::client::Client;
+use crate::config_file::{advice, describe};
 use crate::error::CtlError;
 
 const CHECK: &str = "vcudad";
+const CONFIGURATION: &str = "configuration";
 const EVICTION: &str = "eviction";
 const JAIL: &str = "jail";
 
-/// Checks whether vcudad responds, and asks it about its GPUs.
-pub(super) async fn check(host: &Host, client: &Client, socket: &Path) -> [Finding; 3] {
-    let version = client.get::<VersionInfo>("/v1/version").await;
-    let gpus = match &version {
-        Ok(_) => Some(client.get::<Vec<GpuInfo>>("/v1/gpus").await),
-        Err(_) => None,
+/// Checks whether vcudad responds, and asks it about its file and its GPUs.
+pub(super) async fn check(host: &Host, client: &Client, socket: &Path) -> [Finding; 4] {
+    let asked = async {
+        let version = client.get::<VersionInfo>("/v1/version").await?;
+        Ok((version, client.get::<Stats>("/v1/stats").await?))
     };
-    match (version, gpus) {
-        (Ok(version), Some(Ok(gpus))) => [running(&version, socket), eviction(&gpus), jail(&gpus)],
-        (Ok(_), Some(Err(error))) | (Err(error), _) => {
-            let why = "vcudad can't be asked";
-            [not_usable(host, &error), unknown(EVICTION, why), unknown(JAIL, why)]
-        }
-        (Ok(version), None) => {
-            let why = "vcudad wasn't asked";
-            [running(&version, socket), unknown(EVICTION, why), unknown(JAIL, why)]
+    match asked.await {
+        Ok((version, Stats { gpus, config, .. })) => [
+            running(&version, socket),
+            configuration(config.as_ref()),
+            eviction(&gpus),
+            jail(&gpus),
+        ],
+        Err(error) => {
+            let unknown = |check| {
+                let found = "unknown: vcudad can't be asked";
+                Finding::warn(check, found, "start vcudad, and run this again")
+            };
+            [not_usable(host, &error), unknown(CONFIGURATION), unknown(EVICTION), unknown(JAIL)]
         }
     }
 }
 
-fn unknown(check: &'static str, why: &str) -> Finding {
-    Finding::warn(check, format!("unknown: {why}"), "start vcudad, and run this again")
+/// Reports whether vcudad uses its configuration file.
+pub(super) fn configuration(file: Option<&ConfigInfo>) -> Finding {
+    match file {
+        None => Finding::ok(CONFIGURATION, "vcudad reports no file"),
+        Some(file) if file.refused.is_none() => Finding::ok(CONFIGURATION, describe(file)),
+        Some(file) => Finding::fail(CONFIGURATION, describe(file), advice(file)),
+    }
 }
 
 pub(super) fn running(version: &VersionInfo, socket: &Path) -> Finding {

@@ -13,8 +13,8 @@ pub(crate) enum Status {
     /// Something doesn't work, or can't be checked, but VMs can be served without it.
     #[serde(rename = "warning")]
     Warn,
-    /// VMs can't be served with this host's GPUs, vcudad doesn't respond, or workers can reach the
-    /// host's files.
+    /// VMs can't be served with this host's GPUs, vcudad doesn't respond or can't use its file, or
+    /// workers can reach the host's files.
     #[serde(rename = "problem")]
     Fail,
 }

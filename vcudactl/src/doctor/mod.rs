@@ -8,7 +8,7 @@
 //! | `kernel` | cgroups and namespaces |
 //! | `vmm` | the VMMs and their versions |
 //! | `access` | the group of the control socket |
-//! | `broker` | vcudad, and whether it can evict kernels and has a jail |
+//! | `broker` | vcudad, and whether it uses its file, can evict kernels, and has a jail |
 
 mod access;
 mod broker;

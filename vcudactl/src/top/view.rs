@@ -79,6 +79,9 @@ fn host_line(stats: &Stats) -> Line<'static> {
     if stats.scheduler.restarts > 0 {
         text.push_str(&format!("   scheduler restarts {}", stats.scheduler.restarts));
     }
+    if stats.config.as_ref().is_some_and(|file| file.refused.is_some()) {
+        text.push_str("   configuration REFUSED (vcudactl doctor)");
+    }
     Line::styled(text, Style::new().add_modifier(Modifier::BOLD))
 }
 

@@ -354,6 +354,14 @@ fn about_host(page: &mut Page, stats: &Stats) {
     let begun = std::iter::once((Labels::new(), stats.started_ms as f64 / 1e3));
     let help = "Start time of vcudad, in Unix time";
     page.gauge("start_time", Some(Unit::Seconds), help, begun);
+    let file = || stats.config.iter();
+    let applied = file().map(|file| (Labels::new(), f64::from(u8::from(file.refused.is_none()))));
+    let help =
+        "1 if the configuration file was applied when vcudad last read it, 0 if it was refused";
+    page.gauge("config_last_reload_successful", None, help, applied);
+    let read = file().map(|file| (Labels::new(), file.read_ms as f64 / 1e3));
+    let help = "Time when vcudad last read its configuration file, in Unix time";
+    page.gauge("config_last_reload_time", Some(Unit::Seconds), help, read);
     let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
     let help = "Version of vcudad";
     page.gauge("build_info", None, help, std::iter::once((version, 1.0)));

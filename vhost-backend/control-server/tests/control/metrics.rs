@@ -156,6 +156,8 @@ fn metrics_follow_the_format_and_have_the_expected_values() {
     assert_eq!(value("virtio_cuda_memory_limit_bytes", share), (1u64 << 30) as f64);
     assert_eq!(value("virtio_cuda_gpu_time_seconds_total", share), 1.5);
     assert_eq!(value("virtio_cuda_launches_total", "vm=\"web\""), 12_345.0);
+    assert_eq!(value("virtio_cuda_config_last_reload_successful", ""), 0.0);
+    assert_eq!(value("virtio_cuda_config_last_reload_time_seconds", ""), 1.7e9);
     let copied = "vm=\"web\",direction=\"host_to_device\"";
     assert_eq!(value("virtio_cuda_copied_bytes_total", copied), (1u64 << 40) as f64);
     assert_eq!(value("virtio_cuda_gpu_ledger_difference_bytes", "gpu=\"0\""), 904.0);
