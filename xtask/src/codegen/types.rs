@@ -96,5 +96,5 @@ pub fn doc(param: &Param) -> String {
 }
 
 fn bare(noun: &str) -> &str {
-    noun.trim_start_matches("an ").trim_start_matches("a ")
+    ["an ", "a ", "the "].iter().find_map(|article| noun.strip_prefix(article)).unwrap_or(noun)
 }
