@@ -10,6 +10,8 @@ use host_ipc::{process, seqpacket};
 use host_jail::filter::Filter;
 use host_jail::root::Root;
 use host_jail::{namespaces, privileges};
+use rustix::event::{PollFd, PollFlags, poll};
+use rustix::io::Errno;
 
 use super::SupervisorError;
 use super::caller::Thread;
@@ -53,22 +55,40 @@ pub fn run(broker: OwnedFd) -> Result<(), SupervisorError> {
         let name = label.clone();
         let refusals = Refusals::new(label.clone(), session, broker.clone());
         let objects = Objects::new(session, &objects, broker.clone(), totals.clone());
-        let supervise = move || match supervise(refusals, objects, &socket, &process) {
-            Ok(()) => {}
-            Err(error) => tracing::error!(session = label, "cannot supervise a worker: {error}"),
+        let serve = move || {
+            if let Err(error) = serve(refusals, objects, socket, &process) {
+                tracing::error!(session = label, "cannot supervise a worker: {error}");
+            }
         };
         // If there is no thread, the socket is closed here, and the worker ends.
-        if let Err(error) = Builder::new().stack_size(STACK).spawn(supervise) {
+        if let Err(error) = Builder::new().stack_size(STACK).spawn(serve) {
             tracing::error!(session = name, "cannot start a thread: {error}");
         }
     }
     Ok(())
 }
 
-/// Performs the operations of one worker until it exits, and refuses its other calls.
+/// Supervises one worker, and counts its objects until its process has exited. Before that, the
+/// driver hasn't freed them all, even if the filter has already ended: the kernel closes a process's
+/// descriptors later. They must not make room for those of other workers meanwhile.
+fn serve(
+    refusals: Refusals,
+    mut objects: Objects,
+    socket: OwnedFd,
+    process: &OwnedFd,
+) -> io::Result<()> {
+    let supervised = supervise(refusals, &mut objects, &socket, process);
+    // A worker that can't be supervised ends.
+    drop(socket);
+    while let Err(Errno::INTR) = poll(&mut [PollFd::new(process, PollFlags::IN)], None) {}
+    drop(objects);
+    supervised
+}
+
+/// Performs the operations of one worker until its filter ends, and refuses its other calls.
 fn supervise(
     mut refusals: Refusals,
-    mut objects: Objects,
+    objects: &mut Objects,
     socket: &OwnedFd,
     process: &OwnedFd,
 ) -> io::Result<()> {
@@ -92,7 +112,7 @@ fn supervise(
         };
         limit.wait();
         let result = if let Some(operation) = Operation::of(call.number, &call.arguments) {
-            handle(&listener, process, &mut objects, operation, &call).map(|outcome| {
+            handle(&listener, process, objects, operation, &call).map(|outcome| {
                 if let Outcome::Refused(refused) = outcome {
                     refusals.add_operation(refused);
                 }
@@ -120,4 +140,54 @@ fn handle(
         // SAFETY: `perform` passes copies, in which it has replaced all pointers.
         unsafe { ioctl(operation, device, copy) }
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use std::os::fd::FromRawFd;
+    use std::process::{Child, Command};
+    use std::sync::mpsc;
+    use std::time::Duration;
+
+    use host_ipc::messages::DriverObject;
+
+    use super::super::objects::tests::{SESSION, allocate, of_vm};
+    use super::super::totals::tests::are_empty;
+    use super::*;
+
+    /// A process that exits only when it's killed, and its descriptor.
+    fn process() -> (Child, OwnedFd) {
+        let child = Command::new("sleep").arg("1000").spawn().unwrap();
+        // SAFETY: the call takes no pointers, and the descriptor is new.
+        let fd = unsafe {
+            let fd = libc::syscall(libc::SYS_pidfd_open, child.id(), 0);
+            assert!(fd >= 0);
+            OwnedFd::from_raw_fd(fd as i32)
+        };
+        (child, fd)
+    }
+
+    #[test]
+    fn objects_count_until_the_process_of_their_worker_has_exited() {
+        let totals = Arc::new(Totals::default());
+        let (mut objects, broker) = of_vm(&totals);
+        let object = DriverObject { client: 1, parent: 1, handle: 2, class: 0x40, detail: 0 };
+        assert!(allocate(&mut objects, object));
+        let refusals = Refusals::new("vm/7".into(), SESSION, Arc::new(broker));
+        // The worker's end is closed before the worker has installed a filter.
+        let (socket, _) = seqpacket::pair().unwrap();
+        let (mut child, process) = process();
+        let (ended, end) = mpsc::channel();
+        std::thread::spawn(move || {
+            let served = serve(refusals, objects, socket, &process);
+            ended.send(served.is_ok()).unwrap();
+        });
+        let early = end.recv_timeout(Duration::from_secs(1));
+        let counted = !are_empty(&totals);
+        child.kill().unwrap();
+        child.wait().unwrap();
+        assert!(early.is_err() && counted);
+        assert_eq!(end.recv_timeout(Duration::from_secs(60)), Ok(true));
+        assert!(are_empty(&totals));
+    }
 }

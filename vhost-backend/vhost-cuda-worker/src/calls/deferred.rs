@@ -213,7 +213,13 @@ impl Deferred {
         self.events.forget(ctx);
         self.shared.value_waits.forget_context(ctx);
         self.watch.forget(ctx);
-        freeing.extend(self.async_frees.end_of(ctx).into_iter().map(|freeing| (freeing, None)));
+        for free in self.async_frees.end_of(ctx) {
+            // Memory of this context may be freed in a stream of another one, which stays.
+            if free.ctx != ctx {
+                self.events.give_back_any(free.ctx, free.event);
+            }
+            freeing.push((free.freeing, None));
+        }
         freeing
     }
 

@@ -139,7 +139,10 @@ pub(super) fn destroy(cx: &Cx<'_>, left: Leftovers) {
         for mipmap in left.mipmaps {
             ignore(driver.cuMipmappedArrayDestroy(mipmap.real.0));
         }
-        left.events.into_iter().for_each(|it| ignore(driver.cuEventDestroy(it.real.0)));
+        for event in left.events {
+            event.token.into_iter().for_each(|token| cx.shared.session.exchange.withdraw(token));
+            ignore(driver.cuEventDestroy(event.real.0));
+        }
         left.streams.into_iter().for_each(|it| ignore(driver.cuStreamDestroy(it.0)));
         // The other modules are parts of libraries, which exist without the context.
         for module in left.modules.iter().filter(|module| module.library.is_none()) {

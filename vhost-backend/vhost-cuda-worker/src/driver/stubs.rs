@@ -125,6 +125,7 @@ stubs! {
     fn cuModuleUnload(module: P);
     fn cuLibraryLoadData(library: P, image: P, options: P, values: P, count: u32, of: P, have: P, all: u32);
     fn cuLibraryUnload(library: P);
+    fn cuEventCreate(event: P, flags: u32);
     fn cuLibraryGetKernel(kernel: P, library: P, name: P);
     fn cuKernelGetFunction(function: P, kernel: P);
     fn cuModuleGetFunction(function: P, module: P, name: P);

@@ -151,12 +151,13 @@ impl AsyncFrees {
         reached
     }
 
-    /// Removes and returns all frees in a context that is about to be destroyed.
-    pub(in crate::calls) fn end_of(&mut self, ctx: ContextId) -> Vec<Freeing> {
-        let (gone, kept): (VecDeque<_>, _) = std::mem::take(&mut self.list)
+    /// Removes and returns all frees whose stream or memory is in a context that is about to be
+    /// destroyed.
+    pub(in crate::calls) fn end_of(&mut self, ctx: ContextId) -> VecDeque<AsyncFree> {
+        let (gone, kept) = std::mem::take(&mut self.list)
             .into_iter()
             .partition(|free| free.ctx == ctx || free.freeing.ctx() == ctx);
         self.list = kept;
-        gone.into_iter().map(|free| free.freeing).collect()
+        gone
     }
 }

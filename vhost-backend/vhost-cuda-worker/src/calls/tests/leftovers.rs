@@ -4,7 +4,7 @@
 use super::claims::module;
 use super::graphs::{chain, set};
 use super::*;
-use crate::driver::stubs::stop_next;
+use crate::driver::stubs::{self, stop_next};
 use protocol::ids::{ArrayId, GraphExecId, MipmapId};
 use protocol::structs::ArrayDescriptor;
 
@@ -122,5 +122,62 @@ fn registrations_end_with_their_context() {
         assert_eq!(bench.call(&unregister).0, CuError::HOST_MEMORY_NOT_REGISTERED.0);
         bench.good(&register);
         bench.good(&unregister);
+    });
+}
+
+#[test]
+fn a_context_ends_with_the_names_of_its_events() {
+    alone("a_context_ends_with_the_names_of_its_events", |mut bench| {
+        let first = bench.ctx;
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: OTHER });
+        bench.ctx = OTHER;
+        // CU_EVENT_INTERPROCESS and CU_EVENT_DISABLE_TIMING.
+        bench.good(&CuEventCreate { flags: 4 | 2, ph_event: EventId(8) });
+        bench.good(&VcudaIpcGetEventHandle { event: EventId(8) });
+        assert_eq!(bench.exports.lock().unwrap().things.len(), 1);
+        bench.ctx = first;
+        bench.good(&VcudaCtxDestroy { ctx: OTHER });
+        // The message was sent before the reply, but another thread reads it.
+        let start = std::time::Instant::now();
+        while !bench.exports.lock().unwrap().things.is_empty() {
+            assert!(start.elapsed().as_secs() < 60, "the event stays exported");
+        }
+    });
+}
+
+/// Counts the events that the worker creates.
+#[derive(Clone, Default)]
+struct Created(Arc<AtomicU32>);
+
+impl stubs::Watch for Created {
+    fn enters(&self, name: &'static str, _: &[u64]) {
+        self.0.fetch_add((name == "cuEventCreate").into(), Ordering::Relaxed);
+    }
+
+    fn leaves(&self, _: &'static str, _: &[u64], _: u32) {}
+}
+
+#[test]
+fn a_context_that_ends_leaves_the_events_of_others() {
+    alone("a_context_that_ends_leaves_the_events_of_others", |mut bench| {
+        let created = Created::default();
+        stubs::watch(created.clone());
+        let (first, h_stream) = (bench.ctx, StreamId(9));
+        bench.good(&CuStreamCreateWithPriority { flags: 1, priority: 0, ph_stream: h_stream });
+        bench.post(&VcudaHostFunc { h_stream, token: 42 });
+        bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: OTHER });
+        bench.ctx = OTHER;
+        let dptr = bench.alloc(64);
+        bench.ctx = first;
+        bench.post(&CuMemFreeAsync { dptr, h_stream });
+        assert_eq!(created.0.load(Ordering::Relaxed), 1);
+        // The memory can be unmapped only after the host function.
+        bench.begin(7, &VcudaCtxDestroy { ctx: OTHER });
+        let dptr = bench.alloc(64);
+        bench.post(&CuMemFreeAsync { dptr, h_stream });
+        assert_eq!(created.0.load(Ordering::Relaxed), 1);
+        bench.run_host_func(42);
+        assert_eq!(bench.ended(7), 0);
+        bench.good(&CuStreamSynchronize { h_stream });
     });
 }
