@@ -99,6 +99,8 @@ pub(in crate::calls) fn is_text(text: &[u8]) -> bool {
 
 #[cfg(test)]
 pub(super) mod tests {
+    use std::path::Path;
+
     use super::*;
 
     fn footprint(bytes: &[u8]) -> Result<Footprint, CuError> {
@@ -134,6 +136,54 @@ pub(super) mod tests {
 
     pub(in crate::calls) fn machine_code(bytes: u64) -> Vec<u8> {
         super::super::cubin::tests::cubin(&[(".nv.global", 2, bytes)])
+    }
+
+    /// Calls `each` with all files in a folder, or with a file.
+    fn walk(path: &Path, each: &mut impl FnMut(&Path)) {
+        if !path.is_dir() {
+            return each(path);
+        }
+        for entry in std::fs::read_dir(path).unwrap() {
+            walk(&entry.unwrap().path(), each);
+        }
+    }
+
+    /// Checks images that NVIDIA's tools have made; see tests/README.md.
+    #[test]
+    #[ignore = "needs a folder with libraries, VIRTIO_CUDA_IMAGES"]
+    fn images_in_real_libraries_are_accepted() {
+        let folder = std::env::var_os("VIRTIO_CUDA_IMAGES").expect("VIRTIO_CUDA_IMAGES is set");
+        let (mut decompressor, mut images, mut refused) = (Decompressor::default(), 0, 0);
+        walk(Path::new(&folder), &mut |file| {
+            let bytes = std::fs::read(file).unwrap();
+            for at in memchr::memmem::find_iter(&bytes, &FATBIN_MAGIC.to_le_bytes()) {
+                // The number also occurs in code.
+                let Ok(fatbin) = Fatbin::parse(&bytes[at..]) else { continue };
+                for entry in fatbin.entries() {
+                    let mut check = || {
+                        let entry = entry.as_ref().map_err(|error| (0, error.to_string()))?;
+                        if matches!(entry.kind, Kind::Other(_)) {
+                            // These are left out of what the driver gets.
+                            return Ok(());
+                        }
+                        let payload = entry.payload_with(&mut decompressor, MAX_IMAGE);
+                        let payload = payload.map_err(|error| (entry.arch, error.to_string()))?;
+                        let found = match entry.kind {
+                            Kind::Cubin => cubin::footprint(payload).map_err(Unreadable::from),
+                            _ => of_ptx(payload),
+                        };
+                        found.map(drop).map_err(|error| (entry.arch, error.to_string()))
+                    };
+                    images += 1;
+                    if let Err((arch, error)) = check() {
+                        refused += 1;
+                        println!("{} at {at:#x}, sm_{arch}: {error}", file.display());
+                    }
+                }
+            }
+        });
+        println!("{refused} of {images} images are refused");
+        assert!(images > 0 && refused == 0);
     }
 
     #[test]

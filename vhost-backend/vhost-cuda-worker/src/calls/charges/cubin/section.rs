@@ -19,10 +19,14 @@ pub(super) type Sections<'a> = object::read::elf::SectionTable<'a, Header>;
 pub(in super::super) struct Damaged(pub(super) &'static str);
 
 /// Section types that only CUDA has, and that don't have contents in the file: variables without
-/// values, local memory and shared memory of relocatable code.
+/// values, local memory and shared memory of relocatable code, and its shared memory that the driver
+/// uses.
 const CUDA_GLOBAL: u32 = 0x7000_0007;
 const CUDA_LOCAL: u32 = 0x7000_0009;
 const CUDA_SHARED: u32 = 0x7000_000a;
+const CUDA_SHARED_OF_DRIVER: u32 = 0x7000_0015;
+/// Types of sections of shared memory.
+const SHARED_KINDS: [u32; 3] = [SHT_NOBITS, CUDA_SHARED, CUDA_SHARED_OF_DRIVER];
 
 /// Symbols of the code from which the driver makes code for other GPUs of a family.
 pub(super) const MERC_SYMTAB: u32 = 0x7000_0085;
@@ -121,7 +125,7 @@ impl<'a> Section<'a> {
 
     /// Returns whether the file contains the section's contents.
     pub(super) fn is_stored(&self) -> bool {
-        ![SHT_NOBITS, CUDA_GLOBAL, CUDA_LOCAL, CUDA_SHARED].contains(&self.kind)
+        !SHARED_KINDS.contains(&self.kind) && ![CUDA_GLOBAL, CUDA_LOCAL].contains(&self.kind)
     }
 
     /// Records that a symbol of the section ends here. Only symbols in shared memory may go past the
@@ -137,7 +141,7 @@ impl<'a> Section<'a> {
     }
 
     fn is_shared(&self) -> bool {
-        [SHT_NOBITS, CUDA_SHARED].contains(&self.kind)
+        SHARED_KINDS.contains(&self.kind)
             && ALL_SHARED.iter().any(|prefix| self.name.starts_with(prefix))
     }
 
@@ -189,7 +193,7 @@ impl<'a> Section<'a> {
             return self.is_stored() && self.size <= MAX_PARAMETERS && functions.contains(kernel);
         }
         let Some(function) = self.name.strip_prefix(SHARED) else { return false };
-        [SHT_NOBITS, CUDA_SHARED].contains(&self.kind)
+        SHARED_KINDS.contains(&self.kind)
             && self.size <= MAX_SHARED
             && (functions.contains(function) || function.starts_with(SHARED_OF_DRIVER))
     }

@@ -192,8 +192,14 @@ fn symbols_are_within_their_sections_except_in_shared_memory() {
     let global = part(".nv.global", SHT_NOBITS, ALLOC, 128);
     let whole = Symbol { name: "v", section: 1, value: 64, size: 64, ..Symbol::default() };
     assert_eq!(footprint(&build(&[global], &[whole], &[])).unwrap().data, 128);
-    for name in [".nv.shared.k", ".nv_debug.shared"] {
-        let shared = part(name, SHT_NOBITS, ALLOC, 128);
+    for (name, kind) in [
+        (".nv.shared.k", SHT_NOBITS),
+        (".nv.shared.k", 0x7000_000a),
+        // In libcudadevrt for sm_110.
+        (".nv.shared.reserved.0", 0x7000_0015),
+        (".nv_debug.shared", SHT_NOBITS),
+    ] {
+        let shared = part(name, kind, ALLOC, 128);
         let large = Symbol { size: GIB, ..whole };
         assert_eq!(footprint(&build(&[shared], &[large], &[])).unwrap().data, GIB + 128);
         let stored = part(name, SHT_PROGBITS, ALLOC, 128);
