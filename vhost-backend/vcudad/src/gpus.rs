@@ -14,7 +14,9 @@ use host_ipc::gpu::{GpuFacts, NvLinks, PcieLinks, Probed};
 use memory_ledger::GpuId;
 
 /// The assumed size of a CUDA context until NVML has reported the size of a warm worker's context:
-/// about the size on an H200. Contexts on softgpu count as zero unless NVML reports a size.
+/// about the size on an H200. Contexts on softgpu count as zero unless NVML reports a size: softgpu
+/// reports 8 MiB less free memory for one, but each process has a device's memory to itself, so they
+/// take nothing from other VMs.
 const CONTEXT: u64 = 528 << 20;
 /// Minimum time between two reports of faults caused by programs. A guest can cause such faults as
 /// often as it wants.
