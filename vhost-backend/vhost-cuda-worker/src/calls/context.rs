@@ -18,7 +18,6 @@ use super::green::destroy_all_of;
 use super::handles::Context;
 use super::host::forget_registrations_of;
 use super::leftovers;
-use super::link::end_links_of;
 use super::memory::{add_accessor, free_all_of, give_back};
 use super::result::number;
 use super::uses::Object;
@@ -188,7 +187,6 @@ pub(super) fn vcuda_ctx_peer_access(cx: &Cx<'_>, call: api::VcudaCtxPeerAccess) 
 fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
     // Wait before locking `primaries`, because the calls in progress may wait for that lock.
     cx.shared.uses.wait_for_none(Object::Context(id));
-    end_links_of(cx, id);
     let ending = {
         let tables = lock(&cx.shared.tables);
         tables.contexts.get(id).ok().map(|context| (context.real, context.device as usize))

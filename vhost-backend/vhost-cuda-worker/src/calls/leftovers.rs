@@ -45,7 +45,6 @@ listed! {
     Mipmap(MipmapId) => |_, id| Some(Object::Mipmap(id)),
     Event(EventId) => |_, id| Some(Object::Event(id)),
     GraphExec(GraphExecId) => |_, id| Some(Object::Graph(id)),
-    Link(LinkId) => |_, id| Some(Object::Link(id)),
     Module(ModuleId) => |module, id| Some(module.library.map_or(Object::Module(id), Object::Library)),
     Stream(StreamId) => |stream, _| Some(Object::stream(stream.real.0)),
 }
@@ -108,6 +107,7 @@ of_no_context! {
     Context, ContextId => |id| Some(Object::Context(id)),
     Green, GreenId => |_| None,
     Library, LibraryId => |id| Some(Object::Library(id)),
+    Link, LinkId => |id| Some(Object::Link(id)),
     (), (ContextId, u64) => |_| None,
 }
 #[cfg(test)]

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex};
 
 use cuda_api::sys::{CUjitInputType, CUlinkState};
 use protocol::calls as api;
-use protocol::ids::{ContextId, LinkId};
+use protocol::ids::LinkId;
 use protocol::limits::{LINK_BYTES_MAX, LINK_PIECE_MAX, LINKS_MAX};
 
 use super::claims::{LINKS, claim};
@@ -46,7 +46,7 @@ pub(super) fn vcuda_link_create(
         (answer.error, answer.info) = jit.logs();
         created?;
         let state = Arc::new(Mutex::new(Some(DriverLink { real, jit, image: None })));
-        id.list(Link { ctx: cx.ctx, bytes: 0, state });
+        id.list(Link { bytes: 0, state });
         Ok(())
     });
     (result, answer)
@@ -170,17 +170,4 @@ pub(super) fn cu_link_destroy(
 ) {
     let begun = begin_end(cx, LINKS, call.state, |_, _| Ok(()));
     end_on_mirror(cx, begun, reply, |cx, link| destroy(cx, &link));
-}
-
-/// Destroys the links of a context that is about to be destroyed.
-pub(super) fn end_links_of(cx: &Cx<'_>, ctx: ContextId) {
-    let of_context: Vec<(LinkId, Link)> = {
-        let tables = lock(&cx.shared.tables);
-        let links = tables.links.iter().filter(|(_, link)| link.ctx == ctx);
-        links.map(|(id, link)| (id, link.clone())).collect()
-    };
-    for (id, link) in of_context {
-        let _ = destroy(cx, &link);
-        let _ = lock(&cx.shared.tables).links.remove(id);
-    }
 }

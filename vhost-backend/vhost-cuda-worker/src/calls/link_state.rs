@@ -2,16 +2,12 @@
 
 use std::sync::{Arc, Mutex};
 
-use cuda_api::sys::CUlinkState;
-use protocol::ids::ContextId;
-
 use super::jit::Jit;
+use cuda_api::sys::CUlinkState;
 
-/// A link in progress, in the table of links.
+/// A link in progress, in the table of links. It belongs to no context.
 #[derive(Clone)]
 pub(super) struct Link {
-    /// The context that was current when the link was created.
-    pub ctx: ContextId,
     /// Total size of the inputs in bytes.
     pub bytes: u64,
     /// `None` if the link has been destroyed.
