@@ -62,13 +62,18 @@ impl Object {
 
 /// A type of object that can be looked up by handle.
 pub trait Named: Sized {
+    /// Whether a destroyed current context matters more to calls than an invalid handle of this type.
+    const AFTER_CONTEXT: bool;
+
     /// Returns the object, if it has this type.
     fn of(object: &Object) -> Option<Self>;
 }
 
 macro_rules! named {
-    ($($kind:ident: $t:ty),*) => { $(
+    ($after_context:literal: $($kind:ident: $t:ty),*) => { $(
         impl Named for $t {
+            const AFTER_CONTEXT: bool = $after_context;
+
             fn of(object: &Object) -> Option<Self> {
                 match object {
                     Object::$kind(object) => Some(object.clone()),
@@ -79,10 +84,10 @@ macro_rules! named {
     )* };
 }
 named! {
-    Context: &'static Context, Stream: Arc<Stream>, Event: Arc<Event>, Module: Arc<Module>,
-    Library: Arc<Library>, Function: Arc<Function>, GraphExec: Arc<Exec>, Array: Arc<Array>,
-    Mipmap: Arc<Mipmap>, Link: Arc<Link>, Green: GreenHandle
+    true: Context: &'static Context, Stream: Arc<Stream>, Event: Arc<Event>, Library: Arc<Library>,
+    GraphExec: Arc<Exec>, Array: Arc<Array>, Mipmap: Arc<Mipmap>, Link: Arc<Link>, Green: GreenHandle
 }
+named! { false: Module: Arc<Module>, Function: Arc<Function> }
 
 #[derive(Default)]
 struct Slot {
@@ -177,39 +182,31 @@ impl Handles {
     pub fn get<T: Named>(&self, handle: Handle) -> CuResult<T> {
         let (_, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;
         let found = slot.occupant.read().get(generation);
-        found.map_err(of_thread)
+        found.map_err(of_thread::<T>)
     }
 
     /// Invalidates a handle and returns its object.
     pub fn remove<T: Named>(&self, handle: Handle) -> CuResult<T> {
-        self.end(handle, CuError::INVALID_HANDLE)
-    }
-
-    /// Does the same as [`remove`](Self::remove). Calls with the handle fail with `error`.
-    pub fn end<T: Named>(&self, handle: Handle, error: CuError) -> CuResult<T> {
         let (index, generation, slot) = self.find(handle).ok_or(CuError::INVALID_HANDLE)?;
         let mut occupant = slot.occupant.write();
-        let object = occupant.get(generation).map_err(of_thread)?;
-        occupant.end(error);
+        let object = occupant.get(generation).map_err(of_thread::<T>)?;
+        occupant.end(CuError::INVALID_HANDLE);
         drop(occupant);
         self.free.lock().slots.push_back(index);
         Ok(object)
     }
 
-    /// Invalidates the handles of all objects for which `is_gone` returns true, and returns the
-    /// handles and the objects. Calls with these handles fail with `error`.
+    /// Invalidates the handles of all objects for which `ended` returns an error, and returns the
+    /// handles and the objects. Calls with these handles fail with the error.
     pub fn end_where(
         &self,
-        error: CuError,
-        mut is_gone: impl FnMut(&Object) -> bool,
+        mut ended: impl FnMut(&Object) -> Option<CuError>,
     ) -> Vec<(Handle, Object)> {
         let used = self.free.lock().used;
         let mut gone = Vec::new();
         for (index, slot) in (0..used).filter_map(|index| Some((index, self.slot(index)?))) {
             let mut occupant = slot.occupant.write();
-            if !occupant.object.as_ref().is_some_and(&mut is_gone) {
-                continue;
-            }
+            let Some(error) = occupant.object.as_ref().and_then(&mut ended) else { continue };
             let of = handle(index, occupant.generation);
             gone.extend(occupant.end(error).map(|object| (of, object)));
             drop(occupant);
@@ -220,11 +217,11 @@ impl Handles {
 }
 
 /// Returns the error of a call with an invalid handle. As with NVIDIA's driver, a calling thread whose
-/// current context has been destroyed matters more than the handle.
+/// current context has been destroyed matters more than most handles.
 #[cold]
-fn of_thread(error: CuError) -> CuError {
+fn of_thread<T: Named>(error: CuError) -> CuError {
     match thread::current() {
-        Some(context) if !context.is_alive() => CuError::CONTEXT_IS_DESTROYED,
+        Some(context) if T::AFTER_CONTEXT && !context.is_alive() => CuError::CONTEXT_IS_DESTROYED,
         _ => error,
     }
 }
@@ -259,8 +256,8 @@ mod tests {
         let handles = Handles::default();
         let all: Vec<_> = (0..100).map(|id| handles.insert(event(id)).unwrap()).collect();
         handles.remove::<Arc<Event>>(all[1]).unwrap();
-        let gone =
-            handles.end_where(CuError::UNKNOWN, |object| object.context() == Some(ContextId(1)));
+        let of_context = |object: &Object| object.context() == Some(ContextId(1));
+        let gone = handles.end_where(|object| of_context(object).then_some(CuError::UNKNOWN));
         assert_eq!(gone.len(), 49);
         for (id, handle) in (0..).zip(all) {
             let expected = match id {

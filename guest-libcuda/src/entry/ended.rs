@@ -22,18 +22,20 @@ pub fn forget_objects(driver: &Driver, context: &Context) {
     let context = context.id();
     GRAPHS.forget_context(context.0);
     let mut libraries = Vec::new();
-    let gone = driver.handles.end_where(error, |object| {
+    let gone = driver.handles.end_where(|object| {
         if let Object::Library(library) = object {
             libraries.push(library.clone());
         }
-        object.context() == Some(context)
+        let error =
+            if matches!(object, Object::Module(_)) { CuError::INVALID_HANDLE } else { error };
+        (object.context() == Some(context)).then_some(error)
     });
     for (handle, object) in gone {
         match object {
             Object::Event(event) => GRAPHS.forget_event(event.id.0),
             Object::Module(module) => {
                 registry::forget_module(handle);
-                module::forget(driver, &module.functions, &module.globals, error);
+                module::forget(driver, &module.functions, &module.globals);
             }
             Object::GraphExec(exec) => {
                 host_func::let_go(&exec.lock().bound);
@@ -45,7 +47,7 @@ pub fn forget_objects(driver: &Driver, context: &Context) {
     for library in libraries {
         library.modules.lock().remove(&context);
         for (_, function) in library.functions.lock().extract_if(|(of, _), _| *of == context) {
-            let _ = driver.handles.end::<Arc<Function>>(function, error);
+            let _ = driver.handles.remove::<Arc<Function>>(function);
         }
         library.globals.lock().retain(|(of, _), _| *of != context);
     }

@@ -264,8 +264,9 @@ entries! {
         if function == 0 {
             return Err(CuError::INVALID_HANDLE);
         }
-        let driver = context::driver()?;
+        let driver = driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
+        context::current()?;
         driver.session.call(&CuFuncLoad { hfunc: function.id })
     }
 
@@ -274,8 +275,9 @@ entries! {
         if function == 0 {
             return Err(CuError::INVALID_HANDLE);
         }
-        let driver = context::driver()?;
+        let driver = driver()?;
         let function: Arc<Function> = driver.handles.get(function)?;
+        context::current()?;
         state.set(driver.session.call(&CuFuncIsLoaded { hfunc: function.id })?.state)
     }
 }

@@ -226,14 +226,14 @@ entries! {
         for (_, module) in library.modules.lock().drain() {
             registry::forget_module(module);
             if let Ok(module) = driver.handles.remove::<Arc<Module>>(module) {
-                forget(driver, &module.functions, &module.globals, CuError::INVALID_HANDLE);
+                forget(driver, &module.functions, &module.globals);
             }
         }
         for (_, function) in library.functions.lock().drain() {
             let _ = driver.handles.remove::<Arc<Function>>(function);
         }
         driver.session.mirrors.forget_library(library.id);
-        forget(driver, &library.kernels, &library.globals, CuError::INVALID_HANDLE);
+        forget(driver, &library.kernels, &library.globals);
         for variable in library.managed.lock().drain(..) {
             driver.memory.remove(variable, |found| found.kind == Kind::ManagedVariable);
             driver.memory.managed.lock().remove(&variable);

@@ -119,11 +119,10 @@ pub fn global(
     Ok((address, bytes))
 }
 
-/// Removes this library's records of the functions and globals of a module or library. Calls with the
-/// functions' handles fail with `error`.
-pub fn forget(driver: &Driver, functions: &ByName, globals: &Globals, error: CuError) {
+/// Removes this library's records of the functions and globals of a module or library.
+pub fn forget(driver: &Driver, functions: &ByName, globals: &Globals) {
     for (_, function) in functions.lock().drain() {
-        let _ = driver.handles.end::<Arc<Function>>(function, error);
+        let _ = driver.handles.remove::<Arc<Function>>(function);
     }
     for (_, (address, _)) in globals.lock().drain() {
         driver.memory.remove(address, |found| found.kind == Kind::Global);
@@ -165,7 +164,7 @@ entries! {
         }
         driver.handles.remove::<Arc<Module>>(handle)?;
         registry::forget_module(handle);
-        forget(driver, &module.functions, &module.globals, CuError::INVALID_HANDLE);
+        forget(driver, &module.functions, &module.globals);
         driver.session.call(&CuModuleUnload { hmod: module.id })
     }
 

@@ -19,7 +19,7 @@ use crate::exec::grid;
 use crate::exec::launch::Launch;
 use crate::log;
 
-use crate::state::context::Context;
+use crate::state::context::{Context, current};
 use crate::state::device::RANGES;
 use crate::state::errors::Errors;
 use crate::state::graph::Op;
@@ -395,6 +395,7 @@ fn occupancy(function: &Function, threads: c_int, shared: usize) -> CuResult<u32
 }
 
 fn named(handle: CUfunction) -> CuResult<Arc<Function>> {
+    current()?;
     super::module::function(handle.cast())
 }
 

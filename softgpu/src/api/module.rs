@@ -15,7 +15,7 @@ use cuda_api::sys::{
 use super::entry::entries;
 use super::jit::Jit;
 use crate::ptx::source::{Bases, Source, link};
-use crate::state::context::{Context, current, object};
+use crate::state::context::{Context, current};
 use crate::state::device::{capability, driver};
 use crate::state::image::{LoadError, parse, units};
 use crate::state::module::{Function, MODULES, Module, function_of, unload};
@@ -65,7 +65,7 @@ unsafe fn load(to: Out<CUmodule>, at: *const c_void, jit: &Jit) -> CuResult {
 
 pub(crate) fn module(handle: CUmodule) -> CuResult<Arc<Module>> {
     crate::state::device::driver()?;
-    object(&MODULES, handle as usize)
+    MODULES.get(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
 /// Returns the function for a function handle, or for a kernel handle in the current context.
@@ -153,7 +153,7 @@ fn unload_module(handle: CUmodule) -> CuResult {
     let module = module(handle)?;
     let context: &Context = &module.loaded.context;
     context.synchronize();
-    object(&MODULES, handle as usize)?;
+    self::module(handle)?;
     unload(handle as usize).ok_or(CuError::INVALID_HANDLE)
 }
 
@@ -203,8 +203,9 @@ entries! {
     }
 
     fn cuModuleGetFunction(to: Out<CUfunction>, handle: CUmodule, name: Text) {
+        let module = module(handle)?;
         current()?;
-        let found = module(handle)?.function(name.name()?);
+        let found = module.function(name.name()?);
         to.set(found.ok_or(CuError::NOT_FOUND)? as CUfunction)
     }
 
@@ -230,8 +231,9 @@ entries! {
         handle: CUmodule,
         name: Text,
     ) {
+        let module = module(handle)?;
         current()?;
-        let found = module(handle)?.variable(name.name()?);
+        let found = module.variable(name.name()?);
         let place = found.ok_or(CuError::NOT_FOUND)?;
         to.set_if_wanted(place.address);
         size.set_if_wanted(place.size as usize);

@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::texture_refs::registry;
 
-use super::context::{Context, object};
+use super::context::Context;
 use super::handles::{Kind, Table};
 use super::image::LoadError;
 use super::limits;
@@ -316,8 +316,9 @@ pub(crate) fn unload_library(handle: usize) -> Option<()> {
     Some(())
 }
 
-/// Unloads a context's modules. Calls with their handles fail with `error`.
-pub(crate) fn forget_context(context: u64, error: CuError) {
+/// Unloads a context's modules.
+pub(crate) fn forget_context(context: u64) {
+    let error = CuError::INVALID_HANDLE;
     let libraries: Vec<usize> =
         LIBRARIES.all().iter().filter_map(|l| l.loaded_in(context)).collect();
     let (mut ended, of_context) = (Vec::new(), |m: &Module| m.loaded.context.id == context);
@@ -338,11 +339,13 @@ pub(crate) fn function_of(
     if let Some(function) = FUNCTIONS.get(handle) {
         return Ok(function);
     }
-    let Some(kernel) = KERNELS.get(handle) else { return object(&FUNCTIONS, handle) };
+    let Some(kernel) = KERNELS.get(handle) else {
+        return Err(CuError::INVALID_HANDLE);
+    };
     let library = LIBRARIES.find(kernel.library).ok_or(CuError::INVALID_HANDLE)?;
     let module = library.module(&context()?)?;
     let function = module.function(&kernel.name).ok_or(CuError::NOT_FOUND)?;
-    object(&FUNCTIONS, function)
+    FUNCTIONS.get(function).ok_or(CuError::INVALID_HANDLE)
 }
 
 impl Function {

@@ -28,7 +28,7 @@ pub(crate) fn clear(context: &Arc<Context>) {
         .end_of_context(CuError::INVALID_HANDLE, |exec| exec.loaded.context.id == context.id)
         .iter()
         .for_each(|exec| exec.end());
-    module::forget_context(context.id, error);
+    module::forget_context(context.id);
     texture::forget_context(context.id);
     array::forget_context(context.id, error);
     context.forget_heap();
