@@ -168,7 +168,9 @@ fn managed_in_context(
         CuError::OUT_OF_MEMORY
     })?;
     // SAFETY: the pages were mapped for the variable, and stay mapped.
-    unsafe { driver.session.mirrors.add(&driver.session, found.dptr, found.bytes, library.id) }?;
+    unsafe {
+        driver.session.mirrors.add(&driver.session, (found.dptr, found.bytes), (library.id, name))
+    }?;
     note(driver, found.dptr, found.bytes, Kind::ManagedVariable)?;
     driver.memory.managed.lock().insert(found.dptr, Managed::new(found.bytes as u64));
     variables.push(found.dptr);

@@ -5,7 +5,7 @@ use super::managed;
 use super::stream::stream_id;
 use crate::capture;
 use crate::context::{self, current};
-use crate::driver::{Driver, driver};
+use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::graph::Guest;
 use crate::handles::Handle;
@@ -113,15 +113,12 @@ entries! {
     }
 
     fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) {
-        let driver = driver()?;
+        let driver = context::driver()?;
         let found = driver.memory.find(address);
         // Registered host memory may have another address on the GPU.
         let alias = || driver.memory.find_device(address).map(|a| (a.device_address, a));
         let found = found.map(|a| (a.base, a)).or_else(alias);
-        let Some((start, found)) = found else {
-            context::current()?;
-            return Err(CuError::NOT_FOUND);
-        };
+        let (start, found) = found.ok_or(CuError::NOT_FOUND)?;
         base.set_if_wanted(start);
         size.set_if_wanted(found.len as usize);
         Ok(())

@@ -193,7 +193,9 @@ impl Memory {
     /// the caller must release.
     pub fn forget_context(&self, context: usize) -> Vec<Allocation> {
         let mut map = self.map.write();
-        let gone = map.extract_if(.., |_, allocation| allocation.context == context);
+        // A managed variable ends with its library.
+        let ends = |a: &Allocation| a.context == context && a.kind != Kind::ManagedVariable;
+        let gone = map.extract_if(.., |_, allocation| ends(allocation));
         gone.map(|(_, allocation)| allocation).filter(|a| !a.kind.is_device()).collect()
     }
 

@@ -14,6 +14,7 @@ use crate::thread;
 use parking_lot::Mutex;
 use protocol::calls::{
     CuStreamCreateWithPriority, CuStreamSynchronize, VcudaCopyIn, VcudaCopyOut, VcudaCopyOutAnswer,
+    VcudaLibraryGetManaged,
 };
 use protocol::codec::{Answer, Call};
 use protocol::ids::{ContextId, LibraryId, StreamId};
@@ -27,6 +28,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 const NON_BLOCKING: u32 = 1;
 /// Changed bytes are copied one range after another, unless there are more ranges than this.
 const MANY_RANGES: usize = 16;
+
+/// The maximum length in bytes of the reply with a variable's address.
+const ROOM: usize = 64;
 
 /// A session, for the calls that copy variables.
 pub trait Exchange {
@@ -43,7 +47,11 @@ struct Mirror {
     /// The bytes that the program and the GPU both had when they were last compared.
     common: Vec<u8>,
     library: LibraryId,
+    name: String,
     context: ContextId,
+    /// Whether the worker knows the variable. It forgets the variable when the context ends in which
+    /// the variable was looked up. The variable itself ends with its library.
+    listed: bool,
 }
 
 /// All managed variables that the program has asked for.
@@ -98,14 +106,13 @@ impl Mirrors {
     ///
     /// # Safety
     ///
-    /// `address` must be valid for reading and writing `len` bytes until the variable's library or
-    /// its context is forgotten.
+    /// `address` must be valid for reading and writing `len` bytes until the variable's library is
+    /// forgotten.
     pub unsafe fn add(
         &self,
         session: &impl Exchange,
-        address: u64,
-        len: usize,
-        library: LibraryId,
+        (address, len): (u64, usize),
+        (library, name): (LibraryId, &str),
     ) -> CuResult {
         let mut known = self.all.lock();
         known.mirrors.retain(|mirror| mirror.address != address);
@@ -113,8 +120,8 @@ impl Mirrors {
         let common = get(session, address, len, stream)?;
         // SAFETY: the caller promises that the variable's bytes can be written.
         unsafe { copy_to(address as usize, &common) };
-        let context = thread::origin().1;
-        known.mirrors.push(Mirror { address, common, library, context });
+        let (context, name) = (thread::origin().1, name.to_owned());
+        known.mirrors.push(Mirror { address, common, library, name, context, listed: true });
         self.any.store(true, Ordering::Relaxed);
         Ok(())
     }
@@ -124,10 +131,12 @@ impl Mirrors {
         self.retain(|mirror| mirror.library != library);
     }
 
-    /// Forgets the variables and the stream of a context that has been destroyed.
+    /// Forgets the stream of a context that has been destroyed.
     pub fn forget_context(&self, context: ContextId) {
-        self.retain(|mirror| mirror.context != context);
-        self.all.lock().streams.remove(&context);
+        let mut known = self.all.lock();
+        known.streams.remove(&context);
+        let of_context = |mirror: &&mut Mirror| mirror.context == context;
+        known.mirrors.iter_mut().filter(of_context).for_each(|mirror| mirror.listed = false);
     }
 
     fn retain(&self, keep: impl Fn(&Mirror) -> bool) {
@@ -147,6 +156,7 @@ impl Mirrors {
         let mut sent = None;
         let Known { mirrors, streams } = &mut *known;
         for mirror in mirrors {
+            mirror.list(session)?;
             let mut now = vec![0; mirror.common.len()];
             // SAFETY: the variable can be read, as the caller of `add` promised.
             unsafe { copy_from(mirror.address as usize, &mut now) };
@@ -186,6 +196,10 @@ impl Mirrors {
         let mut known = self.all.lock();
         let Ok(stream) = known.stream(session) else { return };
         for mirror in &mut known.mirrors {
+            if let Err(error) = mirror.list(session) {
+                say!(Warn, "can't find the managed variable {}: {error}", mirror.name);
+                continue;
+            }
             let found = match get(session, mirror.address, mirror.common.len(), stream) {
                 Ok(found) => found,
                 Err(error) => {
@@ -199,6 +213,18 @@ impl Mirrors {
             }
             mirror.common = found;
         }
+    }
+}
+
+impl Mirror {
+    /// Looks the variable up in the current context if the worker has forgotten it.
+    fn list(&mut self, session: &impl Exchange) -> CuResult {
+        if !self.listed {
+            let call = VcudaLibraryGetManaged { library: self.library, name: &self.name };
+            session.exchange(&call, ROOM)?.result()?;
+            (self.context, self.listed) = (thread::origin().1, true);
+        }
+        Ok(())
     }
 }
 
