@@ -15,6 +15,7 @@ mod coredump;
 mod device;
 mod device_query;
 mod ended;
+mod ended_objects;
 mod entry_point;
 mod event;
 mod fill_forms;
@@ -107,6 +108,7 @@ const FAMILIES: &[&[Case]] = &[
     context_settings::CASES,
     device_query::CASES,
     ended::CASES,
+    ended_objects::CASES,
     function::CASES,
     before_init::CASES,
     misuse::CASES,
@@ -136,5 +138,5 @@ pub fn all() -> impl Iterator<Item = &'static Case> {
 
 /// Returns all roles of second processes.
 pub fn roles() -> impl Iterator<Item = &'static crate::peer::Role> {
-    ipc::ROLES.iter().chain(pool_sharing::ROLES)
+    ipc::ROLES.iter().chain(pool_sharing::ROLES).chain(crate::ended::ROLES)
 }

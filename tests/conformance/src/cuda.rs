@@ -120,6 +120,10 @@ pub enum DefaultStream {
     PerThread,
 }
 
+/// The options that select a default stream.
+pub const LEGACY: &str = "--legacy";
+pub const PER_THREAD: &str = "--per-thread";
+
 /// Marks the lines in which a process reports its calls.
 pub const CALLS: &str = "\u{1}calls ";
 

@@ -5,6 +5,7 @@
 //! ```text
 //! cuda-conformance [OPTION…] [NAME…]   runs the cases whose names begin with a NAME, or all
 //! cuda-conformance --list              prints the names of the cases
+//! cuda-conformance --ended [KIND…]     observes calls on objects whose owner has ended
 //! ```
 //!
 //! The library is the `libcuda.so.1` that the loader finds. Each case runs in a process of its own,
@@ -22,6 +23,7 @@
 mod case;
 mod cases;
 mod cuda;
+mod ended;
 mod file;
 mod free_memory;
 mod images;
@@ -30,7 +32,9 @@ mod peer;
 mod runner;
 mod synchrony;
 
-use runner::{LEGACY, PER_THREAD, RUN_ONE, Selection};
+use cuda::{LEGACY, PER_THREAD};
+use ended::table;
+use runner::{RUN_ONE, Selection};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
@@ -45,6 +49,11 @@ fn main() -> ExitCode {
             }
             RUN_ONE => run_one = true,
             peer::OPTION => return peer::run(cases::roles(), arguments.next().as_deref()),
+            table::OBSERVE => return table::print(&arguments.collect::<Vec<_>>()),
+            table::RUN => {
+                let default_stream = selection.default_streams[0];
+                return table::run(&arguments.collect::<Vec<_>>(), default_stream);
+            }
             LEGACY => selection.default_streams = vec![cuda::DefaultStream::Legacy],
             PER_THREAD => selection.default_streams = vec![cuda::DefaultStream::PerThread],
             "--calls" => {

@@ -67,6 +67,13 @@ impl Peer {
         Ok(Self { child, channel: Channel(ours) })
     }
 
+    /// Kills the process.
+    pub fn kill(&mut self) {
+        // Both fail only if the process has exited and has been waited for.
+        let _ = self.child.kill();
+        let _ = self.child.wait();
+    }
+
     /// Waits until the role has ended. Fails if it has failed.
     pub fn end(self) -> Outcome {
         let Self { child, channel } = self;

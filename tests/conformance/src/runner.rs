@@ -3,7 +3,7 @@
 
 use crate::case::Case;
 use crate::cases;
-use crate::cuda::{CALLS, Cuda, DefaultStream};
+use crate::cuda::{CALLS, Cuda, DefaultStream, LEGACY, PER_THREAD};
 use std::collections::BTreeMap;
 use std::io::Write;
 use std::process::{Command, ExitCode, Output, Stdio};
@@ -11,9 +11,6 @@ use std::time::{Duration, Instant};
 
 /// The option that runs one case in this process.
 pub const RUN_ONE: &str = "--run-one";
-/// The options that select a default stream.
-pub const LEGACY: &str = "--legacy";
-pub const PER_THREAD: &str = "--per-thread";
 /// A case that takes longer than this fails.
 const LIMIT: Duration = Duration::from_secs(120);
 

@@ -1,0 +1,111 @@
+//! Managed memory, and host memory that the driver knows.
+
+use super::object::{Call, Kind, Object, calls, output};
+use crate::cuda::{Cuda, Failure, Outcome, cu};
+use cuda_api::sys::{
+    CUmem_advise as Advice, CUmem_range_attribute as Range, CUpointer_attribute as Pointer,
+};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind { name: "managed-memory", create: managed },
+    Kind { name: "host-memory", create: host },
+    Kind { name: "registered-memory", create: registered },
+    Kind { name: "unmapped-memory", create: unmapped },
+];
+
+const BYTES: usize = 1 << 16;
+const MAPPED: u32 = 2;
+const KIND: Pointer = Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+
+fn managed(cuda: &Cuda) -> Outcome<Object> {
+    let mut pointer = 0;
+    cu!(cuda, cuMemAllocManaged(&mut pointer, BYTES, 1))?;
+    let calls = calls! {
+        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
+        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
+        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
+        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), KIND, pointer)),
+        "prefetch" => |cuda| cu!(cuda, cuMemPrefetchAsync(pointer, BYTES, 0, null_mut())),
+        "advise" => |cuda| cu!(cuda, cuMemAdvise(pointer, BYTES, Advice::CU_MEM_ADVISE_SET_READ_MOSTLY, 0)),
+        "range-attribute" => |cuda| {
+            let which = Range::CU_MEM_RANGE_ATTRIBUTE_READ_MOSTLY;
+            cu!(cuda, cuMemRangeGetAttribute(output(&mut 0u32), 4, which, pointer, BYTES))
+        },
+        "attach" => |cuda| cu!(cuda, cuStreamAttachMemAsync(null_mut(), pointer, 0, 1)),
+        "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
+    };
+    Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)) }))
+}
+
+/// Calls with host memory and its address on the device.
+fn of_host(host: *mut c_void, device: u64) -> Vec<(&'static str, Call)> {
+    calls! {
+        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, device)),
+        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), KIND, device)),
+        "pointer" => |cuda| cu!(cuda, cuMemHostGetDevicePointer_v2(&mut 0, host, 0)),
+        "flags" => |cuda| cu!(cuda, cuMemHostGetFlags(&mut 0, host)),
+    }
+}
+
+fn host(cuda: &Cuda) -> Outcome<Object> {
+    let (mut host, mut device) = (null_mut(), 0);
+    cu!(cuda, cuMemHostAlloc(&mut host, BYTES, MAPPED))?;
+    cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
+    let mut calls = of_host(host, device);
+    calls.extend(calls! {
+        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(device, 1, 1)),
+        "free" => |cuda| cu!(cuda, cuMemFreeHost(host)),
+    });
+    Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemFreeHost(host)) }))
+}
+
+/// Maps pages of the program, at an address at which it has mapped none before.
+fn map() -> Outcome<*mut c_void> {
+    static NEXT: AtomicUsize = AtomicUsize::new(0x5000_0000_0000);
+    let hint = NEXT.fetch_add(BYTES, Ordering::Relaxed) as *mut c_void;
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: the kernel takes the address only if it's unused.
+    let at = unsafe { libc::mmap(hint, BYTES, access, flags, -1, 0) };
+    if at == libc::MAP_FAILED { Err(Failure::new("cannot map pages")) } else { Ok(at) }
+}
+
+/// Unmaps pages that [`map`] has mapped.
+fn unmap(at: *mut c_void) {
+    // SAFETY: only the driver's registration refers to the pages.
+    unsafe { libc::munmap(at, BYTES) };
+}
+
+/// Registers memory of the program, and returns its addresses on the host and on the device.
+fn register(cuda: &Cuda) -> Outcome<(*mut c_void, u64)> {
+    let (host, mut device) = (map()?, 0);
+    cu!(cuda, cuMemHostRegister_v2(host, BYTES, MAPPED))?;
+    cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, host, 0))?;
+    Ok((host, device))
+}
+
+fn of_registered(host: *mut c_void, device: u64) -> Object {
+    let mut calls = of_host(host, device);
+    calls.extend(calls! {
+        "register" => |cuda| cu!(cuda, cuMemHostRegister_v2(host, BYTES, MAPPED)),
+        "unregister" => |cuda| cu!(cuda, cuMemHostUnregister(host)),
+    });
+    Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemHostUnregister(host)) })
+}
+
+fn registered(cuda: &Cuda) -> Outcome<Object> {
+    let (host, device) = register(cuda)?;
+    let mut object = of_registered(host, device);
+    object.calls.extend(calls! { "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(device, 1, 1)) });
+    Ok(object)
+}
+
+/// Registered memory that the program has unmapped.
+fn unmapped(cuda: &Cuda) -> Outcome<Object> {
+    let (host, device) = register(cuda)?;
+    unmap(host);
+    Ok(of_registered(host, device))
+}

@@ -1,0 +1,154 @@
+//! Objects whose owner has ended: the table of kinds of objects, ways that an owner ends, and calls.
+//!
+//! A cell of the table is one call on one object after one end. [`run`] runs a cell and describes its
+//! outcome: the call's result, and after "then", the first error of correct calls that follow.
+
+mod graphs;
+mod images;
+mod memory;
+mod modules;
+mod object;
+mod pools;
+mod shared;
+pub mod table;
+mod virtual_memory;
+
+use crate::cuda::{CallError, Called, Cuda, Failure, Outcome, cu};
+use cuda_api::error::CuError;
+use cuda_api::sys::{CUcontext, CUdevice};
+use object::{Call, Kind, output};
+use std::ptr::null_mut;
+
+pub use shared::ROLES;
+
+/// All kinds.
+pub fn kinds() -> impl Iterator<Item = &'static Kind> {
+    [
+        modules::KINDS,
+        pools::KINDS,
+        memory::KINDS,
+        images::KINDS,
+        graphs::KINDS,
+        virtual_memory::KINDS,
+        shared::KINDS,
+    ]
+    .into_iter()
+    .flatten()
+}
+
+/// The ways in which the context ends in which an object was created. Each has the current context
+/// afterwards.
+const CONTEXT_ENDS: &[&str] =
+    &["destroy", "destroy-none", "reset", "reset-current", "release", "device-reset"];
+
+/// Ends the context. `own` is a context that the cell created, if the cell ends such a context.
+fn end_context(cuda: &Cuda, end: &str, device: CUdevice, own: CUcontext) -> Outcome {
+    match end {
+        "destroy" | "destroy-none" => {
+            cu!(cuda, cuCtxDestroy_v2(own))?;
+            match end {
+                "destroy" => cuda.primary().map(drop),
+                _ => Ok(cu!(cuda, cuCtxSetCurrent(null_mut()))?),
+            }
+        }
+        "reset" => {
+            cu!(cuda, cuDevicePrimaryCtxReset_v2(device))?;
+            cuda.primary().map(drop)
+        }
+        "reset-current" => Ok(cu!(cuda, cuDevicePrimaryCtxReset_v2(device))?),
+        "release" => {
+            while cu!(cuda, cuDevicePrimaryCtxRelease_v2(device)).is_ok() {}
+            cuda.primary().map(drop)
+        }
+        // The calls of cudaDeviceReset, and of a call of the runtime after it.
+        "device-reset" => {
+            let mut context = null_mut();
+            cu!(cuda, cuDevicePrimaryCtxReset(device))?;
+            cu!(cuda, cuCtxGetCurrent(&mut context))?;
+            Ok(cu!(cuda, cuDevicePrimaryCtxRetain(&mut context, device))?)
+        }
+        _ => Err(Failure::new(format!("there is no end {end}"))),
+    }
+}
+
+/// The names of a cell's end and call.
+pub type Cell = (&'static str, &'static str);
+
+impl Kind {
+    pub fn find(name: &str) -> Outcome<&'static Self> {
+        let found = kinds().find(|kind| kind.name == name);
+        found.ok_or_else(|| Failure::new(format!("there is no kind {name}")))
+    }
+
+    /// Returns the cells of this kind.
+    pub fn cells(&self, cuda: &Cuda) -> Outcome<Vec<Cell>> {
+        cuda.primary()?;
+        let object = (self.create)(cuda)?;
+        let own = object.ends.iter().map(|(name, _)| *name);
+        let ends = CONTEXT_ENDS.iter().copied().chain(own);
+        let calls = |end| object.calls.iter().map(move |(call, _)| (end, *call));
+        Ok(ends.flat_map(calls).collect())
+    }
+
+    /// Creates an object, ends its owner, and calls. Returns the outcome. `before_call` runs before
+    /// the call.
+    pub fn run(&self, cuda: &Cuda, cell: (&str, &str), before_call: impl FnOnce()) -> String {
+        let outcome = self.outcome(cuda, cell, before_call);
+        outcome.unwrap_or_else(|failure| format!("no call: {failure}"))
+    }
+
+    fn outcome(
+        &self,
+        cuda: &Cuda,
+        (end, call): (&str, &str),
+        before_call: impl FnOnce(),
+    ) -> Outcome<String> {
+        let named = |list: &[(&str, Call)], name: &str| list.iter().position(|(n, _)| *n == name);
+        let (device, _) = cuda.primary()?;
+        let mut own = null_mut();
+        if end.starts_with("destroy") && CONTEXT_ENDS.contains(&end) {
+            cu!(cuda, cuCtxCreate_v2(&mut own, 0, device))?;
+        }
+        let object = (self.create)(cuda)?;
+        cu!(cuda, cuCtxSynchronize())?;
+        match named(&object.ends, end) {
+            Some(at) => (object.ends[at].1)(cuda)?,
+            None => end_context(cuda, end, device, own)?,
+        }
+        let Some(at) = named(&object.calls, call) else {
+            return Err(Failure::new(format!("there is no call {call}")));
+        };
+        before_call();
+        let called = code(&(object.calls[at].1)(cuda));
+        cuda.primary()?;
+        match code(&works(cuda)) {
+            0 => Ok(called.to_string()),
+            then => Ok(format!("{called} then {then}")),
+        }
+    }
+}
+
+fn code(called: &Called) -> u32 {
+    called.as_ref().map_or_else(|failed| failed.error.0, |()| 0)
+}
+
+/// Checks that calls in the current context succeed, and report no error of an earlier call.
+pub fn works(cuda: &Cuda) -> Called {
+    let (mut event, mut stream) = (null_mut(), null_mut());
+    let (mut memory, mut words) = (0, [0u32; 16]);
+    cu!(cuda, cuMemAlloc_v2(&mut memory, 64))?;
+    cu!(cuda, cuMemsetD32_v2(memory, 3, 16))?;
+    cu!(cuda, cuMemcpyDtoH_v2(output(&mut words), memory, 64))?;
+    if words != [3; 16] {
+        return Err(CallError { name: "cuMemsetD32_v2", error: CuError::UNKNOWN });
+    }
+    cu!(cuda, cuEventCreate(&mut event, 0))?;
+    cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+    cu!(cuda, cuEventRecord(event, stream))?;
+    cu!(cuda, cuEventSynchronize(event))?;
+    cu!(cuda, cuStreamSynchronize(stream))?;
+    cu!(cuda, cuStreamDestroy_v2(stream))?;
+    cu!(cuda, cuEventDestroy_v2(event))?;
+    cu!(cuda, cuMemFree_v2(memory))?;
+    cu!(cuda, cuCtxSynchronize())
+}

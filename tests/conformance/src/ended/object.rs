@@ -1,0 +1,49 @@
+//! Objects, and kinds of them.
+
+use crate::cuda::{Called, Cuda, Outcome};
+use std::any::Any;
+use std::ffi::c_void;
+
+/// A call on an object, or the end of its owner.
+pub type Call = Box<dyn Fn(&Cuda) -> Called>;
+
+/// An object, the calls on it, and the ways to end it that belong to its kind.
+pub struct Object {
+    pub calls: Vec<(&'static str, Call)>,
+    pub ends: Vec<(&'static str, Call)>,
+    /// Memory of the program and other processes that the object depends on.
+    _parts: Option<Box<dyn Any>>,
+}
+
+impl Object {
+    pub fn new(calls: Vec<(&'static str, Call)>, ends: Vec<(&'static str, Call)>) -> Self {
+        Self { calls, ends, _parts: None }
+    }
+
+    pub fn keeping(self, parts: impl Any) -> Self {
+        Self { _parts: Some(Box::new(parts)), ..self }
+    }
+}
+
+/// Lists calls by name: `calls! { "unload" => |cuda| cu!(cuda, cuModuleUnload(module)) }`.
+macro_rules! calls {
+    ($($name:literal => |$cuda:ident| $body:expr),* $(,)?) => {
+        vec![$((
+            $name,
+            Box::new(move |$cuda: &$crate::cuda::Cuda| $body) as $crate::ended::object::Call,
+        )),*]
+    };
+}
+pub(super) use calls;
+
+/// A kind of objects.
+pub struct Kind {
+    pub name: &'static str,
+    /// Creates an object in the current context.
+    pub create: fn(&Cuda) -> Outcome<Object>,
+}
+
+/// Returns the address at which a call stores a result.
+pub fn output<T>(value: &mut T) -> *mut c_void {
+    std::ptr::from_mut(value).cast()
+}

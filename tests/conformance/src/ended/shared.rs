@@ -1,0 +1,198 @@
+//! Memory and events that a program shares with another process.
+
+use super::object::{Call, Kind, Object, calls, output};
+use crate::cuda::{Called, Cuda, Failure, Outcome, cu};
+use crate::peer::{Channel, Peer, Role};
+use cuda_api::sys::{
+    CUevent, CUevent_flags, CUipcEventHandle, CUipcMem_flags, CUipcMemHandle,
+    CUpointer_attribute as Pointer,
+};
+use std::cell::RefCell;
+use std::ptr::null_mut;
+use std::rc::Rc;
+
+pub(super) const KINDS: &[Kind] = &[
+    Kind { name: "exported-memory", create: exported_memory },
+    Kind { name: "memory-handle", create: memory_handle },
+    Kind { name: "opened-memory", create: opened_memory },
+    Kind { name: "event-handle", create: event_handle },
+    Kind { name: "opened-event", create: opened_event },
+];
+
+pub const ROLES: &[Role] = &[
+    Role { name: "ended::exporter", body: exporter },
+    Role { name: "ended::opener", body: opener },
+];
+
+const BYTES: usize = 4 << 20;
+const LAZY: u32 = CUipcMem_flags::CU_IPC_MEM_LAZY_ENABLE_PEER_ACCESS.0;
+const INTERPROCESS: u32 =
+    CUevent_flags::CU_EVENT_INTERPROCESS.0 | CUevent_flags::CU_EVENT_DISABLE_TIMING.0;
+
+/// The orders that an exporter obeys.
+const DESTROY: u8 = 1;
+const RESET: u8 = 2;
+
+fn handle_of(cuda: &Cuda, pointer: u64) -> Outcome<CUipcMemHandle> {
+    let mut handle = CUipcMemHandle::default();
+    cu!(cuda, cuIpcGetMemHandle(&mut handle, pointer))?;
+    Ok(handle)
+}
+
+fn open(cuda: &Cuda, handle: CUipcMemHandle) -> Result<u64, crate::cuda::CallError> {
+    let mut pointer = 0;
+    cu!(cuda, cuIpcOpenMemHandle_v2(&mut pointer, handle, LAZY))?;
+    Ok(pointer)
+}
+
+fn open_event(cuda: &Cuda, handle: CUipcEventHandle) -> Result<CUevent, crate::cuda::CallError> {
+    let mut event = null_mut();
+    cu!(cuda, cuIpcOpenEventHandle(&mut event, handle))?;
+    Ok(event)
+}
+
+/// Exports memory and an event, and ends them as it is ordered to.
+fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    let (device, _) = cuda.primary()?;
+    let (pointer, mut event, mut shared) = (cuda.alloc(BYTES)?, null_mut(), Default::default());
+    cu!(cuda, cuMemsetD8_v2(pointer, 7, BYTES))?;
+    cu!(cuda, cuEventCreate(&mut event, INTERPROCESS))?;
+    cu!(cuda, cuEventRecord(event, null_mut()))?;
+    cu!(cuda, cuCtxSynchronize())?;
+    cu!(cuda, cuIpcGetEventHandle(&mut shared, event))?;
+    channel.send(&handle_of(cuda, pointer)?.reserved.map(|byte| byte as u8))?;
+    channel.send(&shared.reserved.map(|byte| byte as u8))?;
+    // The other process closes the socket when it needs this process no longer.
+    while let Ok([order]) = channel.receive::<1>() {
+        if order == DESTROY {
+            cu!(cuda, cuMemFree_v2(pointer))?;
+            cu!(cuda, cuEventDestroy_v2(event))?;
+        } else {
+            cu!(cuda, cuDevicePrimaryCtxReset_v2(device))?;
+        }
+        channel.signal()?;
+    }
+    Ok(())
+}
+
+/// Opens memory of another process.
+fn opener(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    let bytes = channel.receive::<64>()?;
+    cuda.primary()?;
+    open(cuda, CUipcMemHandle { reserved: bytes.map(|byte| byte as _) })?;
+    channel.signal()?;
+    let _ = channel.wait();
+    Ok(())
+}
+
+/// A process that exports memory and an event.
+struct Exporter {
+    peer: Rc<RefCell<Peer>>,
+    memory: CUipcMemHandle,
+    event: CUipcEventHandle,
+}
+
+impl Exporter {
+    fn start() -> Outcome<Self> {
+        let mut peer = Peer::start("ended::exporter", None)?;
+        let memory = peer.channel.receive::<64>()?.map(|byte| byte as _);
+        let event = peer.channel.receive::<64>()?.map(|byte| byte as _);
+        Ok(Self {
+            peer: Rc::new(RefCell::new(peer)),
+            memory: CUipcMemHandle { reserved: memory },
+            event: CUipcEventHandle { reserved: event },
+        })
+    }
+
+    /// The ways in which it ends.
+    fn ends(&self) -> Vec<(&'static str, Call)> {
+        let [destroyed, reset, killed] = [&self.peer; 3].map(Rc::clone);
+        calls! {
+            "exporter-destroy" => |_cuda| order(&destroyed, DESTROY),
+            "exporter-reset" => |_cuda| order(&reset, RESET),
+            "exporter-kill" => |_cuda| kill(&killed),
+        }
+    }
+}
+
+fn kill(peer: &RefCell<Peer>) -> Called {
+    peer.borrow_mut().kill();
+    Ok(())
+}
+
+/// Has an exporter obey an order.
+fn order(peer: &RefCell<Peer>, order: u8) -> Called {
+    let channel = &mut peer.borrow_mut().channel;
+    let obeyed = channel.send(&[order]).and_then(|()| channel.wait());
+    obeyed.unwrap_or_else(|failure: Failure| panic!("the exporter has failed: {failure}"));
+    Ok(())
+}
+
+fn of_memory(pointer: u64) -> Vec<(&'static str, Call)> {
+    let which = Pointer::CU_POINTER_ATTRIBUTE_MEMORY_TYPE;
+    calls! {
+        "fill" => |cuda| cu!(cuda, cuMemsetD32_v2(pointer, 1, 1)),
+        "copy" => |cuda| cu!(cuda, cuMemcpyDtoH_v2(output(&mut [0u8; 4]), pointer, 4)),
+        "range" => |cuda| cu!(cuda, cuMemGetAddressRange_v2(&mut 0, &mut 0, pointer)),
+        "attribute" => |cuda| cu!(cuda, cuPointerGetAttribute(output(&mut 0u64), which, pointer)),
+        "free" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
+    }
+}
+
+/// Memory of this process, which another process has opened.
+fn exported_memory(cuda: &Cuda) -> Outcome<Object> {
+    let pointer = cuda.alloc(BYTES)?;
+    let handle = handle_of(cuda, pointer)?;
+    let mut peer = Peer::start("ended::opener", None)?;
+    peer.channel.send(&handle.reserved.map(|byte| byte as u8))?;
+    peer.channel.wait()?;
+    let peer = Rc::new(RefCell::new(peer));
+    let killed = Rc::clone(&peer);
+    let mut calls = of_memory(pointer);
+    calls.extend(calls! {
+        "get-handle" => |cuda| cu!(cuda, cuIpcGetMemHandle(&mut CUipcMemHandle::default(), pointer)),
+    });
+    let ends = calls! {
+        "opener-kill" => |_cuda| kill(&killed),
+        "end" => |cuda| cu!(cuda, cuMemFree_v2(pointer)),
+    };
+    Ok(Object::new(calls, ends).keeping(peer))
+}
+
+fn memory_handle(_: &Cuda) -> Outcome<Object> {
+    let exporter = Exporter::start()?;
+    let (handle, ends) = (exporter.memory, exporter.ends());
+    let calls = calls! { "open" => |cuda| open(cuda, handle).map(drop) };
+    Ok(Object::new(calls, ends).keeping(exporter))
+}
+
+fn opened_memory(cuda: &Cuda) -> Outcome<Object> {
+    let exporter = Exporter::start()?;
+    let pointer = open(cuda, exporter.memory)?;
+    let (mut calls, mut ends) = (of_memory(pointer), exporter.ends());
+    calls.extend(calls! { "close" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
+    ends.extend(calls! { "end" => |cuda| cu!(cuda, cuIpcCloseMemHandle(pointer)) });
+    Ok(Object::new(calls, ends).keeping(exporter))
+}
+
+fn event_handle(_: &Cuda) -> Outcome<Object> {
+    let exporter = Exporter::start()?;
+    let (handle, ends) = (exporter.event, exporter.ends());
+    let calls = calls! { "open" => |cuda| open_event(cuda, handle).map(drop) };
+    Ok(Object::new(calls, ends).keeping(exporter))
+}
+
+fn opened_event(cuda: &Cuda) -> Outcome<Object> {
+    let exporter = Exporter::start()?;
+    let event = open_event(cuda, exporter.event)?;
+    let calls = calls! {
+        "record" => |cuda| cu!(cuda, cuEventRecord(event, null_mut())),
+        "query" => |cuda| cu!(cuda, cuEventQuery(event)),
+        "synchronize" => |cuda| cu!(cuda, cuEventSynchronize(event)),
+        "wait" => |cuda| cu!(cuda, cuStreamWaitEvent(null_mut(), event, 0)),
+        "destroy" => |cuda| cu!(cuda, cuEventDestroy_v2(event)),
+    };
+    let mut ends = exporter.ends();
+    ends.extend(calls! { "end" => |cuda| cu!(cuda, cuEventDestroy_v2(event)) });
+    Ok(Object::new(calls, ends).keeping(exporter))
+}
