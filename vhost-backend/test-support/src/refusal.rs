@@ -4,7 +4,7 @@ use std::io::Read;
 use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
-use crate::softgpu;
+use crate::programs::softgpu;
 
 /// Creates a directory for one test.
 pub fn folder(name: &str) -> PathBuf {
