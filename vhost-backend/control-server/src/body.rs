@@ -16,8 +16,8 @@ use super::model::{ApiError, ErrorCode, SETTINGS, Setting, VmPatch, VmSpec, expe
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
-/// Maximum size of a configuration file, in bytes. It has room for 10,000 VMs.
-const MAX_CONFIG: usize = 4 << 20;
+/// Maximum size of a configuration file, in bytes. It has room for as many VMs as vcudad serves.
+const MAX_CONFIG: usize = 1 << 20;
 /// Maximum time for a client to send its body.
 const BODY_PATIENCE: Duration = Duration::from_secs(10);
 
@@ -337,5 +337,7 @@ mod tests {
     async fn an_oversized_body_is_refused() {
         let error = refused_spec(&" ".repeat(MAX_BODY + 1)).await;
         assert_eq!(error.code, ErrorCode::TooLarge);
+        let config = config(Body::from(" ".repeat(MAX_CONFIG + 1))).await;
+        assert_eq!(config.unwrap_err().code, ErrorCode::TooLarge);
     }
 }

@@ -370,7 +370,7 @@ pub(super) async fn stats(State(api): State<Api>) -> Answer {
     (status = 400, description = "The body isn't UTF-8", body = ApiError),
     (status = 408, description = "The body didn't arrive within 10 s", body = ApiError),
     (status = 409, description = "vcudad has no configuration file", body = ApiError),
-    (status = 413, description = "The body is larger than 4 MiB", body = ApiError),
+    (status = 413, description = "The body is larger than 1 MiB", body = ApiError),
     (status = 422, description = "The file has an error, which the message explains", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]

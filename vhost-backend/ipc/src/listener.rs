@@ -1,6 +1,7 @@
 //! Listening Unix sockets. Binding replaces a stale socket file, but not a socket that is in use.
 //! Dropping the listener removes the file.
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::{self, ErrorKind};
 use std::os::fd::{AsRawFd, RawFd};
@@ -69,6 +70,20 @@ impl Listener {
     pub fn into_parts(self) -> (UnixListener, SocketFile) {
         (self.listener, self.file)
     }
+}
+
+/// Returns the paths at which processes of this network namespace listen. Unlike connecting, this needs
+/// no permission for the sockets. A path stays in the list if its file was removed.
+pub fn in_use() -> HashSet<PathBuf> {
+    const LISTENS: u32 = 1 << 16;
+    let list = std::fs::read("/proc/net/unix").unwrap_or_default();
+    let path = |line: &[u8]| {
+        let line = String::from_utf8_lossy(line).into_owned();
+        let mut words = line.split_ascii_whitespace();
+        let listens = u32::from_str_radix(words.nth(3)?, 16).ok()? & LISTENS != 0;
+        listens.then(|| words.nth(3).map(PathBuf::from))?
+    };
+    list.split(|byte| *byte == b'\n').filter_map(path).collect()
 }
 
 /// Connects to a socket, to find out whether a process listens on it. Never waits: if too many
@@ -153,5 +168,17 @@ mod tests {
             drop(listener);
             assert!(!path.exists());
         }
+    }
+
+    #[test]
+    fn sockets_that_processes_listen_on_are_listed() {
+        let path = std::env::temp_dir().join(format!("virtio-cuda-in-use-{}", std::process::id()));
+        let _ = std::fs::remove_file(&path);
+        let listener = UnixListener::bind(&path).unwrap();
+        let client = std::os::unix::net::UnixStream::connect(&path).unwrap();
+        assert!(in_use().contains(&path));
+        drop((listener, client));
+        assert!(!in_use().contains(&path));
+        std::fs::remove_file(&path).unwrap();
     }
 }

@@ -21,6 +21,9 @@ pub const SOCKETS: &str = "/run/virtio-cuda";
 /// for directory services include them.
 pub const VM_UIDS: RangeInclusive<u32> = 0x7e00_0000..=0x7e00_fffe;
 
+/// Maximum number of VMs.
+pub const MAX_VMS: usize = 4096;
+
 /// Identifies a process. The broker chooses it, and never uses it again.
 pub type ProcessId = u64;
 

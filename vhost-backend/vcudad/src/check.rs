@@ -12,9 +12,10 @@ use super::roster::Roster;
 use super::running;
 use super::spawner::Spawner;
 use super::state::StateDir;
-use super::validate::{Ground, check_all, check_host, check_own_file};
-use crate::config::Config;
+use super::validate::{Ground, check_all, check_host, check_own_file, check_unused};
+use crate::config::{Config, of_vm};
 use control_api::ErrorCode;
+use host_ipc::listener::in_use;
 use host_ipc::process;
 
 /// Checks a configuration. Returns a description of the result.
@@ -39,8 +40,9 @@ fn count(config: &Config) -> String {
 fn check_start(config: &Config) -> Result<String, BrokerError> {
     let is_root = process::is_root();
     let mut host = config.clone();
-    if config.state_dir.as_deref().is_some_and(StateDir::is_locked) {
-        // A vcudad without a control API is running, which may have this address.
+    // A vcudad without a control API may be running, which has the address and the sockets.
+    let is_running = config.state_dir.as_deref().is_some_and(StateDir::is_locked);
+    if is_running {
         host.metrics_address = None;
     }
     check_host(&host, is_root, None)?;
@@ -63,11 +65,15 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let ground = Ground { gpus: &gpus, cgroups: &cgroups };
     let candidates = check_all(config, all, has_saved, ground)?;
     let _ = write!(text, ", {} GPUs of {}", gpus.iter().count(), probed.library.display());
+    let in_use = in_use();
     for candidate in &candidates {
         // The file must leave its place to the VM.
         candidate.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom])?;
-        if let (vm, Err(error)) = (&candidate.vm.name, &candidate.gpus) {
-            let _ = write!(text, "; VM '{vm}' was added at run time and fails: {error}");
+        let vm = &candidate.vm;
+        if let Err(error) = &candidate.gpus {
+            let _ = write!(text, "; VM '{}' was added at run time and fails: {error}", vm.name);
+        } else if !is_running {
+            check_unused(vm, &in_use).map_err(|error| of_vm(&vm.name, &error))?;
         }
     }
     Ok(text)

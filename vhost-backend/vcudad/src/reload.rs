@@ -2,7 +2,8 @@
 //! anything changes. A setting that can't change while the broker is running is reported, and has
 //! no effect until a restart.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::path::PathBuf;
 
 use control_api::{ApiError, VmOrigin, VmPatch, VmSpec};
 
@@ -12,9 +13,10 @@ use super::placement::Capacity;
 use super::resources::Resources;
 use super::spawner::Spawner;
 use super::start;
-use super::validate::{Ground, check_vm};
+use super::validate::{Ground, check_unused, check_vm};
 use super::vms::{VmState, Vms};
 use crate::config::{Config, ConfigError, Policy, Vm, VmSet, choose_uids, of_vm};
+use host_ipc::listener::in_use;
 use host_ipc::spawner::VM_UIDS;
 use memory_ledger::VmId;
 
@@ -86,7 +88,8 @@ pub(crate) struct Host<'a> {
     /// The configuration with which the broker was started.
     pub(crate) started: &'a Config,
     pub(crate) vms: &'a Vms,
-    pub(crate) spawner: &'a Spawner,
+    /// Creates what new VMs need. `None` if the file is only checked.
+    pub(crate) spawner: Option<&'a Spawner>,
     pub(crate) ground: Ground<'a>,
 }
 
@@ -163,10 +166,11 @@ impl Plan {
                 .map_err(|error| of_vm(&after.name, &error.into()))?;
         }
         choose_uids(&mut new, vms.uids())?;
+        let in_use = if host.spawner.is_none() { in_use() } else { HashSet::new() };
         for vm in new {
             let name = vm.name.clone();
             let state = plan
-                .place(vm, &capacities, host)
+                .place(vm, &capacities, host, &in_use)
                 .map_err(|error: ApiError| of_vm(&name, &error))?;
             on_gpus_of(&state, &mut capacities, |capacity| capacity.promise(&state.vm.spec));
             plan.added.push(state);
@@ -179,12 +183,22 @@ impl Plan {
         mut vm: Vm,
         capacities: &[Capacity],
         host: &Host<'_>,
+        in_use: &HashSet<PathBuf>,
     ) -> Result<VmState, ApiError> {
         host.vms.check_unique(&vm)?;
         let set = check_vm(&mut vm, capacities, host.ground, false)?;
-        let (resources, socket) =
-            Resources::create(host.spawner, host.ground.cgroups, &vm, set.len())?;
-        Ok(VmState::new(vm, VmOrigin::File, set, Device::new(socket), Some(resources)))
+        let (device, resources) = match host.spawner {
+            Some(spawner) => {
+                let (resources, socket) =
+                    Resources::create(spawner, host.ground.cgroups, &vm, set.len())?;
+                (Device::new(socket), Some(resources))
+            }
+            None => {
+                check_unused(&vm, in_use)?;
+                (Device::failed("it is only checked".into()), None)
+            }
+        };
+        Ok(VmState::new(vm, VmOrigin::File, set, device, resources))
     }
 
     /// Returns why a new VM can't be added without a restart. The spawner does only what the

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::mpsc::{Receiver, Sender, channel};
 
 use crate::config::{Config, ConfigError};
+use control_api::ApiError;
 use control_server::handle::Answer;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
@@ -26,7 +27,12 @@ pub(crate) struct Rereader {
     requests: Sender<Option<(String, Answer)>>,
     results: Receiver<Reread>,
     bell: Arc<OwnedFd>,
+    /// Number of texts that are being read.
+    checking: usize,
 }
+
+/// Maximum number of texts that are read at once, apart from the file. Each may have a megabyte.
+const MAX_CHECKING: usize = 8;
 
 impl Rereader {
     /// Starts the thread.
@@ -45,7 +51,7 @@ impl Rereader {
                 notify(&*rings);
             }
         })?;
-        Ok(Self { requests, results, bell })
+        Ok(Self { requests, results, bell, checking: 0 })
     }
 
     /// Starts to read the file. [`Self::take`] returns the result.
@@ -55,12 +61,16 @@ impl Rereader {
     }
 
     /// Starts to read this text instead of the file, only to check it.
-    pub(crate) fn check(&self, text: String, answer: Answer) {
+    pub(crate) fn check(&mut self, text: String, answer: Answer) {
+        if self.checking == MAX_CHECKING {
+            return answer.give(Err(ApiError::too_many_requests()));
+        }
+        self.checking += 1;
         let _ = self.requests.send(Some((text, answer)));
     }
 
     /// Takes the results. Of the files to apply, only the latest counts.
-    pub(crate) fn take(&self) -> Vec<Reread> {
+    pub(crate) fn take(&mut self) -> Vec<Reread> {
         drain(&*self.bell);
         let (mut all, mut latest) = (Vec::new(), None);
         for reread in self.results.try_iter() {
@@ -69,6 +79,7 @@ impl Rereader {
                 None => latest = Some(reread),
             }
         }
+        self.checking -= all.len();
         all.extend(latest);
         all
     }

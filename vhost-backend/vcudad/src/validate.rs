@@ -5,11 +5,12 @@
 //! some of its settings. Otherwise, a reload would accept a file with which the next start fails. In
 //! addition, a reload and the control API compare it with the VMs that are running (`reload`).
 
+use std::collections::HashSet;
 use std::fs::File;
 use std::io::ErrorKind;
 use std::net::TcpListener;
 use std::os::unix::fs::FileTypeExt;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 
 use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
 
@@ -143,6 +144,19 @@ pub(crate) fn check_on(vm: &Vm, gpus: &[GpuId], ground: Ground<'_>) -> Result<()
         let message = format!("{}: {error}", vm.socket.display());
         ApiError::new(ErrorCode::Conflict, message).of("socket")
     })
+}
+
+/// Checks that no process listens on the socket of a VM that isn't running. `in_use` contains the paths
+/// at which processes listen. Where the socket is created, the spawner finds out, too.
+pub(crate) fn check_unused(vm: &Vm, in_use: &HashSet<PathBuf>) -> Result<(), ApiError> {
+    match in_use.contains(&vm.socket) && vm.socket.exists() {
+        false => Ok(()),
+        true => {
+            let message =
+                format!("{}: the socket is in use by another process", vm.socket.display());
+            Err(ApiError::new(ErrorCode::Conflict, message).of("socket"))
+        }
+    }
 }
 
 /// A VM that the broker is about to serve.

@@ -8,8 +8,6 @@ use host_ipc::spawner::{CgroupLimits, NewVm, Permit, VM_UIDS};
 
 /// Maximum number of processes that run at once, without those of MPS.
 pub(crate) const MAX_PROCESSES: usize = 16_384;
-/// Maximum number of VMs.
-pub(crate) const MAX_VMS: usize = 4096;
 
 /// Devices through which NVIDIA's libraries reach the kernel driver, on Linux and on WSL.
 const CONTROL_DEVICES: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/dxg"];

@@ -5,11 +5,11 @@ use std::os::fd::OwnedFd;
 use std::path::Path;
 
 use host_ipc::listener::Listener;
-use host_ipc::spawner::{CgroupLimits, NewVm, Part, Refusal, SOCKETS};
+use host_ipc::spawner::{CgroupLimits, MAX_VMS, NewVm, Part, Refusal, SOCKETS};
 
 use crate::cgroup::{Cgroups, VmCgroup, add};
 use crate::jail::Jail;
-use crate::policy::{MAX_VMS, check_limits};
+use crate::policy::check_limits;
 use crate::shared_memory::{Place, VmSharedMemory};
 use crate::socket::{BoundSocket, create_directory};
 

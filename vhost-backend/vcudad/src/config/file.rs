@@ -16,6 +16,7 @@ use super::settings::Settings;
 use super::size::Size;
 use super::vm::default_socket;
 use super::vm_set::VmSet;
+use host_ipc::spawner::MAX_VMS;
 
 #[derive(Debug, Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -122,6 +123,11 @@ impl Config {
             })?;
         let driver_library = file.driver_library.as_deref().unwrap_or("auto");
         let lines = Lines::of(text);
+        if file.vm.len() > MAX_VMS {
+            let count = file.vm.len();
+            let message = format!("vm: there are {count} VMs, but vcudad serves at most {MAX_VMS}");
+            return Err(ConfigError::Value(message));
+        }
         let (mut vms, mut set) = (Vec::new(), VmSet::default());
         for (index, Entry { name, socket, settings }) in file.vm.into_iter().enumerate() {
             let of_vm_at = |field: &str, message: String| {

@@ -8,7 +8,7 @@ use super::policy::OnExcess;
 use super::users::choose_uids;
 use super::vm::ALLOWED_ENV;
 use super::vm_set::check_vms;
-use host_ipc::spawner::VM_UIDS;
+use host_ipc::spawner::{MAX_VMS, VM_UIDS};
 
 const GOOD: &str = r#"
 driver_library = "softgpu"
@@ -180,6 +180,21 @@ fn errors_name_the_key_on_one_line() {
         assert!(error.contains(expected), "{expected:?} is not in {error:?}");
         assert!(!error.contains('\n'), "{error:?}");
     }
+}
+
+/// Comparing each of them with all others would take minutes.
+#[test]
+fn there_is_a_limit_on_the_number_of_vms_and_they_are_checked_quickly() {
+    let file = |count: usize| {
+        let vms = (0..count).map(|n| format!("[[vm]]\nname = \"v{n}\"\nuid = {}\n", 10_000 + n));
+        format!("[defaults]\nmemory.max = \"1G\"\n{}", vms.collect::<String>())
+    };
+    assert_eq!(Config::parse(&file(MAX_VMS)).unwrap().vms.len(), MAX_VMS);
+    let error = Config::parse(&file(MAX_VMS + 1)).unwrap_err().to_string();
+    assert!(error.contains("4097 VMs, but vcudad serves at most 4096"), "{error}");
+    let twice = format!("{}[[vm]]\nname = \"v\"\nuid = 10007\n", file(MAX_VMS - 1));
+    let error = Config::parse(&twice).unwrap_err().to_string();
+    assert!(error.contains("vm 'v': uid: VM 'v7' already uses user ID 10007"), "{error}");
 }
 
 #[test]

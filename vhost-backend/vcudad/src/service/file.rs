@@ -17,7 +17,7 @@ use control_server::handle::{Answer, Response, now_ms};
 
 impl Service {
     pub(super) fn handle_reread(&mut self, ops: &mut EventOps) {
-        let all = self.rereader.as_ref().map(Rereader::take).unwrap_or_default();
+        let all = self.rereader.as_mut().map(Rereader::take).unwrap_or_default();
         for Reread { config, checks } in all {
             match (checks, config) {
                 (Some(answer), config) => self.answer_check(config, answer),
@@ -30,11 +30,11 @@ impl Service {
         }
     }
 
-    /// Says whether a file could be applied now. To find out whether the spawner can create the sockets
-    /// and cgroups of new VMs, the check has it create them, and removes them at once.
+    /// Says whether a file could be applied now.
     fn answer_check(&self, config: Result<Config, ConfigError>, answer: Answer) {
-        let checked = config
-            .and_then(|config| self.check_reload(&config).map_err(|error| config.locate(error)));
+        let checked = config.and_then(|config| {
+            self.check_reload(&config, false).map_err(|error| config.locate(error))
+        });
         answer.give(match checked {
             Ok((plan, _)) => {
                 Ok(Response::Checked(ConfigCheck { summary: plan.summary(&self.vms) }))
@@ -68,7 +68,7 @@ impl Service {
     }
 
     pub(super) fn start_reload(&mut self, ops: &mut EventOps, config: Box<Config>) {
-        match self.check_reload(&config) {
+        match self.check_reload(&config, true) {
             Err(error) => self.refuse_reload(config.locate(error).to_string()),
             Ok((plan, next)) => {
                 self.roster.report_dropped(&next);
@@ -81,7 +81,12 @@ impl Service {
         }
     }
 
-    fn check_reload(&self, config: &Config) -> Result<(Plan, SavedState), ConfigError> {
+    /// Checks a file. If `prepares` is true, also creates what new VMs need.
+    fn check_reload(
+        &self,
+        config: &Config,
+        prepares: bool,
+    ) -> Result<(Plan, SavedState), ConfigError> {
         let no_jail = self.launcher.no_jail();
         let running = Running { started: &self.started, no_jail };
         check_host(config, self.spawner().is_root(), Some(&running))?;
@@ -98,7 +103,7 @@ impl Service {
         let host = Host {
             started: &self.started,
             vms: &self.vms,
-            spawner: self.launcher.spawner(),
+            spawner: Some(self.launcher.spawner()).filter(|_| prepares),
             ground: self.ground(),
         };
         Ok((Plan::check(config, all, capacities, &host)?, next))

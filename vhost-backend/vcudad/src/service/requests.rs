@@ -66,7 +66,7 @@ impl Service {
             Request::KillSession { vm, session } => self.kill_session(&vm, session, answer.uid()),
             Request::ListGpus => Ok(Response::Gpus(reports.gpu_infos())),
             Request::Trace => self.trace(),
-            Request::CheckConfig(text) => match &self.rereader {
+            Request::CheckConfig(text) => match &mut self.rereader {
                 Some(rereader) => return rereader.check(text, answer),
                 None => Err(ApiError::new(ErrorCode::Conflict, "there is no configuration file")),
             },
