@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::{ComputeSpec, VmSpec};
 use crate::units::Percent;
+use crate::wait::Wait;
 
 /// A VM: its settings, state and usage.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
@@ -211,6 +212,12 @@ pub struct VmGpuStats {
     /// Number of times that the VM's kernels were taken off the GPU at the end of a window.
     #[serde(default)]
     pub evictions: u64,
+    /// Whether the VM's kernels are off the GPU now.
+    #[serde(default)]
+    pub evicted: bool,
+    /// Why the VM's work waits now. Null if none does.
+    #[serde(default)]
+    pub waits_for: Option<Wait>,
     /// GPU time that the VM used beyond its share and still owes, in nanoseconds.
     pub debt_ns: u64,
     /// The VM's share of GPU time over the last second, 0.0 to 1.0.

@@ -15,6 +15,7 @@
 //! | `info` | VMs, sessions, GPUs, statistics |
 //! | `event` | events |
 //! | `trace` | which VM was on which GPU, and when |
+//! | `wait` | why a VM's work waits for a GPU |
 //! | `error` | errors that the API returns |
 //!
 //! The server and its clients depend on this crate, which depends on neither.
@@ -32,6 +33,7 @@ mod settings;
 mod spec;
 mod trace;
 mod units;
+mod wait;
 
 pub use check::{PERMITTED_ENV, check_name};
 pub use error::{ApiError, ErrorCode};
@@ -53,3 +55,4 @@ pub use spec::{
 };
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
 pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};
+pub use wait::{Wait, WaitReason};

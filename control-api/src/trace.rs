@@ -2,6 +2,8 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::wait::WaitReason;
+
 /// Whether a VM may start work on a GPU.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -26,8 +28,8 @@ pub struct TraceState {
     pub gate: TraceGate,
     /// Whether the VM has unfinished kernels.
     pub busy: bool,
-    /// Whether the VM has work that it may not start yet.
-    pub waiting: bool,
+    /// Why the VM's work waits. Null if none does.
+    pub waits_for: Option<WaitReason>,
     /// Whether the VM copies data while its gate is closed.
     pub copying: bool,
     /// Whether the scheduler has ordered the VM's kernels off the GPU. The records `evicted` and
@@ -92,7 +94,7 @@ mod tests {
                 ..Default::default()
             }),
         };
-        let text = r#"{"time_ns":5,"vm":"a","gpu":1,"kind":"state","gate":"window","busy":false,"waiting":false,"copying":false,"off":false}"#;
+        let text = r#"{"time_ns":5,"vm":"a","gpu":1,"kind":"state","gate":"window","busy":false,"waits_for":null,"copying":false,"off":false}"#;
         assert_eq!(serde_json::to_string(&record).unwrap(), text);
         assert_eq!(serde_json::from_str::<TraceRecord>(text).unwrap(), record);
     }

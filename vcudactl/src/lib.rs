@@ -12,6 +12,7 @@
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
 //! | `trace` | converts trace records |
+//! | `wait` | why a VM waits for a GPU |
 //! | `error`, `exit` | errors and exit codes |
 //!
 //! The server and this client share only the API types.
@@ -29,5 +30,6 @@ mod since;
 mod table;
 mod top;
 mod trace;
+mod wait;
 
 pub use program::main;

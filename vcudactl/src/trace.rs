@@ -8,7 +8,7 @@
 
 use std::collections::BTreeMap;
 
-use control_api::{TraceChange, TraceGate, TraceRecord, TraceState};
+use control_api::{TraceChange, TraceGate, TraceRecord, TraceState, WaitReason};
 use serde_json::{Value, json};
 
 /// The threads of each VM.
@@ -37,7 +37,7 @@ struct Track {
 impl Track {
     /// Returns what each lane shows now.
     fn lanes(&self) -> [Option<&'static str>; LANES.len()] {
-        let TraceState { gate, busy, waiting, copying, .. } = self.state;
+        let TraceState { gate, busy, waits_for, copying, .. } = self.state;
         let has_gpu = match (self.place, gate) {
             (Place::Evicting, _) => Some("being evicted"),
             (Place::Off, _) => Some("evicted"),
@@ -48,7 +48,7 @@ impl Track {
             (Place::On, TraceGate::Closed) if busy => Some("drains"),
             (Place::On, TraceGate::Unlimited | TraceGate::Closed) => None,
         };
-        [has_gpu, waiting.then_some("waits"), copying.then_some("copies")]
+        [has_gpu, waits_for.map(WaitReason::name), copying.then_some("copies")]
     }
 
     fn apply(&mut self, change: TraceChange) {
@@ -172,7 +172,8 @@ mod tests {
     }
 
     fn state(gate: TraceGate, busy: bool, waiting: bool, off: bool) -> TraceChange {
-        TraceChange::State(TraceState { gate, busy, waiting, copying: false, off })
+        let waits_for = waiting.then_some(WaitReason::Turn);
+        TraceChange::State(TraceState { gate, busy, waits_for, copying: false, off })
     }
 
     /// Returns the periods of a lane, as text.
@@ -205,7 +206,7 @@ mod tests {
         ];
         assert_eq!(periods(&trace, 1), batch);
         assert_eq!(periods(&trace, 4), ["\"window\" 2000.0 1000.0"]);
-        assert_eq!(periods(&trace, 5), ["\"waits\" 3000.0 1000.0"]);
+        assert_eq!(periods(&trace, 5), ["\"turn\" 3000.0 1000.0"]);
     }
 
     /// Checks what the Trace Event Format requires of each type of event.

@@ -11,6 +11,7 @@ use crate::cli::{NAME, SetArgs, VmCommand};
 use crate::client::Client;
 use crate::error::CtlError;
 use crate::table::{Side, Table, count, percent, printable, time, timestamp};
+use crate::wait;
 
 /// Length to which `vm ls` truncates the reason for a failure. `vm show` prints the whole reason.
 const MAX_REASON: usize = 40;
@@ -332,6 +333,12 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
         line("GPU time", time(gpu.gpu_ns))?;
         line("  concurrent copies", time(gpu.copied_ns))?;
         line("waited", time(gpu.throttled_ns))?;
+        if let Some(waiting) = &gpu.waits_for {
+            line("waits for", wait::reason(waiting, &stats.compute))?;
+        }
+        if gpu.evicted {
+            line("kernels", "evicted".into())?;
+        }
         line("windows", gpu.windows.to_string())?;
     }
     Ok(())

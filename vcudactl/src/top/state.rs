@@ -7,13 +7,13 @@ use control_api::{Stats, VmGpuStats, VmStats};
 
 use crate::cli::SortKey;
 use crate::table::printable;
+use crate::wait::{reason, short_reason};
 
 /// A table row: one VM on one GPU.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) struct Row {
     pub(super) vm: String,
     pub(super) gpu: u32,
-    pub(super) paused: bool,
     pub(super) failed: bool,
     pub(super) used: u64,
     pub(super) max: u64,
@@ -22,6 +22,8 @@ pub(super) struct Row {
     pub(super) promised: f64,
     /// Fraction of the time between the samples that the VM spent waiting for the GPU.
     pub(super) waited: Option<f64>,
+    /// Why the VM waits, in full and in at most eight characters.
+    pub(super) waits_for: Option<(String, &'static str)>,
     /// The VM's totals. Set only in the row for its first GPU.
     pub(super) whole: Option<Whole>,
 }
@@ -170,7 +172,6 @@ fn row(
     Row {
         vm: printable(&vm.name),
         gpu: gpu.gpu,
-        paused: vm.paused,
         failed: vm.failed,
         used: gpu.memory_used,
         max: gpu.memory_max,
@@ -178,13 +179,17 @@ fn row(
         share_10s: gpu.share_10s,
         promised: gpu.share_promised,
         waited: waited.map(|waited| waited.min(1.0)),
+        waits_for: gpu
+            .waits_for
+            .as_ref()
+            .map(|wait| (printable(&reason(wait, &vm.compute)), short_reason(wait.reason))),
         whole,
     }
 }
 
 #[cfg(test)]
 pub(super) mod tests {
-    use control_api::{Activity, GpuInfo, GpuState, Percent, WorkerCounts};
+    use control_api::{Activity, GpuInfo, GpuState, Percent, Wait, WaitReason, WorkerCounts};
 
     use super::*;
 
@@ -257,6 +262,8 @@ pub(super) mod tests {
         then.vms[0].activity =
             Activity { launches: 12_000, bytes_h2d: 1_500_000_000, ..Activity::default() };
         then.vms[0].gpus[0].throttled_ns = 640_000_000;
+        let vm = Some("training".to_owned());
+        then.vms[0].gpus[0].waits_for = Some(Wait { reason: WaitReason::Turn, vm });
         then.vms[1].activity =
             Activity { launches: 820, graph_launches: 10, ..Activity::default() };
         then.vms[1].gpus[0].throttled_ns = 300_000_000;

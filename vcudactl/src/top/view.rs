@@ -18,16 +18,19 @@ struct Widths {
     vm: usize,
     memory_bar: usize,
     share_bar: usize,
+    waits_for: usize,
 }
 
 impl Widths {
-    /// Chooses the columns' widths for a terminal with `width` columns. The table fits into 80;
-    /// names and bars get any extra width.
+    /// Chooses the columns' widths for a terminal with `width` columns. The table fits into 80,
+    /// without the bar of the memory; names, bars, and reasons get any extra width.
     fn of(width: u16) -> Self {
-        let more = usize::from(width).saturating_sub(79);
+        let more = usize::from(width).saturating_sub(80);
         let vm = (more / 3).min(16);
-        let bars = ((more - vm) / 2).min(24);
-        Self { vm: 9 + vm, memory_bar: 6 + bars, share_bar: 7 + bars }
+        let waits_for = (more / 4).min(20);
+        let bars = ((more - vm - waits_for) / 2).min(24);
+        let memory_bar = if bars < 6 { 0 } else { bars };
+        Self { vm: 9 + vm, memory_bar, share_bar: 6 + bars, waits_for: 8 + waits_for }
     }
 }
 
@@ -105,7 +108,7 @@ fn gpu_lines(gpu: &GpuInfo) -> Vec<Line<'static>> {
 }
 
 fn head(widths: &Widths, key: SortKey) -> Line<'static> {
-    let Widths { vm, memory_bar, share_bar } = *widths;
+    let Widths { vm, memory_bar, share_bar, waits_for } = *widths;
     // The sort column is underlined.
     let sorted = |text: String, by: Option<SortKey>| {
         let style = Style::new().add_modifier(Modifier::BOLD);
@@ -115,8 +118,7 @@ fn head(widths: &Widths, key: SortKey) -> Line<'static> {
     let columns = [
         sorted(format!("{:<vm$}", "VM"), Some(SortKey::Name)),
         sorted("GPU".into(), None),
-        sorted(format!("{:<memory_bar$}", "MEMORY"), Some(SortKey::Memory)),
-        sorted(format!("{:>11}", "USED/MAX"), None),
+        sorted(format!("{:>width$}", "MEM/MAX", width = 11 + memory_bar), Some(SortKey::Memory)),
         sorted(format!("{:<share_bar$}", "SHARE"), Some(SortKey::Share)),
         sorted(format!("{:>5}", "1s%"), None),
         sorted(format!("{:>5}", "10s%"), None),
@@ -125,6 +127,7 @@ fn head(widths: &Widths, key: SortKey) -> Line<'static> {
         sorted("LAUN/s".into(), Some(SortKey::Launches)),
         sorted("GB/s".into(), Some(SortKey::Copies)),
         sorted("SES".into(), None),
+        sorted(format!("{:<waits_for$}", "FOR"), None),
     ];
     Line::from(columns.into_iter().flatten().collect::<Vec<_>>())
 }
@@ -142,7 +145,7 @@ fn gigabytes(bytes: f64) -> String {
 const FAILED: Style = Style::new().fg(Color::Red);
 
 fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
-    let Widths { vm, memory_bar, share_bar } = *widths;
+    let Widths { vm, memory_bar, share_bar, waits_for } = *widths;
     let memory = ratio(row.used, row.max);
     let used = format!("{}/{}", format_size(row.used), format_size(row.max));
     let percent = |share: f64| format!("{:.1}", share * 100.0);
@@ -156,15 +159,17 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
         None => [const { String::new() }; 3],
     };
     let name = cut(&row.vm, vm);
-    let share = match (row.failed, row.paused) {
-        (true, _) => Span::styled(format!("{:<share_bar$}", "failed"), FAILED),
-        (false, true) => {
-            Span::styled(format!("{:<share_bar$}", "paused"), Style::new().fg(Color::Yellow))
-        }
-        (false, false) => Span::styled(
+    let share = match row.failed {
+        true => Span::styled(format!("{:<share_bar$}", "failed"), FAILED),
+        false => Span::styled(
             bar(row.share_1s, share_bar, Some(row.promised)),
             Style::new().fg(Color::Cyan),
         ),
+    };
+    let reason = match &row.waits_for {
+        Some((full, _)) if full.chars().count() <= waits_for => full,
+        Some((_, short)) => *short,
+        None => "",
     };
     let busy = row.waited.is_some_and(|waited| waited > 0.5);
     Line::from(vec![
@@ -172,8 +177,8 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
             format!("{name:<vm$} {:>3} ", row.gpu),
             if row.failed { FAILED } else { Style::new() },
         ),
-        Span::styled(bar(memory, memory_bar, None), fullness(memory)),
-        Span::raw(format!(" {used:>11} ")),
+        Span::styled(bar(memory, memory_bar.saturating_sub(1), None), fullness(memory)),
+        Span::raw(format!("{used:>width$} ", width = 11 + memory_bar.min(1))),
         share,
         Span::raw(format!(
             " {:>5} {:>5} {:>5} ",
@@ -185,7 +190,7 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
             format!("{waited:>4}"),
             if busy { Style::new().fg(Color::Yellow) } else { Style::new() },
         ),
-        Span::raw(format!(" {launches:>6} {copied:>4} {sessions:>3}")),
+        Span::raw(format!(" {launches:>6} {copied:>4} {sessions:>3} {reason}")),
     ])
 }
 
@@ -254,6 +259,8 @@ fn screen(terminal: &Terminal<TestBackend>) -> String {
 
 #[cfg(test)]
 mod tests {
+    use control_api::{Wait, WaitReason};
+
     use super::super::state::tests::state;
     use super::*;
 
@@ -297,12 +304,14 @@ mod tests {
     #[test]
     fn a_paused_vm_is_marked() {
         let [_, mut stats] = super::super::state::tests::samples();
-        stats.vms.iter_mut().filter(|vm| vm.name == "web").for_each(|vm| vm.paused = true);
+        let paused = Wait { reason: WaitReason::Paused, vm: None };
+        let web = stats.vms.iter_mut().find(|vm| vm.name == "web").unwrap();
+        web.gpus[0].waits_for = Some(paused);
         let mut state = TopState::new(SortKey::Name);
         state.add(stats);
         for line in text(&state, 80).lines() {
             assert!(line.chars().count() <= 80, "{line}");
-            assert_eq!(line.contains(" paused "), line.starts_with("web"), "{line}");
+            assert_eq!(line.ends_with(" paused"), line.starts_with("web"), "{line}");
         }
     }
 

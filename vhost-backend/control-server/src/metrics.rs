@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::model::{ComputeSpec, GpuState, Stats, VmGpuStats, VmStats};
+use super::model::{ComputeSpec, GpuState, Stats, VmGpuStats, VmStats, WaitReason};
 
 /// Media type of OpenMetrics.
 const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -194,6 +194,19 @@ fn about_compute(page: &mut Page, stats: &Stats) {
     page.time("copy_time", "GPU time charged for copies during other VMs' windows", copied);
     let throttled = shares(stats, |gpu| gpu.throttled_ns);
     page.time("throttled", "Time that the VM's work waited for the GPU", throttled);
+    let waits = stats.vms.iter().flat_map(|vm| {
+        vm.gpus.iter().flat_map(move |gpu| {
+            WaitReason::ALL.map(|reason| {
+                let mut labels = share(vm, gpu);
+                labels.push(("reason", reason.name().to_owned()));
+                let waits = gpu.waits_for.as_ref().is_some_and(|wait| wait.reason == reason);
+                (labels, f64::from(u8::from(waits)))
+            })
+        })
+    });
+    page.gauge("waiting", None, "1 for the reason why the VM's work waits now, else 0", waits);
+    let evicted = shares(stats, |gpu| f64::from(u8::from(gpu.evicted)));
+    page.gauge("evicted", None, "1 if the VM's kernels are off the GPU now", evicted);
     let windows = shares(stats, |gpu| gpu.windows);
     page.count("windows", None, "Scheduling windows given to the VM", windows);
     let handovers = shares(stats, |gpu| gpu.handovers);

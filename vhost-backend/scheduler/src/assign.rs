@@ -20,7 +20,7 @@ impl Scheduler {
             return;
         }
         for vm in self.queue(gpu, now) {
-            if self.makes_way(vm, gpu) {
+            if self.makes_way(vm, gpu).is_some() {
                 continue;
             }
             let gang = self.gang(vm);

@@ -53,7 +53,7 @@ impl Scheduler {
         }
         let waits = |creator: VmKey| {
             let mut others = self.waiting(gpu, now).filter(|vm| *vm != creator);
-            others.any(|vm| self.makes_way(vm, gpu))
+            others.any(|vm| self.makes_way(vm, gpu).is_some())
         };
         creators.iter().copied().filter(|vm| waits(*vm)).collect()
     }

@@ -64,7 +64,9 @@ pub use choose::pseudorandom;
 pub use presence::Presence;
 pub use settings::Settings;
 pub use stats::VmStats;
-pub use types::{Action, Class, GpuKey, MS, Nanos, OpenMode, Report, SEC, Share, US, VmKey, WHOLE};
+pub use types::{
+    Action, Class, GpuKey, MS, Nanos, Obstacle, OpenMode, Report, SEC, Share, US, VmKey, WHOLE,
+};
 
 use gpu::{Gpu, Turn};
 use member::Member;
@@ -273,6 +275,8 @@ impl Scheduler {
         let member = self.vms.get(&vm)?.members.get(&gpu)?;
         let mut stats = member.stats;
         stats.overran = member.overran;
+        stats.waits_for = self.waits_for(vm, gpu, now);
+        stats.evicted = member.presence.is_off();
         let tokens = member.bucket.as_ref().map_or(0, |bucket| bucket.tokens(now));
         let ahead = member.time.ahead(self.clock_of_others(vm, gpu), member.share.weight);
         stats.debt_ns = ahead.max(tokens.min(0).unsigned_abs());

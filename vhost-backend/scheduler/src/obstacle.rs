@@ -1,31 +1,9 @@
 //! Says what keeps a VM from running on a GPU. All rules ask here.
 
 use super::Scheduler;
-use super::gpu::{Gpu, Phase};
+use super::gpu::Phase;
 use super::member::Member;
-use super::types::{Class, GpuKey, Nanos, VmKey};
-
-/// The reasons for which a VM doesn't run, in the order in which they're checked.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Obstacle {
-    /// The operator paused the VM.
-    Paused,
-    /// The VM needs no turn, or has one.
-    Idle,
-    /// All of the VM's work in flight waits for the host, and its last turn showed that its held work
-    /// does, too.
-    Rests,
-    /// The VM has used up the time that its cap allows.
-    Cap,
-    /// A VM creates or destroys a context while a latency VM is awake.
-    Contexts,
-    /// The VM's turn on other GPUs is ending. It queues for all of its GPUs afterwards.
-    Drains,
-    /// The GPU, or another one that the VM needs at the same time, is kept free for another VM.
-    Reserved,
-    /// It's another VM's turn.
-    Turn,
-}
+use super::types::{Class, GpuKey, Nanos, Obstacle, VmKey};
 
 impl Member {
     /// Returns what keeps the VM from running whether or not it has work: a pause, or a cap if the VM
@@ -72,6 +50,14 @@ impl Scheduler {
         self.own_obstacle(vm, gpu, now).or_else(|| self.other_obstacle(vm, gpu, leaves))
     }
 
+    /// Returns why the VM's work on a GPU waits, if some does. A paused VM always waits.
+    pub fn waits_for(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Obstacle> {
+        let member = self.member(vm, gpu)?;
+        let waits = member.paused || member.last.held || member.presence.is_off();
+        let obstacle = self.obstacle(vm, gpu, None, now).filter(|_| waits)?;
+        (obstacle != Obstacle::Idle).then_some(obstacle)
+    }
+
     /// Returns the obstacle that doesn't depend on other VMs. A VM that has none is waiting for the
     /// GPU.
     pub(super) fn own_obstacle(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Obstacle> {
@@ -92,7 +78,10 @@ impl Scheduler {
         let Some(state) = self.vms.get(&vm) else { return Some(Obstacle::Idle) };
         let Some(member) = state.members.get(&gpu) else { return Some(Obstacle::Idle) };
         let Some(unasked) = member.unasked() else {
-            return member.presence.has_turn().then_some(Obstacle::Idle);
+            let presence = member.presence;
+            let ends = !presence.is_running();
+            let reason = if ends { Obstacle::Drains } else { Obstacle::Idle };
+            return presence.has_turn().then_some(reason);
         };
         let asks = state.turn.is_none() && state.members.values().any(Member::asks);
         (!asks || !self.gang(vm).contains(&gpu)).then_some(unasked)
@@ -110,45 +99,48 @@ impl Scheduler {
         gpu: GpuKey,
         leaves: Option<VmKey>,
     ) -> Option<Obstacle> {
-        if self.makes_way(vm, gpu) {
-            return Some(Obstacle::Contexts);
+        if let Some(creator) = self.makes_way(vm, gpu) {
+            return Some(Obstacle::Contexts(creator));
         }
         if let Some(turn) = self.turn(vm) {
             return (turn.phase != Phase::Open).then_some(Obstacle::Drains);
         }
-        if leaves.is_none() && !self.running(gpu).is_empty() {
-            return Some(Obstacle::Turn);
+        if leaves.is_none()
+            && let Some(runs) = self.running(gpu).first()
+        {
+            return Some(Obstacle::Turn(*runs));
         }
         let gang = self.gang(vm);
         match self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) {
             Some(holder) if holder != vm => {
                 // A VM that needs only this GPU may use it until the other VM has all of its GPUs.
                 let backfills = gang.len() == 1 && (leaves.is_some() || self.gathers(holder));
-                return (!backfills).then_some(Obstacle::Reserved);
+                return (!backfills).then_some(Obstacle::Reserved(Some(holder)));
             }
             // The VM gets this GPU first, and the others later.
             None if leaves.is_some() => {
                 let may_take = self.may_take(vm, gpu, &gang);
-                return (!may_take).then_some(Obstacle::Reserved);
+                return (!may_take).then_some(Obstacle::Reserved(None));
             }
             _ => {}
         }
         let leaves_here = |other: GpuKey| other == gpu && leaves.is_some();
-        let busy = |other: GpuKey| {
-            !leaves_here(other) && self.running(other).iter().any(|vm| Some(*vm) != leaves)
+        let runs = |other: &GpuKey| {
+            let mut all = self.running(*other).iter().filter(|_| !leaves_here(*other));
+            all.find(|vm| Some(**vm) != leaves).map(|vm| Obstacle::Turn(*vm))
         };
-        if !gang.iter().all(|other| self.is_reserved(*other, vm)) {
-            return Some(Obstacle::Reserved);
-        }
-        gang.into_iter().any(busy).then_some(Obstacle::Turn)
+        let lacks = |other: &GpuKey| match self.gpus.get(other)?.reserved {
+            Some(holder) if holder == vm => None,
+            None => runs(other).or(Some(Obstacle::Reserved(None))),
+            holder => Some(Obstacle::Reserved(holder)),
+        };
+        gang.iter().find_map(lacks).or_else(|| gang.iter().find_map(runs))
     }
 
-    /// Returns true if a VM may not run on a GPU now because some VM, which may be itself, is creating
-    /// or destroying a context there.
-    pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey) -> bool {
-        let creates = |gpu: &Gpu| !gpu.facts.creators.is_empty();
-        self.gpus.get(&gpu).is_some_and(creates)
-            && self.member(vm, gpu).is_some_and(|member| member.share.class == Class::Batch)
+    /// Returns a VM, which may be this one, because of whose context this VM may not run on a GPU now.
+    pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey) -> Option<VmKey> {
+        let creator = *self.gpus.get(&gpu)?.facts.creators.first()?;
+        (self.member(vm, gpu)?.share.class == Class::Batch).then_some(creator)
     }
 
     /// Returns true if a VM is still waiting for more GPUs to be reserved for it.

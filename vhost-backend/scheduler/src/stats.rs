@@ -1,6 +1,6 @@
 //! Statistics on a VM's GPU usage, for the operator.
 
-use super::types::{MS, Nanos, SEC, WHOLE};
+use super::types::{MS, Nanos, Obstacle, SEC, WHOLE};
 
 const SLOT: Nanos = 100 * MS;
 const SLOTS: usize = 101;
@@ -27,6 +27,10 @@ pub struct VmStats {
     /// True if a drain was given up because it took too long, and the work is still running. Its time
     /// is charged when it ends.
     pub overran: bool,
+    /// Why the VM's work waits, if some does.
+    pub waits_for: Option<Obstacle>,
+    /// True if the VM's kernels are off the GPU.
+    pub evicted: bool,
     /// GPU time by which the VM is ahead of its share or cap, in ns.
     pub debt_ns: u64,
     /// Fraction of the last second that was charged, in basis points.

@@ -142,7 +142,7 @@ impl Scheduler {
         {
             return true;
         }
-        if gpus.iter().any(|gpu| self.makes_way(vm, *gpu)) {
+        if gpus.iter().any(|gpu| self.makes_way(vm, *gpu).is_some()) {
             return true;
         }
         if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {

@@ -210,3 +210,26 @@ pub enum Action {
         off_for: Nanos,
     },
 }
+
+/// The reasons for which a VM doesn't run, in the order in which they're checked.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Obstacle {
+    /// The operator paused the VM.
+    Paused,
+    /// The VM needs no turn, or has one.
+    Idle,
+    /// All of the VM's work in flight waits for the host, and its last turn showed that its held work
+    /// does, too.
+    Rests,
+    /// The VM has used up the time that its cap allows.
+    Cap,
+    /// This VM creates or destroys a context while a latency VM is awake.
+    Contexts(VmKey),
+    /// The VM's turn is ending, perhaps on other GPUs. It queues for all of its GPUs afterwards.
+    Drains,
+    /// The GPU, or another one that the VM needs at the same time, is kept free for this VM, or isn't
+    /// kept free for the waiting VM yet.
+    Reserved(Option<VmKey>),
+    /// It's this VM's turn.
+    Turn(VmKey),
+}

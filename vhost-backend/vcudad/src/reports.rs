@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use control_api::{
     ConfigInfo, GpuInfo, Percent, SchedulerInfo, SessionInfo, SessionMemory, Stats, VmGpuStats,
-    VmInfo, VmOrigin, VmState as State, VmStats, WorkerCounts,
+    VmInfo, VmOrigin, VmState as State, VmStats, Wait, WaitReason, WorkerCounts,
 };
 
 use super::activity::add;
@@ -140,7 +140,11 @@ impl Reports<'_> {
                 .of(id),
             ..VmGpuStats::default()
         };
-        self.scheduler.fill_stats(id, gpu, &mut stats);
+        self.scheduler.fill_stats(id, gpu, self.vms, &mut stats);
+        if state.pause.is_paused() {
+            // The scheduler doesn't know of pauses of single VMs under MPS.
+            stats.waits_for = Some(Wait { reason: WaitReason::Paused, vm: None });
+        }
         stats
     }
 

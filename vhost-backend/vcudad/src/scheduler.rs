@@ -6,9 +6,11 @@ use std::io;
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use control_api::{Class as Urgency, Sharing, VmGpuStats};
+use control_api::{Class as Urgency, Sharing, VmGpuStats, Wait};
 
-use super::compute::{ComputeEvent, ComputeHandle, Eviction, WorkerTraits};
+use super::compute::{
+    ComputeEvent, ComputeHandle, Eviction, WorkerTraits, wait_reason, waits_for_vm,
+};
 use super::fair_share::fair_shares;
 use super::mps_group::{GroupShare, MpsGroups};
 use super::time_account::TimeCharge;
@@ -174,6 +176,11 @@ impl Scheduler {
     /// keys in them.
     pub(crate) fn trace_all(&self, vms: &Vms) -> TraceNames {
         self.compute.trace_all();
+        self.names(vms)
+    }
+
+    /// Returns the names of the VMs that have each key.
+    fn names(&self, vms: &Vms) -> TraceNames {
         let mut names = TraceNames::new();
         for (id, _) in vms.iter() {
             let name = names.entry(self.groups.key_of(id).0).or_default();
@@ -225,7 +232,7 @@ impl Scheduler {
 
     /// Fills in the scheduler's statistics for a VM on a GPU. If the VM is in a group, these are
     /// the group's statistics, which can't be split by VM.
-    pub(crate) fn fill_stats(&self, id: VmId, gpu: GpuId, to: &mut VmGpuStats) {
+    pub(crate) fn fill_stats(&self, id: VmId, gpu: GpuId, vms: &Vms, to: &mut VmGpuStats) {
         let key = self.groups.key_of(id);
         let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };
         to.gpu_ns = stats.charged_ns;
@@ -236,6 +243,11 @@ impl Scheduler {
         to.handover_ns = stats.handover_ns;
         to.handover_max_ns = stats.handover_max_ns;
         to.evictions = stats.evictions;
+        to.evicted = stats.evicted;
+        to.waits_for = stats.waits_for.and_then(|obstacle| {
+            let vm = waits_for_vm(obstacle).and_then(|key| self.names(vms).remove(&key.0));
+            Some(Wait { reason: wait_reason(obstacle)?, vm })
+        });
         to.debt_ns = stats.debt_ns;
         to.share_1s = f64::from(stats.share_1s) / f64::from(WHOLE);
         to.share_10s = f64::from(stats.share_10s) / f64::from(WHOLE);

@@ -9,6 +9,7 @@ use super::evictor::{Evictor, Kernels};
 use super::message::{ComputeEvent, GpuStats};
 use super::registry::Registry;
 use super::shared::EventSender;
+use super::wait_reason::wait_reason;
 use super::worker::{BEAT_CHECK, CLOSED, Evicts, GateSetting, Heartbeat, Worker, WorkerEnds};
 use control_api::{TraceChange, TraceGate, TraceState};
 use control_server::trace_point::TracePoint;
@@ -346,7 +347,6 @@ impl Core {
         self.trace(vm, gpu, now, |state| {
             state.busy = report.active && !report.stalled;
             state.copying = report.copying;
-            state.waiting = report.held && state.gate == TraceGate::Closed;
         });
         self.scheduler.report(vm, gpu, report, now, &mut self.actions);
     }
@@ -356,7 +356,7 @@ impl Core {
         for _ in 0..MAX_ROUNDS {
             self.start_waiting(now);
             if self.actions.is_empty() {
-                return;
+                return self.trace_waits(now);
             }
             let mut closed = Vec::new();
             for action in std::mem::take(&mut self.actions) {
@@ -383,8 +383,20 @@ impl Core {
         }
     }
 
+    /// Updates why VMs wait in the states that traces report.
+    fn trace_waits(&mut self, now: Nanos) {
+        if !self.events.shared.traces.are_wanted() {
+            return;
+        }
+        for (vm, gpu) in self.vm_gpus.keys().copied().collect::<Vec<_>>() {
+            let waits_for = self.scheduler.waits_for(vm, gpu, now).and_then(wait_reason);
+            self.trace(vm, gpu, now, |state| state.waits_for = waits_for);
+        }
+    }
+
     /// Publishes the current state of all VMs as trace points.
-    pub(super) fn trace_all(&self, now: Nanos) {
+    pub(super) fn trace_all(&mut self, now: Nanos) {
+        self.trace_waits(now);
         for (&(vm, gpu), vm_gpu) in &self.vm_gpus {
             self.publish(vm, gpu, vm_gpu.state, now);
         }
@@ -440,7 +452,6 @@ impl Core {
                 Mode::Shared => TraceGate::Shared,
                 Mode::Unlimited => TraceGate::Unlimited,
             };
-            state.waiting &= state.gate == TraceGate::Closed;
         });
         let Some(vm_gpu) = self.vm_gpus.get_mut(&(vm, gpu)) else { return };
         vm_gpu.gate = setting;

@@ -10,6 +10,7 @@
 //! | `worker` | one worker's page, bell and heartbeat |
 //! | `core` | one round: reports to the scheduler, actions from it |
 //! | `promptness` | how promptly these threads run |
+//! | `wait_reason` | the reasons for which VMs wait, for operators |
 //! | `thread` | the loop: bells, deadlines, polling |
 //!
 //! One thread handles all GPUs. If it panics, all gates are closed, and the thread is restarted
@@ -25,9 +26,11 @@ mod shared;
 #[cfg(test)]
 mod tests;
 mod thread;
+mod wait_reason;
 mod worker;
 
 pub(crate) use evictor::Eviction;
 pub(crate) use handle::ComputeHandle;
 pub(crate) use message::ComputeEvent;
+pub(crate) use wait_reason::{wait_reason, waits_for_vm};
 pub(crate) use worker::{Evicts, WorkerObjects, WorkerTraits};
