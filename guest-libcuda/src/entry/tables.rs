@@ -1,10 +1,10 @@
 //! The private function tables that NVIDIA's libraries request.
 
-use super::init::VERSION;
-use super::macros::LEGACY;
-use super::module;
-use super::stream::public_id;
 use crate::driver::driver;
+use crate::entry::code::module;
+use crate::entry::contexts::init::VERSION;
+use crate::entry::macros::LEGACY;
+use crate::entry::streams::stream::public_id;
 use crate::error::{CuError, CuResult};
 use crate::handles::Handle;
 use crate::log;

@@ -6086,7 +6086,7 @@ impl VcudaGraphValueCreateAnswer {
 /// Destroys the values. They exist until executable graphs with their conditional nodes are destroyed.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct VcudaGraphValuesDestroy {
-    /// The the values of a graph's conditional nodes that the call destroys.
+    /// The values of a graph's conditional nodes that the call destroys.
     pub values: ValuesId,
 }
 impl<'a> Call<'a> for VcudaGraphValuesDestroy {

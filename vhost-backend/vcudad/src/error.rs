@@ -3,8 +3,8 @@
 use std::io;
 use std::path::PathBuf;
 
-use super::state::StateError;
 use crate::config::ConfigError;
+use crate::settings::state::StateError;
 use control_server::ControlError;
 use host_ipc::program::ProgramError;
 

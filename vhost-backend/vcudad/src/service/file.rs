@@ -5,14 +5,14 @@ use control_api::{ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind};
 use event_manager::EventOps;
 
 use super::Service;
-use crate::changes::Change;
 use crate::config::{Config, ConfigError};
-use crate::event::BrokerEvent;
-use crate::reload::{Host, Plan};
-use crate::reports::Reports;
-use crate::reread::{Reread, Rereader};
-use crate::state::SavedState;
-use crate::validate::{Candidate, Running, check_all, check_host};
+use crate::reporting::event::BrokerEvent;
+use crate::reporting::reports::Reports;
+use crate::settings::changes::Change;
+use crate::settings::reload::{Host, Plan};
+use crate::settings::reread::{Reread, Rereader};
+use crate::settings::state::SavedState;
+use crate::settings::validate::{Candidate, Running, check_all, check_host};
 use control_server::handle::{Answer, Response, now_ms};
 
 impl Service {

@@ -5,9 +5,9 @@ use std::time::Instant;
 use control_api::{ApiError, ErrorCode, EventKind, PausedBy};
 
 use super::Service;
-use crate::changes::Change;
-use crate::event::BrokerEvent;
-use crate::state::SavedState;
+use crate::reporting::event::BrokerEvent;
+use crate::settings::changes::Change;
+use crate::settings::state::SavedState;
 use control_server::handle::Reply;
 use memory_ledger::VmId;
 

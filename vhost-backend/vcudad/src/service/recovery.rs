@@ -4,10 +4,10 @@ use control_api::{VmOrigin, VmSpec};
 
 use super::Service;
 use crate::config::Vm;
-use crate::differences::change;
+use crate::continuity::journal::Handling;
 use crate::error::BrokerError;
-use crate::journal::Handling;
-use crate::validate::{Candidate, check_vm};
+use crate::settings::differences::change;
+use crate::settings::validate::{Candidate, check_vm};
 use host_ipc::spawner::Call;
 use memory_ledger::VmId;
 

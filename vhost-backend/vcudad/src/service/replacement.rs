@@ -4,12 +4,12 @@ use control_api::EventKind;
 use event_manager::EventOps;
 
 use super::Service;
+use crate::continuity::handover::{Handover, HandoverState, Successor};
+use crate::continuity::journal::Handling;
+use crate::continuity::record::{Change, Counts};
 use crate::error::BrokerError;
-use crate::event::BrokerEvent;
-use crate::handover::{Handover, HandoverState, Successor};
-use crate::journal::Handling;
-use crate::record::{Change, Counts};
-use crate::reload::fixed_settings;
+use crate::reporting::event::BrokerEvent;
+use crate::settings::reload::fixed_settings;
 use crate::watches::Source;
 use memory_ledger::VmId;
 

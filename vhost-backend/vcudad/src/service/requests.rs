@@ -6,16 +6,16 @@ use control_api::{ApiError, ErrorCode, EventKind, Sharing, VmOrigin, VmPatch, Vm
 use event_manager::EventOps;
 
 use super::Service;
-use crate::cause::Cause;
-use crate::changes::{Change, ChangeRequest};
 use crate::config::{Vm, choose_uids};
-use crate::differences::change;
-use crate::event::BrokerEvent;
-use crate::resources::Resources;
-use crate::start;
-use crate::state::SavedState;
-use crate::validate::check_on;
-use crate::vms::{VmState, place_vm};
+use crate::reporting::event::BrokerEvent;
+use crate::sessions::cause::Cause;
+use crate::settings::changes::{Change, ChangeRequest};
+use crate::settings::differences::change;
+use crate::settings::state::SavedState;
+use crate::settings::validate::check_on;
+use crate::vm::resources::Resources;
+use crate::vm::start;
+use crate::vm::vms::{VmState, place_vm};
 use control_server::handle::{Answer, Reply, Request, Response};
 use host_ipc::messages::BrokerToDevice;
 use memory_ledger::VmId;

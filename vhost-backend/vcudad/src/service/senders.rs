@@ -5,9 +5,9 @@ use std::time::Instant;
 use event_manager::EventOps;
 
 use super::Service;
-use crate::device::Device;
+use crate::sessions::worker::Worker;
+use crate::vm::device::Device;
 use crate::watches::Source;
-use crate::worker::Worker;
 use memory_ledger::VmId;
 
 impl Service {

@@ -3,19 +3,22 @@
 use cuda_api::sys::CUdevice;
 use protocol::calls as api;
 
-use super::cx::Cx;
-use super::properties::Properties;
+use crate::calls::commands::cx::Cx;
+use crate::calls::properties::Properties;
 use crate::driver::CuResult;
 
-pub(super) fn vcuda_nop(_: &Cx<'_>, _: api::VcudaNop) -> CuResult {
+pub(in crate::calls) fn vcuda_nop(_: &Cx<'_>, _: api::VcudaNop) -> CuResult {
     Ok(())
 }
 
-pub(super) fn vcuda_ping(_: &Cx<'_>, _: api::VcudaPing) -> CuResult {
+pub(in crate::calls) fn vcuda_ping(_: &Cx<'_>, _: api::VcudaPing) -> CuResult {
     Ok(())
 }
 
-pub(super) fn vcuda_facts(cx: &Cx<'_>, _: api::VcudaFacts) -> CuResult<api::VcudaFactsAnswer> {
+pub(in crate::calls) fn vcuda_facts(
+    cx: &Cx<'_>,
+    _: api::VcudaFacts,
+) -> CuResult<api::VcudaFactsAnswer> {
     let Properties { driver_version, devices } = &cx.shared.properties;
     let mut devices = devices.clone();
     for (device, facts) in devices.iter_mut().enumerate() {

@@ -3,6 +3,6 @@
 use std::sync::{Mutex, MutexGuard};
 
 /// Locks a mutex, even if a thread has panicked while holding it.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+pub(in crate::calls) fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(|error| error.into_inner())
 }

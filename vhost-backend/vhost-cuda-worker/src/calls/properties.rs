@@ -12,13 +12,13 @@ use crate::driver::{CuResult, Driver};
 
 /// The properties of the driver and of its devices. They are read before the worker gets a session,
 /// because on NVIDIA's driver, this takes milliseconds, and none of them changes.
-pub(super) struct Properties {
+pub(in crate::calls) struct Properties {
     pub driver_version: u32,
     pub devices: Vec<DeviceFacts>,
 }
 
 impl Properties {
-    pub(super) fn read(driver: &Driver, devices: CUdevice) -> CuResult<Self> {
+    pub(in crate::calls) fn read(driver: &Driver, devices: CUdevice) -> CuResult<Self> {
         let mut version = 0;
         // SAFETY: the pointer is to a local variable.
         unsafe { driver.cuDriverGetVersion(&mut version)? };

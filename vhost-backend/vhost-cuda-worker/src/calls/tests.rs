@@ -330,7 +330,7 @@ struct Bench {
 impl Bench {
     fn new(context: u64) -> Self {
         crate::region::reserve_pinned_window().unwrap();
-        let engine = super::open(&library(), false).unwrap();
+        let engine = crate::calls::open(&library(), false).unwrap();
         let gate = gate_end();
         let (ledger, account) = ledger(context, &gate.page);
         let (exchange, exports) = exchange();

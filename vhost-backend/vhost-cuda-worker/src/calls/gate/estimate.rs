@@ -4,7 +4,7 @@ use protocol::calls as api;
 use protocol::codec::Call;
 use protocol::ids::{FuncId, GraphExecId};
 
-use crate::calls::id_map::IdMap;
+use crate::calls::tables::id_map::IdMap;
 use crate::executor::Command;
 
 /// The maximum number of kinds of call with an estimate. When it is exceeded, all estimates are

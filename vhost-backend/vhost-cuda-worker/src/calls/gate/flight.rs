@@ -20,8 +20,8 @@ use super::gpus::Gpus;
 use super::marks::Marks;
 use super::room::{LIMIT, MARK};
 use super::stream::{Ending, Expected, Key, Orphan, Standing, Stream, StreamLook};
-use crate::calls::id_map::IdMap;
 use crate::calls::lock::lock;
+use crate::calls::tables::id_map::IdMap;
 use host_ipc::gate;
 
 /// A command counts once more for each of this many bytes of pageable memory that it copies,

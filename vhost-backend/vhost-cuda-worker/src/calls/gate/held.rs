@@ -8,7 +8,7 @@ use protocol::ids::{ContextId, StreamId};
 
 use super::estimate::Kind;
 use super::order::{Accesses, Book, Number, Resource};
-use crate::calls::limit_calls::LimitAccess;
+use crate::calls::contexts::limit_calls::LimitAccess;
 use crate::executor::Command;
 use crate::reply::ReplyTo;
 

@@ -4,7 +4,7 @@ use cuda_api::sys::{CUevent, CUstream};
 
 use protocol::ids::ContextId;
 
-use crate::calls::driver_handle::DriverHandle;
+use crate::calls::tables::driver_handle::DriverHandle;
 
 /// Records marks and queries whether the GPU has reached them. A mark is an event that shows when
 /// the commands before it have finished.

@@ -2,7 +2,7 @@
 
 use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
-use crate::calls::id_map::Id;
+use crate::calls::tables::id_map::Id;
 
 /// The handles of one kind in a command's arguments.
 #[derive(Clone, Copy, Debug, Default)]

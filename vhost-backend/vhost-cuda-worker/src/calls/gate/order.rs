@@ -14,7 +14,7 @@ use std::hash::BuildHasherDefault;
 
 use protocol::ids::{ContextId, EventId, FuncId, StreamId};
 
-use crate::calls::id_map::{IdHasher, IdMap};
+use crate::calls::tables::id_map::{IdHasher, IdMap};
 
 /// The sequence number of a held command. Later commands have larger numbers.
 pub(super) type Number = u64;

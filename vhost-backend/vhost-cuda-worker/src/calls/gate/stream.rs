@@ -12,7 +12,7 @@ use super::device::{Device, Observation, earlier};
 use super::estimate::{Estimates, Kind};
 use super::marks::Marks;
 use super::room::MARK;
-use crate::calls::driver_handle::DriverHandle;
+use crate::calls::tables::driver_handle::DriverHandle;
 use host_ipc::gate::Mode;
 
 /// While call times are being measured, a stream is marked after this much estimated work, in ns. A

@@ -4,12 +4,13 @@ use cuda_api::sys;
 use protocol::calls as api;
 use protocol::codec::Answer;
 
-use super::charges::{ChargedReply, Reservation, Settled, kind};
-use super::deferred::Deferred;
-use super::dispatch::{blocking, decode, gated, inline, pending, unknown};
-use super::gate::Names;
-use super::gate::pass::Pass;
-use super::{Command, ReplyTo, bodies};
+use crate::calls::commands::bodies;
+use crate::calls::commands::deferred::Deferred;
+use crate::calls::commands::dispatch::{blocking, decode, gated, inline, pending, unknown};
+use crate::calls::contexts::charges::{ChargedReply, Reservation, Settled, kind};
+use crate::calls::gate::Names;
+use crate::calls::gate::pass::Pass;
+use crate::calls::{Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
 /// Executes one command. Bodies of gated calls get the gate's pass.

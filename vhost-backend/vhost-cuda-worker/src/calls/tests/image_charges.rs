@@ -3,7 +3,7 @@
 use super::charges::{OUT_OF_MEMORY, for_all_threads};
 use super::claims::library;
 use super::*;
-use crate::calls::charges::forged_frame;
+use crate::calls::contexts::charges::forged_frame;
 use protocol::ids::{BlobId, ContextId, KernelId, LibraryId, ModuleId, StreamId};
 
 const HEAD: &str = ".version 7.0\n.target sm_70\n.address_size 64\n";

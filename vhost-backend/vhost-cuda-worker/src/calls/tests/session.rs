@@ -1,7 +1,7 @@
 //! Tests of a session's basic calls: memory, copies, handles, contexts, and invalid commands.
 
 use super::*;
-use crate::calls::charges::fatbin;
+use crate::calls::contexts::charges::fatbin;
 use cuda_api::fatbin::WRAPPER_MAGIC;
 
 #[test]

@@ -287,7 +287,7 @@ fn reservations_honor_alignments_and_free_hints() {
         for hint in [hint + 1, 0x7000_0000_0000, !0] {
             let hinted = VcudaMemAddressReserve { size, alignment: 0, hint };
             let ptr = bench.good(&hinted).ptr;
-            assert!(super::super::memory::WINDOW.contains(&ptr), "{ptr:#x}");
+            assert!(super::super::memory::allocations::WINDOW.contains(&ptr), "{ptr:#x}");
         }
         let odd = VcudaMemAddressReserve { size, alignment: 3, hint: 0 };
         assert_eq!(bench.call(&odd).0, INVALID);

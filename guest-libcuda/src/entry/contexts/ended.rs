@@ -1,0 +1,57 @@
+//! The objects that end with their context.
+//!
+//! This library invalidates their handles, so that a call with one of them fails at once. Otherwise,
+//! the worker would report the failure of a posted call at a later call, which may be a correct one.
+
+use crate::driver::Driver;
+use crate::entry::arrays::texture;
+use crate::entry::code::module;
+use crate::entry::streams::host_func;
+use crate::error::CuError;
+use crate::graph::GRAPHS;
+use crate::handles::Object;
+use crate::objects::{Context, Function};
+use cuda_api::texture_refs::registry;
+use std::sync::Arc;
+
+/// Removes everything that belongs to a destroyed context from this library's records. As with
+/// NVIDIA's driver, errors differ between primary and other contexts.
+pub fn forget_objects(driver: &Driver, context: &Context) {
+    let error = match context.primary {
+        true => CuError::INVALID_HANDLE,
+        false => CuError::CONTEXT_IS_DESTROYED,
+    };
+    let context = context.id();
+    GRAPHS.forget_context(context.0);
+    let mut libraries = Vec::new();
+    let gone = driver.handles.end_where(|object| {
+        if let Object::Library(library) = object {
+            libraries.push(library.clone());
+        }
+        let error =
+            if matches!(object, Object::Module(_)) { CuError::INVALID_HANDLE } else { error };
+        (object.context() == Some(context)).then_some(error)
+    });
+    for (handle, object) in gone {
+        match object {
+            Object::Event(event) => GRAPHS.forget_event(event.id.0),
+            Object::Module(module) => {
+                registry::forget_module(handle);
+                module::forget(driver, &module.functions, &module.globals);
+            }
+            Object::GraphExec(exec) => {
+                host_func::let_go(&exec.lock().bound);
+                exec.end();
+            }
+            _ => {}
+        }
+    }
+    for library in libraries {
+        library.modules.lock().remove(&context);
+        for (_, function) in library.functions.lock().extract_if(|(of, _), _| *of == context) {
+            let _ = driver.handles.remove::<Arc<Function>>(function);
+        }
+        library.globals.lock().retain(|(of, _), _| *of != context);
+    }
+    texture::forget_context(context);
+}

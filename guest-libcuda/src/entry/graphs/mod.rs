@@ -1,0 +1,4 @@
+//! Graphs.
+
+pub(crate) mod graph;
+pub(crate) mod graph_copy;

@@ -1,5 +1,0 @@
-//! The log of failed calls. cuda-api has the entry points.
-
-use super::macros::EntryPoint;
-
-cuda_api::log_entries!(EntryPoint);

@@ -1,0 +1,73 @@
+//! Batches of copies, and copies between contexts. cuda-api has the entry points; this module
+//! implements the guest library's part.
+
+use crate::capture;
+use crate::driver::driver;
+use crate::entry::arrays::array;
+use crate::entry::contexts::context;
+use crate::entry::macros::EntryPoint;
+use crate::entry::memory::copy;
+use crate::entry::memory::copy2d;
+use crate::entry::streams::stream::{is_per_thread, null_of, stream_id};
+use crate::error::{CuError, CuResult};
+use crate::graph::Guest;
+use crate::handles::Handle;
+use crate::transfer::synchronize;
+use cuda_api::arrays::element_size;
+use cuda_api::copies::Library;
+
+cuda_api::copy_entries!(Guest, EntryPoint, is_per_thread);
+
+impl Library for Guest {
+    unsafe fn copy(dst: u64, src: u64, len: usize, when: When, per_thread: bool) -> CuResult {
+        let null = null_of(per_thread);
+        // SAFETY: pageable memory is valid, as the caller promises.
+        unsafe {
+            match when {
+                When::Now => copy::blocking(copy::ANY, dst, src, len, null),
+                When::InStream(stream) => {
+                    copy::queued(copy::ANY, (dst, src), len, stream as Handle, null)
+                }
+            }
+        }
+    }
+
+    fn copy_on_device(dst: u64, src: u64, len: usize, when: When, per_thread: bool) -> CuResult {
+        let null = null_of(per_thread);
+        // SAFETY: the copy fails if an address is in pageable memory.
+        unsafe {
+            match when {
+                When::Now => copy::blocking(copy::WITHIN_DEVICE, dst, src, len, null),
+                When::InStream(stream) => {
+                    copy::queued(copy::WITHIN_DEVICE, (dst, src), len, stream as Handle, null)
+                }
+            }
+        }
+    }
+
+    unsafe fn copy_box(params: &CUDA_MEMCPY3D, when: When, per_thread: bool) -> CuResult {
+        let (stream, blocking) = match when {
+            When::Now => (0, true),
+            When::InStream(stream) => (stream as Handle, false),
+        };
+        // SAFETY: pageable memory is valid for all rows, as the caller promises.
+        unsafe { copy2d::copy_3d(params.into(), stream, null_of(per_thread), blocking) }
+    }
+
+    fn synchronize(stream: CUstream, per_thread: bool) -> CuResult {
+        let driver = crate::context::driver()?;
+        let (stream, null) = (stream as Handle, null_of(per_thread));
+        capture::forbid_on(driver, stream, null)?;
+        synchronize(driver, stream_id(driver, stream, null)?)
+    }
+
+    fn element_bytes(handle: CUarray) -> CuResult<usize> {
+        let descriptor = array::find(driver()?, handle as Handle)?.descriptor;
+        let size = element_size(descriptor.Format, descriptor.NumChannels);
+        size.map(|bytes| bytes as usize).ok_or(CuError::INVALID_VALUE)
+    }
+
+    fn check_context(handle: CUcontext) -> CuResult {
+        context::named(driver()?, handle as Handle).map(drop)
+    }
+}

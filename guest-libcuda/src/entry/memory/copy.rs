@@ -1,0 +1,104 @@
+//! Entry points that copy contiguous bytes.
+
+use crate::capture;
+use crate::context;
+use crate::entry::memory::box_copy::BoxCopy;
+use crate::entry::memory::copy2d;
+use crate::entry::streams::stream::{default_stream, stream_id};
+use crate::error::CuResult;
+use crate::handles::Handle;
+use crate::transfer::{self, Copy, Sides};
+use protocol::ids::StreamId;
+
+pub const ANY: Sides = Sides { dst_on_device: false, src_on_device: false };
+const TO_DEVICE: Sides = Sides { dst_on_device: true, ..ANY };
+const FROM_DEVICE: Sides = Sides { src_on_device: true, ..ANY };
+pub const WITHIN_DEVICE: Sides = Sides { dst_on_device: true, src_on_device: true };
+
+/// Copies, and returns when the program may use both areas again.
+///
+/// # Safety
+///
+/// An address in pageable memory must be valid for `len` bytes.
+pub unsafe fn blocking(sides: Sides, dst: u64, src: u64, len: usize, null: usize) -> CuResult {
+    let driver = context::driver()?;
+    capture::forbid_on(driver, 0, null)?;
+    let stream = default_stream(StreamId(null as u64))?;
+    let copy = Copy { dst, src, len, stream, blocking: true };
+    // SAFETY: pageable memory is valid, as the caller promises.
+    unsafe { transfer::copy_between(driver, copy, sides) }
+}
+
+/// Queues a copy in a stream, and waits for it only where the real driver does, too.
+///
+/// # Safety
+///
+/// The requirements of [`blocking`] apply.
+pub unsafe fn queued(
+    sides: Sides,
+    (dst, src): (u64, u64),
+    len: usize,
+    stream: Handle,
+    null: usize,
+) -> CuResult {
+    let driver = context::driver()?;
+    if len > 0 && capture::captured(driver, stream, null)? {
+        sides.places(driver, dst, src, len)?;
+        return copy2d::push_copy(driver, (stream, null), BoxCopy::linear(dst, src, len));
+    }
+    let stream = stream_id(driver, stream, null)?;
+    // As with the real driver, a copy waits if its name says that managed memory is host memory.
+    let blocking = match (sides.dst_on_device, sides.src_on_device) {
+        (true, false) => driver.memory.is_managed(src),
+        (false, true) => driver.memory.is_managed(dst),
+        _ => false,
+    };
+    // SAFETY: pageable memory is valid, as the caller promises.
+    unsafe {
+        let copy = Copy { dst, src, len, stream, blocking };
+        transfer::copy_between(driver, copy, sides)
+    }
+}
+
+entries! {
+    fn cuMemcpy, fn cuMemcpy_ptds(dst: u64, src: u64, len: usize) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(ANY, dst, src, len, null) }
+    }
+    fn cuMemcpyAsync, fn cuMemcpyAsync_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(ANY, (dst, src), len, stream, null) }
+    }
+    fn cuMemcpyHtoD_v2, fn cuMemcpyHtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(TO_DEVICE, dst, src, len, null) }
+    }
+    fn cuMemcpyDtoH_v2, fn cuMemcpyDtoH_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(FROM_DEVICE, dst, src, len, null) }
+    }
+    fn cuMemcpyDtoD_v2, fn cuMemcpyDtoD_v2_ptds(dst: u64, src: u64, len: usize) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { blocking(WITHIN_DEVICE, dst, src, len, null) }
+    }
+    fn cuMemcpyHtoDAsync_v2, fn cuMemcpyHtoDAsync_v2_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(TO_DEVICE, (dst, src), len, stream, null) }
+    }
+    fn cuMemcpyDtoHAsync_v2, fn cuMemcpyDtoHAsync_v2_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(FROM_DEVICE, (dst, src), len, stream, null) }
+    }
+    fn cuMemcpyDtoDAsync_v2, fn cuMemcpyDtoDAsync_v2_ptsz(
+        dst: u64, src: u64, len: usize, stream: Handle,
+    ) |null| {
+        // SAFETY: the program passes addresses that are valid for `len` bytes.
+        unsafe { queued(WITHIN_DEVICE, (dst, src), len, stream, null) }
+    }
+}

@@ -1,0 +1,108 @@
+//! Finds the sessions whose state isn't known because another broker has crashed or was killed, and
+//! so hasn't handed over. They end.
+
+use std::sync::atomic::Ordering;
+
+use crate::continuity::journal::Handling;
+use crate::gpu::compute::Eviction;
+use crate::sessions::worker::{Worker, Workers};
+use host_ipc::messages::WorkerId;
+
+/// The end of the other broker.
+pub(crate) struct Crash<'a> {
+    /// Whose message it was handling.
+    pub(crate) handling: Handling,
+    /// Whether it took kernels off GPUs.
+    pub(crate) evicted: bool,
+    /// The means to let them continue.
+    pub(crate) eviction: Option<&'a Eviction>,
+}
+
+impl Crash<'_> {
+    /// Returns the worker from which the broker was handling a message.
+    pub(crate) fn sender(&self) -> Option<WorkerId> {
+        match self.handling {
+            Handling::Worker(sender) => Some(sender),
+            _ => None,
+        }
+    }
+
+    /// Lets all evicted kernels continue, as far as the workers' objects are known. Returns the
+    /// workers that must end, each with the reason.
+    pub(crate) fn clear(&self, workers: &Workers) -> Vec<(WorkerId, &'static str)> {
+        let doubt = |(id, worker)| Some((id, self.doubt(id, worker)?));
+        workers.iter().filter_map(doubt).collect()
+    }
+
+    fn doubt(&self, id: WorkerId, worker: &Worker) -> Option<&'static str> {
+        let continues = self.let_continue(worker);
+        let has_objects = !worker.known_objects().is_empty();
+        match self.handling {
+            _ if worker.is_ending() => None,
+            Handling::Worker(sender) if sender == id => {
+                Some("vcudad ended while it handled a message from this session")
+            }
+            Handling::Supervisor if has_objects => {
+                Some("vcudad ended while it handled a message about a session, perhaps this one")
+            }
+            _ if !continues => Some("vcudad ended, and its kernels may be off the GPU"),
+            _ => None,
+        }
+    }
+
+    /// Returns false if a worker's kernels may be off a GPU.
+    fn let_continue(&self, worker: &Worker) -> bool {
+        if let Some(page) = worker.gate() {
+            page.gpus.iter().for_each(|gpu| gpu.off.store(0, Ordering::SeqCst));
+        }
+        match self.eviction {
+            Some(eviction) => eviction.enable(worker.objects()).is_ok(),
+            None => !self.evicted || worker.known_objects().is_empty(),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::processes::output::Outputs;
+    use crate::processes::process::ChildProcess;
+    use crate::processes::spawner::Spawner;
+    use crate::sessions::session::Session;
+    use host_ipc::messages::DriverObject;
+    use host_ipc::spawner::Program;
+    use memory_ledger::{GpuId, VmId};
+
+    fn serving(spawner: &Spawner, workers: &mut Workers, request: u64) -> WorkerId {
+        let program =
+            Program::Worker { visible: String::new(), devices: Vec::new(), session: None };
+        let outputs = Outputs::start().unwrap();
+        let process = ChildProcess::start(program, spawner, &outputs, "worker", None).unwrap();
+        let session = Session { vm: VmId(1), request, id: 1, pid: 1, env: Vec::new() };
+        let id = workers.add(process, vec![GpuId(0)], Some(session), false);
+        workers.get_mut(id).unwrap().begin_serving();
+        id
+    }
+
+    #[test]
+    fn only_sessions_that_are_in_doubt_end() {
+        let (spawner, _ends) = Spawner::idle();
+        let mut workers = Workers::new(0);
+        let plain = serving(&spawner, &mut workers, 1);
+        let has_channels = serving(&spawner, &mut workers, 2);
+        let device = DriverObject { client: 1, parent: 1, handle: 2, class: 0x80, detail: 0 };
+        workers.get(has_channels).unwrap().add_object(device).unwrap();
+        let ended = |handling, evicted| {
+            let crash = Crash { handling, evicted, eviction: None };
+            let mut ended: Vec<_> = crash.clear(&workers).into_iter().map(|(id, _)| id).collect();
+            ended.sort_unstable();
+            ended
+        };
+        assert!(ended(Handling::Nothing, false).is_empty());
+        assert!(ended(Handling::Device(VmId(1)), false).is_empty());
+        assert_eq!(ended(Handling::Worker(plain), false), [plain]);
+        assert_eq!(ended(Handling::Supervisor, false), [has_channels]);
+        // Its kernels may be off the GPU, and nobody can let them continue.
+        assert_eq!(ended(Handling::Nothing, true), [has_channels]);
+    }
+}

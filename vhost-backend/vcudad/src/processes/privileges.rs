@@ -1,0 +1,88 @@
+//! What the broker does with root's privileges before it drops them: it passes on to the spawner
+//! what the configuration file permits, and chooses a user.
+
+use crate::config::{Config, ConfigError};
+use crate::error::BrokerError;
+use crate::processes::spawner::Spawner;
+use host_ipc::spawner::{Call, Permit, VM_UIDS};
+use host_ipc::user::{self, User};
+use host_ipc::{group, process};
+
+/// The broker's default user, if it exists.
+const USER: &str = "vcudad";
+/// The broker's user otherwise. No VM has it.
+const UID: u32 = *VM_UIDS.end() + 1;
+/// Default group of the control API's socket, if it exists.
+const GROUP: &str = "virtio-cuda";
+
+/// Chooses the user as which the broker will run. Returns `None` if it isn't root now, so that it
+/// can't switch.
+pub(crate) fn choose_user(config: &Config) -> Result<Option<User>, ConfigError> {
+    if !process::is_root() {
+        if config.user.is_some() {
+            tracing::warn!("not running as root, so vcudad can't switch to another user");
+        }
+        return Ok(None);
+    }
+    user_of(config).map(Some)
+}
+
+/// Returns the user as which a broker that root starts will run.
+pub(crate) fn user_of(config: &Config) -> Result<User, ConfigError> {
+    let fail =
+        |name: &str, reason: &str| Err(ConfigError::Value(format!("user '{name}' {reason}")));
+    let (name, user) = match &config.user {
+        Some(name) => (name.as_str(), user::find(name)),
+        None => (USER, user::find(USER).or_else(|| Some(User::numbered(UID)))),
+    };
+    let Some(user) = user else {
+        return fail(name, "does not exist on this host; create it with useradd --system");
+    };
+    if user.uid == 0 || user.gid == 0 || user.groups.contains(&0) {
+        return fail(name, "has root's privileges; vcudad needs another one");
+    }
+    let is_of_vm = |uid| VM_UIDS.contains(&uid) || config.vms.iter().any(|vm| vm.uid == Some(uid));
+    if is_of_vm(user.uid) || is_of_vm(user.gid) {
+        return fail(name, "is that of a VM; vcudad needs another one");
+    }
+    Ok(user)
+}
+
+/// Passes on to the spawner what the configuration file permits.
+pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerError> {
+    let control = match &config.control_socket {
+        Some(path) => Some(Permit::Control {
+            path: path.clone(),
+            group: control_group(config, process::is_root())?,
+        }),
+        None => None,
+    };
+    let folders = config.socket_folders.iter().cloned().map(Permit::SocketFolder);
+    let vms = config.vms.iter();
+    let sockets = vms.clone().filter_map(|vm| vm.socket.clone()).map(Permit::Socket);
+    let uids = vms.filter_map(|vm| vm.uid).map(Permit::Uid);
+    for permit in folders.chain(sockets).chain(uids).chain(control) {
+        spawner.request(Call::Permit(permit)).map_err(BrokerError::Spawner)?;
+    }
+    Ok(())
+}
+
+/// Returns the group of the control API's socket. `None` means that of the spawner. `is_root` says
+/// whether root starts the broker.
+pub(crate) fn control_group(config: &Config, is_root: bool) -> Result<Option<u32>, ConfigError> {
+    match &config.control_group {
+        Some(name) => group::find(name).map(Some).ok_or_else(|| {
+            ConfigError::Value(format!(
+                "control_group: group '{name}' does not exist on this host; create it with groupadd"
+            ))
+        }),
+        None if is_root => Ok(group::find(GROUP)),
+        None => Ok(None),
+    }
+}
+
+/// Switches to a user, permanently. From then on, this process has no privileges.
+pub(crate) fn switch(user: &User) -> Result<(), BrokerError> {
+    process::become_with_groups(user.uid, user.gid, &user.groups)
+        .map_err(BrokerError::os("cannot switch to vcudad's user"))
+}

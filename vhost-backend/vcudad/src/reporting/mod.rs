@@ -1,0 +1,11 @@
+//! What operators and guests are told.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `reports`, `activity` | reports for operators |
+//! | `event`, `rate` | events for operators; rate limits |
+
+pub(crate) mod activity;
+pub(crate) mod event;
+pub(crate) mod rate;
+pub(crate) mod reports;

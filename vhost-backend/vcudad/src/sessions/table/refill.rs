@@ -1,0 +1,65 @@
+//! Keeps warm workers ready.
+
+use super::{Refill, Sessions};
+use crate::gpu::gpus::Gpus;
+use crate::vm::vms::Vms;
+use host_ipc::messages::WorkerId;
+use memory_ledger::VmId;
+
+impl Sessions {
+    /// Starts warm workers until each set of GPUs has enough, and kills warm workers that no VM can
+    /// use.
+    pub(crate) fn refill(&mut self, vms: &Vms, gpus: &Gpus) {
+        let sets = vms.warm_sets(gpus);
+        self.workers.end_free_outside(&sets);
+        if self.refill.is_some() {
+            // It goes on when that worker is ready.
+            return;
+        }
+        for set in sets {
+            while self.workers.needs_warm(&set)
+                && self.start_worker(set.clone(), None, vms, gpus).is_some()
+            {}
+        }
+    }
+
+    /// Like `refill`, after a session of this VM has taken a warm worker. The new workers' contexts
+    /// could disturb latency VMs, so they are started one after another, each in a window of the VM.
+    pub(super) fn refill_after(&mut self, vm: VmId, vms: &Vms, gpus: &Gpus) {
+        let sets = vms.warm_sets(gpus);
+        let needs = sets.into_iter().find(|set| self.workers.needs_warm(set));
+        let Some(set) = needs.filter(|_| self.scheduler.is_enabled() && self.refill.is_none())
+        else {
+            return self.refill(vms, gpus);
+        };
+        self.scheduler.begin_start(vm, set[0]);
+        self.refill = Some(Refill { vm, gpus: set, worker: None });
+    }
+
+    /// Starts the warm worker for which the scheduler was asked.
+    pub(crate) fn continue_refill(&mut self, vms: &Vms, gpus: &Gpus) {
+        let Some(Refill { gpus: set, worker: None, .. }) = &self.refill else { return };
+        let set = set.clone();
+        let wanted = vms.warm_sets(gpus).contains(&set) && self.workers.needs_warm(&set);
+        let started = wanted.then(|| self.start_worker(set, None, vms, gpus)).flatten();
+        match (&mut self.refill, started) {
+            (Some(refill), Some(worker)) => refill.worker = Some(worker),
+            _ => self.end_refill(),
+        }
+    }
+
+    /// Handles that a worker is ready or has ended. If it's the one that was being started, returns
+    /// the VM on whose account more can be started.
+    pub(super) fn end_refill_of(&mut self, worker: WorkerId) -> Option<VmId> {
+        let refill = self.refill.as_ref().filter(|refill| refill.worker == Some(worker))?;
+        let vm = refill.vm;
+        self.end_refill();
+        Some(vm)
+    }
+
+    fn end_refill(&mut self) {
+        if self.refill.take().is_some() {
+            self.scheduler.end_start();
+        }
+    }
+}

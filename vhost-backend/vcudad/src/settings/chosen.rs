@@ -1,0 +1,82 @@
+//! The configuration with which a broker starts: that in the file, or the last one that was applied, if
+//! the file has an error and there are VMs to continue with.
+
+use control_api::ErrorCode;
+
+use crate::config::{Config, ConfigError};
+use crate::settings::roster::Roster;
+use crate::settings::validate::{Ground, check_all};
+
+/// The configuration with which a broker starts.
+pub(crate) struct Chosen {
+    pub(crate) config: Config,
+    /// Why it isn't that in the file, if it isn't.
+    refused: Option<ConfigError>,
+}
+
+impl Chosen {
+    /// Chooses the file, or, if it has an error, the configuration with which the last broker was
+    /// started.
+    pub(crate) fn of(
+        file: Result<Config, ConfigError>,
+        last: impl FnOnce() -> Option<Config>,
+    ) -> Result<Self, ConfigError> {
+        match file {
+            Ok(config) => Ok(Self { config, refused: None }),
+            Err(error) => match last() {
+                Some(config) => Ok(Self { config, refused: Some(error) }),
+                None => Err(error),
+            },
+        }
+    }
+
+    /// Returns the error if the configuration isn't that in the file.
+    pub(crate) fn check_file(&self) -> Result<(), ConfigError> {
+        self.refused.clone().map_or(Ok(()), Err)
+    }
+
+    /// Checks the VMs in the file, if it has changed since `applied`, the configuration that an earlier
+    /// broker has applied last. Returns the configuration to use, and why it isn't that in the file, if
+    /// it isn't. If the last one isn't known, the file isn't checked, because there is nothing else to
+    /// continue with.
+    pub(crate) fn checked(
+        self,
+        applied: Option<&Config>,
+        roster: &Roster,
+        ground: Ground<'_>,
+    ) -> (Config, Option<String>) {
+        let Self { mut config, refused } = self;
+        let mut refused = refused.map(|error| error.to_string());
+        if let Some(applied) = applied.filter(|applied| applied.text != config.text) {
+            refused = refused.or_else(|| {
+                let error = check_vms(&config, roster, ground).err()?;
+                Some(config.locate(error).to_string())
+            });
+            if refused.is_some() {
+                config = instead_of(config, applied);
+            }
+        }
+        if let Some(reason) = &refused {
+            tracing::error!(
+                "continuing with the settings that were applied last, because the configuration \
+                 file has an error; correct it and run systemctl reload vcudad: {reason}"
+            );
+        }
+        (config, refused)
+    }
+}
+
+fn check_vms(config: &Config, roster: &Roster, ground: Ground<'_>) -> Result<(), ConfigError> {
+    let (all, _) = roster.with_file(&config.vms)?;
+    let has_saved = |name: &str, origin| roster.has_saved(name, origin);
+    let candidates = check_all(config, all, has_saved, ground)?;
+    candidates.iter().try_for_each(|one| one.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom]))
+}
+
+/// Returns the configuration that was applied last, with the settings of another one that the broker has
+/// already used by now.
+fn instead_of(config: Config, applied: &Config) -> Config {
+    let Config { user, state_dir, control_socket, control_group, socket_folders, .. } = config;
+    let applied = applied.clone();
+    Config { user, state_dir, control_socket, control_group, socket_folders, ..applied }
+}

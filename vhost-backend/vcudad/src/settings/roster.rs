@@ -1,0 +1,341 @@
+//! The roster of VMs that operators have configured: the VMs in the configuration file, with the
+//! additions, changes, and removals made at run time. Run-time changes are saved before they take
+//! effect. The event loop doesn't wait for that.
+
+use std::collections::BTreeMap;
+use std::os::fd::RawFd;
+
+use control_api::{ApiError, ErrorCode, Override, VmOrigin, VmPatch, VmSpec};
+
+use crate::config::{ConfigError, of_vm};
+use crate::error::BrokerError;
+use crate::settings::differences::{differences, keys, text};
+use crate::settings::saver::Saver;
+use crate::settings::state::{SavedState, StateDir, StateError};
+use control_server::handle::now_ms;
+
+/// The changes made at run time, and the directory in which they are saved.
+pub(crate) struct Roster {
+    /// `None` if changes aren't saved, so that they are lost when the broker exits. After the
+    /// startup, `saver` has the directory.
+    dir: Option<StateDir>,
+    saver: Option<Saver>,
+    saved: SavedState,
+    /// The VMs in the configuration file, without saved changes.
+    file: Vec<VmSpec>,
+    /// True if entries were dropped since the state was last written.
+    pruned: bool,
+}
+
+impl Roster {
+    /// Returns a roster with these saved changes, to check a file.
+    pub(crate) fn to_check(saved: SavedState) -> Self {
+        Self { dir: None, saver: None, saved, file: Vec::new(), pruned: false }
+    }
+
+    /// Reads the saved changes from the directory, if one is configured.
+    pub(crate) fn open(dir: Option<StateDir>) -> Result<Self, StateError> {
+        let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
+        Ok(Self { dir, saver: None, saved, file: Vec::new(), pruned: false })
+    }
+
+    /// Returns the VMs to serve: first those in the configuration file `file`, with saved changes
+    /// applied and removed VMs left out, then those added at run time. Drops saved entries for VMs
+    /// that are no longer in the file.
+    pub(crate) fn vms(
+        &mut self,
+        file: Vec<VmSpec>,
+    ) -> Result<Vec<(VmSpec, VmOrigin)>, ConfigError> {
+        let (all, next) = self.with_file(&file)?;
+        self.pruned = next != self.saved;
+        self.report_dropped(&next);
+        self.saved = next;
+        self.file = file;
+        Ok(all)
+    }
+
+    /// Logs the saved changes that the state `next` no longer has.
+    pub(crate) fn report_dropped(&self, next: &SavedState) {
+        for vm in self.saved.changed.keys().filter(|name| !next.changed.contains_key(*name)) {
+            let why = "dropping saved changes for a VM that is no longer in the configuration";
+            tracing::warn!(vm, "{why}");
+        }
+    }
+
+    /// Sets the VMs in the configuration file.
+    pub(crate) fn set_file(&mut self, file: Vec<VmSpec>) {
+        self.file = file;
+    }
+
+    /// Returns what [`Self::vms`] would return, and the state to save.
+    pub(crate) fn with_file(
+        &self,
+        file: &[VmSpec],
+    ) -> Result<(Vec<(VmSpec, VmOrigin)>, SavedState), ConfigError> {
+        let mut next = self.saved.clone();
+        let saved = &mut next;
+        let in_file = |name: &String| file.iter().any(|spec| spec.name == *name);
+        let added = &saved.vms;
+        let is_added = |name: &String| added.iter().any(|spec| spec.name == *name);
+        saved.paused.retain(|name| in_file(name) || is_added(name));
+        saved.removed.retain(|name| in_file(name));
+        saved.since.retain(|name, _| in_file(name));
+        saved.changed.retain(|name, _| in_file(name));
+        let is_served = |spec: &VmSpec| !saved.removed.contains(&spec.name);
+        let is_twice =
+            |added: &&VmSpec| file.iter().any(|spec| spec.name == added.name && is_served(spec));
+        if let Some(spec) = saved.vms.iter().find(is_twice) {
+            let message = "a VM with this name was also added at run time: rename the one in the \
+                           file, or take it out and remove the other with vcudactl vm rm";
+            let error = ApiError::new(ErrorCode::Conflict, message).of("name");
+            return Err(of_vm(&spec.name, &error));
+        }
+        let mut all = Vec::new();
+        for spec in file.iter().filter(|spec| is_served(spec)) {
+            let patch = saved.changed.get(&spec.name);
+            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(spec));
+            all.push((spec, VmOrigin::File));
+        }
+        all.extend(saved.vms.iter().map(|spec| (spec.clone(), VmOrigin::Api)));
+        Ok((all, next))
+    }
+
+    /// Writes the saved state if [`Self::vms`] dropped entries from it, and starts the thread that
+    /// saves changes.
+    pub(crate) fn start_saving(&mut self) -> Result<(), BrokerError> {
+        let Some(dir) = self.dir.take() else { return Ok(()) };
+        if self.pruned {
+            dir.write(&self.saved)?;
+        }
+        let saver = Saver::start(dir);
+        self.saver = Some(saver.map_err(BrokerError::os("cannot start a thread to save changes"))?);
+        Ok(())
+    }
+
+    /// Returns true if changes are saved.
+    pub(crate) fn has_state(&self) -> bool {
+        self.dir.is_some() || self.saver.is_some()
+    }
+
+    /// Returns true if some of this VM's settings come from the saved state.
+    pub(crate) fn has_saved(&self, name: &str, origin: VmOrigin) -> bool {
+        origin == VmOrigin::Api || self.saved.changed.contains_key(name)
+    }
+
+    /// Returns the state to save when an operator adds a VM.
+    pub(crate) fn added(&self, spec: VmSpec) -> SavedState {
+        let mut next = self.saved.clone();
+        next.vms.push(spec);
+        next
+    }
+
+    /// Returns the state to save when an operator changes a VM. `after` contains the VM's settings
+    /// with `patch` applied.
+    pub(crate) fn changed(&self, origin: VmOrigin, patch: &VmPatch, after: &VmSpec) -> SavedState {
+        let mut next = self.saved.clone();
+        match origin {
+            VmOrigin::Api => {
+                next.vms.retain(|spec| spec.name != after.name);
+                next.vms.push(after.clone());
+            }
+            VmOrigin::File => {
+                let since = next.since.entry(after.name.clone()).or_default();
+                since.extend(keys(patch).into_iter().map(|key| (key, now_ms())));
+                let changed = next.changed.entry(after.name.clone()).or_default();
+                *changed = merged(changed, patch);
+            }
+        }
+        next
+    }
+
+    /// Returns a VM's settings in the configuration file, if it is there.
+    pub(crate) fn in_file(&self, name: &str) -> Option<&VmSpec> {
+        self.file.iter().find(|spec| spec.name == name)
+    }
+
+    /// Returns the state to save when a VM's settings are reset to those in the file.
+    pub(crate) fn reset(&self, name: &str) -> SavedState {
+        let mut next = self.saved.clone();
+        next.changed.remove(name);
+        next.since.remove(name);
+        next
+    }
+
+    /// Returns the settings that differ from those in the file. `spec` contains the VM's current
+    /// settings.
+    pub(crate) fn differs_from_file(&self, spec: &VmSpec) -> BTreeMap<String, Override> {
+        let Some(file) = self.in_file(&spec.name) else { return BTreeMap::new() };
+        let since = self.saved.since.get(&spec.name);
+        let differs = differences(spec, file).into_iter().map(|(key, value)| {
+            let since_ms = since.and_then(|since| since.get(&key)).copied();
+            let file = text(&key, &value);
+            (key, Override { file, since_ms })
+        });
+        differs.collect()
+    }
+
+    /// Returns true if an operator has paused this VM.
+    pub(crate) fn is_paused(&self, name: &str) -> bool {
+        self.saved.paused.contains(name)
+    }
+
+    /// Returns the state to save when an operator pauses a VM, or lets it continue.
+    pub(crate) fn with_paused(&self, name: &str, paused: bool) -> SavedState {
+        let mut next = self.saved.clone();
+        match paused {
+            true => next.paused.insert(name.to_owned()),
+            false => next.paused.remove(name),
+        };
+        next
+    }
+
+    /// Returns the state to save when an operator removes a VM.
+    pub(crate) fn removed(&self, name: &str, origin: VmOrigin) -> SavedState {
+        let mut next = self.with_paused(name, false);
+        match origin {
+            VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
+            VmOrigin::File => {
+                next.changed.remove(name);
+                next.since.remove(name);
+                next.removed.insert(name.to_owned());
+            }
+        }
+        next
+    }
+
+    /// Starts to save the state `next`, and returns true if [`Self::take_saved`] will return the
+    /// result. If changes aren't saved, makes `next` the current state and returns false.
+    pub(crate) fn save(&mut self, next: SavedState) -> bool {
+        match &self.saver {
+            Some(saver) => saver.save(next),
+            None => self.saved = next,
+        }
+        self.saver.is_some()
+    }
+
+    /// Returns whether the state was saved that was passed to [`Self::save`], or `None` if it is
+    /// still being saved. If it was saved, makes it the current state.
+    pub(crate) fn take_saved(&mut self) -> Option<Result<(), ApiError>> {
+        let saved = self.saver.as_ref()?.take()?;
+        Some(saved.map(|state| self.saved = state).map_err(|error| {
+            tracing::error!("refusing a change that can't be saved: {error}");
+            ApiError::new(
+                ErrorCode::NoRoom,
+                format!("cannot save the change, so nothing was changed: {error}"),
+            )
+        }))
+    }
+
+    /// Returns an eventfd that is readable when [`Self::take_saved`] has a result. Returns `None`
+    /// if changes aren't saved.
+    pub(crate) fn bell(&self) -> Option<RawFd> {
+        self.saver.as_ref().map(Saver::bell)
+    }
+}
+
+/// Combines two successive changes into one. A setting that the first change removed stays removed,
+/// unless the second change sets it.
+fn merged(before: &VmPatch, after: &VmPatch) -> VmPatch {
+    use serde_json::Value;
+
+    fn merge(before: &mut Value, after: Value) {
+        match (before, after) {
+            (Value::Object(before), Value::Object(after)) => {
+                for (key, value) in after {
+                    merge(before.entry(key).or_insert(Value::Null), value);
+                }
+            }
+            (before, after) => *before = after,
+        }
+    }
+
+    let values = (serde_json::to_value(before), serde_json::to_value(after));
+    let (Ok(mut sum), Ok(after_value)) = values else { return after.clone() };
+    merge(&mut sum, after_value);
+    serde_json::from_value(sum).unwrap_or_else(|_| after.clone())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use control_api::ComputePatch;
+
+    fn roster(saved: SavedState) -> Roster {
+        Roster::to_check(saved)
+    }
+
+    fn names(of: &[(VmSpec, VmOrigin)]) -> Vec<(&str, VmOrigin)> {
+        of.iter().map(|(spec, origin)| (spec.name.as_str(), *origin)).collect()
+    }
+
+    fn weight(weight: u32) -> VmPatch {
+        VmPatch {
+            compute: ComputePatch { weight: Some(weight), ..ComputePatch::default() },
+            ..VmPatch::default()
+        }
+    }
+
+    #[test]
+    fn run_time_changes_take_precedence_over_the_file() {
+        let file = || ["a", "b"].map(|name| VmSpec::new(name, 1 << 30)).to_vec();
+        let mut saved = SavedState::default();
+        saved.vms.push(VmSpec::new("c", 1 << 20));
+        saved.changed.insert("a".into(), weight(7));
+        saved.removed.insert("b".into());
+        let mut roster = roster(saved);
+        let all = roster.vms(file()).unwrap();
+        assert_eq!(names(&all), [("a", VmOrigin::File), ("c", VmOrigin::Api)]);
+        assert_eq!((all[0].0.compute.weight, all[0].0.memory.max), (7, 1 << 30));
+        assert!(!roster.pruned);
+        // VM b in the file has been removed, so another VM named b may be added.
+        roster.save(roster.added(VmSpec::new("b", 1 << 20)));
+        let all = roster.vms(file()).unwrap();
+        assert_eq!(names(&all)[2], ("b", VmOrigin::Api));
+        roster.save(roster.added(VmSpec::new("a", 1 << 20)));
+        let error = roster.vms(file()).unwrap_err().to_string();
+        assert!(error.contains("vm 'a': name: a VM with this name was also added"), "{error}");
+    }
+
+    #[test]
+    fn entries_for_vms_that_left_the_file_are_dropped() {
+        let mut saved = SavedState::default();
+        saved.changed.insert("a".into(), weight(7));
+        saved.removed.insert("b".into());
+        let mut roster = roster(saved);
+        assert!(roster.vms(Vec::new()).unwrap().is_empty());
+        assert_eq!(roster.saved, SavedState::default());
+        assert!(roster.pruned);
+    }
+
+    #[test]
+    fn a_vm_stays_paused_until_it_continues_or_is_removed() {
+        let mut saved = SavedState::default();
+        saved.vms.push(VmSpec::new("b", 1 << 20));
+        let mut roster = roster(saved);
+        for name in ["a", "b", "gone"] {
+            roster.save(roster.with_paused(name, true));
+        }
+        roster.vms(vec![VmSpec::new("a", 1 << 20)]).unwrap();
+        assert!(["a", "b"].iter().all(|name| roster.is_paused(name)));
+        assert!(!roster.is_paused("gone") && roster.pruned);
+        roster.save(roster.with_paused("a", false));
+        roster.save(roster.removed("b", VmOrigin::Api));
+        assert!(!roster.is_paused("a") && !roster.is_paused("b"));
+    }
+
+    #[test]
+    fn successive_changes_are_combined() {
+        let patch = |text: &str| serde_json::from_str::<VmPatch>(text).unwrap();
+        let first =
+            patch(r#"{"compute": {"weight": 3, "kernel_timeout": "2s"}, "memory": {"max": 9}}"#);
+        let second =
+            patch(r#"{"compute": {"weight": 5, "kernel_timeout": null}, "class": "latency"}"#);
+        let sum = merged(&merged(&VmPatch::default(), &first), &second);
+        let mut spec = VmSpec::new("a", 1);
+        let one_by_one = second.applied(&first.applied(&spec));
+        assert_eq!(sum.applied(&spec), one_by_one);
+        // The setting is removed even if the file has set it since then.
+        spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
+        assert_eq!(sum.applied(&spec).compute.kernel_timeout, None);
+    }
+}

@@ -1,0 +1,238 @@
+//! The checks of a configuration. `vcudad --check`, a start, a reload, and the control API all use
+//! them, so that each check exists once, and all four agree about a file.
+//!
+//! A file is checked as if the broker was started with it, even if the broker is running and can't apply
+//! some of its settings. Otherwise, a reload would accept a file with which the next start fails. In
+//! addition, a reload and the control API compare it with the VMs that are running (`reload`).
+
+use std::collections::HashSet;
+use std::fs::File;
+use std::io::ErrorKind;
+use std::net::TcpListener;
+use std::os::unix::fs::FileTypeExt;
+use std::path::{Path, PathBuf};
+
+use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
+
+use crate::config::{Config, ConfigError, JailMode, Vm, VmSet, choose_uids, of_vm};
+use crate::gpu::driver;
+use crate::gpu::gpus::Gpus;
+use crate::gpu::mps::check_sharing;
+use crate::processes::privileges;
+use crate::vm::cgroup::Cgroups;
+use crate::vm::placement::Capacity;
+use crate::vm::vms::{Vms, place_vm};
+use host_ipc::spawner::SOCKETS;
+use memory_ledger::GpuId;
+
+/// What VMs are checked against.
+#[derive(Clone, Copy)]
+pub(crate) struct Ground<'a> {
+    pub(crate) gpus: &'a Gpus,
+    pub(crate) cgroups: &'a Cgroups,
+}
+
+/// What the broker knows that is running already.
+pub(crate) struct Running<'a> {
+    /// The configuration with which it was started.
+    pub(crate) started: &'a Config,
+    /// Why workers have no jail, if they have none.
+    pub(crate) no_jail: Option<&'a str>,
+}
+
+/// Checks the settings that don't belong to a VM. `is_root` says whether the broker is started by
+/// root, `running` is the broker that is running already.
+pub(crate) fn check_host(
+    config: &Config,
+    is_root: bool,
+    running: Option<&Running<'_>>,
+) -> Result<(), ConfigError> {
+    if is_root {
+        privileges::user_of(config)?;
+    }
+    privileges::control_group(config, is_root)?;
+    driver::check_path(config)?;
+    check_folder("state_dir", config.state_dir.as_deref())?;
+    if let Some(path) = &config.control_socket {
+        check_folder("control_socket", path.parent())?;
+        check_socket_file(path).map_err(|error| named("control_socket", path, &error))?;
+    }
+    let address = config.metrics_address;
+    // A broker that is running uses its own address.
+    if let Some(address) =
+        address.filter(|_| running.is_none_or(|it| it.started.metrics_address != address))
+        && let Err(error) = TcpListener::bind(address)
+    {
+        return Err(ConfigError::Value(format!("metrics_address: cannot use {address}: {error}")));
+    }
+    match running {
+        Some(Running { started, no_jail: Some(reason) })
+            if config.jail == JailMode::Required && started.jail != JailMode::Off =>
+        {
+            Err(ConfigError::Value(format!("jail: workers can't have a jail: {reason}")))
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Checks whether this process can read the file from which the configuration was read: root can read
+/// files that the broker can't read again once it has dropped root's privileges.
+pub(crate) fn check_own_file(config: &Config) -> Result<(), ConfigError> {
+    let Some(path) = &config.path else { return Ok(()) };
+    let Err(error) = File::open(path) else { return Ok(()) };
+    let uid = rustix::process::geteuid().as_raw();
+    let reason = format!(
+        "user {uid} can't read it ({error}), so it can't be reloaded, because vcudad runs as this user: \
+         run chmod a+r, or give the file to a group of the user"
+    );
+    Err(ConfigError::Parse { path: path.clone(), reason })
+}
+
+fn named(key: &str, path: &Path, error: &str) -> ConfigError {
+    ConfigError::Value(format!("{key}: {}: {error}", path.display()))
+}
+
+/// Checks that a directory exists, or can be created.
+fn check_folder(key: &str, path: Option<&Path>) -> Result<(), ConfigError> {
+    let Some(path) = path.filter(|path| !path.as_os_str().is_empty()) else { return Ok(()) };
+    let Some((found, meta)) = path.ancestors().find_map(|one| Some((one, one.metadata().ok()?)))
+    else {
+        return Ok(());
+    };
+    match meta.is_dir() {
+        true => Ok(()),
+        false => Err(named(key, found, "is not a directory")),
+    }
+}
+
+/// Checks that a path can be that of a socket. An existing socket may be that of a broker that is
+/// running.
+fn check_socket_file(path: &Path) -> Result<(), String> {
+    match path.symlink_metadata() {
+        Ok(meta) if !meta.file_type().is_socket() => Err("exists and is not a socket".into()),
+        _ => Ok(()),
+    }
+}
+
+/// Checks a VM, and chooses its GPUs. If `memory.max` doesn't fit and `memory_is_default` is true,
+/// reduces it.
+pub(crate) fn check_vm(
+    vm: &mut Vm,
+    capacities: &[Capacity],
+    ground: Ground<'_>,
+    memory_is_default: bool,
+) -> Result<Vec<GpuId>, ApiError> {
+    let set = place_vm(capacities, vm, memory_is_default)?;
+    check_on(vm, &set, ground)?;
+    Ok(set)
+}
+
+/// Checks whether a VM can be served on these GPUs.
+pub(crate) fn check_on(vm: &Vm, gpus: &[GpuId], ground: Ground<'_>) -> Result<(), ApiError> {
+    check_sharing(&vm.spec, gpus, ground.gpus)?;
+    ground.cgroups.limits(vm, gpus.len())?;
+    let folder = vm.socket.parent().filter(|folder| *folder != Path::new(SOCKETS));
+    let missing = |folder: &&Path| {
+        // A broker without privileges may be unable to look into it.
+        folder.metadata().is_err_and(|error| error.kind() == ErrorKind::NotFound)
+    };
+    if folder.filter(missing).is_some() {
+        let message = format!("{}: its directory does not exist", vm.socket.display());
+        return Err(ApiError::invalid("socket", message));
+    }
+    check_socket_file(&vm.socket).map_err(|error| {
+        let message = format!("{}: {error}", vm.socket.display());
+        ApiError::new(ErrorCode::Conflict, message).of("socket")
+    })
+}
+
+/// Checks that no process listens on the socket of a VM that isn't running. `in_use` contains the paths
+/// at which processes listen. Where the socket is created, the spawner finds out, too.
+pub(crate) fn check_unused(vm: &Vm, in_use: &HashSet<PathBuf>) -> Result<(), ApiError> {
+    match in_use.contains(&vm.socket) && vm.socket.exists() {
+        false => Ok(()),
+        true => {
+            let message =
+                format!("{}: the socket is in use by another process", vm.socket.display());
+            Err(ApiError::new(ErrorCode::Conflict, message).of("socket"))
+        }
+    }
+}
+
+/// A VM that the broker is about to serve.
+pub(crate) struct Candidate {
+    pub(crate) vm: Vm,
+    pub(crate) origin: VmOrigin,
+    /// Its GPUs, or why it can't be served.
+    pub(crate) gpus: Result<Vec<GpuId>, ApiError>,
+}
+
+impl Candidate {
+    /// Refuses a configuration that takes something from a VM that was added at run time: returns the
+    /// reason why the VM can't be served, if it's one of these.
+    pub(crate) fn check_kept(&self, codes: &[ErrorCode]) -> Result<(), ConfigError> {
+        match &self.gpus {
+            Err(error) if self.origin == VmOrigin::Api && codes.contains(&error.code) => {
+                Err(of_vm(&self.vm.name, error))
+            }
+            _ => Ok(()),
+        }
+    }
+}
+
+/// Checks the VMs in the roster, and chooses their users and GPUs, as if no VM was running. If a VM in
+/// the configuration file can't be served, returns an error. If a VM that was added at run time can't be
+/// served, returns it with the error. The other VMs can then be served, and an operator can repair or
+/// remove it. `has_saved` says whether some of a VM's settings come from the saved state.
+pub(crate) fn check_all(
+    config: &Config,
+    all: Vec<(VmSpec, VmOrigin)>,
+    has_saved: impl Fn(&str, VmOrigin) -> bool,
+    ground: Ground<'_>,
+) -> Result<Vec<Candidate>, ConfigError> {
+    let with_source = |spec: &VmSpec, origin, error: ApiError| {
+        let saved = has_saved(&spec.name, origin);
+        let from = if saved { " (from state.json in state_dir)" } else { "" };
+        ApiError { message: format!("{}{from}", error.message), ..error }
+    };
+    let mut set = VmSet::default();
+    let mut checked = Vec::new();
+    for (spec, origin) in all {
+        match set.add(&spec) {
+            Ok(vm) => checked.push((vm, origin, None)),
+            Err(error) => {
+                // An invalid name is always an error, because an operator couldn't use that name to
+                // remove the VM.
+                let is_fatal = origin == VmOrigin::File || error.field.as_deref() == Some("name");
+                let error = with_source(&spec, origin, error);
+                if is_fatal {
+                    return Err(of_vm(&spec.name, &error));
+                }
+                checked.push((Vm::unchecked(spec), origin, Some(error)));
+            }
+        }
+    }
+    let good = checked.iter_mut().filter(|(_, _, failure)| failure.is_none());
+    choose_uids(good.map(|(vm, _, _)| vm), [])?;
+    let reserve = |gpu| ground.gpus.context_bytes(gpu) * u64::from(config.warm_workers.max(1));
+    let mut capacities = Vms::default().capacities(ground.gpus, &config.policy, reserve, None);
+    // The start of a broker forgets faults.
+    capacities.iter_mut().for_each(|capacity| capacity.faulty = false);
+    let mut candidates = Vec::new();
+    for (mut vm, origin, failure) in checked {
+        let is_default = config.memory_max_is_default;
+        let gpus = failure
+            .map_or(Ok(()), Err)
+            .and_then(|()| check_vm(&mut vm, &capacities, ground, is_default));
+        match &gpus {
+            Ok(gpus) => {
+                let own = capacities.iter_mut().filter(|one| gpus.contains(&one.gpu));
+                own.for_each(|capacity| capacity.promise(&vm.spec));
+            }
+            Err(error) if origin == VmOrigin::File => return Err(of_vm(&vm.name, error)),
+            Err(_) => {}
+        }
+        candidates.push(Candidate { vm, origin, gpus });
+    }
+    Ok(candidates)
+}

@@ -1,0 +1,99 @@
+//! The resources that the spawner creates for a VM: its cgroup, its socket, and its shared memory.
+
+use control_api::{ApiError, ErrorCode};
+
+use crate::config::Vm;
+use crate::processes::spawner::Spawner;
+use crate::vm::cgroup::{Cgroups, Defaults};
+use crate::vm::socket::VmSocket;
+use host_ipc::spawner::{Call, NewVm, Part, ProcessId, Refusal};
+
+/// The resources of a VM. Dropping this removes them. By then, the VM's processes must have ended.
+pub(crate) struct Resources {
+    spawner: Spawner,
+    vm: String,
+    /// The default limits of its cgroup.
+    defaults: Defaults,
+}
+
+impl Resources {
+    /// Creates what a VM with this number of GPUs needs.
+    pub(crate) fn create(
+        spawner: &Spawner,
+        cgroups: &Cgroups,
+        vm: &Vm,
+        gpus: usize,
+    ) -> Result<(Self, VmSocket), ApiError> {
+        let new = NewVm {
+            name: vm.name.clone(),
+            uid: vm.uid,
+            socket: vm.socket.clone(),
+            socket_mode: vm.socket_mode,
+            socket_group: vm.socket_gid,
+            limits: cgroups.limits(vm, gpus)?,
+        };
+        spawner.bind(Call::AddVm(new)).map_err(|refusal| api_error(vm, refusal))?;
+        let resources = Self {
+            spawner: spawner.clone(),
+            vm: vm.name.clone(),
+            defaults: cgroups.defaults(vm, gpus),
+        };
+        Ok((resources, VmSocket::new(spawner, &vm.name)))
+    }
+
+    /// Continues with the resources of a VM of the broker that this one replaces.
+    pub(crate) fn restore(spawner: &Spawner, cgroups: &Cgroups, vm: &Vm, gpus: usize) -> Self {
+        let defaults = cgroups.defaults(vm, gpus);
+        Self { spawner: spawner.clone(), vm: vm.name.clone(), defaults }
+    }
+
+    /// Raises the default limits in the VM's cgroup after a change of its settings.
+    pub(crate) fn raise_limits(&mut self, cgroups: &Cgroups, vm: &Vm, gpus: usize) {
+        let Some(limits) = self.defaults.raise(cgroups.defaults(vm, gpus)) else { return };
+        let call = Call::SetLimits { vm: vm.name.clone(), limits };
+        if let Err(reason) = self.spawner.request(call) {
+            tracing::warn!(vm = vm.name, "cannot raise the limits of its cgroup: {reason}");
+        }
+    }
+
+    /// Moves a worker to the VM's cgroup, if there is one, and gives it the VM's shared memory.
+    pub(crate) fn take(&self, process: ProcessId) -> Result<(), String> {
+        self.spawner.request(Call::Join { vm: self.vm.clone(), process })
+    }
+
+    /// Drops what the VM's workers have left in their shared memory.
+    pub(crate) fn clear_shared_memory(&self) {
+        self.spawner.clear_shared(&self.vm);
+    }
+}
+
+impl Drop for Resources {
+    fn drop(&mut self) {
+        // If this fails, the spawner has ended, and has removed everything.
+        let _ = self.spawner.request(Call::RemoveVm { vm: std::mem::take(&mut self.vm) });
+    }
+}
+
+/// Converts a refusal to an error for the control API.
+fn api_error(vm: &Vm, refusal: Refusal) -> ApiError {
+    let Refusal { part, reason } = refusal;
+    match part {
+        Part::Socket => {
+            let message = format!("{}: {reason}", vm.socket.display());
+            // If the directory exists, the path is in use by another process or file. Otherwise, the
+            // path is invalid.
+            let code = match reason.contains("directory does not exist") {
+                true => ErrorCode::Invalid,
+                false => ErrorCode::Conflict,
+            };
+            ApiError::new(code, message).of("socket")
+        }
+        Part::Cgroup => unavailable(format!("cannot create its cgroup: {reason}")),
+        Part::SharedMemory => unavailable(format!("cannot create its shared memory: {reason}")),
+        Part::Request | Part::NoJail => unavailable(format!("the spawner refuses it: {reason}")),
+    }
+}
+
+fn unavailable(message: String) -> ApiError {
+    ApiError::new(ErrorCode::Unavailable, message)
+}

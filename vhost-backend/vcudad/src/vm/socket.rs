@@ -1,0 +1,56 @@
+//! The VMs' vhost-user sockets, and the control API's. The spawner binds them, and removes their
+//! files.
+
+use std::io;
+use std::os::unix::net::UnixListener;
+
+use crate::processes::spawner::Spawner;
+use host_ipc::spawner::Call;
+
+/// A VM's listening socket. Dropping it removes its file.
+///
+/// The broker doesn't keep the socket itself. If the spawner is killed, VMMs connect again at once,
+/// and must not reach a socket that lives only until the broker exits.
+pub(crate) struct VmSocket {
+    spawner: Spawner,
+    vm: String,
+}
+
+impl VmSocket {
+    /// Takes a socket that the spawner has bound.
+    pub(crate) fn new(spawner: &Spawner, vm: &str) -> Self {
+        Self { spawner: spawner.clone(), vm: vm.to_owned() }
+    }
+
+    /// Continues with the socket of the broker that this one replaces.
+    pub(crate) fn restore(spawner: &Spawner, vm: &str) -> io::Result<Self> {
+        listener(spawner, vm)?;
+        Ok(Self::new(spawner, vm))
+    }
+
+    /// Returns the socket, for a device process.
+    pub(crate) fn listener(&self) -> io::Result<UnixListener> {
+        listener(&self.spawner, &self.vm)
+    }
+}
+
+fn listener(spawner: &Spawner, vm: &str) -> io::Result<UnixListener> {
+    let listener = spawner.bind(Call::Listener { vm: vm.to_owned() });
+    listener.map_err(|refusal| io::Error::other(refusal.reason))
+}
+
+impl Drop for VmSocket {
+    fn drop(&mut self) {
+        // If this fails, the spawner has ended, and has removed the file.
+        let _ = self.spawner.request(Call::Unbind { vm: std::mem::take(&mut self.vm) });
+    }
+}
+
+/// The file of the control API's socket. Dropping it removes the file.
+pub(crate) struct ControlFile(pub(crate) Spawner);
+
+impl Drop for ControlFile {
+    fn drop(&mut self) {
+        let _ = self.0.request(Call::UnbindControl);
+    }
+}

@@ -1,0 +1,315 @@
+//! Calls that launch kernels. They are performance-critical.
+
+use std::ffi::{c_char, c_void};
+
+use cuda_api::sys::{
+    CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig,
+    CUstream,
+};
+use protocol::calls as api;
+use protocol::codec::Array;
+use protocol::ids::FuncId;
+use protocol::options::{ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, clusters};
+use protocol::structs as wire;
+
+use crate::calls::commands::cx::Cx;
+use crate::calls::contexts::charges::{
+    Admitted, Need, Reservation, Settled, admit_kernel, func, kind,
+};
+use crate::calls::gate::pass::Pass;
+use crate::calls::lock;
+use crate::calls::streams::queue::queue;
+use crate::driver::{CuError, CuResult};
+
+/// With up to this many parameters, their addresses are stored on the stack.
+const FEW: usize = 32;
+/// Markers in the driver's array of extra launch options: `CU_LAUNCH_PARAM_END`, `_BUFFER_POINTER`
+/// and `_BUFFER_SIZE`.
+const PARAM_END: *mut c_void = std::ptr::null_mut();
+const PARAM_BUFFER_POINTER: *mut c_void = std::ptr::without_provenance_mut(1);
+const PARAM_BUFFER_SIZE: *mut c_void = std::ptr::without_provenance_mut(2);
+
+struct Shape {
+    dims: [u32; 6],
+    shared: u32,
+}
+
+impl Shape {
+    /// Returns the driver's configuration for this launch, which contains a pointer to
+    /// `attributes`.
+    fn with(&self, stream: CUstream, attributes: &mut [CUlaunchAttribute]) -> CUlaunchConfig {
+        let [gx, gy, gz, bx, by, bz] = self.dims;
+        CUlaunchConfig {
+            gridDimX: gx,
+            gridDimY: gy,
+            gridDimZ: gz,
+            blockDimX: bx,
+            blockDimY: by,
+            blockDimZ: bz,
+            sharedMemBytes: self.shared,
+            hStream: stream,
+            attrs: attributes.as_mut_ptr(),
+            numAttrs: attributes.len() as u32,
+        }
+    }
+}
+
+/// Returns an attribute with this id, whose value is these 64 bytes. `check` checks the address and
+/// length of memory.
+pub(in crate::calls) fn attribute(
+    id: u32,
+    words: [u64; 8],
+    check: impl Fn(u64, u64) -> CuResult,
+) -> CuResult<CUlaunchAttribute> {
+    if id == ACCESS_POLICY_WINDOW {
+        // The address and length of the data to keep in the cache. The length may be 0.
+        check(words[0], words[1])?;
+    }
+    let mut bytes: [c_char; 64] = [0; 64];
+    for (to, from) in bytes.chunks_exact_mut(8).zip(words) {
+        to.copy_from_slice(&from.to_ne_bytes().map(|byte| byte as c_char));
+    }
+    let value = CUlaunchAttributeValue { pad: bytes };
+    Ok(CUlaunchAttribute { id: CUlaunchAttributeID(id), pad: [0; 4], value })
+}
+
+pub(in crate::calls) fn attributes(
+    wire: Array<'_, wire::LaunchAttribute>,
+    check: impl Fn(u64, u64) -> CuResult,
+) -> CuResult<Vec<CUlaunchAttribute>> {
+    wire.iter()
+        .map(|wire::LaunchAttribute { id, value }| {
+            if !LAUNCH_ATTRIBUTES.contains(&id) {
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            attribute(id, value, &check)
+        })
+        .collect()
+}
+
+/// Charges the current context for a function's local memory, and calls `then` with the function
+/// and with the addresses of its parameters in `params`. Returns the function's need, too. If the
+/// driver doesn't report the function's parameter layout, passes the whole parameter buffer instead.
+/// A program may leave out the end of a long parameter, as NCCL does; the driver gets zeros there,
+/// so that it reads no other memory of the worker.
+pub(in crate::calls) fn with_parameters(
+    cx: &Cx<'_>,
+    id: FuncId,
+    params: &[u8],
+    reservation: Reservation<kind::Local>,
+    then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
+) -> CuResult<(Settled<kind::Local>, Need)> {
+    let mut few = [std::ptr::null_mut::<c_void>(); FEW];
+    let (mut many, mut padded) = (Vec::new(), Vec::new());
+    let (function, known, settled, need) = {
+        let (admitted, settled, need);
+        let tables = lock(&cx.shared.tables);
+        let mut function = tables.functions.get(id)?;
+        match cx.shared.charges.has_room_for(function.need, reservation) {
+            Ok(has_room) => (settled, need) = (has_room, function.need),
+            Err(reservation) => {
+                drop(tables);
+                Admitted { function: admitted, need, settled } = admit_kernel(cx, reservation, id)?;
+                function = &admitted;
+            }
+        }
+        let known = match function.layout.as_deref() {
+            Some(layout) => {
+                let end = function.parameter_bytes();
+                let params = match end <= params.len() {
+                    true => params,
+                    false => {
+                        padded.extend_from_slice(params);
+                        padded.resize(end, 0);
+                        &padded
+                    }
+                };
+                let places = match few.get_mut(..layout.len()) {
+                    Some(places) => places,
+                    None => {
+                        many.resize(layout.len(), std::ptr::null_mut());
+                        &mut many[..]
+                    }
+                };
+                for (place, (offset, size)) in places.iter_mut().zip(layout) {
+                    // The driver reads as many bytes at this address as the layout says.
+                    let (start, end) = (*offset as usize, (*offset + *size) as usize);
+                    let bytes = params.get(start..end).ok_or(CuError::INVALID_VALUE)?;
+                    *place = bytes.as_ptr().cast_mut().cast();
+                }
+                Some(places.as_mut_ptr())
+            }
+            None => None,
+        };
+        (function.real.0, known, settled, need)
+    };
+    match known {
+        Some(known) => then(function, known, std::ptr::null_mut())?,
+        None => with_buffer(function, params, then)?,
+    }
+    Ok((settled, need))
+}
+
+#[cold]
+fn with_buffer(
+    function: CUfunction,
+    params: &[u8],
+    then: impl FnOnce(CUfunction, *mut *mut c_void, *mut *mut c_void) -> CuResult,
+) -> CuResult {
+    let mut size = params.len();
+    let mut extra = [
+        PARAM_BUFFER_POINTER,
+        params.as_ptr().cast_mut().cast(),
+        PARAM_BUFFER_SIZE,
+        (&raw mut size).cast(),
+        PARAM_END,
+    ];
+    then(function, std::ptr::null_mut(), extra.as_mut_ptr())
+}
+
+pub(in crate::calls) fn vcuda_launch(
+    cx: &Cx<'_>,
+    call: api::VcudaLaunch<'_>,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    cx.enter()?;
+    // The driver loads a library's kernel into the context of the launch's stream.
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    let cx = &cx.within(ctx);
+    cx.tally(|words| &words.launches, 1);
+    let shape = Shape {
+        dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+        shared: call.shared_mem_bytes,
+    };
+    if call.attributes.is_empty() {
+        return launch(cx, call.f, &shape, stream, call.params, (pass, reservation));
+    }
+    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    let config = shape.with(stream, &mut attributes);
+    with_parameters(cx, call.f, call.params, reservation, |function, params, extra| {
+        // SAFETY: the handles are live. The parameters are as long as the layout says, or the
+        // driver gets their length. The attributes contain no pointers.
+        unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
+    })
+    .map(|(settled, _)| settled)
+}
+
+pub(in crate::calls) fn vcuda_occupancy_clusters(
+    cx: &Cx<'_>,
+    call: api::VcudaOccupancyClusters<'_>,
+    reservation: Reservation<kind::Module>,
+) -> CuResult<(api::VcudaOccupancyClustersAnswer, Settled<kind::Module>)> {
+    cx.enter()?;
+    let (function, settled) = func(cx, reservation, call.f)?;
+    let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    let shape = Shape {
+        dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+        shared: call.shared_mem_bytes,
+    };
+    let config = shape.with(std::ptr::null_mut(), &mut attributes);
+    let mut clusters = 0;
+    // SAFETY: the function is live, the pointers are to local variables, and the attributes
+    // contain no pointers.
+    unsafe {
+        match call.question {
+            clusters::MAX_ACTIVE => {
+                cx.driver().cuOccupancyMaxActiveClusters(&mut clusters, function, &config)?
+            }
+            clusters::MAX_POTENTIAL_SIZE => {
+                cx.driver().cuOccupancyMaxPotentialClusterSize(&mut clusters, function, &config)?
+            }
+            _ => return Err(CuError::INVALID_VALUE),
+        }
+    }
+    Ok((api::VcudaOccupancyClustersAnswer { clusters }, settled))
+}
+
+fn launch(
+    cx: &Cx<'_>,
+    f: FuncId,
+    shape: &Shape,
+    stream: CUstream,
+    params: &[u8],
+    (pass, reservation): (&Pass, Reservation<kind::Local>),
+) -> CuResult<Settled<kind::Local>> {
+    let [gx, gy, gz, bx, by, bz] = shape.dims;
+    with_parameters(cx, f, params, reservation, |function, params, extra| {
+        // SAFETY: as in `vcuda_launch`.
+        unsafe {
+            cx.driver().cuLaunchKernel(
+                pass,
+                function,
+                gx,
+                gy,
+                gz,
+                bx,
+                by,
+                bz,
+                shape.shared,
+                stream,
+                params,
+                extra,
+            )
+        }
+    })
+    .map(|(settled, _)| settled)
+}
+
+pub(in crate::calls) fn vcuda_launch_cooperative(
+    cx: &Cx<'_>,
+    call: api::VcudaLaunchCooperative<'_>,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    cx.enter()?;
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    cx.tally(|words| &words.launches, 1);
+    let cx = &cx.within(ctx);
+    with_parameters(cx, call.f, call.params, reservation, |function, params, extra| {
+        if !extra.is_null() {
+            return Err(CuError::NOT_SUPPORTED);
+        }
+        // SAFETY: as in `vcuda_launch`.
+        unsafe {
+            cx.driver().cuLaunchCooperativeKernel(
+                pass,
+                function,
+                call.grid_x,
+                call.grid_y,
+                call.grid_z,
+                call.block_x,
+                call.block_y,
+                call.block_z,
+                call.shared_mem_bytes,
+                stream,
+                params,
+            )
+        }
+    })
+    .map(|(settled, _)| settled)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Parses a launch attribute with this id. Returns the ids and values that the driver would
+    /// get.
+    fn parse(id: u32) -> CuResult<Vec<(u32, [c_char; 64])>> {
+        let list = [wire::LaunchAttribute { id, value: [7; 8] }];
+        let list = attributes(list.as_slice().into(), |_, _| Err(CuError::ILLEGAL_ADDRESS))?;
+        // SAFETY: all bytes of the values have been written.
+        Ok(list.iter().map(|attribute| (attribute.id.0, unsafe { attribute.value.pad })).collect())
+    }
+
+    #[test]
+    fn attributes_with_pointers_are_refused() {
+        for id in [0, 7, 12, 13, 15, 17, 99] {
+            assert_eq!(parse(id), Err(CuError::NOT_SUPPORTED), "{id}");
+        }
+        assert_eq!(parse(1), Err(CuError::ILLEGAL_ADDRESS));
+        let words: [c_char; 64] = std::array::from_fn(|i| if i % 8 == 0 { 7 } else { 0 });
+        assert_eq!(parse(4), Ok(vec![(4, words)]));
+    }
+}

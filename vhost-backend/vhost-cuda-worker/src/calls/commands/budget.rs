@@ -1,0 +1,80 @@
+//! A session's budget of host memory for images that are being loaded or linked.
+//!
+//! To load an image, the worker copies it, the worker and the driver decompress it, and the driver
+//! may compile it. A session can do this on many threads at once, so each image takes a part of a
+//! budget first, and waits if there is too little left.
+
+use std::sync::{Condvar, Mutex};
+
+use crate::calls::lock::lock;
+
+/// The host memory in bytes that a session's images may take at once. An image that takes more is
+/// processed alone.
+const LIMIT: u64 = 256 << 20;
+
+/// The most bytes to which one byte of a fatbin's LZ4 block can be decompressed. NVIDIA's compiler
+/// needs less for one byte of PTX.
+const MOST: u64 = 255;
+
+/// The host memory that a session's images take at once.
+#[derive(Default)]
+pub(in crate::calls) struct Budget {
+    taken: Mutex<u64>,
+    returned: Condvar,
+}
+
+/// A part of the budget, which dropping this value returns.
+pub(in crate::calls) struct Part<'a> {
+    budget: &'a Budget,
+    bytes: u64,
+}
+
+impl Budget {
+    /// Takes what loading or linking images of this many bytes needs. Their formats aren't known
+    /// yet, so this is for the one that needs most. Waits until the budget has room or is unused.
+    pub(in crate::calls) fn take_for(&self, images: u64) -> Part<'_> {
+        self.take(images.saturating_mul(MOST))
+    }
+
+    fn take(&self, bytes: u64) -> Part<'_> {
+        let mut taken = lock(&self.taken);
+        while *taken > 0 && taken.saturating_add(bytes) > LIMIT {
+            taken = self.returned.wait(taken).unwrap_or_else(|poisoned| poisoned.into_inner());
+        }
+        *taken = taken.saturating_add(bytes);
+        Part { budget: self, bytes }
+    }
+}
+
+impl Drop for Part<'_> {
+    fn drop(&mut self) {
+        let mut taken = lock(&self.budget.taken);
+        *taken = taken.saturating_sub(self.bytes);
+        self.budget.returned.notify_all();
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn images_share_the_budget_and_a_large_one_is_alone() {
+        let budget = Budget::default();
+        let small = budget.take(LIMIT / 2);
+        let other = budget.take(LIMIT / 2);
+        std::thread::scope(|scope| {
+            let (done, when_done) = std::sync::mpsc::channel();
+            let budget = &budget;
+            scope.spawn(move || {
+                let _large = budget.take(u64::MAX);
+                done.send(*lock(&budget.taken)).unwrap();
+            });
+            drop(small);
+            assert!(when_done.try_recv().is_err());
+            drop(other);
+            assert_eq!(when_done.recv(), Ok(u64::MAX));
+        });
+        assert_eq!(*lock(&budget.taken), 0);
+    }
+}

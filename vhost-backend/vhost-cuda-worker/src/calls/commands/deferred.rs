@@ -1,0 +1,378 @@
+//! Calls whose reply is sent later, after a wait or by another thread.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use cuda_api::sys::CUstream;
+use protocol::ids::{ContextId, EventId, PoolId, StreamId};
+
+use crate::calls::code::printing::Watch;
+use crate::calls::commands::cx::Cx;
+use crate::calls::commands::events::EventPool;
+use crate::calls::commands::result::number;
+use crate::calls::commands::shared::Shared;
+use crate::calls::commands::waits::{Completion, Finished, Waits};
+use crate::calls::lock::lock;
+use crate::calls::memory::allocations::{
+    AsyncFree, AsyncFrees, Freeing, Mapping, Request, Retry, Waiter, Waiters, allocate, create,
+    give_back, report_free_memory,
+};
+use crate::calls::memory::arena::Arena;
+use crate::calls::memory::registered::Registration;
+use crate::driver::{CuError, CuResult};
+use crate::executor::Pending;
+use crate::region::Region;
+use crate::reply::ReplyTo;
+
+/// How long the reader may sleep while it is waiting only for stream-ordered frees.
+const FREE_CHECK: Duration = Duration::from_millis(1);
+
+/// The state for calls whose reply is sent later: they wait for the GPU, for memory to be freed, or
+/// for a job on another thread. Only the ring reader's thread uses it.
+pub(in crate::calls) struct Deferred {
+    shared: Arc<Shared>,
+    events: EventPool,
+    waits: Waits,
+    arena: Option<Arena>,
+    async_frees: AsyncFrees,
+    waiters: Waiters,
+    watch: Watch,
+}
+
+impl Deferred {
+    pub(in crate::calls) fn new(shared: Arc<Shared>) -> Self {
+        Self {
+            shared,
+            events: EventPool::default(),
+            waits: Waits::default(),
+            arena: None,
+            async_frees: AsyncFrees::default(),
+            waiters: Waiters::default(),
+            watch: Watch::default(),
+        }
+    }
+
+    pub(in crate::calls) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
+    /// Returns the pool of events that the worker records for its own use.
+    pub(in crate::calls) fn events(&mut self) -> &mut EventPool {
+        &mut self.events
+    }
+
+    /// Runs a job in this context, on the mirror (the worker's thread that corresponds to the guest
+    /// thread). If there are too many jobs, drops the job.
+    fn job(&self, thread: u32, ctx: ContextId, job: impl FnOnce(&Cx<'_>) + Send + 'static) {
+        let shared = self.shared.clone();
+        let done = self.shared.session.mirrors.run(thread, move || {
+            job(&Cx { shared: &shared, thread, ctx });
+            // This limits the kernel output that is kept: the job may have made the driver write
+            // some, and the guest may never fetch it.
+            lock(&shared.output).waiting();
+        });
+        // Logged at debug level, because a guest can cause this as often as it wants.
+        if let Err(error) = done {
+            tracing::debug!(session = self.shared.session.label, "{error}");
+        }
+    }
+
+    /// Like `job`, but for a job that must not be dropped. It runs on another thread if `thread` is
+    /// `None` or the session can't have more mirrors.
+    pub(in crate::calls) fn own_job(
+        &self,
+        thread: Option<u32>,
+        ctx: ContextId,
+        job: impl FnOnce(&Cx<'_>) + Send + 'static,
+    ) {
+        let shared = self.shared.clone();
+        self.shared.session.mirrors.run_always(thread, move || {
+            job(&Cx { shared: &shared, thread: thread.unwrap_or(u32::MAX), ctx });
+        });
+    }
+
+    /// Runs a job on the mirror of the guest thread. The job must send the reply.
+    pub(in crate::calls) fn on_mirror(
+        &self,
+        thread: u32,
+        ctx: ContextId,
+        reply: ReplyTo,
+        job: impl FnOnce(&Cx<'_>, ReplyTo) + Send + 'static,
+    ) {
+        self.job(thread, ctx, move |cx| job(cx, reply));
+    }
+
+    /// Completes a call once the commands now queued in a stream have finished. The stream's
+    /// context must have been entered.
+    pub(in crate::calls) fn wait_stream(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: CUstream,
+        ctx: ContextId,
+        completion: Completion,
+    ) {
+        // SAFETY: the stream is live: it was just looked up, and streams begin to end on this thread.
+        match unsafe { cx.driver().cuStreamQuery(stream) } {
+            Err(CuError::NOT_READY) => self.wait_recorded(cx, stream, ctx, completion),
+            done => self.complete(cx, done, completion),
+        }
+    }
+
+    /// Like [`Deferred::wait_stream`], for a stream that is known to have unfinished commands.
+    pub(in crate::calls) fn wait_recorded(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: CUstream,
+        ctx: ContextId,
+        completion: Completion,
+    ) {
+        let done = self.waits.add_stream(cx, &mut self.events, stream, ctx, completion);
+        self.complete_if(cx, done);
+    }
+
+    /// Completes a call once the commands now queued in the streams of the current context have
+    /// finished.
+    pub(in crate::calls) fn wait_context(&mut self, cx: &Cx<'_>, completion: Completion) {
+        let done = self.waits.add_context(cx, &mut self.events, completion);
+        self.complete_if(cx, done);
+    }
+
+    /// Completes a call once one of the guest's events has been reached.
+    pub(in crate::calls) fn wait_event(
+        &mut self,
+        cx: &Cx<'_>,
+        id: EventId,
+        completion: Completion,
+    ) {
+        let done = self.waits.add_event(cx, &mut self.events, id, completion);
+        self.complete_if(cx, done);
+    }
+
+    fn complete_if(&mut self, cx: &Cx<'_>, done: Option<(CuResult, Completion)>) {
+        if let Some((result, completion)) = done {
+            self.complete(cx, result, completion);
+        }
+    }
+
+    /// Completes a call whose wait has ended with this result.
+    pub(in crate::calls) fn complete(
+        &mut self,
+        cx: &Cx<'_>,
+        result: CuResult,
+        completion: Completion,
+    ) {
+        match completion {
+            Completion::Answer(reply) => {
+                self.watch.report_output(cx, reply).finish(number(result), &[]);
+            }
+            Completion::InPlace(reply, len) => match result {
+                Ok(()) => self.watch.report_output(cx, reply).finish_in_place(0, len),
+                Err(error) => reply.finish(error.0, &[]),
+            },
+            Completion::Free(freeing, reply) => {
+                let mapping = cx.shared.memory.freed(freeing);
+                match (mapping, reply) {
+                    (None, None) => {}
+                    (None, Some(reply)) => reply.finish(number(result), &[]),
+                    (Some(mapping), reply) => {
+                        self.give_back_later(cx.ctx, mapping, move || {
+                            if let Some(reply) = reply {
+                                reply.finish(number(result), &[]);
+                            }
+                        });
+                    }
+                }
+            }
+        }
+    }
+
+    /// Completes the calls whose wait has ended. Returns when to poll again.
+    pub(in crate::calls) fn poll_waits(&mut self) -> Pending {
+        if self.waits.is_empty() {
+            return Pending::Nothing;
+        }
+        let shared = self.shared.clone();
+        let (mut last, mut index) = (None, 0);
+        while let Some(Finished { ctx, result, completion }) =
+            self.waits.next_finished(&shared, &mut self.events, &mut index)
+        {
+            last = Some(ctx);
+            self.complete(&Cx { shared: &shared, thread: 0, ctx }, result, completion);
+        }
+        if self.waits.is_empty() {
+            if let Some(ctx) = last {
+                self.watch.look(&Cx { shared: &shared, thread: 0, ctx });
+            }
+            return Pending::Nothing;
+        }
+        self.waits.next_poll(last.is_some())
+    }
+
+    /// Fails all calls that are waiting, because the session has ended. If a call would have freed
+    /// memory after its wait, that memory is freed when the worker exits.
+    pub(in crate::calls) fn fail_waits(&mut self, error: CuError) {
+        self.waits.fail_all(error);
+    }
+
+    /// Ends all waits in a context that is about to be destroyed. Returns the memory that the calls
+    /// were about to free, each with its reply. The caller must free it once the context has been
+    /// destroyed.
+    pub(in crate::calls) fn end_of_context(
+        &mut self,
+        ctx: ContextId,
+    ) -> Vec<(Freeing, Option<ReplyTo>)> {
+        let mut freeing = self.waits.end_of(ctx);
+        // The driver destroys the pool's events in the context together with the context.
+        self.events.forget(ctx);
+        self.shared.value_waits.forget_context(ctx);
+        self.watch.forget(ctx);
+        for free in self.async_frees.end_of(ctx) {
+            // Memory of this context may be freed in a stream of another one, which stays.
+            if free.ctx != ctx {
+                self.events.give_back_any(free.ctx, free.event);
+            }
+            freeing.push((free.freeing, None));
+        }
+        freeing
+    }
+
+    /// Starts a stream-ordered free: the memory will be freed once the GPU has reached it in its
+    /// stream.
+    pub(in crate::calls) fn free_later(&mut self, free: AsyncFree) {
+        self.async_frees.add(free);
+    }
+
+    /// Lets a new allocation reuse memory of this size and pool whose stream-ordered free hasn't
+    /// taken effect in the same stream of the current context. Returns the address, or `None` if
+    /// there is no such memory.
+    pub(in crate::calls) fn reuse(
+        &mut self,
+        cx: &Cx<'_>,
+        stream: StreamId,
+        len: u64,
+        pool: PoolId,
+    ) -> Option<u64> {
+        let free = self.async_frees.take_reusable(stream, len, pool, (cx.ctx, cx.thread))?;
+        self.events.give_back_any(free.ctx, free.event);
+        Some(lock(&cx.shared.memory.plan).untake(free.freeing))
+    }
+
+    /// Frees the memory of all stream-ordered frees that the GPU has reached. Returns when to poll
+    /// again.
+    pub(in crate::calls) fn poll_async_frees(&mut self) -> Pending {
+        if self.async_frees.is_empty() {
+            return Pending::Nothing;
+        }
+        let shared = self.shared.clone();
+        for free in self.async_frees.take_reached(&shared.driver) {
+            let ctx = free.freeing.ctx();
+            let cx = Cx { shared: &shared, thread: free.thread, ctx };
+            self.events.give_back_any(free.ctx, free.event);
+            if let Some(mapping) = cx.shared.memory.freed(free.freeing) {
+                self.give_back_later(ctx, mapping, || {});
+            }
+        }
+        if self.async_frees.is_empty() { Pending::Nothing } else { Pending::Within(FREE_CHECK) }
+    }
+
+    /// Unmaps all memory that the session's pools keep and no allocation uses.
+    pub(in crate::calls) fn trim_pools(&mut self, cx: &Cx<'_>) {
+        self.poll_async_frees();
+        let gone = lock(&cx.shared.memory.plan).pools.trim_all();
+        gone.into_iter().for_each(|mapping| self.give_back_later(cx.ctx, mapping, || {}));
+    }
+
+    /// Unmaps memory, and then calls `done`. This happens on a thread that doesn't run the guest's
+    /// calls, because others may wait for it.
+    pub(in crate::calls) fn give_back_later(
+        &self,
+        ctx: ContextId,
+        mapping: Mapping,
+        done: impl FnOnce() + Send + 'static,
+    ) {
+        let number = lock(&self.shared.unmapping).begin();
+        let shared = self.shared.clone();
+        self.shared.session.mirrors.run_freeing(move || {
+            give_back(&Cx { shared: &shared, thread: u32::MAX, ctx }, mapping);
+            lock(&shared.unmapping).end(number);
+            shared.session.waker.wake();
+            done();
+        });
+    }
+
+    /// Returns whether another allocation may wait for memory to be freed.
+    pub(in crate::calls) fn may_retry(&self) -> bool {
+        self.waiters.has_room()
+    }
+
+    /// Retries an allocation after all memory that is now being freed has been freed.
+    pub(in crate::calls) fn retry_later(&mut self, retry: Retry) {
+        self.after_frees(Waiter::Retry(retry));
+    }
+
+    /// Continues a call after all memory that is now being freed has been freed, which may be
+    /// immediately. If too many calls are waiting, doesn't wait.
+    pub(in crate::calls) fn after_frees(&mut self, waiter: Waiter) {
+        self.poll_async_frees();
+        if self.waiters.has_room() {
+            self.waiters.add(&lock(&self.shared.unmapping), waiter);
+            self.poll_waiters();
+        } else {
+            self.resume(waiter);
+        }
+    }
+
+    /// Continues the calls that needn't wait for memory to be freed any longer.
+    pub(in crate::calls) fn poll_waiters(&mut self) {
+        while !self.waiters.is_empty() {
+            let ready = self.waiters.next_ready(&lock(&self.shared.unmapping));
+            let Some(waiter) = ready else { return };
+            self.resume(waiter);
+        }
+    }
+
+    fn resume(&self, waiter: Waiter) {
+        let shared = &self.shared;
+        let Retry { request, thread, ctx, reply } = match waiter {
+            Waiter::Retry(retry) => retry,
+            Waiter::Info(thread, ctx, reply) => {
+                return report_free_memory(&Cx { shared, thread, ctx }, reply);
+            }
+            Waiter::Done(reply) => return reply.finish(0, &[]),
+        };
+        let cx = Cx { shared, thread, ctx };
+        let allocated = match request {
+            Request::Allocate(bytes, source) => {
+                allocate(&cx, reply.reservation(), bytes as u64, source)
+            }
+            Request::Create(call) => create(&cx, reply.reservation(), call),
+        };
+        match allocated {
+            Ok((address, settled)) => reply.succeed(settled, &address.to_le_bytes()),
+            Err(error) => reply.fail(error),
+        }
+    }
+
+    /// Starts to use the arena of a region for copies. `start` is the arena's offset in the region.
+    pub(in crate::calls) fn attach_arena(&mut self, region: &Arc<Region>, start: usize) {
+        self.arena = Some(Arena::new(&self.shared, region.clone(), start));
+    }
+
+    /// Stops using the arena. Returns its registration with the GPU, if any, which the caller must
+    /// undo before the pages are unmapped.
+    pub(in crate::calls) fn detach_arena(&mut self) -> Option<Registration> {
+        self.arena.take().and_then(|arena| arena.registration())
+    }
+
+    /// Returns the address in this process of `len` bytes at `offset` in the arena.
+    pub(in crate::calls) fn staging(&mut self, offset: u64, len: usize) -> CuResult<*mut u8> {
+        self.arena.as_mut().ok_or(CuError::INVALID_VALUE)?.at(offset, len)
+    }
+
+    /// Registers the arena with the GPU, if the session has one.
+    pub(in crate::calls) fn register_arena(&mut self) {
+        if let Some(arena) = &mut self.arena {
+            arena.register();
+        }
+    }
+}

@@ -1,0 +1,20 @@
+//! Running one command: finding its implementation, what it may use, and its reply.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `engine` | the executor: runs a command when the gate admits it |
+//! | `dispatch`, `bodies` | run it; the implementations of simple calls |
+//! | `deferred`, `waits`, `events` | calls that get their reply later; waiting for the GPU |
+//! | `shared`, `cx` | state that all threads share; the environment in which one call runs |
+//! | `result` | results as numbers |
+
+pub(crate) mod bodies;
+pub(crate) mod budget;
+pub(crate) mod cx;
+pub(crate) mod deferred;
+pub(crate) mod dispatch;
+pub(crate) mod engine;
+pub(crate) mod events;
+pub(crate) mod result;
+pub(crate) mod shared;
+pub(crate) mod waits;

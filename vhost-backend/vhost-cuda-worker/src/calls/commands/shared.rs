@@ -1,0 +1,91 @@
+//! The state of a session that all threads of the worker share.
+
+use std::collections::BTreeSet;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize};
+use std::sync::{Arc, Mutex};
+
+use cuda_api::sys::{CUcontext, CUdevice, CUstream};
+use protocol::ids::ContextId;
+
+use crate::calls::code::blob;
+use crate::calls::code::output;
+use crate::calls::commands::budget;
+use crate::calls::contexts::charges;
+use crate::calls::contexts::limit_calls::LimitCalls;
+use crate::calls::gate::{InFlight, Turns};
+use crate::calls::lock::lock;
+use crate::calls::memory::allocations::{Memory, Unmapping};
+use crate::calls::memory::registered;
+use crate::calls::properties::Properties;
+use crate::calls::streams::hostfunc;
+use crate::calls::streams::value_waits;
+use crate::calls::tables::driver_handle::DriverHandle;
+use crate::calls::tables::handles::Tables;
+use crate::calls::tables::uses;
+use crate::driver::Driver;
+use crate::executor::Session;
+use crate::reply::ReplyTo;
+
+/// The state of a session that all threads of the worker share.
+pub(in crate::calls) struct Shared {
+    pub(in crate::calls) driver: Driver,
+    pub(in crate::calls) session: Session,
+    pub(in crate::calls) devices: CUdevice,
+    pub(in crate::calls) tables: Mutex<Tables>,
+    pub(in crate::calls) memory: Memory,
+    pub(in crate::calls) properties: Properties,
+    /// Incremented whenever a context is created or destroyed. When a thread finds a new value, it
+    /// makes its context current in the driver again.
+    pub(in crate::calls) generation: AtomicU64,
+    /// The primary context of each device, if the worker has retained it. To the guest, it is
+    /// active only after the guest has retained it, too.
+    pub(in crate::calls) primaries: Mutex<Vec<Option<DriverHandle<CUcontext>>>>,
+    /// The number of descriptors of green contexts that the session has made. The lock is held
+    /// while a green context is being created or destroyed.
+    pub(in crate::calls) green_descriptors: Mutex<usize>,
+    pub(in crate::calls) blobs: Mutex<blob::Blobs>,
+    pub(in crate::calls) budget: budget::Budget,
+    pub(in crate::calls) output: Mutex<output::Output>,
+    pub(in crate::calls) host_funcs: Arc<hostfunc::HostFuncs>,
+    pub(in crate::calls) value_waits: value_waits::ValueWaits,
+    pub(in crate::calls) turns: Turns,
+    pub(in crate::calls) registered: Mutex<registered::Registered>,
+    /// Whether kernels are known to print. If so, replies to calls that wait for the GPU say
+    /// whether there is output.
+    pub(in crate::calls) prints: AtomicBool,
+    pub(in crate::calls) charges: charges::Charges,
+    pub(in crate::calls) flight: InFlight,
+    /// The number of contexts that are now being destroyed.
+    pub(in crate::calls) ending: AtomicUsize,
+    pub(in crate::calls) uses: Arc<uses::Uses>,
+    pub(in crate::calls) limit_calls: LimitCalls,
+    /// The mappings of device memory that are now being unmapped and freed.
+    pub(in crate::calls) unmapping: Mutex<Unmapping>,
+}
+
+impl Shared {
+    /// Sets the output flag in a reply if there is kernel output for the guest to fetch.
+    pub(in crate::calls) fn report_output(&self, reply: ReplyTo) -> ReplyTo {
+        if lock(&self.output).waiting() > 0 { reply.with_output() } else { reply }
+    }
+
+    /// Forgets a stream that is about to be destroyed. Commands already queued in it still run to
+    /// completion.
+    pub(in crate::calls) fn forget_stream(&self, stream: DriverHandle<CUstream>, ctx: ContextId) {
+        self.flight.forget(stream.0, ctx);
+        self.host_funcs.forget((stream.0 as u64, ctx));
+        self.value_waits.forget((stream.0 as u64, ctx));
+    }
+
+    /// Returns the ordinals of the devices on which the process has contexts.
+    pub(in crate::calls) fn devices_with_contexts(&self) -> BTreeSet<usize> {
+        // A worker has a primary context even if the guest hasn't retained it.
+        let primaries = lock(&self.primaries);
+        let retained = (0..).zip(&*primaries).filter(|(_, context)| context.is_some());
+        let mut devices: BTreeSet<usize> = retained.map(|(device, _)| device).collect();
+        let created = lock(&self.tables);
+        let created = created.contexts.iter().map(|(_, context)| context.device);
+        devices.extend(created.filter_map(|device| usize::try_from(device).ok()));
+        devices
+    }
+}

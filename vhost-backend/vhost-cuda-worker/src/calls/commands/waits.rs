@@ -1,0 +1,316 @@
+//! Lets calls wait for the GPU without blocking the ring reader.
+//!
+//! To wait for a stream, the worker records an event in it, and queries the event between commands
+//! until the GPU has reached it. Commands that are queued in the stream later don't prolong the
+//! wait.
+
+use std::time::{Duration, Instant};
+
+use std::sync::Arc;
+
+use cuda_api::sys::{CUevent, CUstream};
+
+use protocol::ids::{ContextId, EventId};
+
+use crate::calls::commands::cx::Cx;
+use crate::calls::commands::events::{EventPool, query};
+use crate::calls::commands::shared::Shared;
+use crate::calls::lock::lock;
+use crate::calls::memory::allocations::Freeing;
+use crate::calls::tables::driver_handle::DriverHandle;
+use crate::driver::{CuError, CuResult};
+use crate::executor::Pending;
+use crate::reply::ReplyTo;
+
+/// The maximum number of calls that wait at once. A guest thread waits for one call at a time, so
+/// normally there are few.
+const MAX_WAITS: usize = 4096;
+/// If no wait has begun or ended for this long, the reader may sleep between polls. Waking it takes
+/// tens of microseconds. (With NVIDIA's driver, a waiting thread spins the whole time.)
+const PATIENCE: Duration = Duration::from_millis(2);
+const SHORTEST_SLEEP: Duration = Duration::from_micros(20);
+const LONGEST_SLEEP: Duration = Duration::from_millis(1);
+
+/// What remains to do for a call after its wait.
+pub(in crate::calls) enum Completion {
+    /// Reply with the result of the wait.
+    Answer(ReplyTo),
+    /// Reply with this many bytes of outputs, which are already in the reply slot.
+    InPlace(ReplyTo, usize),
+    /// Free device memory. Then reply, if the guest is waiting for a reply.
+    Free(Freeing, Option<ReplyTo>),
+}
+
+impl Completion {
+    /// Replies with an error. Memory that was going to be freed stays allocated.
+    fn fail(self, error: CuError) {
+        match self {
+            Self::Answer(reply) | Self::InPlace(reply, _) | Self::Free(_, Some(reply)) => {
+                reply.finish(error.0, &[]);
+            }
+            Self::Free(_, None) => {}
+        }
+    }
+}
+
+/// The event or events for which a call waits.
+enum Awaited {
+    /// An event from the pool, recorded for this wait in one stream.
+    Event(DriverHandle<CUevent>),
+    /// Events from the pool, recorded for this wait in several streams.
+    Events(Vec<DriverHandle<CUevent>>),
+    /// An event that the guest created, by its id.
+    Guest(EventId),
+}
+
+impl Awaited {
+    /// Returns success if the GPU has reached all the events, or else CUDA_ERROR_NOT_READY. Of
+    /// several events, returns those that were reached to the pool.
+    fn query(&mut self, cx: &Cx<'_>, events: &mut EventPool) -> CuResult {
+        match self {
+            Self::Event(event) => query(cx, *event),
+            Self::Events(list) => {
+                while let Some(event) = list.last() {
+                    query(cx, *event)?;
+                    list.pop().into_iter().for_each(|event| events.give_back(cx.ctx, event));
+                }
+                Ok(())
+            }
+            Self::Guest(id) => query_guest(cx, *id),
+        }
+    }
+
+    /// Returns the events to the pool, except one that the guest created.
+    fn give_back(self, ctx: ContextId, events: &mut EventPool) {
+        match self {
+            Self::Event(event) => events.give_back(ctx, event),
+            Self::Events(list) => list.into_iter().for_each(|event| events.give_back(ctx, event)),
+            Self::Guest(_) => {}
+        }
+    }
+}
+
+struct Waiting {
+    ctx: ContextId,
+    awaited: Awaited,
+    completion: Completion,
+}
+
+/// A wait that has ended, with the work that remains to do for the call.
+pub(in crate::calls) struct Finished {
+    pub ctx: ContextId,
+    pub result: CuResult,
+    pub completion: Completion,
+}
+
+/// All calls in the session that are waiting for the GPU.
+#[derive(Default)]
+pub(in crate::calls) struct Waits {
+    list: Vec<Waiting>,
+    /// The time since which no wait has begun or ended.
+    quiet_since: Option<Instant>,
+}
+
+impl Waits {
+    pub(in crate::calls) fn is_empty(&self) -> bool {
+        self.list.is_empty()
+    }
+
+    /// Begins a wait for the commands now queued in a stream. If that fails, returns the error and
+    /// the completion.
+    pub(in crate::calls) fn add_stream(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        stream: CUstream,
+        ctx: ContextId,
+        completion: Completion,
+    ) -> Option<(CuResult, Completion)> {
+        match events.record(cx, stream, ctx) {
+            Ok(event) => {
+                let awaited = Awaited::Event(event);
+                self.add(Waiting { ctx, awaited, completion }, events);
+                None
+            }
+            Err(error) => Some((Err(error), completion)),
+        }
+    }
+
+    /// Begins a wait for the commands now queued in all streams of the current context. If none is
+    /// unfinished or the wait can't begin, returns the result and the completion.
+    pub(in crate::calls) fn add_context(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        completion: Completion,
+    ) -> Option<(CuResult, Completion)> {
+        match record_all(cx, events) {
+            Ok(list) if list.is_empty() => Some((Ok(()), completion)),
+            Ok(list) => {
+                let awaited = Awaited::Events(list);
+                self.add(Waiting { ctx: cx.ctx, awaited, completion }, events);
+                None
+            }
+            Err(error) => Some((Err(error), completion)),
+        }
+    }
+
+    /// Begins a wait for one of the guest's events. If it has already been reached or the wait
+    /// can't begin, returns the result and the completion.
+    pub(in crate::calls) fn add_event(
+        &mut self,
+        cx: &Cx<'_>,
+        events: &mut EventPool,
+        id: EventId,
+        completion: Completion,
+    ) -> Option<(CuResult, Completion)> {
+        match query_guest(cx, id) {
+            Err(CuError::NOT_READY) => {
+                let awaited = Awaited::Guest(id);
+                self.add(Waiting { ctx: cx.ctx, awaited, completion }, events);
+                None
+            }
+            done => Some((done, completion)),
+        }
+    }
+
+    fn add(&mut self, waiting: Waiting, events: &mut EventPool) {
+        let answers = matches!(waiting.completion, Completion::Answer(_) | Completion::InPlace(..));
+        if self.list.len() >= MAX_WAITS && answers {
+            waiting.awaited.give_back(waiting.ctx, events);
+            waiting.completion.fail(CuError::OUT_OF_MEMORY);
+            return;
+        }
+        self.list.push(waiting);
+        self.quiet_since = None;
+    }
+
+    /// Removes and returns the first wait from position `index` that has ended. Advances `index`
+    /// past waits that haven't ended.
+    pub(in crate::calls) fn next_finished(
+        &mut self,
+        shared: &Arc<Shared>,
+        events: &mut EventPool,
+        index: &mut usize,
+    ) -> Option<Finished> {
+        while let Some(waiting) = self.list.get_mut(*index) {
+            let ctx = waiting.ctx;
+            let result = waiting.awaited.query(&Cx { shared, thread: 0, ctx }, events);
+            if result == Err(CuError::NOT_READY) {
+                *index += 1;
+                continue;
+            }
+            let Waiting { awaited, completion, .. } = self.list.swap_remove(*index);
+            awaited.give_back(ctx, events);
+            return Some(Finished { ctx, result, completion });
+        }
+        None
+    }
+
+    /// Returns when to poll the waits again. `any_ended` says whether any wait had ended at the
+    /// last poll.
+    pub(in crate::calls) fn next_poll(&mut self, any_ended: bool) -> Pending {
+        let now = Instant::now();
+        if any_ended {
+            self.quiet_since = Some(now);
+            return Pending::Soon;
+        }
+        let quiet = now.duration_since(*self.quiet_since.get_or_insert(now));
+        if quiet < PATIENCE {
+            Pending::Soon
+        } else {
+            Pending::Within((quiet / 64).clamp(SHORTEST_SLEEP, LONGEST_SLEEP))
+        }
+    }
+
+    /// Replies to all waiting calls with this error.
+    pub(in crate::calls) fn fail_all(&mut self, error: CuError) {
+        for waiting in std::mem::take(&mut self.list) {
+            waiting.completion.fail(error);
+        }
+    }
+
+    /// Ends all waits in a context that is about to be destroyed. Returns the memory that the calls
+    /// were about to free, each with its reply. The caller must free it once the context has been
+    /// destroyed.
+    pub(in crate::calls) fn end_of(&mut self, ctx: ContextId) -> Vec<(Freeing, Option<ReplyTo>)> {
+        let mut freeing = Vec::new();
+        let mut index = 0;
+        while index < self.list.len() {
+            if self.list[index].ctx != ctx {
+                index += 1;
+                continue;
+            }
+            match self.list.swap_remove(index).completion {
+                Completion::Free(memory, reply) => freeing.push((memory, reply)),
+                completion => completion.fail(CuError::CONTEXT_IS_DESTROYED),
+            }
+        }
+        freeing
+    }
+}
+
+/// Records events in the streams of the current context, behind all commands that are queued there.
+fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<CUevent>>> {
+    cx.enter()?;
+    let mut list = Vec::new();
+    let recorded = busy_streams(cx).and_then(|streams| {
+        streams.into_iter().try_for_each(|stream| {
+            list.push(events.record(cx, stream.0, cx.ctx)?);
+            Ok(())
+        })
+    });
+    if let Err(error) = recorded {
+        list.into_iter().for_each(|event| events.give_back(cx.ctx, event));
+        return Err(error);
+    }
+    Ok(list)
+}
+
+/// Returns the streams in which events must be recorded to wait for the whole current context. An
+/// event in the legacy stream also covers the streams that synchronize with it.
+fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
+    // SAFETY: the streams are live: they begin to end on this thread.
+    let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
+        Ok(()) => Ok(false),
+        Err(CuError::NOT_READY) => Ok(true),
+        Err(error) => Err(error),
+    };
+    let tables = &mut *lock(&cx.shared.tables);
+    let context = tables.contexts.get_mut(cx.ctx).map_err(|_| CuError::INVALID_CONTEXT)?;
+    let mut streams = Vec::new();
+    // Query the legacy stream in any case, because the query reports whether a kernel has failed in
+    // the context.
+    let legacy = busy(std::ptr::null_mut())?;
+    let all_blocking = legacy && context.legacy_used;
+    if all_blocking {
+        streams.push(DriverHandle(std::ptr::null_mut()));
+    }
+    context.legacy_used &= legacy;
+    if legacy && !all_blocking {
+        for stream in tables.thread_streams.in_context(cx.ctx) {
+            if busy(stream.real.0)? {
+                streams.push(stream.real);
+            }
+        }
+    }
+    for stream in tables.streams.values_mut() {
+        // If the legacy stream is empty, so is every stream that synchronizes with it.
+        let covered = stream.blocking && (all_blocking || !legacy);
+        if stream.ctx == cx.ctx && stream.used && !covered {
+            stream.used = busy(stream.real.0)?;
+            if stream.used {
+                streams.push(stream.real);
+            }
+        }
+    }
+    Ok(streams)
+}
+
+/// Returns success if the GPU has reached one of the guest's events, or else CUDA_ERROR_NOT_READY.
+/// If the guest has destroyed the event during the wait, returns CUDA_ERROR_INVALID_HANDLE.
+fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
+    let event = cx.event(id)?;
+    // SAFETY: the event is live: events begin to end on this thread.
+    unsafe { cx.driver().cuEventQuery(event) }
+}

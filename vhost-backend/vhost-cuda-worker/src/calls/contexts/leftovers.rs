@@ -1,0 +1,152 @@
+//! The objects that a context still has when it ends.
+//!
+//! NVIDIA's driver destroys most of them together with the context, but never the graphs that the
+//! worker has built. On an H200, workers crashed after they had left instantiated graphs and arrays to
+//! the driver several times. So the worker destroys everything itself, while the context exists.
+
+use std::sync::Arc;
+
+use protocol::ids::{
+    ArrayId, ContextId, EventId, FuncId, GraphExecId, GreenId, LibraryId, LinkId, MipmapId,
+    ModuleId, StreamId, ValuesId,
+};
+
+use crate::calls::arrays::array::{Array, Mipmap};
+use crate::calls::code::link_state::Link;
+use crate::calls::commands::cx::Cx;
+use crate::calls::graphs::graph::end_graph;
+use crate::calls::graphs::graph_conditions::Values;
+use crate::calls::graphs::graph_exec::GraphExec;
+use crate::calls::graphs::graph_values;
+use crate::calls::tables::handles::{
+    Context, Event, Function, Green, Leftovers, Library, Listed, Module, OfModule, Owner, Stream,
+};
+use crate::calls::tables::uses::Object;
+use crate::driver::CuResult;
+
+/// Implements [`Listed`] for objects of a context.
+macro_rules! listed {
+    ($($object:ident($id:ty) => $kind:expr),* $(,)?) => {
+        $(impl Listed<$id> for $object {
+            fn ctx(&self) -> ContextId {
+                self.ctx
+            }
+
+            fn object(&self, id: $id) -> Option<Object> {
+                let kind: fn(&Self, $id) -> Option<Object> = $kind;
+                kind(self, id)
+            }
+        })*
+    };
+}
+
+listed! {
+    Array(ArrayId) => |array, id| Some(array.mipmap.map_or(Object::Array(id), Object::Mipmap)),
+    Mipmap(MipmapId) => |_, id| Some(Object::Mipmap(id)),
+    Event(EventId) => |_, id| Some(Object::Event(id)),
+    GraphExec(GraphExecId) => |_, id| Some(Object::Graph(id)),
+    Module(ModuleId) => |module, id| Some(module.library.map_or(Object::Module(id), Object::Library)),
+    Stream(StreamId) => |stream, _| Some(Object::stream(stream.real.0)),
+}
+
+impl<K, H> Listed<K> for OfModule<H> {
+    fn ctx(&self) -> ContextId {
+        self.ctx
+    }
+
+    fn object(&self, _: K) -> Option<Object> {
+        self.object
+    }
+}
+
+impl Listed<FuncId> for Function {
+    fn ctx(&self) -> ContextId {
+        match self.owner {
+            // Kernels don't belong to a context, but the functions obtained from them do.
+            Owner::Library { .. } if self.is_kernel => ContextId::NONE,
+            Owner::Module { ctx, .. } | Owner::Library { ctx, .. } => ctx,
+        }
+    }
+
+    fn object(&self, _: FuncId) -> Option<Object> {
+        Some(match self.owner {
+            Owner::Module { id, .. } => Object::Module(id),
+            Owner::Library { id, .. } => Object::Library(id),
+        })
+    }
+}
+
+impl Listed<ValuesId> for Arc<Values> {
+    fn ctx(&self) -> ContextId {
+        self.as_ref().ctx
+    }
+
+    fn object(&self, _: ValuesId) -> Option<Object> {
+        None
+    }
+}
+
+/// Implements [`Listed`] for objects that don't end together with a context, or whose users count as
+/// users of it by other means.
+macro_rules! of_no_context {
+    ($($object:ty, $id:ty => $kind:expr),* $(,)?) => {
+        $(impl Listed<$id> for $object {
+            fn ctx(&self) -> ContextId {
+                ContextId::NONE
+            }
+
+            fn object(&self, id: $id) -> Option<Object> {
+                let kind: fn($id) -> Option<Object> = $kind;
+                kind(id)
+            }
+        })*
+    };
+}
+
+of_no_context! {
+    Context, ContextId => |id| Some(Object::Context(id)),
+    Green, GreenId => |_| None,
+    Library, LibraryId => |id| Some(Object::Library(id)),
+    Link, LinkId => |id| Some(Object::Link(id)),
+    (), (ContextId, u64) => |_| None,
+}
+#[cfg(test)]
+of_no_context!(&str, u64 => |_| None, (), u64 => |_| None);
+
+/// Destroys the objects, each before those that it uses. The context must be current, and no
+/// call may use it any more. If a call fails, as all do after a kernel has failed, the driver
+/// destroys the object together with the context.
+pub(in crate::calls) fn destroy(cx: &Cx<'_>, left: Leftovers) {
+    let driver = cx.driver();
+    let ignore = |_: CuResult| {};
+    // A graph that is still in use is destroyed together with its executable graph.
+    for values in &left.values {
+        graph_values::end(cx, values);
+    }
+    // SAFETY: the objects were in the tables until the context began to end. They are in none
+    // now, so nothing destroys them a second time, and all calls that used them have ended.
+    unsafe {
+        for exec in left.graphs {
+            ignore(driver.cuGraphExecDestroy(exec.real.0));
+            end_graph(cx, &exec.graph);
+        }
+        left.textures.into_iter().for_each(|it| ignore(driver.cuTexObjectDestroy(it)));
+        left.surfaces.into_iter().for_each(|it| ignore(driver.cuSurfObjectDestroy(it)));
+        // Levels are parts of their mipmapped arrays.
+        for array in left.arrays.iter().filter(|array| array.mipmap.is_none()) {
+            ignore(driver.cuArrayDestroy(array.real.0));
+        }
+        for mipmap in left.mipmaps {
+            ignore(driver.cuMipmappedArrayDestroy(mipmap.real.0));
+        }
+        for event in left.events {
+            event.token.into_iter().for_each(|token| cx.shared.session.exchange.withdraw(token));
+            ignore(driver.cuEventDestroy(event.real.0));
+        }
+        left.streams.into_iter().for_each(|it| ignore(driver.cuStreamDestroy(it.0)));
+        // The other modules are parts of libraries, which exist without the context.
+        for module in left.modules.iter().filter(|module| module.library.is_none()) {
+            ignore(driver.cuModuleUnload(module.real.0));
+        }
+    }
+}

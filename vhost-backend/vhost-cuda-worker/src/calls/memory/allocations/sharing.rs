@@ -1,0 +1,263 @@
+//! Calls that export device memory to other sessions of the VM, and import theirs.
+//!
+//! The guest gets the name of the export, a random token. It passes the token to another guest
+//! process, which is allowed to import the memory because it knows the token. The importing worker
+//! first joins the charge for the memory, and only then gets the driver's descriptor of the memory.
+//! So the memory stays charged until the last worker has freed it.
+
+use std::ffi::c_void;
+use std::os::fd::{AsRawFd, FromRawFd, OwnedFd};
+
+use cuda_api::sys::CUmemAllocationHandleType as Handles;
+use host_ipc::messages::{Exported, ShareId, Token};
+use protocol::calls as api;
+
+use super::allocate::{give_back, make, refuse_after_fault};
+use super::charged::{Charged, SharedMemory};
+use super::plan::Mapping;
+use super::space::{Created, Properties};
+use super::virtual_memory;
+use crate::calls::ReplyTo;
+use crate::calls::commands::cx::Cx;
+use crate::calls::commands::deferred::Deferred;
+use crate::calls::lock;
+use crate::calls::tables::token::new_token;
+use crate::driver::{CuError, CuResult};
+use crate::ledger::JoinError;
+
+const HANDLE_FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+
+/// Physical memory that is being exported.
+struct Export {
+    token: Token,
+    thing: Exported,
+    file: OwnedFd,
+}
+
+/// Begins to export physical memory: turns its charge into a shared one, and chooses the token. The
+/// caller must hold the lock that keeps the memory from being freed. Returns `None` if the memory
+/// is exported already.
+fn begin_export(
+    cx: &Cx<'_>,
+    (real, len): (u64, u64),
+    Properties { device, handle_types, compression }: Properties,
+    charged: &mut Charged,
+) -> CuResult<(Token, Option<Export>)> {
+    if let Charged::Shared(SharedMemory { token: Some(token), .. }) = *charged {
+        return Ok((token, None));
+    }
+    let mut fd = -1;
+    let to: *mut c_void = (&raw mut fd).cast();
+    // SAFETY: the handle is live, and for this type, the driver writes a descriptor.
+    unsafe { cx.driver().cuMemExportToShareableHandle(to, real, HANDLE_FILE, 0)? };
+    // SAFETY: the driver has just opened the descriptor for its caller.
+    let file = unsafe { OwnedFd::from_raw_fd(fd) };
+    let token = new_token()?;
+    let share = match *charged {
+        Charged::Shared(SharedMemory { share, .. }) => share,
+        Charged::Alone => {
+            let shared = cx.shared.session.ledger.share(device, len);
+            shared.map_err(|_| CuError::OUT_OF_MEMORY)?
+        }
+    };
+    *charged = Charged::Shared(SharedMemory { share, token: Some(token) });
+    let device = device as u32;
+    let thing = Exported::Memory { share, device, bytes: len, handle_types, compression };
+    Ok((token, Some(Export { token, thing, file })))
+}
+
+/// Ends what `begin_export` began. Fails if the VM exports too many things.
+fn end_export(cx: &Cx<'_>, export: Option<Export>) -> CuResult {
+    let Some(Export { token, thing, file }) = export else { return Ok(()) };
+    match cx.shared.session.exchange.export(token, thing, Some(file)) {
+        true => Ok(()),
+        false => Err(CuError::OUT_OF_MEMORY),
+    }
+}
+
+/// Exports the allocation that contains an address.
+pub(in crate::calls) fn vcuda_ipc_get_mem_handle(
+    cx: &Cx<'_>,
+    call: api::VcudaIpcGetMemHandle,
+) -> CuResult<api::VcudaIpcGetMemHandleAnswer> {
+    cx.enter_any()?;
+    let memory = &cx.shared.memory;
+    let _one_at_a_time = lock(&memory.exporting);
+    let mut plan = lock(&memory.plan);
+    let (start, size, mapping) = plan.exportable(call.ptr).ok_or(CuError::INVALID_VALUE)?;
+    let properties = Properties { device: mapping.device, handle_types: 0, compression: 0 };
+    let offset = start - mapping.addr;
+    let physical = (mapping.handle, mapping.len);
+    let (token, export) = begin_export(cx, physical, properties, &mut mapping.charged)?;
+    drop(plan);
+    if let Err(error) = end_export(cx, export) {
+        let mut plan = lock(&memory.plan);
+        if let Some((.., mapping)) = plan.exportable(call.ptr) {
+            forget_token(&mut mapping.charged, token);
+        }
+        return Err(error);
+    }
+    Ok(api::VcudaIpcGetMemHandleAnswer { token, offset, size })
+}
+
+/// Records that memory isn't exported under this name.
+fn forget_token(charged: &mut Charged, name: Token) {
+    if let Charged::Shared(SharedMemory { token, .. }) = charged
+        && *token == Some(name)
+    {
+        *token = None;
+    }
+}
+
+/// Memory of another session, which this session has imported.
+struct Import {
+    real: u64,
+    share: ShareId,
+    device: i32,
+    bytes: u64,
+    compression: u32,
+}
+
+/// Imports memory, if the guest knows its name and `is_fitting` accepts its device and length. What
+/// the exporting worker has said about the memory is checked against the ledger; the driver checks
+/// the length of mappings.
+fn import(
+    cx: &Cx<'_>,
+    token: Token,
+    is_fitting: impl FnOnce(i32, u64) -> CuResult,
+) -> CuResult<Import> {
+    let session = &cx.shared.session;
+    let thing = session.exchange.import(token);
+    let Some(Exported::Memory { share, device, bytes, compression, .. }) = thing else {
+        return Err(CuError::INVALID_VALUE);
+    };
+    let device = i32::try_from(device).map_err(|_| CuError::INVALID_VALUE)?;
+    cx.check_device(device)?;
+    lock(&cx.shared.memory.space).check_len(bytes)?;
+    is_fitting(device, bytes)?;
+    let charged = session.ledger.join(device, share).map_err(|error| match error {
+        JoinError::OutOfMemory => CuError::OUT_OF_MEMORY,
+        JoinError::Gone => CuError::INVALID_VALUE,
+    })?;
+    let real = match charged == bytes {
+        true => fetch(cx, token),
+        false => Err(CuError::INVALID_VALUE),
+    };
+    let real = real.inspect_err(|_| session.ledger.leave(device, share))?;
+    Ok(Import { real, share, device, bytes, compression })
+}
+
+/// Gets the driver's descriptor of memory from the exporting worker, and imports it.
+fn fetch(cx: &Cx<'_>, token: Token) -> CuResult<u64> {
+    let file = cx.shared.session.exchange.fetch(token).ok_or(CuError::INVALID_VALUE)?;
+    let mut real = 0;
+    let descriptor = file.as_raw_fd() as usize as *mut c_void;
+    // SAFETY: the pointer is to a local variable. The descriptor is open; the driver checks what it
+    // is, and doesn't use it after the call.
+    unsafe { cx.driver().cuMemImportFromShareableHandle(&mut real, descriptor, HANDLE_FILE)? };
+    Ok(real)
+}
+
+/// Maps an allocation of another session.
+pub(in crate::calls) fn vcuda_ipc_open_mem_handle(
+    cx: &Cx<'_>,
+    call: api::VcudaIpcOpenMemHandle,
+) -> CuResult<api::VcudaIpcOpenMemHandleAnswer> {
+    let api::VcudaIpcOpenMemHandle { token, offset, size } = call;
+    let current = cx.enter()?.device;
+    refuse_after_fault(cx)?;
+    if cx.shared.session.exchange.is_own(token) {
+        return Err(CuError::INVALID_CONTEXT);
+    }
+    let plan = &cx.shared.memory.plan;
+    let is_fitting = |device, bytes| {
+        let is_inside = offset.checked_add(size).is_some_and(|end| end <= bytes);
+        if size == 0 || !is_inside {
+            return Err(CuError::INVALID_VALUE);
+        }
+        if !cx.shared.memory.peers.can_access(current, device) {
+            return Err(CuError::PEER_ACCESS_UNSUPPORTED);
+        }
+        if lock(plan).has_room() { Ok(()) } else { Err(CuError::OUT_OF_MEMORY) }
+    };
+    let Import { real, share, device, bytes, .. } = import(cx, token, is_fitting)?;
+    let charged = Charged::Shared(SharedMemory { share, token: None });
+    let addr = lock(plan).addresses(bytes);
+    let Some(addr) = addr else {
+        let properties = Properties { device, handle_types: 0, compression: 0 };
+        virtual_memory::give_back(cx, Created { real, len: bytes, properties, charged });
+        return Err(CuError::OUT_OF_MEMORY);
+    };
+    let mapping = Mapping { addr, len: bytes, handle: real, device, charged };
+    let accessors = cx.shared.memory.peers.accessors();
+    make(cx, mapping, &accessors).inspect_err(|_| lock(plan).give_addresses(addr, bytes))?;
+    // If the context has been destroyed meanwhile, nothing would free the memory with it.
+    if cx.enter().is_err() {
+        give_back(cx, mapping);
+        return Err(CuError::INVALID_CONTEXT);
+    }
+    let ptr = lock(plan).imported(cx.ctx, (offset, size), mapping);
+    Ok(api::VcudaIpcOpenMemHandleAnswer { ptr })
+}
+
+/// Unmaps an allocation of another session, after all work that may use it.
+pub(in crate::calls) fn vcuda_ipc_close_mem_handle(
+    deferred: &mut Deferred,
+    cx: &Cx<'_>,
+    call: api::VcudaIpcCloseMemHandle,
+    reply: ReplyTo,
+) {
+    super::cu_mem_free_v2(deferred, cx, api::CuMemFreeV2 { dptr: call.dptr }, reply);
+}
+
+/// Exports physical memory that the guest has created with a handle type.
+pub(in crate::calls) fn vcuda_mem_export(
+    cx: &Cx<'_>,
+    call: api::VcudaMemExport,
+) -> CuResult<api::VcudaMemExportAnswer> {
+    cx.enter_any()?;
+    let memory = &cx.shared.memory;
+    let _one_at_a_time = lock(&memory.exporting);
+    let mut space = lock(&memory.space);
+    let created = space.exportable(call.handle)?;
+    let physical = (created.real, created.len);
+    let (token, export) = begin_export(cx, physical, created.properties, &mut created.charged)?;
+    let _ = space.set_exported(token, true);
+    drop(space);
+    if let Err(error) = end_export(cx, export) {
+        withdraw(cx, token);
+        return Err(error);
+    }
+    Ok(api::VcudaMemExportAnswer { token })
+}
+
+/// Ends the export of physical memory, for which the guest has no file any more.
+pub(in crate::calls) fn vcuda_mem_withdraw(cx: &Cx<'_>, call: api::VcudaMemWithdraw) -> CuResult {
+    let _one_at_a_time = lock(&cx.shared.memory.exporting);
+    withdraw(cx, call.token);
+    Ok(())
+}
+
+fn withdraw(cx: &Cx<'_>, token: Token) {
+    let unused = lock(&cx.shared.memory.space).set_exported(token, false);
+    unused.into_iter().for_each(|created| virtual_memory::give_back(cx, created));
+}
+
+/// Imports physical memory of another session, and returns the guest's handle for it.
+pub(in crate::calls) fn vcuda_mem_import(
+    cx: &Cx<'_>,
+    call: api::VcudaMemImport,
+) -> CuResult<api::VcudaMemImportAnswer> {
+    cx.enter_any()?;
+    let space = &cx.shared.memory.space;
+    let is_fitting = |_, _| match lock(space).has_room_for_physical() {
+        true => Ok(()),
+        false => Err(CuError::OUT_OF_MEMORY),
+    };
+    let Import { real, share, device, bytes, compression } = import(cx, call.token, is_fitting)?;
+    // As with NVIDIA's driver, an importer can't export the memory.
+    let properties = Properties { device, handle_types: 0, compression };
+    let charged = Charged::Shared(SharedMemory { share, token: None });
+    let handle = lock(space).create(Created { real, len: bytes, properties, charged });
+    Ok(api::VcudaMemImportAnswer { handle })
+}

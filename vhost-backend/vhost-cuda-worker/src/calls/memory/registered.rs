@@ -1,0 +1,37 @@
+//! Host memory that is registered with the GPU.
+
+use std::collections::HashMap;
+use std::sync::Arc;
+
+use protocol::ids::ContextId;
+
+use crate::region::Region;
+
+/// The flags of all registrations: `CU_MEMHOSTREGISTER_PORTABLE` and
+/// `CU_MEMHOSTREGISTER_DEVICEMAP`.
+pub(in crate::calls) const REGISTER_FLAGS: u32 = 1 | 2;
+
+/// A range of host memory that is registered with the GPU.
+pub(in crate::calls) struct Registration {
+    pub(in crate::calls) region: Arc<Region>,
+    pub(in crate::calls) at: u64,
+    pub(in crate::calls) dptr: u64,
+    /// The context in which the memory was registered. The registration ends when that context is
+    /// destroyed.
+    pub(in crate::calls) ctx: ContextId,
+}
+
+impl Registration {
+    /// Returns a registration of a whole region, made by the worker itself. The guest can't use it
+    /// in calls.
+    pub(in crate::calls) fn of_all(region: &Arc<Region>) -> Self {
+        Self { region: region.clone(), at: region.base() as u64, dptr: 0, ctx: ContextId::NONE }
+    }
+}
+
+/// All host memory that the guest has registered, by its address in the guest process. Each
+/// registration keeps its region mapped.
+#[derive(Default)]
+pub(in crate::calls) struct Registered {
+    pub(in crate::calls) by_vaddr: HashMap<u64, Registration>,
+}

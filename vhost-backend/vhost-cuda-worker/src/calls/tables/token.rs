@@ -1,0 +1,15 @@
+//! Names of exported things.
+
+use host_ipc::messages::Token;
+
+use crate::driver::{CuError, CuResult};
+
+/// Returns a random token, which no other guest process can guess.
+pub(in crate::calls) fn new_token() -> CuResult<Token> {
+    let mut token: Token = [0; 4];
+    let len = size_of_val(&token);
+    // SAFETY: the buffer has this length.
+    let filled = unsafe { libc::getrandom(token.as_mut_ptr().cast(), len, 0) };
+    // Linux returns this few bytes in one piece.
+    if filled == len as isize { Ok(token) } else { Err(CuError::OPERATING_SYSTEM) }
+}
