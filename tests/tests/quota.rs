@@ -183,8 +183,8 @@ fn a_session_that_uses_more_time_than_it_is_charged_ends() {
     other.wait().unwrap();
 }
 
-/// The driver frees what a worker has used when the last of its descriptors is closed. A process
-/// that isn't a worker may have been passed some.
+/// The driver frees what a worker has used when the last of its descriptors is closed. A worker may
+/// have passed some to another process, so that the memory outlives the worker.
 #[test]
 fn a_vm_ends_for_what_its_ended_worker_has_left() {
     const LEFT: u64 = 1 << 30;

@@ -117,7 +117,7 @@ impl Event {
         self.set(mark, recording);
     }
 
-    /// Sets the event's position in a stream, at which the stream reaches the recording.
+    /// Records the event at a position in a stream. `recording` completes when the stream gets there.
     pub(crate) fn set(&self, mark: Mark, recording: Arc<Recording>) {
         let record = Record { mark, recording };
         *self.record.lock().unwrap_or_else(PoisonError::into_inner) = Some(record);

@@ -45,7 +45,7 @@ impl Channel {
     }
 }
 
-/// The second process, as the case sees it.
+/// The case's handle to its second process.
 pub struct Peer {
     child: Child,
     pub channel: Channel,

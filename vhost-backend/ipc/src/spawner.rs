@@ -72,8 +72,9 @@ impl Kept {
 #[derive(Debug, Serialize, Deserialize)]
 pub enum ToSpawner {
     /// Starts a program. Carries two descriptors: the program's end of its socket to the broker,
-    /// and its standard output and error. For a probe, these are its standard output and its
-    /// standard error. [`Event`]s report the process.
+    /// and one for both its standard output and its standard error. For a probe, they are one for
+    /// its standard output and one for its standard error. [`Event`]s report when the process has
+    /// started and ended.
     Start {
         /// The number that events contain.
         id: ProcessId,
@@ -171,7 +172,7 @@ pub struct MpsClient {
 /// Requests that the spawner answers.
 #[derive(Clone, Debug, Serialize, Deserialize)]
 pub enum Call {
-    /// Permits something for later calls. Refused after [`Call::Seal`].
+    /// Adds a permission that later calls need. Refused after [`Call::Seal`].
     Permit(Permit),
     /// Creates the jail of workers, or removes it. Refused after [`Call::Seal`], and as
     /// [`Part::NoJail`] if this host can't have one.

@@ -349,8 +349,8 @@ impl Member {
         self.waiting_since = waits.then_some(now);
     }
 
-    /// Returns the minimum length of the VM's windows. If it has a cap, it must have as many tokens to
-    /// begin one.
+    /// Returns the minimum length of the VM's windows. A VM with a cap can't begin a window until it
+    /// has this much time left under the cap.
     pub fn need(&self, settings: &Settings) -> Nanos {
         // A VM that pays for an eviction at the end of each window should have few of them.
         if self.outlasts { settings.max_window } else { settings.min_window }

@@ -1,8 +1,8 @@
 //! Entry points for sharing memory and events with other processes of the VM (CUDA IPC).
 //!
-//! A handle contains the worker's name for the export, a random token, and for memory the place of
-//! the allocation in it. Other programs can change the bytes; the worker of the process that opens
-//! the handle checks them.
+//! A handle contains the worker's name for the export, a random token, and for memory, the
+//! allocation's offset in the export. Other programs can change the bytes; the worker of the process
+//! that opens the handle checks them.
 
 use std::sync::{Arc, LazyLock};
 

@@ -38,8 +38,8 @@ impl Floor {
         bytes.saturating_sub(*lowest)
     }
 
-    /// Counts a sample. Returns true when enough of them are too high, and false when no recent one
-    /// is.
+    /// Counts a sample, which may be too high. Returns `Some(true)` once enough recent samples were,
+    /// `Some(false)` once none was, and `None` as long as the last answer still holds.
     pub(super) fn is_above(&mut self, is_above: bool, samples: u32) -> Option<bool> {
         match is_above {
             true => self.level.raise(samples),

@@ -33,9 +33,9 @@ pub(crate) type WorkerObjects = Arc<Mutex<Objects>>;
 /// How a worker's kernels are evicted.
 #[derive(Clone)]
 pub(crate) enum Evicts {
-    /// By the driver, which disables the channels among these objects.
+    /// The driver disables those of these objects that are channels.
     Channels(WorkerObjects),
-    /// By softgpu, in the worker, which obeys orders in the gate page.
+    /// softgpu, in the worker, obeys orders in the gate page.
     GatePage,
 }
 

@@ -135,7 +135,7 @@ fn conditional_nodes_need_values_of_their_graph() {
         assert_eq!(instantiate(&mut bench, 703, good), INVALID);
         bench.run(702);
         assert_eq!(bench.first_float(a), 1.0);
-        // The number of the body's node follows that of the conditional node.
+        // The body's node is numbered right after the conditional node.
         let (exec, two) = (GraphExecId(702), set(a, 2.0f32.to_bits()));
         for (node, step, expected) in [
             (0, two, INVALID),

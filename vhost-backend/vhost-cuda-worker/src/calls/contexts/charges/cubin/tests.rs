@@ -44,7 +44,7 @@ pub(in crate::calls) fn cubin(sections: &[(&'static str, u64, u64)]) -> Vec<u8> 
     build(&parts.collect::<Vec<_>>(), &[], &[])
 }
 
-/// Builds a cubin that needs these functions of the driver's.
+/// Builds a cubin that needs these functions of the driver.
 pub(in crate::calls) fn importing(names: &[&'static str]) -> Vec<u8> {
     let import = |&name| Symbol { name, ..Symbol::default() };
     build(&[], &names.iter().map(import).collect::<Vec<_>>(), &[])
