@@ -10,6 +10,7 @@ use crate::mapping::Mapping;
 use parking_lot::Mutex;
 use protocol::uapi::{ENV_MAX, Segment};
 use std::collections::BTreeMap;
+use std::io;
 use std::ops::Range;
 
 /// A region can consist of this many segments, which fit in the control queue's buffers.
@@ -149,9 +150,15 @@ fn apart(
     })
 }
 
-/// Returns whether a whole range is anonymous private memory that can be read and written. `maps`
-/// is the text of /proc/self/maps.
-fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
+/// Checks that a whole range is anonymous private memory that can be read and written. `maps` is the
+/// text of /proc/self/maps.
+fn check_anonymous_in(maps: &str, vaddr: usize, len: usize) -> Result<(), TransportError> {
+    let other = || Err(TransportError::NotAnonymous { vaddr, len });
+    // As the guest driver answers.
+    let unmapped = || {
+        let source = io::Error::from_raw_os_error(libc::EFAULT);
+        Err(TransportError::System { what: "finding pages", source })
+    };
     let end = vaddr + len;
     let mut reached = vaddr;
     for line in maps.lines() {
@@ -159,28 +166,28 @@ fn is_anonymous(maps: &str, vaddr: usize, len: usize) -> bool {
         let (Some(range), Some(access), _, _, Some(inode)) =
             (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
         else {
-            return false;
+            return other();
         };
-        let Some((from, to)) = range.split_once('-') else { return false };
+        let Some((from, to)) = range.split_once('-') else { return other() };
         let (Ok(from), Ok(to)) = (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16))
         else {
-            return false;
+            return other();
         };
         if to <= reached {
             continue;
         }
         if from > reached {
-            return false;
+            return unmapped();
         }
         if !access.starts_with("rw") || !access.ends_with('p') || inode != "0" {
-            return false;
+            return other();
         }
         reached = to;
         if reached >= end {
-            return true;
+            return Ok(());
         }
     }
-    false
+    unmapped()
 }
 
 /// Returns where parts of the file with this inode are mapped: the addresses of each part, and its offset
@@ -204,12 +211,7 @@ fn maps() -> Result<String, TransportError> {
 
 /// Checks that a whole range is anonymous private memory that can be read and written.
 fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
-    let maps = maps()?;
-    if is_anonymous(&maps, vaddr, len) {
-        Ok(())
-    } else {
-        Err(TransportError::NotAnonymous { vaddr, len })
-    }
+    check_anonymous_in(&maps()?, vaddr, len)
 }
 
 /// Moves a mapping of `len` bytes to `vaddr`, replacing any existing mapping there.
@@ -375,12 +377,19 @@ mod tests {
                     6000-7000 r--p 00000000 00:00 0 \n\
                     7000-8000 rw-s 00000000 00:00 0 \n\
                     8000-9000 rw-p 00000000 00:00 0 [stack]\n";
-        assert!(is_anonymous(maps, 0x1000, 0x3000));
-        assert!(is_anonymous(maps, 0x2000, 0x1000));
-        assert!(is_anonymous(maps, 0x8000, 0x1000));
-        for at in [0x0, 0x4000, 0x5000, 0x6000, 0x7000, 0x9000] {
-            assert!(!is_anonymous(maps, at, 0x1000), "{at:#x}");
+        for (at, len) in [(0x1000, 0x3000), (0x2000, 0x1000), (0x8000, 0x1000)] {
+            assert!(check_anonymous_in(maps, at, len).is_ok(), "{at:#x}");
         }
-        assert!(!is_anonymous(maps, 0x3000, 0x2000));
+        for at in [0x5000, 0x6000, 0x7000] {
+            let error = check_anonymous_in(maps, at, 0x1000).unwrap_err();
+            assert!(matches!(error, TransportError::NotAnonymous { .. }), "{at:#x}: {error}");
+        }
+        for (at, len) in [(0x0, 0x1000), (0x4000, 0x1000), (0x9000, 0x1000), (0x3000, 0x2000)] {
+            let error = check_anonymous_in(maps, at, len).unwrap_err();
+            assert!(
+                error.to_string().starts_with("finding pages: Bad address"),
+                "{at:#x}: {error}"
+            );
+        }
     }
 }

@@ -305,14 +305,14 @@ entries! {
 
     fn cuMemHostUnregister(address: *mut c_void) {
         capture::forbid_unsafe()?;
-        let context = current()?;
+        let context = current_or_none()?;
         let found = memory::find(address as u64)
             .filter(|a| matches!(a.memory, Memory::Registered(_)))
             .ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
         if found.start != address as u64 {
             return Err(CuError::INVALID_VALUE);
         }
-        context.synchronize();
+        wait_for_uses(&found, context);
         memory::forget(found.start);
         Ok(())
     }

@@ -13,7 +13,7 @@ use super::entry::EntryPoint;
 use super::{module, texture_desc};
 use crate::ptx::declaration::Reference;
 use crate::state::array::{ARRAYS, MIPMAPS};
-use crate::state::context::current;
+use crate::state::context::{current, object};
 use crate::state::module::MODULES;
 use crate::state::texture::{bind_surface, bind_texture, unbind};
 
@@ -41,12 +41,12 @@ impl Library for Softgpu {
     }
 
     fn array_format(array: CUarray) -> CuResult<(CUarray_format, u32)> {
-        let array = ARRAYS.get(array as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let array = object(&ARRAYS, array as usize)?;
         Ok((array.descriptor.Format, array.descriptor.NumChannels))
     }
 
     fn mipmap_format(mipmap: CUmipmappedArray) -> CuResult<(CUarray_format, u32)> {
-        let mipmap = MIPMAPS.get(mipmap as usize).ok_or(CuError::INVALID_HANDLE)?;
+        let mipmap = object(&MIPMAPS, mipmap as usize)?;
         Ok((mipmap.first.Format, mipmap.first.NumChannels))
     }
 

@@ -2,7 +2,7 @@
 //! memory.
 
 use crate::context::{self, current};
-use crate::driver::{Driver, driver};
+use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use crate::memory::{Allocation, Kind};
@@ -204,7 +204,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
 
 fn unregister(at: usize) -> CuResult {
     crate::capture::forbid_unsafe()?;
-    let driver = driver()?;
+    let driver = context::driver_unless_ended()?;
     let is_registered = |found: &Allocation| matches!(found.kind, Kind::Registered { .. });
     let found = driver.memory.remove(at as u64, is_registered);
     let found = found.ok_or_else(|| match driver.memory.find(at as u64).filter(is_registered) {
