@@ -53,7 +53,7 @@ row=evictions failures=0 settle=1
 at=0 lead=0
 . "$here/load.sh"
 # The broker logs each eviction, with the sessions and how long it took.
-export RUST_LOG=info,vcudad::compute::evictor=trace,vcudad::sessions=trace
+export RUST_LOG=info,vcudad::gpu::compute::evictor=trace,vcudad::sessions=trace
 
 if [ "$driver" = softgpu ]; then
     shape=(--blocks 1 --threads 32) work_ms=100 longest_ms=40 hold=256 native_tries=0

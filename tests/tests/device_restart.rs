@@ -168,7 +168,7 @@ fn programs_get_an_error_when_the_device_process_ends_and_new_programs_work() {
         // The new process begins only when nothing uses the guest's pages any more.
         let log = host.log();
         let starts: Vec<_> = log.match_indices("device process started").collect();
-        let ends: Vec<_> = log.match_indices("vcudad::sessions::workers: session ended").collect();
+        let ends: Vec<_> = log.match_indices("workers: session ended").collect();
         assert_eq!(starts.len(), round + 1, "{log}");
         assert_eq!(
             ends.iter().filter(|end| end.0 < starts[round].0).count(),

@@ -363,9 +363,9 @@ pub(super) async fn stats(State(api): State<Api>) -> Answer {
 }
 
 /// Checks whether vcudad could apply a configuration file, without applying it. `vcudad --check` uses
-/// this. The body is the text of the file.
+/// this. The body is the text of the file. Without a body, the file is empty.
 #[utoipa::path(post, path = "/v1/config/check", tag = "vcudad",
-    request_body(content = String, content_type = "application/toml"), responses(
+    request_body(content = Option<String>, content_type = "text/plain"), responses(
     (status = 200, description = "The file could be applied", body = ConfigCheck),
     (status = 400, description = "The body isn't UTF-8", body = ApiError),
     (status = 408, description = "The body didn't arrive within 10 s", body = ApiError),

@@ -52,7 +52,7 @@ fn exchange(mut stream: UnixStream, text: &str) -> io::Result<(u16, Vec<u8>)> {
     write!(
         stream,
         "POST /v1/config/check HTTP/1.1\r\nhost: vcudad\r\nconnection: close\r\n\
-         content-type: application/toml\r\ncontent-length: {}\r\n\r\n",
+         content-type: text/plain\r\ncontent-length: {}\r\n\r\n",
         text.len()
     )?;
     stream.write_all(text.as_bytes())?;
