@@ -90,7 +90,7 @@ impl Device {
 
     /// Returns the number of sessions whose worker has ended.
     fn ended(&self) -> usize {
-        self.log().matches("vcudad::sessions::workers: session ended").count()
+        self.log().matches("workers: session ended").count()
     }
 }
 
