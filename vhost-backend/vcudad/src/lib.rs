@@ -12,7 +12,7 @@
 //! | `gpu` | GPUs, the scheduler, and the comparison with what NVML reports |
 //! | `processes` | child processes, and the process that keeps root's privileges |
 //! | `continuity` | sessions and VMs that outlive this process |
-//! | `reporting` | what operators and guests are told |
+//! | `reporting` | reports and events for operators and guests |
 
 pub mod config;
 mod continuity;

@@ -192,8 +192,7 @@ impl Service {
         }
         let cgroups = Cgroups::set_up(&spawner);
         let ground = Ground { gpus: &gpus, cgroups: &cgroups };
-        let has_saved = |name: &str, origin| roster.has_saved(name, origin);
-        let vms = check_all(&config, all, has_saved, ground);
+        let vms = check_all(&config, all, &roster, ground);
         let vms = vms.map_err(|error| config.locate(error))?;
         let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster };
         let (mut service, _) = Self::with(config, found, inputs, Supervisor::start)?;
@@ -236,7 +235,7 @@ impl Service {
         let applied = inputs.reader.as_ref().zip(applied);
         let applied = applied.and_then(|(read, text)| read(Some(&text)).ok());
         let (config, refused) = chosen.checked(applied.as_ref(), &roster, ground);
-        // What has changed in the file since is applied once it has been read again.
+        // Later changes in the file are applied once it has been read again.
         let applied = applied.unwrap_or_else(|| config.clone());
         let policy = live_policy(&config, &applied);
         let all = roster.vms(applied.vms)?;

@@ -97,7 +97,7 @@ fn stream_memory(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(of_memory(pointer), ends))
 }
 
-/// A descriptor that stands for a pool.
+/// A file descriptor to which a pool was exported.
 fn file(cuda: &Cuda) -> Outcome<Object> {
     let pool = create(cuda)?;
     let file = exported(cuda, pool)?;

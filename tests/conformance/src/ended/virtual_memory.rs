@@ -70,7 +70,7 @@ fn physical(cuda: &Cuda) -> Outcome<Object> {
     Ok(Object::new(calls, calls! { "end" => |cuda| cu!(cuda, cuMemRelease(physical)) }))
 }
 
-/// A descriptor that stands for physical memory.
+/// A file descriptor to which physical memory was exported.
 fn file(cuda: &Cuda) -> Outcome<Object> {
     let physical = create(cuda)?;
     let file = export(cuda, physical)?;

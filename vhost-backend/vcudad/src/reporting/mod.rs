@@ -1,4 +1,4 @@
-//! What operators and guests are told.
+//! Reports and events for operators and guests.
 //!
 //! | module | contents |
 //! |---|---|

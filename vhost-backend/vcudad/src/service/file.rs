@@ -91,8 +91,7 @@ impl Service {
         let running = Running { started: &self.started, no_jail };
         check_host(config, self.spawner().is_root(), Some(&running))?;
         let (all, next) = self.roster.with_file(&config.vms)?;
-        let has_saved = |name: &str, origin| self.roster.has_saved(name, origin);
-        let candidates = check_all(config, all.clone(), has_saved, self.ground())?;
+        let candidates = check_all(config, all.clone(), &self.roster, self.ground())?;
         let is_served = |candidate: &&Candidate| {
             let state = self.vms.named(&candidate.vm.name).and_then(|id| self.vms.get(id));
             state.is_some_and(|state| state.device.failure().is_none() && !state.is_leaving())

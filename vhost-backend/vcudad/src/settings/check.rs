@@ -61,9 +61,8 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
     let gpus = driver::add_slices(config, &spawner, &mut probed, requests);
     let cgroups = Cgroups::of_host();
-    let has_saved = |name: &str, origin| roster.has_saved(name, origin);
     let ground = Ground { gpus: &gpus, cgroups: &cgroups };
-    let candidates = check_all(config, all, has_saved, ground)?;
+    let candidates = check_all(config, all, &roster, ground)?;
     let _ = write!(text, ", {} GPUs of {}", gpus.iter().count(), probed.library.display());
     let in_use = in_use();
     for candidate in &candidates {

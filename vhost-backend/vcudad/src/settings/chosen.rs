@@ -68,8 +68,7 @@ impl Chosen {
 
 fn check_vms(config: &Config, roster: &Roster, ground: Ground<'_>) -> Result<(), ConfigError> {
     let (all, _) = roster.with_file(&config.vms)?;
-    let has_saved = |name: &str, origin| roster.has_saved(name, origin);
-    let candidates = check_all(config, all, has_saved, ground)?;
+    let candidates = check_all(config, all, roster, ground)?;
     candidates.iter().try_for_each(|one| one.check_kept(&[ErrorCode::Conflict, ErrorCode::NoRoom]))
 }
 

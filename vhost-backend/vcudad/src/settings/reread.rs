@@ -18,7 +18,7 @@ pub type Reader = Arc<dyn Fn(Option<&str>) -> Result<Config, ConfigError> + Send
 /// A file that was read.
 pub(crate) struct Reread {
     pub(crate) config: Result<Config, ConfigError>,
-    /// Who wants to know whether it could be applied. `None` if it must be applied.
+    /// The request to check whether it could be applied. `None` if it must be applied.
     pub(crate) checks: Option<Answer>,
 }
 

@@ -19,20 +19,21 @@ use crate::gpu::driver;
 use crate::gpu::gpus::Gpus;
 use crate::gpu::mps::check_sharing;
 use crate::processes::privileges;
+use crate::settings::roster::Roster;
 use crate::vm::cgroup::Cgroups;
 use crate::vm::placement::Capacity;
 use crate::vm::vms::{Vms, place_vm};
 use host_ipc::spawner::SOCKETS;
 use memory_ledger::GpuId;
 
-/// What VMs are checked against.
+/// The host's GPUs and cgroups, against which VMs are checked.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub(crate) gpus: &'a Gpus,
     pub(crate) cgroups: &'a Cgroups,
 }
 
-/// What the broker knows that is running already.
+/// The broker that is running already, when a file is checked for it.
 pub(crate) struct Running<'a> {
     /// The configuration with which it was started.
     pub(crate) started: &'a Config,
@@ -183,15 +184,15 @@ impl Candidate {
 /// Checks the VMs in the roster, and chooses their users and GPUs, as if no VM was running. If a VM in
 /// the configuration file can't be served, returns an error. If a VM that was added at run time can't be
 /// served, returns it with the error. The other VMs can then be served, and an operator can repair or
-/// remove it. `has_saved` says whether some of a VM's settings come from the saved state.
+/// remove it.
 pub(crate) fn check_all(
     config: &Config,
     all: Vec<(VmSpec, VmOrigin)>,
-    has_saved: impl Fn(&str, VmOrigin) -> bool,
+    roster: &Roster,
     ground: Ground<'_>,
 ) -> Result<Vec<Candidate>, ConfigError> {
     let with_source = |spec: &VmSpec, origin, error: ApiError| {
-        let saved = has_saved(&spec.name, origin);
+        let saved = roster.has_saved(&spec.name, origin);
         let from = if saved { " (from state.json in state_dir)" } else { "" };
         ApiError { message: format!("{}{from}", error.message), ..error }
     };

@@ -19,7 +19,7 @@ fn create(green: GreenId, groups: u32, parts: &[u32]) -> VcudaGreenCtxCreate<'_>
     VcudaGreenCtxCreate { green, source, groups, flags: 0, min_count: 1, parts }
 }
 
-/// What stays charged to a primary context in which this many green contexts were created.
+/// The bytes that stay charged to a primary context in which this many green contexts were created.
 fn kept(created: u64) -> u64 {
     (2 + 4 * created) * MIB
 }
