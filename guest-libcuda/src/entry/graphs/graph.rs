@@ -4,8 +4,7 @@
 use crate::capture;
 use crate::context;
 use crate::driver::{Driver, driver};
-use crate::entry::code::image;
-use crate::entry::code::launch;
+use crate::entry::code::{image, launch};
 use crate::entry::graphs::graph_copy::{Parts, Staging};
 use crate::entry::macros::{EntryPoint, LEGACY, PER_THREAD};
 use crate::entry::memory::box_copy::BoxCopy;

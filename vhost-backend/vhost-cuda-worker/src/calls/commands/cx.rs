@@ -8,9 +8,8 @@ use cuda_api::sys::{CUcontext, CUdevice, CUevent, CUkernel, CUlibrary, CUmodule}
 
 use protocol::ids::{ContextId, EventId, KernelId, LibraryId, ModuleId};
 
-use crate::calls::Shared;
-use crate::calls::lock;
 use crate::calls::tables::uses::Object;
+use crate::calls::{Shared, lock};
 use crate::driver::{CuError, CuResult, Driver};
 use host_ipc::gate::{WorkerWords, bump};
 

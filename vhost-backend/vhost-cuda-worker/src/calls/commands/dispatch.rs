@@ -4,13 +4,12 @@ use std::cell::RefCell;
 
 use protocol::codec::{Call, Writer};
 
-use crate::calls::Command;
-use crate::calls::ReplyTo;
 use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
 use crate::calls::commands::result::number;
 use crate::calls::gate::limit_access;
 use crate::calls::gate::pass::Pass;
+use crate::calls::{Command, ReplyTo};
 use crate::driver::{CuError, CuResult};
 
 /// The implementation of a call: decodes the arguments, calls the driver, and encodes the outputs.

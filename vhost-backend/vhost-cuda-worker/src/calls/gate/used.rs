@@ -9,9 +9,8 @@ use super::named::Names;
 use super::order::{Access, Accesses, Resource};
 use crate::calls::Shared;
 use crate::calls::contexts::limit_calls::LimitAccess;
-use crate::calls::generated;
-use crate::calls::lock;
 use crate::calls::tables::handles::Tables;
+use crate::calls::{generated, lock};
 use crate::executor::Command;
 
 /// The properties of a call in the API table that matter to the gate: its order relative to other
