@@ -36,7 +36,7 @@ fn bad_arguments_of_the_device_are_refused() {
     with(&["--gpus", "0,0"], "twice");
     with(&["--uid", "4294967295"], "uid: 4294967295 is out of range: it must be from 1");
     with(&["--socket-group", "no-such-group"], "group 'no-such-group' does not exist");
-    check(DEVICE, &["--socket-path", &path("no/socket")], "cannot listen");
+    check(DEVICE, &["--socket-path", &path("no/socket")], "its directory does not exist");
     check(DEVICE, &["--socket-path", &file], "not a socket");
     assert_eq!(std::fs::read_to_string(&file).unwrap(), "not a library");
     check(DEVICE, &[], "--socket-path");
