@@ -17,6 +17,12 @@ pub enum Parameters {
     Unused { size: usize, pointer: usize },
     /// They have a descriptor of one of NVIDIA's devices at this offset.
     Descriptor { at: usize },
+    /// They have this size, a descriptor at this offset, and handles of objects that the driver makes
+    /// available through it.
+    Export { size: usize, descriptor: usize, handles: Handles },
+    /// They have this size, a descriptor at this offset, and handles for objects that the driver creates
+    /// from those that were exported to it. `parent` is the offset of their parent's handle.
+    Import { size: usize, descriptor: usize, parent: usize, handles: Handles },
     /// They are a 64-bit number, which must not be above this one.
     AtMost(u64),
 }
@@ -28,6 +34,17 @@ pub struct List {
     pub pointer: usize,
     /// Size of an entry in bytes.
     pub entry: usize,
+}
+
+/// The handles in parameters.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Handles {
+    /// Offset of the first one.
+    pub at: usize,
+    /// The largest possible number of them.
+    pub most: usize,
+    /// Offset of their 16-bit number. `None` if there is exactly one.
+    pub number: Option<usize>,
 }
 
 /// The timeslice of a channel group that libcuda sets, in microseconds. A longer one would delay
@@ -58,15 +75,45 @@ const SPECIAL: [(u32, Parameters); 11] = [
     // GPU_GET_ID_INFO
     (0x202, Parameters::Unused { size: 40, pointer: 16 }),
     // OS_UNIX_EXPORT_OBJECT_TO_FD
-    (0x3d05, Parameters::Descriptor { at: 16 }),
+    (
+        0x3d05,
+        Parameters::Export {
+            size: 24,
+            descriptor: 16,
+            handles: Handles { at: 12, most: 1, number: None },
+        },
+    ),
     // OS_UNIX_IMPORT_OBJECT_FROM_FD
-    (0x3d06, Parameters::Descriptor { at: 0 }),
+    (
+        0x3d06,
+        Parameters::Import {
+            size: 20,
+            descriptor: 0,
+            parent: 12,
+            handles: Handles { at: 16, most: 1, number: None },
+        },
+    ),
     // OS_UNIX_GET_EXPORT_OBJECT_INFO
     (0x3d08, Parameters::Descriptor { at: 0 }),
     // OS_UNIX_EXPORT_OBJECTS_TO_FD
-    (0x3d0b, Parameters::Descriptor { at: 0 }),
+    (
+        0x3d0b,
+        Parameters::Export {
+            size: 2128,
+            descriptor: 0,
+            handles: Handles { at: 76, most: 512, number: Some(2124) },
+        },
+    ),
     // OS_UNIX_IMPORT_OBJECTS_FROM_FD
-    (0x3d0c, Parameters::Descriptor { at: 0 }),
+    (
+        0x3d0c,
+        Parameters::Import {
+            size: 652,
+            descriptor: 0,
+            parent: 4,
+            handles: Handles { at: 8, most: 128, number: Some(648) },
+        },
+    ),
     // GET_SURFACE_INFO of memory
     (0x41_0110, Parameters::Lists { size: 16, lists: &[List { pointer: 8, entry: 8 }] }),
     // FIFO_GET_CHANNELLIST

@@ -18,6 +18,9 @@ use super::totals::{Counted, Engines, Kind, Totals, wait};
 const MOST: usize = 1024;
 /// The class of address spaces (FERMI_VASPACE_A).
 const SPACE: u32 = 0x90f1;
+/// The class with which new handles for existing objects count (NV01_MEMORY_LOCAL_USER). The broker
+/// knows all objects whose number matters more, and those never get another handle.
+pub const MEMORY: u32 = 0x40;
 /// The engines that run kernels are those up to this one (NV2080_ENGINE_TYPE_GR7).
 const LAST_COMPUTE: u32 = 8;
 /// Offset of the engine in the parameters of a channel group.

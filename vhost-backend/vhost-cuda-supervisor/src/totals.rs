@@ -169,8 +169,8 @@ pub mod tests {
     }
 
     impl Totals {
-        pub fn has(&self, vm: u64, kind: Kind) -> bool {
-            lock(&self.counts).of_vm.contains_key(&(vm, kind))
+        pub fn number(&self, vm: u64, kind: Kind) -> u32 {
+            lock(&self.counts).of_vm.get(&(vm, kind)).copied().unwrap_or(0)
         }
     }
 

@@ -177,7 +177,7 @@ fn channels_from_before_the_session_count() {
     let before = [&before[..], &[object(100, 100, 1, DEVICE)]].concat();
     let objects = Objects::new(SESSION, &before, Arc::new(ours), Arc::clone(&totals));
     let engines = Engines { gpu: Some(0), compute: true };
-    assert!(totals.has(SESSION.vm, Kind::Channel(engines)));
+    assert_eq!(totals.number(SESSION.vm, Kind::Channel(engines)), 1);
     drop((objects, broker));
     assert!(are_empty(&totals));
 }

@@ -5,13 +5,17 @@ use std::os::fd::{AsRawFd, OwnedFd};
 
 use libc::c_int;
 
+use host_ipc::messages::DriverObject;
+
 use super::argument::{Argument, Outcome, Refused, invalid};
-use crate::bytes::{u32_at, u64_at};
+use crate::bytes::{u16_at, u32_at, u64_at};
 use crate::caller::Caller;
-use crate::controls::{self, List, Parameters};
+use crate::controls::{self, Handles, List, Parameters};
+use crate::objects::{MEMORY, Objects, Permit};
 
 /// The ioctl's argument (NVOS54_PARAMETERS): client, object, command, flags, pointer to the
 /// parameters, their size, and the status, which is the only result.
+const CLIENT: usize = 0;
 const COMMAND: usize = 8;
 const FLAGS: usize = 12;
 const POINTER: usize = 16;
@@ -23,6 +27,7 @@ const MAX_LIST: usize = 64 << 10;
 
 pub fn perform(
     argument: &mut Argument<impl Caller>,
+    objects: &mut Objects,
     driver: impl FnOnce(&OwnedFd, &mut [u8]) -> io::Result<()>,
 ) -> io::Result<Outcome> {
     let command = argument.u32_at(COMMAND);
@@ -37,15 +42,93 @@ pub fn perform(
     }
     let mut parameters = vec![0; length];
     argument.caller.read(there, &mut parameters)?;
+    let client = argument.u32_at(CLIENT);
+    let imports = match allowed {
+        Parameters::Export { handles, size, .. } => {
+            has_size(&parameters, size)?;
+            // The broker knows a worker's channels, and what they were created under, by one handle
+            // each, and no other worker may have one.
+            let leads_to_channels = |handle| handle == client || objects.has(client, handle);
+            if read_handles(&parameters, handles)?.into_iter().any(leads_to_channels) {
+                return argument.refuse(refused);
+            }
+            Vec::new()
+        }
+        Parameters::Import { size, parent, handles, .. } => {
+            has_size(&parameters, size)?;
+            let parent = u32_at(&parameters, parent);
+            match permit(objects, client, parent, read_handles(&parameters, handles)?) {
+                Some(imports) => imports,
+                None => return argument.refuse(Refused::TooMany(MEMORY)),
+            }
+        }
+        _ => Vec::new(),
+    };
     let mut held = Held::default();
     if !held.prepare(argument.caller, &mut parameters, allowed)? {
         return argument.refuse(refused);
     }
     argument.point_to(POINTER, &mut parameters);
     argument.call(driver)?;
+    if let Parameters::Import { handles, .. } = allowed
+        && argument.status() == 0
+    {
+        add(objects, imports, handles, &parameters);
+    }
     held.restore(argument.caller, &mut parameters)?;
     argument.caller.write(there, &parameters)?;
     argument.finish()
+}
+
+fn has_size(parameters: &[u8], size: usize) -> io::Result<()> {
+    if parameters.len() == size { Ok(()) } else { Err(invalid()) }
+}
+
+/// Returns the handles in the parameters. The driver ignores those that are 0 in a list.
+fn read_handles(parameters: &[u8], handles: Handles) -> io::Result<Vec<u32>> {
+    let number = handles.number.map_or(1, |at| usize::from(u16_at(parameters, at)));
+    if number > handles.most {
+        return Err(invalid());
+    }
+    let read: Vec<_> = (0..number).map(|i| u32_at(parameters, handles.at + 4 * i)).collect();
+    // The driver would choose a handle, and report it to nobody.
+    let chosen_by_driver = handles.number.is_none() && read == [0];
+    if chosen_by_driver { Err(invalid()) } else { Ok(read) }
+}
+
+/// An object that may be imported.
+struct Import {
+    object: DriverObject,
+    permit: Permit,
+    /// Its place in the parameters.
+    place: usize,
+}
+
+/// Counts the objects that are about to be imported. Returns `None` if those are too many.
+fn permit(
+    objects: &mut Objects,
+    client: u32,
+    parent: u32,
+    handles: Vec<u32>,
+) -> Option<Vec<Import>> {
+    let handles = handles.into_iter().enumerate().filter(|(_, handle)| *handle != 0);
+    let import = |(place, handle)| {
+        let permit = objects.permit(client, parent, MEMORY, None)?;
+        let object = DriverObject { client, parent, handle, class: MEMORY, detail: 0 };
+        Some(Import { object, permit, place })
+    };
+    handles.map(import).collect()
+}
+
+/// Records the objects that the driver has imported. In a list, it has left out those for which
+/// nothing was exported; the byte of each object after the handles is 0 then.
+fn add(objects: &mut Objects, imports: Vec<Import>, handles: Handles, parameters: &[u8]) {
+    let types = &parameters[handles.at + 4 * handles.most..];
+    for Import { object, permit, place } in imports {
+        if handles.number.is_none() || types[place] != 0 {
+            objects.add(object, false, permit);
+        }
+    }
 }
 
 /// Copies of what the parameters refer to.
@@ -66,26 +149,24 @@ impl Held {
         parameters: &mut [u8],
         kind: Parameters,
     ) -> io::Result<bool> {
-        let has_size = |size: usize| match parameters.len() == size {
-            true => Ok(()),
-            false => Err(invalid()),
-        };
         match kind {
             Parameters::Plain => {}
             Parameters::Lists { size, lists } => {
-                has_size(size)?;
+                has_size(parameters, size)?;
                 let entries = u32_at(parameters, 0) as usize;
                 for list in lists {
                     self.copy_list(caller, parameters, *list, entries)?;
                 }
             }
             Parameters::Unused { size, pointer } => {
-                has_size(size)?;
+                has_size(parameters, size)?;
                 let there = u64_at(parameters, pointer);
                 self.lists.push((pointer, there, Vec::new()));
                 parameters[pointer..pointer + 8].fill(0);
             }
-            Parameters::Descriptor { at } => {
+            Parameters::Descriptor { at }
+            | Parameters::Export { descriptor: at, .. }
+            | Parameters::Import { descriptor: at, .. } => {
                 let Some(number) = parameters.get_mut(at..at + 4) else {
                     return Err(invalid());
                 };
@@ -99,7 +180,7 @@ impl Held {
                 self.descriptor = Some((at, original, file));
             }
             Parameters::AtMost(most) => {
-                has_size(8)?;
+                has_size(parameters, 8)?;
                 return Ok(u64_at(parameters, 0) <= most);
             }
         }

@@ -8,7 +8,7 @@ use host_ipc::messages::DriverObject;
 
 use super::argument::{Argument, Outcome, Refused};
 use crate::caller::Caller;
-use crate::objects::Objects;
+use crate::objects::{MEMORY, Objects};
 
 /// The ioctl's argument (NVOS55_PARAMETERS): client, parent, the new handle, the client and the
 /// handle of the object, flags, and the status. The new handle and the status are results.
@@ -18,10 +18,6 @@ const HANDLE: usize = 8;
 const SOURCE_CLIENT: usize = 12;
 const SOURCE: usize = 16;
 const FLAGS: usize = 20;
-/// The class with which the new handle counts, that of memory: the broker knows all objects whose
-/// number matters more.
-const CLASS: u32 = 0x40;
-
 pub fn perform(
     argument: &mut Argument<impl Caller>,
     objects: &mut Objects,
@@ -35,14 +31,14 @@ pub fn perform(
         return argument.refuse(Refused::Duplicate);
     }
     let parent = argument.u32_at(PARENT);
-    let Some(permit) = objects.permit(client, parent, CLASS, None) else {
-        return argument.refuse(Refused::TooMany(CLASS));
+    let Some(permit) = objects.permit(client, parent, MEMORY, None) else {
+        return argument.refuse(Refused::TooMany(MEMORY));
     };
     argument.call(driver)?;
     if argument.status() == 0 {
         let handle = argument.u32_at(HANDLE);
         objects.add(
-            DriverObject { client, parent, handle, class: CLASS, detail: 0 },
+            DriverObject { client, parent, handle, class: MEMORY, detail: 0 },
             false,
             permit,
         );

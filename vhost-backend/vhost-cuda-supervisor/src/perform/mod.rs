@@ -32,7 +32,7 @@ pub fn perform(
     let mut argument = Argument::copy(caller, operation, arguments)?;
     match operation {
         Operation::Free => free::perform(&mut argument, objects, driver),
-        Operation::Control => control::perform(&mut argument, driver),
+        Operation::Control => control::perform(&mut argument, objects, driver),
         Operation::Allocate => allocate::perform(&mut argument, objects, driver),
         Operation::Duplicate => duplicate::perform(&mut argument, objects, driver),
     }

@@ -12,6 +12,7 @@ use super::*;
 use crate::bytes::{u32_at, u64_at};
 use crate::objects::tests::{SESSION, allocate, full, objects, of_vm, reports};
 use crate::totals::tests::are_empty;
+use crate::totals::{Kind, Totals};
 
 const ARGUMENT: u64 = 0x1000;
 const PARAMETERS: u64 = 0x2000;
@@ -276,6 +277,126 @@ mod controls {
         assert_eq!(worker.refused().unwrap(), refused(timeslice));
         let worker = Worker::controls(timeslice, &2048u64.to_ne_bytes());
         assert_eq!(worker.perform(|_| {}).unwrap(), Outcome::Performed);
+    }
+}
+
+mod descriptors {
+    use super::*;
+
+    const EXPORT: u32 = 0x3d05;
+    const IMPORT: u32 = 0x3d06;
+    const EXPORTS: u32 = 0x3d0b;
+    const IMPORTS: u32 = 0x3d0c;
+    /// Offset of the types of imported objects.
+    const TYPES: usize = 520;
+
+    /// A worker that exports or imports an object, or a list of them.
+    fn worker(command: u32, handles: &[u32]) -> Worker {
+        let (size, file, at, number) = match command {
+            EXPORT => (24, 16, 12, None),
+            IMPORT => (20, 0, 16, None),
+            EXPORTS => (2128, 0, 76, Some(2124)),
+            _ => (652, 0, 8, Some(648)),
+        };
+        let mut bytes = parameters(size, [(file, FILE as u32)]);
+        for (i, handle) in handles.iter().enumerate() {
+            bytes[at + 4 * i..][..4].copy_from_slice(&handle.to_ne_bytes());
+        }
+        if let Some(number) = number {
+            bytes[number] = handles.len() as u8;
+        }
+        Worker::controls(command, &bytes)
+    }
+
+    /// Returns the parameters of a control operation.
+    fn parameters_of(argument: &mut [u8], size: usize) -> &mut [u8] {
+        // SAFETY: the pointer is to a copy of the parameters, which have this size.
+        unsafe { std::slice::from_raw_parts_mut(u64_at(argument, 16) as *mut u8, size) }
+    }
+
+    #[test]
+    fn what_leads_to_channels_cannot_be_exported() {
+        let (mut objects, _broker) = objects();
+        for (parent, handle, class) in [(CLIENT, 1, DEVICE), (1, 2, CHANNEL_GROUP), (2, 3, 0xc86f)]
+        {
+            let object = DriverObject { client: CLIENT, parent, handle, class, detail: 0 };
+            assert!(allocate(&mut objects, object));
+        }
+        for command in [EXPORT, EXPORTS] {
+            for handle in [CLIENT, 1, 2, 3] {
+                let outcome = worker(command, &[handle])
+                    .perform_with(&mut objects, |_| panic!("the driver was called"));
+                assert_eq!(outcome.unwrap(), Outcome::Refused(Refused::Control(command)));
+            }
+            let memory = worker(command, &[5]).perform_with(&mut objects, |_| {});
+            assert_eq!(memory.unwrap(), Outcome::Performed);
+        }
+        let second = worker(EXPORTS, &[5, 3]).perform_with(&mut objects, |_| panic!());
+        assert_eq!(second.unwrap(), Outcome::Refused(Refused::Control(EXPORTS)));
+    }
+
+    #[test]
+    fn imported_objects_count_until_they_are_freed() {
+        let totals = Arc::<Totals>::default();
+        let (mut objects, _broker) = of_vm(&totals);
+        let single = worker(IMPORT, &[5]).perform_with(&mut objects, |_| {});
+        assert_eq!(single.unwrap(), Outcome::Performed);
+        // The driver finds nothing for the last handle, and ignores 0.
+        let list = worker(IMPORTS, &[6, 0, 7, 8]).perform_with(&mut objects, |argument| {
+            parameters_of(argument, 652)[TYPES..TYPES + 4].copy_from_slice(&[1, 1, 2, 0]);
+        });
+        assert_eq!(list.unwrap(), Outcome::Performed);
+        for handle in [5, 6, 7] {
+            assert_eq!(totals.number(SESSION.vm, Kind::Other), 8 - handle);
+            let freed = Worker::frees(handle).perform_with(&mut objects, |_| {});
+            assert_eq!(freed.unwrap(), Outcome::Performed);
+        }
+        assert!(are_empty(&totals));
+    }
+
+    #[test]
+    fn objects_that_the_driver_does_not_import_do_not_count() {
+        let totals = Arc::default();
+        let (mut objects, _broker) = of_vm(&totals);
+        for command in [IMPORT, IMPORTS] {
+            let outcome = worker(command, &[5]).perform_with(&mut objects, |argument| {
+                if command == IMPORTS {
+                    parameters_of(argument, 652)[TYPES] = 1;
+                }
+                argument[Operation::Control.status().start] = 3;
+            });
+            assert_eq!(outcome.unwrap(), Outcome::Performed);
+            assert!(are_empty(&totals));
+        }
+    }
+
+    #[test]
+    fn a_vm_cannot_import_more_objects_than_it_may_have() {
+        let totals = Arc::<Totals>::default();
+        let (mut objects, _broker) = of_vm(&totals);
+        let others: Vec<_> = std::iter::from_fn(|| totals.take(SESSION.vm, Kind::Other)).collect();
+        for command in [IMPORT, IMPORTS] {
+            let outcome = worker(command, &[5]).perform_with(&mut objects, |_| panic!());
+            assert_eq!(outcome.unwrap(), Outcome::Refused(Refused::TooMany(0x40)));
+        }
+        drop(others);
+        assert_eq!(worker(IMPORT, &[5]).perform(|_| {}).unwrap(), Outcome::Performed);
+    }
+
+    #[test]
+    fn lists_and_sizes_are_checked() {
+        for command in [EXPORTS, IMPORTS] {
+            let worker = worker(command, &[5; 100]);
+            let at = if command == EXPORTS { 2124 } else { 648 };
+            worker.write(PARAMETERS + at, &513u16.to_ne_bytes()).unwrap();
+            assert_eq!(worker.error(), Some(libc::EINVAL));
+        }
+        for command in [EXPORT, IMPORT, EXPORTS, IMPORTS] {
+            let short = Worker::controls(command, &parameters(12, [(0, FILE as u32)]));
+            assert_eq!(short.error(), Some(libc::EINVAL));
+        }
+        // The driver would choose the handle.
+        assert_eq!(worker(IMPORT, &[0]).error(), Some(libc::EINVAL));
     }
 }
 
