@@ -4,7 +4,7 @@
 use cuda_api::{prototypes, sys};
 use cudarc::driver::sys as theirs;
 
-/// Checks that structures agree in size, alignment and member offsets.
+/// Checks that structures have the same size, alignment, and member offsets as cudarc's.
 macro_rules! same_layout {
     ($($name:ident { $($field:ident),* })*) => {$(
         assert_eq!(size_of::<sys::$name>(), size_of::<theirs::$name>(), stringify!($name));
@@ -41,7 +41,7 @@ fn structures_have_the_same_layout() {
     }
 }
 
-/// Checks that function types agree in the number of parameters and the size of each.
+/// Checks that function types have as many parameters as cudarc's, each of the same size.
 #[test]
 fn functions_have_the_same_parameters() {
     /// The sizes of a function's parameters.

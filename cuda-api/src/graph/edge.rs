@@ -14,8 +14,8 @@ const TYPE_DEFAULT: u8 = CUgraphDependencyType::CU_GRAPH_DEPENDENCY_TYPE_DEFAULT
 const TYPE_PROGRAMMATIC: u8 = CUgraphDependencyType::CU_GRAPH_DEPENDENCY_TYPE_PROGRAMMATIC.0 as u8;
 const KERNEL: CUgraphNodeType = CUgraphNodeType::CU_GRAPH_NODE_TYPE_KERNEL;
 
-/// The point of a node at which a dependent node can start. The order is that of strength: a later
-/// point comes first.
+/// The point of a node at which a dependent node can start. Ordered from the latest point, which is
+/// the strongest dependency, to the earliest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Edge {
     /// The node has finished.
@@ -71,7 +71,7 @@ impl Edge {
     }
 }
 
-/// Adds dependencies to others. If both have a node, the stronger edge stays.
+/// Adds dependencies to `all`. If a node is in both, the stronger edge stays.
 pub(super) fn extend(all: &mut Dependencies, more: impl IntoIterator<Item = (NodeId, Edge)>) {
     for (node, edge) in more {
         let stronger = all.get(&node).map_or(edge, |present| edge.min(*present));

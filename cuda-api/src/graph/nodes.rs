@@ -1,4 +1,4 @@
-//! Entry points that set and query the work of nodes.
+//! Entry points that set and query the operations of nodes.
 
 use super::dag::Work;
 use super::edge::Edge;
@@ -24,7 +24,7 @@ use std::sync::Arc;
 const INVALID: CuError = CuError::INVALID_VALUE;
 const _: () = assert!(size_of::<Value>() == size_of::<CUstreamAttrValue>());
 
-/// Creates the work of a new kernel node from any version of its parameters.
+/// Creates the operation of a new kernel node from any version of its parameters.
 ///
 /// # Safety
 ///
@@ -37,8 +37,8 @@ pub unsafe fn kernel<L: Library>(
     unsafe { L::kernel(&params, None) }.map(Op::Kernel)
 }
 
-/// Returns a kernel node's work with new parameters. The node's attributes, which are not among the
-/// parameters, stay the same.
+/// Returns a kernel node's operation with new parameters. The node's attributes, which aren't among
+/// the parameters, stay the same.
 ///
 /// # Safety
 ///
@@ -53,7 +53,7 @@ pub unsafe fn other_kernel<L: Library>(
     unsafe { L::kernel(&params, Some(&present)) }.map(Op::Kernel)
 }
 
-/// Creates the work of a copy node.
+/// Creates the operation of a copy node.
 ///
 /// # Safety
 ///
@@ -65,13 +65,14 @@ pub unsafe fn copy<L: Library>(params: In<CUDA_MEMCPY3D>) -> CuResult<Op<L>> {
     Ok(Op::Copy(copy, Some(CopyParams::new(params))))
 }
 
-/// Creates the work of a memset node.
+/// Creates the operation of a memset node.
 pub fn memset<L: Library>(params: In<CUDA_MEMSET_NODE_PARAMS>) -> CuResult<Op<L>> {
     L::memset(&params.get()?).map(Op::Memset)
 }
 
-/// Creates the work of a new memset node in a context. Without a context, the node gets that of the
-/// memory. Memory that a graph allocates has no context until a launch.
+/// Creates the operation of a new memset node in a context. If the context is null, the node uses
+/// the memory's context, so memory that a graph allocates is invalid: it has no context until a
+/// launch.
 pub fn memset_in<L: Library>(
     params: In<CUDA_MEMSET_NODE_PARAMS>,
     context: CUcontext,
@@ -82,7 +83,7 @@ pub fn memset_in<L: Library>(
     memset(params)
 }
 
-/// Creates the work of a host node.
+/// Creates the operation of a host node.
 ///
 /// # Safety
 ///
@@ -94,18 +95,19 @@ pub unsafe fn host<L: Library>(params: In<CUDA_HOST_NODE_PARAMS>) -> CuResult<Op
     Ok(Op::Host(unsafe { HostCall::new(function, params.userData) }))
 }
 
-/// Creates the work of a node with stream memory operations.
+/// Creates the operation of a node with stream memory operations.
 ///
 /// # Safety
 ///
-/// If not null, the array in the parameters must have as many elements as they say.
+/// If the array in the parameters isn't null, it must have as many elements as they say.
 pub unsafe fn batch<L: Library>(params: In<CUDA_BATCH_MEM_OP_NODE_PARAMS>) -> CuResult<Op<L>> {
     // SAFETY: the caller promises the same.
     let operations = unsafe { MemoryOperations::read(params) }?;
     Ok(Op::Batch(L::batch(operations.list())?, operations))
 }
 
-/// Creates the work of an event record node if `record` is set, otherwise of an event wait node.
+/// Creates the operation of an event record node if `record` is set, otherwise of an event wait
+/// node.
 pub fn event<L: Library>(event: CUevent, record: bool) -> CuResult<Op<L>> {
     let (named, handle) = (L::event(event)?, event as usize);
     Ok(if record { Op::Record(named, handle) } else { Op::Wait(named, handle) })
@@ -129,7 +131,7 @@ pub unsafe fn add<L: Library>(
     unsafe { structure::add::<L>(to, graph, after, make) }
 }
 
-/// Replaces the work of a node with other work of the same kind.
+/// Replaces a node's operation with another one of the same kind.
 pub fn set<L: Library>(node: CUgraphNode, new: Op<L>) -> CuResult {
     L::graphs().with(|table| {
         let op = table.op_mut(node as NodeId)?;
