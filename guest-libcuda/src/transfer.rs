@@ -139,7 +139,7 @@ pub fn synchronize(driver: &Driver, stream: StreamId) -> CuResult {
     result.inspect(|()| settled::note(sent, Some(stream)))
 }
 
-/// Waits for all work in a stream that the program may see.
+/// Waits for all work in a stream, unless this thread has already waited for all of it.
 fn settle(driver: &Driver, stream: StreamId) -> CuResult {
     if settled::covers(driver.session.sent(), stream) {
         return Ok(());

@@ -1,10 +1,10 @@
 //! The program's copies of managed variables.
 //!
 //! A managed variable is in the worker's managed memory, which the guest can't map. The program has
-//! a copy of it at the same address. Before each call that makes the GPU work, the bytes that the
-//! program has changed since are copied to the GPU; after each call that has waited for the GPU, the
-//! bytes that the GPU has changed are copied to the program. Because CONCURRENT_MANAGED_ACCESS is 0,
-//! a program accesses managed memory only while the GPU is idle.
+//! a copy of it at the same address. Before each call that uses the GPU, the bytes that the program
+//! has changed are copied to the GPU; after each call that has waited for the GPU, the bytes that
+//! the GPU has changed are copied to the program. Because CONCURRENT_MANAGED_ACCESS is 0, a program
+//! accesses managed memory only while the GPU is idle.
 
 use super::reply::Replied;
 use crate::error::{CuError, CuResult};
@@ -84,7 +84,7 @@ fn differences(left: &[u8], right: &[u8]) -> Vec<Range<usize>> {
     ranges
 }
 
-/// Returns whether the GPU has done earlier work when a call has succeeded.
+/// Returns whether the GPU has finished earlier work once a call has succeeded.
 fn waits(entry: &Entry) -> bool {
     let waited = [Order::Query, Order::Wait, Order::Allocation, Order::Context, Order::Session];
     entry.pending || entry.waited && waited.contains(&entry.order)
@@ -147,7 +147,8 @@ impl Mirrors {
         }
     }
 
-    /// Copies the program's changes to the GPU, if the call that is about to be sent makes it work.
+    /// Called before a call is sent. If the call uses the GPU, copies the bytes of variables that
+    /// the program has changed to the GPU.
     pub fn before(&self, session: &impl Exchange, opcode: u32) -> CuResult {
         if !table::entry(opcode).is_some_and(|entry| entry.gated) {
             return Ok(());
@@ -187,7 +188,8 @@ impl Mirrors {
         }
     }
 
-    /// Copies the GPU's changes to the program, if the call that has succeeded waited for it.
+    /// Called after a call has succeeded. If the call has waited for the GPU, copies the bytes of
+    /// variables that the GPU has changed to the program.
     pub fn after(&self, session: &impl Exchange, name: &str) {
         let called = table::ENTRIES.iter().find(|entry| entry.name == name);
         if !called.is_some_and(waits) || thread::origin().1 == ContextId::NONE {

@@ -340,7 +340,7 @@ mod tests {
         let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let at = map(0, 4 * PAGE, anonymous);
         pages.take(&memory, at, 4 * PAGE).unwrap();
-        // The second page becomes another one, and the third one a hole.
+        // The program maps another page in place of the second one, and unmaps the third one.
         map(at + PAGE, PAGE, anonymous | libc::MAP_FIXED);
         // SAFETY: the test owns the page.
         unsafe {
