@@ -1,8 +1,8 @@
 //! Evictions: kernels on a simulated GPU stop in the middle, and continue later, as those on a GPU do
 //! while their channels are disabled.
 //!
-//! The process that loads the library says where the orders are: in memory that it shares with the one
-//! that gives them. That process waits until no thread is running after it has given an order.
+//! Another process gives the orders, in memory that it shares with the process that loads the
+//! library. After it has ordered kernels to stop, it waits until no thread runs any.
 
 use std::ffi::c_int;
 use std::sync::OnceLock;
@@ -56,8 +56,8 @@ impl Running {
             while off.load(Ordering::Relaxed) != 0 {
                 std::thread::sleep(PAUSE);
             }
-            // Either the order was given after this, and then the other side sees this thread, or this
-            // sees the order.
+            // Either the load below sees the order, or the process that gave it sees this thread in
+            // `running`.
             running.fetch_add(1, Ordering::SeqCst);
             if off.load(Ordering::SeqCst) == 0 {
                 return;
@@ -66,7 +66,7 @@ impl Running {
         }
     }
 
-    /// Stops for as long as kernels must not run. Called every few thousand instructions.
+    /// Stops this thread while kernels must not run. Called every few thousand instructions.
     pub fn obey(&self) {
         let Some(Orders { off, running }) = self.0 else { return };
         if off.load(Ordering::Relaxed) != 0 {
