@@ -32,7 +32,8 @@ cases! {
         cuda.upload(pointer, &[0u32; 16])?;
         run(cuda, exec)?;
         same!(cuda.download::<u32>(pointer, 5)?, [3, 4, 5, 6, 0]);
-        // The graph must have the same nodes, and the node must be a child graph.
+        // The new graph must have the same nodes as the old one, and only a child graph node can
+        // get it.
         add(cuda, after, &[], memset(pointer + 16, 7, 1))?;
         let changed = cu!(cuda, cuGraphExecChildGraphNodeSetParams(exec, child, after));
         refused!(changed, INVALID_VALUE | GRAPH_EXEC_UPDATE_FAILURE);

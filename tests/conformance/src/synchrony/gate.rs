@@ -1,4 +1,4 @@
-//! A gate that holds back a stream's work until the case opens it, or until a limit.
+//! A gate that holds back a stream's work until the case opens it or a time limit has passed.
 
 use crate::cuda::{Called, Cuda, Outcome, cu};
 use cuda_api::sys::CUstream;
@@ -9,7 +9,7 @@ use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 /// A gate that the case holds closed is opened after this time, so that a call that wrongly waits
-/// for it fails the case instead of stopping it.
+/// for it makes the case fail instead of hang.
 const LONGEST: Duration = Duration::from_secs(20);
 
 #[derive(Default)]

@@ -9,7 +9,7 @@ const BRIEF: Duration = Duration::from_millis(1);
 /// How long the gate is closed for a call that should return.
 const PATIENT: Duration = Duration::from_secs(5);
 
-/// The order in which a copy of a batch may read its source.
+/// When a copy in a batch may read its source (CUmemcpySrcAccessOrder).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Order {
     Stream,
@@ -82,8 +82,8 @@ impl Rule {
 
     /// Returns the letter to print for an observed one: an error if it's wrong.
     pub fn judge(self, streamed: bool, kinds: (Kind, Kind), seen: char) -> Result<char, char> {
-        // On a busy machine, the gate may open before a call of which it isn't known whether it waits
-        // has returned, so `u` is right wherever `R` is.
+        // For calls that may either wait or return, `u` is right wherever `R` is: on a busy
+        // machine, the gate may open before such a call has returned.
         let right = match self {
             Rule::Batch(Order::Stream) => "WSRu",
             // NVIDIA's driver reads a pageable source of a copy to managed memory later.

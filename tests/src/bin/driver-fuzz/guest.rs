@@ -161,7 +161,8 @@ fn leaks() -> Vec<String> {
     if !Path::new(KMEMLEAK).exists() {
         return vec![];
     }
-    // Pointers in registers and on stacks hide a leak, and make others look as if they were one.
+    // A scan misses a leak if an old pointer to it is still on a stack, and reports memory as
+    // leaked if the only pointer to it is in a register.
     for _ in 0..2 {
         let _ = fs::write(KMEMLEAK, "scan");
     }
