@@ -178,9 +178,9 @@ fn bind_control(
     Ok((service, socket))
 }
 
-/// What a broker has once it has dropped its privileges.
+/// A broker that has dropped its privileges.
 enum Ready {
-    /// It begins with nothing.
+    /// It starts without VMs of an earlier broker.
     New(Prepared),
     /// It continues with what an earlier broker has left with the spawner.
     Continuing(Spawner, Option<StateDir>),

@@ -1,5 +1,6 @@
 //! The spawner, the process that keeps the broker's privileges. It starts the VMs' processes, and
-//! creates what else needs privileges. The broker starts it, or connects to one that runs already.
+//! does everything else that needs privileges. The broker starts it, or connects to one that runs
+//! already.
 //!
 //! The event loop doesn't wait for a process to start: it sends a request and continues. The
 //! process is reported later, as an [`Event`]. A [`Call`] is answered at once, because the spawner
@@ -55,9 +56,9 @@ struct Inner {
 /// A spawner that the broker has started.
 struct Child {
     pid: u32,
-    /// The descriptor of its output.
+    /// The descriptor of the spawner's output.
     output_fd: RawFd,
-    /// Its output, until the thread that reads it is started.
+    /// The spawner's output, until the thread that reads it is started.
     output: Mutex<Option<Apart>>,
 }
 
@@ -83,8 +84,8 @@ impl SpawnerRecord {
     }
 }
 
-/// The end of a spawner that the broker has started, when this is dropped. One to which the broker
-/// has connected continues.
+/// Ends the spawner when dropped, if the broker has started it. A spawner to which the broker has
+/// connected continues.
 pub(crate) struct Ending(Spawner);
 
 impl Spawner {
@@ -327,7 +328,7 @@ impl Spawner {
         fds.into_iter().next().map(UnixListener::from).ok_or_else(missing)
     }
 
-    /// Waits until a process has ended that is the only one. Used at startup.
+    /// Waits until the only process has ended. Used at startup.
     pub(crate) fn wait_for(&self, process: ProcessId) -> io::Result<End> {
         loop {
             match self.event()? {

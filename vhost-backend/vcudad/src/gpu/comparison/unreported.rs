@@ -59,7 +59,7 @@ pub(super) struct Unreported {
     users: BTreeSet<VmId>,
     /// Those that can be responsible: all that have used the GPU since no recent sample was too high.
     possible: BTreeSet<VmId>,
-    /// Number of samples in a row in which no other process used the GPU than those of VMs.
+    /// Number of samples in a row in which only processes of VMs used the GPU.
     alone: u32,
     /// The VM that should have ended.
     ended: Option<VmId>,
@@ -68,7 +68,8 @@ pub(super) struct Unreported {
 }
 
 impl Unreported {
-    /// Adds VMs that have used the GPU, even if none of their workers is left.
+    /// Adds VMs that have used the GPU since the last comparison. Even if all their workers have
+    /// ended, they may have memory that isn't reported for any process.
     pub(super) fn add_users(&mut self, vms: impl Iterator<Item = VmId>) {
         self.users.extend(vms);
     }

@@ -4,17 +4,17 @@ use std::time::{Duration, Instant};
 
 use crate::reporting::rate::{RateLimited, TokenBucket};
 
-/// Maximum number of lines of one VM at once, and per second in the long run. Reading a few
-/// kilobytes counts as a line, because a process could write many small pieces of one line.
+/// Maximum number of lines of one VM in a burst, and per second in the long run. Each read also
+/// counts as a line, because a process could write one line in many small pieces.
 const BURST: u32 = 500;
 const PER_SECOND: u32 = 10;
-/// A process is read only while its VM can log this many lines, so that its lines are rarely
+/// A process's output is read only while its VM can log this many lines, so that lines are rarely
 /// omitted: a process that crashes writes fewer.
 const RESERVE: u32 = 100;
 /// Maximum number of a process's last lines that are logged even if its VM is at its limit. They
 /// may say why the process crashed.
 const LAST: u32 = 20;
-/// Maximum number of such lines of one VM at once.
+/// Maximum number of such lines of one VM in a burst.
 const LAST_BURST: u32 = 200;
 /// Minimum time between two lines that say that a VM is at its limit.
 const REPORTS: Duration = Duration::from_secs(60);
