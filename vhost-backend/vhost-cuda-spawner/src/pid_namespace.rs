@@ -1,8 +1,8 @@
 //! PID namespaces, in which processes can neither see nor signal any process outside.
 //!
-//! A device process has a namespace of its own. All workers are in one, because driver libraries
-//! tell the processes that share events by their process IDs, and the first process of each
-//! namespace has the ID 1. Workers of different VMs have different users, and a procfs that hides
+//! Each device process has its own namespace. All workers share one, because driver libraries
+//! identify processes that share events by their process IDs, and the first process of every
+//! namespace has the ID 1. Workers of different VMs run as different users, and their procfs hides
 //! the processes of other users.
 
 use std::ffi::CStr;
@@ -32,13 +32,13 @@ pub(crate) fn start_in_new<T>(start: impl FnOnce() -> io::Result<T>) -> io::Resu
     })
 }
 
-/// Calls a function that changes the namespace in which this thread's children are created, and
-/// undoes that change. Other threads, and this thread itself, aren't affected.
+/// Calls `change`, which selects the namespace for this thread's children and starts one, and then
+/// selects the host's namespace again. This thread and all others stay in theirs.
 fn and_return<T>(change: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     let host = File::open("/proc/thread-self/ns/pid")?;
     let started = change();
-    // If this fails, this thread's next children aren't created on the host, but never with more
-    // rights than intended.
+    // If this fails, this thread's next children aren't created in the host's namespace, but they
+    // don't get more rights than intended.
     enter(&host)?;
     started
 }
@@ -47,8 +47,7 @@ fn enter(namespace: &File) -> io::Result<()> {
     Ok(move_into_link_name_space(namespace.as_fd(), Some(LinkNameSpaceType::ProcessID))?)
 }
 
-/// A namespace for several processes, which exists as long as this value. Then, the kernel kills
-/// all of them.
+/// A namespace for several processes. When this is dropped, the kernel kills all of them.
 pub(crate) struct PidNamespace(Held);
 
 struct Held {
@@ -62,7 +61,7 @@ impl PidNamespace {
         Ok(Self(Held::create()?))
     }
 
-    /// Calls `start`, which starts a process, and has that process created in the namespace.
+    /// Calls `start`. The process that it starts is created in the namespace.
     pub(crate) fn start<T>(&mut self, start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
         if self.0.holder.try_wait()?.is_some() {
             // Somebody has killed the holder, and the kernel the others.

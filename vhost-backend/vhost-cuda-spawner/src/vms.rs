@@ -1,4 +1,4 @@
-//! What each VM has: a user, a cgroup, a socket, and shared memory.
+//! The VMs, and the user, cgroup, socket, and shared memory of each.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -79,8 +79,8 @@ impl Vms {
         shared.resize(size).map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Moves a process to a VM's cgroup, if it has one, and gives it the VM's shared memory, if it has
-    /// a place for it.
+    /// Moves a process to the VM's cgroup, if there is one, and mounts the VM's shared memory at
+    /// `place`, if the process has one.
     pub(crate) fn join(
         &mut self,
         name: &str,

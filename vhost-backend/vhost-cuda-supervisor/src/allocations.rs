@@ -97,7 +97,7 @@ const CLASSES: [(u32, Class); 43] = [
     // only a number, which the driver compares with those that the worker has registered.
     (0x79, Class { size: 24, rules: &[Rule::OwnClient(0), Rule::Is { at: 8, value: 0x79 }] }),
     // NV01_DEVICE_0: hClientShare and hTargetClient name clients, and hTargetDevice a device of the
-    // latter. The range from offset 32 is for the kernel.
+    // latter. The range from offset 32 is only for the kernel.
     (
         DEVICE,
         Class {
@@ -125,9 +125,9 @@ const CLASSES: [(u32, Class); 43] = [
     (0x9067, plain(12)),
     // GF100_SUBDEVICE_MASTER
     (0x90e6, plain(0)),
-    // FERMI_VASPACE_A: a new address space, not one that exists already. IS_FLA and
-    // SKIP_SCRUB_MEMPOOL are for the kernel. ENABLE_NVLINK_ATS_TEST gives the GPU access to the calling
-    // process, which would be the supervisor. The range at offset 16 is for the kernel.
+    // FERMI_VASPACE_A: the index must request a new address space, not an existing one. The flags
+    // IS_FLA and SKIP_SCRUB_MEMPOOL, and the range at offset 16, are only for the kernel.
+    // ENABLE_NVLINK_ATS_TEST would give the GPU access to the calling process, the supervisor.
     (
         0x90f1,
         Class {
@@ -136,12 +136,12 @@ const CLASSES: [(u32, Class); 43] = [
                 Rule::Is { at: 0, value: 0 },
                 Rule::Clear { at: 4, bits: 1 << 9 | 1 << 10 | 1 << 14 },
                 Rule::Zero { at: 16, length: 16 },
-                // A process's address space.
+                // The ID of a process's address space (PASID).
                 Rule::Zero { at: 48, length: 4 },
             ],
         },
     ),
-    // KEPLER_CHANNEL_GROUP_A: not for a vGPU.
+    // KEPLER_CHANNEL_GROUP_A: the byte says whether the caller is a vGPU plugin.
     (CHANNEL_GROUP, Class { size: 20, rules: &[Rule::Zero { at: 16, length: 1 }] }),
     // Volta
     (0xc361, DOORBELL),

@@ -10,9 +10,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use super::limit::Limit;
 
-/// A worker that allocates an object waits if the workers of its VM have allocated more objects that
-/// the broker must know than this in a second, so that the broker isn't flooded. Creating a context
-/// takes a tenth of a second, and libcuda allocates 24 of them for it.
+/// Maximum number of objects that a VM's workers can allocate in a second without having to wait.
+/// Only objects that are reported to the broker count, so that it isn't flooded. Creating a context
+/// takes a tenth of a second, and libcuda allocates 24 such objects for it.
 const PER_SECOND: u32 = 1024;
 
 /// Objects that are counted together.
@@ -191,7 +191,7 @@ pub mod tests {
         }
         let second = fill(&totals, 2, gpu);
         assert_eq!(second.len(), 512);
-        // All that others may take together is taken, but each has a few contexts nevertheless.
+        // The limit of all VMs together is reached, but each VM can still have a few contexts.
         assert_eq!(fill(&totals, 3, gpu).len(), 64);
         drop(first);
         assert_eq!(fill(&totals, 3, gpu).len(), 1024);
@@ -235,7 +235,7 @@ pub mod tests {
     }
 
     proptest! {
-        /// The counts are those of the objects that exist, and return to nothing.
+        /// The counts always match the objects that exist, and end at zero.
         #[test]
         fn the_counts_are_exact(steps in prop::collection::vec(step(), 0..300)) {
             let totals = Arc::new(Totals::default());
