@@ -89,9 +89,9 @@ pub fn objects() -> Result<Objects, TooManyObjects> {
     recorded().objects.clone()
 }
 
-/// Returns the recorded objects when the process has prepared its contexts for a session. These
-/// contexts don't count as contexts that run kernels at the same time as another one, because a
-/// program that creates a context of its own leaves them idle.
+/// Returns the recorded objects when the process has prepared its contexts for a session. From now
+/// on, [`limit_timeslices`] doesn't count these contexts, because a program that creates its own
+/// leaves them idle.
 pub fn prepared() -> Result<Objects, TooManyObjects> {
     let mut recorded = recorded();
     recorded.timeslices.disregard();

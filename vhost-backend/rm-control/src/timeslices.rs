@@ -31,9 +31,10 @@ struct Group {
     gpu_number: u32,
     /// The time slice that the driver library has set, in microseconds.
     usual: u64,
-    /// The one that the group has.
+    /// The time slice that the group has now.
     current: u64,
-    /// Whether the group counts as one that runs kernels at the same time as another one.
+    /// Whether the group counts when [`Timeslices::changes`] checks whether several groups on a GPU
+    /// may run kernels at the same time.
     counts: bool,
 }
 
@@ -77,8 +78,8 @@ impl Timeslices {
         });
     }
 
-    /// From now on, the present groups don't count as groups that run kernels at the same time as
-    /// another one.
+    /// Stops counting the present groups. They were created before the session, and a program that
+    /// creates contexts of its own leaves them idle.
     pub(super) fn disregard(&mut self) {
         self.groups.values_mut().for_each(|group| group.counts = false);
     }

@@ -167,7 +167,8 @@ pub enum EngineError {
         /// The name of the missing function.
         symbol: &'static str,
     },
-    /// Kernels could read and write all memory of this process.
+    /// Kernels can access all memory of this process, and the host's configuration doesn't allow
+    /// that.
     #[error(
         "kernels of the driver library {path} can access all memory of their process (HMM), including \
          the host's data in it. To serve guests anyway, set allow_pageable_memory_access in the \
