@@ -55,7 +55,8 @@ functions! {
     state: c"cuDevicePrimaryCtxGetState" (c_int, *mut c_uint, *mut c_int),
     retain: c"cuDevicePrimaryCtxRetain" (*mut Context, c_int),
     release: c"cuDevicePrimaryCtxRelease_v2" (c_int),
-    set_current: c"cuCtxSetCurrent" (Context),
+    push: c"cuCtxPushCurrent_v2" (Context),
+    pop: c"cuCtxPopCurrent_v2" (*mut Context),
     create: c"cuCtxCreate_v2" (*mut Context, c_uint, c_int),
     destroy: c"cuCtxDestroy_v2" (Context),
     info: c"cuMemGetInfo_v2" (*mut usize, *mut usize),
@@ -119,14 +120,17 @@ impl Softgpu {
         })
     }
 
+    /// Calls `body` while the primary context is current. Afterwards, the same context is current as
+    /// before, because the worker remembers which one it has set on this thread.
     fn within_primary<T>(&self, body: impl FnOnce() -> T) -> T {
         let mut context = std::ptr::null_mut();
-        // SAFETY: the pointer is to a local variable, and the context is retained while it is
-        // current.
+        // SAFETY: the pointers are to a local variable or null, and the context is retained while it
+        // is current.
         unsafe {
             assert_eq!((self.retain)(&mut context, DEVICE), 0, "no primary context");
-            assert_eq!((self.set_current)(context), 0, "the primary context can't be used");
+            assert_eq!((self.push)(context), 0, "the primary context can't be used");
             let result = body();
+            assert_eq!((self.pop)(std::ptr::null_mut()), 0, "the context can't be restored");
             assert_eq!((self.release)(DEVICE), 0, "it can't be released");
             result
         }
