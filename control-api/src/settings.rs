@@ -171,7 +171,7 @@ pub const SETTINGS: &[Setting] = &[
         help: "Number of guest processes that may use the device at once",
         doc_values: "",
         doc_default: "32",
-        doc: "Maximum number of guest processes that have the device open at the same time. In additional processes, `cuInit` returns CUDA_ERROR_NO_DEVICE. Lowering the limit doesn't end open sessions",
+        doc: "Maximum number of guest processes that use a GPU at the same time. In additional processes, the first call that needs the GPU, for example to create a context, returns CUDA_ERROR_DEVICE_UNAVAILABLE. Lowering the limit doesn't end open sessions",
     },
     Setting {
         key: "socket",

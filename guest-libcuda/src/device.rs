@@ -1,15 +1,18 @@
-//! The devices, as the worker described them when the session started.
+//! The devices, as the host describes them. That usually needs no worker, so a program that only
+//! asks for devices starts no session.
 
 use crate::error::{CuError, CuResult};
 use crate::log::say;
 use crate::objects::Context;
 use crate::session::Session;
+use crate::transport::facts::Snapshot;
 use cuda_api::devices::visible;
 use cuda_api::sys::CUdevice_attribute as A;
 use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use protocol::limits::DEVICES_MAX;
+use protocol::uapi::Gpu;
 use std::sync::OnceLock;
 
 /// The values of attributes for features that this library does not support, whatever the GPU
@@ -131,11 +134,25 @@ fn until_zero(bytes: &[u8]) -> &[u8] {
     bytes.split(|&byte| byte == 0).next().unwrap_or_default()
 }
 
-/// Queries the worker's devices and returns those that are visible to the program.
+/// Facts that the host announced before the session started.
+struct Announced {
+    driver_version: u32,
+    module_loading: u32,
+    devices: Vec<DeviceFacts>,
+}
+
+static ANNOUNCED: OnceLock<Announced> = OnceLock::new();
+
+/// Queries the devices, and returns those that are visible to the program. If the host can't answer
+/// without a worker, starts the session.
 pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
-    let answer =
-        session.call_with_room(&VcudaFacts {}, DEVICES_MAX * size_of::<DeviceFacts>() + 64)?;
-    let mut facts = answer.devices;
+    let (driver_version, mut facts) = match session.query().and_then(announced) {
+        Some(announced) => {
+            let announced = ANNOUNCED.get_or_init(|| announced);
+            (announced.driver_version, announced.devices.clone())
+        }
+        None => facts_of_worker(session)?,
+    };
     let mut numbers: Vec<i32> = (0..facts.len() as i32).collect();
     if std::env::var("CUDA_DEVICE_ORDER").is_ok_and(|order| order == "PCI_BUS_ID") {
         numbers.sort_by_key(|&number| facts[number as usize].pci_bus_id);
@@ -163,6 +180,57 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
             }
         })
         .collect();
-    say!(Info, "{} of {} devices, driver {}", devices.len(), facts.len(), answer.driver_version);
+    say!(Info, "{} of {} devices, driver {driver_version}", devices.len(), facts.len());
     Ok(devices)
+}
+
+/// Returns the facts in a reply to a query. Returns `None` if the host doesn't know the attributes of
+/// all devices.
+fn announced(snapshot: Snapshot) -> Option<Announced> {
+    let facts = |gpu: &Gpu| {
+        let mut facts = DeviceFacts {
+            total_memory: gpu.memory_total,
+            uuid: gpu.uuid,
+            pci_bus_id: gpu.pci_bus_id,
+            known: gpu.known,
+            attributes: gpu.attributes,
+            ..DeviceFacts::default()
+        };
+        facts.name[..gpu.name.len()].copy_from_slice(&gpu.name);
+        (gpu.known != [0; 4]).then_some(facts)
+    };
+    let devices: Vec<_> = snapshot.gpus.iter().map(facts).collect::<Option<_>>()?;
+    let Snapshot { cuda_version: driver_version, module_loading, .. } = snapshot;
+    (!devices.is_empty()).then_some(Announced { driver_version, module_loading, devices })
+}
+
+/// Returns the driver's version and the devices as the worker sees them.
+fn facts_of_worker(session: &Session) -> CuResult<(u32, Vec<DeviceFacts>)> {
+    let room = DEVICES_MAX * size_of::<DeviceFacts>() + 64;
+    let answer = session.call_with_room(&VcudaFacts {}, room)?;
+    Ok((answer.driver_version, answer.devices))
+}
+
+/// Checks that the worker's devices are those that the host announced.
+pub fn check(session: &Session) -> CuResult {
+    let Some(announced) = ANNOUNCED.get() else { return Ok(()) };
+    let (_, facts) = facts_of_worker(session)?;
+    let announced = &announced.devices;
+    if !facts.iter().map(|facts| facts.uuid).eq(announced.iter().map(|facts| facts.uuid)) {
+        say!(Error, "the VM's GPUs have changed since cuInit: start the program again");
+        return Err(CuError::DEVICE_UNAVAILABLE);
+    }
+    for (facts, announced) in facts.iter().zip(announced) {
+        if (facts.known, facts.attributes) != (announced.known, announced.attributes) {
+            say!(Warn, "the worker's GPU has other attributes than the host announced");
+        }
+    }
+    Ok(())
+}
+
+/// Returns the result of `cuModuleGetLoadingMode`, if the host announced it and the program doesn't
+/// change it.
+pub fn module_loading() -> Option<u32> {
+    let announced = ANNOUNCED.get()?.module_loading;
+    (announced != 0 && std::env::var_os("CUDA_MODULE_LOADING").is_none()).then_some(announced)
 }

@@ -7,14 +7,14 @@ use crate::log::say;
 use crate::memory::Memory;
 use crate::remembered::Remembered;
 use crate::session::Session;
-use crate::{output, stats, windows};
+use crate::{fork, output, stats, windows};
 use cuda_api::callback;
 use parking_lot::Mutex;
 use protocol::calls::{CuDeviceCanAccessPeer, VcudaThreadEnd};
 use protocol::ids::{ContextId, StreamId};
 use std::ops::Range;
 use std::sync::OnceLock;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 /// The state of a process after `cuInit` has succeeded.
 pub struct Driver {
@@ -23,8 +23,6 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
-    /// Whether the host knows `VcudaThreadEnd`. The previous release doesn't.
-    pub reports_threads: bool,
     /// The result of `cuModuleGetLoadingMode`.
     pub loading_mode: OnceLock<u32>,
     /// The limits of contexts that the program has queried, by context and number.
@@ -36,16 +34,12 @@ const WINDOWS: [Range<usize>; 3] = [windows::DEVICE, windows::PINNED, handles::W
 
 static DRIVER: OnceLock<Driver> = OnceLock::new();
 static INITIALIZING: Mutex<()> = Mutex::new(());
-/// Whether this process is a forked child of the process that called `cuInit`.
-static FORKED: AtomicBool = AtomicBool::new(false);
-/// File descriptors that a forked child must close.
-static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
 
 /// Returns the driver, if `cuInit` has succeeded in this process. Fails in a function that a stream
 /// calls.
 #[inline]
 pub fn driver() -> CuResult<&'static Driver> {
-    if FORKED.load(Ordering::Relaxed) {
+    if fork::is_child() {
         return Err(CuError::NOT_INITIALIZED);
     }
     callback::not_running()?;
@@ -54,7 +48,7 @@ pub fn driver() -> CuResult<&'static Driver> {
 
 /// `cuInit`. After a failure, a later call tries again, since the device may appear.
 pub fn init() -> CuResult<&'static Driver> {
-    if FORKED.load(Ordering::Relaxed) {
+    if fork::is_child() {
         return Err(CuError::NOT_INITIALIZED);
     }
     if let Some(driver) = DRIVER.get() {
@@ -66,11 +60,6 @@ pub fn init() -> CuResult<&'static Driver> {
         return Ok(driver);
     }
     let driver = start()?;
-    for (slot, fd) in DESCRIPTORS.iter().zip(driver.session.transport().descriptors()) {
-        slot.store(fd, Ordering::Relaxed);
-    }
-    // SAFETY: the handler only stores to atomics and closes descriptors, which is safe after fork.
-    unsafe { libc::pthread_atfork(None, None, Some(in_child)) };
     Ok(DRIVER.get_or_init(|| driver))
 }
 
@@ -82,15 +71,12 @@ fn start() -> CuResult<Driver> {
             return Err(CuError::OUT_OF_MEMORY);
         }
     }
-    let started = Session::start().map_err(|error| {
+    let opened = Session::open(greet).map_err(|error| {
         say!(Error, "can't open the device: {error}");
         CuError::NO_DEVICE
     });
-    let driver = started.and_then(|session| {
-        let end = VcudaThreadEnd { h_stream: StreamId::PER_THREAD };
-        let known = session.begin_along(&end, 0)?;
+    let driver = opened.and_then(|session| {
         let devices = device::fetch(&session)?;
-        let reports_threads = session.finish(known)?.result() != Err(CuError::NOT_SUPPORTED);
         if devices.is_empty() {
             say!(Error, "CUDA_VISIBLE_DEVICES hides every device");
             return Err(CuError::NO_DEVICE);
@@ -105,7 +91,6 @@ fn start() -> CuResult<Driver> {
             devices,
             handles,
             memory,
-            reports_threads,
             loading_mode: OnceLock::new(),
             limits: Remembered::default(),
         })
@@ -116,15 +101,22 @@ fn start() -> CuResult<Driver> {
     driver
 }
 
-extern "C" fn in_child() {
-    FORKED.store(true, Ordering::Relaxed);
-    for slot in &DESCRIPTORS {
-        let fd = slot.swap(-1, Ordering::Relaxed);
-        if fd >= 0 {
-            // SAFETY: this is the child's copy of the descriptor, and no code in the child uses it.
-            unsafe { libc::close(fd) };
-        }
-    }
+/// Whether the host knows `VcudaThreadEnd`. The previous release doesn't.
+static REPORTS_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// Sends the first commands of a session.
+fn greet(session: &Session) -> CuResult {
+    let end = VcudaThreadEnd { h_stream: StreamId::PER_THREAD };
+    let known = session.begin_along(&end, 0)?;
+    device::check(session)?;
+    let known = session.finish(known)?.result() != Err(CuError::NOT_SUPPORTED);
+    REPORTS_THREADS.store(known, Ordering::Relaxed);
+    Ok(())
+}
+
+/// Returns whether the host knows `VcudaThreadEnd`.
+pub fn reports_threads() -> bool {
+    REPORTS_THREADS.load(Ordering::Relaxed)
 }
 
 impl Driver {

@@ -20,6 +20,7 @@ mod driver;
 mod entry;
 mod error;
 mod exports;
+mod fork;
 mod graph;
 mod handles;
 mod jit;

@@ -1,7 +1,7 @@
 //! Reports to the worker that a thread exits, so that other threads can use its default streams.
 
 use crate::capture;
-use crate::driver::driver;
+use crate::driver::{driver, reports_threads};
 use crate::thread;
 use cuda_api::graph::capturing;
 use cuda_api::thread_end::call_at_thread_end;
@@ -19,7 +19,7 @@ fn report() {
     capturing::thread_ended();
     capture::thread_ended();
     if let Ok(driver) = driver()
-        && driver.reports_threads
+        && reports_threads()
     {
         let call = VcudaThreadEnd { h_stream: StreamId::PER_THREAD };
         let mut contexts = thread::take_default_streams().peekable();

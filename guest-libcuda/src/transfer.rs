@@ -47,13 +47,14 @@ pub fn take_part(
     mut finish_own: impl FnMut() -> CuResult<bool>,
 ) -> CuResult<Part> {
     let session = &driver.session;
+    let arena = session.arena()?;
     session.reap_uploads(false);
     loop {
-        if let Some(part) = session.arena.try_take(len) {
+        if let Some(part) = arena.try_take(len) {
             return Ok(part);
         }
         if !finish_own()? && !session.reap_uploads(true) {
-            return Ok(session.arena.take(len));
+            return Ok(arena.take(len));
         }
     }
 }
@@ -163,6 +164,7 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
         let data = unsafe { bytes_at(copy.src as usize, copy.len) };
         return session.post(&VcudaCopyIn { dst: copy.dst, data, h_stream: copy.stream });
     }
+    let arena = session.arena()?;
     let piece = piece_of(copy.len);
     let mut own: VecDeque<(Part, Pending)> = VecDeque::new();
     let mut sent = 0;
@@ -170,7 +172,7 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
     let finish_first = |own: &mut VecDeque<(Part, Pending)>| -> CuResult<bool> {
         let Some((part, pending)) = own.pop_front() else { return Ok(false) };
         let replied = session.finish(pending)?;
-        session.arena.give(part);
+        arena.give(part);
         replied.result()?;
         Ok(true)
     };
@@ -178,7 +180,7 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
         let len = piece.min(copy.len - sent);
         result = take_part(driver, len, || finish_first(&mut own)).and_then(|part| {
             // SAFETY: the part has room for `len` bytes and belongs to this copy.
-            let to = unsafe { std::slice::from_raw_parts_mut(session.arena.ptr(part), len) };
+            let to = unsafe { std::slice::from_raw_parts_mut(arena.ptr(part), len) };
             // SAFETY: the source is valid, as the caller promises.
             unsafe { copy_from(copy.src as usize + sent, to) };
             let staged = VcudaCopyInStaged {
@@ -193,7 +195,7 @@ unsafe fn upload(driver: &Driver, copy: Copy) -> CuResult {
                     Ok(())
                 }
                 Err(error) => {
-                    session.arena.give(part);
+                    arena.give(part);
                     Err(error)
                 }
             }
@@ -267,6 +269,7 @@ unsafe fn store_inline(bytes: &crate::session::Bytes, copy: Copy) -> CuResult {
 /// The requirements of [`download`] apply.
 unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
     let session = &driver.session;
+    let arena = session.arena()?;
     let piece = piece_of(copy.len);
     let mut own: VecDeque<(Part, Pending, usize, usize)> = VecDeque::new();
     let mut asked = 0;
@@ -276,11 +279,11 @@ unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
         let replied = session.finish(pending)?;
         if replied.result().is_ok() {
             // SAFETY: the worker has filled the part's first `len` bytes and is done with it.
-            let from = unsafe { std::slice::from_raw_parts(session.arena.ptr(part), len) };
+            let from = unsafe { std::slice::from_raw_parts(arena.ptr(part), len) };
             // SAFETY: the destination is valid, as the caller promises.
             unsafe { copy_to(copy.dst as usize + at, from) };
         }
-        session.arena.give(part);
+        arena.give(part);
         replied.result()?;
         Ok(true)
     };
@@ -307,7 +310,7 @@ unsafe fn download_staged(driver: &Driver, copy: Copy) -> CuResult {
                     Ok(())
                 }
                 Err(error) => {
-                    session.arena.give(part);
+                    arena.give(part);
                     Err(error)
                 }
             }

@@ -1,7 +1,7 @@
 //! The guest's libnvidia-ml.so.1, which answers NVML queries about the VM's GPUs. It doesn't need a
 //! session.
 //!
-//! * [`facts`] decodes the device's reply; [`state`] holds the connection between init and
+//! * [`state`] holds the connection between init and
 //!   shutdown.
 //! * [`entry`] implements functions, whose parameters are checked against the prototypes in
 //!   [`generated`]. All other NVML functions are exported too, and return NVML_ERROR_NOT_SUPPORTED.
@@ -13,7 +13,6 @@ mod args;
 mod entry;
 mod error;
 mod exports;
-mod facts;
 mod generated;
 mod state;
 mod symbols;

@@ -3,12 +3,12 @@
 
 use crate::args::Arg;
 use crate::error::{NvmlError, NvmlResult};
-use crate::facts::Snapshot;
 use crate::generated::sys::nvmlDevice_t;
 use guest_transport::Transport;
+use guest_transport::facts::Snapshot;
 use guest_transport::log::say;
 use parking_lot::Mutex;
-use protocol::uapi::{Gpu, QUERY_MAX};
+use protocol::uapi::Gpu;
 use std::sync::Once;
 use std::sync::atomic::{AtomicI32, Ordering};
 
@@ -95,12 +95,10 @@ fn open() -> NvmlResult<State> {
 }
 
 fn ask(transport: &dyn Transport) -> NvmlResult<Snapshot> {
-    let mut room = vec![0; QUERY_MAX];
-    let len = transport.query(&mut room).map_err(|error| {
+    Snapshot::query(transport).map_err(|error| {
         say!(Error, "NVML: {error}");
         NvmlError::from(error)
-    })?;
-    Snapshot::read(&room[..len.min(room.len())]).ok_or(NvmlError::UNKNOWN)
+    })
 }
 
 pub fn init() -> NvmlResult {

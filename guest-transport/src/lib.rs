@@ -2,6 +2,7 @@
 //! vhost-user front end, and logging.
 
 mod error;
+pub mod facts;
 mod kernel;
 pub mod log;
 mod mapping;

@@ -3,6 +3,7 @@
 //! The names are those in the header without the prefix `VIRTIO_CUDA_`. All fields are
 //! little-endian, as on all supported hosts.
 
+use crate::facts::MAX_ATTRIBUTES;
 use crate::plain::Plain;
 
 #[cfg(not(target_endian = "little"))]
@@ -239,8 +240,8 @@ pub struct Facts {
     pub process_bytes: u32,
     /// The result of cuDriverGetVersion, for example 13000.
     pub cuda_version: u32,
-    /// Must be 0.
-    pub reserved: u32,
+    /// The result of cuModuleGetLoadingMode without an environment variable, or 0 if it is unknown.
+    pub module_loading: u32,
     /// The driver's version, ended by a zero byte.
     pub driver: [u8; 40],
 }
@@ -295,6 +296,11 @@ pub struct Gpu {
     /// Number of active NVLinks that lead directly to the GPU with each index. The number at the
     /// GPU's own index is that of links to NVSwitches.
     pub nvlinks: [u8; 16],
+    /// Bit N % 64 of word N / 64 is set if attribute N is known (`CUdevice_attribute`). All words are
+    /// 0 if only a session can tell the attributes.
+    pub known: [u64; 4],
+    /// The attributes as a session on this GPU has them, or 0.
+    pub attributes: [i32; MAX_ATTRIBUTES],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
 unsafe impl Plain for Gpu {}

@@ -46,15 +46,16 @@ fn expectations() -> Vec<(String, u64)> {
         RegionDetach "region_detach" { hdr "hdr" region "region" reserved "reserved" }
         Query "query" { hdr "hdr" reserved "reserved" }
         Facts "facts" { gpus "gpus" gpu_bytes "gpu_bytes" processes "processes"
-            process_bytes "process_bytes" cuda_version "cuda_version" reserved "reserved"
-            driver "driver" }
+            process_bytes "process_bytes" cuda_version "cuda_version"
+            module_loading "module_loading" driver "driver" }
         Gpu "gpu" { uuid "uuid" name "name" pci_bus_id "pci_bus_id" memory_total "memory_total"
             memory_used "memory_used" utilization "utilization" flags "flags"
             compute_major "compute_major" compute_minor "compute_minor"
             multiprocessors "multiprocessors" clock_khz "clock_khz"
             memory_clock_khz "memory_clock_khz" memory_bus_bits "memory_bus_bits"
             pci_device "pci_device" pci_subsystem "pci_subsystem"
-            pcie_link_max "pcie_link_max" pcie_link "pcie_link" nvlinks "nvlinks" }
+            pcie_link_max "pcie_link_max" pcie_link "pcie_link" nvlinks "nvlinks"
+            known "known" attributes "attributes" }
         Process "process" { pid "pid" session "session" gpu "gpu" reserved "reserved"
             memory_used "memory_used" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }

@@ -1,6 +1,7 @@
 // Prints the device as a program sees it.
 //
 //   deviceinfo                 name, compute capability, memory
+//   deviceinfo list            the same without the free memory, so without using the GPU
 //   deviceinfo alloc SIZE      also tries one allocation: SIZE in bytes, or with suffix K, M or G
 //
 // A refused allocation is a valid result, so the exit status is 0.
@@ -30,8 +31,9 @@ static size_t parse_size(const char *text) {
 
 int main(int argc, char **argv) {
     const size_t size = argc == 3 && std::strcmp(argv[1], "alloc") == 0 ? parse_size(argv[2]) : 0;
-    if (argc != 1 && size == 0) {
-        std::fprintf(stderr, "usage: deviceinfo [alloc SIZE], such as 300M\n");
+    const bool list = argc == 2 && std::strcmp(argv[1], "list") == 0;
+    if (argc != 1 && size == 0 && !list) {
+        std::fprintf(stderr, "usage: deviceinfo [list | alloc SIZE], such as 300M\n");
         return 2;
     }
     int devices, driver, runtime;
@@ -42,15 +44,17 @@ int main(int argc, char **argv) {
                 driver % 1000 / 10, runtime / 1000, runtime % 1000 / 10, devices);
     for (int device = 0; device < devices; ++device) {
         cudaDeviceProp properties;
-        size_t free, total;
-        CHECK(cudaSetDevice(device));
         CHECK(cudaGetDeviceProperties(&properties, device));
-        CHECK(cudaMemGetInfo(&free, &total));
         std::printf("device %d: %s\n", device, properties.name);
         std::printf("  compute capability: %d.%d\n", properties.major, properties.minor);
         std::printf("  multiprocessors: %d\n", properties.multiProcessorCount);
         std::printf("  total memory: %.0f MiB\n", properties.totalGlobalMem / MIB);
-        std::printf("  free memory: %.0f of %.0f MiB\n", free / MIB, total / MIB);
+        if (!list) {
+            size_t free, total;
+            CHECK(cudaSetDevice(device));
+            CHECK(cudaMemGetInfo(&free, &total));
+            std::printf("  free memory: %.0f of %.0f MiB\n", free / MIB, total / MIB);
+        }
     }
     if (size != 0) {
         void *memory;

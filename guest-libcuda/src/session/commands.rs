@@ -1,27 +1,31 @@
 //! Sends commands to the worker and waits for their replies.
 
 use super::arena::{self, Arena, Part};
-use super::clock::{Calibration, SpinBudget};
+use super::clock::Calibration;
 use super::config::Config;
 use super::errors::Errors;
+use super::live::{Live, Producer};
 use super::mirrors::{Exchange, Mirrors};
 use super::reply::{Pending, Replied};
 use super::uploads::Uploads;
 use crate::error::{CuError, CuResult};
+use crate::fork;
 use crate::log::say;
 use crate::stats;
 use crate::thread;
-use crate::transport::{Mapping, Transport, TransportError};
+use crate::transport::facts::Snapshot;
+use crate::transport::{Transport, TransportError};
 use parking_lot::Mutex;
 use protocol::calls::VcudaCopyIn;
 use protocol::codec::{Answer, Call, Writer};
 use protocol::host_func::Callee;
 use protocol::ids::{FIRST_ID, StreamId};
 use protocol::plain::Plain;
-use protocol::ring::{GuestRing, Shared};
+use protocol::ring::GuestRing;
 use protocol::table;
-use protocol::uapi::{CMD_WAITED, Cmd, REPLY_OUTPUT, RING_HEADER_BYTES, Reply};
+use protocol::uapi::{CMD_WAITED, Cmd, REPLY_OUTPUT, Reply};
 use std::collections::VecDeque;
+use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU32, AtomicU64, Ordering};
 use std::time::Duration;
 
@@ -31,22 +35,13 @@ mod tests;
 /// How long a waiting thread sleeps before it checks again, in case a wake was lost.
 const RECHECK: Duration = Duration::from_secs(1);
 
-/// The guest's side of the ring, with a buffer for encoding commands.
-struct Producer {
-    ring: GuestRing,
-    writer: Writer,
-}
-
-/// A started session.
+/// This process's session. It starts with the first command.
 pub struct Session {
-    transport: Box<dyn Transport>,
-    _region: Mapping,
-    /// Shared pages for replies and for data in transit.
-    pub arena: Arena,
-    producer: Mutex<Producer>,
-    shared: Shared,
-    max_command: usize,
-    spin: SpinBudget,
+    live: OnceLock<Live>,
+    /// The open device, until the session has started on it.
+    device: Mutex<Option<Box<dyn Transport>>>,
+    /// Sends the session's first commands.
+    greet: fn(&Session) -> CuResult,
     config: Config,
     /// The transport's count of wakes, as this process last saw it.
     wakes: AtomicU32,
@@ -63,47 +58,18 @@ pub struct Session {
 }
 
 impl Session {
-    /// Opens the device and starts a session on it. If the device is replaced in the meantime, tries
-    /// once more.
-    pub fn start() -> Result<Self, TransportError> {
-        match Self::try_start() {
-            Err(TransportError::Ended { .. }) => Self::try_start(),
-            result => result,
-        }
+    /// Opens the device. `greet` sends the first commands once the session starts. If it fails, the
+    /// session ends.
+    pub fn open(greet: fn(&Session) -> CuResult) -> Result<Self, TransportError> {
+        Ok(Self::on(crate::transport::open()?, Config::from_env(), greet))
     }
 
-    fn try_start() -> Result<Self, TransportError> {
-        let calibration = Calibration::begin();
-        let transport = crate::transport::open()?;
-        Self::on(transport, Config::from_env(), calibration)
-    }
-
-    fn on(
-        transport: Box<dyn Transport>,
-        config: Config,
-        calibration: Calibration,
-    ) -> Result<Self, TransportError> {
-        let started = transport.start(&config.env, config.ring_bytes, config.arena_bytes)?;
-        let base = started.region.as_ptr();
-        let ring = config.ring_bytes as usize;
-        // SAFETY: the region begins with header page and ring and stays mapped with the session.
-        let shared = unsafe { Shared::new(base, ring) }
-            .map_err(|_| TransportError::Unsupported { what: "a ring of this size" })?;
-        let skip = RING_HEADER_BYTES + ring;
-        let len = (started.region.len() - skip).min(config.arena_bytes as usize);
-        // SAFETY: the rest of the region is the arena.
-        let arena = unsafe { Arena::new(base.add(skip), len) };
-        say!(Info, "session {} with {} bytes of ring", started.session, ring);
-        let max_command = GuestRing::new(shared).max_command();
-        let producer = Producer { ring: GuestRing::new(shared), writer: Writer::new() };
-        Ok(Self {
-            transport,
-            _region: started.region,
-            arena,
-            producer: Mutex::new(producer),
-            shared,
-            max_command,
-            spin: calibration.end(config.spin),
+    fn on(transport: Box<dyn Transport>, config: Config, greet: fn(&Session) -> CuResult) -> Self {
+        fork::close_in_children(&transport.descriptors());
+        Self {
+            live: OnceLock::new(),
+            device: Mutex::new(Some(transport)),
+            greet,
             config,
             wakes: AtomicU32::new(0),
             ended: AtomicBool::new(false),
@@ -113,21 +79,76 @@ impl Session {
             sent: AtomicU64::new(0),
             uploads: Uploads::default(),
             mirrors: Mirrors::default(),
-        })
+        }
     }
 
-    /// Returns the connection to the device.
-    pub fn transport(&self) -> &dyn Transport {
-        &*self.transport
+    /// Queries the VM's GPUs, which needs no worker. Returns `None` if the session has started already,
+    /// or if the device is of an older version.
+    pub fn query(&self) -> Option<Snapshot> {
+        let device = self.device.lock();
+        let answer = Snapshot::query(&**device.as_ref()?);
+        answer.inspect_err(|error| say!(Info, "can't query the GPUs: {error}")).ok()
+    }
+
+    /// Returns the connection to the worker. Starts the session if it hasn't started yet.
+    #[inline]
+    fn live(&self) -> CuResult<&Live> {
+        match self.live.get() {
+            Some(live) => Ok(live),
+            None => self.start(),
+        }
+    }
+
+    /// Starts the session. If the device has been replaced meanwhile, opens it once more. After a
+    /// failure, a later call tries again.
+    #[cold]
+    fn start(&self) -> CuResult<&Live> {
+        let mut device = self.device.lock();
+        if let Some(live) = self.live.get() {
+            return Ok(live);
+        }
+        let start = |opened| {
+            let calibration = Calibration::begin();
+            let transport = match opened {
+                Some(transport) => transport,
+                None => crate::transport::open()?,
+            };
+            Live::start(transport, &self.config, calibration)
+        };
+        let started = match start(device.take()) {
+            Err(TransportError::Ended { .. }) => start(None),
+            result => result,
+        };
+        let live = started.map_err(|error| {
+            say!(Error, "can't start a session: {error}");
+            CuError::DEVICE_UNAVAILABLE
+        })?;
+        fork::close_in_children(&live.transport.descriptors());
+        let live = self.live.get_or_init(|| live);
+        drop(device);
+        (self.greet)(self).inspect_err(|_| self.ended.store(true, Ordering::Relaxed))?;
+        Ok(live)
+    }
+
+    /// Returns the connection to the device. Starts the session if it hasn't started yet.
+    pub fn transport(&self) -> CuResult<&dyn Transport> {
+        Ok(&*self.live()?.transport)
+    }
+
+    /// Returns the shared pages for replies and for data in transit. Starts the session if it hasn't
+    /// started yet.
+    pub fn arena(&self) -> CuResult<&Arena> {
+        Ok(&self.live()?.arena)
     }
 
     /// Returns the maximum length of a byte string in one command.
-    pub fn longest_bytes(&self) -> usize {
+    pub fn longest_bytes(&self) -> CuResult<usize> {
+        let live = self.live()?;
         let longest = match self.config.plain {
-            true => self.transport.config().max_plain as usize,
-            false => self.max_command,
+            true => live.transport.config().max_plain as usize,
+            false => live.max_command,
         };
-        longest.saturating_sub(512).max(512)
+        Ok(longest.saturating_sub(512).max(512))
     }
 
     /// Returns a new, unused id for an object.
@@ -161,9 +182,10 @@ impl Session {
         self.write(call, None)
     }
 
-    /// Like [`post`](Self::post), but never waits: drops the call if the ring is full.
+    /// Like [`post`](Self::post), but never waits: drops the call if the ring is full, or if the session
+    /// hasn't started.
     pub fn post_or_drop<'a, C: Call<'a>>(&self, call: &C) {
-        if !self.config.plain {
+        if !self.config.plain && self.live.get().is_some() {
             stats::count_command(false);
             // A session that has ended needs no more calls.
             let _ = self.try_write(call, None);
@@ -222,22 +244,23 @@ impl Session {
                 .submit_plain(call, len)
                 .map(|replied| Pending::Answered(Box::new(replied), C::NAME));
         }
-        if len > self.arena.largest() {
+        let arena = self.arena()?;
+        if len > arena.largest() {
             return Err(CuError::INVALID_VALUE);
         }
         let part = loop {
-            if let Some(part) = self.arena.try_take(len) {
+            if let Some(part) = arena.try_take(len) {
                 break part;
             }
             if !self.reap_uploads(true) {
-                break self.arena.take(len);
+                break arena.take(len);
             }
         };
         let reply = Part { offset: part.offset, len };
         // SAFETY: the part belongs to this call, and its first word, the reply's state, is aligned.
-        unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
+        unsafe { AtomicU32::from_ptr(arena.ptr(part).cast()).store(0, Ordering::Relaxed) };
         if let Err(error) = self.write(call, Some(reply)) {
-            self.arena.give(part);
+            arena.give(part);
             return Err(error);
         }
         Ok(Pending::InArena(part, C::NAME))
@@ -246,7 +269,9 @@ impl Session {
     /// Returns whether the reply has arrived, so that [`finish`](Self::finish) returns at once.
     pub fn is_answered(&self, pending: &Pending) -> bool {
         match pending {
-            Pending::InArena(part, _) => self.reply_state(*part).is_some(),
+            Pending::InArena(part, _) => {
+                self.live.get().is_some_and(|live| live.reply_state(*part).is_some())
+            }
             Pending::Answered(..) => true,
         }
     }
@@ -270,18 +295,13 @@ impl Session {
             Pending::InArena(part, name) => (part, name),
         };
         // If the session has ended, don't free the part: the worker may still write to it.
-        let state = self.wait_for(name, || self.reply_state(part))?;
+        let live = self.live()?;
+        let state = self.wait_for(live, name, || live.reply_state(part))?;
         // SAFETY: the part has room for a reply, which the worker has written.
-        let replied = unsafe { Replied::read(self.arena.ptr(part), part.len) };
-        self.arena.give(part);
+        let replied = unsafe { Replied::read(live.arena.ptr(part), part.len) };
+        live.arena.give(part);
         self.note(name, state, replied.head());
         Ok(replied)
-    }
-
-    fn reply_state(&self, part: Part) -> Option<u32> {
-        // SAFETY: the part lies in the arena and is aligned; both sides use the word as an atomic.
-        let state = unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()) };
-        Some(state.load(Ordering::Acquire)).filter(|&state| state != 0)
     }
 
     /// Records the errors and flags in a reply.
@@ -334,8 +354,10 @@ impl Session {
         self.uploads.reap(wait, is_answered, |part, pending| {
             // Ignore the error here: synchronizing the stream also reports an asynchronous copy's
             // error.
-            if self.finish_unmirrored(pending).is_ok() {
-                self.arena.give(part);
+            if self.finish_unmirrored(pending).is_ok()
+                && let Ok(arena) = self.arena()
+            {
+                arena.give(part);
             }
         })
     }
@@ -346,11 +368,12 @@ impl Session {
     /// The requests aren't sent through the ring, which may be full of commands that wait for a
     /// host function to return.
     pub fn serve_host_funcs(&self, mut run: impl FnMut(u64)) {
-        let mut callee = Callee::new(self.shared);
-        while let Ok(token) = self.wait_for("a host function", || callee.next()) {
+        let Ok(live) = self.live() else { return };
+        let mut callee = Callee::new(live.shared);
+        while let Ok(token) = self.wait_for(live, "a host function", || callee.next()) {
             run(token);
             if callee.end()
-                && let Err(error) = self.transport.kick()
+                && let Err(error) = live.transport.kick()
             {
                 self.end(&error);
                 return;
@@ -371,7 +394,10 @@ impl Session {
     fn final_error(&self) -> CuError {
         let timeout = CuError::LAUNCH_TIMEOUT;
         let timed_out = self.errors.check_sticky() == Err(timeout)
-            || self.shared.posted_error.load(Ordering::Relaxed) == timeout.0;
+            || self
+                .live
+                .get()
+                .is_some_and(|live| live.shared.posted_error.load(Ordering::Relaxed) == timeout.0);
         if timed_out { timeout } else { CuError::DEVICE_UNAVAILABLE }
     }
 
@@ -398,14 +424,14 @@ impl Session {
 
     /// Writes a command to the ring, and wakes the worker if it sleeps. Waits while the ring is full.
     fn write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
-        self.push(call, reply, |ring, len| {
-            self.wait_for("room in the ring", || ring.fits(len).then_some(()))
+        self.push(call, reply, |live, ring, len| {
+            self.wait_for(live, "room in the ring", || ring.fits(len).then_some(()))
         })
     }
 
     /// Like [`write`](Self::write), but fails if the ring is full.
     fn try_write<'a, C: Call<'a>>(&self, call: &C, reply: Option<Part>) -> CuResult {
-        self.push(call, reply, |_, _| Err(CuError::NOT_READY))
+        self.push(call, reply, |_, _, _| Err(CuError::NOT_READY))
     }
 
     /// Writes a command to the ring. If the ring is full, calls `make_room` first.
@@ -413,11 +439,12 @@ impl Session {
         &self,
         call: &C,
         reply: Option<Part>,
-        make_room: impl FnOnce(&mut GuestRing, usize) -> CuResult,
+        make_room: impl FnOnce(&Live, &mut GuestRing, usize) -> CuResult,
     ) -> CuResult {
+        let live = self.live()?;
         self.check_alive()?;
         self.count::<C>(reply.is_some());
-        let mut producer = self.producer.lock();
+        let mut producer = live.producer.lock();
         let Producer { ring, writer } = &mut *producer;
         writer.clear();
         call.encode(writer);
@@ -431,13 +458,13 @@ impl Session {
         let doorbell = match ring.push(&[header.as_bytes(), args]) {
             Ok(doorbell) => doorbell,
             Err(_) => {
-                make_room(ring, len)?;
+                make_room(live, ring, len)?;
                 ring.push(&[header.as_bytes(), args]).map_err(|_| CuError::UNKNOWN)?
             }
         };
         drop(producer);
         if doorbell {
-            self.transport.kick().map_err(|error| self.end(&error))?;
+            live.transport.kick().map_err(|error| self.end(&error))?;
         }
         Ok(())
     }
@@ -455,17 +482,22 @@ impl Session {
 
     /// Spins until `ready` returns a value. If that takes too long, sleeps and checks again after
     /// each wake.
-    fn wait_for<T>(&self, name: &'static str, mut ready: impl FnMut() -> Option<T>) -> CuResult<T> {
-        if let Some(value) = self.spin.until(&mut ready) {
+    fn wait_for<T>(
+        &self,
+        live: &Live,
+        name: &'static str,
+        mut ready: impl FnMut() -> Option<T>,
+    ) -> CuResult<T> {
+        if let Some(value) = live.spin.until(&mut ready) {
             return Ok(value);
         }
         loop {
             let seen = self.wakes.load(Ordering::Relaxed);
-            self.shared.announce_guest_sleep();
+            live.shared.announce_guest_sleep();
             if let Some(value) = ready() {
                 return Ok(value);
             }
-            match self.transport.wait(seen, Some(RECHECK)) {
+            match live.transport.wait(seen, Some(RECHECK)) {
                 Ok(wakes) => self.wakes.store(wakes, Ordering::Relaxed),
                 Err(error) => {
                     // If the reply arrived before the session ended, return it.
@@ -480,6 +512,7 @@ impl Session {
 
     /// Sends a command as a descriptor chain and waits for its reply.
     fn submit_plain<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Replied> {
+        let transport = self.transport()?;
         self.check_alive()?;
         self.count::<C>(true);
         let mut writer = Writer::new();
@@ -487,11 +520,11 @@ impl Session {
         let args = writer.as_bytes();
         let mut header = self.header::<C>(args.len(), None);
         header.flags = CMD_WAITED;
-        let room = room.min(self.transport.max_reply());
+        let room = room.min(transport.max_reply());
         header.reply_len = room as u32;
         let mut reply = vec![0; room];
         let command = [header.as_bytes(), args].concat();
-        match self.transport.submit(&command, &mut reply) {
+        match transport.submit(&command, &mut reply) {
             Ok(len) => {
                 let replied = Replied::from_bytes(&reply[..len.min(reply.len())]);
                 self.note(C::NAME, replied.head().state, replied.head());

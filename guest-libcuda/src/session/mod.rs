@@ -17,6 +17,7 @@ mod clock;
 mod commands;
 mod config;
 mod errors;
+mod live;
 mod mirrors;
 mod reply;
 mod uploads;

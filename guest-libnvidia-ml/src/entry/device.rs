@@ -3,10 +3,10 @@
 use super::entries;
 use crate::args::{Out, Text};
 use crate::error::{NvmlError, NvmlResult};
-use crate::facts::{self, Snapshot};
 use crate::generated::sys::nvmlDevice_t;
 use crate::state::{self, Handle};
 use cuda_api::devices::{PciAddress, uuid_text};
+use guest_transport::facts::{self, Snapshot};
 
 fn by_index(index: u32, device: Out<nvmlDevice_t>) -> NvmlResult {
     let count = state::first(|facts| Ok(facts.gpus.len()))?;

@@ -3,10 +3,10 @@
 use super::entries;
 use crate::args::{Buffer, Out, padded, version};
 use crate::error::{NvmlError, NvmlResult};
-use crate::facts;
 use crate::generated::sys::*;
 use crate::state::{self, Handle};
 use cuda_api::devices::{PciAddress, uuid_text};
+use guest_transport::facts;
 use protocol::uapi::{GPU_ECC, Gpu};
 use std::mem::offset_of;
 

@@ -153,7 +153,7 @@ struct virtio_cuda_facts {
 	__le32 processes; /* number of struct virtio_cuda_process after them */
 	__le32 process_bytes; /* size of each */
 	__le32 cuda_version; /* result of cuDriverGetVersion, for example 13000 */
-	__le32 reserved;
+	__le32 module_loading; /* result of cuModuleGetLoadingMode, 0 if unknown */
 	__u8 driver[40]; /* the driver's version, ended by a zero byte */
 };
 
@@ -182,6 +182,8 @@ struct virtio_cuda_gpu {
 	__le32 pcie_link_max; /* generation << 16 | lanes; this and the next are 0 if unknown */
 	__le32 pcie_link;
 	__u8 nvlinks[16]; /* NVLinks to each GPU, and to switches at the own index */
+	__le64 known[4]; /* a bit for each known attribute; 0 if only a session can tell */
+	__le32 attributes[160]; /* by CUdevice_attribute, as a session on the GPU has them */
 };
 
 struct virtio_cuda_process {

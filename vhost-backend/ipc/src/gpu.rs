@@ -25,6 +25,21 @@ pub struct Probed {
     /// The pairs of GPUs of which one can access the other's memory.
     #[serde(default)]
     pub peers: Vec<PeerAccess>,
+    /// Result of `cuModuleGetLoadingMode`. 0 if unknown.
+    #[serde(default)]
+    pub module_loading: u32,
+    /// The attributes of each GPU.
+    #[serde(default)]
+    pub attributes: Vec<Attributes>,
+}
+
+/// The results of `cuDeviceGetAttribute` for a GPU.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Attributes {
+    /// UUID of the GPU.
+    pub gpu: [u8; 16],
+    /// The number and the value of each attribute that the driver knows.
+    pub values: Vec<(u8, i32)>,
 }
 
 /// A GPU that can access another one's memory, as `cuDeviceCanAccessPeer` reports.
@@ -160,6 +175,8 @@ mod tests {
                 no_eviction: vec![NoEviction { gpu: [1; 16], reason: "busy".into() }],
                 gpus: vec![gpu; 2],
                 peers: vec![PeerAccess { gpu: [1; 16], peer: [2; 16] }],
+                module_loading: 2,
+                attributes: vec![Attributes { gpu: [1; 16], values: vec![(1, 1024), (160, -1)] }],
             };
             let text = toml::to_string(&probed).unwrap();
             assert!(text.starts_with("library = "), "{text}");

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::gpu::{GpuFacts, PcieLinks};
+use crate::gpu::{Attributes, GpuFacts, PcieLinks};
 
 pub use memory_ledger::{Charge, ShareId, WorkerId};
 
@@ -377,9 +377,14 @@ pub struct VmFacts {
     pub gpus: Vec<VmGpu>,
     /// The memory that each session uses on each GPU. At most [`MAX_FACTS_PROCESSES`] entries.
     pub processes: Vec<VmProcess>,
-    /// How the GPUs reach one another, in the order of `gpus`. This must remain the last field: a
-    /// device process of an older version ignores what follows `processes`.
+    /// How the GPUs reach one another, in the order of `gpus`. A device process of an older version
+    /// ignores this field or those after it, so new fields come last.
     pub links: Vec<VmGpuLinks>,
+    /// The attributes of GPUs, as sessions have them. Those of a GPU are missing if they depend on the
+    /// session, or if the message would be too long.
+    pub attributes: Vec<Attributes>,
+    /// The result of `cuModuleGetLoadingMode` on the host. 0 if unknown.
+    pub module_loading: u32,
 }
 
 /// How a GPU reaches the VM's other GPUs.

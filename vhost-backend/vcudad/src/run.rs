@@ -155,7 +155,7 @@ fn start(
     };
     let control = chosen.config.control_socket.clone();
     let service = match prepare(&chosen, listening.as_deref())? {
-        Ready::New(prepared) => Service::new(chosen.config, prepared, inputs)?,
+        Ready::New(prepared) => Service::new(chosen.config, *prepared, inputs)?,
         Ready::Continuing(spawner, dir) => {
             // The file is read without privileges.
             let record = spawner.take_record().and_then(Handover::read);
@@ -181,7 +181,7 @@ fn bind_control(
 /// A broker that has dropped its privileges.
 enum Ready {
     /// It starts without VMs of an earlier broker.
-    New(Prepared),
+    New(Box<Prepared>),
     /// It continues with what an earlier broker has left with the spawner.
     Continuing(Spawner, Option<StateDir>),
 }
@@ -227,8 +227,8 @@ fn prepare(chosen: &Chosen, listening: Option<&Path>) -> Result<Ready, BrokerErr
         // Another broker may have failed.
         spawner.request(Call::EndAll).map_err(BrokerError::Spawner)?;
     }
-    let driver = driver::choose(config, &spawner, driver::DRIVER_WAIT)?;
-    let jail = driver::set_up_jail(config, &spawner, &driver)?;
+    let mut driver = driver::choose(config, &spawner, driver::DRIVER_WAIT)?;
+    let jail = driver::set_up_jail(config, &spawner, &mut driver)?;
     drop_privileges(driver.library.clone())?;
-    Ok(Ready::New(Prepared { spawner, ending, state, driver, jail }))
+    Ok(Ready::New(Box::new(Prepared { spawner, ending, state, driver, jail })))
 }

@@ -366,7 +366,13 @@ impl Service {
     /// Replies to a guest's query about its GPUs.
     fn send_facts(&mut self, id: VmId, request: u64) {
         let Some(state) = self.vms.get(id) else { return };
-        let facts = self.sessions.guest_facts(&self.driver, &self.gpus, id, &state.gpus);
+        let facts = self.sessions.guest_facts(
+            &self.driver,
+            &self.gpus,
+            id,
+            state.vm.spec.sharing,
+            &state.gpus,
+        );
         self.send_to_device(id, &BrokerToDevice::Facts { request, facts }, &[]);
     }
 }

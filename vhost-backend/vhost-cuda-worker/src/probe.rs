@@ -3,13 +3,14 @@
 use std::ffi::{CStr, c_void};
 use std::path::{Path, PathBuf};
 
-use cuda_api::sys::{CUdevice_attribute, CUuuid};
+use cuda_api::sys::{CUdevice_attribute, CUmoduleLoadingMode, CUuuid};
 
+use super::calls::attributes;
 use super::driver::{CuError, CuResult, Driver, recorder};
 use super::eviction;
 use super::executor::EngineError;
 use super::isolate::Jail;
-use host_ipc::gpu::{self, GpuFacts, PeerAccess, Probed};
+use host_ipc::gpu::{self, Attributes, GpuFacts, PeerAccess, Probed};
 use host_jail::JailError;
 
 const PAGEABLE_MEMORY_ACCESS: CUdevice_attribute =
@@ -44,7 +45,7 @@ pub fn probe(
         .library()
         .symbol(c"cuInit")
         .ok_or_else(|| EngineError::Missing { path: path(), symbol: "cuInit" })?;
-    let (mut devices, mut version) = (0, 0);
+    let (mut devices, mut version, mut loading) = (0, 0, CUmoduleLoadingMode(0));
     // SAFETY: the pointers are to local variables.
     unsafe {
         driver.cuInit(0).map_err(|error| failed("cuInit", error))?;
@@ -52,6 +53,8 @@ pub fn probe(
         driver
             .cuDriverGetVersion(&mut version)
             .map_err(|error| failed("cuDriverGetVersion", error))?;
+        // Drivers before CUDA 11.7 don't have this call.
+        let _ = driver.cuModuleGetLoadingMode(&mut loading);
     }
     if devices < 1 {
         return Err(failed("cuDeviceGetCount", CuError::NO_DEVICE));
@@ -63,6 +66,12 @@ pub fn probe(
         .map(|device| look(&driver, device))
         .collect::<CuResult<_>>()
         .map_err(|error| failed("cuDeviceGet…", error))?;
+    let attributes = (0..devices).zip(&gpus).map(|(device, gpu)| {
+        let known = attributes(&driver, device).into_iter().enumerate();
+        let values = known.filter_map(|(number, value)| Some((u8::try_from(number).ok()?, value?)));
+        Attributes { gpu: gpu.uuid, values: values.collect() }
+    });
+    let attributes = attributes.collect();
     let peers = peers(&driver, &gpus).map_err(|error| failed("cuDeviceCanAccessPeer", error))?;
     if is_jailed {
         compile(&driver).map_err(|error| failed("cuModuleLoadDataEx", error))?;
@@ -70,7 +79,17 @@ pub fn probe(
     let (eviction, no_eviction) = eviction::test(&driver, &gpus);
     let library = PathBuf::from(loaded_from(symbol).unwrap_or_else(path));
     let driver = gpu::driver_version(&library);
-    Ok(Probed { library, cuda_version: version as u32, driver, eviction, no_eviction, gpus, peers })
+    Ok(Probed {
+        library,
+        cuda_version: version as u32,
+        driver,
+        eviction,
+        no_eviction,
+        gpus,
+        peers,
+        module_loading: loading.0,
+        attributes,
+    })
 }
 
 /// Compiles a module on the first GPU.

@@ -80,13 +80,16 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
         processes: processes.len() as u32,
         process_bytes: size_of::<Process>() as u32,
         cuda_version: facts.cuda_version,
+        module_loading: facts.module_loading,
         ..Facts::zeroed()
     };
     text(&mut head.driver, &facts.driver);
     let mut bytes = head.as_bytes().to_vec();
     for (index, gpu) in gpus.iter().enumerate() {
         let links = facts.links.get(index).copied().unwrap_or_default();
-        bytes.extend_from_slice(encode_gpu(index, gpu, &links).as_bytes());
+        let attributes = facts.attributes.iter().find(|of| of.gpu == gpu.facts.uuid);
+        let values = attributes.map_or(&[][..], |of| &of.values);
+        bytes.extend_from_slice(encode_gpu(index, gpu, &links, values).as_bytes());
     }
     for process in processes {
         let process = Process {
@@ -108,7 +111,7 @@ const _: () = assert!(
         <= uapi::QUERY_MAX
 );
 
-fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks) -> Gpu {
+fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks, attributes: &[(u8, i32)]) -> Gpu {
     let facts = &gpu.facts;
     let peers = links.peers.iter().rev().fold(0, |bits, peer| bits << 1 | u32::from(*peer));
     let ecc = if facts.ecc { uapi::GPU_ECC } else { 0 };
@@ -135,6 +138,13 @@ fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks) -> Gpu {
     };
     text(&mut out.name, &facts.name);
     text(&mut out.pci_bus_id, &facts.pci_bus_id);
+    for (number, value) in attributes {
+        let number = usize::from(*number);
+        if let Some(attribute) = out.attributes.get_mut(number) {
+            *attribute = *value;
+            out.known[number / 64] |= 1 << (number % 64);
+        }
+    }
     out
 }
 
@@ -151,7 +161,7 @@ fn text(to: &mut [u8], from: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_ipc::gpu::{GpuFacts, PcieLinks};
+    use host_ipc::gpu::{Attributes, GpuFacts, PcieLinks};
     use host_ipc::messages::VmProcess;
 
     #[test]
@@ -206,11 +216,16 @@ mod tests {
             gpus: vec![gpu; 100],
             processes: vec![process; 10_000],
             links: vec![links],
+            attributes: vec![Attributes {
+                gpu: [0; 16],
+                values: vec![(1, 1024), (159, -1), (200, 3)],
+            }],
+            module_loading: 2,
         };
         let bytes = encode(&facts);
         assert!(bytes.len() <= uapi::QUERY_MAX);
         let head = Facts::from_bytes(&bytes).unwrap();
-        assert_eq!((head.gpus, head.processes), (16, 256));
+        assert_eq!((head.gpus, head.processes, head.module_loading), (16, 256, 2));
         assert_eq!(head.driver.last(), Some(&0));
         let gpu = Gpu::from_bytes(&bytes[size_of::<Facts>()..]).unwrap();
         assert_eq!((gpu.name[95], gpu.pci_bus_id[31]), (0, 0));
@@ -218,5 +233,7 @@ mod tests {
         assert_eq!(gpu.flags, 1 << 17 | 1 << 31);
         assert_eq!((gpu.nvlinks[0], gpu.nvlinks[1], gpu.nvlinks[15]), (18, 0, 4));
         assert_eq!((gpu.pcie_link_max, gpu.pcie_link), (5 << 16 | 16, 1 << 16 | 8));
+        assert_eq!((gpu.attributes[1], gpu.attributes[159]), (1024, -1));
+        assert_eq!(gpu.known, [2, 0, 1 << 31, 0]);
     }
 }

@@ -158,11 +158,12 @@ unsafe fn upload(
     blocking: bool,
 ) -> CuResult {
     let session = &driver.session;
+    let arena = session.arena()?;
     let mut own: VecDeque<(Part, Pending)> = VecDeque::new();
     let finish_first = |own: &mut VecDeque<(Part, Pending)>| -> CuResult<bool> {
         let Some((part, pending)) = own.pop_front() else { return Ok(false) };
         let replied = session.finish(pending)?;
-        session.arena.give(part);
+        arena.give(part);
         replied.result()?;
         Ok(true)
     };
@@ -170,8 +171,7 @@ unsafe fn upload(
     for piece in pieces(shape) {
         result = take_part(driver, piece.len(), || finish_first(&mut own)).and_then(|part| {
             // SAFETY: the part has room for the piece and belongs to this copy.
-            let to =
-                unsafe { std::slice::from_raw_parts_mut(session.arena.ptr(part), piece.len()) };
+            let to = unsafe { std::slice::from_raw_parts_mut(arena.ptr(part), piece.len()) };
             for (row, to) in piece.rows(src).zip(to.chunks_exact_mut(piece.width)) {
                 // SAFETY: the source is valid for all rows, as the caller promises.
                 unsafe { copy_from(row, to) };
@@ -183,9 +183,7 @@ unsafe fn upload(
                 h_stream: stream,
             };
             let begun = session.begin(&staged, 0);
-            begun
-                .map(|pending| own.push_back((part, pending)))
-                .inspect_err(|_| session.arena.give(part))
+            begun.map(|pending| own.push_back((part, pending))).inspect_err(|_| arena.give(part))
         });
         if result.is_err() {
             break;
@@ -218,19 +216,20 @@ unsafe fn download(
     stream: StreamId,
 ) -> CuResult {
     let session = &driver.session;
+    let arena = session.arena()?;
     let mut own: VecDeque<(Part, Pending, Piece)> = VecDeque::new();
     let finish_first = |own: &mut VecDeque<(Part, Pending, Piece)>| -> CuResult<bool> {
         let Some((part, pending, piece)) = own.pop_front() else { return Ok(false) };
         let replied = session.finish(pending)?;
         if replied.result().is_ok() {
             // SAFETY: the worker has filled the part with the piece and is done with it.
-            let from = unsafe { std::slice::from_raw_parts(session.arena.ptr(part), piece.len()) };
+            let from = unsafe { std::slice::from_raw_parts(arena.ptr(part), piece.len()) };
             for (row, from) in piece.rows(dst).zip(from.chunks_exact(piece.width)) {
                 // SAFETY: the destination is valid for all rows, as the caller promises.
                 unsafe { copy_to(row, from) };
             }
         }
-        session.arena.give(part);
+        arena.give(part);
         replied.result()?;
         Ok(true)
     };
@@ -252,7 +251,7 @@ unsafe fn download(
             let begun = session.begin(&staged, 0);
             begun
                 .map(|pending| own.push_back((part, pending, piece)))
-                .inspect_err(|_| session.arena.give(part))
+                .inspect_err(|_| arena.give(part))
         });
     }
     loop {

@@ -58,7 +58,7 @@ fn unreadable(error: FatbinError) -> CuError {
 
 /// Prepares an image for a call. If the image is large, sends it to the worker as a blob first.
 pub fn send<'a>(driver: &Driver, image: &'a [u8]) -> CuResult<Sent<'a>> {
-    let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes());
+    let piece = BLOB_PIECE_MAX.min(driver.session.longest_bytes()?);
     if image.len() <= INLINE_IMAGE_MAX.min(piece) {
         return Ok(Sent { blob: BlobId::INLINE, inline: image });
     }

@@ -98,7 +98,7 @@ fn complete(link: &Link) -> CuResult<Vec<u8>> {
         return Err(CuError::OUT_OF_MEMORY);
     }
     let mut image = Vec::with_capacity(size as usize);
-    let piece = LINK_PIECE_MAX.min(driver.session.longest_bytes());
+    let piece = LINK_PIECE_MAX.min(driver.session.longest_bytes()?);
     while (image.len() as u64) < size {
         let call = VcudaLinkRead { link: link.id, offset: image.len() as u64, len: piece };
         let data = driver.session.call_with_room(&call, piece + 16)?.data;

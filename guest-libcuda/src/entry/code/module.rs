@@ -1,6 +1,7 @@
 //! Entry points for modules.
 
 use crate::context;
+use crate::device;
 use crate::driver::{Driver, driver};
 use crate::entry::code::image::{bytes_of, in_file, read_file, send};
 use crate::entry::memory::allocation::note;
@@ -207,6 +208,9 @@ entries! {
         mode.check()?;
         let driver = driver()?;
         let call = CuModuleGetLoadingMode {};
-        mode.set(once(&driver.loading_mode, || Ok(driver.session.call(&call)?.mode))?)
+        mode.set(once(&driver.loading_mode, || match device::module_loading() {
+            Some(mode) => Ok(mode),
+            None => Ok(driver.session.call(&call)?.mode),
+        })?)
     }
 }

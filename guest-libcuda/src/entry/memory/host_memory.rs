@@ -60,7 +60,7 @@ pub fn pin(
 ) -> CuResult<usize> {
     let len = bytes.checked_next_multiple_of(PAGE).ok_or(CuError::OUT_OF_MEMORY)?;
     let at = driver.memory.pinned.take(len).ok_or(CuError::OUT_OF_MEMORY)?;
-    let transport = driver.session.transport();
+    let transport = driver.session.transport()?;
     let region = transport.alloc_pinned(at, len).map_err(|error| {
         driver.memory.pinned.give(at, len);
         refused(error)
@@ -114,7 +114,7 @@ pub fn unpin(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
 /// Gives back the pages and the addresses of memory from [`pin`].
 fn release_pinned(driver: &Driver, found: &Allocation, region: u32) -> CuResult {
     let (at, len) = (found.base as usize, (found.len as usize).next_multiple_of(PAGE));
-    driver.session.transport().release(region, at, len).map_err(refused)?;
+    driver.session.transport()?.release(region, at, len).map_err(refused)?;
     driver.memory.pinned.give(at, len);
     Ok(())
 }
@@ -123,7 +123,7 @@ fn release_pinned(driver: &Driver, found: &Allocation, region: u32) -> CuResult 
 fn release_registered(driver: &Driver, region: u32, page: usize, pages: usize) -> CuResult {
     let unused = pages != PAGE || driver.memory.registering.lock().leave(page);
     if unused {
-        driver.session.transport().release(region, page, pages).map_err(refused)?;
+        driver.session.transport()?.release(region, page, pages).map_err(refused)?;
     }
     Ok(())
 }
@@ -168,7 +168,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     if driver.memory.overlaps_host(at as u64, bytes as u64) {
         return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
     }
-    let pin = || driver.session.transport().pin_user(page, pages).map_err(refused);
+    let pin = || driver.session.transport()?.pin_user(page, pages).map_err(refused);
     let region = if pages == PAGE { registering.join(page, pin)? } else { pin()? };
     let call = VcudaHostRegister { vaddr: at as u64, len: bytes, flags };
     let device_address = match driver.session.call(&call) {
@@ -177,7 +177,7 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
             let unused = pages != PAGE || registering.leave(page);
             drop(registering);
             if unused {
-                driver.session.transport().release(region, page, pages).map_err(refused)?;
+                driver.session.transport()?.release(region, page, pages).map_err(refused)?;
             }
             return Err(error);
         }

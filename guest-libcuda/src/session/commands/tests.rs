@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::objects::Context;
-use crate::transport::Started;
+use crate::transport::{Mapping, Started};
 use parking_lot::Condvar;
 use protocol::calls::{
     CuMemAllocV2, CuMemAllocV2Answer, CuMemFreeV2, CuStreamSynchronize, VcudaCopy, VcudaCopyIn,
@@ -10,8 +10,8 @@ use protocol::calls::{
 };
 use protocol::host_func::Caller;
 use protocol::ids::{ContextId, LibraryId};
-use protocol::ring::HostRing;
-use protocol::uapi::Config as DeviceConfig;
+use protocol::ring::{HostRing, Shared};
+use protocol::uapi::{Config as DeviceConfig, RING_HEADER_BYTES};
 use std::fs::File;
 use std::os::fd::{AsRawFd, FromRawFd};
 use std::sync::Arc;
@@ -29,6 +29,7 @@ struct Link {
     rung: Condvar,
     stop: AtomicBool,
     ended: AtomicBool,
+    starts: AtomicU32,
 }
 
 struct FakeTransport {
@@ -42,6 +43,7 @@ impl Transport for FakeTransport {
     }
     fn start(&self, _: &[u8], ring: u32, arena: u64) -> Result<Started, TransportError> {
         let len = RING_HEADER_BYTES + ring as usize + arena as usize;
+        self.link.starts.fetch_add(1, Ordering::Relaxed);
         let region = Mapping::shared(self.memory.as_raw_fd(), 0, len)?;
         Ok(Started { region, session: 1 })
     }
@@ -98,7 +100,11 @@ struct Fixture {
 }
 
 impl Fixture {
-    fn new(spin: Duration, mut serve: Serve) -> Self {
+    fn new(spin: Duration, serve: Serve) -> Self {
+        Self::greeting(spin, serve, |_| Ok(()))
+    }
+
+    fn greeting(spin: Duration, mut serve: Serve, greet: fn(&Session) -> CuResult) -> Self {
         // SAFETY: the name is a C string.
         let fd = unsafe { libc::memfd_create(c"test".as_ptr(), libc::MFD_CLOEXEC) };
         // SAFETY: the descriptor is new and not owned elsewhere.
@@ -109,7 +115,7 @@ impl Fixture {
         let theirs = Mapping::shared(fd, 0, len).unwrap();
         let transport = Box::new(FakeTransport { memory, link: link.clone() });
         let config = Config { spin, ring_bytes: RING, arena_bytes: ARENA, ..Config::from_env() };
-        let session = Arc::new(Session::on(transport, config, Calibration::begin()).unwrap());
+        let session = Arc::new(Session::on(transport, config, greet));
         let far = link.clone();
         let worker = std::thread::spawn(move || work(&theirs, &far, &mut serve, spin));
         Self { session, link, worker: Some(worker) }
@@ -298,6 +304,34 @@ fn every_call_fails_after_the_session_has_ended() {
 }
 
 #[test]
+fn the_first_command_starts_the_session_once() {
+    let fixture = Fixture::greeting(Duration::ZERO, Box::new(|_, _| (0, vec![], 0)), |session| {
+        session.call(&VcudaPing {}).map(drop)
+    });
+    let (session, starts) = (&fixture.session, &fixture.link.starts);
+    // Neither the end of a thread nor a query needs a worker.
+    session.post_or_drop(&VcudaNop {});
+    assert!(session.query().is_none());
+    let _: u64 = session.mint();
+    assert_eq!(starts.load(Ordering::Relaxed), 0);
+    std::thread::scope(|scope| {
+        for _ in 0..8 {
+            scope.spawn(|| session.call(&VcudaPing {}).unwrap());
+        }
+    });
+    assert_eq!(starts.load(Ordering::Relaxed), 1);
+}
+
+#[test]
+fn a_session_whose_first_commands_fail_ends() {
+    let refuse = Box::new(|_, _: &[u8]| (CuError::NOT_SUPPORTED.0, vec![], 0));
+    let fixture =
+        Fixture::greeting(Duration::ZERO, refuse, |session| session.call(&VcudaPing {}).map(drop));
+    assert_eq!(fixture.session.call(&VcudaPing {}), Err(CuError::NOT_SUPPORTED));
+    assert_eq!(fixture.session.post(&VcudaNop {}), Err(CuError::DEVICE_UNAVAILABLE));
+}
+
+#[test]
 fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
     let (go_on, until) = std::sync::mpsc::channel::<()>();
     // A worker that gets stuck in the first command.
@@ -315,7 +349,7 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
                 session.post(&call).unwrap();
             });
         });
-        let full = || session.shared.guest_sleeps.load(Ordering::Relaxed) != 0;
+        let full = || session.live().unwrap().shared.guest_sleeps.load(Ordering::Relaxed) != 0;
         let start = Instant::now();
         while !full() {
             assert!(start.elapsed() < limit, "the ring never filled up");
@@ -323,10 +357,10 @@ fn a_host_function_runs_while_another_thread_waits_for_room_in_the_ring() {
         }
         let (run, runs) = std::sync::mpsc::channel();
         scope.spawn(move || session.serve_host_funcs(|token| run.send(token).unwrap()));
-        let mut worker = Caller::new(session.shared);
+        let mut worker = Caller::new(session.live().unwrap().shared);
         for token in [42, 42, 43] {
             worker.begin(token);
-            wake(&session.shared, &fixture.link);
+            wake(&session.live().unwrap().shared, &fixture.link);
             assert_eq!(runs.recv_timeout(limit), Ok(token));
             let start = Instant::now();
             while !worker.take_end() {

@@ -154,11 +154,12 @@ enum JailFailure {
 }
 
 /// Creates the jail of workers, if the configuration doesn't turn it off. If `jail` is `auto`, workers
-/// do without it only if they can't have it.
+/// do without it only if they can't have it. In the jail, GPUs may have other attributes: those in
+/// `found` become the ones that workers see.
 pub(crate) fn set_up_jail(
     config: &Config,
     spawner: &Spawner,
-    found: &Probed,
+    found: &mut Probed,
 ) -> Result<JailResult, BrokerError> {
     let is_root = spawner.is_root();
     let set_up = decide(config.jail, is_root, || try_jail(config, spawner, found));
@@ -197,7 +198,7 @@ fn decide(
     }
 }
 
-fn try_jail(config: &Config, spawner: &Spawner, found: &Probed) -> Result<(), JailFailure> {
+fn try_jail(config: &Config, spawner: &Spawner, found: &mut Probed) -> Result<(), JailFailure> {
     spawner.call(Call::SetJail(true), &[]).map_err(|Refusal { part, reason }| match part {
         Part::NoJail => JailFailure::Unavailable(reason),
         _ => JailFailure::Failed(reason),
@@ -215,6 +216,7 @@ fn try_jail(config: &Config, spawner: &Spawner, found: &Probed) -> Result<(), Ja
     .map_err(JailFailure::of_probe)?;
     // The test of evictions may fail at any time, for example because the GPU is busy.
     let Probed { eviction, no_eviction, .. } = found.clone();
+    found.attributes.clone_from(&jailed.attributes);
     let jailed = Probed { eviction, no_eviction, ..jailed };
     if jailed != *found {
         let (inside, outside) = (jailed.gpus.len(), found.gpus.len());

@@ -278,6 +278,8 @@ mod tests {
             no_eviction: Vec::new(),
             gpus: vec![facts(1), facts(2)],
             peers: vec![],
+            module_loading: 0,
+            attributes: vec![],
         };
         let gpus = Gpus::new(&probed, vec![("MIG-x".into(), facts(2)), ("MIG-y".into(), facts(3))]);
         let uuids: Vec<&str> = gpus.iter().map(|(_, gpu)| gpu.uuid.as_str()).collect();
@@ -307,6 +309,8 @@ mod tests {
                 no_eviction: Vec::new(),
                 gpus: vec![facts(1), facts(2)],
                 peers: vec![],
+                module_loading: 0,
+                attributes: vec![],
             },
             Vec::new(),
         );
@@ -342,6 +346,8 @@ mod tests {
             no_eviction: Vec::new(),
             gpus: vec![GpuFacts::default()],
             peers: vec![],
+            module_loading: 0,
+            attributes: vec![],
         };
         let mut gpus = Gpus::new(&probed, Vec::new());
         let uuid = gpus.get(GpuId(0)).map(|gpu| gpu.uuid.clone());

@@ -351,6 +351,7 @@ impl Sessions {
         driver: &Probed,
         all: &Gpus,
         id: VmId,
+        sharing: Sharing,
         gpus: &[GpuId],
     ) -> VmFacts {
         let sessions = self.workers.sessions_of(id).map(|(worker, session)| Serving {
@@ -359,7 +360,7 @@ impl Sessions {
             pid: session.pid,
         });
         let utilization = |gpu| self.scheduler.utilization(id, gpu);
-        guest_facts::collect(
+        let mut facts = guest_facts::collect(
             driver,
             self.accounts.ledger(),
             id,
@@ -367,7 +368,9 @@ impl Sessions {
             sessions,
             utilization,
             |gpu| (all.links(gpu), all.nvlinks(gpu).cloned().unwrap_or_default()),
-        )
+        );
+        facts.attributes = guest_facts::attributes_of(driver, &facts.gpus, sharing);
+        facts
     }
 }
 

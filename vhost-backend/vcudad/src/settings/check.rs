@@ -57,7 +57,7 @@ fn check_start(config: &Config) -> Result<String, BrokerError> {
     let _ending = spawner.ending();
     let mut probed = driver::choose(config, &spawner, Duration::ZERO)?;
     // Workers may have none, unless the file requires it.
-    let _jail = driver::set_up_jail(config, &spawner, &probed)?;
+    let _jail = driver::set_up_jail(config, &spawner, &mut probed)?;
     let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
     let gpus = driver::add_slices(config, &spawner, &mut probed, requests);
     let cgroups = Cgroups::of_host();

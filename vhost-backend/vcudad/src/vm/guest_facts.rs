@@ -1,7 +1,8 @@
 //! Collects the facts about a VM's GPUs that its guest may query. They come from the ledger and
 //! from probing the driver library.
 
-use host_ipc::gpu::{GpuFacts, NvLinks, PcieLinks, PeerAccess, Probed};
+use control_api::Sharing;
+use host_ipc::gpu::{Attributes, GpuFacts, NvLinks, PcieLinks, PeerAccess, Probed};
 use host_ipc::messages::{
     MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks, VmProcess, WorkerId,
 };
@@ -14,7 +15,10 @@ pub(crate) struct Serving {
     pub(crate) pid: u32,
 }
 
-/// Collects the facts for one VM. `gpus` is in the order of the device ordinals in the VM's
+/// Room for the attributes of a VM's GPUs in a message. Those of a GPU take about 400 bytes.
+const ATTRIBUTES_ROOM: usize = 4000;
+
+/// Collects the facts for one VM, without its GPUs' attributes. `gpus` is in the order of the device ordinals in the VM's
 /// sessions. `utilization` returns the VM's share of a GPU's time over the last second, in units of
 /// 0.01%, and `links` the GPU's PCIe links and NVLinks.
 pub(crate) fn collect(
@@ -62,7 +66,33 @@ pub(crate) fn collect(
         gpus,
         processes,
         links,
+        attributes: Vec::new(),
+        module_loading: driver.module_loading,
     }
+}
+
+/// Returns the attributes of GPUs, as far as they fit into a message. In MPS, they depend on the
+/// session, which may use only some of the multiprocessors.
+pub(crate) fn attributes_of(driver: &Probed, gpus: &[VmGpu], sharing: Sharing) -> Vec<Attributes> {
+    let of = |gpu: &VmGpu| driver.attributes.iter().find(|of| of.gpu == gpu.facts.uuid).cloned();
+    let mut room = ATTRIBUTES_ROOM;
+    let fits = |of: &Attributes| {
+        let length: usize = of.values.iter().map(|(_, value)| encoded_length(*value)).sum();
+        let left = room.checked_sub(length + 24);
+        room = left.unwrap_or(room);
+        left.is_some()
+    };
+    match sharing {
+        Sharing::Exclusive => gpus.iter().filter_map(of).filter(fits).collect(),
+        Sharing::Mps => Vec::new(),
+    }
+}
+
+/// Returns how many bytes an attribute takes in a message: one for its number, and one for each seven
+/// bits of its value and its sign.
+fn encoded_length(value: i32) -> usize {
+    let bits = 33 - value.unsigned_abs().leading_zeros();
+    1 + bits.div_ceil(7) as usize
 }
 
 /// Returns how a GPU reaches the other GPUs `all` of the VM.
@@ -100,6 +130,8 @@ mod tests {
             no_eviction: Vec::new(),
             gpus: memory.iter().map(gpu).collect(),
             peers: vec![],
+            module_loading: 0,
+            attributes: vec![],
         }
     }
 
@@ -147,6 +179,28 @@ mod tests {
     }
 
     #[test]
+    fn attributes_of_mps_sessions_and_those_beyond_a_message_are_left_out() {
+        let mut driver = driver(&[]);
+        let values: Vec<_> = (0..150).map(|number| (number, 1 << (number % 12))).collect();
+        let facts = |byte| GpuFacts { uuid: [byte; 16], ..GpuFacts::default() };
+        driver.attributes =
+            (0..16).map(|byte| Attributes { gpu: [byte; 16], values: values.clone() }).collect();
+        let gpu = |byte| {
+            let links = PcieLinks::default();
+            VmGpu { facts: facts(byte), total: 0, used: 0, utilization: None, links }
+        };
+        let gpus: Vec<_> = [3, 1, 99].map(gpu).into();
+        let found = attributes_of(&driver, &gpus, Sharing::Exclusive);
+        assert_eq!(found, [3, 1].map(|gpu| Attributes { gpu: [gpu; 16], values: values.clone() }));
+        assert_eq!(attributes_of(&driver, &gpus, Sharing::Mps), []);
+        let all: Vec<_> = (0..16).map(gpu).collect();
+        let some = attributes_of(&driver, &all, Sharing::Exclusive);
+        assert!((8..16).contains(&some.len()), "{}", some.len());
+        let lengths = [0, -63, 63, 64, i32::MAX].map(encoded_length);
+        assert_eq!(lengths, [2, 2, 2, 3, 6]);
+    }
+
+    #[test]
     fn the_longest_answer_fits_into_a_message() {
         let text = "x".repeat(128);
         let gpu = GpuFacts {
@@ -167,10 +221,15 @@ mod tests {
             nvlinks: [u8::MAX; MAX_FACTS_GPUS],
             switch_nvlinks: u8::MAX,
         };
+        let gpus = vec![gpu; MAX_FACTS_GPUS];
+        let longest = (0..160).map(|number| (number, i32::MIN)).collect();
+        let mut driver = driver(&[]);
+        driver.attributes = vec![Attributes { gpu: [0; 16], values: longest }];
         let facts = VmFacts {
-            gpus: vec![gpu; MAX_FACTS_GPUS],
+            gpus: gpus.clone(),
             processes: vec![process; MAX_FACTS_PROCESSES],
             links: vec![links_to; MAX_FACTS_GPUS],
+            attributes: attributes_of(&driver, &gpus, Sharing::Exclusive),
             ..VmFacts::default()
         };
         let (ours, theirs) = host_ipc::seqpacket::pair().unwrap();

@@ -37,6 +37,7 @@ mod tables;
 mod tests;
 
 pub use commands::engine::open;
+pub(crate) use properties::attributes;
 
 use commands::shared::Shared;
 use lock::lock;

@@ -42,17 +42,23 @@ fn device_facts(driver: &Driver, device: CUdevice) -> CuResult<DeviceFacts> {
     }
     facts.total_memory = total as u64;
     facts.uuid = uuid.bytes.map(|byte| byte as u8);
-    for attribute in 1..MAX_ATTRIBUTES {
-        let value = &mut facts.attributes[attribute];
-        let asked = CUdevice_attribute(attribute as u32);
-        // SAFETY: the pointer is to a local variable.
-        let known = unsafe { driver.cuDeviceGetAttribute(value, asked, device) };
-        if known.is_ok() {
+    for (attribute, value) in attributes(driver, device).into_iter().enumerate() {
+        if let Some(value) = value {
+            facts.attributes[attribute] = value;
             facts.known[attribute / 64] |= 1 << (attribute % 64);
-        } else {
-            *value = 0;
         }
     }
     debug_assert!(CStr::from_bytes_until_nul(&facts.name).is_ok());
     Ok(facts)
+}
+
+/// Returns the attributes of a device, by number. Those that the driver doesn't know are `None`.
+pub(crate) fn attributes(driver: &Driver, device: CUdevice) -> [Option<i32>; MAX_ATTRIBUTES] {
+    std::array::from_fn(|attribute| {
+        let mut value = 0;
+        let asked = CUdevice_attribute(attribute as u32);
+        // SAFETY: the pointer is to a local variable.
+        let known = unsafe { driver.cuDeviceGetAttribute(&mut value, asked, device) };
+        known.is_ok().then_some(value)
+    })
 }

@@ -1,0 +1,67 @@
+//! A session that has started: its worker, and the pages that it shares with the worker.
+
+use super::arena::{Arena, Part};
+use super::clock::{Calibration, SpinBudget};
+use super::config::Config;
+use crate::log::say;
+use crate::transport::{Mapping, Transport, TransportError};
+use parking_lot::Mutex;
+use protocol::codec::Writer;
+use protocol::ring::{GuestRing, Shared};
+use protocol::uapi::RING_HEADER_BYTES;
+use std::sync::atomic::{AtomicU32, Ordering};
+
+/// The guest's side of the ring, with a buffer for encoding commands.
+pub struct Producer {
+    pub ring: GuestRing,
+    pub writer: Writer,
+}
+
+/// A session's connection to its worker.
+pub struct Live {
+    pub transport: Box<dyn Transport>,
+    _region: Mapping,
+    /// Shared pages for replies and for data in transit.
+    pub arena: Arena,
+    pub producer: Mutex<Producer>,
+    pub shared: Shared,
+    pub max_command: usize,
+    pub spin: SpinBudget,
+}
+
+impl Live {
+    /// Starts a session on an open device.
+    pub fn start(
+        transport: Box<dyn Transport>,
+        config: &Config,
+        calibration: Calibration,
+    ) -> Result<Self, TransportError> {
+        let started = transport.start(&config.env, config.ring_bytes, config.arena_bytes)?;
+        let base = started.region.as_ptr();
+        let ring = config.ring_bytes as usize;
+        // SAFETY: the region begins with header page and ring and stays mapped with the session.
+        let shared = unsafe { Shared::new(base, ring) }
+            .map_err(|_| TransportError::Unsupported { what: "a ring of this size" })?;
+        let skip = RING_HEADER_BYTES + ring;
+        let len = (started.region.len() - skip).min(config.arena_bytes as usize);
+        // SAFETY: the rest of the region is the arena.
+        let arena = unsafe { Arena::new(base.add(skip), len) };
+        say!(Info, "session {} with {} bytes of ring", started.session, ring);
+        Ok(Self {
+            transport,
+            _region: started.region,
+            arena,
+            producer: Mutex::new(Producer { ring: GuestRing::new(shared), writer: Writer::new() }),
+            shared,
+            max_command: GuestRing::new(shared).max_command(),
+            spin: calibration.end(config.spin),
+        })
+    }
+
+    /// Returns the state of a reply, once the worker has written it.
+    pub fn reply_state(&self, part: Part) -> Option<u32> {
+        // SAFETY: the part lies in the arena and is aligned; both sides use the word as an atomic.
+        let state = unsafe { AtomicU32::from_ptr(self.arena.ptr(part).cast()) };
+        Some(state.load(Ordering::Acquire)).filter(|&state| state != 0)
+    }
+}
