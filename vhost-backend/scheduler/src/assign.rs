@@ -3,7 +3,7 @@
 use super::Scheduler;
 use super::gpu::{Phase, Turn};
 use super::presence::Gate;
-use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey};
+use super::types::{Action, ActionKind, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
     /// Assigns a free GPU to the VM that is next in its queue.
@@ -81,7 +81,7 @@ impl Scheduler {
             state.running.push(vm);
         }
         self.start(vm, gpu, now, out);
-        out.push(Action::Open { vm, gpu, mode, until, depth });
+        out.push(Action { vm, gpu, kind: ActionKind::Open { mode, until, depth } });
         let gpus = self.turn(vm).map(|turn| turn.gpus.clone()).unwrap_or_default();
         if !gpus.iter().any(|gpu| self.wanted(*gpu, vm, now)) {
             self.relax(vm, &gpus, now, out);
@@ -145,7 +145,7 @@ impl Scheduler {
             member.time.limit_credit(others, most, member.share.weight);
         }
         if member.open(now) {
-            out.push(Action::Restore { vm, gpu });
+            out.push(Action { vm, gpu, kind: ActionKind::Restore });
         }
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.

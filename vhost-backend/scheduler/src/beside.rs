@@ -6,12 +6,12 @@
 //! share by one window.
 
 use super::Scheduler;
-use super::types::{Action, Class, GpuKey, Nanos, VmKey};
+use super::types::{Action, ActionKind, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
     /// Returns the limit on copies in flight per stream while the VM's gate is closed, in ns of
     /// copy time. 0 allows no copies. The caller uses this as the initial value, and updates it
-    /// with each [`Action::Copies`].
+    /// with each [`ActionKind::Copies`].
     pub fn copies(&self, vm: VmKey, gpu: GpuKey) -> Nanos {
         self.member(vm, gpu).map_or(0, |member| member.copies)
     }
@@ -47,7 +47,7 @@ impl Scheduler {
             };
             if depth != member.copies {
                 member.copies = depth;
-                out.push(Action::Copies { vm, gpu, depth });
+                out.push(Action { vm, gpu, kind: ActionKind::Copies { depth } });
             }
         }
     }

@@ -7,7 +7,7 @@ use super::gpu::{Phase, Turn};
 use super::member::Member;
 use super::presence::Gate;
 use super::settings::Settings;
-use super::types::{Action, GpuKey, Nanos, VmKey};
+use super::types::{Action, ActionKind, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
     /// Advances a draining turn. Ends it if all its GPUs have drained, its work is evicted, or its time
@@ -85,7 +85,7 @@ impl Scheduler {
         if let Some(state) = self.gpus.get_mut(&gpu) {
             state.evicting_until = state.evicting_until.max(now) + takes;
         }
-        out.push(Action::Evict { vm, gpu });
+        out.push(Action { vm, gpu, kind: ActionKind::Evict });
     }
 
     /// Evicts the work of VMs that have no turn on a GPU. Such work was waiting for the host when the

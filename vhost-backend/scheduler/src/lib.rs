@@ -22,7 +22,7 @@
 //!
 //! Rules for the caller:
 //! * Carry out all actions, in order, before reading or reporting anything else.
-//! * After an [`Action::Close`], read and report the gate's state immediately, and again whenever it changes.
+//! * After an [`ActionKind::Close`], read and report the gate's state immediately, and again whenever it changes.
 //! * Before [`Scheduler::tick`], report all VMs in [`Scheduler::watched`], since an open gate sends
 //!   no notifications.
 //! * The clock must be monotonic. It may return the same time repeatedly.
@@ -65,7 +65,8 @@ pub use presence::Presence;
 pub use settings::Settings;
 pub use stats::VmStats;
 pub use types::{
-    Action, Class, GpuKey, MS, Nanos, Obstacle, OpenMode, Report, SEC, Share, US, VmKey, WHOLE,
+    Action, ActionKind, Class, GpuKey, MS, Nanos, Obstacle, OpenMode, Report, SEC, Share, US,
+    VmKey, WHOLE,
 };
 
 use gpu::{Gpu, Turn};
@@ -152,7 +153,7 @@ impl Scheduler {
             gpu.prepared.take_if(|other| *other == vm);
             let presence = member.presence;
             if presence.is_running() || presence.gate().is_some_and(|gate| gate != Gate::Closed) {
-                out.push(Action::Close { vm, gpu: *key });
+                out.push(Action { vm, gpu: *key, kind: ActionKind::Close });
             }
             self.dirty.push(*key);
         }
@@ -214,7 +215,7 @@ impl Scheduler {
             .is_some_and(|timeout| report.active && ran_for > timeout && !member.timed_out);
         if timed_out {
             member.timed_out = true;
-            out.push(Action::Timeout { vm, gpu, off_for });
+            out.push(Action { vm, gpu, kind: ActionKind::Timeout { off_for } });
         }
         let has_turn = state.turn.as_ref().is_some_and(|turn| turn.gpus.contains(&gpu));
         if (works || finished)

@@ -1,7 +1,7 @@
 //! The time slices that the driver gives VMs' kernels while those of two VMs are on a GPU at once.
 
 use super::Scheduler;
-use super::types::{Action, Class, GpuKey, Nanos, VmKey};
+use super::types::{Action, ActionKind, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
     /// Decides about the time slices of a VM whose turn begins or changes.
@@ -17,7 +17,7 @@ impl Scheduler {
         let short = awake && !crowded && member.share.class == Class::Batch;
         if member.short_slices != short {
             member.short_slices = short;
-            out.push(Action::Slices { vm, gpu, short });
+            out.push(Action { vm, gpu, kind: ActionKind::Slices { short } });
         }
     }
 }

@@ -7,7 +7,7 @@
 
 use super::Scheduler;
 use super::presence::Gate;
-use super::types::{Action, GpuKey, VmKey};
+use super::types::{Action, ActionKind, GpuKey, VmKey};
 
 impl Scheduler {
     /// Updates which VMs' gates are on standby: those of latency VMs that would get a turn at once.
@@ -24,7 +24,11 @@ impl Scheduler {
             if !may || !member.may_stand_by() {
                 self.close_if(Gate::Standby, vm, gpu, out);
             } else if !member.last.active && member.presence.set_gate(Gate::Closed, Gate::Standby) {
-                out.push(Action::StandBy { vm, gpu, depth: self.settings.depth });
+                out.push(Action {
+                    vm,
+                    gpu,
+                    kind: ActionKind::StandBy { depth: self.settings.depth },
+                });
             }
         }
     }

@@ -83,7 +83,8 @@ impl Bench {
         for _ in 0..10_000 {
             let mut actions = self.tick(self.now + SEC);
             actions.extend(self.report(busy, BUSY));
-            if actions.iter().any(|action| matches!(action, Action::Close { .. })) {
+            if actions.iter().any(|action| matches!(action, Action { kind: ActionKind::Close, .. }))
+            {
                 let actions = self.report(busy, HELD);
                 return (self.now, opened(&actions).expect("no other gate opens").0);
             }
@@ -94,14 +95,14 @@ impl Bench {
 
 fn opened(actions: &[Action]) -> Option<(VmKey, OpenMode)> {
     actions.iter().find_map(|action| match action {
-        Action::Open { vm, mode, .. } => Some((*vm, *mode)),
+        Action { vm, kind: ActionKind::Open { mode, .. }, .. } => Some((*vm, *mode)),
         _ => None,
     })
 }
 
 fn closed(actions: &[Action]) -> Option<VmKey> {
     actions.iter().find_map(|action| match action {
-        Action::Close { vm, .. } => Some(*vm),
+        Action { vm, kind: ActionKind::Close, .. } => Some(*vm),
         _ => None,
     })
 }
@@ -250,7 +251,9 @@ fn batch_work_is_kept_shallow_while_a_latency_vm_is_awake() {
     bench.report(A, HELD);
     let actions = bench.report(B, Report { finished: 1, ..IDLE });
     let depth = actions.iter().find_map(|action| match action {
-        Action::Open { vm: A, depth, mode: OpenMode::Window, .. } => Some(*depth),
+        Action { vm: A, kind: ActionKind::Open { depth, mode: OpenMode::Window, .. }, .. } => {
+            Some(*depth)
+        }
         _ => None,
     });
     assert_eq!(depth, Some(100 * US));
@@ -298,8 +301,10 @@ fn open_for(report: Report) -> Nanos {
         actions.extend(bench.tick(bench.now));
         for action in actions {
             match action {
-                Action::Open { vm, .. } => *(if vm == A { &mut open } else { &mut b_open }) = true,
-                Action::Close { vm, .. } => {
+                Action { vm, kind: ActionKind::Open { .. }, .. } => {
+                    *(if vm == A { &mut open } else { &mut b_open }) = true
+                }
+                Action { vm, kind: ActionKind::Close, .. } => {
                     *(if vm == A { &mut open } else { &mut b_open }) = false
                 }
                 _ => {}
@@ -354,13 +359,13 @@ fn a_vm_that_waits_for_the_host_and_can_start_nothing_leaves_the_gpu_to_others()
         // A closed gate must be reported immediately. The resulting actions may close another gate.
         while let Some(action) = (!actions.is_empty()).then(|| actions.remove(0)) {
             match action {
-                Action::Open { vm: A, .. } => opened += 1,
-                Action::Open { vm: B, .. } => b = BUSY,
-                Action::Close { vm: B, .. } => {
+                Action { vm: A, kind: ActionKind::Open { .. }, .. } => opened += 1,
+                Action { vm: B, kind: ActionKind::Open { .. }, .. } => b = BUSY,
+                Action { vm: B, kind: ActionKind::Close, .. } => {
                     b = HELD;
                     actions.extend(bench.report(B, b));
                 }
-                Action::Close { vm: A, .. } => actions.extend(bench.report(A, a)),
+                Action { vm: A, kind: ActionKind::Close, .. } => actions.extend(bench.report(A, a)),
                 _ => {}
             }
             assert!(opened < 200, "A was opened {opened} times by {}", bench.now);
@@ -386,7 +391,10 @@ fn a_call_that_runs_too_long_is_reported_once() {
     bench.report(A, BUSY);
     bench.now = 3 * SEC;
     let long = Report { oldest_for: 2 * SEC + 1, ..BUSY };
-    assert_eq!(bench.report(A, long), [Action::Timeout { vm: A, gpu: GPU, off_for: 0 }]);
+    assert_eq!(
+        bench.report(A, long),
+        [Action { vm: A, gpu: GPU, kind: ActionKind::Timeout { off_for: 0 } }]
+    );
     assert_eq!(bench.report(A, long), []);
 }
 
@@ -400,7 +408,7 @@ fn evicted(bench: &mut Bench) -> Nanos {
     let since = bench.now;
     for _ in 0..100 {
         let actions = bench.tick(bench.now + SEC);
-        if actions.contains(&Action::Evict { vm: A, gpu: GPU }) {
+        if actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Evict }) {
             assert!(bench.now <= since + MS, "it took {}", bench.now - since);
             assert_eq!(opened(&actions).map(|open| open.0), Some(B), "without waiting");
             return bench.now;
@@ -419,8 +427,11 @@ fn an_evicted_vm_returns_even_if_it_has_no_more_work() {
         all.extend(bench.report(B, IDLE));
         all.extend(bench.tick(2 * SEC));
     }
-    let restore = all.iter().position(|one| *one == Action::Restore { vm: A, gpu: GPU });
-    let open = all.iter().position(|one| matches!(one, Action::Open { vm: A, .. }));
+    let restore =
+        all.iter().position(|one| *one == Action { vm: A, gpu: GPU, kind: ActionKind::Restore });
+    let open = all
+        .iter()
+        .position(|one| matches!(one, Action { vm: A, kind: ActionKind::Open { .. }, .. }));
     assert!(restore.is_some() && restore < open, "{all:?}");
 }
 
@@ -436,7 +447,10 @@ fn time_off_the_gpu_is_neither_charged_nor_counts_for_the_timeout() {
     let busy_ns = 3 * SEC;
     let report = Report { busy_ns, oldest_for: 3 * SEC, held: false, evictable: true, ..BUSY };
     let actions = bench.report(A, report);
-    assert!(!actions.iter().any(|one| matches!(one, Action::Timeout { .. })), "{actions:?}");
+    assert!(
+        !actions.iter().any(|one| matches!(one, Action { kind: ActionKind::Timeout { .. }, .. })),
+        "{actions:?}"
+    );
     assert_eq!(bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns, charged);
 }
 
@@ -453,7 +467,7 @@ fn a_latency_vm_does_not_wait_for_a_kernel_unless_it_ends_soon() {
         let mut actions = bench.report(B, HELD);
         actions.extend(bench.report(A, busy));
         actions.extend(bench.tick(SEC + 100 * US));
-        let evicted = actions.contains(&Action::Evict { vm: A, gpu: GPU });
+        let evicted = actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Evict });
         assert_eq!(evicted, evicts, "a kernel that ends in {ends_in} ns");
         assert_eq!(opened(&actions).map(|open| open.0) == Some(B), evicts);
     }
@@ -471,7 +485,7 @@ fn work_that_ends_soon_after_a_window_is_not_evicted() {
         let since = bench.now;
         bench.report(A, Report { ends_at: if ends_in == 0 { 0 } else { since + ends_in }, ..busy });
         let mut actions = Vec::new();
-        while !actions.contains(&Action::Evict { vm: A, gpu: GPU }) {
+        while !actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Evict }) {
             assert!(bench.now < since + 2 * MS, "nothing is evicted");
             actions = bench.tick(bench.now + SEC);
         }
@@ -552,12 +566,12 @@ fn play(
             }
             for action in actions.drain(..) {
                 match action {
-                    Action::Open { vm, mode, .. } => {
+                    Action { vm, kind: ActionKind::Open { mode, .. }, .. } => {
                         let teller = &mut tellers[usize::from(vm == B)];
                         (teller.open, teller.shares) = (true, mode == OpenMode::Shared);
                         modes.push(mode);
                     }
-                    Action::Close { vm, .. } => {
+                    Action { vm, kind: ActionKind::Close, .. } => {
                         let teller = &mut tellers[usize::from(vm == B)];
                         (teller.open, teller.shares) = (false, false);
                     }
@@ -645,8 +659,8 @@ fn capped(reported: bool) -> f64 {
         while !actions.is_empty() {
             for action in actions.drain(..) {
                 open = match action {
-                    Action::Open { .. } => true,
-                    Action::Close { .. } => false,
+                    Action { kind: ActionKind::Open { .. }, .. } => true,
+                    Action { kind: ActionKind::Close, .. } => false,
                     _ => open,
                 };
             }

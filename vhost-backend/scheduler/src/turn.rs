@@ -4,7 +4,7 @@ use super::Scheduler;
 use super::gpu::Phase;
 use super::member::Member;
 use super::presence::Gate;
-use super::types::{Action, Class, GpuKey, Nanos, OpenMode, VmKey};
+use super::types::{Action, ActionKind, Class, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
     /// Processes all GPUs on which something may have changed.
@@ -265,7 +265,7 @@ impl Scheduler {
         (turn.mode, turn.until, turn.depth) = (mode, until, depth);
         for gpu in gpus {
             self.set_slices(vm, gpu, now, out);
-            out.push(Action::Open { vm, gpu, mode, until, depth });
+            out.push(Action { vm, gpu, kind: ActionKind::Open { mode, until, depth } });
         }
     }
 
@@ -291,7 +291,7 @@ impl Scheduler {
             if let Some(member) = self.member_mut(next, *gpu)
                 && member.presence.set_gate(Gate::Closed, Gate::Prepared)
             {
-                out.push(Action::Prepare { vm: next, gpu: *gpu });
+                out.push(Action { vm: next, gpu: *gpu, kind: ActionKind::Prepare });
             }
         }
     }
@@ -301,7 +301,7 @@ impl Scheduler {
         if let Some(member) = self.member_mut(vm, gpu)
             && member.presence.set_gate(gate, Gate::Closed)
         {
-            out.push(Action::Close { vm, gpu });
+            out.push(Action { vm, gpu, kind: ActionKind::Close });
         }
     }
 
@@ -327,7 +327,7 @@ impl Scheduler {
             }
             if let Some(member) = self.member_mut(vm, *gpu) {
                 member.presence.close();
-                out.push(Action::Close { vm, gpu: *gpu });
+                out.push(Action { vm, gpu: *gpu, kind: ActionKind::Close });
             }
         }
         self.prepare(&gpus, vm, now, out);

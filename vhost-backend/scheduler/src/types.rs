@@ -121,94 +121,43 @@ pub enum OpenMode {
     Unlimited,
 }
 
-/// An action that the caller must carry out. Actions must be carried out in order.
+/// An action that the caller must carry out for a VM on a GPU. Actions must be carried out in order.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Action {
+pub struct Action {
+    pub vm: VmKey,
+    pub gpu: GpuKey,
+    pub kind: ActionKind,
+}
+
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum ActionKind {
     /// The VM is probably next. Its workers must wake up and poll, but not start work yet.
-    Prepare {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-    },
+    Prepare,
     /// The VM has no turn, but may begin work, because it would get a turn at once. When it begins
-    /// work, it must be reported at once.
-    StandBy {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-        /// Limit on work in flight per stream, as GPU time.
-        depth: Nanos,
-    },
+    /// work, it must be reported at once. `depth` is as in `Open`.
+    StandBy { depth: Nanos },
     /// The VM may submit work. If its gate is already open, this changes the mode, the end, and the
-    /// depth.
-    Open {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-        /// The gate's mode.
-        mode: OpenMode,
-        /// Time by which the GPU must have drained, or [`Nanos::MAX`] if no end is known.
-        until: Nanos,
-        /// Limit on work in flight per stream, as GPU time.
-        depth: Nanos,
-    },
+    /// depth. `until` is the time by which the GPU must have drained, or [`Nanos::MAX`] if no end is
+    /// known. `depth` is the limit on work in flight per stream, as GPU time.
+    Open { mode: OpenMode, until: Nanos, depth: Nanos },
     /// The VM must stop submitting work. A report read after this action was carried out shows
     /// whether the VM has drained.
-    Close {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-    },
+    Close,
     /// Takes the VM's kernels off the GPU, even in the middle of a kernel. The VM's gate is closed.
     /// Other VMs' gates may be opened without waiting for this.
-    Evict {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-    },
-    /// Lets the VM's kernels continue after [`Action::Evict`]. It comes before the VM's gate is
+    Evict,
+    /// Lets the VM's kernels continue after [`ActionKind::Evict`]. It comes before the VM's gate is
     /// opened.
-    Restore {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-    },
-    /// Changes the limit on copies between host and device that may be in flight while the VM's
-    /// gate is closed. Doesn't open or close the gate.
-    Copies {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-        /// Limit per stream, as copy time. 0 allows no copies.
-        depth: Nanos,
-    },
+    Restore,
+    /// Changes the limit on copies between host and device that may be in flight per stream while
+    /// the VM's gate is closed, as copy time. 0 allows no copies. Doesn't open or close the gate.
+    Copies { depth: Nanos },
     /// Gives the VM's kernels short time slices, for when the driver lets them run in turn with those
-    /// of another VM, or the driver's usual ones again.
-    Slices {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-        /// Whether they're short. At first, they aren't.
-        short: bool,
-    },
+    /// of another VM, or the driver's usual ones again. At first, they aren't short.
+    Slices { short: bool },
     /// A call has run longer than kernel_timeout. The caller must end the sessions whose oldest
-    /// call has run that long.
-    Timeout {
-        /// The VM.
-        vm: VmKey,
-        /// The GPU.
-        gpu: GpuKey,
-        /// How much of the call's time the VM was off the GPU, which doesn't count.
-        off_for: Nanos,
-    },
+    /// call has run that long, not counting `off_for`, for which the VM was off the GPU.
+    Timeout { off_for: Nanos },
 }
 
 /// The reasons for which a VM doesn't run, in the order in which they're checked.

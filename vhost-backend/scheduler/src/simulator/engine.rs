@@ -4,7 +4,7 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BinaryHeap};
 
 use super::super::{
-    Action, GpuKey, MS, Nanos, OpenMode, Scheduler, Settings, Share, VmKey, VmStats,
+    Action, ActionKind, GpuKey, MS, Nanos, OpenMode, Scheduler, Settings, Share, VmKey, VmStats,
 };
 use super::evict_only::{EvictOnly, Order};
 use super::load::Load;
@@ -311,22 +311,22 @@ impl World {
 
     fn apply(&mut self, actions: Vec<Action>) {
         let (now, mut closed) = (self.now, Vec::new());
-        for action in actions {
+        for Action { vm, gpu, kind } in actions {
             self.word += 1;
             let word = self.word;
-            match action {
-                Action::Prepare { vm, gpu } => {
+            match kind {
+                ActionKind::Prepare => {
                     if let Some(worker) = self.worker(vm.0, gpu.0) {
                         worker.prepared = true;
                     }
                 }
-                Action::StandBy { vm, gpu, depth } => {
+                ActionKind::StandBy { depth } => {
                     if let Some(worker) = self.worker(vm.0, gpu.0) {
                         worker.standby = Some(depth);
                     }
                     self.pump(vm.0, gpu.0);
                 }
-                Action::Open { vm, gpu, mode, until, depth } => {
+                ActionKind::Open { mode, until, depth } => {
                     let (prepared, asleep) = (self.machine.prepared, self.machine.asleep);
                     let Some(worker) = self.worker(vm.0, gpu.0) else { continue };
                     worker.word = word;
@@ -336,7 +336,7 @@ impl World {
                     self.push(self.now + delay, Event::Grant { vm: vm.0, gpu: gpu.0, word });
                     self.record(vm.0, gpu.0, Some(mode));
                 }
-                Action::Close { vm, gpu } => {
+                ActionKind::Close => {
                     if let Some(worker) = self.worker(vm.0, gpu.0) {
                         worker.account(now);
                         worker.word = word;
@@ -348,15 +348,15 @@ impl World {
                     }
                     self.record(vm.0, gpu.0, None);
                 }
-                Action::Evict { vm, gpu } => self.switch(vm.0, gpu.0, true),
-                Action::Restore { vm, gpu } => self.switch(vm.0, gpu.0, false),
-                Action::Copies { vm, gpu, depth } => {
+                ActionKind::Evict => self.switch(vm.0, gpu.0, true),
+                ActionKind::Restore => self.switch(vm.0, gpu.0, false),
+                ActionKind::Copies { depth } => {
                     if let Some(worker) = self.worker(vm.0, gpu.0) {
                         worker.copies = depth;
                     }
                     self.copy(vm.0, gpu.0);
                 }
-                Action::Slices { .. } | Action::Timeout { .. } => {}
+                ActionKind::Slices { .. } | ActionKind::Timeout { .. } => {}
             }
         }
         for (vm, gpu) in closed {

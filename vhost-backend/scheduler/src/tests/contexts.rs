@@ -60,7 +60,10 @@ fn while_a_context_is_created_only_a_latency_vm_runs() {
     assert_eq!(opened(&bench.tick(bench.now)), None, "A waits");
     let actions = bench.report(B, HELD);
     assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(B));
-    assert!(!actions.iter().any(|one| matches!(one, Action::Evict { .. })), "{actions:?}");
+    assert!(
+        !actions.iter().any(|one| matches!(one, Action { kind: ActionKind::Evict, .. })),
+        "{actions:?}"
+    );
     assert_eq!(opened(&finish_one(&mut bench, B)), None, "A still waits");
     let actions = bench.report(C, IDLE);
     assert_eq!(opened(&actions).map(|(vm, _)| vm), Some(A), "once C's context has been created");
@@ -168,14 +171,17 @@ fn a_vm_that_makes_way_does_not_end_other_turns() {
     while bench.now < since + 400 * MS {
         actions.extend(bench.report(A, endless));
         let open = actions.iter().rev().find_map(|one| match one {
-            Action::Open { vm: B, .. } => Some(true),
-            Action::Close { vm: B, .. } => Some(false),
+            Action { vm: B, kind: ActionKind::Open { .. }, .. } => Some(true),
+            Action { vm: B, kind: ActionKind::Close, .. } => Some(false),
             _ => None,
         });
         let report = if open == Some(true) { BUSY } else { HELD };
         actions.extend(bench.report(B, report));
         actions.extend(bench.tick(bench.now + MS));
     }
-    let turns = actions.iter().filter(|one| matches!(one, Action::Close { vm: B, .. })).count();
+    let turns = actions
+        .iter()
+        .filter(|one| matches!(one, Action { vm: B, kind: ActionKind::Close, .. }))
+        .count();
     assert!(turns < 100, "B has {turns} turns in 400 ms");
 }

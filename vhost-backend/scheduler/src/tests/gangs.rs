@@ -16,15 +16,23 @@ fn several_gpus_open_together_and_in_order() {
     bench.now += MS;
     let mut actions = bench.report_on(B, GPU1, HELD);
     actions.extend(bench.report_on(B, GPU, HELD));
-    let closes: Vec<_> =
-        actions.iter().filter(|action| matches!(action, Action::Close { .. })).collect();
-    assert_eq!(closes, [&Action::Close { vm: A, gpu: GPU }, &Action::Close { vm: A, gpu: GPU1 }]);
+    let closes: Vec<_> = actions
+        .iter()
+        .filter(|action| matches!(action, Action { kind: ActionKind::Close, .. }))
+        .collect();
+    assert_eq!(
+        closes,
+        [
+            &Action { vm: A, gpu: GPU, kind: ActionKind::Close },
+            &Action { vm: A, gpu: GPU1, kind: ActionKind::Close }
+        ]
+    );
     assert_eq!(opened(&bench.report_on(A, GPU1, HELD)), None, "A has work on the other GPU");
     let actions = bench.report_on(A, GPU, HELD);
     let opens: Vec<_> = actions
         .iter()
         .filter_map(|action| match action {
-            Action::Open { vm, gpu, .. } => Some((*vm, *gpu)),
+            Action { vm, gpu, kind: ActionKind::Open { .. } } => Some((*vm, *gpu)),
             _ => None,
         })
         .collect();
@@ -47,7 +55,7 @@ fn work_on_one_gpu_gets_the_other_gpus_that_the_vm_uses_too() {
     assert_eq!(closed(&bench.report_on(A, GPU1, HELD)), Some(B));
     let actions = bench.report(B, Report { finished: 1, ..IDLE });
     for gpu in [GPU, GPU1] {
-        let opens = |one: &Action| matches!(one, Action::Open { vm: A, gpu: on, .. } if *on == gpu);
+        let opens = |one: &Action| matches!(one, Action { vm: A, gpu: on, kind: ActionKind::Open { .. } } if *on == gpu);
         assert!(actions.iter().any(opens), "{actions:?}");
     }
 }
@@ -123,7 +131,7 @@ fn a_turn_is_not_cut_short_for_a_vm_whose_gpu_is_kept_free_for_another_one() {
     }
     // A leaves the first GPU to B, and uses it until B has the second one, too.
     let mut turns = 0;
-    while actions.contains(&Action::Close { vm: A, gpu: GPU }) && turns < 10 {
+    while actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Close }) && turns < 10 {
         turns += 1;
         actions = bench.report(A, HELD);
     }

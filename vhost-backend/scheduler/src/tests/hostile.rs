@@ -92,46 +92,46 @@ struct State {
 impl State {
     /// Carries out actions, and checks that each of them is allowed in this state.
     fn carry_out(&mut self, actions: &mut Vec<Action>) -> Result<(), TestCaseError> {
-        for action in actions.drain(..) {
-            match action {
-                Action::Open { vm, gpu, .. } => {
+        for Action { vm, gpu, kind } in actions.drain(..) {
+            match kind {
+                ActionKind::Open { .. } => {
                     prop_assert!(!self.off.contains(&(vm, gpu)));
                     self.standby.remove(&(vm, gpu));
                     self.closed.remove(&(vm, gpu));
                     self.open.insert((vm, gpu));
                 }
-                Action::StandBy { vm, gpu, .. } => {
+                ActionKind::StandBy { .. } => {
                     prop_assert!(!self.off.contains(&(vm, gpu)));
                     prop_assert!(!self.open.contains(&(vm, gpu)));
                     prop_assert!(self.standby.insert((vm, gpu)));
                 }
-                Action::Close { vm, gpu } => {
+                ActionKind::Close => {
                     self.standby.remove(&(vm, gpu));
                     if self.open.remove(&(vm, gpu)) {
                         self.closed.insert((vm, gpu));
                     }
                 }
-                Action::Evict { vm, gpu } => {
+                ActionKind::Evict => {
                     prop_assert!(!self.open.contains(&(vm, gpu)));
                     prop_assert!(!self.standby.contains(&(vm, gpu)));
                     prop_assert!(self.off.insert((vm, gpu)));
                     self.others += u64::from(!self.closed.remove(&(vm, gpu)));
                 }
-                Action::Restore { vm, gpu } => prop_assert!(self.off.remove(&(vm, gpu))),
-                Action::Copies { vm, gpu, depth: 0 } => {
+                ActionKind::Restore => prop_assert!(self.off.remove(&(vm, gpu))),
+                ActionKind::Copies { depth: 0 } => {
                     self.copies.remove(&(vm, gpu));
                 }
-                Action::Copies { vm, gpu, .. } => {
+                ActionKind::Copies { .. } => {
                     self.copies.insert((vm, gpu));
                 }
-                Action::Slices { vm, gpu, short: true } => {
+                ActionKind::Slices { short: true } => {
                     prop_assert!(self.short.insert((vm, gpu)));
                 }
-                Action::Slices { vm, gpu, short: false } => {
+                ActionKind::Slices { short: false } => {
                     prop_assert!(self.short.remove(&(vm, gpu)));
                 }
-                Action::Prepare { vm, gpu } => prop_assert!(!self.open.contains(&(vm, gpu))),
-                Action::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),
+                ActionKind::Prepare => prop_assert!(!self.open.contains(&(vm, gpu))),
+                ActionKind::Timeout { .. } => prop_assert!(false, "no VM has a timeout"),
             }
         }
         Ok(())

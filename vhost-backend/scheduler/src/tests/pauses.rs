@@ -9,7 +9,7 @@ fn paused(bench: &mut Bench) -> Vec<Action> {
     let mut actions = bench.set_paused(A, true);
     actions.extend(bench.report(A, ENDLESS));
     let since = bench.now;
-    while !actions.contains(&Action::Evict { vm: A, gpu: GPU }) {
+    while !actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Evict }) {
         assert!(bench.now <= since + MS, "A isn't evicted: {actions:?}");
         actions.extend(bench.tick(bench.now + SEC));
     }
@@ -21,7 +21,7 @@ fn a_paused_vm_leaves_the_gpu_to_others_and_returns() {
     let mut bench = Bench::new(&[(A, share(100)), (B, share(100))]);
     bench.now = SEC;
     let actions = paused(&mut bench);
-    let none = Action::Copies { vm: A, gpu: GPU, depth: 0 };
+    let none = Action { vm: A, gpu: GPU, kind: ActionKind::Copies { depth: 0 } };
     assert!(actions.contains(&none) && closed(&actions) == Some(A), "{actions:?}");
     assert_eq!(opened(&actions), None);
     let charged = bench.scheduler.stats(A, GPU, bench.now).unwrap().charged_ns;
@@ -40,10 +40,18 @@ fn a_paused_vm_leaves_the_gpu_to_others_and_returns() {
     assert_eq!(closed(&all), Some(B), "{all:?}");
     all.extend(bench.report(B, IDLE));
     all.extend(bench.report(A, Report { busy_ns, ..ENDLESS }));
-    let restore = all.iter().position(|one| *one == Action::Restore { vm: A, gpu: GPU });
-    let open = all.iter().position(|one| matches!(one, Action::Open { vm: A, .. }));
+    let restore =
+        all.iter().position(|one| *one == Action { vm: A, gpu: GPU, kind: ActionKind::Restore });
+    let open = all
+        .iter()
+        .position(|one| matches!(one, Action { vm: A, kind: ActionKind::Open { .. }, .. }));
     assert!(restore.is_some() && restore < open, "{all:?}");
-    assert!(all.iter().any(|one| matches!(one, Action::Copies { vm: A, depth: 1.., .. })));
+    assert!(
+        all.iter().any(|one| matches!(
+            one,
+            Action { vm: A, kind: ActionKind::Copies { depth: 1.. }, .. }
+        ))
+    );
     assert_eq!(bench.set_paused(A, false), [], "it isn't paused");
 }
 
@@ -60,7 +68,9 @@ fn paused_time_does_not_count_for_the_timeout() {
     assert!(opened(&bench.report(A, running(bench.now))).is_none(), "it is open already");
     bench.now += SEC;
     let timed_out = |actions: &[Action]| {
-        actions.iter().any(|action| matches!(action, Action::Timeout { vm: A, .. }))
+        actions
+            .iter()
+            .any(|action| matches!(action, Action { vm: A, kind: ActionKind::Timeout { .. }, .. }))
     };
     assert!(!timed_out(&bench.report(A, running(bench.now))));
     bench.now += 2 * SEC;
@@ -90,7 +100,12 @@ fn a_paused_vms_work_waits_and_its_kernels_end_where_they_cannot_be_evicted() {
         actions.extend(bench.report(B, IDLE));
         actions.extend(bench.tick(bench.now + SEC));
     }
-    assert!(actions.iter().any(|one| matches!(one, Action::Open { vm: A, .. })), "{actions:?}");
+    assert!(
+        actions
+            .iter()
+            .any(|one| matches!(one, Action { vm: A, kind: ActionKind::Open { .. }, .. })),
+        "{actions:?}"
+    );
 }
 
 #[test]
@@ -102,7 +117,7 @@ fn work_that_waited_for_the_host_is_evicted_from_a_paused_vm() {
     assert_eq!(closed(&bench.report(B, HELD)), Some(A));
     bench.report(A, stalled);
     let actions = bench.set_paused(A, true);
-    assert!(actions.contains(&Action::Evict { vm: A, gpu: GPU }), "{actions:?}");
+    assert!(actions.contains(&Action { vm: A, gpu: GPU, kind: ActionKind::Evict }), "{actions:?}");
     // Once the host has returned, the work seems to run.
     let actions = bench.report(A, Report { held: false, ..ENDLESS });
     assert_eq!(opened(&actions), Some((B, OpenMode::Unlimited)), "B is alone");
@@ -132,7 +147,7 @@ fn a_paused_vm_leaves_all_its_gpus_and_returns_to_all_at_once() {
     }
     let mut actions = bench.set_paused(A, true);
     for gpu in [GPU, GPU1] {
-        assert!(actions.contains(&Action::Close { vm: A, gpu }), "{actions:?}");
+        assert!(actions.contains(&Action { vm: A, gpu, kind: ActionKind::Close }), "{actions:?}");
         actions.extend(bench.report_on(A, gpu, ENDLESS));
     }
     for _ in 0..10 {
@@ -140,7 +155,10 @@ fn a_paused_vm_leaves_all_its_gpus_and_returns_to_all_at_once() {
     }
     let actions: Vec<_> = [actions, bench.set_paused(A, false)].concat();
     for gpu in [GPU, GPU1] {
-        for action in [Action::Evict { vm: A, gpu }, Action::Restore { vm: A, gpu }] {
+        for action in [
+            Action { vm: A, gpu, kind: ActionKind::Evict },
+            Action { vm: A, gpu, kind: ActionKind::Restore },
+        ] {
             assert_eq!(actions.iter().filter(|one| **one == action).count(), 1, "{actions:?}");
         }
     }

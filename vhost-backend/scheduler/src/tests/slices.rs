@@ -5,7 +5,7 @@ use super::*;
 /// Returns the last change of a VM's time slices.
 fn short(actions: &[Action], of: VmKey) -> Option<bool> {
     actions.iter().rev().find_map(|action| match action {
-        Action::Slices { vm, short, .. } if *vm == of => Some(*short),
+        Action { vm, kind: ActionKind::Slices { short }, .. } if *vm == of => Some(*short),
         _ => None,
     })
 }

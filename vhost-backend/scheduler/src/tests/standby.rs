@@ -30,8 +30,13 @@ fn beside_a(others: &[(VmKey, Share)]) -> (Bench, Vec<Action>) {
 /// Returns whether a VM's gate was last put on standby or closed.
 fn stands_by(actions: &[Action], of: VmKey) -> Option<bool> {
     actions.iter().rev().find_map(|action| match action {
-        Action::StandBy { vm, .. } if *vm == of => Some(true),
-        Action::Close { vm, .. } | Action::Open { vm, .. } if *vm == of => Some(false),
+        Action { vm, kind: ActionKind::StandBy { .. }, .. } if *vm == of => Some(true),
+        Action { vm, kind: ActionKind::Close, .. }
+        | Action { vm, kind: ActionKind::Open { .. }, .. }
+            if *vm == of =>
+        {
+            Some(false)
+        }
         _ => None,
     })
 }
@@ -43,7 +48,7 @@ fn work_that_a_latency_vm_begins_on_standby_gets_it_a_turn_at_once() {
     let mut actions = bench.report(B, RUNS);
     actions.extend(bench.tick(bench.now + Settings::default().drain_slack));
     assert_eq!(closed(&actions), Some(A));
-    let evicts = |action: &Action| *action == Action::Evict { vm: A, gpu: GPU };
+    let evicts = |action: &Action| *action == Action { vm: A, gpu: GPU, kind: ActionKind::Evict };
     assert!(actions.iter().any(evicts), "{actions:?}");
     assert_eq!(opened(&actions).map(|open| open.0), Some(B));
     // After the turn, it's on standby again.
@@ -94,7 +99,10 @@ fn work_begun_on_standby_just_before_another_latency_vms_turn_gets_a_turn_later(
         actions = bench.report(B, RUNS);
         actions.extend(bench.report(C, RUNS));
         actions.extend(bench.tick(bench.now + MS));
-        assert!(!actions.contains(&Action::Evict { vm: B, gpu: GPU }), "{actions:?}");
+        assert!(
+            !actions.contains(&Action { vm: B, gpu: GPU, kind: ActionKind::Evict }),
+            "{actions:?}"
+        );
     }
 }
 

@@ -44,11 +44,11 @@ fn until(bench: &mut Bench, a: Report, is_it: impl Fn(&Action) -> bool) -> Optio
 }
 
 fn evicts_a(action: &Action) -> bool {
-    *action == Action::Evict { vm: A, gpu: GPU }
+    *action == Action { vm: A, gpu: GPU, kind: ActionKind::Evict }
 }
 
 fn opens_a(action: &Action) -> bool {
-    matches!(action, Action::Open { vm: A, .. })
+    matches!(action, Action { vm: A, kind: ActionKind::Open { .. }, .. })
 }
 
 #[test]
@@ -58,7 +58,8 @@ fn work_that_continues_without_a_turn_is_evicted_and_gets_turns() {
     let after = until(&mut bench, RUNS, evicts_a).expect("it isn't evicted");
     assert!(after >= settings.drain_wait, "it may finish in its time slices");
     assert!(after <= settings.period + MS, "{after} ns");
-    let restores_a = |action: &Action| *action == Action::Restore { vm: A, gpu: GPU };
+    let restores_a =
+        |action: &Action| *action == Action { vm: A, gpu: GPU, kind: ActionKind::Restore };
     let mut restored = None;
     for _ in 0..20 {
         restored = restored.or_else(|| until(&mut bench, RUNS, restores_a));
@@ -87,7 +88,7 @@ fn work_without_a_turn_counts_for_the_cap() {
     bench.now = SEC;
     bench.report(A, HELD);
     // It uses up its tokens, and then waits for the host.
-    let closes = |action: &Action| matches!(action, Action::Close { vm: A, .. });
+    let closes = |action: &Action| matches!(action, Action { vm: A, kind: ActionKind::Close, .. });
     until(&mut bench, RUNS, closes).expect("its turn doesn't end");
     bench.report(A, WAITS);
     bench.now += MS;
@@ -138,7 +139,9 @@ fn work_without_a_turn_that_cannot_be_evicted_has_its_timeout() {
         if bench.scheduler.watched(bench.now).any(|watched| watched == (A, GPU)) {
             let oldest_for = bench.now - since;
             let actions = bench.report(A, Report { evictable: false, oldest_for, ..RUNS });
-            if actions.iter().any(|action| matches!(action, Action::Timeout { vm: A, .. })) {
+            if actions.iter().any(|action| {
+                matches!(action, Action { vm: A, kind: ActionKind::Timeout { .. }, .. })
+            }) {
                 return;
             }
         }
@@ -169,7 +172,8 @@ fn work_that_continues_on_one_gpu_while_another_drains_is_noticed() {
     }
     bench.report_on(A, GPU1, WAITS);
     bench.report_on(A, GPU1, RUNS);
-    let evicts = |gpu| move |action: &Action| *action == Action::Evict { vm: A, gpu };
+    let evicts =
+        |gpu| move |action: &Action| *action == Action { vm: A, gpu, kind: ActionKind::Evict };
     while !actions.iter().any(evicts(GPU)) {
         actions = bench.tick(bench.now + SEC);
     }

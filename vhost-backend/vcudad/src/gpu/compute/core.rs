@@ -14,7 +14,7 @@ use super::worker::{BEAT_CHECK, CLOSED, Evicts, GateSetting, Heartbeat, Worker, 
 use control_api::{TraceChange, TraceGate, TraceState};
 use control_server::trace_point::TracePoint;
 use gpu_scheduler::{
-    Action, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
+    Action, ActionKind, GpuKey, MS, Nanos, OpenMode, Report, Scheduler, Settings, Share, VmKey,
 };
 use host_ipc::gate::{GpuGate, Mode, NO_END};
 use host_ipc::messages::WorkerId;
@@ -160,12 +160,14 @@ impl Core {
             // so set the gate again.
             if changed && [UNLIMITED, MEASURED].contains(&vm_gpu.gate) {
                 self.act(
-                    Action::Open {
+                    Action {
                         vm,
                         gpu: *gpu,
-                        mode: OpenMode::Unlimited,
-                        until: NO_END,
-                        depth: NO_END,
+                        kind: ActionKind::Open {
+                            mode: OpenMode::Unlimited,
+                            until: NO_END,
+                            depth: NO_END,
+                        },
                     },
                     now,
                 );
@@ -360,7 +362,7 @@ impl Core {
             }
             let mut closed = Vec::new();
             for action in std::mem::take(&mut self.actions) {
-                if let Action::Close { vm, gpu } = action {
+                if let Action { vm, gpu, kind: ActionKind::Close } = action {
                     closed.push((vm, gpu));
                 }
                 self.act(action, now);
@@ -410,16 +412,17 @@ impl Core {
 
     fn act(&mut self, action: Action, now: Nanos) {
         tracing::trace!(now, ?action);
-        match action {
-            Action::StandBy { vm, gpu, depth } => {
+        let Action { vm, gpu, kind } = action;
+        match kind {
+            ActionKind::StandBy { depth } => {
                 let setting = GateSetting { mode: Mode::Standby, until: NO_END, depth };
                 self.set(vm, gpu, setting, now);
             }
-            Action::Prepare { vm, gpu } => {
+            ActionKind::Prepare => {
                 self.set(vm, gpu, GateSetting { mode: Mode::Prepare, until: 0, depth: 0 }, now);
             }
-            Action::Close { vm, gpu } => self.set(vm, gpu, CLOSED, now),
-            Action::Open { vm, gpu, mode, until, depth } => {
+            ActionKind::Close => self.set(vm, gpu, CLOSED, now),
+            ActionKind::Open { mode, until, depth } => {
                 let share = self.vm_gpus.get(&(vm, gpu)).map(|vm_gpu| vm_gpu.share);
                 let timed = share.is_some_and(|share| share.kernel_timeout.is_some());
                 let setting = match mode {
@@ -430,17 +433,17 @@ impl Core {
                 };
                 self.set(vm, gpu, setting, now);
             }
-            Action::Evict { vm, gpu } => {
+            ActionKind::Evict => {
                 self.trace(vm, gpu, now, |state| state.off = true);
                 self.evict(vm, gpu);
             }
-            Action::Restore { vm, gpu } => {
+            ActionKind::Restore => {
                 self.trace(vm, gpu, now, |state| state.off = false);
                 self.evictor.restore(vm, gpu);
             }
-            Action::Copies { vm, gpu, depth } => self.set_copies(vm, gpu, depth),
-            Action::Slices { vm, gpu, short } => self.set_slices(vm, gpu, short),
-            Action::Timeout { vm, gpu, off_for } => self.time_out(vm, gpu, off_for, now),
+            ActionKind::Copies { depth } => self.set_copies(vm, gpu, depth),
+            ActionKind::Slices { short } => self.set_slices(vm, gpu, short),
+            ActionKind::Timeout { off_for } => self.time_out(vm, gpu, off_for, now),
         }
     }
 
