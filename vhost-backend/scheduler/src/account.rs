@@ -5,6 +5,8 @@
 //! everything else only after it returns from a driver call. So reported time is kept here until
 //! it's charged, and charged time is compared with later reports.
 
+use std::mem::take;
+
 use super::types::{Nanos, Report};
 
 /// If a VM starts work late in its window, the time before that isn't charged, as long as the total
@@ -13,15 +15,17 @@ const FREE_PART: Nanos = 8;
 
 #[derive(Debug, Default)]
 pub struct Account {
+    /// Time since which no work of the VM has been running, or `None` if some is running.
+    pub idle_since: Option<Nanos>,
     /// Recent wall time that may still appear in the worker's counters, because a worker can report
     /// late.
     unreported: Nanos,
     /// The part of the worker's `busy_ns` counter that has not been charged yet, in ns.
     busy: Nanos,
     /// The part of the `begun_ns` counter that has not been charged yet, in ns.
-    begun: Nanos,
+    pub begun: Nanos,
     /// The part of the `copied_ns` counter that has not been charged yet, in ns.
-    copied: Nanos,
+    pub copied: Nanos,
     /// The point in time up to which the VM has been charged.
     booked_at: Nanos,
     /// At `booked_at`: since when the VM was idle, or `None` if it was busy.
@@ -36,27 +40,20 @@ pub struct Account {
     unbooked: Nanos,
     /// Work time reported by the worker minus time charged, since the window began.
     ahead: i64,
-    /// Time in the current window that `take_window_time` hasn't returned.
-    window_time: Nanos,
-}
-
-/// How much time of a window was charged, and how much was busy, since the last call.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Passed {
-    /// GPU time to charge.
-    pub used: Nanos,
-    /// Busy time reported by the worker.
-    pub busy: Nanos,
+    /// Time in the current window that hasn't been added to the VM's [`Load`](super::load::Load).
+    pub window_time: Nanos,
 }
 
 impl Account {
     pub fn new(now: Nanos) -> Self {
-        let idle_when_booked = Some(now);
-        Account { booked_at: now, idle_when_booked, fresh: true, ..Account::default() }
+        let mut account = Account::default();
+        account.open(now);
+        account
     }
 
     /// Resets the account at the start of a window.
     pub fn open(&mut self, now: Nanos) {
+        self.idle_since = Some(now);
         (self.booked_at, self.idle_when_booked) = (now, Some(now));
         (self.fresh, self.unbooked, self.ahead, self.window_time) = (true, 0, 0, 0);
     }
@@ -77,36 +74,32 @@ impl Account {
         count(&mut self.begun, before.begun_ns, report.begun_ns);
     }
 
-    /// Returns the time to charge for a window since the last call. Idle time is charged only up to
-    /// `grace`. If the VM was idle at the last call and has worked since, only the time that its
-    /// worker counted is charged, plus that idle time. But if other VMs are waiting, the whole time
-    /// is charged, except for free time before the first work. `free` is the most that a VM can
-    /// earn of such free time, or `None` if no other VM is waiting.
-    pub fn book_window(
-        &mut self,
-        grace: Nanos,
-        idle_since: Option<Nanos>,
-        free: Option<Nanos>,
-        now: Nanos,
-    ) -> Passed {
+    /// Returns the time to charge for a window since the last call, and the busy time that the worker
+    /// has reported since then. Idle time is charged only up to `grace`. If the VM was idle at the
+    /// last call and has worked since, only the time that its worker counted is charged, plus that
+    /// idle time. But if other VMs are waiting, the whole time is charged, except for free time
+    /// before the first work. `free` is the most that a VM can earn of such free time, or `None` if
+    /// no other VM is waiting.
+    pub fn book_window(&mut self, grace: Nanos, free: Option<Nanos>, now: Nanos) -> (Nanos, Nanos) {
         let from = self.booked_at;
         let passed = now.saturating_sub(from);
-        let busy = std::mem::take(&mut self.busy);
-        let worked = busy.saturating_add(std::mem::take(&mut self.begun));
+        let busy = take(&mut self.busy);
+        let worked = busy.saturating_add(take(&mut self.begun));
         let used = match self.idle_when_booked {
             Some(since) => {
                 let idle = since.saturating_add(grace).saturating_sub(from).min(passed);
-                let used = if idle_since == Some(since) {
+                let used = if self.idle_since == Some(since) {
                     idle
                 } else {
                     let reported = idle.saturating_add(worked).min(passed);
-                    let fresh = std::mem::take(&mut self.fresh);
+                    let fresh = take(&mut self.fresh);
                     if free.is_some() {
-                        let used = passed - self.spare(passed - reported, fresh);
+                        let spare = if fresh { self.free.min(passed - reported) } else { 0 };
+                        self.free -= spare;
                         // This charge may include work that the worker will report later. Record
                         // it, so that the work isn't charged again.
-                        self.add_lead(worked, used);
-                        used
+                        self.add_lead(worked, passed - spare);
+                        passed - spare
                     } else {
                         reported
                     }
@@ -124,12 +117,12 @@ impl Account {
                 passed + late
             }
         };
-        (self.booked_at, self.idle_when_booked) = (now.max(from), idle_since);
+        (self.booked_at, self.idle_when_booked) = (now.max(from), self.idle_since);
         self.window_time += passed;
         if let Some(most) = free {
             self.free = (self.free + used / FREE_PART).min(most);
         }
-        Passed { used, busy }
+        (used, busy)
     }
 
     /// Adds reported work to the lead over the charged time, and subtracts a charge from it.
@@ -137,41 +130,16 @@ impl Account {
         self.ahead = self.ahead.saturating_add_unsigned(worked).saturating_sub_unsigned(booked);
     }
 
-    /// Returns how much of the unused time `most` is free. Only time at the start of a window can
-    /// be free.
-    fn spare(&mut self, most: Nanos, fresh: bool) -> Nanos {
-        let spared = if fresh { self.free.min(most) } else { 0 };
-        self.free -= spared;
-        spared
-    }
-
-    /// Returns the time in the window since this was last called.
-    pub fn take_window_time(&mut self) -> Nanos {
-        std::mem::take(&mut self.window_time)
-    }
-
     /// Returns the reported busy time that hasn't been charged. The caller must charge it.
-    pub fn book_busy(&mut self, idle_since: Option<Nanos>, now: Nanos) -> Nanos {
-        (self.booked_at, self.idle_when_booked) = (now.max(self.booked_at), idle_since);
+    pub fn book_busy(&mut self, now: Nanos) -> Nanos {
+        (self.booked_at, self.idle_when_booked) = (now.max(self.booked_at), self.idle_since);
         self.begun = 0;
-        std::mem::take(&mut self.busy)
-    }
-
-    /// Returns the reported time between launches and the worker's next checks that hasn't been
-    /// charged.
-    pub fn book_begun(&mut self) -> Nanos {
-        std::mem::take(&mut self.begun)
+        take(&mut self.busy)
     }
 
     /// Discards reported busy time that hasn't been charged.
     pub fn forget_busy(&mut self) {
         (self.busy, self.begun) = (0, 0);
-    }
-
-    /// Returns the reported time for copies with a closed gate that hasn't been charged. The caller
-    /// must charge it.
-    pub fn book_copies(&mut self) -> Nanos {
-        std::mem::take(&mut self.copied)
     }
 }
 
@@ -190,7 +158,8 @@ mod tests {
             let before = *report;
             report.busy_ns += reported;
             account.take(&before, report, MS, 20 * MS);
-            account.book_window(grace, None, free, now).used
+            account.idle_since = None;
+            account.book_window(grace, free, now).0
         };
         booked(300 * US, from + MS) + booked(2 * MS - start - 300 * US, from + 2 * MS)
     }

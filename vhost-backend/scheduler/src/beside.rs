@@ -1,11 +1,7 @@
-//! Decides which VMs may copy during other VMs' windows.
-//!
-//! A copy between host and device uses a copy engine but not the units that run kernels, so it
-//! doesn't slow down another VM's kernels. A VM without a window may therefore copy. Copies are
-//! charged in the same way as other GPU time, and the VM must stop copying when it's ahead of its
-//! share by one window.
+//! Work of VMs beside other VMs' turns: copies, standby, preparation, and time slices.
 
 use super::Scheduler;
+use super::presence::Gate;
 use super::types::{Action, ActionKind, Class, GpuKey, Nanos, VmKey};
 
 impl Scheduler {
@@ -13,31 +9,27 @@ impl Scheduler {
     /// copy time. 0 allows no copies. The caller uses this as the initial value, and updates it
     /// with each [`ActionKind::Copies`].
     pub fn copies(&self, vm: VmKey, gpu: GpuKey) -> Nanos {
-        self.member(vm, gpu).map_or(0, |member| member.copies)
+        self.find(vm, gpu).map_or(0, |member| member.copies)
     }
 
-    /// Updates which VMs on a GPU may copy during other VMs' windows: those that are within their
-    /// share.
+    /// Updates which VMs on a GPU may copy during other VMs' windows.
+    ///
+    /// A copy between host and device uses a copy engine but not the units that run kernels, so it
+    /// doesn't slow down another VM's kernels. A VM without a window may therefore copy. Copies are
+    /// charged in the same way as other GPU time, and the VM must stop copying when it's ahead of
+    /// its share by one window.
     pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        let Some(state) = self.gpus.get(&gpu) else { return };
-        let (settings, clock) = (self.settings, state.clock);
+        let (settings, state) = (self.settings, &self.gpus[&gpu]);
+        let (clock, latency) = (state.clock, state.facts.latency());
         // A VM is compared with the competing VM, other than itself, that has the least virtual
         // time. So find the two VMs with the least virtual time.
         let times = self.recent(gpu).filter(|(_, member)| member.contends());
-        let mut least: [Option<(u128, VmKey)>; 2] = [None; 2];
-        for (vm, member) in times {
-            let time = Some((member.time.get(), vm));
-            if least[0].is_none() || time < least[0] {
-                least = [time, least[0]];
-            } else if least[1].is_none() || time < least[1] {
-                least[1] = time;
-            }
-        }
-        let latency = state.facts.latency();
+        let mut times: Vec<_> = times.map(|(vm, member)| (member.time.get(), vm)).collect();
+        times.sort_unstable();
         for vm in state.recent.clone() {
-            let others = least.iter().flatten().find(|(_, other)| *other != vm);
+            let others = times.iter().find(|(_, other)| *other != vm);
             let others = others.map_or(clock, |(time, _)| *time);
-            let Some(member) = self.member_mut(vm, gpu) else { continue };
+            let member = self.member_mut(vm, gpu);
             let most = settings.copies_ahead / if member.copies > 0 { 1 } else { 2 };
             let within = member.time.ahead(others, member.share.weight) <= most;
             let depth = match member.share.class {
@@ -49,6 +41,75 @@ impl Scheduler {
                 member.copies = depth;
                 out.push(Action { vm, gpu, kind: ActionKind::Copies { depth } });
             }
+        }
+    }
+
+    /// Updates which VMs' gates are on standby: those of latency VMs that would get a turn at once.
+    ///
+    /// A latency VM's request takes the GPU from batch VMs at once. If its worker had to wait until
+    /// the scheduler has opened its gate, two threads would have to wake up first. Instead, the
+    /// worker launches the work and wakes the scheduler, which gives the VM a turn. Until the other
+    /// VM's work is off the GPU, the driver time-slices in either case.
+    pub(super) fn judge_standby(&mut self, gpu: GpuKey, out: &mut Vec<Action>) {
+        let (state, depth) = (&self.gpus[&gpu], self.settings.depth);
+        let leaves = |vm: &VmKey| self.member(*vm, gpu).evictable && !self.preempts(*vm, gpu);
+        let free = state.reserved.is_none() && state.running.iter().all(leaves);
+        for vm in state.latency.clone() {
+            let single = !self.has_several_gpus(vm);
+            let member = self.member_mut(vm, gpu);
+            let precedes = member.share.class == Class::Latency && !member.over;
+            // The VM's work can be evicted if it gets no turn after all.
+            let returns = member.evictable && !member.paused && !member.presence.is_off();
+            if !(free && single && precedes && returns && member.bucket.is_none()) {
+                self.close_if(Gate::Standby, vm, gpu, out);
+            } else if !member.last.active && member.presence.set_gate(Gate::Closed, Gate::Standby) {
+                out.push(Action { vm, gpu, kind: ActionKind::StandBy { depth } });
+            }
+        }
+    }
+
+    /// Decides about the time slices of a VM whose turn begins or changes.
+    ///
+    /// A latency VM's request begins while another VM's kernels are being evicted. If those have
+    /// short slices, it doesn't wait until they're off the GPU. But a VM's sessions also share the
+    /// GPU in slices, as do VMs in shared mode, and then short ones take a lot of time.
+    pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+        let apart_for = self.settings.slices_apart;
+        let awake = self.gpus[&gpu].facts.latency_beside(vm);
+        let member = self.member_mut(vm, gpu);
+        let crowded = member.crowded_at.is_some_and(|at| now.saturating_sub(at) < apart_for);
+        let short = awake && !crowded && member.share.class == Class::Batch;
+        if member.short_slices != short {
+            member.short_slices = short;
+            out.push(Action { vm, gpu, kind: ActionKind::Slices { short } });
+        }
+    }
+
+    /// Wakes the workers of the VM that will probably be next after `vm`, so that they can launch work
+    /// immediately.
+    pub(super) fn prepare(
+        &mut self,
+        gpus: &[GpuKey],
+        vm: VmKey,
+        now: Nanos,
+        out: &mut Vec<Action>,
+    ) {
+        for gpu in gpus.iter().copied() {
+            let next = self.queue(gpu, now).into_iter().find(|next| *next != vm);
+            let Some(next) = next.filter(|_| self.gpus[&gpu].prepared != next) else { continue };
+            if let Some(before) = self.gpu_mut(gpu).prepared.replace(next) {
+                self.close_if(Gate::Prepared, before, gpu, out);
+            }
+            if self.member_mut(next, gpu).presence.set_gate(Gate::Closed, Gate::Prepared) {
+                out.push(Action { vm: next, gpu, kind: ActionKind::Prepare });
+            }
+        }
+    }
+
+    /// Closes the gate of a VM without a turn if the gate is in this state.
+    pub(super) fn close_if(&mut self, gate: Gate, vm: VmKey, gpu: GpuKey, out: &mut Vec<Action>) {
+        if self.member_mut(vm, gpu).presence.set_gate(gate, Gate::Closed) {
+            out.push(Action { vm, gpu, kind: ActionKind::Close });
         }
     }
 }

@@ -8,18 +8,12 @@ use super::{Scheduler, member::Member};
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Rank {
     tier: Tier,
-    /// Order within a tier. The first value orders by time owed (more goes first), and the second
-    /// by virtual time.
-    order: (u64, u128),
+    /// The order within a guarantee's tier: less if the VM is owed more.
+    owed: u64,
+    /// The VM's virtual time.
+    time: u128,
     ran: u64,
     vm: VmKey,
-}
-
-impl Rank {
-    /// See [`Scheduler::preempts`].
-    pub fn preempts(self) -> bool {
-        self.tier <= Tier::Latency
-    }
 }
 
 /// Tiers of precedence, highest first.
@@ -38,16 +32,14 @@ enum Tier {
 impl Scheduler {
     /// Returns the GPUs that a VM needs at the same time: those on which it has held work, or had
     /// work shortly before its latest work on any GPU.
-    pub(super) fn gang(&self, vm: VmKey) -> Vec<GpuKey> {
-        let Some(vm) = self.vms.get(&vm) else { return Vec::new() };
-        let last = vm.members.values().filter_map(|member| member.worked_at).max().unwrap_or(0);
-        let used = |member: &Member| {
-            member.asks()
-                || member
-                    .worked_at
-                    .is_some_and(|at| last.saturating_sub(at) <= self.settings.recent)
+    pub(super) fn gang(&self, vm: VmKey) -> impl Iterator<Item = GpuKey> {
+        let members = &self.vms[&vm].members;
+        let last = members.values().filter_map(|member| member.worked_at).max().unwrap_or(0);
+        let is_recent = move |at: Nanos| last.saturating_sub(at) <= self.settings.recent;
+        let used = move |member: &Member| {
+            member.unasked().is_none() || member.worked_at.is_some_and(is_recent)
         };
-        vm.members.iter().filter(|(_, member)| used(member)).map(|(key, _)| *key).collect()
+        members.iter().filter(move |(_, member)| used(member)).map(|(key, _)| *key)
     }
 
     /// Returns the VMs that want this GPU and whose cap allows a turn.
@@ -56,53 +48,55 @@ impl Scheduler {
         vms.filter(move |vm| self.own_obstacle(*vm, gpu, now).is_none())
     }
 
-    /// Returns true if any VM other than `vm` is waiting for this GPU.
-    pub(super) fn wanted(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
-        self.waiting(gpu, now).any(|other| other != vm)
+    /// Returns true if any VM other than `vm` is waiting for one of these GPUs.
+    pub(super) fn wanted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
+        gpus.iter().any(|gpu| self.waiting(*gpu, now).any(|other| other != vm))
     }
 
     /// Returns the least virtual time among the other VMs with work on this GPU, or the GPU's clock
     /// if no other VM has work.
     pub(super) fn clock_of_others(&self, vm: VmKey, gpu: GpuKey) -> u128 {
-        let Some(state) = self.gpus.get(&gpu) else { return 0 };
         let others = self.recent(gpu).filter(|(other, member)| *other != vm && member.contends());
-        others.map(|(_, member)| member.time.get()).min().unwrap_or(state.clock)
+        others.map(|(_, member)| member.time.get()).min().unwrap_or(self.gpus[&gpu].clock)
     }
 
     /// Advances the GPU's clock to the least virtual time among the VMs with work.
     pub(super) fn advance_clock(&mut self, gpu: GpuKey) {
         let contending = self.recent(gpu).filter(|(_, member)| member.contends());
-        let least = contending.map(|(_, member)| member.time.get()).min();
-        if let (Some(least), Some(state)) = (least, self.gpus.get_mut(&gpu)) {
-            state.clock = state.clock.max(least);
-        }
+        let least = contending.map(|(_, member)| member.time.get()).min().unwrap_or(0);
+        let clock = &mut self.gpu_mut(gpu).clock;
+        *clock = least.max(*clock);
     }
 
     /// Returns the rank that a VM would have in a GPU's queue after using `more` GPU time. A VM that
     /// needs several GPUs has the highest of its tiers on all of them. Otherwise, a VM could get
     /// the GPUs because it goes first on one of them, and lose them at once because another VM that
     /// needs the same GPUs takes precedence on another one.
-    pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Option<Rank> {
-        let member = self.member(vm, gpu)?;
-        let mut highest = self.tier(member, more);
-        if self.has_several_gpus(vm) {
-            let gpus = self.turn(vm).map_or_else(|| self.gang(vm), |turn| turn.gpus.clone());
-            let members = gpus.into_iter().filter_map(|gpu| self.member(vm, gpu));
-            highest = members.map(|member| self.tier(member, more)).fold(highest, Ord::min);
-        }
-        let (tier, first) = highest;
+    pub(super) fn rank(&self, vm: VmKey, gpu: GpuKey, more: Nanos) -> Rank {
+        let member = self.member(vm, gpu);
+        let turn = self.turn(vm).map(|turn| turn.gpus.iter().copied());
+        let gang = turn.is_none().then(|| self.gang(vm));
+        let others = turn.into_iter().flatten().chain(gang.into_iter().flatten());
+        let tiers = others.map(|gpu| self.tier(self.member(vm, gpu), more));
+        let (tier, owed) = tiers.fold(self.tier(member, more), Ord::min);
         let time = member.time.after(more, member.share.weight);
-        Some(Rank { tier, order: (first, time), ran: member.ran, vm })
+        Rank { tier, owed, time, ran: member.ran, vm }
     }
 
     /// Returns true if a VM takes the GPU from batch VMs at once: it's a latency VM within its share,
     /// or far behind its guarantee.
     pub(super) fn preempts(&self, vm: VmKey, gpu: GpuKey) -> bool {
-        self.rank(vm, gpu, 0).is_some_and(|rank| rank.preempts())
+        self.rank(vm, gpu, 0).tier <= Tier::Latency
     }
 
-    /// Returns a VM's tier on one GPU after using `more` GPU time, and the first value of its order
-    /// within the tier.
+    /// Returns true if a VM that takes precedence over this VM at once is waiting.
+    pub(super) fn preempted(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
+        let preempts = |rank: Rank| rank.tier <= Tier::Latency;
+        let mut gpus = gpus.iter().filter(|gpu| !self.preempts(vm, **gpu));
+        gpus.any(|gpu| self.best_other(*gpu, vm, now).is_some_and(preempts))
+    }
+
+    /// Returns a VM's tier on one GPU after using `more` GPU time, and [`Rank::owed`].
     fn tier(&self, member: &Member, more: Nanos) -> (Tier, u64) {
         let mut guarantee = member.guarantee;
         guarantee.pay(more);
@@ -121,9 +115,8 @@ impl Scheduler {
     /// Returns the waiting VMs in order of rank, except that a VM for which the GPU is reserved
     /// comes first.
     pub(super) fn queue(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
-        let reserved = self.gpus.get(&gpu).and_then(|gpu| gpu.reserved);
-        let mut queue: Vec<_> =
-            self.waiting(gpu, now).filter_map(|vm| self.rank(vm, gpu, 0)).collect();
+        let reserved = self.gpus[&gpu].reserved;
+        let mut queue: Vec<_> = self.waiting(gpu, now).map(|vm| self.rank(vm, gpu, 0)).collect();
         queue.sort_unstable_by_key(|rank| (Some(rank.vm) != reserved, *rank));
         queue.into_iter().map(|rank| rank.vm).collect()
     }
@@ -132,7 +125,7 @@ impl Scheduler {
     pub(super) fn best_other(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> Option<Rank> {
         let others = self.recent(gpu).map(|(other, _)| other).filter(|other| *other != vm);
         let may = others.filter(|other| self.obstacle(*other, gpu, Some(vm), now).is_none());
-        may.filter_map(|other| self.rank(other, gpu, 0)).min()
+        may.map(|other| self.rank(other, gpu, 0)).min()
     }
 
     /// Updates whether a latency VM has used up its share. If it has, it loses precedence until it
@@ -140,13 +133,12 @@ impl Scheduler {
     /// after each millisecond.
     pub(super) fn judge_latency(&mut self, vm: VmKey, gpu: GpuKey) {
         let burst = self.settings.latency_burst;
-        if self.member(vm, gpu).is_none_or(|member| member.share.class != Class::Latency) {
-            return;
+        if self.member(vm, gpu).share.class == Class::Latency {
+            let others = self.clock_of_others(vm, gpu);
+            let member = self.member_mut(vm, gpu);
+            let ahead = member.time.ahead(others, member.share.weight);
+            member.over = ahead > if member.over { burst / 2 } else { burst };
         }
-        let others = self.clock_of_others(vm, gpu);
-        let Some(member) = self.member_mut(vm, gpu) else { return };
-        let ahead = member.time.ahead(others, member.share.weight);
-        member.over = ahead > if member.over { burst / 2 } else { burst };
     }
 
     /// Returns the time at which a VM counts as alone on a GPU, so that its work in flight needs no
@@ -154,37 +146,40 @@ impl Scheduler {
     /// count as alone: it has a cap, another VM has class latency, or another VM is using or
     /// waiting for the GPU.
     pub(super) fn alone_at(&self, gpu: GpuKey, vm: VmKey) -> Option<Nanos> {
-        let state = self.gpus.get(&gpu)?;
-        if self.member(vm, gpu)?.share.capped() || state.reserved.is_some_and(|other| other != vm) {
+        let state = &self.gpus[&gpu];
+        if self.member(vm, gpu).share.capped() || state.is_kept_from(vm) {
             return None;
         }
         // If a latency VM got a request, it would have to wait until the unlimited work in flight
         // has drained.
         let counts = |member: &Member| member.share.class == Class::Latency && !member.paused;
         let mut others = state.latency.iter().filter(|other| **other != vm);
-        if others.any(|other| self.member(*other, gpu).is_some_and(counts)) {
+        if others.any(|other| counts(self.member(*other, gpu))) {
             return None;
         }
+        let quiet = state.alone_after.max(self.settings.alone_after);
         let mut at = 0;
         for (_, member) in self.recent(gpu).filter(|(other, _)| *other != vm) {
             if member.has_work() || member.presence.has_turn() {
                 return None;
             }
-            let quiet = state.alone_after;
             at = at.max(member.worked_at.map_or(0, |worked| worked.saturating_add(quiet)));
         }
         Some(at)
     }
 
+    /// Returns the length of a window on several GPUs, which is the shortest of their windows.
+    pub(super) fn length(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> Nanos {
+        let lengths = gpus.iter().map(|gpu| self.window(vm, *gpu, now));
+        lengths.min().unwrap_or(self.settings.min_window)
+    }
+
     /// Returns the length of a VM's window. It is proportional to the VM's weight among the
     /// competing VMs, so that each of them gets a turn within the period.
-    pub(super) fn window(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Nanos {
-        let settings = &self.settings;
-        let Some((state, member)) = self.gpus.get(&gpu).zip(self.member(vm, gpu)) else {
-            return settings.min_window;
-        };
+    fn window(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Nanos {
+        let (settings, state, member) = (&self.settings, &self.gpus[&gpu], self.member(vm, gpu));
         let competing = self.recent(gpu).filter(|(other, member)| {
-            *other != vm && (member.contends() || self.wants(*other, gpu))
+            *other != vm && (member.contends() || self.unwanted(*other, gpu).is_none())
         });
         let weights = competing.map(|(_, member)| u64::from(member.share.weight)).sum::<u64>();
         let weights = weights + u64::from(member.share.weight);

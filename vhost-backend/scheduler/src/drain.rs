@@ -3,7 +3,7 @@
 //! work that runs without a turn.
 
 use super::Scheduler;
-use super::gpu::{Phase, Turn};
+use super::gpu::Turn;
 use super::member::Member;
 use super::presence::Gate;
 use super::settings::Settings;
@@ -17,10 +17,8 @@ impl Scheduler {
         let gpus = turn.gpus.clone();
         let undrained: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
         if undrained.is_empty() {
-            for gpu in gpus {
-                if let Some(member) = self.member_mut(vm, gpu) {
-                    member.outlasts = false;
-                }
+            for gpu in &gpus {
+                self.member_mut(vm, *gpu).outlasts = false;
             }
         } else if let Some(at) = self.evicts_at(vm, now) {
             if now < at {
@@ -33,22 +31,20 @@ impl Scheduler {
         } else if self.drains_until(vm).is_some_and(|end| now >= end) {
             // The drain has taken too long, and running work can't be interrupted. So give up, and
             // let other VMs run while the driver time-slices.
-            for gpu in gpus {
-                if let Some(member) = self.member_mut(vm, gpu) {
-                    member.overran = !member.presence.has_drained();
-                }
+            for gpu in &gpus {
+                let member = self.member_mut(vm, *gpu);
+                member.overran = !member.presence.has_drained();
             }
         } else {
             return;
         }
-        self.end(vm, now);
+        self.end(vm, gpus, now);
     }
 
     /// Returns the time at which the work of a draining turn is evicted, or `None` if that isn't
     /// possible.
     pub(super) fn evicts_at(&self, vm: VmKey, now: Nanos) -> Option<Nanos> {
-        let turn = self.turn(vm)?;
-        let Phase::Draining { since } = turn.phase else { return None };
+        let (turn, since) = (self.turn(vm)?, self.closed_at(vm)?);
         if !self.undrained(vm, turn).all(|(_, member)| member.last.evictable) {
             return None;
         }
@@ -72,7 +68,7 @@ impl Scheduler {
     }
 
     fn undrained(&self, vm: VmKey, turn: &Turn) -> impl Iterator<Item = (GpuKey, &Member)> {
-        let members = turn.gpus.iter().filter_map(move |gpu| Some((*gpu, self.member(vm, *gpu)?)));
+        let members = turn.gpus.iter().map(move |gpu| (*gpu, self.member(vm, *gpu)));
         members.filter(|(_, member)| !member.presence.has_drained())
     }
 
@@ -81,10 +77,9 @@ impl Scheduler {
         self.close_if(Gate::Standby, vm, gpu, out);
         self.book(gpu, now);
         let settings = self.settings;
-        let takes = self.member_mut(vm, gpu).map_or(0, |member| member.evict(&settings, now));
-        if let Some(state) = self.gpus.get_mut(&gpu) {
-            state.evicting_until = state.evicting_until.max(now) + takes;
-        }
+        let takes = self.member_mut(vm, gpu).evict(&settings, now);
+        let until = &mut self.gpu_mut(gpu).evicting_until;
+        *until = now.max(*until) + takes;
         out.push(Action { vm, gpu, kind: ActionKind::Evict });
     }
 
@@ -101,7 +96,7 @@ impl Scheduler {
 
     /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
-        let member = self.member(vm, gpu)?;
+        let member = self.member(vm, gpu);
         if member.presence.has_turn() || !member.on_gpu() || !member.last.evictable {
             return None;
         }
@@ -122,9 +117,8 @@ impl Scheduler {
     /// so that calls that run too long are ended first, if the worker reports them. A VM whose last
     /// drain was given up gets a shorter limit.
     pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
-        let turn = self.turn(vm)?;
-        let Phase::Draining { since } = turn.phase else { return None };
-        let members = || turn.gpus.iter().filter_map(|gpu| self.member(vm, *gpu));
+        let (turn, since) = (self.turn(vm)?, self.closed_at(vm)?);
+        let members = || turn.gpus.iter().map(|gpu| self.member(vm, *gpu));
         let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
         let limit = if members().any(|member| member.overran) {
             self.settings.max_window
@@ -135,43 +129,39 @@ impl Scheduler {
     }
 
     /// Ends a turn that has drained or whose drain was given up.
-    pub(super) fn end(&mut self, vm: VmKey, now: Nanos) {
-        let Some(turn) = self.turn(vm) else { return };
-        let Phase::Draining { since } = turn.phase else { return };
-        let gpus = turn.gpus.clone();
+    fn end(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos) {
+        let took = self.closed_at(vm).map_or(0, |since| now.saturating_sub(since));
         for gpu in &gpus {
             self.book(*gpu, now);
         }
-        if let Some(state) = self.vms.get_mut(&vm) {
-            state.turn = None;
-        }
-        let took = now.saturating_sub(since);
+        self.vm_mut(vm).turn = None;
         for gpu in gpus {
             let settings = self.settings;
             let others = self.clock_of_others(vm, gpu);
-            let weights = self.weights_of_others(vm, gpu);
-            let ran = self.gpus.get_mut(&gpu).map_or(0, |state| {
-                state.running.retain(|other| *other != vm);
-                state.turns += 1;
-                state.turns
-            });
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.rest(&settings, now);
-                member.presence.end();
-                member.note_strays(now);
-                member.time.limit_debt(others, settings.debt_limit, weights);
-                member.ran = ran;
-                member.stats.handovers += 1;
-                member.stats.handover_ns = member.stats.handover_ns.saturating_add(took);
-                member.stats.handover_max_ns = member.stats.handover_max_ns.max(took);
-            }
+            let wants = |other| other != vm && self.unwanted(other, gpu).is_none();
+            let waiting = self.recent(gpu).filter(|(other, _)| wants(*other));
+            let weights = waiting.map(|(_, member)| u64::from(member.share.weight)).sum();
+            let state = self.gpu_mut(gpu);
+            state.running.retain(|other| *other != vm);
+            state.turns += 1;
+            let ran = state.turns;
+            let member = self.member_mut(vm, gpu);
+            member.rest(&settings, now);
+            member.presence.end();
+            member.note_strays(now);
+            member.time.limit_debt(others, settings.debt_limit, weights);
+            member.ran = ran;
+            member.stats.handovers += 1;
+            member.stats.handover_ns = member.stats.handover_ns.saturating_add(took);
+            member.stats.handover_max_ns = member.stats.handover_max_ns.max(took);
             self.sleep_or_wake(vm, gpu, now);
             self.dirty.push(gpu);
         }
     }
 
-    pub(super) fn weights_of_others(&self, vm: VmKey, gpu: GpuKey) -> u64 {
-        let others = self.recent(gpu).filter(|(other, _)| *other != vm && self.wants(*other, gpu));
-        others.map(|(_, member)| u64::from(member.share.weight)).sum()
+    /// Returns when the gates of a VM's turn were closed, if they are. They're closed at the same time.
+    pub(super) fn closed_at(&self, vm: VmKey) -> Option<Nanos> {
+        let gpu = self.turn(vm)?.gpus.first()?;
+        self.member(vm, *gpu).presence.closed_at()
     }
 }

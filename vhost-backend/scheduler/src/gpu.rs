@@ -2,7 +2,9 @@
 
 use std::collections::BTreeSet;
 
-use super::types::{GpuKey, Nanos, OpenMode, VmKey};
+use super::facts::Facts;
+use super::shared::Sharing;
+use super::types::{Class, GpuKey, Nanos, OpenMode, VmKey};
 
 #[derive(Debug, Default)]
 pub struct Gpu {
@@ -16,23 +18,8 @@ pub struct Gpu {
     pub reserved: Option<VmKey>,
     /// The VM whose workers have been told to prepare for the next turn.
     pub prepared: Option<VmKey>,
-    /// Whether the GPU is in shared mode.
-    pub shared: bool,
-    /// When sharing began. Short measurements in windows do not reset this time.
-    pub shared_since: Nanos,
-    /// Time up to which the sharing VMs have been charged.
-    pub split_at: Nanos,
-    /// How long VMs share before their demand is measured in windows again.
-    pub share_for: Nanos,
-    /// Time at which the next measurement is due.
-    pub measure_at: Nanos,
-    /// When the current measurement in windows began, if there is one.
-    pub measuring_since: Option<Nanos>,
-    /// How long VMs stay in windows before they try to share again.
-    pub apart_for: Nanos,
-    /// Time until which the VMs must stay in windows.
-    pub apart_until: Nanos,
-    /// How long all other VMs must be idle before a VM counts as alone.
+    pub sharing: Sharing,
+    /// How long all other VMs must be idle before a VM counts as alone, or 0 for the minimum.
     pub alone_after: Nanos,
     /// When a VM began to run without limits because it was alone, if one does.
     pub alone_since: Option<Nanos>,
@@ -47,28 +34,22 @@ pub struct Gpu {
     pub wake: Option<Nanos>,
 }
 
-/// Facts about a GPU that stay the same during a whole decision.
-#[derive(Debug, Default)]
-pub struct Facts {
-    /// Latency VMs that had work recently.
-    pub awake: Vec<VmKey>,
-    /// VMs that are creating or destroying contexts, for which batch VMs make way.
-    ///
-    /// Meanwhile, the driver performs other operations late, so an eviction can take 20 ms. If the
-    /// GPU is free, a request of a latency VM needs no eviction. The VM with the context is charged
-    /// for that time as if it had used the GPU.
-    pub creators: Vec<VmKey>,
-}
-
-impl Facts {
-    /// Returns true if a latency VM is awake.
-    pub fn latency(&self) -> bool {
-        !self.awake.is_empty()
+impl Gpu {
+    pub fn note_class(&mut self, vm: VmKey, class: Class) {
+        if class == Class::Latency {
+            self.latency.insert(vm);
+        }
     }
 
-    /// Returns true if a latency VM other than `vm` is awake.
-    pub fn latency_beside(&self, vm: VmKey) -> bool {
-        self.awake.iter().any(|other| *other != vm)
+    pub fn note_recent(&mut self, vm: VmKey) {
+        if !self.recent.contains(&vm) {
+            self.recent.push(vm);
+        }
+    }
+
+    /// Returns true if the GPU is kept free for another VM.
+    pub fn is_kept_from(&self, vm: VmKey) -> bool {
+        self.reserved.is_some_and(|holder| holder != vm)
     }
 }
 
@@ -82,14 +63,7 @@ pub struct Turn {
     /// Time by which all work in the turn must have finished, or [`Nanos::MAX`] if it can go on.
     pub until: Nanos,
     pub depth: Nanos,
-    pub phase: Phase,
     /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared
     /// mode, all of them drain at once, and each has to wait for its time slices.
     pub drains_beside: usize,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Phase {
-    Open,
-    Draining { since: Nanos },
 }

@@ -14,9 +14,7 @@
 //! | `turn`, `drain`, `wake` | runs a turn; ends it; plans the next check |
 //! | `fair`, `bucket`, `account` | track virtual time; cap and guarantee; charged time |
 //! | `load`, `shared` | measures unused time; runs VMs together |
-//! | `beside` | allows copies during other VMs' windows |
-//! | `standby` | lets latency VMs begin work before they have a turn |
-//! | `slices` | decides which VMs' kernels get short time slices |
+//! | `beside` | lets VMs work beside others' turns: copies, standby, time slices |
 //! | `stats` | collects statistics for the operator |
 //! | `simulator` | simulates VMs in virtual time, for tests and `examples/schedule/` |
 //!
@@ -42,8 +40,6 @@ mod obstacle;
 mod presence;
 mod settings;
 mod shared;
-mod slices;
-mod standby;
 mod stats;
 mod turn;
 mod types;
@@ -107,17 +103,15 @@ impl Scheduler {
     /// Sets a VM's share of each GPU. A new VM's gates are closed. Unknown GPUs are added.
     pub fn set_vm(&mut self, vm: VmKey, gpus: &[(GpuKey, Share)], now: Nanos) {
         for (gpu, share) in gpus {
-            if self.member(vm, *gpu).is_some() {
+            if self.find(vm, *gpu).is_some() {
                 self.set_share(vm, *gpu, *share, now);
                 continue;
             }
-            let alone_after = self.settings.alone_after;
-            self.gpus.entry(*gpu).or_insert_with(|| Gpu { alone_after, ..Gpu::default() });
             let mut member = Member::new(*share, &self.settings, now);
             let state = self.vms.entry(vm).or_default();
             member.paused = state.is_paused();
             state.members.insert(*gpu, member);
-            self.note_class(vm, *gpu, share.class);
+            self.gpus.entry(*gpu).or_default().note_class(vm, share.class);
         }
     }
 
@@ -125,19 +119,10 @@ impl Scheduler {
     /// immediately.
     pub fn set_share(&mut self, vm: VmKey, gpu: GpuKey, share: Share, now: Nanos) {
         let settings = self.settings;
-        let Some(member) = self.member_mut(vm, gpu) else { return };
-        member.set_share(share, &settings, now);
-        self.note_class(vm, gpu, share.class);
-        if let Some(gpu) = self.gpus.get_mut(&gpu) {
-            gpu.wake = Some(now);
-        }
-    }
-
-    fn note_class(&mut self, vm: VmKey, gpu: GpuKey, class: Class) {
-        if class == Class::Latency
-            && let Some(gpu) = self.gpus.get_mut(&gpu)
-        {
-            gpu.latency.insert(vm);
+        if self.find(vm, gpu).is_some() {
+            self.member_mut(vm, gpu).set_share(share, &settings, now);
+            self.gpu_mut(gpu).note_class(vm, share.class);
+            self.gpu_mut(gpu).wake = Some(now);
         }
     }
 
@@ -145,7 +130,7 @@ impl Scheduler {
     pub fn remove_vm(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
         let Some(gone) = self.vms.remove(&vm) else { return };
         for (key, member) in &gone.members {
-            let Some(gpu) = self.gpus.get_mut(key) else { continue };
+            let gpu = self.gpu_mut(*key);
             gpu.latency.remove(&vm);
             gpu.running.retain(|other| *other != vm);
             gpu.recent.retain(|other| *other != vm);
@@ -175,14 +160,9 @@ impl Scheduler {
             self.book(*gpu, now);
         }
         for gpu in gpus {
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.set_paused(paused);
-            }
-            let Some(state) = self.gpus.get_mut(&gpu) else { continue };
-            if !state.recent.contains(&vm) {
-                state.recent.push(vm);
-            }
-            if state.prepared.take_if(|other| *other == vm).is_some() {
+            self.member_mut(vm, gpu).set_paused(paused);
+            self.gpu_mut(gpu).note_recent(vm);
+            if self.gpu_mut(gpu).prepared.take_if(|other| *other == vm).is_some() {
                 self.close_if(Gate::Prepared, vm, gpu, out);
             }
             if self.turn(vm).is_none() {
@@ -206,23 +186,15 @@ impl Scheduler {
         let Some(member) = state.members.get_mut(&gpu) else { return };
         let report = member.considered(report);
         let finished = member.take(report, &self.settings, now);
-        let works = report.held || report.active || report.copying;
-        let off_for = member.off_for(now);
-        let ran_for = report.oldest_for.saturating_sub(off_for);
-        let timed_out = member
-            .share
-            .kernel_timeout
-            .is_some_and(|timeout| report.active && ran_for > timeout && !member.timed_out);
-        if timed_out {
+        let (off_for, timeout) = (member.off_for(now), member.share.kernel_timeout);
+        let exceeds = timeout.is_some_and(|most| report.oldest_for.saturating_sub(off_for) > most);
+        if exceeds && report.active && !member.timed_out {
             member.timed_out = true;
             out.push(Action { vm, gpu, kind: ActionKind::Timeout { off_for } });
         }
-        let has_turn = state.turn.as_ref().is_some_and(|turn| turn.gpus.contains(&gpu));
-        if (works || finished)
-            && let Some(gpu) = self.gpus.get_mut(&gpu)
-            && !gpu.recent.contains(&vm)
-        {
-            gpu.recent.push(vm);
+        let has_turn = member.presence.has_turn();
+        if report.held || report.active || report.copying || finished {
+            self.gpu_mut(gpu).note_recent(vm);
         }
         if !has_turn {
             self.sleep_or_wake(vm, gpu, now);
@@ -268,12 +240,12 @@ impl Scheduler {
     pub fn draining(&self) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let all =
             self.gpus.iter().flat_map(|(gpu, state)| state.running.iter().map(|vm| (*vm, *gpu)));
-        all.filter(|(vm, gpu)| self.presence(*vm, *gpu).is_some_and(Presence::drains))
+        all.filter(|(vm, gpu)| self.member(*vm, *gpu).presence.drains())
     }
 
     /// Returns a VM's statistics on a GPU.
     pub fn stats(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<VmStats> {
-        let member = self.vms.get(&vm)?.members.get(&gpu)?;
+        let member = self.find(vm, gpu)?;
         let mut stats = member.stats;
         stats.overran = member.overran;
         stats.waits_for = self.waits_for(vm, gpu, now);
@@ -290,28 +262,45 @@ impl Scheduler {
 
     /// Returns whether a VM has a GPU.
     pub fn presence(&self, vm: VmKey, gpu: GpuKey) -> Option<Presence> {
-        Some(self.member(vm, gpu)?.presence)
+        Some(self.find(vm, gpu)?.presence)
     }
 
-    fn has_several_gpus(&self, vm: VmKey) -> bool {
-        self.vms.get(&vm).is_some_and(|vm| vm.members.len() > 1)
-    }
-
-    fn member(&self, vm: VmKey, gpu: GpuKey) -> Option<&Member> {
+    fn find(&self, vm: VmKey, gpu: GpuKey) -> Option<&Member> {
         self.vms.get(&vm)?.members.get(&gpu)
     }
 
-    fn member_mut(&mut self, vm: VmKey, gpu: GpuKey) -> Option<&mut Member> {
-        self.vms.get_mut(&vm)?.members.get_mut(&gpu)
+    fn has_several_gpus(&self, vm: VmKey) -> bool {
+        self.vms[&vm].members.len() > 1
+    }
+
+    // The VMs and GPUs that the rules ask about exist: GPUs are never removed, and `remove_vm` removes
+    // all mentions of a VM.
+    fn member(&self, vm: VmKey, gpu: GpuKey) -> &Member {
+        &self.vms[&vm].members[&gpu]
+    }
+
+    fn member_mut(&mut self, vm: VmKey, gpu: GpuKey) -> &mut Member {
+        self.vm_mut(vm).members.get_mut(&gpu).expect("the VM has this GPU")
+    }
+
+    fn vm_mut(&mut self, vm: VmKey) -> &mut Vm {
+        self.vms.get_mut(&vm).expect("the VM hasn't been removed")
+    }
+
+    fn gpu_mut(&mut self, gpu: GpuKey) -> &mut Gpu {
+        self.gpus.get_mut(&gpu).expect("GPUs are never removed")
     }
 
     /// Returns the VMs that have a turn on a GPU or had work there recently.
     fn recent(&self, gpu: GpuKey) -> impl Iterator<Item = (VmKey, &Member)> {
-        let vms = self.gpus.get(&gpu).map_or(&[][..], |gpu| &gpu.recent);
-        vms.iter().filter_map(move |vm| Some((*vm, self.member(*vm, gpu)?)))
+        self.gpus[&gpu].recent.iter().map(move |vm| (*vm, self.member(*vm, gpu)))
     }
 
     fn turn(&self, vm: VmKey) -> Option<&Turn> {
-        self.vms.get(&vm)?.turn.as_ref()
+        self.vms[&vm].turn.as_ref()
+    }
+
+    fn turn_mut(&mut self, vm: VmKey) -> Option<&mut Turn> {
+        self.vm_mut(vm).turn.as_mut()
     }
 }

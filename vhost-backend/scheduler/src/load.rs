@@ -12,14 +12,20 @@ pub struct Load {
     fresh: f64,
     /// Whether the demand was known before the current measurement.
     known: bool,
-    /// GPU time charged in shared mode.
-    got: f64,
-    /// Wall time in shared mode.
+    shared: Shared,
+}
+
+/// Averages of the time in shared mode.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Shared {
+    /// GPU time charged.
+    pub got: f64,
     wall: f64,
-    /// Wall time in shared mode with work in flight.
-    busy: f64,
-    /// Wall time in shared mode in which the gate held back work.
-    held: f64,
+    /// Wall time with work in flight. It includes work that waits for another VM's time slice, so
+    /// there's more of it than in windows.
+    pub busy: f64,
+    /// Wall time in which the gate held back work.
+    pub held: f64,
 }
 
 impl Load {
@@ -54,15 +60,16 @@ impl Load {
     /// period.
     pub fn add_shared(&mut self, got: Nanos, busy: Nanos, held: bool, wall: Nanos, horizon: Nanos) {
         let keep = 1.0 - (wall as f64 / horizon.max(1) as f64).min(1.0);
-        self.got = self.got * keep + got as f64;
-        self.wall = self.wall * keep + wall as f64;
-        self.busy = self.busy * keep + busy as f64;
-        self.held = self.held * keep + if held { wall as f64 } else { 0.0 };
+        let shared = &mut self.shared;
+        shared.got = shared.got * keep + got as f64;
+        shared.wall = shared.wall * keep + wall as f64;
+        shared.busy = shared.busy * keep + busy as f64;
+        shared.held = shared.held * keep + if held { wall as f64 } else { 0.0 };
     }
 
     /// Discards earlier data on shared mode.
     pub fn begin_shared(&mut self) {
-        (self.got, self.wall, self.busy, self.held) = (0.0, 0.0, 0.0, 0.0);
+        self.shared = Shared::default();
     }
 
     /// Returns the VM's demand: the fraction of its windows that it uses. Returns `None` if less
@@ -85,23 +92,12 @@ impl Load {
         self.open >= least as f64 && self.gaps() <= part
     }
 
-    /// Returns the fraction of time in shared mode in which the VM had no work in flight, or `None`
-    /// if less than `least` was measured. Work in flight that waits for another VM's time slice
-    /// counts, too, so this fraction is lower than in windows.
-    pub fn gaps_shared(&self, least: Nanos) -> Option<f64> {
-        (self.wall >= least as f64).then(|| 1.0 - self.busy / self.wall)
-    }
-
-    /// Returns the fraction of the GPU's time that the VM was charged in shared mode, or `None` if
+    /// Returns the averages of the time in shared mode as fractions of the wall time, or `None` if
     /// less than `least` was measured.
-    pub fn got(&self, least: Nanos) -> Option<f64> {
-        (self.wall >= least as f64).then(|| self.got / self.wall)
-    }
-
-    /// Returns the fraction of time in shared mode in which the VM's gate held back work, or `None`
-    /// if less than `least` was measured.
-    pub fn held(&self, least: Nanos) -> Option<f64> {
-        (self.wall >= least as f64).then(|| self.held / self.wall)
+    pub fn shared(&self, least: Nanos) -> Option<Shared> {
+        let Shared { got, wall, busy, held } = self.shared;
+        let part = Shared { got: got / wall, wall: 1.0, busy: busy / wall, held: held / wall };
+        (wall >= least as f64).then_some(part)
     }
 }
 

@@ -1,6 +1,8 @@
 //! A VM's state on one GPU: its share, its last report, and its accounts.
 
-use super::account::{Account, Passed};
+use std::mem::take;
+
+use super::account::Account;
 use super::bucket::{Bucket, Guarantee};
 use super::fair::Virtual;
 use super::load::Load;
@@ -20,8 +22,6 @@ pub struct Member {
     pub paused: bool,
     /// Time at which the VM last had work.
     pub worked_at: Option<Nanos>,
-    /// Time since which no work of the VM has been running, or `None` if some is running.
-    pub idle_since: Option<Nanos>,
     /// True if the VM's last drain was given up, and its work is still running.
     pub overran: bool,
     /// When several of the VM's sessions last had work in flight at once, or the VM shared the GPU
@@ -74,7 +74,6 @@ impl Member {
         Member {
             share,
             seen_at: now,
-            idle_since: Some(now),
             account: Account::new(now),
             copies: settings.depth,
             time: Virtual::asleep(now),
@@ -116,18 +115,18 @@ impl Member {
     pub fn take(&mut self, report: Report, settings: &Settings, now: Nanos) -> bool {
         let passed = now.saturating_sub(self.seen_at);
         self.account.take(&self.last, &report, passed, settings.late);
-        if std::mem::take(&mut self.reports_off) || self.presence.is_off() {
+        if take(&mut self.reports_off) || self.presence.is_off() {
             // To the worker, the work seems to run.
             self.account.forget_busy();
         }
         let finished = report.finished != self.last.finished;
         let runs = report.active && !report.stalled;
         if runs {
-            self.idle_since = None;
-        } else if finished || self.idle_since.is_none() {
-            self.idle_since = Some(now);
+            self.account.idle_since = None;
+        } else if finished || self.account.idle_since.is_none() {
+            self.account.idle_since = Some(now);
         }
-        self.presence.report(finished || runs, runs);
+        self.presence.report(finished || runs, runs, report.active);
         if report.held || report.active || finished {
             self.worked_at = Some(now);
         }
@@ -156,9 +155,6 @@ impl Member {
         }
         self.last = report;
         self.seen_at = now.max(self.seen_at);
-        if !self.last.active {
-            self.presence.finish();
-        }
         self.note_strays(now);
         finished
     }
@@ -222,28 +218,23 @@ impl Member {
     /// other VMs are waiting.
     pub fn charge_window(&mut self, settings: &Settings, wanted: bool, now: Nanos) {
         let (grace, free) = (self.grace(settings), wanted.then_some(settings.start_free));
-        let Passed { used, busy } = self.account.book_window(grace, self.idle_since, free, now);
+        let (used, busy) = self.account.book_window(grace, free, now);
         self.charge(used, now);
         // Measure only if the gate is open and this VM's report is current. When this runs because
         // of another VM's report, it may close this gate before this VM is reported.
         if self.presence.is_running() && self.seen_at == now {
-            let window_time = self.account.take_window_time();
-            let idle = self.idle(window_time, busy);
+            let window_time = take(&mut self.account.window_time);
+            let idle = window_time.cast_signed().saturating_sub_unsigned(busy);
+            // While the depth limit holds back work, unused time isn't the VM's choice.
+            let idle = if self.last.held { idle.min(0) } else { idle };
             self.load.add(window_time, idle, settings.load_horizon);
         }
-    }
-
-    /// Returns how much of the time with an open gate the VM left unused by choice. While the depth
-    /// limit holds back work, unused time isn't the VM's choice.
-    fn idle(&self, passed: Nanos, busy: Nanos) -> i64 {
-        let idle = passed.cast_signed().saturating_sub_unsigned(busy);
-        if self.last.held { idle.min(0) } else { idle }
     }
 
     /// Resets the accounts for shared mode.
     pub fn begin_shared(&mut self, now: Nanos) {
         self.crowded_at = Some(now);
-        self.account.book_busy(self.idle_since, now);
+        self.account.book_busy(now);
         self.load.begin_shared();
     }
 
@@ -251,14 +242,14 @@ impl Member {
     /// limits, or had no window of its own at that time.
     pub fn charge_busy(&mut self, now: Nanos) {
         // With an unlimited gate, the worker checks so seldom that this time includes long pauses.
-        let begun = if self.presence.is_running() { 0 } else { self.account.book_begun() };
-        let busy = self.account.book_busy(self.idle_since, now);
+        let begun = if self.presence.is_running() { 0 } else { self.account.begun };
+        let busy = self.account.book_busy(now);
         self.charge(busy.saturating_add(begun), now);
     }
 
     /// Charges copies that the VM made during other VMs' windows.
     pub fn charge_copies(&mut self, now: Nanos) {
-        let copied = self.account.book_copies();
+        let copied = take(&mut self.account.copied);
         self.charge(copied, now);
         self.stats.copied_ns = self.stats.copied_ns.saturating_add(copied);
     }
@@ -273,11 +264,12 @@ impl Member {
 
     /// Returns how long the VM may leave the GPU unused while other VMs are waiting.
     pub fn grace(&self, settings: &Settings) -> Nanos {
+        let starts = self.last.held && !self.presence.has_started();
         if self.last.stalled {
             // The worker's thread is already awake. So either the worker starts work immediately,
             // or all its held work depends on the stalled work.
-            if self.last.held && !self.presence.has_started() { settings.stalled_grace } else { 0 }
-        } else if self.last.held && !self.presence.has_started() {
+            if starts { settings.stalled_grace } else { 0 }
+        } else if starts {
             settings.start_grace
         } else if self.share.class == Class::Latency
             || !self.last.held && self.load.pauses_seldom(settings.seldom, settings.load_least)
@@ -320,14 +312,6 @@ impl Member {
     pub fn has_work(&self) -> bool {
         let works = self.last.held || self.last.copying || self.presence.is_off();
         !self.paused && works || self.strays()
-    }
-
-    /// Returns true if the VM may begin work without a turn if that turn would begin at once: it's a
-    /// latency VM within its share and without a cap, and its work can be evicted if it gets no turn
-    /// after all.
-    pub fn may_stand_by(&self) -> bool {
-        let precedes = self.share.class == Class::Latency && !self.over && self.bucket.is_none();
-        precedes && self.evictable && !self.paused && !self.presence.is_off()
     }
 
     /// Returns true if the VM has work that needs the GPU now: held work, copies, running work that

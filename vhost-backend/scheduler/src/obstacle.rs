@@ -1,8 +1,8 @@
 //! Says what keeps a VM from running on a GPU. All rules ask here.
 
 use super::Scheduler;
-use super::gpu::Phase;
 use super::member::Member;
+use super::presence::Presence;
 use super::types::{Class, GpuKey, Nanos, Obstacle, VmKey};
 
 impl Member {
@@ -29,11 +29,6 @@ impl Member {
             self.rests_until.map(|_| Obstacle::Rests)
         }
     }
-
-    /// Returns true if the VM needs a turn.
-    pub fn asks(&self) -> bool {
-        self.unasked().is_none()
-    }
 }
 
 impl Scheduler {
@@ -52,7 +47,7 @@ impl Scheduler {
 
     /// Returns why the VM's work on a GPU waits, if some does. A paused VM always waits.
     pub fn waits_for(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Obstacle> {
-        let member = self.member(vm, gpu)?;
+        let member = self.find(vm, gpu)?;
         let waits = member.paused || member.last.held || member.presence.is_off();
         let obstacle = self.obstacle(vm, gpu, None, now).filter(|_| waits)?;
         (obstacle != Obstacle::Idle).then_some(obstacle)
@@ -61,35 +56,25 @@ impl Scheduler {
     /// Returns the obstacle that doesn't depend on other VMs. A VM that has none is waiting for the
     /// GPU.
     pub(super) fn own_obstacle(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Obstacle> {
+        let mut gpus = std::iter::once(gpu).chain(self.gang(vm));
         let barred = |member: &Member| member.barred(member.need(&self.settings), now);
-        self.unwanted(vm, gpu).or_else(|| {
-            if !self.has_several_gpus(vm) {
-                return self.member(vm, gpu).and_then(barred);
-            }
-            let gang = self.gang(vm);
-            let gpus = std::iter::once(gpu).chain(gang);
-            gpus.filter_map(|gpu| self.member(vm, gpu)).find_map(barred)
-        })
+        self.unwanted(vm, gpu).or_else(|| gpus.find_map(|gpu| barred(self.member(vm, gpu))))
     }
 
     /// Returns why a VM doesn't want a turn on this GPU. It wants one if it asks for one here, or if
     /// it has none and needs the GPU together with one on which it asks.
     pub(super) fn unwanted(&self, vm: VmKey, gpu: GpuKey) -> Option<Obstacle> {
-        let Some(state) = self.vms.get(&vm) else { return Some(Obstacle::Idle) };
-        let Some(member) = state.members.get(&gpu) else { return Some(Obstacle::Idle) };
+        let member = self.member(vm, gpu);
         let Some(unasked) = member.unasked() else {
-            let presence = member.presence;
-            let ends = !presence.is_running();
-            let reason = if ends { Obstacle::Drains } else { Obstacle::Idle };
-            return presence.has_turn().then_some(reason);
+            return match member.presence {
+                Presence::Running { .. } => Some(Obstacle::Idle),
+                Presence::Draining { .. } => Some(Obstacle::Drains),
+                _ => None,
+            };
         };
-        let asks = state.turn.is_none() && state.members.values().any(Member::asks);
-        (!asks || !self.gang(vm).contains(&gpu)).then_some(unasked)
-    }
-
-    /// Returns true if a VM has no turn on this GPU but wants one.
-    pub(super) fn wants(&self, vm: VmKey, gpu: GpuKey) -> bool {
-        self.unwanted(vm, gpu).is_none()
+        let mut members = self.vms[&vm].members.values();
+        let needs = self.turn(vm).is_none() && members.any(|member| member.unasked().is_none());
+        (!needs || self.gang(vm).all(|other| other != gpu)).then_some(unasked)
     }
 
     /// Returns the obstacle that other VMs are to a waiting VM. See [`Scheduler::obstacle`].
@@ -102,58 +87,50 @@ impl Scheduler {
         if let Some(creator) = self.makes_way(vm, gpu) {
             return Some(Obstacle::Contexts(creator));
         }
-        if let Some(turn) = self.turn(vm) {
-            return (turn.phase != Phase::Open).then_some(Obstacle::Drains);
+        if self.turn(vm).is_some() {
+            return self.closed_at(vm).map(|_| Obstacle::Drains);
         }
         if leaves.is_none()
             && let Some(runs) = self.running(gpu).first()
         {
             return Some(Obstacle::Turn(*runs));
         }
-        let gang = self.gang(vm);
-        match self.gpus.get(&gpu).and_then(|gpu| gpu.reserved) {
+        match self.gpus[&gpu].reserved {
             Some(holder) if holder != vm => {
                 // A VM that needs only this GPU may use it until the other VM has all of its GPUs.
-                let backfills = gang.len() == 1 && (leaves.is_some() || self.gathers(holder));
+                let free = leaves.is_some() || !self.holds(holder, None);
+                let backfills = free && self.gang(vm).count() == 1;
                 return (!backfills).then_some(Obstacle::Reserved(Some(holder)));
             }
             // The VM gets this GPU first, and the others later.
             None if leaves.is_some() => {
-                let may_take = self.may_take(vm, gpu, &gang);
-                return (!may_take).then_some(Obstacle::Reserved(None));
+                let first = self.holds(vm, Some(gpu));
+                return (!first).then_some(Obstacle::Reserved(None));
             }
             _ => {}
         }
-        let leaves_here = |other: GpuKey| other == gpu && leaves.is_some();
-        let runs = |other: &GpuKey| {
-            let mut all = self.running(*other).iter().filter(|_| !leaves_here(*other));
+        let runs = |other: GpuKey| {
+            let mut all = self.running(other).iter().filter(|_| other != gpu || leaves.is_none());
             all.find(|vm| Some(**vm) != leaves).map(|vm| Obstacle::Turn(*vm))
         };
-        let lacks = |other: &GpuKey| match self.gpus.get(other)?.reserved {
+        let lacks = |other: GpuKey| match self.gpus[&other].reserved {
             Some(holder) if holder == vm => None,
             None => runs(other).or(Some(Obstacle::Reserved(None))),
             holder => Some(Obstacle::Reserved(holder)),
         };
-        gang.iter().find_map(lacks).or_else(|| gang.iter().find_map(runs))
+        self.gang(vm).find_map(lacks).or_else(|| self.gang(vm).find_map(runs))
     }
 
     /// Returns a VM, which may be this one, because of whose context this VM may not run on a GPU now.
     pub(super) fn makes_way(&self, vm: VmKey, gpu: GpuKey) -> Option<VmKey> {
-        let creator = *self.gpus.get(&gpu)?.facts.creators.first()?;
-        (self.member(vm, gpu)?.share.class == Class::Batch).then_some(creator)
+        let creator = self.gpus[&gpu].facts.creators.first().copied();
+        creator.filter(|_| self.member(vm, gpu).share.class == Class::Batch)
     }
 
-    /// Returns true if a VM is still waiting for more GPUs to be reserved for it.
-    fn gathers(&self, vm: VmKey) -> bool {
-        self.gang(vm).into_iter().any(|gpu| !self.is_reserved(gpu, vm))
-    }
-
-    /// Returns true if the GPUs that a VM must have before this one are reserved for it.
-    pub(super) fn may_take(&self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) -> bool {
-        gang.iter().filter(|other| **other < gpu).all(|other| self.is_reserved(*other, vm))
-    }
-
-    fn is_reserved(&self, gpu: GpuKey, vm: VmKey) -> bool {
-        self.gpus.get(&gpu).is_some_and(|gpu| gpu.reserved == Some(vm))
+    /// Returns true if the GPUs that a VM needs are reserved for it. With `before`, only the GPUs
+    /// count that it must have before that one.
+    pub(super) fn holds(&self, vm: VmKey, before: Option<GpuKey>) -> bool {
+        let mut gpus = self.gang(vm).filter(|gpu| before.is_none_or(|before| *gpu < before));
+        gpus.all(|gpu| self.gpus[&gpu].reserved == Some(vm))
     }
 }

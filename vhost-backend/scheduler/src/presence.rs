@@ -35,6 +35,8 @@ pub enum Presence {
     },
     /// The VM still has a turn, but its gate is closed.
     Draining {
+        /// When the gate was closed.
+        since: Nanos,
         /// True if some of its work has run since the gate was opened.
         started: bool,
         /// The work in flight.
@@ -80,9 +82,8 @@ impl Presence {
     }
 
     /// The gates of the VM's turn are closed.
-    pub(super) fn close(&mut self) {
-        let started = self.has_started();
-        *self = Presence::Draining { started, work: Work::Runs };
+    pub(super) fn close(&mut self, now: Nanos) {
+        *self = Presence::Draining { since: now, started: self.has_started(), work: Work::Runs };
     }
 
     /// The VM's turn is over.
@@ -106,17 +107,18 @@ impl Presence {
         }
     }
 
-    /// The VM was reported. `ran` is true if some work has run, and `runs` if work is running and
-    /// doesn't wait for the host.
-    pub(super) fn report(&mut self, ran: bool, runs: bool) {
+    /// The VM was reported. `ran` is true if some work has run, `runs` if work is running and doesn't
+    /// wait for the host, and `active` if any is in flight.
+    pub(super) fn report(&mut self, ran: bool, runs: bool, active: bool) {
         match self {
             Presence::Running { started } => *started |= ran,
-            Presence::Draining { started, work } => {
+            Presence::Draining { started, work, .. } => {
                 *started |= ran;
                 if *work == Work::Runs && !runs {
                     *work = Work::Drained;
                 }
             }
+            Presence::Stray { gate, .. } if !active => *self = Presence::Away { gate: *gate },
             _ => {}
         }
     }
@@ -125,13 +127,6 @@ impl Presence {
     pub(super) fn stray(&mut self, now: Nanos) {
         if let Presence::Away { gate } = *self {
             *self = Presence::Stray { gate, since: now };
-        }
-    }
-
-    /// None of the VM's work is running anymore.
-    pub(super) fn finish(&mut self) {
-        if let Presence::Stray { gate, .. } = *self {
-            *self = Presence::Away { gate };
         }
     }
 
@@ -179,6 +174,14 @@ impl Presence {
     pub fn stray_since(self) -> Option<Nanos> {
         match self {
             Presence::Stray { since, .. } => Some(since),
+            _ => None,
+        }
+    }
+
+    /// Returns when the gate of the VM's turn was closed, if it is.
+    pub fn closed_at(self) -> Option<Nanos> {
+        match self {
+            Presence::Draining { since, .. } => Some(since),
             _ => None,
         }
     }

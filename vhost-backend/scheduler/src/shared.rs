@@ -7,17 +7,37 @@
 //! measured only in windows, so the VMs return to windows from time to time.
 
 use super::Scheduler;
-use super::gpu::Phase;
 use super::load::even;
 use super::member::Member;
 use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
+/// Whether VMs share a GPU, and when that changes.
+#[derive(Debug, Default)]
+pub struct Sharing {
+    /// Whether the GPU is in shared mode.
+    pub shared: bool,
+    /// When sharing began. Short measurements in windows do not reset this time.
+    since: Nanos,
+    /// Time up to which the sharing VMs have been charged.
+    split_at: Nanos,
+    /// How long VMs share before their demand is measured in windows again.
+    share_for: Nanos,
+    /// Time at which the next measurement is due.
+    measure_at: Nanos,
+    /// When the current measurement in windows began, if there is one.
+    measuring_since: Option<Nanos>,
+    /// How long VMs stay in windows before they try to share again.
+    apart_for: Nanos,
+    /// Time until which the VMs must stay in windows.
+    apart_until: Nanos,
+}
+
 impl Scheduler {
     /// Decides whether a GPU enters, stays in, or leaves shared mode, and carries that out.
     pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
-        let Some(state) = self.gpus.get(&gpu) else { return };
-        if !state.shared {
-            if now >= state.apart_until && self.could_share(gpu, now) {
+        let sharing = &self.gpus[&gpu].sharing;
+        if !sharing.shared {
+            if now >= sharing.apart_until && self.could_share(gpu, now) {
                 self.enter(gpu, now, out);
             }
             return;
@@ -25,7 +45,7 @@ impl Scheduler {
         if ticks {
             self.split(gpu, now);
         }
-        let sharers = self.gpus.get(&gpu).map(|gpu| gpu.running.clone()).unwrap_or_default();
+        let sharers = self.running(gpu).to_vec();
         let failed = self.must_separate(gpu, &sharers);
         if failed || self.must_measure(gpu, now) {
             self.split(gpu, now);
@@ -35,27 +55,24 @@ impl Scheduler {
                 self.measure(gpu, &sharers, now);
             }
             for vm in sharers {
-                if self.turn(vm).is_some_and(|turn| turn.phase == Phase::Open) {
+                if self.member(vm, gpu).presence.is_running() {
                     self.close(vm, now, out);
                 }
             }
             return;
         }
         for vm in sharers {
-            let Some(member) = self.member(vm, gpu) else { continue };
+            let member = self.member(vm, gpu);
             let quiet = !member.last.active && !member.awake(self.settings.alone_after, now);
-            let open = self.turn(vm).is_some_and(|turn| turn.phase == Phase::Open);
-            if open && (quiet || member.barred(1, now).is_some()) {
+            let ends = quiet || member.barred(1, now).is_some();
+            if ends && member.presence.is_running() {
                 self.close(vm, now, out);
             }
         }
         self.open_shared(gpu, now, out);
-        if let Some(state) = self.gpus.get_mut(&gpu)
-            && state.running.len() < 2
-        {
-            // At most one VM is left, so sharing ends.
-            state.shared = false;
-        }
+        // If at most one VM is left, sharing ends.
+        let state = self.gpu_mut(gpu);
+        state.sharing.shared = state.running.len() >= 2;
     }
 
     /// Returns the VM's demand if the VM can share: its demand is known, it leaves enough of its
@@ -65,18 +82,18 @@ impl Scheduler {
             return None;
         }
         let ended = self.turn(vm).is_none();
-        let demand = self.member(vm, gpu)?.load.demand(self.settings.load_least, ended)?;
+        let demand = self.member(vm, gpu).load.demand(self.settings.load_least, ended)?;
         (demand <= 1.0 - self.settings.share_gap).then_some(demand)
     }
 
     /// Returns true if all VMs with work on the GPU can run together, and each would get the time
     /// that it should.
     fn could_share(&self, gpu: GpuKey, now: Nanos) -> bool {
-        let Some(state) = self.gpus.get(&gpu) else { return false };
+        let state = &self.gpus[&gpu];
         // The work of a VM that waits may have been evicted long ago.
         let takes_part = |(vm, member): &(VmKey, &Member)| {
             let works = member.last.active || member.awake(self.settings.recent, now);
-            works || member.presence.has_turn() || self.wants(*vm, gpu)
+            works || member.presence.has_turn() || self.unwanted(*vm, gpu).is_none()
         };
         let vms: Vec<_> = self.recent(gpu).filter(takes_part).map(|(vm, _)| vm).collect();
         // Sharing needs at least one waiting VM, and at least two VMs in total. Drains must have
@@ -86,7 +103,8 @@ impl Scheduler {
             return false;
         }
         let open = |vm: &VmKey| {
-            self.turn(*vm).is_some_and(|turn| turn.phase == Phase::Open && turn.gpus.len() == 1)
+            let single = self.turn(*vm).is_some_and(|turn| turn.gpus.len() == 1);
+            single && self.member(*vm, gpu).presence.is_running()
         };
         if !state.running.iter().all(open) || state.facts.latency() {
             return false;
@@ -101,62 +119,62 @@ impl Scheduler {
 
     /// Returns the fraction of the GPU's time that the VM was promised if only `vms` compete.
     fn promise(&self, vm: VmKey, gpu: GpuKey, vms: &[VmKey]) -> f64 {
-        let weight = |vm: &VmKey| self.member(*vm, gpu).map_or(0, |member| member.share.weight);
-        let all: u32 = vms.iter().map(weight).sum();
-        let min = self.member(vm, gpu).map_or(0, |member| member.share.min);
-        let by_weight = f64::from(weight(&vm)) / f64::from(all.max(1));
-        by_weight.max(f64::from(min) / f64::from(WHOLE))
+        let share = |vm: VmKey| self.member(vm, gpu).share;
+        let all: u32 = vms.iter().map(|vm| share(*vm).weight).sum();
+        let by_weight = f64::from(share(vm).weight) / f64::from(all.max(1));
+        by_weight.max(f64::from(share(vm).min) / f64::from(WHOLE))
     }
 
     /// Returns true if sharing must be interrupted to measure demand in windows: a measurement is
     /// due, a latency VM is awake, or a waiting VM can't share or has unknown demand.
     fn must_measure(&self, gpu: GpuKey, now: Nanos) -> bool {
-        self.gpus.get(&gpu).is_some_and(|gpu| now >= gpu.measure_at || gpu.facts.latency())
-            || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
+        let state = &self.gpus[&gpu];
+        let due = now >= state.sharing.measure_at || state.facts.latency();
+        due || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
     }
 
     /// Returns true if sharing doesn't work well, so that the VMs must go back to windows.
     fn must_separate(&self, gpu: GpuKey, sharers: &[VmKey]) -> bool {
         let settings = &self.settings;
-        let members = || sharers.iter().filter_map(|vm| Some((*vm, self.member(*vm, gpu)?)));
         // The VMs get time slices in turn. With more VMs, each waits longer for its slice. Work
         // that is held back during that wait doesn't mean that the VM could fill the GPU.
         let count = sharers.len().max(1) as f64;
         let known = settings.share_round * sharers.len() as Nanos / 2;
         let most = 1.0 - settings.part_free * 2.0 / count;
-        if members().any(|(_, member)| member.load.held(known).is_some_and(|held| held >= most)) {
+        let measured = sharers.iter().filter_map(|vm| {
+            let load = &self.member(*vm, gpu).load;
+            Some((*vm, load, load.shared(known)?))
+        });
+        let measured: Vec<_> = measured.collect();
+        if measured.iter().any(|(.., shared)| shared.held >= most) {
             return true;
         }
-        let used: f64 = members().filter_map(|(_, m)| m.load.got(known)).sum();
-        if used < settings.share_least {
+        if measured.iter().map(|(.., shared)| shared.got).sum::<f64>() < settings.share_least {
             // The GPU is idle part of the time, so sharing slows down none of the VMs.
             return false;
         }
         // A VM that was promised more than an even slice shares only if its demand is lower than an
         // even slice. In windows, it would have gaps in its promised fraction of the time. If it
         // has fewer gaps than that now, sharing makes it slower.
-        members().any(|(vm, member)| {
-            let should = settings.share_least * self.promise(vm, gpu, sharers);
-            let gaps = member.load.gaps_shared(known);
-            should > 1.0 / count && gaps.is_some_and(|gaps| gaps < should * member.load.gaps())
+        measured.iter().any(|(vm, load, shared)| {
+            let should = settings.share_least * self.promise(*vm, gpu, sharers);
+            should > 1.0 / count && 1.0 - shared.busy < should * load.gaps()
         })
     }
 
     fn enter(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
         let settings = self.settings;
-        let Some(state) = self.gpus.get_mut(&gpu) else { return };
-        (state.shared, state.split_at) = (true, now);
-        let measuring_since = state.measuring_since.take();
-        if measuring_since.is_some_and(|since| now.saturating_sub(since) < settings.measure_limit) {
-            state.share_for = (2 * state.share_for).min(settings.share_most);
+        let sharing = &mut self.gpu_mut(gpu).sharing;
+        (sharing.shared, sharing.split_at) = (true, now);
+        let since = sharing.measuring_since.take();
+        if since.is_some_and(|since| now.saturating_sub(since) < settings.measure_limit) {
+            sharing.share_for = (2 * sharing.share_for).min(settings.share_most);
         } else {
-            (state.share_for, state.shared_since) = (settings.share_for, now);
+            (sharing.share_for, sharing.since) = (settings.share_for, now);
         }
-        state.measure_at = now.saturating_add(state.share_for);
-        for vm in state.running.clone() {
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.begin_shared(now);
-            }
+        sharing.measure_at = now.saturating_add(sharing.share_for);
+        for vm in self.running(gpu).to_vec() {
+            self.member_mut(vm, gpu).begin_shared(now);
             self.reopen(vm, OpenMode::Shared, Nanos::MAX, now, out);
         }
         self.open_shared(gpu, now, out);
@@ -167,12 +185,8 @@ impl Scheduler {
         let joins: Vec<_> = self.waiting(gpu, now).collect();
         for vm in joins {
             self.start(vm, gpu, now, out);
-            if let Some(member) = self.member_mut(vm, gpu) {
-                member.begin_shared(now);
-            }
-            if let Some(state) = self.gpus.get_mut(&gpu) {
-                state.running.push(vm);
-            }
+            self.member_mut(vm, gpu).begin_shared(now);
+            self.gpu_mut(gpu).running.push(vm);
             self.give_turn(vm, vec![gpu], now);
             self.reopen(vm, OpenMode::Shared, Nanos::MAX, now, out);
         }
@@ -181,11 +195,11 @@ impl Scheduler {
     /// Ends shared mode for a while. If sharing has ended soon after it began, this time doubles.
     fn separate(&mut self, gpu: GpuKey, now: Nanos) {
         let (least, most) = (self.settings.apart_least, self.settings.apart_most);
-        let Some(state) = self.gpus.get_mut(&gpu) else { return };
-        state.shared = false;
-        let brief = now.saturating_sub(state.shared_since) < 2 * state.apart_for.max(least);
-        state.apart_for = if brief { (2 * state.apart_for).clamp(least, most) } else { least };
-        state.apart_until = now.saturating_add(state.apart_for);
+        let sharing = &mut self.gpu_mut(gpu).sharing;
+        sharing.shared = false;
+        let brief = now.saturating_sub(sharing.since) < 2 * sharing.apart_for.max(least);
+        sharing.apart_for = if brief { (2 * sharing.apart_for).clamp(least, most) } else { least };
+        sharing.apart_until = now.saturating_add(sharing.apart_for);
     }
 
     /// Interrupts shared mode until the demand of each VM has been measured in windows. It can't be
@@ -193,13 +207,10 @@ impl Scheduler {
     /// VM's slice is in flight longer.
     fn measure(&mut self, gpu: GpuKey, sharers: &[VmKey], now: Nanos) {
         let (least, counts) = (self.settings.load_least, self.settings.min_window);
-        if let Some(state) = self.gpus.get_mut(&gpu) {
-            (state.shared, state.measuring_since) = (false, Some(now));
-        }
+        let sharing = &mut self.gpu_mut(gpu).sharing;
+        (sharing.shared, sharing.measuring_since) = (false, Some(now));
         for vm in sharers {
-            if let Some(member) = self.member_mut(*vm, gpu) {
-                member.load.restart(least, counts);
-            }
+            self.member_mut(*vm, gpu).load.restart(least, counts);
         }
     }
 
@@ -208,26 +219,19 @@ impl Scheduler {
     /// charges are reduced in proportion.
     fn split(&mut self, gpu: GpuKey, now: Nanos) {
         let round = self.settings.share_round;
-        let Some(state) = self.gpus.get_mut(&gpu) else { return };
-        let wall = now.saturating_sub(state.split_at);
-        state.split_at = now.max(state.split_at);
-        let sharers = state.running.clone();
+        let split_at = &mut self.gpu_mut(gpu).sharing.split_at;
+        let wall = now.saturating_sub(*split_at);
+        *split_at = now.max(*split_at);
+        let sharers = self.running(gpu).to_vec();
         let horizon = round * sharers.len() as Nanos;
-        let busy: Vec<Nanos> = sharers
-            .iter()
-            .map(|vm| {
-                self.member_mut(*vm, gpu)
-                    .map_or(0, |member| member.account.book_busy(member.idle_since, now))
-            })
-            .collect();
+        let busy = sharers.iter().map(|vm| self.member_mut(*vm, gpu).account.book_busy(now));
+        let busy: Vec<_> = busy.collect();
         let sum: u128 = busy.iter().map(|busy| u128::from(*busy)).sum();
         for (vm, busy) in sharers.iter().zip(busy) {
-            let scaled = if sum > u128::from(wall) {
-                (u128::from(busy) * u128::from(wall) / sum) as Nanos
-            } else {
-                busy
-            };
-            let Some(member) = self.member_mut(*vm, gpu) else { continue };
+            // At most `busy`, so it fits.
+            let scaled = u128::from(busy) * u128::from(wall) / sum.max(u128::from(wall)).max(1);
+            let scaled = scaled as Nanos;
+            let member = self.member_mut(*vm, gpu);
             member.charge(scaled, now);
             member.load.add_shared(scaled, busy, member.last.held, wall, horizon);
         }
@@ -236,9 +240,8 @@ impl Scheduler {
         let most = self.settings.max_window;
         for vm in &sharers {
             let others = self.clock_of_others(*vm, gpu);
-            if let Some(member) = self.member_mut(*vm, gpu) {
-                member.time.limit_credit(others, most, member.share.weight);
-            }
+            let member = self.member_mut(*vm, gpu);
+            member.time.limit_credit(others, most, member.share.weight);
         }
         self.advance_clock(gpu);
     }

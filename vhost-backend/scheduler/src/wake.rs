@@ -1,13 +1,12 @@
 //! Calculates the time of a GPU's next check.
 
 use super::Scheduler;
-use super::gpu::Phase;
 use super::types::{GpuKey, Nanos, OpenMode};
 
 impl Scheduler {
     /// Sets the time of a GPU's next check. `ticks` is true if this is called from a tick.
     pub(super) fn plan_wake(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
-        let Some(state) = self.gpus.get(&gpu) else { return };
+        let state = &self.gpus[&gpu];
         if !ticks && state.wake.is_some_and(|at| at <= now) {
             // A tick is due, and the caller is sending the reports that precede it. These must not
             // postpone the tick.
@@ -22,26 +21,24 @@ impl Scheduler {
             wake = Some(wake.map_or(time, |wake| wake.min(time)));
         };
         for vm in &state.running {
-            let Some((turn, member)) = self.turn(*vm).zip(self.member(*vm, gpu)) else { continue };
-            match turn.phase {
-                Phase::Draining { .. } => {
+            let (Some(turn), member) = (self.turn(*vm), self.member(*vm, gpu)) else { continue };
+            match turn.mode {
+                _ if !member.presence.is_running() => {
                     let end = self.evicts_at(*vm, now).or_else(|| self.drains_until(*vm));
                     end.into_iter().for_each(&mut at);
                 }
                 // Even an unlimited VM is sampled regularly, so that its usage is recent when
                 // another VM gets work.
-                _ if turn.mode == OpenMode::Unlimited => {
-                    at(now.saturating_add(self.settings.unlimited_sample));
-                }
-                _ if turn.mode == OpenMode::Shared => at(now + self.settings.sample),
-                _ => {
+                OpenMode::Unlimited => at(now.saturating_add(self.settings.unlimited_sample)),
+                OpenMode::Shared => at(now + self.settings.sample),
+                OpenMode::Window => {
                     let works = member.last.active || member.last.held;
-                    let waited = turn.gpus.iter().any(|gpu| self.wanted(*gpu, *vm, now));
+                    let waited = self.wanted(*vm, &turn.gpus, now);
                     if waited || works {
                         at(now + self.settings.sample);
                     }
                     if waited {
-                        if let Some(since) = member.idle_since {
+                        if let Some(since) = member.account.idle_since {
                             at(since.saturating_add(member.grace(&self.settings)));
                         }
                         let (end, lead) = (turn.until, self.settings.lead);
@@ -68,19 +65,17 @@ impl Scheduler {
             }
             self.strays_until(vm, gpu).into_iter().chain(member.rests_until).for_each(&mut at);
             if let Some(bucket) = &member.bucket
-                && self.wants(vm, gpu)
+                && self.unwanted(vm, gpu).is_none()
                 && member.barred(member.need(&self.settings), now).is_some()
             {
                 at(bucket.ready_at(member.need(&self.settings), now));
             }
         }
-        if let Some(state) = self.gpus.get_mut(&gpu) {
-            // Between ticks, reports may only make a planned check earlier. Otherwise, frequent
-            // reports could postpone it forever.
-            state.wake = match (state.wake, wake) {
-                (Some(planned), Some(wake)) if !ticks => Some(planned.min(wake)),
-                (_, wake) => wake,
-            };
-        }
+        // Between ticks, reports may only make a planned check earlier. Otherwise, frequent reports
+        // could postpone it forever.
+        self.gpu_mut(gpu).wake = match (state.wake, wake) {
+            (Some(planned), Some(wake)) if !ticks => Some(planned.min(wake)),
+            (_, wake) => wake,
+        };
     }
 }

@@ -246,7 +246,7 @@ fn all_get_turns(bench: &mut Bench) -> Result<(), TestCaseError> {
     bench.out.clear();
     let since = bench.now;
     let is_open = |bench: &Bench, vm, gpu| {
-        bench.scheduler.member(vm, gpu).is_some_and(|member| member.presence.is_running())
+        bench.scheduler.find(vm, gpu).is_some_and(|member| member.presence.is_running())
     };
     let mut waiting: HashSet<_> = members.iter().copied().collect();
     while !waiting.is_empty() {

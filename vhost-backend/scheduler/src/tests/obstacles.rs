@@ -16,7 +16,7 @@ fn each_reason_is_named() {
     bench.set_paused(B, true);
     bench.report(B, HELD);
     assert_eq!(of(&bench, B), Some(Obstacle::Paused));
-    bench.scheduler.member_mut(C, GPU).unwrap().charge(SEC, 0);
+    bench.scheduler.member_mut(C, GPU).charge(SEC, 0);
     bench.report(C, HELD);
     assert_eq!(of(&bench, C), Some(Obstacle::Cap));
     let waits = |vm| bench.scheduler.stats(vm, GPU, bench.now).unwrap().waits_for;
