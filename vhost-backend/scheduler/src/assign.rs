@@ -9,7 +9,7 @@ use super::types::{Action, ActionKind, GpuKey, Nanos, OpenMode, VmKey};
 
 impl Scheduler {
     /// Assigns a free GPU to the VM that is next in its queue.
-    pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn fill(&mut self, gpu: GpuKey, now: Nanos) {
         // A VM that has begun to need a lower GPU must have that one first.
         let stays = |vm| self.own_obstacle(vm, gpu, now).is_none() && self.holds(vm, Some(gpu));
         self.gpu_mut(gpu).reserved = self.gpus[&gpu].reserved.filter(|vm| stays(*vm));
@@ -30,9 +30,9 @@ impl Scheduler {
             }
             if has_turn {
                 // The VM has a turn on another GPU and now wants this GPU, too.
-                self.join(vm, gpu, now, out);
+                self.join(vm, gpu, now);
             } else {
-                self.open(vm, gang, now, out);
+                self.open(vm, gang, now);
             }
             return;
         }
@@ -56,7 +56,7 @@ impl Scheduler {
     }
 
     /// Adds a free GPU to a running turn.
-    fn join(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    fn join(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let depth = self.settings.depth;
         let Some(turn) = self.turn_mut(vm) else { return };
         turn.gpus.push(gpu);
@@ -68,23 +68,20 @@ impl Scheduler {
         }
         turn.depth = depth;
         let (mode, until, gpus) = (turn.mode, turn.until, turn.gpus.clone());
-        self.gpu_mut(gpu).running.push(vm);
-        self.start(vm, gpu, now, out);
-        out.push(Action { vm, gpu, kind: ActionKind::Open { mode, until, depth } });
+        self.start(vm, gpu, now);
+        self.out.push(Action { vm, gpu, kind: ActionKind::Open { mode, until, depth } });
         if !self.wanted(vm, &gpus, now) {
-            self.relax(vm, &gpus, now, out);
+            self.relax(vm, &gpus, now);
         }
         self.dirty.extend(gpus.into_iter().filter(|other| *other != gpu));
     }
 
     /// Starts a turn on free GPUs.
-    fn open(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos, out: &mut Vec<Action>) {
+    fn open(&mut self, vm: VmKey, gpus: Vec<GpuKey>, now: Nanos) {
         for gpu in &gpus {
             self.book(*gpu, now);
-            self.start(vm, *gpu, now, out);
-            let state = self.gpu_mut(*gpu);
-            state.running.push(vm);
-            state.reserved.take_if(|other| *other == vm);
+            self.start(vm, *gpu, now);
+            self.gpu_mut(*gpu).reserved.take_if(|other| *other == vm);
             self.dirty.push(*gpu);
         }
         self.give_turn(vm, gpus.clone(), now);
@@ -92,9 +89,9 @@ impl Scheduler {
         if capped || self.wanted(vm, &gpus, now) {
             let begins = gpus.iter().map(|gpu| self.begins(*gpu, now)).max().unwrap_or(now);
             let end = begins.saturating_add(self.length(vm, &gpus, now));
-            self.reopen(vm, OpenMode::Window, end, now, out);
+            self.reopen(vm, OpenMode::Window, end, now);
         } else {
-            self.relax(vm, &gpus, now, out);
+            self.relax(vm, &gpus, now);
         }
     }
 
@@ -113,11 +110,13 @@ impl Scheduler {
     }
 
     /// Updates a VM's accounts and state on a GPU when its gate opens there.
-    pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         if let Some(before) = self.gpu_mut(gpu).prepared.take_if(|before| *before != vm) {
-            self.close_if(Gate::Prepared, before, gpu, out);
+            self.close_if(Gate::Prepared, before, gpu);
         }
-        self.gpu_mut(gpu).prepared = None;
+        let state = self.gpu_mut(gpu);
+        state.prepared = None;
+        state.running.push(vm);
         let others = self.clock_of_others(vm, gpu);
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.has_several_gpus(vm);
@@ -128,13 +127,14 @@ impl Scheduler {
         if take(&mut member.held_back) || several {
             member.time.limit_credit(others, most, member.share.weight);
         }
-        if member.open(now) {
-            out.push(Action { vm, gpu, kind: ActionKind::Restore });
-        }
         // The VM can't use the GPU until the context switch is over and its worker has launched
         // something. Counting the VM as idle limits the charge for that time to the grace.
         member.account.open(begins);
         member.stats.windows += 1;
+        let returns = member.open(now);
         member.watch_throttling(now);
+        if returns {
+            self.out.push(Action { vm, gpu, kind: ActionKind::Restore });
+        }
     }
 }

@@ -18,7 +18,7 @@ impl Scheduler {
     /// doesn't slow down another VM's kernels. A VM without a window may therefore copy. Copies are
     /// charged in the same way as other GPU time, and the VM must stop copying when it's ahead of
     /// its share by one window.
-    pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn judge_copies(&mut self, gpu: GpuKey, now: Nanos) {
         let (settings, state) = (self.settings, &self.gpus[&gpu]);
         let (clock, latency) = (state.clock, state.facts.latency());
         // A VM is compared with the competing VM, other than itself, that has the least virtual
@@ -39,7 +39,7 @@ impl Scheduler {
             };
             if depth != member.copies {
                 member.copies = depth;
-                out.push(Action { vm, gpu, kind: ActionKind::Copies { depth } });
+                self.out.push(Action { vm, gpu, kind: ActionKind::Copies { depth } });
             }
         }
     }
@@ -50,7 +50,7 @@ impl Scheduler {
     /// the scheduler has opened its gate, two threads would have to wake up first. Instead, the
     /// worker launches the work and wakes the scheduler, which gives the VM a turn. Until the other
     /// VM's work is off the GPU, the driver time-slices in either case.
-    pub(super) fn judge_standby(&mut self, gpu: GpuKey, out: &mut Vec<Action>) {
+    pub(super) fn judge_standby(&mut self, gpu: GpuKey) {
         let (state, depth) = (&self.gpus[&gpu], self.settings.depth);
         let leaves = |vm: &VmKey| self.member(*vm, gpu).evictable && !self.preempts(*vm, gpu);
         let free = state.reserved.is_none() && state.running.iter().all(leaves);
@@ -61,9 +61,9 @@ impl Scheduler {
             // The VM's work can be evicted if it gets no turn after all.
             let returns = member.evictable && !member.paused && !member.presence.is_off();
             if !(free && single && precedes && returns && member.bucket.is_none()) {
-                self.close_if(Gate::Standby, vm, gpu, out);
+                self.close_if(Gate::Standby, vm, gpu);
             } else if !member.last.active && member.presence.set_gate(Gate::Closed, Gate::Standby) {
-                out.push(Action { vm, gpu, kind: ActionKind::StandBy { depth } });
+                self.out.push(Action { vm, gpu, kind: ActionKind::StandBy { depth } });
             }
         }
     }
@@ -73,7 +73,7 @@ impl Scheduler {
     /// A latency VM's request begins while another VM's kernels are being evicted. If those have
     /// short slices, it doesn't wait until they're off the GPU. But a VM's sessions also share the
     /// GPU in slices, as do VMs in shared mode, and then short ones take a lot of time.
-    pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn set_slices(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         let apart_for = self.settings.slices_apart;
         let awake = self.gpus[&gpu].facts.latency_beside(vm);
         let member = self.member_mut(vm, gpu);
@@ -81,35 +81,29 @@ impl Scheduler {
         let short = awake && !crowded && member.share.class == Class::Batch;
         if member.short_slices != short {
             member.short_slices = short;
-            out.push(Action { vm, gpu, kind: ActionKind::Slices { short } });
+            self.out.push(Action { vm, gpu, kind: ActionKind::Slices { short } });
         }
     }
 
     /// Wakes the workers of the VM that will probably be next after `vm`, so that they can launch work
     /// immediately.
-    pub(super) fn prepare(
-        &mut self,
-        gpus: &[GpuKey],
-        vm: VmKey,
-        now: Nanos,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn prepare(&mut self, gpus: &[GpuKey], vm: VmKey, now: Nanos) {
         for gpu in gpus.iter().copied() {
             let next = self.queue(gpu, now).into_iter().find(|next| *next != vm);
             let Some(next) = next.filter(|_| self.gpus[&gpu].prepared != next) else { continue };
             if let Some(before) = self.gpu_mut(gpu).prepared.replace(next) {
-                self.close_if(Gate::Prepared, before, gpu, out);
+                self.close_if(Gate::Prepared, before, gpu);
             }
             if self.member_mut(next, gpu).presence.set_gate(Gate::Closed, Gate::Prepared) {
-                out.push(Action { vm: next, gpu, kind: ActionKind::Prepare });
+                self.out.push(Action { vm: next, gpu, kind: ActionKind::Prepare });
             }
         }
     }
 
     /// Closes the gate of a VM without a turn if the gate is in this state.
-    pub(super) fn close_if(&mut self, gate: Gate, vm: VmKey, gpu: GpuKey, out: &mut Vec<Action>) {
+    pub(super) fn close_if(&mut self, gate: Gate, vm: VmKey, gpu: GpuKey) {
         if self.member_mut(vm, gpu).presence.set_gate(gate, Gate::Closed) {
-            out.push(Action { vm, gpu, kind: ActionKind::Close });
+            self.out.push(Action { vm, gpu, kind: ActionKind::Close });
         }
     }
 }

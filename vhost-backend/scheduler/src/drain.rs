@@ -12,7 +12,7 @@ use super::types::{Action, ActionKind, GpuKey, Nanos, VmKey};
 impl Scheduler {
     /// Advances a draining turn. Ends it if all its GPUs have drained, its work is evicted, or its time
     /// limit has passed.
-    pub(super) fn drain(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn drain(&mut self, vm: VmKey, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let gpus = turn.gpus.clone();
         let undrained: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
@@ -26,7 +26,7 @@ impl Scheduler {
             }
             // The next VM's window begins meanwhile.
             for gpu in undrained {
-                self.evict_from(vm, gpu, now, out);
+                self.evict_from(vm, gpu, now);
             }
         } else if self.drains_until(vm).is_some_and(|end| now >= end) {
             // The drain has taken too long, and running work can't be interrupted. So give up, and
@@ -73,24 +73,24 @@ impl Scheduler {
     }
 
     /// Takes a VM's work off a GPU.
-    fn evict_from(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
-        self.close_if(Gate::Standby, vm, gpu, out);
+    fn evict_from(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
+        self.close_if(Gate::Standby, vm, gpu);
         self.book(gpu, now);
         let settings = self.settings;
         let takes = self.member_mut(vm, gpu).evict(&settings, now);
         let until = &mut self.gpu_mut(gpu).evicting_until;
         *until = now.max(*until) + takes;
-        out.push(Action { vm, gpu, kind: ActionKind::Evict });
+        self.out.push(Action { vm, gpu, kind: ActionKind::Evict });
     }
 
     /// Evicts the work of VMs that have no turn on a GPU. Such work was waiting for the host when the
     /// turn ended, has been running since a drain was given up, or is from before this scheduler knew
     /// of the VM.
-    pub(super) fn evict_strays(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn evict_strays(&mut self, gpu: GpuKey, now: Nanos) {
         let is_due = |vm: &VmKey| self.strays_until(*vm, gpu).is_some_and(|at| now >= at);
         let vms: Vec<_> = self.recent(gpu).map(|(vm, _)| vm).filter(is_due).collect();
         for vm in vms {
-            self.evict_from(vm, gpu, now, out);
+            self.evict_from(vm, gpu, now);
         }
     }
 

@@ -1,8 +1,9 @@
-//! The state of a GPU, and of a VM's turn.
+//! The state of a GPU and of a VM's turn, and the facts about a GPU that many rules depend on. They
+//! hold for a whole decision, so they're gathered once, before it.
 
 use std::collections::BTreeSet;
 
-use super::facts::Facts;
+use super::Scheduler;
 use super::shared::Sharing;
 use super::types::{Class, GpuKey, Nanos, OpenMode, VmKey};
 
@@ -66,4 +67,73 @@ pub struct Turn {
     /// How many other VMs had a turn on one of the GPUs when the gates were closed. After shared
     /// mode, all of them drain at once, and each has to wait for its time slices.
     pub drains_beside: usize,
+}
+
+/// Facts about a GPU that stay the same during a whole decision.
+#[derive(Debug, Default)]
+pub struct Facts {
+    /// Latency VMs that had work recently.
+    awake: Vec<VmKey>,
+    /// VMs that are creating or destroying contexts, for which batch VMs make way.
+    ///
+    /// Meanwhile, the driver performs other operations late, so an eviction can take 20 ms. If the
+    /// GPU is free, a request of a latency VM needs no eviction. The VM with the context is charged
+    /// for that time as if it had used the GPU.
+    pub creators: Vec<VmKey>,
+}
+
+impl Facts {
+    /// Returns true if a latency VM is awake.
+    pub fn latency(&self) -> bool {
+        !self.awake.is_empty()
+    }
+
+    /// Returns true if a latency VM other than `vm` is awake.
+    pub fn latency_beside(&self, vm: VmKey) -> bool {
+        self.awake.iter().any(|other| *other != vm)
+    }
+}
+
+impl Scheduler {
+    /// Gathers the facts about all GPUs. Reports and changes of VMs invalidate them.
+    pub(super) fn gather_facts(&mut self, now: Nanos) {
+        for gpu in self.gpus.keys().copied().collect::<Vec<_>>() {
+            let mut facts = Facts { awake: self.awake(gpu, now).collect(), creators: Vec::new() };
+            let creates = |since: Nanos| now.saturating_sub(since) < self.settings.contexts_limit;
+            if facts.latency() {
+                let creators =
+                    self.recent(gpu).filter(|(_, m)| m.contexts_since.is_some_and(creates));
+                let creators = creators.map(|(vm, _)| vm).filter(|vm| facts.latency_beside(*vm));
+                facts.creators = creators.collect();
+            }
+            self.gpu_mut(gpu).facts = facts;
+        }
+    }
+
+    /// Returns the latency VMs that had work recently.
+    fn awake(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> {
+        let latency = self.gpus.get(&gpu).into_iter().flat_map(|gpu| gpu.latency.iter().copied());
+        latency.filter(move |vm| {
+            let member = self.member(*vm, gpu);
+            member.share.class == Class::Latency && member.awake(self.settings.latency_awake, now)
+        })
+    }
+
+    /// Returns true if a latency VM other than `vm` had work recently.
+    pub fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
+        self.awake(gpu, now).any(|other| other != vm)
+    }
+
+    /// Returns the VMs to charge for the time for which another VM waits because of their contexts.
+    /// While a VM works on the GPU, that VM is charged instead.
+    pub(super) fn waited_for(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
+        if self.running(gpu).iter().any(|vm| self.member(*vm, gpu).last.active) {
+            return Vec::new();
+        }
+        let waits = |creator: VmKey| {
+            let mut others = self.waiting(gpu, now).filter(|vm| *vm != creator);
+            others.any(|vm| self.makes_way(vm, gpu).is_some())
+        };
+        self.gpus[&gpu].facts.creators.iter().copied().filter(|vm| waits(*vm)).collect()
+    }
 }

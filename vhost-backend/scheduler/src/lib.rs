@@ -7,9 +7,8 @@
 //! | module | contents |
 //! |---|---|
 //! | `types`, `settings` | inputs and outputs; constants |
-//! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
-//! | `presence` | whether a VM has a GPU |
-//! | `obstacle`, `facts` | what keeps a VM from running; facts that all rules share |
+//! | `gpu`, `member` | a GPU, a turn, and facts that rules share; a VM on one GPU |
+//! | `presence`, `obstacle` | whether a VM has a GPU; what keeps it from running |
 //! | `choose`, `assign` | selects the next VM and its window; assigns GPUs |
 //! | `turn`, `drain`, `wake` | runs a turn; ends it; plans the next check |
 //! | `fair`, `bucket`, `account` | track virtual time; cap and guarantee; charged time |
@@ -31,7 +30,6 @@ mod beside;
 mod bucket;
 mod choose;
 mod drain;
-mod facts;
 mod fair;
 mod gpu;
 mod load;
@@ -84,7 +82,7 @@ impl Vm {
 }
 
 /// The scheduler for all GPUs on a host.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct Scheduler {
     settings: Settings,
     gpus: BTreeMap<GpuKey, Gpu>,
@@ -92,12 +90,14 @@ pub struct Scheduler {
     /// GPUs on which something may have changed. They must be processed before the current call
     /// returns.
     dirty: Vec<GpuKey>,
+    /// Actions for the caller, which the current call returns.
+    out: Vec<Action>,
 }
 
 impl Scheduler {
     /// Creates a scheduler without GPUs and VMs.
     pub fn new(settings: Settings) -> Self {
-        Scheduler { settings, gpus: BTreeMap::new(), vms: BTreeMap::new(), dirty: Vec::new() }
+        Scheduler { settings, ..Scheduler::default() }
     }
 
     /// Sets a VM's share of each GPU. A new VM's gates are closed. Unknown GPUs are added.
@@ -138,7 +138,7 @@ impl Scheduler {
             gpu.prepared.take_if(|other| *other == vm);
             let presence = member.presence;
             if presence.is_running() || presence.gate().is_some_and(|gate| gate != Gate::Closed) {
-                out.push(Action { vm, gpu: *key, kind: ActionKind::Close });
+                self.out.push(Action { vm, gpu: *key, kind: ActionKind::Close });
             }
             self.dirty.push(*key);
         }
@@ -163,7 +163,7 @@ impl Scheduler {
             self.member_mut(vm, gpu).set_paused(paused);
             self.gpu_mut(gpu).note_recent(vm);
             if self.gpu_mut(gpu).prepared.take_if(|other| *other == vm).is_some() {
-                self.close_if(Gate::Prepared, vm, gpu, out);
+                self.close_if(Gate::Prepared, vm, gpu);
             }
             if self.turn(vm).is_none() {
                 self.sleep_or_wake(vm, gpu, now);
@@ -190,7 +190,7 @@ impl Scheduler {
         let exceeds = timeout.is_some_and(|most| report.oldest_for.saturating_sub(off_for) > most);
         if exceeds && report.active && !member.timed_out {
             member.timed_out = true;
-            out.push(Action { vm, gpu, kind: ActionKind::Timeout { off_for } });
+            self.out.push(Action { vm, gpu, kind: ActionKind::Timeout { off_for } });
         }
         let has_turn = member.presence.has_turn();
         if report.held || report.active || report.copying || finished {

@@ -70,17 +70,16 @@ pub struct Member {
 
 impl Member {
     pub fn new(share: Share, settings: &Settings, now: Nanos) -> Self {
-        let share = share.clamped();
-        Member {
-            share,
+        let mut member = Member {
             seen_at: now,
             account: Account::new(now),
             copies: settings.depth,
             time: Virtual::asleep(now),
-            bucket: share.capped().then(|| Bucket::new(share.max, settings.max_window, now)),
-            guarantee: Guarantee::new(share.min, settings.min_memory, now),
+            guarantee: Guarantee::new(0, settings.min_memory, now),
             ..Member::default()
-        }
+        };
+        member.set_share(share, settings, now);
+        member
     }
 
     pub fn set_share(&mut self, share: Share, settings: &Settings, now: Nanos) {
@@ -278,6 +277,12 @@ impl Member {
         } else {
             settings.batch_grace
         }
+    }
+
+    /// Returns true if the VM has had nothing running for longer than its grace.
+    pub fn is_idle(&self, settings: &Settings, now: Nanos) -> bool {
+        let idle_for = self.account.idle_since.map(|since| now.saturating_sub(since));
+        idle_for >= Some(self.grace(settings))
     }
 
     /// Handles the end of a turn. If all work in flight was waiting for the host and the VM started

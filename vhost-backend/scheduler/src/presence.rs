@@ -4,44 +4,23 @@
 
 use super::types::Nanos;
 
-/// Whether a VM has a GPU. The variants' `gate` is that of a VM without a turn.
+/// Whether a VM has a GPU. The variants' `gate` is that of a VM without a turn. `started` is true if
+/// some of the VM's work has run since the gate of its turn was opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Presence {
     /// The VM has no turn. If work of it is running, that work couldn't be evicted or waits for the
     /// host.
-    Away {
-        /// Its gate.
-        gate: Gate,
-    },
-    /// The VM has no turn, but was found running work that can be evicted. That work may wait for
-    /// the host again meanwhile.
-    Stray {
-        /// Its gate.
-        gate: Gate,
-        /// When the work was found.
-        since: Nanos,
-    },
-    /// The VM has no turn, and its kernels were taken off the GPU.
-    Off {
-        /// Its gate, which is never on standby.
-        gate: Gate,
-        /// When they were.
-        since: Nanos,
-    },
+    Away { gate: Gate },
+    /// The VM has no turn, but was found running work that can be evicted, at the time `since`. That
+    /// work may wait for the host again meanwhile.
+    Stray { gate: Gate, since: Nanos },
+    /// The VM has no turn, and its kernels were taken off the GPU at the time `since`. Its gate is
+    /// never on standby.
+    Off { gate: Gate, since: Nanos },
     /// The VM has a turn, and its gate is open.
-    Running {
-        /// True if some of its work has run since the gate was opened.
-        started: bool,
-    },
-    /// The VM still has a turn, but its gate is closed.
-    Draining {
-        /// When the gate was closed.
-        since: Nanos,
-        /// True if some of its work has run since the gate was opened.
-        started: bool,
-        /// The work in flight.
-        work: Work,
-    },
+    Running { started: bool },
+    /// The VM still has a turn, but its gate was closed at the time `since`.
+    Draining { since: Nanos, started: bool, work: Work },
 }
 
 /// The gate of a VM without a turn.

@@ -9,7 +9,7 @@
 use super::Scheduler;
 use super::load::even;
 use super::member::Member;
-use super::types::{Action, GpuKey, Nanos, OpenMode, VmKey, WHOLE};
+use super::types::{GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
 /// Whether VMs share a GPU, and when that changes.
 #[derive(Debug, Default)]
@@ -34,11 +34,11 @@ pub struct Sharing {
 
 impl Scheduler {
     /// Decides whether a GPU enters, stays in, or leaves shared mode, and carries that out.
-    pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
+    pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         let sharing = &self.gpus[&gpu].sharing;
         if !sharing.shared {
             if now >= sharing.apart_until && self.could_share(gpu, now) {
-                self.enter(gpu, now, out);
+                self.enter(gpu, now);
             }
             return;
         }
@@ -56,7 +56,7 @@ impl Scheduler {
             }
             for vm in sharers {
                 if self.member(vm, gpu).presence.is_running() {
-                    self.close(vm, now, out);
+                    self.close(vm, now);
                 }
             }
             return;
@@ -66,10 +66,10 @@ impl Scheduler {
             let quiet = !member.last.active && !member.awake(self.settings.alone_after, now);
             let ends = quiet || member.barred(1, now).is_some();
             if ends && member.presence.is_running() {
-                self.close(vm, now, out);
+                self.close(vm, now);
             }
         }
-        self.open_shared(gpu, now, out);
+        self.open_shared(gpu, now);
         // If at most one VM is left, sharing ends.
         let state = self.gpu_mut(gpu);
         state.sharing.shared = state.running.len() >= 2;
@@ -162,7 +162,7 @@ impl Scheduler {
         })
     }
 
-    fn enter(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    fn enter(&mut self, gpu: GpuKey, now: Nanos) {
         let settings = self.settings;
         let sharing = &mut self.gpu_mut(gpu).sharing;
         (sharing.shared, sharing.split_at) = (true, now);
@@ -175,20 +175,19 @@ impl Scheduler {
         sharing.measure_at = now.saturating_add(sharing.share_for);
         for vm in self.running(gpu).to_vec() {
             self.member_mut(vm, gpu).begin_shared(now);
-            self.reopen(vm, OpenMode::Shared, Nanos::MAX, now, out);
+            self.reopen(vm, OpenMode::Shared, Nanos::MAX, now);
         }
-        self.open_shared(gpu, now, out);
+        self.open_shared(gpu, now);
     }
 
     /// Lets the waiting VMs join shared mode.
-    fn open_shared(&mut self, gpu: GpuKey, now: Nanos, out: &mut Vec<Action>) {
+    fn open_shared(&mut self, gpu: GpuKey, now: Nanos) {
         let joins: Vec<_> = self.waiting(gpu, now).collect();
         for vm in joins {
-            self.start(vm, gpu, now, out);
+            self.start(vm, gpu, now);
             self.member_mut(vm, gpu).begin_shared(now);
-            self.gpu_mut(gpu).running.push(vm);
             self.give_turn(vm, vec![gpu], now);
-            self.reopen(vm, OpenMode::Shared, Nanos::MAX, now, out);
+            self.reopen(vm, OpenMode::Shared, Nanos::MAX, now);
         }
     }
 

@@ -1,5 +1,7 @@
 //! Statistics on a VM's GPU usage, for the operator.
 
+use std::collections::VecDeque;
+
 use super::types::{MS, Nanos, Obstacle, SEC, WHOLE};
 
 const SLOT: Nanos = 100 * MS;
@@ -40,54 +42,40 @@ pub struct VmStats {
 }
 
 /// Charged GPU time in the last ten seconds, in slots of 100 ms.
-#[derive(Clone, Debug)]
+#[derive(Debug, Default)]
 pub struct Ring {
-    slots: Box<[Nanos; SLOTS]>,
+    /// The slots, from the newest.
+    slots: VecDeque<Nanos>,
     /// Number of the newest slot. Slot 0 begins at time 0.
     newest: u64,
-}
-
-impl Default for Ring {
-    fn default() -> Self {
-        Ring { slots: Box::new([0; SLOTS]), newest: 0 }
-    }
 }
 
 impl Ring {
     /// Adds GPU time that was used up to `now`. Time that doesn't fit in the current slot goes to
     /// earlier slots.
     pub fn add(&mut self, used: Nanos, now: Nanos) {
-        let slot = now / SLOT;
-        if slot > self.newest {
-            for gone in (self.newest + 1..=slot).take(SLOTS) {
-                self.slots[(gone % SLOTS as u64) as usize] = 0;
-            }
-            self.newest = slot;
+        let slot = (now / SLOT).max(self.newest);
+        for _ in 0..(slot - self.newest).min(SLOTS as u64) {
+            self.slots.push_front(0);
         }
-        let mut rest = used;
-        let mut room = now.saturating_sub(self.newest * SLOT).clamp(1, SLOT);
-        for back in 0..SLOTS as u64 {
-            let Some(slot) = self.newest.checked_sub(back) else { break };
+        self.newest = slot;
+        self.slots.resize(SLOTS, 0);
+        let (mut rest, mut room) = (used, now.saturating_sub(slot * SLOT).clamp(1, SLOT));
+        for (slot, _) in self.slots.iter_mut().zip(0..=slot) {
             let put = rest.min(room);
-            self.slots[(slot % SLOTS as u64) as usize] += put;
+            *slot += put;
             rest -= put;
             room = SLOT;
-            if rest == 0 {
-                break;
-            }
         }
     }
 
     /// Returns which fraction of the last `span` was charged, in basis points. The current slot
     /// isn't counted, because it hasn't ended.
     pub fn share(&self, span: Nanos, now: Nanos) -> u32 {
-        let current = now / SLOT;
         let count = (span / SLOT).clamp(1, SLOTS as u64 - 1);
-        let sum: Nanos = (1..=count)
-            .filter_map(|back| current.checked_sub(back))
-            .filter(|slot| *slot <= self.newest && self.newest - slot < SLOTS as u64)
-            .map(|slot| self.slots[(slot % SLOTS as u64) as usize])
-            .sum();
+        let age = |index: u64| (now / SLOT + index).saturating_sub(self.newest);
+        let slots = self.slots.iter().zip(0..).filter(|(_, at)| (1..=count).contains(&age(*at)));
+        let sum: Nanos = slots.map(|(used, _)| used).sum();
         (u128::from(sum) * u128::from(WHOLE) / u128::from(count * SLOT)).min(u128::from(WHOLE))
             as u32
     }

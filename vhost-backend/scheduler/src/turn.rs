@@ -20,7 +20,7 @@ impl Scheduler {
                 let gangs = self.needed_with(gpu, now).into_iter();
                 self.dirty.extend(gangs.filter(|other| !seen.contains(other)));
             }
-            self.settle(gpu, now, ticks, out);
+            self.settle(gpu, now, ticks);
         }
         let rest = std::mem::take(&mut self.dirty);
         for gpu in seen {
@@ -29,26 +29,27 @@ impl Scheduler {
         for gpu in rest {
             self.gpu_mut(gpu).wake = Some(now);
         }
+        out.append(&mut self.out);
     }
 
-    fn settle(&mut self, gpu: GpuKey, now: Nanos, ticks: bool, out: &mut Vec<Action>) {
+    fn settle(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
         self.book(gpu, now);
-        self.judge_copies(gpu, now, out);
+        self.judge_copies(gpu, now);
         self.forget(gpu, now);
         for vm in self.running(gpu).to_vec() {
-            self.advance(vm, now, out);
+            self.advance(vm, now);
         }
-        self.share(gpu, now, ticks, out);
+        self.share(gpu, now, ticks);
         if self.dirty.iter().any(|other| *other < gpu) {
             // The turn has ended on several GPUs. They must be assigned in order, so process them
             // all again.
             self.dirty.push(gpu);
         } else {
-            self.fill(gpu, now, out);
+            self.fill(gpu, now);
             // Only now, because a VM whose turn begins keeps its work.
-            self.evict_strays(gpu, now, out);
+            self.evict_strays(gpu, now);
         }
-        self.judge_standby(gpu, out);
+        self.judge_standby(gpu);
     }
 
     /// Charges VMs for the time that has passed on a GPU.
@@ -111,20 +112,20 @@ impl Scheduler {
     }
 
     /// Advances a VM's turn: continues its drain, closes its gates, or leaves it open.
-    fn advance(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+    fn advance(&mut self, vm: VmKey, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let is_shared = |gpu: &GpuKey| self.gpus[gpu].sharing.shared;
         // `share` handles all VMs in shared mode together.
         let shares = turn.mode == OpenMode::Shared && turn.gpus.iter().any(is_shared);
         if self.closed_at(vm).is_some() {
-            self.drain(vm, now, out);
-        } else if !shares && self.must_close(vm, now, out) {
-            self.close(vm, now, out);
+            self.drain(vm, now);
+        } else if !shares && self.must_close(vm, now) {
+            self.close(vm, now);
         }
     }
 
     /// Returns true if an open turn must end now. Otherwise, updates the turn's mode and end.
-    fn must_close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) -> bool {
+    fn must_close(&mut self, vm: VmKey, now: Nanos) -> bool {
         let Some(turn) = self.turn(vm) else { return false };
         let (mode, until, opened) = (turn.mode, turn.until, turn.opened);
         let gpus = turn.gpus.clone();
@@ -133,13 +134,12 @@ impl Scheduler {
             return true;
         }
         if !self.wanted(vm, &gpus, now) {
-            self.relax(vm, &gpus, now, out);
+            self.relax(vm, &gpus, now);
             return false;
         }
-        if mode == OpenMode::Unlimited
-            || self.idle(vm, &gpus, now)
-            || self.preempted(vm, &gpus, now)
-        {
+        let is_idle = |gpu: &GpuKey| self.member(vm, *gpu).is_idle(&self.settings, now);
+        let idle = mode == OpenMode::Unlimited || gpus.iter().all(is_idle);
+        if idle || self.preempted(vm, &gpus, now) {
             return true;
         }
         let reserved = gpus.iter().any(|gpu| self.gpus[gpu].is_kept_from(vm));
@@ -165,16 +165,16 @@ impl Scheduler {
             if gpus.iter().all(best) {
                 end = end.saturating_add(self.length(vm, &gpus, now));
             } else {
-                self.prepare(&gpus, vm, now, out);
+                self.prepare(&gpus, vm, now);
             }
         }
-        self.reopen(vm, OpenMode::Window, end, now, out);
+        self.reopen(vm, OpenMode::Window, end, now);
         false
     }
 
     /// Removes the turn's end, because no other VM is waiting. If the VM counts as alone, also
     /// removes the limit on work in flight.
-    pub(super) fn relax(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn relax(&mut self, vm: VmKey, gpus: &[GpuKey], now: Nanos) {
         let alone = |gpu: &GpuKey| self.alone_at(*gpu, vm).is_some_and(|at| at <= now);
         let mode = if gpus.iter().all(alone) { OpenMode::Unlimited } else { OpenMode::Window };
         let was = self.turn(vm).map(|turn| turn.mode);
@@ -189,40 +189,22 @@ impl Scheduler {
             Some(now.saturating_add(bucket.lasts(now)))
         });
         let until = lasts.min().unwrap_or(Nanos::MAX);
-        self.reopen(vm, mode, until, now, out);
-    }
-
-    /// Returns true if the VM has had nothing running on any of the GPUs for longer than its grace.
-    fn idle(&self, vm: VmKey, gpus: &[GpuKey], now: Nanos) -> bool {
-        gpus.iter().map(|gpu| self.member(vm, *gpu)).all(|member| {
-            let idle_for = member.account.idle_since.map(|since| now.saturating_sub(since));
-            idle_for >= Some(member.grace(&self.settings))
-        })
-    }
-
-    fn depth(&self, vm: VmKey, gpus: &[GpuKey]) -> Nanos {
-        let gives_way = |gpu: &GpuKey| {
-            let is_batch = self.member(vm, *gpu).share.class == Class::Batch;
-            is_batch && self.gpus[gpu].facts.latency_beside(vm)
-        };
-        if gpus.iter().any(gives_way) { self.settings.latency_depth } else { self.settings.depth }
+        self.reopen(vm, mode, until, now);
     }
 
     /// Changes the mode, end or depth of an open turn, and informs the workers of changes, or that
     /// the turn begins.
-    pub(super) fn reopen(
-        &mut self,
-        vm: VmKey,
-        mode: OpenMode,
-        until: Nanos,
-        now: Nanos,
-        out: &mut Vec<Action>,
-    ) {
+    pub(super) fn reopen(&mut self, vm: VmKey, mode: OpenMode, until: Nanos, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let gpus = turn.gpus.clone();
+        let makes_way = |gpu: &GpuKey| {
+            let is_batch = self.member(vm, *gpu).share.class == Class::Batch;
+            is_batch && self.gpus[gpu].facts.latency_beside(vm)
+        };
         let depth = match mode {
             OpenMode::Unlimited => Nanos::MAX,
-            _ => self.depth(vm, &gpus),
+            _ if gpus.iter().any(makes_way) => self.settings.latency_depth,
+            _ => self.settings.depth,
         };
         // For a capped VM, the calculated end moves slightly at each check. Such small changes
         // aren't sent to the workers.
@@ -233,13 +215,13 @@ impl Scheduler {
         let Some(turn) = self.turn_mut(vm) else { return };
         (turn.mode, turn.until, turn.depth) = (mode, until, depth);
         for gpu in gpus {
-            self.set_slices(vm, gpu, now, out);
-            out.push(Action { vm, gpu, kind: ActionKind::Open { mode, until, depth } });
+            self.set_slices(vm, gpu, now);
+            self.out.push(Action { vm, gpu, kind: ActionKind::Open { mode, until, depth } });
         }
     }
 
     /// Closes a turn's gates.
-    pub(super) fn close(&mut self, vm: VmKey, now: Nanos, out: &mut Vec<Action>) {
+    pub(super) fn close(&mut self, vm: VmKey, now: Nanos) {
         let (base, most) = (self.settings.alone_after, self.settings.alone_most);
         let Some(turn) = self.turn_mut(vm) else { return };
         let unlimited = std::mem::replace(&mut turn.mode, OpenMode::Window) == OpenMode::Unlimited;
@@ -257,8 +239,8 @@ impl Scheduler {
                 state.alone_after = if brief { longer } else { base };
             }
             self.member_mut(vm, gpu).presence.close(now);
-            out.push(Action { vm, gpu, kind: ActionKind::Close });
+            self.out.push(Action { vm, gpu, kind: ActionKind::Close });
         }
-        self.prepare(&gpus, vm, now, out);
+        self.prepare(&gpus, vm, now);
     }
 }
