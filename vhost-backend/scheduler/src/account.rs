@@ -21,7 +21,7 @@ pub struct Account {
     /// late.
     unreported: Nanos,
     /// The part of the worker's `busy_ns` counter that has not been charged yet, in ns.
-    busy: Nanos,
+    pub busy: Nanos,
     /// The part of the `begun_ns` counter that has not been charged yet, in ns.
     pub begun: Nanos,
     /// The part of the `copied_ns` counter that has not been charged yet, in ns.
@@ -135,11 +135,6 @@ impl Account {
         (self.booked_at, self.idle_when_booked) = (now.max(self.booked_at), self.idle_since);
         self.begun = 0;
         take(&mut self.busy)
-    }
-
-    /// Discards reported busy time that hasn't been charged.
-    pub fn forget_busy(&mut self) {
-        (self.busy, self.begun) = (0, 0);
     }
 }
 

@@ -22,10 +22,15 @@ impl Scheduler {
             }
             let gang: Vec<_> = self.gang(vm).collect();
             let has_turn = self.turn(vm).is_some();
-            if !has_turn {
-                self.reserve(vm, gpu, &gang);
+            // If a VM needs several GPUs, they're reserved in key order, so that no two VMs can each
+            // hold a GPU that the other one needs.
+            if !has_turn && self.gpus[&gpu].reserved.is_none() && self.holds(vm, Some(gpu)) {
+                self.gpu_mut(gpu).reserved = Some(vm);
+                // The next GPU in order may be free and can now be reserved. If another VM has a turn
+                // on it, that turn must now end early.
+                self.dirty.extend(gang.iter().filter(|other| **other != gpu));
             }
-            if self.other_obstacle(vm, gpu, None).is_some() {
+            if self.obstacle(vm, gpu, None, now).is_some() {
                 continue;
             }
             if has_turn {
@@ -36,23 +41,6 @@ impl Scheduler {
             }
             return;
         }
-    }
-
-    /// Reserves a GPU for a VM. If the VM needs several, they're reserved in key order, so that no
-    /// two VMs can each hold a GPU that the other one needs.
-    fn reserve(&mut self, vm: VmKey, gpu: GpuKey, gang: &[GpuKey]) {
-        if self.gpus[&gpu].reserved.is_none() && self.holds(vm, Some(gpu)) {
-            self.gpu_mut(gpu).reserved = Some(vm);
-            // The next GPU in order may be free and can now be reserved. If another VM has a turn
-            // on it, that turn must now end early.
-            self.dirty.extend(gang.iter().filter(|other| **other != gpu));
-        }
-    }
-
-    /// Returns the GPUs that VMs waiting for this GPU need at the same time.
-    pub(super) fn needed_with(&self, gpu: GpuKey, now: Nanos) -> Vec<GpuKey> {
-        let vms = self.waiting(gpu, now).filter(|vm| self.turn(*vm).is_none());
-        vms.flat_map(|vm| self.gang(vm)).collect()
     }
 
     /// Adds a free GPU to a running turn.
@@ -87,8 +75,9 @@ impl Scheduler {
         self.give_turn(vm, gpus.clone(), now);
         let capped = gpus.iter().any(|gpu| self.member(vm, *gpu).bucket.is_some());
         if capped || self.wanted(vm, &gpus, now) {
-            let begins = gpus.iter().map(|gpu| self.begins(*gpu, now)).max().unwrap_or(now);
-            let end = begins.saturating_add(self.length(vm, &gpus, now));
+            // The VM has the GPUs to itself once the evictions of others are over.
+            let begins = gpus.iter().map(|gpu| self.gpus[gpu].evicting_until).max();
+            let end = begins.unwrap_or(now).max(now).saturating_add(self.length(vm, &gpus, now));
             self.reopen(vm, OpenMode::Window, end, now);
         } else {
             self.relax(vm, &gpus, now);
@@ -103,12 +92,6 @@ impl Scheduler {
         self.vm_mut(vm).turn = Some(turn);
     }
 
-    /// Returns the time from which a VM whose gate opens now has the GPU to itself: the end of another
-    /// VM's eviction.
-    fn begins(&self, gpu: GpuKey, now: Nanos) -> Nanos {
-        self.gpus[&gpu].evicting_until.max(now)
-    }
-
     /// Updates a VM's accounts and state on a GPU when its gate opens there.
     pub(super) fn start(&mut self, vm: VmKey, gpu: GpuKey, now: Nanos) {
         if let Some(before) = self.gpu_mut(gpu).prepared.take_if(|before| *before != vm) {
@@ -120,7 +103,7 @@ impl Scheduler {
         let others = self.clock_of_others(vm, gpu);
         let (most, pause) = (2 * self.settings.max_window, self.settings.recent);
         let several = self.has_several_gpus(vm);
-        let begins = self.begins(gpu, now);
+        let begins = self.gpus[&gpu].evicting_until.max(now);
         let member = self.member_mut(vm, gpu);
         // A VM with several GPUs may get this GPU without having work on it.
         member.time.wake(others, pause, now);

@@ -70,7 +70,8 @@ impl Bucket {
 /// limited, so that a VM isn't penalized for time that no other VM wanted.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Guarantee {
-    min: u32,
+    /// The guarantee in basis points. A new rate applies from the last call of `pass`.
+    pub min: u32,
     memory: Nanos,
     owed: i64,
     at: Nanos,
@@ -81,11 +82,6 @@ impl Guarantee {
     /// and debt are limited to what the guarantee accrues within `memory` of wall time.
     pub fn new(min: u32, memory: Nanos, now: Nanos) -> Self {
         Guarantee { min, memory, owed: 0, at: now }
-    }
-
-    /// Changes the guarantee. The new rate applies from the last call of `pass`.
-    pub fn set(&mut self, min: u32) {
-        self.min = min;
     }
 
     /// Accrues credit for the time since the last call, if the VM had work during that time

@@ -3,8 +3,6 @@
 //! work that runs without a turn.
 
 use super::Scheduler;
-use super::gpu::Turn;
-use super::member::Member;
 use super::presence::Gate;
 use super::settings::Settings;
 use super::types::{Action, ActionKind, GpuKey, Nanos, VmKey};
@@ -15,61 +13,61 @@ impl Scheduler {
     pub(super) fn drain(&mut self, vm: VmKey, now: Nanos) {
         let Some(turn) = self.turn(vm) else { return };
         let gpus = turn.gpus.clone();
-        let undrained: Vec<_> = self.undrained(vm, turn).map(|(gpu, _)| gpu).collect();
+        let mut undrained = gpus.clone();
+        undrained.retain(|gpu| !self.member(vm, *gpu).presence.has_drained());
         if undrained.is_empty() {
             for gpu in &gpus {
                 self.member_mut(vm, *gpu).outlasts = false;
             }
-        } else if let Some(at) = self.evicts_at(vm, now) {
-            if now < at {
-                return;
-            }
+        } else if self.drains_until(vm, now).is_some_and(|end| now < end) {
+            return;
+        } else if undrained.iter().all(|gpu| self.member(vm, *gpu).last.evictable) {
             // The next VM's window begins meanwhile.
             for gpu in undrained {
                 self.evict_from(vm, gpu, now);
             }
-        } else if self.drains_until(vm).is_some_and(|end| now >= end) {
+        } else {
             // The drain has taken too long, and running work can't be interrupted. So give up, and
             // let other VMs run while the driver time-slices.
             for gpu in &gpus {
                 let member = self.member_mut(vm, *gpu);
                 member.overran = !member.presence.has_drained();
             }
-        } else {
-            return;
         }
         self.end(vm, gpus, now);
     }
 
-    /// Returns the time at which the work of a draining turn is evicted, or `None` if that isn't
-    /// possible.
-    pub(super) fn evicts_at(&self, vm: VmKey, now: Nanos) -> Option<Nanos> {
-        let (turn, since) = (self.turn(vm)?, self.closed_at(vm)?);
-        if !self.undrained(vm, turn).all(|(_, member)| member.last.evictable) {
-            return None;
-        }
-        let settings = &self.settings;
-        let ends_at = self.undrained(vm, turn).map(|(_, member)| member.last.ends_at).max();
-        // The worker's expectation isn't trusted, but it can't delay the eviction much.
-        let expected = ends_at.filter(|at| *at != 0).map(|at| at.saturating_sub(since));
-        let soon = |limit| {
-            let soon = expected.filter(|soon| (1..=limit).contains(soon));
-            soon.map_or(0, |soon| soon + settings.drain_slack)
-        };
-        let wait = if !self.preempted(vm, &turn.gpus, now) {
-            let others = turn.drains_beside as Nanos * settings.drain_wait_other;
-            settings.drain_wait.max(soon(settings.drain_wait + settings.eviction)) + others
-        } else if expected.is_none() {
-            settings.drain_slack
+    /// Returns the time at which a draining turn ends even if its work hasn't finished. If possible, the
+    /// work is evicted then; otherwise, the drain is given up.
+    pub(super) fn drains_until(&self, vm: VmKey, now: Nanos) -> Option<Nanos> {
+        let (turn, since, settings) = (self.turn(vm)?, self.closed_at(vm)?, &self.settings);
+        let members = || turn.gpus.iter().map(|gpu| self.member(vm, *gpu));
+        let undrained = || members().filter(|member| !member.presence.has_drained());
+        let wait = if undrained().all(|member| member.last.evictable) {
+            // The worker's expectation isn't trusted, but it can't delay the eviction much.
+            let ends_at = undrained().map(|member| member.last.ends_at).max();
+            let expected = ends_at.filter(|at| *at != 0).map(|at| at.saturating_sub(since));
+            let soon = |limit| {
+                let soon = expected.filter(|soon| (1..=limit).contains(soon));
+                soon.map_or(0, |soon| soon + settings.drain_slack)
+            };
+            if !self.preempted(vm, &turn.gpus, now) {
+                let others = turn.drains_beside as Nanos * settings.drain_wait_other;
+                settings.drain_wait.max(soon(settings.drain_wait + settings.eviction)) + others
+            } else if expected.is_none() {
+                settings.drain_slack
+            } else {
+                soon(settings.eviction)
+            }
+        } else if members().any(|member| member.overran) {
+            settings.max_window
         } else {
-            soon(settings.eviction)
+            // With the kernel_timeout, so that calls that run too long are ended first, if the worker
+            // reports them.
+            let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
+            settings.drain_limit.saturating_add(timeout.unwrap_or(0))
         };
         Some(since.saturating_add(wait))
-    }
-
-    fn undrained(&self, vm: VmKey, turn: &Turn) -> impl Iterator<Item = (GpuKey, &Member)> {
-        let members = turn.gpus.iter().map(move |gpu| (*gpu, self.member(vm, *gpu)));
-        members.filter(|(_, member)| !member.presence.has_drained())
     }
 
     /// Takes a VM's work off a GPU.
@@ -97,13 +95,12 @@ impl Scheduler {
     /// Returns the time at which the work of a VM without a turn is evicted, or `None` if it isn't.
     pub(super) fn strays_until(&self, vm: VmKey, gpu: GpuKey) -> Option<Nanos> {
         let member = self.member(vm, gpu);
-        if member.presence.has_turn() || !member.on_gpu() || !member.last.evictable {
-            return None;
-        }
         if member.paused {
-            return Some(0);
+            // Work that waits for the host would continue by itself.
+            let remains = !member.presence.has_turn() && member.on_gpu() && member.last.evictable;
+            return remains.then_some(0);
         }
-        let since = member.presence.stray_since().filter(|_| !member.last.stalled)?;
+        let since = member.presence.stray_since().filter(|_| member.strays())?;
         let running = self.running(gpu);
         if !self.preempts(vm, gpu) && running.iter().any(|other| self.preempts(*other, gpu)) {
             return Some(since);
@@ -111,21 +108,6 @@ impl Scheduler {
         // Within the period, a VM that hasn't used more than its share gets a turn.
         let Settings { drain_wait, period, .. } = self.settings;
         Some(since.saturating_add(if running.is_empty() { drain_wait } else { period }))
-    }
-
-    /// Returns the time at which a turn's drain is given up. The limit includes the kernel_timeout,
-    /// so that calls that run too long are ended first, if the worker reports them. A VM whose last
-    /// drain was given up gets a shorter limit.
-    pub(super) fn drains_until(&self, vm: VmKey) -> Option<Nanos> {
-        let (turn, since) = (self.turn(vm)?, self.closed_at(vm)?);
-        let members = || turn.gpus.iter().map(|gpu| self.member(vm, *gpu));
-        let timeout = members().filter_map(|member| member.share.kernel_timeout).max();
-        let limit = if members().any(|member| member.overran) {
-            self.settings.max_window
-        } else {
-            self.settings.drain_limit.saturating_add(timeout.unwrap_or(0))
-        };
-        Some(since.saturating_add(limit))
     }
 
     /// Ends a turn that has drained or whose drain was given up.

@@ -98,15 +98,14 @@ impl Scheduler {
     /// Gathers the facts about all GPUs. Reports and changes of VMs invalidate them.
     pub(super) fn gather_facts(&mut self, now: Nanos) {
         for gpu in self.gpus.keys().copied().collect::<Vec<_>>() {
-            let mut facts = Facts { awake: self.awake(gpu, now).collect(), creators: Vec::new() };
-            let creates = |since: Nanos| now.saturating_sub(since) < self.settings.contexts_limit;
-            if facts.latency() {
-                let creators =
-                    self.recent(gpu).filter(|(_, m)| m.contexts_since.is_some_and(creates));
-                let creators = creators.map(|(vm, _)| vm).filter(|vm| facts.latency_beside(*vm));
-                facts.creators = creators.collect();
-            }
-            self.gpu_mut(gpu).facts = facts;
+            let awake: Vec<_> = self.awake(gpu, now).collect();
+            let is_recent = |since: Nanos| now.saturating_sub(since) < self.settings.contexts_limit;
+            let creators = self.recent(gpu).filter(|(vm, member)| {
+                let creates = member.contexts_since.is_some_and(is_recent);
+                creates && awake.iter().any(|other| other != vm)
+            });
+            let creators = creators.map(|(vm, _)| vm).collect();
+            self.gpu_mut(gpu).facts = Facts { awake, creators };
         }
     }
 

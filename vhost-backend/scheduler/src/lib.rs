@@ -160,7 +160,9 @@ impl Scheduler {
             self.book(*gpu, now);
         }
         for gpu in gpus {
-            self.member_mut(vm, gpu).set_paused(paused);
+            let member = self.member_mut(vm, gpu);
+            member.paused = paused;
+            member.last = member.considered(member.last);
             self.gpu_mut(gpu).note_recent(vm);
             if self.gpu_mut(gpu).prepared.take_if(|other| *other == vm).is_some() {
                 self.close_if(Gate::Prepared, vm, gpu);

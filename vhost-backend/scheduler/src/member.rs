@@ -84,21 +84,14 @@ impl Member {
 
     pub fn set_share(&mut self, share: Share, settings: &Settings, now: Nanos) {
         let share = share.clamped();
-        match (&mut self.bucket, share.capped()) {
-            (Some(bucket), true) => bucket.set(share.max, now),
-            (bucket, true) => *bucket = Some(Bucket::new(share.max, settings.max_window, now)),
-            (bucket, false) => *bucket = None,
-        }
+        let full = Bucket::new(share.max, settings.max_window, now);
+        let mut bucket = self.bucket.unwrap_or(full);
+        bucket.set(share.max, now);
+        self.bucket = share.capped().then_some(bucket);
         self.guarantee.pass(self.last.held || self.last.active, now);
-        self.guarantee.set(share.min);
+        self.guarantee.min = share.min;
         self.share = share;
         self.timed_out = false;
-    }
-
-    /// Pauses the VM on this GPU, or lets it continue.
-    pub fn set_paused(&mut self, paused: bool) {
-        self.paused = paused;
-        self.last = self.considered(self.last);
     }
 
     /// Returns a report without the work of a paused VM that it can't do: work that waits at the
@@ -116,7 +109,7 @@ impl Member {
         self.account.take(&self.last, &report, passed, settings.late);
         if take(&mut self.reports_off) || self.presence.is_off() {
             // To the worker, the work seems to run.
-            self.account.forget_busy();
+            (self.account.busy, self.account.begun) = (0, 0);
         }
         let finished = report.finished != self.last.finished;
         let runs = report.active && !report.stalled;

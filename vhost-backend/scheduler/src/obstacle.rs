@@ -32,19 +32,6 @@ impl Member {
 }
 
 impl Scheduler {
-    /// Returns what keeps a VM from running on a GPU, or `None` if it may begin now. With `leaves`,
-    /// returns what would keep it from that once `leaves` has left the GPU, which may be before the
-    /// VM's other GPUs are ready.
-    pub(super) fn obstacle(
-        &self,
-        vm: VmKey,
-        gpu: GpuKey,
-        leaves: Option<VmKey>,
-        now: Nanos,
-    ) -> Option<Obstacle> {
-        self.own_obstacle(vm, gpu, now).or_else(|| self.other_obstacle(vm, gpu, leaves))
-    }
-
     /// Returns why the VM's work on a GPU waits, if some does. A paused VM always waits.
     pub fn waits_for(&self, vm: VmKey, gpu: GpuKey, now: Nanos) -> Option<Obstacle> {
         let member = self.find(vm, gpu)?;
@@ -77,15 +64,20 @@ impl Scheduler {
         (!needs || self.gang(vm).all(|other| other != gpu)).then_some(unasked)
     }
 
-    /// Returns the obstacle that other VMs are to a waiting VM. See [`Scheduler::obstacle`].
-    pub(super) fn other_obstacle(
+    /// Returns what keeps a VM from running on a GPU, or `None` if it may begin now. With `leaves`,
+    /// returns what would keep it from that once `leaves` has left the GPU, which may be before the
+    /// VM's other GPUs are ready.
+    pub(super) fn obstacle(
         &self,
         vm: VmKey,
         gpu: GpuKey,
         leaves: Option<VmKey>,
+        now: Nanos,
     ) -> Option<Obstacle> {
-        if let Some(creator) = self.makes_way(vm, gpu) {
-            return Some(Obstacle::Contexts(creator));
+        let contexts = || self.makes_way(vm, gpu).map(Obstacle::Contexts);
+        let obstacle = self.own_obstacle(vm, gpu, now).or_else(contexts);
+        if obstacle.is_some() {
+            return obstacle;
         }
         if self.turn(vm).is_some() {
             return self.closed_at(vm).map(|_| Obstacle::Drains);

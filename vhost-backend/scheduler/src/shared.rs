@@ -47,27 +47,25 @@ impl Scheduler {
         }
         let sharers = self.running(gpu).to_vec();
         let failed = self.must_separate(gpu, &sharers);
-        if failed || self.must_measure(gpu, now) {
+        let ends = failed || self.must_measure(gpu, now);
+        if ends {
             self.split(gpu, now);
-            if failed {
-                self.separate(gpu, now);
-            } else {
-                self.measure(gpu, &sharers, now);
-            }
-            for vm in sharers {
-                if self.member(vm, gpu).presence.is_running() {
-                    self.close(vm, now);
-                }
-            }
-            return;
+        }
+        if failed {
+            self.separate(gpu, now);
+        } else if ends {
+            self.measure(gpu, &sharers, now);
         }
         for vm in sharers {
             let member = self.member(vm, gpu);
             let quiet = !member.last.active && !member.awake(self.settings.alone_after, now);
-            let ends = quiet || member.barred(1, now).is_some();
-            if ends && member.presence.is_running() {
+            let leaves = ends || quiet || member.barred(1, now).is_some();
+            if leaves && member.presence.is_running() {
                 self.close(vm, now);
             }
+        }
+        if ends {
+            return;
         }
         self.open_shared(gpu, now);
         // If at most one VM is left, sharing ends.

@@ -17,8 +17,9 @@ impl Scheduler {
             self.dirty.retain(|other| *other != gpu);
             if !seen.contains(&gpu) {
                 seen.push(gpu);
-                let gangs = self.needed_with(gpu, now).into_iter();
-                self.dirty.extend(gangs.filter(|other| !seen.contains(other)));
+                let vms = self.waiting(gpu, now).filter(|vm| self.turn(*vm).is_none());
+                let gangs: Vec<_> = vms.flat_map(|vm| self.gang(vm)).collect();
+                self.dirty.extend(gangs.iter().filter(|other| !seen.contains(other)));
             }
             self.settle(gpu, now, ticks);
         }

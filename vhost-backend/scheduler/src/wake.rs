@@ -24,8 +24,7 @@ impl Scheduler {
             let (Some(turn), member) = (self.turn(*vm), self.member(*vm, gpu)) else { continue };
             match turn.mode {
                 _ if !member.presence.is_running() => {
-                    let end = self.evicts_at(*vm, now).or_else(|| self.drains_until(*vm));
-                    end.into_iter().for_each(&mut at);
+                    self.drains_until(*vm, now).into_iter().for_each(&mut at);
                 }
                 // Even an unlimited VM is sampled regularly, so that its usage is recent when
                 // another VM gets work.
