@@ -65,7 +65,7 @@ pub use types::{
 
 use gpu::{Gpu, Turn};
 use member::Member;
-use presence::Gate;
+use presence::{Gate, Work};
 
 /// A VM's state on each of its GPUs, and its current turn, if it has one.
 #[derive(Debug, Default)]
@@ -242,7 +242,8 @@ impl Scheduler {
     pub fn draining(&self) -> impl Iterator<Item = (VmKey, GpuKey)> + '_ {
         let all =
             self.gpus.iter().flat_map(|(gpu, state)| state.running.iter().map(|vm| (*vm, *gpu)));
-        all.filter(|(vm, gpu)| self.member(*vm, *gpu).presence.drains())
+        let drains = |presence| matches!(presence, Presence::Draining { work: Work::Runs, .. });
+        all.filter(move |(vm, gpu)| drains(self.member(*vm, *gpu).presence))
     }
 
     /// Returns a VM's statistics on a GPU.

@@ -79,10 +79,10 @@ impl Presence {
         debug_assert!(!self.is_off(), "the driver counts evictions, and each needs a return");
         match self {
             Presence::Draining { work, .. } => *work = Work::Off(now),
-            _ => {
-                let gate = self.gate().unwrap_or(Gate::Closed);
-                *self = Presence::Off { gate, since: now };
+            Presence::Away { gate } | Presence::Stray { gate, .. } => {
+                *self = Presence::Off { gate: *gate, since: now };
             }
+            Presence::Off { .. } | Presence::Running { .. } => {}
         }
     }
 
@@ -138,8 +138,9 @@ impl Presence {
     /// Returns since when the VM's kernels have been off the GPU, if they are.
     pub fn off_since(self) -> Option<Nanos> {
         match self {
-            Presence::Off { since, .. } => Some(since),
-            Presence::Draining { work: Work::Off(since), .. } => Some(since),
+            Presence::Off { since, .. } | Presence::Draining { work: Work::Off(since), .. } => {
+                Some(since)
+            }
             _ => None,
         }
     }
@@ -176,11 +177,6 @@ impl Presence {
     /// Returns true if a report since the gate was closed has shown that no work is running.
     pub fn has_drained(self) -> bool {
         matches!(self, Presence::Draining { work: Work::Drained, .. })
-    }
-
-    /// Returns true if the gate of the VM's turn is closed, and work may still be running.
-    pub fn drains(self) -> bool {
-        matches!(self, Presence::Draining { work: Work::Runs, .. })
     }
 
     /// Returns the gate of a VM without a turn.

@@ -47,7 +47,11 @@ impl Scheduler {
         }
         let sharers = self.running(gpu).to_vec();
         let failed = self.must_separate(gpu, &sharers);
-        let ends = failed || self.must_measure(gpu, now);
+        // A waiting VM that can't share, or whose demand is unknown, needs a window.
+        let needs_window = |vm| self.gaps(vm, gpu).is_none();
+        let state = &self.gpus[&gpu];
+        let due = now >= state.sharing.measure_at || state.facts.latency();
+        let ends = failed || due || self.waiting(gpu, now).any(needs_window);
         if ends {
             self.split(gpu, now);
         }
@@ -64,13 +68,12 @@ impl Scheduler {
                 self.close(vm, now);
             }
         }
-        if ends {
-            return;
+        if !ends {
+            self.open_shared(gpu, now);
+            // If at most one VM is left, sharing ends.
+            let state = self.gpu_mut(gpu);
+            state.sharing.shared = state.running.len() >= 2;
         }
-        self.open_shared(gpu, now);
-        // If at most one VM is left, sharing ends.
-        let state = self.gpu_mut(gpu);
-        state.sharing.shared = state.running.len() >= 2;
     }
 
     /// Returns the VM's demand if the VM can share: its demand is known, it leaves enough of its
@@ -121,14 +124,6 @@ impl Scheduler {
         let all: u32 = vms.iter().map(|vm| share(*vm).weight).sum();
         let by_weight = f64::from(share(vm).weight) / f64::from(all.max(1));
         by_weight.max(f64::from(share(vm).min) / f64::from(WHOLE))
-    }
-
-    /// Returns true if sharing must be interrupted to measure demand in windows: a measurement is
-    /// due, a latency VM is awake, or a waiting VM can't share or has unknown demand.
-    fn must_measure(&self, gpu: GpuKey, now: Nanos) -> bool {
-        let state = &self.gpus[&gpu];
-        let due = now >= state.sharing.measure_at || state.facts.latency();
-        due || self.waiting(gpu, now).any(|vm| self.gaps(vm, gpu).is_none())
     }
 
     /// Returns true if sharing doesn't work well, so that the VMs must go back to windows.

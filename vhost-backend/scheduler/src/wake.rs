@@ -52,9 +52,7 @@ impl Scheduler {
             }
         }
         for (vm, member) in self.recent(gpu) {
-            if let Some(timeout) = member.share.kernel_timeout
-                && member.may_time_out()
-            {
+            if let Some(timeout) = member.share.kernel_timeout.filter(|_| member.may_time_out()) {
                 let ran_for = member.last.oldest_for.saturating_sub(member.off_for(now));
                 let left = timeout.saturating_sub(ran_for);
                 at(now.saturating_add(left.min(timeout / 4).max(self.settings.sample)));
