@@ -3,13 +3,14 @@
 
 use serde_json::Value;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::ApiError;
 use crate::expected::expected;
 use crate::settings::SETTINGS;
 use crate::spec::{ComputeSpec, GpuRequest, MpsSpec, Sharing, VmSpec};
+use crate::values::Values;
 
 /// Maximum number of GPUs per VM.
-const MAX_GPUS: usize = 16;
+pub(crate) const MAX_GPUS: usize = 16;
 /// The environment variables that `env.allow` can contain. They are variables of the CUDA driver, and
 /// affect only the worker that gets them. Variables of the dynamic linker and those that name files
 /// must not be added, because a guest chooses their values.
@@ -79,12 +80,9 @@ impl VmSpec {
 
     /// Checks the ranges of numbers, sizes, percentages, and durations.
     fn check_ranges(&self) -> Checked {
-        // A socket's path has no range, and may not be text, which JSON doesn't allow.
-        let spec = Self { socket: None, ..self.clone() };
-        let values = serde_json::to_value(spec)
-            .map_err(|error| ApiError::new(ErrorCode::Internal, error.to_string()))?;
+        let values = Values::of(self).0;
         for setting in SETTINGS {
-            match values.pointer(&format!("/{}", setting.key.replace('.', "/"))) {
+            match values.get(setting.key) {
                 Some(Value::Number(number)) => {
                     setting.check_number(number.as_u64().unwrap_or(0))?;
                 }

@@ -8,8 +8,11 @@
 //! |---|---|
 //! | `units` | text formats of percentages, durations and sizes |
 //! | `setting`, `settings` | the description of a setting; the table of all settings |
+//! | `value`, `size` | one setting's value, from text and as text; sizes in the configuration file |
 //! | `spec` | a VM's settings |
+//! | `values`, `keys` | settings by key; how they are parsed |
 //! | `patch` | a change to a VM's settings |
+//! | `schema` | the settings in OpenAPI |
 //! | `check`, `expected` | allowed values of the settings, as checks and in words |
 //! | `options` | the settings' command-line options |
 //! | `info` | VMs, sessions, GPUs, statistics |
@@ -25,14 +28,20 @@ mod error;
 mod event;
 mod expected;
 mod info;
+mod keys;
 #[cfg(feature = "options")]
 mod options;
 mod patch;
+#[cfg(feature = "openapi")]
+mod schema;
 mod setting;
 mod settings;
+mod size;
 mod spec;
 mod trace;
 mod units;
+mod value;
+mod values;
 mod wait;
 
 pub use check::{PERMITTED_ENV, check_name};
@@ -46,13 +55,14 @@ pub use info::{
 };
 #[cfg(feature = "options")]
 pub use options::{ChangedVm, NewVm};
-pub use patch::{ComputePatch, LimitPatch, MemoryPatch, MpsPatch, VmPatch};
-pub use setting::{Change, Kind, Setting};
+pub use patch::VmPatch;
+pub use setting::{Change, Kind, Preset, Setting};
 pub use settings::{SETTINGS, setting};
+pub use size::Size;
 pub use spec::{
-    Class, ComputeSpec, CpuSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, PidsSpec,
-    Sharing, SizeLimitSpec, VmSpec,
+    Class, ComputeSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, Sharing, VmSpec,
 };
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
 pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};
+pub use values::Values;
 pub use wait::{Wait, WaitReason};

@@ -4,20 +4,20 @@
 use clap::builder::{
     NonEmptyStringValueParser, PossibleValue, PossibleValuesParser, TypedValueParser, ValueParser,
 };
-use clap::error::ErrorKind;
 use clap::{Arg, ArgAction, ArgGroup, ArgMatches, Args, Command, Error, FromArgMatches, ValueHint};
-use serde_json::{Map, Value};
+use serde_json::Value;
 
-use crate::error::{ApiError, ErrorCode};
+use crate::error::ApiError;
 use crate::patch::VmPatch;
-use crate::setting::{Change, Kind, Setting, device_size};
+use crate::setting::{Change, Kind, Preset, Setting};
 use crate::settings::SETTINGS;
-use crate::spec::{GpuRequest, VmSpec};
-use crate::units::{Percent, Timespan, parse_size};
+use crate::spec::VmSpec;
+use crate::units::parse_size;
+use crate::values::Values;
 
 /// Options of a command that adds a VM: all of its settings, apart from its name.
 #[derive(Clone, Debug)]
-pub struct NewVm(Value);
+pub struct NewVm(Values);
 
 /// Options of a command that changes a VM. At least one is required.
 #[derive(Clone, Debug)]
@@ -50,9 +50,7 @@ impl Setting {
         let (help, or_none) = match (purpose, self.change) {
             (Purpose::Change, Change::LiveOrNone(help)) => (help.to_owned(), true),
             (Purpose::Change, Change::Live(help)) if !help.is_empty() => (help.to_owned(), false),
-            (Purpose::Add, _) if !self.default.is_empty() => {
-                (format!("{} [default: {}]", self.help, self.default), false)
-            }
+            (Purpose::Add, _) => (self.add_help(), false),
             _ => (self.help.to_owned(), false),
         };
         let or = if or_none { "|none" } else { "" };
@@ -68,6 +66,15 @@ impl Setting {
             Kind::List(_) => arg.value_delimiter(',').action(ArgAction::Append),
             _ if self.key == "socket" => arg.value_hint(ValueHint::AnyPath),
             _ => arg,
+        }
+    }
+
+    fn add_help(&self) -> String {
+        match self.default {
+            Preset::Required(_) | Preset::Words("", _) => self.help.to_owned(),
+            Preset::Value(default) | Preset::Words(default, _) => {
+                format!("{} [default: {default}]", self.help)
+            }
         }
     }
 
@@ -89,30 +96,6 @@ impl Setting {
             }),
         }
     }
-
-    fn parse(&self, text: &str) -> Result<Value, String> {
-        match self.kind {
-            Kind::Number(..) => {
-                // No setting has a larger type, and some have this one.
-                let number: Result<u32, _> = text.parse();
-                number.map(Value::from).map_err(|_| format!("it must be {}", self.expected()))
-            }
-            Kind::Size(..) => parse_size(text).map(Value::from).map_err(|error| error.to_string()),
-            Kind::DeviceMemory => device_size(text).map(Value::from),
-            Kind::Percent(..) => text
-                .parse()
-                .map(|value: Percent| value.to_string().into())
-                .map_err(|error| error.to_string()),
-            Kind::Time(..) => text
-                .parse()
-                .map(|value: Timespan| value.to_string().into())
-                .map_err(|error| error.to_string()),
-            Kind::List(_) if self.key == "gpus" => {
-                text.parse().map(|gpu: GpuRequest| gpu.to_string().into())
-            }
-            Kind::Word(_) | Kind::Text(_) | Kind::List(_) => Ok(text.into()),
-        }
-    }
 }
 
 /// Returns the settings that have an option. A VM's name is a command's argument instead.
@@ -127,50 +110,32 @@ fn options(purpose: Purpose) -> Vec<Arg> {
     settings(purpose).map(|setting| setting.arg(purpose)).collect()
 }
 
-/// Returns the settings that a command line contains, with the same keys as in the API.
-fn given(matches: &ArgMatches, purpose: Purpose) -> Value {
-    let mut all = Map::new();
-    for setting in settings(purpose) {
-        let Some(mut values) = matches.get_many::<Value>(&setting.id()).map(Iterator::cloned)
-        else {
-            continue;
-        };
+/// Returns the settings that a command line contains.
+fn given(matches: &ArgMatches, purpose: Purpose) -> Values {
+    let given = settings(purpose).filter_map(|setting| {
+        let mut values = matches.get_many::<Value>(&setting.id())?.cloned();
         let value = match setting.kind {
             Kind::List(_) => Value::Array(values.collect()),
             _ => values.next().unwrap_or_default(),
         };
-        match setting.key.split_once('.') {
-            Some((table, key)) => {
-                let table = all.entry(table).or_insert_with(|| Map::new().into());
-                table[key] = value;
-            }
-            None => drop(all.insert(setting.key.into(), value)),
-        }
-    }
-    all.into()
+        Some((setting.key, value))
+    });
+    Values(given.collect())
 }
 
 impl NewVm {
     /// Returns true if `memory.max` is given.
     pub fn has_memory_max(&self) -> bool {
-        self.0.pointer("/memory/max").is_some()
+        self.0.0.contains_key("memory.max")
     }
 
     /// Returns the VM's settings, without checking ranges. `memory_max` is used if none is given.
     pub fn spec(&self, name: &str, memory_max: u64) -> Result<VmSpec, ApiError> {
         let mut all = self.0.clone();
-        all["name"] = name.into();
-        if !self.has_memory_max() {
-            // Inserts the table if it's missing.
-            all["memory"]["max"] = memory_max.into();
-        }
-        serde_json::from_value(all).map_err(internal)
+        all.0.insert("name", name.into());
+        all.0.entry("memory.max").or_insert_with(|| memory_max.into());
+        all.into_spec()
     }
-}
-
-/// Every value was parsed as its setting's type.
-fn internal(error: serde_json::Error) -> ApiError {
-    ApiError::new(ErrorCode::Internal, error.to_string())
 }
 
 impl Args for NewVm {
@@ -210,8 +175,7 @@ impl Args for ChangedVm {
 
 impl FromArgMatches for ChangedVm {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, Error> {
-        let patch = serde_json::from_value(given(matches, Purpose::Change));
-        patch.map(Self).map_err(|error| Error::raw(ErrorKind::InvalidValue, error))
+        Ok(Self(VmPatch::new(given(matches, Purpose::Change))))
     }
 
     fn update_from_arg_matches(&mut self, matches: &ArgMatches) -> Result<(), Error> {

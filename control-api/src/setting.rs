@@ -1,8 +1,6 @@
 //! The description of a setting, and all that follows from it for any setting.
 
 use crate::error::ApiError;
-#[cfg(feature = "options")]
-use crate::units::parse_size;
 use crate::units::{Percent, Timespan, format_size};
 
 /// A setting of a VM. [`SETTINGS`](crate::SETTINGS) describes all of them.
@@ -12,8 +10,8 @@ pub struct Setting {
     pub key: &'static str,
     /// Its type and allowed values.
     pub kind: Kind,
-    /// Its default, as the command line's help says. Empty if it has none.
-    pub default: &'static str,
+    /// Its value if none is given.
+    pub default: Preset,
     /// Whether it can be changed while the VM exists.
     pub change: Change,
     /// Placeholder of its value in the command line's help.
@@ -22,9 +20,7 @@ pub struct Setting {
     pub help: &'static str,
     /// Its allowed values in docs/configuration.md. Empty if they follow from `kind`.
     pub doc_values: &'static str,
-    /// Its default in docs/configuration.md. Empty if `doc_values` has it.
-    pub doc_default: &'static str,
-    /// Its description in docs/configuration.md.
+    /// Its description in docs/configuration.md and in the API.
     pub doc: &'static str,
 }
 
@@ -49,6 +45,18 @@ pub enum Kind {
     List(&'static str),
 }
 
+/// The value of a setting that isn't given.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Preset {
+    /// This value, as on the command line.
+    Value(&'static str),
+    /// None: every VM must have a value. The text describes it in docs/configuration.md.
+    Required(&'static str),
+    /// One that isn't the same for all VMs, or none, as described in the command line's help, and in
+    /// docs/configuration.md and the API. A text is empty if it's not mentioned there.
+    Words(&'static str, &'static str),
+}
+
 /// Whether a setting can be changed while the VM exists.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
@@ -61,7 +69,7 @@ pub enum Change {
 }
 
 /// Smallest limit on device memory: the driver's allocation unit.
-const MIN_DEVICE_MEMORY: u64 = 2 << 20;
+pub(crate) const MIN_DEVICE_MEMORY: u64 = 2 << 20;
 /// Largest size of memory.
 const MAX_MEMORY: u64 = 1 << 50;
 
@@ -102,7 +110,16 @@ impl Setting {
 
     /// Returns the setting's row in the table of docs/configuration.md.
     pub fn doc_row(&self) -> String {
-        let values = match self.kind {
+        let section = if self.is_own() { "VM" } else { "VM, defaults" };
+        let (key, values, doc) = (self.key, self.doc_values(), self.doc);
+        let default = self.doc_default();
+        let semicolon = if default.is_empty() { "" } else { "; " };
+        format!("| `{key}` | {section} | {values}{semicolon}{default} | {doc} |\n")
+    }
+
+    /// Describes the allowed values for the documentation.
+    fn doc_values(&self) -> String {
+        match self.kind {
             _ if !self.doc_values.is_empty() => self.doc_values.to_owned(),
             Kind::Number(low, high) => format!("{low} to {high}"),
             Kind::Size(low, high) => format!("{} to {}", format_size(low), format_size(high)),
@@ -117,11 +134,30 @@ impl Setting {
                 words.join(", ")
             }
             Kind::Text(words) | Kind::List(words) => words.to_owned(),
-        };
-        let semicolon = if self.doc_default.is_empty() { "" } else { "; " };
-        let section = if self.is_own() { "VM" } else { "VM, defaults" };
-        let (key, default, doc) = (self.key, self.doc_default, self.doc);
-        format!("| `{key}` | {section} | {values}{semicolon}{default} | {doc} |\n")
+        }
+    }
+
+    fn doc_default(&self) -> String {
+        match (self.default, self.kind) {
+            (Preset::Required(doc) | Preset::Words(_, doc), _) => doc.to_owned(),
+            (Preset::Value(text), Kind::Word(_) | Kind::Text(_)) => format!("`\"{text}\"`"),
+            (Preset::Value(text), Kind::List(_)) => format!("`[\"{text}\"]`"),
+            (Preset::Value(text), _) => text.to_owned(),
+        }
+    }
+
+    /// Returns the range of a number or a size.
+    pub fn range(&self) -> Option<(u64, u64)> {
+        match self.kind {
+            Kind::DeviceMemory => Some((MIN_DEVICE_MEMORY, MAX_MEMORY)),
+            Kind::Number(low, high) | Kind::Size(low, high) => Some((low, high)),
+            _ => None,
+        }
+    }
+
+    /// Returns true if every VM must have a value.
+    pub fn is_required(&self) -> bool {
+        matches!(self.default, Preset::Required(_))
     }
 
     /// Returns true if every VM needs its own value, so that `[defaults]` can't have one.
@@ -131,19 +167,15 @@ impl Setting {
 
     /// Checks the range of a number or a size.
     pub(crate) fn check_number(&self, value: u64) -> Result<(), ApiError> {
-        let (low, high) = match self.kind {
-            Kind::DeviceMemory if value < MIN_DEVICE_MEMORY => {
-                let message = format!(
-                    "{value} bytes is too small: device memory is allocated in blocks of 2 MiB, so \
-                     it must be {}",
-                    self.expected()
-                );
-                return Err(ApiError::invalid(self.key, message));
-            }
-            Kind::DeviceMemory => (MIN_DEVICE_MEMORY, MAX_MEMORY),
-            Kind::Number(low, high) | Kind::Size(low, high) => (low, high),
-            _ => return Ok(()),
-        };
+        let Some((low, high)) = self.range() else { return Ok(()) };
+        if matches!(self.kind, Kind::DeviceMemory) && value < low {
+            let message = format!(
+                "{value} bytes is too small: device memory is allocated in blocks of 2 MiB, so \
+                 it must be {}",
+                self.expected()
+            );
+            return Err(ApiError::invalid(self.key, message));
+        }
         self.check_range(value, low, high)
     }
 
@@ -174,18 +206,4 @@ impl Setting {
         let message = format!("{value} is out of range: it must be from {low} to {high}");
         Err(ApiError::invalid(self.key, message))
     }
-}
-
-/// Parses an amount of device memory. One below the smallest block is a mistake.
-#[cfg(feature = "options")]
-pub(crate) fn device_size(text: &str) -> Result<u64, String> {
-    let bytes = parse_size(text).map_err(|error| error.to_string())?;
-    if bytes >= MIN_DEVICE_MEMORY {
-        return Ok(bytes);
-    }
-    let hint = match bytes > 0 && text.bytes().all(|byte| byte.is_ascii_digit()) {
-        true => format!(": a number without a unit is in bytes; did you mean {text}G?"),
-        false => String::new(),
-    };
-    Err(format!("device memory is allocated in blocks of 2M, so this is too small{hint}"))
 }

@@ -9,31 +9,26 @@ use serde::{Deserialize, Serialize, Serializer};
 
 use crate::units::{Percent, Timespan};
 
-/// A VM's settings. Absent keys take their default values.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+/// A VM's settings. Absent keys take their default values. [`SETTINGS`](crate::SETTINGS) describes
+/// them. The default isn't valid, because every VM must have a name, GPUs, and memory.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct VmSpec {
-    /// A unique name of 1 to 64 letters, digits, `-`, `_` and `.`, not beginning with `.`.
-    #[cfg_attr(feature = "openapi", schema(pattern = "^[A-Za-z0-9_-][A-Za-z0-9._-]{0,63}$"))]
+    /// Unique name.
     pub name: String,
-    /// Path of the vhost-user socket: absolute, at most 107 bytes. Defaults to
-    /// `/run/virtio-cuda/NAME.sock`.
+    /// Path of the vhost-user socket.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(value_type = Option<String>))]
     pub socket: Option<PathBuf>,
-    /// Socket permissions, in octal. Defaults to `"0660"`.
+    /// Permissions of the socket, in octal.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_mode: Option<String>,
-    /// Group of the socket: a name or a number on the host. Members of the group can connect to the
-    /// socket. By default, only root can. It can't be a group with which a VM's processes run.
+    /// Group of the socket, by name or number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub socket_group: Option<String>,
-    /// The VM's GPUs, 1 to 16. Defaults to one GPU, chosen by vcudad.
+    /// The VM's GPUs.
     #[serde(default = "any_gpu")]
-    #[cfg_attr(feature = "openapi", schema(min_items = 1, max_items = 16))]
     pub gpus: Vec<GpuRequest>,
-    /// Device memory limits.
+    /// Limits on memory.
     pub memory: MemorySpec,
     /// Limits on GPU time.
     #[serde(default)]
@@ -45,39 +40,34 @@ pub struct VmSpec {
     #[serde(default)]
     pub sharing: Sharing,
     /// MPS limits. Allowed only with `sharing = "mps"`.
-    #[serde(default, skip_serializing_if = "MpsSpec::is_empty")]
+    #[serde(default, skip_serializing_if = "is_default")]
     pub mps: MpsSpec,
-    /// Number of guest processes that may have the device open at once: 1 to 4096. Defaults to 32.
-    #[serde(default, skip_serializing_if = "LimitSpec::is_empty")]
-    pub sessions: LimitSpec,
-    /// Number of front ends (VMMs) that may be connected at once: 1 to 1024. Defaults to 64.
-    #[serde(default, skip_serializing_if = "LimitSpec::is_empty")]
-    pub connections: LimitSpec,
-    /// Guest memory that one session may attach, in bytes: 1 MiB to 64 TiB. Defaults to 1 TiB.
-    #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
-    pub pinned: SizeLimitSpec,
-    /// Maximum size of one command on the command queue, in bytes: 4 KiB to 1 GiB. Defaults to 64
-    /// MiB.
-    #[serde(default, skip_serializing_if = "SizeLimitSpec::is_empty")]
-    pub plain: SizeLimitSpec,
-    /// CPU time limit for the VM's processes.
-    #[serde(default, skip_serializing_if = "CpuSpec::is_empty")]
-    pub cpu: CpuSpec,
-    /// Limit on processes and threads for the VM's processes.
-    #[serde(default, skip_serializing_if = "PidsSpec::is_empty")]
-    pub pids: PidsSpec,
-    /// Environment variables that guest processes may pass to their workers.
-    #[serde(default, skip_serializing_if = "EnvSpec::is_empty")]
+    /// Limit on guest processes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub sessions: LimitSpec<u32>,
+    /// Limit on front ends.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub connections: LimitSpec<u32>,
+    /// Limit on the guest memory that one session may attach, in bytes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pinned: LimitSpec<u64>,
+    /// Limit on the size of one command on the command queue, in bytes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub plain: LimitSpec<u64>,
+    /// Limit on the CPU time of the VM's processes, as in cgroup v2's `cpu.max`.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub cpu: LimitSpec<String>,
+    /// Limit on processes and threads of the VM's processes.
+    #[serde(default, skip_serializing_if = "is_default")]
+    pub pids: LimitSpec<u64>,
+    /// Environment variables.
+    #[serde(default, skip_serializing_if = "is_default")]
     pub env: EnvSpec,
-    /// Host user ID and group ID of the VM's processes: 1 to 4294967294, so never root. By default,
-    /// vcudad chooses one. Through the API, it must be from 2113929216 to 2113994750.
+    /// Host user ID and group ID of the VM's processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 4_294_967_294i64))]
     pub uid: Option<u32>,
-    /// Microseconds that a worker polls an empty ring before it sleeps: 0 to 1000000. Defaults to
-    /// 50.
+    /// Microseconds that a worker polls an empty ring before it sleeps.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(feature = "openapi", schema(maximum = 1_000_000))]
     pub spin_us: Option<u32>,
 }
 
@@ -85,30 +75,15 @@ fn any_gpu() -> Vec<GpuRequest> {
     vec![GpuRequest::Any]
 }
 
+fn is_default<T: Default + PartialEq>(value: &T) -> bool {
+    *value == T::default()
+}
+
 impl VmSpec {
     /// Creates default settings for a VM with this name and `memory_max` bytes of device memory.
     pub fn new(name: impl Into<String>, memory_max: u64) -> Self {
-        Self {
-            name: name.into(),
-            socket: None,
-            socket_mode: None,
-            socket_group: None,
-            gpus: any_gpu(),
-            memory: MemorySpec { max: memory_max, session_max: None, host_max: None },
-            compute: ComputeSpec::default(),
-            class: Class::default(),
-            sharing: Sharing::default(),
-            mps: MpsSpec::default(),
-            sessions: LimitSpec::default(),
-            connections: LimitSpec::default(),
-            pinned: SizeLimitSpec::default(),
-            plain: SizeLimitSpec::default(),
-            cpu: CpuSpec::default(),
-            pids: PidsSpec::default(),
-            env: EnvSpec::default(),
-            uid: None,
-            spin_us: None,
-        }
+        let memory = MemorySpec { max: memory_max, ..MemorySpec::default() };
+        Self { name: name.into(), gpus: any_gpu(), memory, ..Self::default() }
     }
 }
 
@@ -194,67 +169,31 @@ impl<'de> Deserialize<'de> for GpuRequest {
     }
 }
 
-#[cfg(feature = "openapi")]
-impl utoipa::PartialSchema for GpuRequest {
-    fn schema() -> utoipa::openapi::RefOr<utoipa::openapi::Schema> {
-        utoipa::openapi::schema::ObjectBuilder::new()
-            .schema_type(utoipa::openapi::schema::Type::String)
-            .description(Some(
-                "A GPU: `any`, an index on the host, or the UUID of a GPU or MIG slice.",
-            ))
-            .pattern(Some("^(any|[0-9]{1,9}|(GPU|MIG)-[A-Za-z0-9/_-]{1,92})$"))
-            .examples(["any"])
-            .into()
-    }
-}
-
-#[cfg(feature = "openapi")]
-impl utoipa::ToSchema for GpuRequest {}
-
-/// Device memory, in bytes, on each of the VM's GPUs.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+/// Limits on memory, in bytes.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct MemorySpec {
-    /// Limit for all sessions together: 2 MiB to 1024 TiB. The guest sees it as the device's total
-    /// memory.
-    #[cfg_attr(
-        feature = "openapi",
-        schema(minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
-    )]
+    /// Limit on the device memory of all sessions together, on each of the VM's GPUs.
     pub max: u64,
-    /// Limit for one session: 2 MiB to 1024 TiB. Defaults to `max`.
+    /// Limit on the device memory of one session.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
-    )]
     pub session_max: Option<u64>,
-    /// Host memory limit for the VM's processes (cgroup v2's `memory.max`): 1 MiB to 1024 TiB.
+    /// Limit on the host memory of the VM's processes.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(minimum = 1_048_576, maximum = 1_125_899_906_842_624i64)
-    )]
     pub host_max: Option<u64>,
 }
 
 /// Limits on GPU time, on each of the VM's GPUs.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct ComputeSpec {
-    /// Share of GPU time, relative to the weights of the other VMs that have work: 1 to 10000.
-    /// Defaults to 100.
-    #[cfg_attr(feature = "openapi", schema(minimum = 1, maximum = 10_000))]
+    /// Share of GPU time, relative to the weights of the other VMs that have work.
     pub weight: u32,
-    /// Cap on GPU time, even if the GPU is otherwise idle: 1% to 100%. Defaults to 100%.
+    /// Cap on GPU time, even if the GPU is otherwise idle.
     pub max: Percent,
-    /// Guaranteed GPU time while the VM has work: 0% to 100%, at most `max`. Defaults to 0%. A VM
-    /// is refused if the guarantees on a GPU would add up to too much.
+    /// Guaranteed GPU time while the VM has work.
     pub min: Percent,
-    /// Maximum time that a kernel may run before its session is ended: 1ms to 24h. Unlimited by
-    /// default.
+    /// Maximum time that a kernel may run before its session is ended.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub kernel_timeout: Option<Timespan>,
 }
@@ -267,7 +206,6 @@ impl Default for ComputeSpec {
 
 /// The scheduling class of a VM's work.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Class {
     /// The work waits for the VM's turn.
@@ -279,7 +217,6 @@ pub enum Class {
 
 /// How a VM shares its GPUs with other VMs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(rename_all = "lowercase")]
 pub enum Sharing {
     /// One VM uses the GPU at a time.
@@ -291,75 +228,37 @@ pub enum Sharing {
 
 /// MPS limits per session. Changes apply to new sessions.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct MpsSpec {
-    /// Percentage of the GPU's multiprocessors: 1% to 100%.
+    /// Share of the GPU's multiprocessors.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub active_thread_percentage: Option<Percent>,
-    /// Device memory limit that MPS enforces, in bytes: 2 MiB to 1024 TiB.
+    /// Device memory limit that MPS enforces, in bytes.
     #[serde(skip_serializing_if = "Option::is_none")]
-    #[cfg_attr(
-        feature = "openapi",
-        schema(minimum = 2_097_152, maximum = 1_125_899_906_842_624i64)
-    )]
     pub pinned_memory_limit: Option<u64>,
 }
 
 impl MpsSpec {
     /// Returns true if no setting is given.
     pub fn is_empty(&self) -> bool {
-        *self == Self::default()
+        is_default(self)
     }
 }
 
-macro_rules! limits {
-    ($($(#[$doc:meta])* $name:ident: $type:ty, $summary:literal;)*) => {$(
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-        #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
-        #[serde(deny_unknown_fields, default)]
-        pub struct $name {
-            #[doc = $summary]
-            #[serde(skip_serializing_if = "Option::is_none")]
-            pub max: Option<$type>,
-        }
-
-        impl $name {
-            /// Returns true if no setting is given.
-            pub fn is_empty(&self) -> bool {
-                self.max.is_none()
-            }
-        }
-    )*};
-}
-
-limits! {
-    /// A limit on a count.
-    LimitSpec: u32, "The limit.";
-    /// A limit on a size.
-    SizeLimitSpec: u64, "The limit, in bytes.";
-    /// A limit on CPU time.
-    CpuSpec: String, "cgroup v2's `cpu.max`: `QUOTA PERIOD`, `QUOTA` or `max`, in microseconds; \
-        QUOTA from 1000 to 17592186044415, or `max`, PERIOD from 1000 to 1000000.";
-    /// A limit on processes and threads.
-    PidsSpec: u64, "cgroup v2's `pids.max`: 1 to 4194304.";
+/// A table that contains only a limit.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct LimitSpec<T> {
+    /// The limit.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub max: Option<T>,
 }
 
 /// Environment variables.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 #[serde(deny_unknown_fields, default)]
 pub struct EnvSpec {
-    /// Names of the variables that a guest process may pass to its worker. Defaults to a set of
-    /// harmless CUDA variables.
+    /// Names of the variables that a guest process may pass to its worker.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub allow: Option<Vec<String>>,
-}
-
-impl EnvSpec {
-    /// Returns true if no setting is given.
-    pub fn is_empty(&self) -> bool {
-        self.allow.is_none()
-    }
 }

@@ -52,11 +52,14 @@ pub fn json() -> String {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::{Value, json};
+
+    use super::super::model::{Change, Kind, SETTINGS, Setting};
     use super::*;
 
     #[test]
     fn every_error_status_is_documented() {
-        let text: serde_json::Value = serde_json::from_str(&json()).unwrap();
+        let text: Value = serde_json::from_str(&json()).unwrap();
         for (path, methods) in text["paths"].as_object().unwrap() {
             for (method, operation) in methods.as_object().unwrap() {
                 let mut statuses = vec!["503"];
@@ -79,6 +82,60 @@ mod tests {
                     let answer = &operation["responses"][status];
                     assert!(answer.is_object(), "{method} {path}: {status}");
                 }
+            }
+        }
+    }
+
+    /// Returns the schema of a setting in `VmSpec` or `VmPatch`.
+    fn property<'a>(schemas: &'a Value, of: &str, key: &str) -> Option<&'a Value> {
+        let (table, name) = key.split_once('.').map_or((None, key), |(t, k)| (Some(t), k));
+        let object = match table {
+            Some(table) => target(schemas, &schemas[of]["properties"][table])?,
+            None => &schemas[of],
+        };
+        object["properties"].get(name)
+    }
+
+    /// Returns the schema to which another one refers.
+    fn target<'a>(schemas: &'a Value, reference: &Value) -> Option<&'a Value> {
+        schemas.get(reference["$ref"].as_str()?.strip_prefix("#/components/schemas/")?)
+    }
+
+    fn count(schemas: &Value, of: &str) -> usize {
+        let properties = schemas[of]["properties"].as_object().unwrap();
+        let counts = properties.values().map(|property| {
+            let table = target(schemas, property).and_then(|table| table["properties"].as_object());
+            table.map_or(1, serde_json::Map::len)
+        });
+        counts.sum()
+    }
+
+    #[test]
+    fn ranges_and_defaults_are_those_of_the_settings() {
+        let text: Value = serde_json::from_str(&json()).unwrap();
+        let schemas = &text["components"]["schemas"];
+        let live: Vec<&Setting> = SETTINGS.iter().filter(|setting| setting.is_live()).collect();
+        assert_eq!(count(schemas, "VmSpec"), SETTINGS.len());
+        assert_eq!(count(schemas, "VmPatch"), live.len());
+        let both = SETTINGS.iter().map(|one| ("VmSpec", one));
+        for (of, setting) in both.chain(live.into_iter().map(|one| ("VmPatch", one))) {
+            let place = format!("{of}: {}", setting.key);
+            let schema = property(schemas, of, setting.key).expect(&place);
+            let can_be_null = of == "VmPatch" && matches!(setting.change, Change::LiveOrNone(_));
+            let value = if can_be_null { &schema["oneOf"][0] } else { schema };
+            assert_eq!(can_be_null, schema["oneOf"][1]["type"] == "null", "{place}");
+            let range = value["minimum"].as_u64().zip(value["maximum"].as_u64());
+            assert_eq!(range, setting.range(), "{place}");
+            let default = setting.default_value().filter(|_| of == "VmSpec");
+            assert_eq!(schema.get("default"), default.as_ref(), "{place}");
+            let description = schema["description"].as_str().unwrap();
+            match setting.kind {
+                Kind::Word(words) => {
+                    let words: Vec<&str> = words.iter().map(|(word, _)| *word).collect();
+                    assert_eq!(target(schemas, value).unwrap()["enum"], json!(words), "{place}");
+                }
+                _ if setting.range().is_some() => {}
+                _ => assert!(description.contains(&setting.expected()), "{place}: {description}"),
             }
         }
     }

@@ -104,7 +104,7 @@ fn handle(
         Request::ListVms => Ok(Response::Vms(vms.values().map(info).collect())),
         Request::ShowVm(name) => Ok(Response::Vm(Box::new(info(&find(vms, &name)?)))),
         Request::SetVm(name, patch) => {
-            let changed = patch.applied(&find(vms, &name)?);
+            let changed = patch.applied(&find(vms, &name)?)?;
             changed.check()?;
             let answer = info(&changed);
             vms.insert(name, changed);

@@ -4,13 +4,12 @@ use std::path::PathBuf;
 
 use clap::Args;
 use clap::builder::{OsStringValueParser, TypedValueParser};
-use control_api::{ApiError, NewVm, VmSpec};
+use control_api::{ApiError, NewVm, Size, VmSpec};
 use serde::de::DeserializeOwned;
 
 use super::library::DriverLibrary;
 use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
-use super::size::Size;
 
 /// Default of `--memory-max`.
 const DEFAULT_MEMORY: u64 = 4 << 30;

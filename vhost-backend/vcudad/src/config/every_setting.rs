@@ -180,7 +180,7 @@ fn a_change_has_exactly_the_live_settings() {
             }
             let patch = patch.unwrap();
             assert_eq!(set.unwrap(), patch, "{}", setting.key);
-            let after = serde_json::to_value(patch.applied(&before)).unwrap();
+            let after = serde_json::to_value(patch.applied(&before).unwrap()).unwrap();
             assert_eq!(after.pointer(&pointer(setting)), Some(&value), "{}", setting.key);
         }
         let reset: Result<VmPatch, _> =

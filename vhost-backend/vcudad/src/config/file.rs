@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use control_api::{ApiError, expected, is_list};
+use control_api::{ApiError, Size, expected, is_list};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -13,7 +13,6 @@ use super::lines::Lines;
 use super::policy::{EvictionMode, JailMode, OnExcess, Policy};
 use super::ratio::Ratio;
 use super::settings::Settings;
-use super::size::Size;
 use super::vm::default_socket;
 use super::vm_set::VmSet;
 use host_ipc::spawner::MAX_VMS;

@@ -11,7 +11,7 @@
 //! | `vm`, `vm_set` | one VM's settings; what no two VMs may share |
 //! | `users` | choosing a user ID for each VM |
 //! | `library`, `policy` | the driver library; settings for all VMs together |
-//! | `size`, `ratio` | formats of values |
+//! | `ratio` | format of factors |
 //! | `error` | errors |
 
 mod args;
@@ -25,7 +25,6 @@ mod lines;
 mod policy;
 mod ratio;
 mod settings;
-mod size;
 #[cfg(test)]
 mod tests;
 mod users;
@@ -38,7 +37,6 @@ pub use host::Config;
 pub use library::DriverLibrary;
 pub use policy::{EvictionMode, JailMode, OnExcess, Policy};
 pub use ratio::{BadRatio, Ratio};
-pub use size::Size;
 pub use users::choose_uids;
 pub use vm::{ALLOWED_ENV, Vm};
 pub use vm_set::{VmSet, check_vms};

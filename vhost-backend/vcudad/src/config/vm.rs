@@ -100,17 +100,18 @@ impl Vm {
     pub fn unchecked(spec: VmSpec) -> Self {
         let name = spec.name.clone();
         let default = || default_socket(&name);
-        let mode = spec.socket_mode.as_deref().unwrap_or("0660");
+        let all = spec.with_defaults();
+        // `check` has validated the mode.
+        let mode = all.socket_mode.and_then(|mode| u32::from_str_radix(&mode, 8).ok());
         let allowed = || ALLOWED_ENV.iter().map(|name| (*name).to_owned()).collect();
         Self {
             socket: spec.socket.clone().unwrap_or_else(default),
-            // `check` has validated the mode.
-            socket_mode: u32::from_str_radix(mode, 8).unwrap_or(0o660),
+            socket_mode: mode.unwrap_or(0o600),
             limits: Limits {
-                max_sessions: spec.sessions.max.unwrap_or(32),
-                max_connections: spec.connections.max.unwrap_or(64),
-                max_plain: spec.plain.max.unwrap_or(64 << 20) as u32,
-                pinned_max: spec.pinned.max.unwrap_or(1 << 40),
+                max_sessions: all.sessions.max.unwrap_or_default(),
+                max_connections: all.connections.max.unwrap_or_default(),
+                max_plain: all.plain.max.unwrap_or_default() as u32,
+                pinned_max: all.pinned.max.unwrap_or_default(),
                 max_regions: 4096,
                 // Each segment takes one mapping, and Linux limits a process to 65,530 mappings by
                 // default.
@@ -119,7 +120,7 @@ impl Vm {
             socket_gid: spec.socket_group.as_deref().and_then(group::find),
             uid: spec.uid,
             env_allow: spec.env.allow.clone().unwrap_or_else(allowed),
-            spin_us: spec.spin_us.unwrap_or(50),
+            spin_us: all.spin_us.unwrap_or_default(),
             name,
             spec,
         }

@@ -5,11 +5,11 @@
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 
-use control_api::{ApiError, ErrorCode, Override, VmOrigin, VmPatch, VmSpec};
+use control_api::{ApiError, ErrorCode, Override, VmOrigin, VmPatch, VmSpec, setting};
 
 use crate::config::{ConfigError, of_vm};
 use crate::error::BrokerError;
-use crate::settings::differences::{differences, keys, text};
+use crate::settings::differences::differences;
 use crate::settings::saver::Saver;
 use crate::settings::state::{SavedState, StateDir, StateError};
 use control_server::handle::now_ms;
@@ -92,9 +92,9 @@ impl Roster {
         }
         let mut all = Vec::new();
         for spec in file.iter().filter(|spec| is_served(spec)) {
-            let patch = saved.changed.get(&spec.name);
-            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(spec));
-            all.push((spec, VmOrigin::File));
+            let changed = saved.changed.get(&spec.name).map(|patch| patch.applied(spec));
+            let current = changed.unwrap_or_else(|| Ok(spec.clone()));
+            all.push((current.map_err(|error| of_vm(&spec.name, &error))?, VmOrigin::File));
         }
         all.extend(saved.vms.iter().map(|spec| (spec.clone(), VmOrigin::Api)));
         Ok((all, next))
@@ -140,9 +140,9 @@ impl Roster {
             }
             VmOrigin::File => {
                 let since = next.since.entry(after.name.clone()).or_default();
-                since.extend(keys(patch).into_iter().map(|key| (key, now_ms())));
+                since.extend(patch.keys().map(|key| (key.to_owned(), now_ms())));
                 let changed = next.changed.entry(after.name.clone()).or_default();
-                *changed = merged(changed, patch);
+                *changed = changed.then(patch);
             }
         }
         next
@@ -167,9 +167,9 @@ impl Roster {
         let Some(file) = self.in_file(&spec.name) else { return BTreeMap::new() };
         let since = self.saved.since.get(&spec.name);
         let differs = differences(spec, file).into_iter().map(|(key, value)| {
-            let since_ms = since.and_then(|since| since.get(&key)).copied();
-            let file = text(&key, &value);
-            (key, Override { file, since_ms })
+            let since_ms = since.and_then(|since| since.get(key)).copied();
+            let file = setting(key).and_then(|setting| setting.text(&value));
+            (key.to_owned(), Override { file, since_ms })
         });
         differs.collect()
     }
@@ -233,32 +233,10 @@ impl Roster {
     }
 }
 
-/// Combines two successive changes into one. A setting that the first change removed stays removed,
-/// unless the second change sets it.
-fn merged(before: &VmPatch, after: &VmPatch) -> VmPatch {
-    use serde_json::Value;
-
-    fn merge(before: &mut Value, after: Value) {
-        match (before, after) {
-            (Value::Object(before), Value::Object(after)) => {
-                for (key, value) in after {
-                    merge(before.entry(key).or_insert(Value::Null), value);
-                }
-            }
-            (before, after) => *before = after,
-        }
-    }
-
-    let values = (serde_json::to_value(before), serde_json::to_value(after));
-    let (Ok(mut sum), Ok(after_value)) = values else { return after.clone() };
-    merge(&mut sum, after_value);
-    serde_json::from_value(sum).unwrap_or_else(|_| after.clone())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use control_api::ComputePatch;
+    use serde_json::json;
 
     fn roster(saved: SavedState) -> Roster {
         Roster::to_check(saved)
@@ -269,10 +247,7 @@ mod tests {
     }
 
     fn weight(weight: u32) -> VmPatch {
-        VmPatch {
-            compute: ComputePatch { weight: Some(weight), ..ComputePatch::default() },
-            ..VmPatch::default()
-        }
+        serde_json::from_value(json!({"compute": {"weight": weight}})).unwrap()
     }
 
     #[test]
@@ -330,12 +305,12 @@ mod tests {
             patch(r#"{"compute": {"weight": 3, "kernel_timeout": "2s"}, "memory": {"max": 9}}"#);
         let second =
             patch(r#"{"compute": {"weight": 5, "kernel_timeout": null}, "class": "latency"}"#);
-        let sum = merged(&merged(&VmPatch::default(), &first), &second);
+        let sum = VmPatch::default().then(&first).then(&second);
         let mut spec = VmSpec::new("a", 1);
-        let one_by_one = second.applied(&first.applied(&spec));
-        assert_eq!(sum.applied(&spec), one_by_one);
+        let one_by_one = second.applied(&first.applied(&spec).unwrap()).unwrap();
+        assert_eq!(sum.applied(&spec).unwrap(), one_by_one);
         // The setting is removed even if the file has set it since then.
         spec.compute.kernel_timeout = Some(control_api::Timespan::from_nanos(7));
-        assert_eq!(sum.applied(&spec).compute.kernel_timeout, None);
+        assert_eq!(sum.applied(&spec).unwrap().compute.kernel_timeout, None);
     }
 }

@@ -167,7 +167,7 @@ impl VmState {
 
     /// Returns the VM's settings after a change. The socket and the user stay the same.
     pub(crate) fn changed(&self, patch: &VmPatch) -> Result<Vm, ApiError> {
-        let vm = Vm::new(patch.applied(&self.vm.spec))?;
+        let vm = Vm::new(patch.applied(&self.vm.spec)?)?;
         let socket = self.vm.socket.clone();
         Ok(Vm { socket, uid: self.vm.uid, ..vm })
     }

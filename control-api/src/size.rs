@@ -1,6 +1,6 @@
 //! Sizes in text form: `4G`, `512M`, `4096`.
 
-use control_api::BadUnit;
+use crate::units::{BadUnit, parse_size};
 use serde::Serialize;
 use serde::de::{Deserialize, Deserializer, Error};
 
@@ -12,7 +12,7 @@ impl std::str::FromStr for Size {
     type Err = BadUnit;
 
     fn from_str(text: &str) -> Result<Self, BadUnit> {
-        control_api::parse_size(text).map(Size)
+        parse_size(text).map(Size)
     }
 }
 
