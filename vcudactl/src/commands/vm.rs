@@ -2,7 +2,9 @@
 
 use std::io::{self, Write};
 
-use control_api::{Class, PausedBy, Sharing, VmGpuStats, VmInfo, VmOrigin, VmState, format_size};
+use control_api::{
+    Class, PausedBy, SETTINGS, Values, VmGpuStats, VmInfo, VmOrigin, VmState, format_size,
+};
 use serde_json::json;
 
 use super::output::Output;
@@ -236,58 +238,11 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
         line("paused by", pausers(vm))?;
     }
     line("socket", vm.socket.display().to_string())?;
-    if let Some(mode) = &settings.socket_mode {
-        line("socket_mode", mode.clone())?;
-    }
-    if let Some(group) = &settings.socket_group {
-        line("socket_group", group.clone())?;
-    }
-    let gpus: Vec<String> = settings.gpus.iter().map(ToString::to_string).collect();
-    line("gpus", gpus.join(","))?;
-    line("memory.max", format_size(settings.memory.max))?;
-    if let Some(max) = settings.memory.session_max {
-        line("memory.session_max", format_size(max))?;
-    }
-    if let Some(max) = settings.memory.host_max {
-        line("memory.host_max", format_size(max))?;
-    }
-    line("compute.weight", settings.compute.weight.to_string())?;
-    line("compute.max", settings.compute.max.to_string())?;
-    line("compute.min", settings.compute.min.to_string())?;
-    if let Some(timeout) = settings.compute.kernel_timeout {
-        line("compute.kernel_timeout", timeout.to_string())?;
-    }
-    line("class", class_name(settings.class).into())?;
-    if settings.sharing == Sharing::Mps {
-        line("sharing", "mps".into())?;
-        if let Some(percentage) = settings.mps.active_thread_percentage {
-            line("mps.active_thread_percentage", percentage.to_string())?;
-        }
-        if let Some(limit) = settings.mps.pinned_memory_limit {
-            line("mps.pinned_memory_limit", format_size(limit))?;
-        }
-    }
-    for (name, size) in [("pinned.max", settings.pinned.max), ("plain.max", settings.plain.max)] {
-        if let Some(size) = size {
-            line(name, format_size(size))?;
-        }
-    }
-    for (name, number) in [
-        ("sessions.max", settings.sessions.max.map(u64::from)),
-        ("connections.max", settings.connections.max.map(u64::from)),
-        ("pids.max", settings.pids.max),
-        ("uid", settings.uid.map(u64::from)),
-        ("spin_us", settings.spin_us.map(u64::from)),
-    ] {
-        if let Some(number) = number {
-            line(name, number.to_string())?;
-        }
-    }
-    if let Some(max) = &settings.cpu.max {
-        line("cpu.max", max.clone())?;
-    }
-    if let Some(names) = &settings.env.allow {
-        line("env.allow", names.join(","))?;
+    let values = Values::of(settings).0;
+    // The path of the socket may be the default.
+    for setting in SETTINGS.iter().filter(|setting| !["name", "socket"].contains(&setting.key)) {
+        let text = values.get(setting.key).and_then(|value| setting.text(value));
+        text.map_or(Ok(()), |text| line(setting.key, text))?;
     }
     for (key, value) in &vm.differs_from_file {
         let file = value.file.as_deref().unwrap_or("unset");
@@ -347,6 +302,7 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
 #[cfg(test)]
 mod tests {
     use clap::Parser;
+    use control_api::VmStats;
 
     use super::*;
     use crate::cli::{Cli, Command};
@@ -365,6 +321,31 @@ mod tests {
             "class": "latency", "sharing": "exclusive", "uid": 61300,
         });
         assert_eq!(serde_json::to_value(&spec).unwrap(), json);
+    }
+
+    #[test]
+    fn every_setting_that_has_a_value_is_shown() {
+        let words = "vcudactl vm add web --memory-max 4G --gpus 0,GPU-12ab --memory-session-max 1536M \
+            --sharing mps --mps-active-thread-percentage 12.5% --cpu-max 1000 --pids-max 9 --uid 7 \
+            --host-memory-max 2G --env-allow CUDA_LAUNCH_BLOCKING --socket-group 0 \
+            --compute-kernel-timeout 2s --mps-pinned-memory-limit 2G --socket-path /run/web";
+        let cli = Cli::try_parse_from(words.split_whitespace()).unwrap();
+        let Command::Vm(VmCommand::Add(args)) = cli.command else { panic!() };
+        let spec = args.settings.spec(&args.name, 0).unwrap().with_defaults();
+        let info = json!({
+            "name": "web", "origin": "api", "state": "running", "socket": "/run/web",
+            "settings": spec, "stats": VmStats::default(),
+        });
+        let mut text = Vec::new();
+        details(&serde_json::from_value(info).unwrap(), &mut text).unwrap();
+        let text = String::from_utf8(text).unwrap();
+        for setting in SETTINGS {
+            let shown = |line: &str| line.split(' ').next() == Some(setting.key);
+            assert_eq!(text.lines().filter(|line| shown(line)).count(), 1, "{}", setting.key);
+        }
+        for line in ["gpus                    0,GPU-12ab", "memory.session_max      1.50G"] {
+            assert!(text.lines().any(|shown| shown == line), "{line}: {text}");
+        }
     }
 
     #[test]
