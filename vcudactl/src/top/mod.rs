@@ -5,7 +5,10 @@
 //! | `run` | the main loop and key handling |
 //! | `state` | the last two samples, the rates between them, sorting and scrolling |
 //! | `view` | drawing |
+//! | `picture` | a picture for the manual |
 
+#[cfg(test)]
+mod picture;
 mod run;
 mod state;
 mod view;

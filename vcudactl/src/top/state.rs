@@ -20,6 +20,8 @@ pub(super) struct Row {
     pub(super) share_1s: f64,
     pub(super) share_10s: f64,
     pub(super) promised: f64,
+    /// The VM's `compute.max`.
+    pub(super) cap: f64,
     /// Fraction of the time between the samples that the VM spent waiting for the GPU.
     pub(super) waited: Option<f64>,
     /// Why the VM waits, in full and in at most eight characters.
@@ -178,6 +180,7 @@ fn row(
         share_1s: gpu.share_1s,
         share_10s: gpu.share_10s,
         promised: gpu.share_promised,
+        cap: vm.compute.max.ratio(),
         waited: waited.map(|waited| waited.min(1.0)),
         waits_for: gpu
             .waits_for
@@ -267,6 +270,7 @@ pub(super) mod tests {
         then.vms[1].activity =
             Activity { launches: 820, graph_launches: 10, ..Activity::default() };
         then.vms[1].gpus[0].throttled_ns = 300_000_000;
+        then.vms[2].compute.max = Percent::from_basis_points(1250);
         [first, then]
     }
 

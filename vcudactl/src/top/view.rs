@@ -30,7 +30,7 @@ impl Widths {
         let waits_for = (more / 4).min(20);
         let bars = ((more - vm - waits_for) / 2).min(24);
         let memory_bar = if bars < 6 { 0 } else { bars };
-        Self { vm: 9 + vm, memory_bar, share_bar: 6 + bars, waits_for: 8 + waits_for }
+        Self { vm: 8 + vm, memory_bar, share_bar: 5 + bars, waits_for: 8 + waits_for }
     }
 }
 
@@ -120,9 +120,10 @@ fn head(widths: &Widths, key: SortKey) -> Line<'static> {
         sorted("GPU".into(), None),
         sorted(format!("{:>width$}", "MEM/MAX", width = 11 + memory_bar), Some(SortKey::Memory)),
         sorted(format!("{:<share_bar$}", "SHARE"), Some(SortKey::Share)),
-        sorted(format!("{:>5}", "1s%"), None),
-        sorted(format!("{:>5}", "10s%"), None),
-        sorted(format!("{:>5}", "OF%"), None),
+        sorted(" 1s%".into(), None),
+        sorted("10s%".into(), None),
+        sorted(" OF%".into(), None),
+        sorted("CAP%".into(), None),
         sorted("WAIT".into(), Some(SortKey::Throttled)),
         sorted("LAUN/s".into(), Some(SortKey::Launches)),
         sorted("GB/s".into(), Some(SortKey::Copies)),
@@ -130,6 +131,14 @@ fn head(widths: &Widths, key: SortKey) -> Line<'static> {
         sorted(format!("{:<waits_for$}", "FOR"), None),
     ];
     Line::from(columns.into_iter().flatten().collect::<Vec<_>>())
+}
+
+/// Formats a share as a percentage in at most four characters.
+fn percent(share: f64) -> String {
+    match share * 100.0 {
+        value if value < 99.95 => format!("{value:.1}"),
+        value => format!("{value:.0}"),
+    }
 }
 
 /// Formats bytes per second as GB/s in at most four characters.
@@ -148,7 +157,6 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
     let Widths { vm, memory_bar, share_bar, waits_for } = *widths;
     let memory = ratio(row.used, row.max);
     let used = format!("{}/{}", format_size(row.used), format_size(row.max));
-    let percent = |share: f64| format!("{:.1}", share * 100.0);
     let waited = row.waited.map_or("-".into(), |waited| format!("{:.0}%", waited * 100.0));
     let [launches, copied, sessions] = match &row.whole {
         Some(whole) => [
@@ -181,10 +189,11 @@ fn row_line(row: &Row, widths: &Widths) -> Line<'static> {
         Span::raw(format!("{used:>width$} ", width = 11 + memory_bar.min(1))),
         share,
         Span::raw(format!(
-            " {:>5} {:>5} {:>5} ",
+            " {:>4} {:>4} {:>4} {:>4} ",
             percent(row.share_1s),
             percent(row.share_10s),
-            percent(row.promised)
+            percent(row.promised),
+            percent(row.cap)
         )),
         Span::styled(
             format!("{waited:>4}"),
@@ -296,7 +305,7 @@ mod tests {
         }
         let text = text(&state(), 80);
         let row = text.lines().find(|line| line.starts_with("web")).unwrap();
-        for part in ["6.50G/8G", "30.2", "30.3", "30.0", "64%", "12.0k", "1.50", " 1"] {
+        for part in ["6.50G/8G", "30.2", "30.3", "30.0", "100", "64%", "12.0k", "1.50", " 1"] {
             assert!(row.contains(part), "{part} in {row}");
         }
     }
