@@ -8,7 +8,8 @@ pub mod continuity;
 pub mod nvml;
 pub mod random;
 
-use std::io::Read;
+use std::io::{Read, Write};
+use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::process::{Child, Command, ExitStatus, Output, Stdio};
 use std::time::{Duration, Instant};
@@ -245,6 +246,18 @@ impl Host {
         let output = self.vcudactl(words).output().unwrap();
         assert!(!output.status.success(), "{words:?}: {output:?}");
         (output.status.code(), String::from_utf8(output.stderr).unwrap())
+    }
+
+    /// Returns the metrics, in Prometheus' text format.
+    pub fn metrics(&self) -> String {
+        let mut stream = UnixStream::connect(self.control()).unwrap();
+        stream
+            .write_all(b"GET /metrics HTTP/1.1\r\nHost: vcudad\r\nConnection: close\r\n\r\n")
+            .unwrap();
+        let mut page = String::new();
+        stream.read_to_string(&mut page).unwrap();
+        assert!(page.starts_with("HTTP/1.1 200 "), "{page}");
+        page
     }
 
     /// Returns the log of the host programs.

@@ -1,7 +1,6 @@
 //! GPU faults reported by NVML: their effect on events, VM placement, and sessions.
 
-use std::io::{BufRead, BufReader, Read, Write};
-use std::os::unix::net::UnixStream;
+use std::io::{BufRead, BufReader};
 use std::process::{Child, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
@@ -61,12 +60,7 @@ impl Drop for Events {
 
 /// Returns the number of faults that the Prometheus metrics report for a GPU.
 fn counted(host: &Host, gpu: u32) -> u64 {
-    let mut stream = UnixStream::connect(host.control()).unwrap();
-    stream
-        .write_all(b"GET /metrics HTTP/1.1\r\nHost: vcudad\r\nConnection: close\r\n\r\n")
-        .unwrap();
-    let mut page = String::new();
-    stream.read_to_string(&mut page).unwrap();
+    let page = host.metrics();
     let of = format!("gpu=\"{gpu}\"");
     let is_it =
         |line: &&str| line.starts_with("virtio_cuda_gpu_faults_total{") && line.contains(&of);

@@ -19,3 +19,4 @@ mod shares;
 mod sharing;
 mod sudden_ends;
 mod upgrade;
+mod waiting;

@@ -4,6 +4,8 @@ use std::collections::{HashMap, HashSet};
 use std::io::Write;
 use std::net::TcpStream;
 
+use control_api::{ComputeSpec, Percent, Stats, VmGpuStats, VmStats, Wait, WaitReason};
+use control_server::metrics::{Format, encode};
 use serde_json::{Value, json};
 
 use crate::client::{Answer, answer, ask, connect};
@@ -177,6 +179,48 @@ fn metrics_follow_the_format_and_have_the_expected_values() {
     ] {
         let name = format!("virtio_cuda_{name}");
         assert!(page.samples.iter().any(|sample| sample.0 == name), "no {name}");
+    }
+}
+
+#[test]
+fn a_vm_waits_for_at_most_one_reason() {
+    let vm = |name: &str, waits_for: Option<Wait>, evicted: bool| VmStats {
+        name: name.into(),
+        compute: ComputeSpec {
+            weight: 300,
+            max: Percent::from_basis_points(1250),
+            min: Percent::from_basis_points(500),
+            ..ComputeSpec::default()
+        },
+        gpus: vec![VmGpuStats { waits_for, evicted, share_promised: 0.75, ..Default::default() }],
+        ..VmStats::default()
+    };
+    // Each VM has the name of its reason.
+    let waiting = |reason: WaitReason| {
+        let wait = Wait { reason, vm: Some("other".into()) };
+        vm(reason.name(), Some(wait), reason == WaitReason::Turn)
+    };
+    let mut vms: Vec<VmStats> = WaitReason::ALL.into_iter().map(waiting).collect();
+    vms.push(vm("busy", None, false));
+    let page = parse(&encode(&Stats { vms, ..Stats::default() }, Format::OpenMetrics));
+    let value = |name: &str, labels: &str| {
+        let name = format!("virtio_cuda_{name}");
+        let mut found = page.samples.iter().filter(|one| one.0 == name && one.1 == labels);
+        let value = found.next().unwrap_or_else(|| panic!("no {name}{{{labels}}}")).2;
+        assert!(found.next().is_none(), "{name}{{{labels}}} twice");
+        value
+    };
+    for vm in WaitReason::ALL.map(WaitReason::name).into_iter().chain(["busy"]) {
+        for reason in WaitReason::ALL.map(WaitReason::name) {
+            let labels = format!("vm=\"{vm}\",gpu=\"0\",reason=\"{reason}\"");
+            assert_eq!(value("waiting", &labels), f64::from(vm == reason), "{labels}");
+        }
+        let share = format!("vm=\"{vm}\",gpu=\"0\"");
+        assert_eq!(value("evicted", &share), f64::from(vm == "turn"), "{vm}");
+        assert_eq!(value("share_promised_ratio", &share), 0.75);
+        let whole = format!("vm=\"{vm}\"");
+        let compute = ["compute_weight", "compute_max_ratio", "compute_min_ratio"];
+        assert_eq!(compute.map(|name| value(name, &whole)), [300.0, 0.125, 0.05]);
     }
 }
 
