@@ -23,6 +23,14 @@ until_so() {
         sleep 0.1
     done
 }
+# prints PATTERN COMMAND…: succeeds if COMMAND prints a line with PATTERN, whatever its exit status. With
+# a pipe to grep -q, a command's failure would count (pipefail), and so would its end by SIGPIPE.
+prints() {
+    local pattern="$1"
+    shift
+    "$@" >/tmp/said 2>&1 || true
+    grep -q -- "$pattern" /tmp/said
+}
 op() { runuser -u op -- "$@"; }
 # Runs a CUDA program that connects to the VM's socket as a VMM would, with the socket's group.
 program() {
