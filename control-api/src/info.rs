@@ -7,6 +7,7 @@ use serde::{Deserialize, Serialize};
 
 use crate::spec::{ComputeSpec, VmSpec};
 use crate::units::Percent;
+use crate::usage::UsageSaving;
 use crate::wait::Wait;
 
 /// A VM: its settings, state and usage.
@@ -172,7 +173,8 @@ pub struct VmStats {
     pub gpus: Vec<VmGpuStats>,
 }
 
-/// A VM's usage of one GPU since vcudad started.
+/// A VM's usage of one GPU. GPU time, waits, windows, handovers, evictions, and the memory's
+/// integral over time continue after a restart of vcudad if it has a `state_dir`.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
 pub struct VmGpuStats {
@@ -189,6 +191,9 @@ pub struct VmGpuStats {
     /// `memory_used` by kind (`memory`, `context`, `module`, …), in bytes.
     #[serde(default)]
     pub memory_by_kind: BTreeMap<String, u64>,
+    /// `memory_used`, multiplied by the time for which it was charged, in bytes times seconds.
+    #[serde(default)]
+    pub memory_byte_seconds: u64,
     /// Number of allocations refused because they exceeded a quota.
     pub memory_rejected: u64,
     /// Device memory that the driver reports for the VM's workers, in bytes. Null if the driver
@@ -372,6 +377,9 @@ pub struct Stats {
     /// The configuration file as vcudad has last read it. Null if there is none.
     #[serde(default)]
     pub config: Option<ConfigInfo>,
+    /// Whether and when usage was saved.
+    #[serde(default)]
+    pub usage: UsageSaving,
 }
 
 /// The configuration file, as vcudad has last read it.

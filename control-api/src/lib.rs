@@ -18,6 +18,7 @@
 //! | `info` | VMs, sessions, GPUs, statistics |
 //! | `event` | events |
 //! | `trace` | which VM was on which GPU, and when |
+//! | `usage` | GPU time and memory that VMs have used, by month |
 //! | `wait` | why a VM's work waits for a GPU |
 //! | `error` | errors that the API returns |
 //!
@@ -42,6 +43,7 @@ mod trace;
 mod units;
 mod value;
 mod values;
+mod usage;
 mod wait;
 
 pub use check::{PERMITTED_ENV, check_name};
@@ -65,4 +67,5 @@ pub use spec::{
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
 pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};
 pub use values::Values;
+pub use usage::{UsageReport, UsageRow, UsageSaving};
 pub use wait::{Wait, WaitReason};

@@ -12,7 +12,7 @@ use tokio::sync::{broadcast, oneshot, watch};
 
 use super::model::{
     ApiError, ConfigCheck, EndReason, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats,
-    VmInfo, VmPatch, VmSpec,
+    UsageReport, VmInfo, VmPatch, VmSpec,
 };
 use super::trace_point::{TraceNames, TracePoint, Traces};
 use host_ipc::eventfd::{drain, eventfd, notify};
@@ -58,6 +58,15 @@ pub enum Request {
     ListGpus,
     /// Collects all statistics. The reply is `Response::Stats`.
     Stats,
+    /// Collects all statistics, and replies once the counters in them have been saved. The reply is
+    /// `Response::Stats`.
+    Metrics,
+    /// Returns the usage in the months that weren't over at a time, in milliseconds since 1970. The
+    /// reply is `Response::Usage`.
+    Usage {
+        /// The time.
+        since_ms: u64,
+    },
     /// Checks whether a configuration file with this text could be applied. The reply is
     /// `Response::Checked`.
     CheckConfig(String),
@@ -95,6 +104,8 @@ pub enum Response {
     Gpus(Vec<GpuInfo>),
     /// All statistics.
     Stats(Box<Stats>),
+    /// The usage of VMs.
+    Usage(Box<UsageReport>),
     /// The result of a check of a configuration file.
     Checked(ConfigCheck),
     /// The names for trace points.

@@ -170,6 +170,9 @@ fn about_memory(page: &mut Page, stats: &Stats) {
         })
     });
     page.gauge("memory_kind", bytes(), "Device memory of the VM, by kind of charge", kinds);
+    let integral = shares(stats, |gpu| gpu.memory_byte_seconds);
+    let help = "Device memory charged to the VM, multiplied by the time for which it was charged";
+    page.count("memory", Some(Unit::Other("byte_seconds".into())), help, integral);
     let driver = shares(stats, |gpu| gpu.memory_driver);
     let driver = driver.filter_map(|(labels, bytes)| bytes.map(|bytes| (labels, bytes as f64)));
     page.gauge(
@@ -375,6 +378,16 @@ fn about_host(page: &mut Page, stats: &Stats) {
     let read = file().map(|file| (Labels::new(), file.read_ms as f64 / 1e3));
     let help = "Time when vcudad last read its configuration file, in Unix time";
     page.gauge("config_last_reload_time", Some(Unit::Seconds), help, read);
+    let usage = stats.usage;
+    let saved = usage.saved_ms.into_iter().map(|ms| (Labels::new(), ms as f64 / 1e3));
+    let help = "Time when the usage of VMs was last saved, in Unix time";
+    page.gauge("usage_last_save_time", Some(Unit::Seconds), help, saved);
+    let help = "Number of times that the usage of VMs could not be saved";
+    page.count("usage_save_failures", None, help, one(usage.failures));
+    let help = "Files with the usage of VMs that could not be read and were set aside";
+    page.count("usage_files_set_aside", None, help, one(usage.set_aside));
+    let help = "Number of times that usage was not recorded because of too many VMs in the month";
+    page.count("usage_dropped", None, help, one(usage.dropped));
     let version = vec![("version", env!("CARGO_PKG_VERSION").to_owned())];
     let help = "Version of vcudad";
     page.gauge("build_info", None, help, std::iter::once((version, 1.0)));

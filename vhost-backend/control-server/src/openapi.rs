@@ -32,6 +32,7 @@ use super::routes;
         routes::list_sessions,
         routes::list_gpus,
         routes::stats,
+        routes::usage,
         routes::check_config,
         routes::events,
         routes::trace,

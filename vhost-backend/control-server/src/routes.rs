@@ -16,8 +16,8 @@ use super::connection::Peer;
 use super::handle::{ControlHandle, Request, Response as Reply};
 use super::metrics::{self, Format};
 use super::model::{
-    ApiError, ConfigCheck, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, VersionInfo,
-    VmInfo, VmPatch, VmSpec,
+    ApiError, ConfigCheck, ErrorCode, Event, GpuInfo, SessionInfo, Stats, TraceRecord, UsageReport,
+    VersionInfo, VmInfo, VmPatch, VmSpec,
 };
 use super::stream::Readers;
 use super::trace::Tracers;
@@ -51,6 +51,7 @@ pub(super) fn control(handle: ControlHandle, description: String) -> Router {
         .route("/v1/sessions", get(list_sessions))
         .route("/v1/gpus", get(list_gpus))
         .route("/v1/stats", get(stats))
+        .route("/v1/usage", get(usage))
         .route("/v1/config/check", post(check_config))
         .route("/v1/events", get(events))
         .route("/v1/trace", get(trace))
@@ -346,8 +347,8 @@ pub(super) async fn list_gpus(State(api): State<Api>) -> Answer {
     }
 }
 
-async fn ask_stats(api: &Api) -> Result<Box<Stats>, Refusal> {
-    match api.handle.ask(Request::Stats).await? {
+async fn ask_stats(api: &Api, request: Request) -> Result<Box<Stats>, Refusal> {
+    match api.handle.ask(request).await? {
         Reply::Stats(stats) => Ok(stats),
         other => Err(unexpected(&other)),
     }
@@ -359,7 +360,23 @@ async fn ask_stats(api: &Api) -> Result<Box<Stats>, Refusal> {
     (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
 ))]
 pub(super) async fn stats(State(api): State<Api>) -> Answer {
-    Ok(json(StatusCode::OK, &ask_stats(&api).await?))
+    Ok(json(StatusCode::OK, &ask_stats(&api, Request::Stats).await?))
+}
+
+/// Returns the VMs' usage of GPU time and memory per month, including that of VMs that were removed.
+#[utoipa::path(get, path = "/v1/usage", tag = "statistics",
+    params(("since_ms" = Option<u64>, Query, description = "Leave out months that were over at this time, in milliseconds since 1970.")),
+    responses(
+    (status = 200, description = "The usage", body = UsageReport),
+    (status = 400, description = "The parameter isn't a time", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down", body = ApiError),
+))]
+pub(super) async fn usage(State(api): State<Api>, RawQuery(query): RawQuery) -> Answer {
+    let since_ms = since_ms(query.as_deref())?.unwrap_or_default();
+    match api.handle.ask(Request::Usage { since_ms }).await? {
+        Reply::Usage(usage) => Ok(json(StatusCode::OK, &usage)),
+        other => Err(unexpected(&other)),
+    }
 }
 
 /// Checks whether vcudad could apply a configuration file, without applying it. `vcudad --check` uses
@@ -382,7 +399,7 @@ pub(super) async fn check_config(State(api): State<Api>, body: Body) -> Answer {
     }
 }
 
-/// Parses the parameter of a request for events.
+/// Parses the parameter of a request for events or usage.
 fn since_ms(query: Option<&str>) -> Result<Option<u64>, ApiError> {
     let Some(query) = query.filter(|query| !query.is_empty()) else { return Ok(None) };
     let time = query.strip_prefix("since_ms=").and_then(|time| time.parse().ok());
@@ -433,7 +450,7 @@ pub(super) async fn trace(State(api): State<Api>) -> Answer {
 pub(super) async fn scrape(State(api): State<Api>, headers: HeaderMap) -> Answer {
     let accepted = headers.get(header::ACCEPT).and_then(|types| types.to_str().ok());
     let format = Format::accepted(accepted.unwrap_or_default());
-    let text = metrics::encode(&*ask_stats(&api).await?, format);
+    let text = metrics::encode(&*ask_stats(&api, Request::Metrics).await?, format);
     let kind = HeaderValue::from_static(format.content_type());
     Ok(([(header::CONTENT_TYPE, kind)], text).into_response())
 }

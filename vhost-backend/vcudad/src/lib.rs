@@ -13,6 +13,7 @@
 //! | `processes` | child processes, and the process that keeps root's privileges |
 //! | `continuity` | sessions and VMs that outlive this process |
 //! | `reporting` | reports and events for operators and guests |
+//! | `usage` | GPU time and memory that VMs have used, across restarts |
 
 pub mod config;
 mod continuity;
@@ -25,6 +26,7 @@ mod service;
 mod sessions;
 mod settings;
 mod timer;
+mod usage;
 mod vm;
 mod watches;
 

@@ -8,6 +8,7 @@
 //! | `requests` | requests and changes through the control API |
 //! | `file` | reading the configuration file again |
 //! | `pauses` | pauses of VMs |
+//! | `usage` | the usage of VMs |
 //! | `senders` | budgets of the broker's time for VMs |
 //! | `replacement` | replacement by another vcudad |
 //! | `recovery` | continuing after a crash of another vcudad |
@@ -19,6 +20,7 @@ mod replacement;
 mod requests;
 mod senders;
 mod start;
+mod usage;
 
 use std::net::SocketAddr;
 use std::os::fd::{AsRawFd, BorrowedFd, OwnedFd};
@@ -54,6 +56,8 @@ use crate::settings::reread::Rereader;
 use crate::settings::roster::Roster;
 use crate::settings::validate::Ground;
 use crate::timer::Timer;
+use crate::usage::collector::Usage;
+use crate::usage::scrapes::Scrapes;
 use crate::vm::cgroup::Cgroups;
 use crate::vm::device::DeviceEffect;
 use crate::vm::placement::Capacity;
@@ -107,6 +111,8 @@ pub(crate) struct Service {
     vms: Vms,
     gpus: Gpus,
     sessions: Sessions,
+    usage: Usage,
+    scrapes: Scrapes,
     budgets: Budgets,
     audit: Audit,
     launcher: Launcher,
@@ -144,6 +150,7 @@ impl Service {
         if let Some(state) = self.vms.get(id) {
             self.sessions.set_quotas(id, state);
         }
+        self.begin_usage(id);
         id
     }
 
@@ -176,6 +183,7 @@ impl Service {
         } else {
             tracing::info!("shutting down");
             self.systemd.stopping();
+            self.save_last_usage();
             if self.spawner().outlives_broker() {
                 self.is_leaving = true;
             } else {
@@ -207,6 +215,7 @@ impl Service {
             audit: &self.audit,
             policy: &self.policy,
             roster: &self.roster,
+            usage: &self.usage,
             file: self.file.as_ref(),
             started_ms: self.started_ms,
         }
@@ -253,6 +262,9 @@ impl Service {
             }
         }
         self.sessions.end_late(&self.vms);
+        self.sample_usage(false);
+        self.save_usage(false);
+        self.scrapes.send_late(Instant::now());
         if self.sessions.has_waiting() && !self.ended {
             self.sessions.start_waiting(&mut self.vms, &self.gpus);
         }
@@ -456,6 +468,7 @@ impl Service {
                 Err(error) => {
                     tracing::error!("shutting down, because all processes have ended: {error}");
                     self.watches.remove(ops, self.launcher.spawner().events_fd());
+                    self.save_last_usage();
                     self.failure = Some(BrokerError::Spawner(error.to_string()));
                     self.ended = true;
                     return self.refuse_requests();

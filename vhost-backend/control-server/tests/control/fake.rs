@@ -12,7 +12,8 @@ use std::thread::JoinHandle;
 use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
 use control_server::model::{
     Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuState, PausedBy,
-    Percent, SessionInfo, Stats, VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
+    Percent, SessionInfo, Stats, UsageReport, UsageRow, UsageSaving, VmGpuStats, VmInfo, VmOrigin,
+    VmSpec, VmState, VmStats,
 };
 use control_server::trace_point::Traces;
 use control_server::{Server, ServerConfig, start};
@@ -143,10 +144,16 @@ fn handle(
             let named = vms.keys().cloned();
             Ok(Response::TraceNames((1..).zip(named).collect()))
         }
-        Request::Stats => Ok(Response::Stats(Box::new(Stats {
+        Request::Usage { since_ms } => Ok(Response::Usage(Box::new(UsageReport {
+            time_ms: since_ms,
+            rows: vms.keys().map(|vm| UsageRow { vm: vm.clone(), ..UsageRow::default() }).collect(),
+            ..UsageReport::default()
+        }))),
+        Request::Stats | Request::Metrics => Ok(Response::Stats(Box::new(Stats {
             time_ms: handle::now_ms(),
             vms: vms.values().map(stats).collect(),
             gpus: vec![gpu()],
+            usage: UsageSaving { saved_ms: Some(1_700_000_000_000), ..UsageSaving::default() },
             config: Some(ConfigInfo {
                 read_ms: 1_700_000_000_000,
                 applied_ms: None,

@@ -38,6 +38,7 @@ use crate::processes::process::ChildRecord;
 use crate::processes::spawner::{Spawner, SpawnerRecord};
 use crate::sessions::table::SessionsRecord;
 use crate::settings::reload::FixedSettings;
+use crate::usage::record::Record;
 use crate::vm::cgroup::Cgroups;
 use crate::vm::vms::VmsRecord;
 use host_ipc::gpu::Probed;
@@ -79,6 +80,10 @@ pub(crate) struct HandoverState {
     /// error when it's started.
     #[serde(default)]
     pub(crate) config: Option<String>,
+    /// The usage of VMs. `None` in the record that is kept for a crash: then, the state directory has
+    /// it.
+    #[serde(default)]
+    pub(crate) usage: Option<Record>,
 }
 
 impl HandoverState {

@@ -16,6 +16,7 @@ use crate::gpu::fair_share::fair_shares;
 use crate::gpu::mps_group::{GroupShare, MpsGroups};
 use crate::gpu::time_account::TimeCharge;
 use crate::sessions::worker::SchedulerEnds;
+use crate::usage::counters::Counters;
 use crate::vm::vms::Vms;
 use control_server::trace_point::{TraceNames, Traces};
 use gpu_scheduler::{Class, GpuKey, Share, VmKey, WHOLE};
@@ -230,19 +231,28 @@ impl Scheduler {
         PromisedShares(keys.into_iter().filter_map(part).collect())
     }
 
-    /// Fills in the scheduler's statistics for a VM on a GPU. If the VM is in a group, these are
+    /// Returns what the scheduler has counted of a VM's usage of a GPU, since it was started or the VM
+    /// was added. If the VM is in a group, it's the usage of the group, since that has members.
+    pub(crate) fn counters(&self, id: VmId, gpu: GpuId) -> Counters {
+        let stats = self.compute.stats_of(self.groups.key_of(id), gpu_key(gpu));
+        stats.map_or(Counters::default(), |stats| Counters {
+            gpu_ns: stats.charged_ns,
+            copied_ns: stats.copied_ns,
+            throttled_ns: stats.throttled_ns,
+            windows: stats.windows,
+            handovers: stats.handovers,
+            handover_ns: stats.handover_ns,
+            evictions: stats.evictions,
+            memory_byte_seconds: 0,
+        })
+    }
+
+    /// Fills in the scheduler's statistics for a VM on a GPU, except for those of [`Self::counters`]. If the VM is in a group, these are
     /// the group's statistics, which can't be split by VM.
     pub(crate) fn fill_stats(&self, id: VmId, gpu: GpuId, vms: &Vms, to: &mut VmGpuStats) {
         let key = self.groups.key_of(id);
         let Some(stats) = self.compute.stats_of(key, gpu_key(gpu)) else { return };
-        to.gpu_ns = stats.charged_ns;
-        to.copied_ns = stats.copied_ns;
-        to.throttled_ns = stats.throttled_ns;
-        to.windows = stats.windows;
-        to.handovers = stats.handovers;
-        to.handover_ns = stats.handover_ns;
         to.handover_max_ns = stats.handover_max_ns;
-        to.evictions = stats.evictions;
         to.evicted = stats.evicted;
         to.waits_for = stats.waits_for.and_then(|obstacle| {
             let vm = waits_for_vm(obstacle).and_then(|key| self.names(vms).remove(&key.0));

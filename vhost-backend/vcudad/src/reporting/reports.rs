@@ -15,6 +15,7 @@ use crate::gpu::scheduler::{PromisedShares, Scheduler};
 use crate::reporting::activity::add;
 use crate::sessions::worker::{Worker, Workers};
 use crate::settings::roster::Roster;
+use crate::usage::collector::Usage;
 use crate::vm::placement::Capacity;
 use crate::vm::vms::{VmState, Vms};
 use control_server::handle::now_ms;
@@ -37,6 +38,7 @@ pub(crate) struct Reports<'a> {
     pub(crate) audit: &'a Audit,
     pub(crate) policy: &'a Policy,
     pub(crate) roster: &'a Roster,
+    pub(crate) usage: &'a Usage,
     pub(crate) file: Option<&'a ConfigInfo>,
     /// When the broker started, in milliseconds since 1970.
     pub(crate) started_ms: u64,
@@ -124,9 +126,19 @@ impl Reports<'_> {
             account.map_or((0, 0, 0, 0), |a| (a.quota.max, a.used, a.peak, a.rejected));
         let kinds = account.map(|account| account.kinds).unwrap_or_default();
         let by_kind = Charge::ALL.iter().zip(kinds).filter(|(_, bytes)| *bytes > 0);
+        let uuid = self.gpus.get(gpu).map(|gpu| gpu.uuid().to_owned()).unwrap_or_default();
+        let total = self.usage.record().total(&state.vm.name, &uuid);
         let mut stats = VmGpuStats {
             gpu: gpu.0,
-            uuid: self.gpus.get(gpu).map(|gpu| gpu.uuid().to_owned()).unwrap_or_default(),
+            uuid,
+            gpu_ns: total.gpu_ns,
+            copied_ns: total.copied_ns,
+            throttled_ns: total.throttled_ns,
+            windows: total.windows,
+            handovers: total.handovers,
+            handover_ns: total.handover_ns,
+            evictions: total.evictions,
+            memory_byte_seconds: total.memory_byte_seconds,
             memory_max: max,
             memory_used: used,
             memory_peak: peak,
@@ -234,6 +246,7 @@ impl Reports<'_> {
                 restarts: self.scheduler.restarts(),
             },
             config: self.file.cloned(),
+            usage: self.usage.saving(),
         }
     }
 }

@@ -29,7 +29,8 @@ impl Service {
 
     /// Returns true if another vcudad must take over now.
     pub(crate) fn must_hand_over(&self) -> bool {
-        let is_busy = self.ended || self.changes.is_saving();
+        let is_saving = self.changes.is_saving() || self.is_leaving && self.usage.is_saving();
+        let is_busy = self.ended || is_saving;
         !is_busy && (self.is_leaving || self.is_replaced && self.starting.is_empty())
     }
 
@@ -39,8 +40,9 @@ impl Service {
         let successor = self.successor.take().filter(|_| !self.is_leaving);
         tracing::info!("handing over to another vcudad");
         self.refuse_requests();
+        self.sample_usage(true);
         self.sessions.stop_scheduler().map_err(BrokerError::Handover)?;
-        let state = self.state();
+        let state = HandoverState { usage: Some(self.usage.record().clone()), ..self.state() };
         // Dropping it would end all processes, and remove the VMs' sockets.
         std::mem::forget(self);
         Ok((state, successor))
@@ -60,6 +62,7 @@ impl Service {
             sessions: self.sessions.record(),
             fixed: self.fixed.clone(),
             config: Some(self.applied.clone()),
+            usage: None,
         }
     }
 

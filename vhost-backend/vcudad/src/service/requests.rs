@@ -16,7 +16,7 @@ use crate::settings::validate::check_on;
 use crate::vm::resources::Resources;
 use crate::vm::start;
 use crate::vm::vms::{VmState, place_vm};
-use control_server::handle::{Answer, Reply, Request, Response};
+use control_server::handle::{Answer, Reply, Request, Response, now_ms};
 use host_ipc::messages::BrokerToDevice;
 use memory_ledger::VmId;
 
@@ -24,6 +24,7 @@ use memory_ledger::VmId;
 impl Service {
     pub(super) fn handle_requests(&mut self, ops: &mut EventOps) {
         self.inbox.acknowledge();
+        self.sample_usage(true);
         while let Some((request, answer)) = self.inbox.next() {
             self.handle_request(ops, request, answer);
             self.carry_out(ops);
@@ -55,6 +56,10 @@ impl Service {
             }
             Request::RemoveVm(name) => {
                 return self.request_change(ops, ChangeRequest::Remove(name), answer);
+            }
+            Request::Metrics => return self.scrape(answer),
+            Request::Usage { since_ms } => {
+                Ok(Response::Usage(Box::new(self.usage.report(since_ms, now_ms()))))
             }
             Request::ListVms => Ok(Response::Vms(reports.vm_infos())),
             Request::ShowVm(name) => self.vms.find(&name).and_then(|id| self.show(id)),
@@ -105,6 +110,7 @@ impl Service {
             tracing::info!("exiting once the last change has been saved");
         }
         self.changes.shut_down();
+        self.scrapes.send_all();
         let mut answers = Vec::new();
         for id in self.vms.ids() {
             answers.extend(self.vms.get_mut(id).map(VmState::take_removals).unwrap_or_default());
@@ -157,6 +163,8 @@ impl Service {
 
     /// Ends the change that was being saved, and starts those that wait.
     pub(super) fn handle_saved(&mut self, ops: &mut EventOps) {
+        self.roster.acknowledge();
+        self.handle_usage_saved();
         let Some(saved) = self.roster.take_saved() else { return };
         // There is no change if the broker is about to exit.
         let Some((change, answer)) = self.changes.take_saving() else { return };
@@ -349,6 +357,7 @@ impl Service {
         }
         let uid = self.vms.get(id).and_then(VmState::remover);
         self.publish(BrokerEvent::of_vm(EventKind::VmRemoved, id, "removed").by(uid));
+        self.end_usage(id);
         self.sessions.remove_vm(id);
         self.budgets.forget(id);
         let Some(mut state) = self.vms.remove(id) else { return };

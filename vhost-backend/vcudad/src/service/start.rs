@@ -33,6 +33,10 @@ use crate::settings::roster::Roster;
 use crate::settings::state::StateDir;
 use crate::settings::validate::{Ground, check_all, check_own_file};
 use crate::timer::Timer;
+use crate::usage::collector::Usage;
+use crate::usage::file::{self, Loaded};
+use crate::usage::record::Record;
+use crate::usage::scrapes::Scrapes;
 use crate::vm::cgroup::Cgroups;
 use crate::vm::vms::Vms;
 use crate::watches::Watches;
@@ -61,6 +65,7 @@ struct Foundation {
     gpus: Gpus,
     cgroups: Cgroups,
     roster: Roster,
+    usage: Usage,
 }
 
 /// The service's connections to the outside. No thread has been started for them, because the broker
@@ -82,6 +87,7 @@ impl Service {
         inputs: Inputs,
     ) -> Result<Self, BrokerError> {
         let Prepared { spawner, ending, state, mut driver, jail } = prepared;
+        let usage = load_usage(state.as_ref(), None);
         let mut roster = Roster::open(state)?;
         let all = roster.vms(config.vms.clone()).map_err(|error| config.locate(error))?;
         let requests = all.iter().flat_map(|(spec, _)| &spec.gpus);
@@ -93,7 +99,7 @@ impl Service {
         let ground = Ground { gpus: &gpus, cgroups: &cgroups };
         let vms = check_all(&config, all, &roster, ground);
         let vms = vms.map_err(|error| config.locate(error))?;
-        let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster };
+        let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster, usage };
         let (mut service, _) = Self::with(config, found, inputs, Supervisor::start)?;
         for candidate in vms {
             let state = candidate.create(service.launcher.spawner(), &service.cgroups);
@@ -127,7 +133,8 @@ impl Service {
         let HandoverState {
             last_process, driver, has_jail, no_jail, evicts, gpus, cgroups, ..
         } = handed;
-        let HandoverState { supervisor, vms, sessions, fixed, config: applied, .. } = handed;
+        let HandoverState { supervisor, vms, sessions, fixed, config: applied, usage, .. } = handed;
+        let usage = load_usage(state.as_ref(), usage);
         let mut processes = spawner.processes(last_process).map_err(failed)?;
         let mut roster = Roster::open(state)?;
         let ground = Ground { gpus: &gpus, cgroups: &cgroups };
@@ -143,7 +150,7 @@ impl Service {
             true => Ok(()),
             false => Err(no_jail.unwrap_or_else(|| "an earlier vcudad did without it".into())),
         };
-        let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster };
+        let found = Foundation { spawner, ending, driver, jail, gpus, cgroups, roster, usage };
         let restore = |launcher: &_| Supervisor::restore(supervisor, launcher, &mut processes);
         let (mut service, eviction) = Self::with(config, found, inputs, restore)?;
         let eviction = eviction.as_ref();
@@ -177,7 +184,7 @@ impl Service {
         inputs: Inputs,
         supervisor: impl FnOnce(&Launcher) -> io::Result<Supervisor>,
     ) -> Result<(Self, Option<compute::Eviction>), BrokerError> {
-        let Foundation { spawner, ending, driver, jail, mut gpus, cgroups, roster } = found;
+        let Foundation { spawner, ending, driver, jail, mut gpus, cgroups, roster, usage } = found;
         let Inputs { signals, inbox, reader, successor } = inputs;
         let now = now_ms();
         let file = reader.as_ref().map(|_| ConfigInfo {
@@ -228,6 +235,8 @@ impl Service {
                 driver.eviction == Eviction::Simulated,
                 warm_workers,
             ),
+            usage,
+            scrapes: Scrapes::default(),
             budgets: Budgets::default(),
             audit: Audit::default(),
             launcher,
@@ -246,5 +255,17 @@ impl Service {
             roster,
         };
         Ok((service, eviction))
+    }
+}
+
+/// Returns the usage of VMs so far: what the other broker has handed over, or else what was saved.
+fn load_usage(state: Option<&StateDir>, handed: Option<Record>) -> Usage {
+    let now = Instant::now();
+    let saved = state.map(|dir| file::load(dir, now_ms()));
+    let may_save = saved.as_ref().is_some_and(|saved| saved.may_save);
+    match (handed, saved) {
+        (Some(record), _) => Usage::new(Loaded { record: record.restored(), may_save }, true, now),
+        (None, Some(saved)) => Usage::new(saved, false, now),
+        (None, None) => Usage::new(Loaded { record: Record::new(now_ms()), may_save }, false, now),
     }
 }

@@ -8,7 +8,8 @@
 use std::collections::HashMap;
 use std::sync::Arc;
 
-use host_ipc::gate::{GateMap, MemoryUsage};
+use crate::usage::meter::Meter;
+use host_ipc::gate::{self, GateMap, MemoryUsage};
 use host_ipc::messages::{Charge, WorkerId};
 use memory_ledger::{GpuId, Ledger, LedgerError, Quota, ShareId, Usage, VmId};
 use serde::{Deserialize, Serialize};
@@ -64,6 +65,8 @@ pub(crate) struct Accounts {
     /// The gate pages of each VM's workers.
     pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
     vms: HashMap<WorkerId, VmId>,
+    /// The memory of each VM, multiplied by time.
+    meters: HashMap<VmId, Vec<(GpuId, Meter)>>,
 }
 
 impl Accounts {
@@ -97,13 +100,26 @@ impl Accounts {
     /// Opens a VM's accounts on these GPUs, or changes their limits.
     pub(crate) fn set(&mut self, vm: VmId, gpus: &[GpuId], quota: Quota) {
         gpus.iter().for_each(|gpu| self.ledger.set(vm, *gpu, quota));
+        let ledger = &self.ledger;
+        let used = |gpu: &GpuId| ledger.account(vm, *gpu).map_or(0, |account| account.used);
+        let meter = |gpu: &GpuId| (*gpu, Meter::new(used(gpu), gate::now()));
+        self.meters.entry(vm).or_insert_with(|| gpus.iter().map(meter).collect());
         self.publish(vm);
+    }
+
+    /// Returns the memory that was charged to a VM since this broker has the account, multiplied by
+    /// the time for which it was charged, in bytes times seconds.
+    pub(crate) fn byte_seconds(&self, vm: VmId, gpu: GpuId) -> u64 {
+        let meters = self.meters.get(&vm).into_iter().flatten();
+        let meter = meters.into_iter().find(|(of, _)| *of == gpu);
+        meter.map_or(0, |(_, meter)| meter.byte_seconds(gate::now()))
     }
 
     /// Closes a VM's accounts. All its workers must have been reaped.
     pub(crate) fn remove(&mut self, vm: VmId) {
         self.ledger.remove(vm);
         self.pages.remove(&vm);
+        self.meters.remove(&vm);
     }
 
     /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
@@ -209,8 +225,12 @@ impl Accounts {
         Ok(changed)
     }
 
-    /// Publishes the state of a VM's accounts on the pages of all its workers.
+    /// Publishes the state of a VM's accounts on the pages of all its workers, and measures it.
     fn publish(&mut self, vm: VmId) {
+        for (gpu, meter) in self.meters.get_mut(&vm).into_iter().flatten() {
+            let account = self.ledger.account(vm, *gpu);
+            meter.set(account.map_or(0, |account| account.used), gate::now());
+        }
         let Some(pages) = self.pages.get(&vm) else { return };
         for (&worker, page) in pages {
             for (device, gpu) in (0..).zip(&page.gpus) {

@@ -28,6 +28,7 @@ use crate::sessions::session::{QueueChange, Session, StartQueue};
 use crate::sessions::worker::{
     DeviceEnds, SchedulerEnds, Worker, WorkerChange, WorkerCounts, Workers, WorkersRecord,
 };
+use crate::usage::counters::Counters;
 use crate::vm::cgroup::limits_cpu;
 use crate::vm::guest_facts::{self, Serving};
 use crate::vm::vms::{VmState, Vms};
@@ -317,6 +318,12 @@ impl Sessions {
         let quota = Quota { max: memory.max, session_max: memory.session_max };
         self.accounts.set(id, &state.gpus, quota);
         self.scheduler.set_vm(id, &state.gpus, &state.vm);
+    }
+
+    /// Returns a VM's usage of a GPU, since this broker has the VM.
+    pub(crate) fn counters(&self, id: VmId, gpu: GpuId) -> Counters {
+        let memory_byte_seconds = self.accounts.byte_seconds(id, gpu);
+        Counters { memory_byte_seconds, ..self.scheduler.counters(id, gpu) }
     }
 
     /// Takes a VM off its GPUs, or lets it continue. Its sessions stay.

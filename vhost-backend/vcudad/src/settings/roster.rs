@@ -12,6 +12,7 @@ use crate::error::BrokerError;
 use crate::settings::differences::differences;
 use crate::settings::saver::Saver;
 use crate::settings::state::{SavedState, StateDir, StateError};
+use crate::usage::record::Record;
 use control_server::handle::now_ms;
 
 /// The changes made at run time, and the directory in which they are saved.
@@ -224,6 +225,25 @@ impl Roster {
                 format!("cannot save the change, so nothing was changed: {error}"),
             )
         }))
+    }
+
+    /// Starts to save the usage of VMs. [`Self::take_usage_saved`] returns the result.
+    pub(crate) fn save_usage(&self, record: Record) {
+        if let Some(saver) = &self.saver {
+            saver.save_usage(record);
+        }
+    }
+
+    /// Returns whether the usage was saved that was passed to [`Self::save_usage`], or `None` if it's
+    /// still being saved.
+    pub(crate) fn take_usage_saved(&self) -> Option<Result<(), String>> {
+        let saved = self.saver.as_ref()?.take_usage()?;
+        Some(saved.map_err(|error| error.to_string()))
+    }
+
+    /// Makes the eventfd unreadable again. Call this before results are taken.
+    pub(crate) fn acknowledge(&self) {
+        self.saver.iter().for_each(Saver::acknowledge);
     }
 
     /// Returns an eventfd that is readable when [`Self::take_saved`] has a result. Returns `None`

@@ -1,4 +1,4 @@
-//! The thread that saves the state. Syncing a file can take many seconds on a busy disk, and the
+//! The thread that saves the state and the VMs' usage. Syncing a file can take many seconds on a busy disk, and the
 //! event loop can't wait that long.
 
 use std::io;
@@ -8,17 +8,26 @@ use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::JoinHandle;
 
 use crate::settings::state::{SavedState, StateDir, StateError};
+use crate::usage::file;
+use crate::usage::record::Record;
 use host_ipc::eventfd::{drain, eventfd, notify};
 
 /// The state that was saved, or the reason why it wasn't.
 pub(crate) type Saved = Result<SavedState, StateError>;
 
+/// What the thread writes.
+enum Job {
+    State(SavedState),
+    Usage(Record),
+}
+
 /// The thread, which owns the state directory. Dropping this waits until the thread has finished
 /// its write, and then unlocks the directory.
 pub(crate) struct Saver {
     /// `None` once the thread must end.
-    states: Option<Sender<SavedState>>,
+    jobs: Option<Sender<Job>>,
     results: Receiver<Saved>,
+    usage_results: Receiver<Result<(), StateError>>,
     bell: Arc<OwnedFd>,
     thread: Option<JoinHandle<()>>,
 }
@@ -26,31 +35,55 @@ pub(crate) struct Saver {
 impl Saver {
     /// Starts the thread.
     pub(crate) fn start(dir: StateDir) -> io::Result<Self> {
-        let (states, to_save) = channel::<SavedState>();
+        let (jobs, to_save) = channel();
         let (sender, results) = channel();
+        let (usage_sender, usage_results) = channel();
         let bell = Arc::new(eventfd()?);
         let rings = bell.clone();
         let thread = std::thread::Builder::new().name("saver".into()).spawn(move || {
-            for state in to_save {
-                // The receiver lives until this thread has ended.
-                let _ = sender.send(dir.write(&state).map(|()| state));
+            for job in to_save {
+                // The receivers live until this thread has ended.
+                match job {
+                    Job::State(state) => {
+                        drop(sender.send(dir.write(&state).map(|()| state)));
+                    }
+                    Job::Usage(record) => drop(usage_sender.send(file::save(&dir, &record))),
+                }
                 notify(&*rings);
             }
         })?;
-        Ok(Self { states: Some(states), results, bell, thread: Some(thread) })
+        Ok(Self { jobs: Some(jobs), results, usage_results, bell, thread: Some(thread) })
     }
 
     /// Starts to save a state. [`Self::take`] returns the result.
     pub(crate) fn save(&self, state: SavedState) {
-        if let Some(states) = &self.states {
+        self.send(Job::State(state));
+    }
+
+    /// Starts to save the usage. [`Self::take_usage`] returns the result.
+    pub(crate) fn save_usage(&self, record: Record) {
+        self.send(Job::Usage(record));
+    }
+
+    fn send(&self, job: Job) {
+        if let Some(jobs) = &self.jobs {
             // The thread ends only after the sender.
-            let _ = states.send(state);
+            let _ = jobs.send(job);
         }
+    }
+
+    /// Takes the result of a save of the usage that has ended, if any.
+    pub(crate) fn take_usage(&self) -> Option<Result<(), StateError>> {
+        self.usage_results.try_recv().ok()
+    }
+
+    /// Makes the bell unreadable again. Call this before results are taken, so that none is missed.
+    pub(crate) fn acknowledge(&self) {
+        drain(&*self.bell);
     }
 
     /// Takes the result of a save that has ended, if any.
     pub(crate) fn take(&self) -> Option<Saved> {
-        drain(&*self.bell);
         self.results.try_recv().ok()
     }
 
@@ -62,12 +95,15 @@ impl Saver {
 
 impl Drop for Saver {
     fn drop(&mut self) {
-        drop(self.states.take());
+        drop(self.jobs.take());
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
         if let Some(Err(error)) = self.take() {
             tracing::error!("cannot save the last change: {error}");
+        }
+        if let Some(Err(error)) = self.take_usage() {
+            tracing::error!("cannot save the usage of VMs: {error}");
         }
     }
 }

@@ -20,6 +20,9 @@ use serde::{Deserialize, Serialize};
 const VERSION: u32 = 4;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
+/// The file with the VMs' usage, whose contents `usage::file` defines.
+pub(crate) const USAGE: &str = "usage.json";
+const USAGE_NEXT: &str = "usage.json.next";
 const LOCK: &str = "lock";
 
 /// The contents of the state file.
@@ -152,20 +155,53 @@ impl StateDir {
 
     /// Writes the whole state. If that fails, the previous state is kept.
     pub(crate) fn write(&self, state: &SavedState) -> Result<(), StateError> {
-        let (path, next) = (self.path.join(FILE), self.path.join(NEXT));
         let state = SavedState { version: VERSION, ..state.clone() };
+        let mut text = serde_json::to_vec_pretty(&state)
+            .map_err(|error| os("write", &self.path.join(NEXT))(error.into()))?;
+        text.push(b'\n');
+        self.replace(FILE, NEXT, &text)
+    }
+
+    /// Replaces a file as a whole. If that fails, the previous file is kept.
+    fn replace(&self, name: &str, next: &str, text: &[u8]) -> Result<(), StateError> {
         let write = || {
-            let mut text = serde_json::to_vec_pretty(&state).map_err(io::Error::other)?;
-            text.push(b'\n');
             let flags = OFlags::WRONLY | OFlags::CREATE | OFlags::TRUNC;
-            let mut file = open_in(&self.folder, NEXT, flags)?;
-            file.write_all(&text)?;
+            let mut file = open_in(&self.folder, next, flags)?;
+            file.write_all(text)?;
             file.sync_all()
         };
-        write().map_err(os("write", &next))?;
-        renameat(&self.folder, NEXT, &self.folder, FILE)
-            .map_err(|error| os("replace", &path)(error.into()))?;
+        write().map_err(os("write", &self.path.join(next)))?;
+        renameat(&self.folder, next, &self.folder, name)
+            .map_err(|error| os("replace", &self.path.join(name))(error.into()))?;
         self.folder.sync_all().map_err(os("sync", &self.path))
+    }
+}
+
+/// The file with the VMs' usage.
+impl StateDir {
+    pub(crate) fn usage_path(&self) -> PathBuf {
+        self.path.join(USAGE)
+    }
+
+    /// Reads the file with the VMs' usage, if there is one.
+    pub(crate) fn read_usage(&self) -> io::Result<Option<Vec<u8>>> {
+        let mut text = Vec::new();
+        match open_in(&self.folder, USAGE, OFlags::RDONLY) {
+            Ok(mut file) => file.read_to_end(&mut text).map(|_| Some(text)),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Renames the file with the VMs' usage.
+    pub(crate) fn set_usage_aside(&self, name: &str) -> io::Result<()> {
+        renameat(&self.folder, USAGE, &self.folder, name)?;
+        self.folder.sync_all()
+    }
+
+    /// Replaces the file with the VMs' usage. If that fails, the previous file is kept.
+    pub(crate) fn write_usage(&self, text: &[u8]) -> Result<(), StateError> {
+        self.replace(USAGE, USAGE_NEXT, text)
     }
 }
 
@@ -217,7 +253,7 @@ fn give(path: &Path, folder: &File, owner: &User) -> Result<(), StateError> {
         return Err(StateError::Foreign { path: path.to_owned(), now, user: owner.uid });
     }
     let (uid, gid) = (Some(Uid::from_raw(owner.uid)), Some(Gid::from_raw(owner.gid)));
-    for name in [LOCK, FILE, NEXT] {
+    for name in [LOCK, FILE, NEXT, USAGE, USAGE_NEXT] {
         match chownat(folder, name, uid, gid, AtFlags::SYMLINK_NOFOLLOW) {
             Ok(()) | Err(Errno::NOENT) => {}
             Err(error) => return Err(os("change the owner of", &path.join(name))(error.into())),
