@@ -20,3 +20,4 @@ mod sharing;
 mod sudden_ends;
 mod upgrade;
 mod waiting;
+mod usage;

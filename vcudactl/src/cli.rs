@@ -5,6 +5,7 @@ use std::ffi::OsString;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use crate::month::parse_since;
 use crate::since::Since;
 use clap::{Args, Parser, Subcommand, ValueEnum, value_parser};
 use clap_complete::Shell;
@@ -32,6 +33,12 @@ Examples:
   vcudactl events --since 10m
   vcudactl events --vm web --since 2026-03-01T12:00:00Z
   vcudactl events --json | jq 'select(.kind == \"session_ended\")'";
+
+const USAGE_HELP: &str = "\
+Examples:
+  vcudactl usage
+  vcudactl usage --since 2026-01
+  vcudactl usage --since 2026-03-01 --format csv > march.csv";
 
 const ADD_HELP: &str = "\
 Examples:
@@ -117,6 +124,9 @@ pub(crate) enum Command {
     },
     /// Show all counters
     Stats,
+    /// Show the GPU time and memory that each VM has used per month, also of removed VMs
+    #[command(after_help = USAGE_HELP)]
+    Usage(UsageArgs),
     /// Record which VM has the GPU when, as a trace for ui.perfetto.dev or chrome://tracing
     Trace {
         /// How long to record, in seconds (1 to 600)
@@ -254,7 +264,9 @@ impl Cli {
             | Command::Session(SessionCommand::Ls { list, .. }) => list.output,
             _ => None,
         };
-        self.json || list == Some(ListFormat::Json)
+        let is_usage =
+            matches!(&self.command, Command::Usage(args) if args.format == UsageFormat::Json);
+        self.json || is_usage || list == Some(ListFormat::Json)
     }
 }
 
@@ -263,8 +275,10 @@ pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
     let mut before = OsString::new();
     words.into_iter().any(|word| {
         let is_json = match before.to_str() {
-            Some("-o" | "--output") => word == "json",
-            _ => ["--json", "-ojson", "-o=json", "--output=json"].iter().any(|form| word == *form),
+            Some("-o" | "--output" | "--format") => word == "json",
+            _ => ["--json", "-ojson", "-o=json", "--output=json", "--format=json"]
+                .iter()
+                .any(|form| word == *form),
         };
         before = word;
         is_json
@@ -327,6 +341,29 @@ pub(crate) struct TopArgs {
     pub(crate) sort: SortKey,
 }
 
+#[derive(Args, Debug)]
+pub(crate) struct UsageArgs {
+    /// Show the months that weren't over at a time: a month (2026-03), a day (2026-03-15), a time
+    /// (2026-03-01T12:00:00Z), or a duration before now (720h); the default is this month
+    #[arg(long, value_name = "TIME", value_parser = parse_since)]
+    pub(crate) since: Option<Since>,
+    /// Output format
+    #[arg(long, value_enum, value_name = "FORMAT", default_value_t)]
+    pub(crate) format: UsageFormat,
+}
+
+/// The format of `usage`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, ValueEnum)]
+pub(crate) enum UsageFormat {
+    /// A table with a line per VM and month
+    #[default]
+    Table,
+    /// Comma-separated values with a line per VM, month, and GPU
+    Csv,
+    /// The same as --json
+    Json,
+}
+
 #[cfg(test)]
 mod tests {
     use clap::CommandFactory;
@@ -356,6 +393,10 @@ mod tests {
             ("vcudactl vm ls", false),
             ("vcudactl vm ls -o wide --quiet", false),
             ("vcudactl --json vm ls", true),
+            ("vcudactl usage", false),
+            ("vcudactl usage --format csv", false),
+            ("vcudactl usage --format json", true),
+            ("vcudactl usage --since 2026-03 --format=json", true),
             ("vcudactl gpu ls -o json", true),
             ("vcudactl gpu list -ojson", true),
             ("vcudactl session ls --vm a --output=json", true),

@@ -8,6 +8,7 @@
 //! | `commands` | the commands, with their requests and output |
 //! | `doctor` | checks of the host |
 //! | `config_file` | whether vcudad uses its configuration file |
+//! | `month` | times, days, and months of `usage --since` |
 //! | `since` | times and durations of `events --since` |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
@@ -25,6 +26,7 @@ mod config_file;
 mod doctor;
 mod error;
 mod exit;
+mod month;
 mod program;
 mod since;
 mod table;

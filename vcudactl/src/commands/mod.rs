@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | selects the command |
-//! | `vm`, `gpu`, `session`, `event`, `stats`, `trace`, `doctor` | the commands, by subject |
+//! | `vm`, `gpu`, `session`, `event`, `stats`, `usage`, `trace`, `doctor` | the commands, by subject |
 //! | `completions`, `man` | completion scripts and manual pages |
 //! | `path` | request paths for VMs |
 //! | `output` | output as JSON or text |
@@ -19,6 +19,7 @@ mod run;
 mod session;
 mod stats;
 mod trace;
+mod usage;
 mod vm;
 
 pub(crate) use run::run;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::output::Output;
-use super::{completions, doctor, event, gpu, man, session, stats, trace, vm};
+use super::{completions, doctor, event, gpu, man, session, stats, trace, usage, vm};
 use crate::cli::{Cli, Command, GpuCommand, SessionCommand};
 use crate::client::Client;
 use crate::error::CtlError;
@@ -50,6 +50,7 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
         }
         Command::Doctor => doctor::run(client, &output, &cli.socket).await,
         Command::Stats => stats::show(client, &output).await,
+        Command::Usage(args) => usage::show(client, &output, args).await,
         Command::Version => stats::version(client, &output).await,
         Command::Top(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),
     }
