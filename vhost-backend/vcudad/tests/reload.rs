@@ -57,7 +57,8 @@ fn sighup_adds_changes_and_removes_vms() {
     // A setting without a value gets its default.
     reload(&broker, &folder, &format!("{}{}", vm("a", ""), vm("c", "")));
     assert_eq!(broker.vms(), [row("a", 100, GIB), row("c", 100, GIB)]);
-    assert_eq!(a.create(3), OK);
+    // The device process may not have got the limit yet.
+    wait_for("the new limit", || a.create(3) == OK);
     let parts = [
         r#""kind":"vm_added","vm":"c""#,
         r#""kind":"vm_removed","vm":"b""#,
