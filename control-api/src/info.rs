@@ -23,11 +23,11 @@ pub struct VmInfo {
     /// Who has paused the VM. Absent if nobody has.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub paused_by: Vec<PausedBy>,
-    /// Reason for the failure. Absent while the VM is running.
+    /// Reason for the failure, or why the VM isn't added. Absent while the VM is running.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failure: Option<String>,
     /// Settings whose values differ from those in the configuration file, because they were changed
-    /// through the API, or because the file has changed and vcudad has to be restarted to apply it.
+    /// or the VM was added through the API, or because the file has changed and vcudad has to be restarted to apply it.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub differs_from_file: BTreeMap<String, Override>,
     /// Path of the vhost-user socket.
@@ -77,6 +77,10 @@ pub enum VmState {
     /// socket couldn't be created, or its device process couldn't be started or exited too often.
     /// `failure` gives the reason.
     Failed,
+    /// The VM is in the configuration file, but vcudad doesn't have it, because it was removed through
+    /// the API or needs a restart of vcudad. `failure` gives the reason.
+    #[serde(rename = "not_added")]
+    NotAdded,
 }
 
 /// Who has paused a VM. It runs once nobody pauses it any longer.

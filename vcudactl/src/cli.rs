@@ -190,9 +190,15 @@ pub(crate) enum VmCommand {
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Remove VMs: end their sessions and devices, and delete their settings
+    /// Remove VMs: end their sessions and devices; `vm restore` brings them back
     Rm {
         /// Names of the VMs
+        #[arg(required = true, value_name = "NAME")]
+        names: Vec<String>,
+    },
+    /// Bring back removed VMs: with the configuration file's settings, or those that they had last
+    Restore {
+        /// Names of the removed VMs
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
@@ -433,6 +439,7 @@ mod tests {
             "vcudactl vm rm",
             "vcudactl vm pause",
             "vcudactl vm restart",
+            "vcudactl vm restore",
             "vcudactl vm reset web",
             "vcudactl session kill web one",
             "vcudactl top --interval 1ms",

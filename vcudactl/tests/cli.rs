@@ -111,6 +111,9 @@ fn a_vm_is_paused_and_resumed() {
 #[test]
 fn one_missing_vm_does_not_stop_the_others() {
     let server = Server::start(|method, path, _| {
+        if method == "GET" {
+            return (404, json!({"code": "not_found", "message": ""}).to_string());
+        }
         assert_eq!(method, "DELETE");
         match path {
             "/v1/vms/gone" => {
@@ -554,6 +557,47 @@ fn lists_can_be_wide_or_names_only() {
 }
 
 #[test]
+fn a_vm_that_is_only_in_the_file_is_listed_and_can_be_restored() {
+    let server = Server::start(|method, path, _| {
+        let mut vm = failed("removed with vcudactl vm rm");
+        (vm["state"], vm["origin"]) = (json!("not_added"), json!("file"));
+        let mut added = failed("");
+        added.as_object_mut().unwrap().remove("failure");
+        (added["state"], added["name"]) = (json!("running"), json!("other"));
+        match (method, path) {
+            ("GET", "/v1/vms") => (200, json!([added, vm]).to_string()),
+            ("GET", "/v1/vms/web") => (200, vm.to_string()),
+            ("DELETE", "/v1/vms/web" | "/v1/vms/other") => (204, String::new()),
+            ("POST", "/v1/vms/web/restore") => (200, added.to_string()),
+            ("POST", "/v1/vms") => {
+                added["differs_from_file"] = json!({"compute.weight": {"file": "300"}});
+                (201, added.to_string())
+            }
+            _ => (404, json!({"code": "not_found", "message": "no"}).to_string()),
+        }
+    });
+    let run = |words: &str| {
+        let words: Vec<&str> = words.split(' ').collect();
+        let (code, out, err) = vcudactl(&server.socket, &words);
+        assert_eq!(code, 0, "{words:?} {err}");
+        (out, err)
+    };
+    assert!(
+        run("vm ls").0.contains("not added: removed with vcudactl vm rm"),
+        "{}",
+        run("vm ls").0
+    );
+    // Other commands need VMs that exist.
+    assert_eq!(run("vm ls --quiet"), ("other\n".into(), String::new()));
+    let (out, err) = run("vm rm web");
+    assert!(out.is_empty() && err.contains("run vcudactl vm restore web"), "{err}");
+    assert_eq!(run("vm rm other"), (String::new(), String::new()));
+    assert_eq!(run("vm restore web"), (String::new(), String::new()));
+    let (_, err) = run("vm add other --memory-max 1G");
+    assert!(err.contains("other values of compute.weight; to use those"), "{err}");
+}
+
+#[test]
 fn bash_completes_the_names_of_vms() {
     let server = Server::start(|_, _, _| {
         let vm = |name: &str| {
@@ -570,6 +614,6 @@ fn bash_completes_the_names_of_vms() {
     assert_eq!(complete("events --vm w"), ["web-1", "web-2"]);
     assert_eq!(complete("session kill w"), ["web-1", "web-2"]);
     // Everything else is completed by the generated script.
-    assert_eq!(complete("vm res"), ["reset", "restart", "resume"]);
+    assert_eq!(complete("vm res"), ["reset", "restart", "restore", "resume"]);
     assert_eq!(complete("vm set web-1 --memory-m"), ["--memory-max"]);
 }

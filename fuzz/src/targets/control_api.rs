@@ -32,6 +32,8 @@ const PATHS: &[&str] = &[
     "/metrics",
     "/v1/vms/%00",
     "/v1/vms/../..",
+    "/v1/vms/a/restore",
+    "/v1/usage?since_ms=0",
 ];
 const BODIES: &[&str] = &[
     "",

@@ -30,6 +30,7 @@ pub(super) async fn run(
             spec.check()?;
             let vm: VmInfo = client.post("/v1/vms", &spec).await?;
             warn_if_failed(output, &vm);
+            warn_if_in_file(output, &vm);
             output.answer(&vm, |out| writeln!(out, "{}", vm.socket.display()))
         }
         VmCommand::Set(args) => set(client, output, args).await,
@@ -46,15 +47,16 @@ pub(super) async fn run(
             each(output, names, async |name| act(client, output, name, "reset").await).await
         }
         VmCommand::Rm { names } => {
-            each(output, names, async |name| {
-                client.delete(&vm_path(name)?).await?;
-                output.answer(&json!({"removed": name}), |_| Ok(()))
-            })
-            .await
+            each(output, names, async |name| remove(client, output, name).await).await
+        }
+        VmCommand::Restore { names } => {
+            each(output, names, async |name| act(client, output, name, "restore").await).await
         }
         VmCommand::Ls(args) => {
             let vms: Vec<VmInfo> = client.get("/v1/vms").await?;
-            let names: Vec<String> = vms.iter().map(|vm| vm.name.clone()).collect();
+            // The names are for other commands, which need VMs that exist.
+            let added = vms.iter().filter(|vm| vm.state != VmState::NotAdded);
+            let names: Vec<String> = added.map(|vm| vm.name.clone()).collect();
             output.list(args, &vms, &names, |out, is_wide| list(&vms, is_wide, out))
         }
         VmCommand::Show { names } => {
@@ -100,7 +102,39 @@ async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), Ctl
     output.answer(&vm, |_| Ok(()))
 }
 
-/// Pauses or resumes a VM. Says so if the VM doesn't run after it was resumed.
+/// Removes a VM. Says so if the configuration file still contains it.
+async fn remove(client: &Client, output: &Output, name: &str) -> Result<(), CtlError> {
+    let path = vm_path(name)?;
+    client.delete(&path).await?;
+    if let Ok(vm) = client.get::<VmInfo>(&path).await
+        && vm.state == VmState::NotAdded
+    {
+        let text = format!(
+            "VM '{name}' is still in the configuration file, but stays removed; to bring it back with \
+             the file's settings, run {NAME} vm restore {name}"
+        );
+        output.warn(&text);
+    }
+    output.answer(&json!({"removed": name}), |_| Ok(()))
+}
+
+/// Warns if a VM that was added has the name of one in the configuration file, whose settings it
+/// doesn't get.
+fn warn_if_in_file(output: &Output, vm: &VmInfo) {
+    if vm.differs_from_file.is_empty() {
+        return;
+    }
+    let name = &vm.name;
+    let keys: Vec<&str> = vm.differs_from_file.keys().map(String::as_str).collect();
+    let text = format!(
+        "VM '{name}' is also in the configuration file, with other values of {}; to use those, run \
+         {NAME} vm rm {name} and {NAME} vm restore {name}",
+        keys.join(", ")
+    );
+    output.warn(&text);
+}
+
+/// Pauses or resumes a VM, for example. Says so if the VM doesn't run after it was resumed.
 async fn act(client: &Client, output: &Output, name: &str, action: &str) -> Result<(), CtlError> {
     let vm: VmInfo = client.act(&format!("{}/{action}", vm_path(name)?)).await?;
     warn_if_failed(output, &vm);
@@ -200,6 +234,7 @@ fn state(vm: &VmInfo) -> &'static str {
         VmState::Running => "running",
         VmState::Paused => "paused",
         VmState::Failed => "failed",
+        VmState::NotAdded => "not added",
     }
 }
 

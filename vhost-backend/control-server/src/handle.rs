@@ -43,6 +43,8 @@ pub enum Request {
     RestartVm(String),
     /// Pauses a VM, or resumes it if false. The reply is `Response::Vm`.
     SetPaused(String, bool),
+    /// Adds a VM again that was removed. The reply is `Response::Vm`.
+    RestoreVm(String),
     /// Removes a VM with its sessions and device process. The reply is `Response::Done`.
     RemoveVm(String),
     /// Lists the sessions of one VM or all VMs. The reply is `Response::Sessions`.
@@ -85,6 +87,7 @@ impl Request {
                 | Self::ResetVm(_)
                 | Self::RestartVm(_)
                 | Self::SetPaused(..)
+                | Self::RestoreVm(_)
                 | Self::RemoveVm(_)
                 | Self::KillSession { .. }
         )

@@ -24,6 +24,7 @@ use super::routes;
         routes::set_vm,
         routes::reset_vm,
         routes::restart_vm,
+        routes::restore_vm,
         routes::pause_vm,
         routes::resume_vm,
         routes::remove_vm,

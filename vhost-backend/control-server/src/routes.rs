@@ -44,6 +44,7 @@ pub(super) fn control(handle: ControlHandle, description: String) -> Router {
         .route("/v1/vms/{name}", get(show_vm).patch(set_vm).delete(remove_vm))
         .route("/v1/vms/{name}/reset", post(reset_vm))
         .route("/v1/vms/{name}/restart", post(restart_vm))
+        .route("/v1/vms/{name}/restore", post(restore_vm))
         .route("/v1/vms/{name}/pause", post(pause_vm))
         .route("/v1/vms/{name}/resume", post(resume_vm))
         .route("/v1/vms/{name}/sessions", get(list_sessions_of_vm))
@@ -271,7 +272,27 @@ pub(super) async fn resume_vm(
     answer_vm(&api, peer, Request::SetPaused(part(name)?, false), StatusCode::OK).await
 }
 
-/// Removes a VM: ends its sessions and its device process, and deletes its settings.
+/// Adds a VM again that was removed through the API. A VM in the configuration file gets the file's
+/// settings, with the changes that were made through the API. Another VM gets the settings that it had
+/// last; vcudad remembers the last 64 that were removed. The request has no body.
+#[utoipa::path(post, path = "/v1/vms/{name}/restore", tag = "vms",
+    params(("name" = String, Path, description = "Name of the VM")), responses(
+    (status = 200, description = "The VM", body = VmInfo),
+    (status = 404, description = "No VM with this name was removed", body = ApiError),
+    (status = 409, description = "The VM isn't removed, or its socket can't be created, or vcudad must be restarted to add it", body = ApiError),
+    (status = 422, description = "A setting is out of range, or names a GPU or directory that doesn't exist", body = ApiError),
+    (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
+    (status = 507, description = "No GPU has enough memory left to promise, or the state file can't be written", body = ApiError),
+))]
+pub(super) async fn restore_vm(
+    State(api): State<Api>,
+    Extension(peer): Extension<Peer>,
+    name: Result<Path<String>, PathRejection>,
+) -> Answer {
+    answer_vm(&api, peer, Request::RestoreVm(part(name)?), StatusCode::OK).await
+}
+
+/// Removes a VM: ends its sessions and its device process. It can be restored.
 #[utoipa::path(delete, path = "/v1/vms/{name}", tag = "vms",
     params(("name" = String, Path, description = "Name of the VM")), responses(
     (status = 204, description = "The VM has been removed"),

@@ -135,7 +135,8 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     assert_eq!(spin_us(), 9);
     let of_broker = "needs a restart of vcudad, which ends no sessions: ";
     let of_spawner = "needs a restart of virtio-cuda-spawner, which ends all sessions: ";
-    let of_vm = "needs the VM to be removed and added again, which ends its sessions: ";
+    let of_vm = "needs the VM to be removed and restored (vcudactl vm rm b; vcudactl vm restore b), \
+                 which ends its sessions: ";
     let says = [
         format!("{of_broker}scheduler\""),
         format!("{of_broker}VM 'c': its socket"),

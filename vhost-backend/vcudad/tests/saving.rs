@@ -55,7 +55,9 @@ impl BusyDisk {
 
     /// Lets the write fail: the file can't replace a directory.
     fn fail(self) {
-        std::fs::create_dir(self.state.join("state.json")).unwrap();
+        let file = self.state.join("state.json");
+        let _ = std::fs::remove_file(&file);
+        std::fs::create_dir(file).unwrap();
     }
 }
 
@@ -195,7 +197,8 @@ fn a_broker_that_exits_finishes_its_write() {
     let output = Broker::command(&folder, TWO).output().unwrap();
     let text = String::from_utf8_lossy(&output.stderr);
     assert!(text.contains("in use by another vcudad"), "{text}");
-    assert!(!folder.join("state/state.json").exists());
+    let saved = || std::fs::read_to_string(folder.join("state/state.json")).unwrap();
+    assert!(!saved().contains("weight"), "{}", saved());
     disk.release();
     broker.end();
     let broker = Broker::start(&folder, TWO);

@@ -111,7 +111,7 @@ fn handle(
             vms.insert(name, changed);
             Ok(Response::Vm(Box::new(answer)))
         }
-        Request::ResetVm(name) | Request::RestartVm(name) => {
+        Request::ResetVm(name) | Request::RestartVm(name) | Request::RestoreVm(name) => {
             Ok(Response::Vm(Box::new(info(&find(vms, &name)?))))
         }
         Request::SetPaused(name, paused) => {

@@ -223,11 +223,14 @@ impl Gpus {
         self.iter().find(same).map(|(id, _)| id)
     }
 
+    /// Returns the UUIDs of these GPUs.
+    pub(crate) fn uuids(&self, gpus: &[GpuId]) -> Vec<String> {
+        gpus.iter().filter_map(|id| self.get(*id)).map(|gpu| gpu.uuid.clone()).collect()
+    }
+
     /// Returns the value of CUDA_VISIBLE_DEVICES that selects these GPUs, in this order.
     pub(crate) fn visible(&self, gpus: &[GpuId]) -> String {
-        let uuids: Vec<&str> =
-            gpus.iter().filter_map(|id| self.get(*id)).map(|gpu| gpu.uuid.as_str()).collect();
-        uuids.join(",")
+        self.uuids(gpus).join(",")
     }
 }
 

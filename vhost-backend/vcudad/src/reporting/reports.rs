@@ -7,7 +7,7 @@ use control_api::{
     VmInfo, VmOrigin, VmState as State, VmStats, Wait, WaitReason, WorkerCounts,
 };
 
-use crate::config::Policy;
+use crate::config::{Policy, Vm};
 use crate::gpu::audit::Audit;
 use crate::gpu::gpus::Gpus;
 use crate::gpu::leftovers::Leftovers;
@@ -61,8 +61,29 @@ impl Reports<'_> {
     pub(crate) fn vm_infos(&self) -> Vec<VmInfo> {
         let mut infos: Vec<VmInfo> =
             self.vms.iter().filter_map(|(id, _)| self.vm_info(id)).collect();
+        let names = self.roster.file().iter().map(|spec| &spec.name);
+        infos.extend(names.filter_map(|name| self.not_added(name)));
         infos.sort_by(|a, b| a.name.cmp(&b.name));
         infos
+    }
+
+    /// Returns a VM that is in the configuration file, but isn't served.
+    pub(crate) fn not_added(&self, name: &str) -> Option<VmInfo> {
+        let reason = self.roster.why_not_added(name)?;
+        let spec = self.roster.in_file(name).filter(|_| self.vms.named(name).is_none())?;
+        let socket = Vm::new(spec.clone()).map(|vm| vm.socket).unwrap_or_default();
+        Some(VmInfo {
+            name: name.to_owned(),
+            origin: VmOrigin::File,
+            state: State::NotAdded,
+            paused_by: Vec::new(),
+            failure: Some(reason),
+            differs_from_file: BTreeMap::new(),
+            socket,
+            device_pid: None,
+            settings: spec.clone(),
+            stats: VmStats { name: name.to_owned(), ..VmStats::default() },
+        })
     }
 
     pub(crate) fn vm_info(&self, id: VmId) -> Option<VmInfo> {
@@ -77,10 +98,7 @@ impl Reports<'_> {
             },
             paused_by: state.pause.paused_by(),
             failure: state.device.failure().map(str::to_owned),
-            differs_from_file: match state.origin {
-                VmOrigin::File => self.roster.differs_from_file(&state.vm.spec),
-                VmOrigin::Api => BTreeMap::new(),
-            },
+            differs_from_file: self.roster.differs_from_file(&state.vm.spec, state.origin),
             socket: state.vm.socket.clone(),
             device_pid: state.device.pid(),
             settings: state.vm.spec.clone(),

@@ -11,6 +11,7 @@ use crate::reporting::reports::Reports;
 use crate::settings::changes::Change;
 use crate::settings::reload::{Host, Plan};
 use crate::settings::reread::{Reread, Rereader};
+use crate::settings::roster::place;
 use crate::settings::state::SavedState;
 use crate::settings::validate::{Candidate, Running, check_all, check_host};
 use control_server::handle::{Answer, Response, now_ms};
@@ -90,7 +91,7 @@ impl Service {
         let no_jail = self.launcher.no_jail();
         let running = Running { started: &self.started, no_jail };
         check_host(config, self.spawner().is_root(), Some(&running))?;
-        let (all, next) = self.roster.with_file(&config.vms)?;
+        let (all, mut next) = self.roster.with_file(&config.vms)?;
         let candidates = check_all(config, all.clone(), &self.roster, self.ground())?;
         let is_served = |candidate: &&Candidate| {
             let state = self.vms.named(&candidate.vm.name).and_then(|id| self.vms.get(id));
@@ -104,18 +105,25 @@ impl Service {
             vms: &self.vms,
             spawner: Some(self.launcher.spawner()).filter(|_| prepares),
             ground: self.ground(),
+            roster: &self.roster,
         };
-        Ok((Plan::check(config, all, capacities, &host)?, next))
+        let plan = Plan::check(config, all, capacities, &host)?;
+        for state in &plan.added {
+            place(&mut next, &state.vm.spec, self.gpus.uuids(&state.gpus));
+        }
+        Ok((plan, next))
     }
 
     pub(super) fn reload(&mut self, plan: Plan) {
         let summary = plan.summary(&self.vms);
-        let Plan { policy, file, text, added, changed, removed, deferred } = plan;
+        let Plan { policy, file, text, added, changed, removed, deferred, .. } = plan;
+        let outlives = self.spawner().outlives_broker();
         self.policy = policy;
         self.applied = text;
         let now = Some(now_ms());
         self.file = now.map(|read_ms| ConfigInfo { read_ms, applied_ms: now, refused: None });
-        self.roster.set_file(file);
+        let not_added = deferred.iter().filter_map(|change| change.not_added(outlives));
+        self.roster.set_file(file, not_added.collect());
         for id in &removed {
             self.begin_removal(*id);
         }
@@ -136,8 +144,10 @@ impl Service {
         }
         self.sessions.refill(&self.vms, &self.gpus);
         for change in deferred {
-            let (vm, message) = (change.vm, change.message(self.spawner().outlives_broker()));
-            tracing::warn!(vm = vm.map(|vm| self.vms.name(vm)), "{message}");
+            let vm = change.vm;
+            let name = vm.map(|vm| self.vms.name(vm));
+            let message = change.message(outlives, name.unwrap_or_default());
+            tracing::warn!(vm = name, "{message}");
             let event = BrokerEvent::new(EventKind::RestartNeeded, message);
             self.publish(BrokerEvent { vm, ..event });
         }

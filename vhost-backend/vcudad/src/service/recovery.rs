@@ -68,8 +68,10 @@ impl Service {
         let (vm, gpus) = match Vm::new(spec.clone()) {
             Ok(mut vm) => {
                 let unique = self.vms.check_unique(&vm);
-                let placed =
-                    unique.and_then(|()| check_vm(&mut vm, &capacities, self.ground(), false));
+                let placed = unique.and_then(|()| {
+                    let before = self.roster.placed(&spec.name);
+                    check_vm(&mut vm, &capacities, self.ground(), false, before)
+                });
                 (vm, placed)
             }
             Err(error) => (Vm::unchecked(spec), Err(error)),

@@ -11,11 +11,13 @@ use crate::reporting::event::BrokerEvent;
 use crate::sessions::cause::Cause;
 use crate::settings::changes::{Change, ChangeRequest};
 use crate::settings::differences::change;
+use crate::settings::reload::needs_restart;
+use crate::settings::roster::place;
 use crate::settings::state::SavedState;
 use crate::settings::validate::check_on;
 use crate::vm::resources::Resources;
 use crate::vm::start;
-use crate::vm::vms::{VmState, place_vm};
+use crate::vm::vms::{VmState, place_again};
 use control_server::handle::{Answer, Reply, Request, Response, now_ms};
 use host_ipc::messages::BrokerToDevice;
 use memory_ledger::VmId;
@@ -54,6 +56,9 @@ impl Service {
             Request::SetPaused(name, paused) => {
                 return self.request_change(ops, ChangeRequest::SetPaused(name, paused), answer);
             }
+            Request::RestoreVm(name) => {
+                return self.request_change(ops, ChangeRequest::Restore(name), answer);
+            }
             Request::RemoveVm(name) => {
                 return self.request_change(ops, ChangeRequest::Remove(name), answer);
             }
@@ -62,10 +67,16 @@ impl Service {
                 Ok(Response::Usage(Box::new(self.usage.report(since_ms, now_ms()))))
             }
             Request::ListVms => Ok(Response::Vms(reports.vm_infos())),
-            Request::ShowVm(name) => self.vms.find(&name).and_then(|id| self.show(id)),
+            Request::ShowVm(name) => match self.vms.named(&name) {
+                Some(id) => self.show(id),
+                None => {
+                    let info = reports.not_added(&name).ok_or_else(|| ApiError::no_vm(&name));
+                    info.map(|info| Response::Vm(Box::new(info)))
+                }
+            },
             Request::ListSessions(None) => Ok(Response::Sessions(reports.session_infos(None))),
             Request::ListSessions(Some(name)) => {
-                let id = self.vms.find(&name);
+                let id = self.find(&name);
                 id.map(|id| Response::Sessions(reports.session_infos(Some(id))))
             }
             Request::KillSession { vm, session } => self.kill_session(&vm, session, answer.uid()),
@@ -96,7 +107,7 @@ impl Service {
     }
 
     fn kill_session(&mut self, name: &str, number: u32, uid: Option<u32>) -> Reply {
-        let id = self.vms.find(name)?;
+        let id = self.find(name)?;
         if !self.sessions.end_by_operator(id, number, uid) {
             return Err(ApiError::no_session(name, number));
         }
@@ -151,6 +162,7 @@ impl Service {
             ChangeRequest::Reset(name) => self.check_reset(&name),
             ChangeRequest::SetPaused(name, paused) => self.check_pause(&name, paused),
             ChangeRequest::Remove(name) => self.check_removal(&name),
+            ChangeRequest::Restore(name) => self.check_restoration(&name),
         };
         match checked {
             Err(error) => answer.give(Err(error)),
@@ -198,14 +210,47 @@ impl Service {
         start::check_request(&spec, &self.started.socket_folders)?;
         let capacities = self.capacities(None);
         let spawner = self.launcher.spawner();
-        let state = start::new_vm(spec, &self.vms, &capacities, self.ground(), spawner)?;
-        let next = self.roster.added(state.vm.spec.clone());
+        let new = (spec, VmOrigin::Api);
+        let state = start::new_vm(new, &[], &self.vms, &capacities, self.ground(), spawner)?;
+        let mut next = self.roster.added(state.vm.spec.clone());
+        place(&mut next, &state.vm.spec, self.gpus.uuids(&state.gpus));
         Ok((Change::Add(Box::new(state)), next))
+    }
+
+    /// Checks whether a VM can be added again that was removed.
+    fn check_restoration(&self, name: &str) -> Result<(Change, SavedState), ApiError> {
+        if self.vms.named(name).is_some() {
+            let message = match self.find_staying(name) {
+                Ok(_) => format!("VM '{name}' is not removed, so there is nothing to restore"),
+                Err(_) => format!("VM '{name}' is still being removed; try again"),
+            };
+            return Err(ApiError::new(ErrorCode::Conflict, message));
+        }
+        let (spec, origin, mut next) = self.roster.restored(name)?;
+        match origin {
+            VmOrigin::Api => start::check_request(&spec, &self.started.socket_folders)?,
+            VmOrigin::File => {
+                if let Some(why) = needs_restart(&Vm::new(spec.clone())?, &self.started) {
+                    let message = format!("VM '{name}' needs a restart of vcudad: {why}");
+                    return Err(ApiError::new(ErrorCode::Conflict, message));
+                }
+            }
+        }
+        let (capacities, spawner) = (self.capacities(None), self.launcher.spawner());
+        let (before, ground) = (self.roster.placed(name), self.ground());
+        let state = start::new_vm((spec, origin), before, &self.vms, &capacities, ground, spawner)?;
+        place(&mut next, &state.vm.spec, self.gpus.uuids(&state.gpus));
+        Ok((Change::Restore(Box::new(state)), next))
+    }
+
+    /// Returns a VM that is served, even if it is being removed.
+    fn find(&self, name: &str) -> Result<VmId, ApiError> {
+        self.vms.named(name).ok_or_else(|| self.roster.no_vm(name))
     }
 
     /// Returns a VM that isn't being removed.
     pub(super) fn find_staying(&self, name: &str) -> Result<(VmId, &VmState), ApiError> {
-        let vm = self.vms.find(name)?;
+        let vm = self.find(name)?;
         let state = self.vms.get(vm).filter(|state| !state.is_leaving());
         state.map(|state| (vm, state)).ok_or_else(|| {
             let message = format!("VM '{name}' is being removed; changes are refused");
@@ -237,7 +282,7 @@ impl Service {
     }
 
     fn check_removal(&self, name: &str) -> Result<(Change, SavedState), ApiError> {
-        let vm = self.vms.find(name)?;
+        let vm = self.find(name)?;
         let state = self.vms.get(vm).ok_or_else(|| ApiError::no_vm(name))?;
         Ok((Change::Remove(vm), self.roster.removed(name, state.origin)))
     }
@@ -249,7 +294,8 @@ impl Service {
         let uid = answer.uid();
         self.must_rewrite = true;
         match change {
-            Change::Add(state) => answer.give(self.add_vm(ops, *state, uid)),
+            Change::Add(state) => answer.give(self.add_vm(ops, *state, "added", uid)),
+            Change::Restore(state) => answer.give(self.add_vm(ops, *state, "restored", uid)),
             Change::Set { vm, patch, after } => answer.give(self.set_vm(vm, &patch, *after, uid)),
             Change::SetPaused(vm, paused) => answer.give(self.set_paused(vm, paused, uid)),
             Change::Remove(vm) => self.remove_vm(vm, answer),
@@ -257,12 +303,12 @@ impl Service {
         }
     }
 
-    fn add_vm(&mut self, ops: &mut EventOps, state: VmState, uid: Option<u32>) -> Reply {
+    fn add_vm(&mut self, ops: &mut EventOps, state: VmState, how: &str, uid: Option<u32>) -> Reply {
         let id = self.enroll(state);
         self.start_device(ops, id);
         self.sessions.refill(&self.vms, &self.gpus);
-        tracing::info!(vm = self.vms.name(id), uid, "added");
-        self.publish(BrokerEvent::of_vm(EventKind::VmAdded, id, "added").by(uid));
+        tracing::info!(vm = self.vms.name(id), uid, "{how}");
+        self.publish(BrokerEvent::of_vm(EventKind::VmAdded, id, how).by(uid));
         self.show(id)
     }
 
@@ -309,7 +355,12 @@ impl Service {
         choose_uids([&mut vm], self.vms.uids())
             .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
         let set = match state.gpus.is_empty() {
-            true => place_vm(&self.capacities(Some(id)), &mut vm, false)?,
+            true => {
+                let before = self.roster.placed(name);
+                let placed = place_again(&self.capacities(Some(id)), &mut vm, false, before)?;
+                placed.report(&vm);
+                placed.gpus
+            }
             false => state.gpus.clone(),
         };
         check_on(&vm, &set, self.ground())?;
@@ -317,6 +368,7 @@ impl Service {
         let Some(state) = self.vms.get_mut(id) else { return Err(ApiError::no_vm(name)) };
         state.release();
         let (resources, socket) = Resources::create(spawner, cgroups, &vm, set.len())?;
+        self.roster.set_placed(&vm.spec, self.gpus.uuids(&set));
         state.serve_again(vm, set, socket, resources);
         self.sessions.set_quotas(id, state);
         let message = "restarted after a failure";

@@ -111,6 +111,7 @@ impl Service {
                 service.publish(BrokerEvent::of_vm(EventKind::VmFailed, id, reason));
             }
         }
+        service.keep_places();
         service.roster.start_saving()?;
         service.start_audit();
         if let Err(error) = check_own_file(&service.started) {
@@ -171,10 +172,18 @@ impl Service {
             service.recover(crash.handling, all)?;
         }
         service.warn_about_fixed();
+        service.keep_places();
         service.roster.start_saving()?;
         service.start_audit();
         service.took_over = Some(began);
         Ok(service)
+    }
+
+    /// Records which GPUs VMs have that request any GPU.
+    fn keep_places(&mut self) {
+        for (_, state) in self.vms.iter().filter(|(_, state)| !state.gpus.is_empty()) {
+            self.roster.set_placed(&state.vm.spec, self.gpus.uuids(&state.gpus));
+        }
     }
 
     /// Creates a service without VMs.

@@ -23,12 +23,16 @@ pub(crate) enum ChangeRequest {
     Reset(String),
     SetPaused(String, bool),
     Remove(String),
+    /// Add a VM again that was removed.
+    Restore(String),
 }
 
 /// A change that has been checked. It's applied once it has been saved.
 pub(crate) enum Change {
     /// Dropping the VM removes its socket and its cgroup.
     Add(Box<VmState>),
+    /// The same for a VM that was removed.
+    Restore(Box<VmState>),
     /// `after` contains the VM's settings with `patch` applied.
     Set {
         vm: VmId,

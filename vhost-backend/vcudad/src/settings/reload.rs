@@ -10,6 +10,7 @@ use control_api::{ApiError, VmOrigin, VmPatch, VmSpec};
 use crate::config::{Config, ConfigError, Policy, Vm, VmSet, choose_uids, of_vm};
 use crate::processes::spawner::Spawner;
 use crate::settings::differences::change;
+use crate::settings::roster::Roster;
 use crate::settings::validate::{Ground, check_unused, check_vm};
 use crate::vm::device::Device;
 use crate::vm::placement::Capacity;
@@ -32,12 +33,16 @@ pub(crate) struct Plan {
     pub(crate) changed: Vec<(VmId, VmPatch, Vm)>,
     pub(crate) removed: Vec<VmId>,
     pub(crate) deferred: Vec<Deferred>,
+    /// VMs in the file that stay removed, because an operator has removed them.
+    pub(crate) stay_removed: Vec<String>,
 }
 
 /// A change that has no effect yet.
 pub(crate) struct Deferred {
     /// The running VM that it concerns, if any.
     pub(crate) vm: Option<VmId>,
+    /// The name of the VM in the file that can't be added, if it's about that.
+    new: Option<String>,
     what: String,
     needs: Needs,
 }
@@ -54,8 +59,12 @@ enum Needs {
 
 impl Deferred {
     /// Describes it for operators. `spawner_outlives` is true if the broker can be restarted without
-    /// its spawner.
-    pub(crate) fn message(&self, spawner_outlives: bool) -> String {
+    /// its spawner, `name` is the name of the VM.
+    pub(crate) fn message(&self, spawner_outlives: bool, name: &str) -> String {
+        let again = format!(
+            "needs the VM to be removed and restored (vcudactl vm rm {name}; vcudactl vm restore \
+             {name}), which ends its sessions"
+        );
         let needs = match (&self.needs, spawner_outlives) {
             (Needs::Broker, true) => "needs a restart of vcudad, which ends no sessions",
             (Needs::Spawner, true) => {
@@ -64,9 +73,14 @@ impl Deferred {
             (Needs::Broker | Needs::Spawner, false) => {
                 "needs a restart of vcudad, which ends all sessions"
             }
-            (Needs::Vm, _) => "needs the VM to be removed and added again, which ends its sessions",
+            (Needs::Vm, _) => &again,
         };
         format!("{needs}: {}", self.what)
+    }
+
+    /// Returns the name of a VM in the file that can't be added, and why.
+    pub(crate) fn not_added(&self, spawner_outlives: bool) -> Option<(String, String)> {
+        self.new.clone().map(|name| (name, self.message(spawner_outlives, "")))
     }
 }
 
@@ -91,6 +105,7 @@ pub(crate) struct Host<'a> {
     /// Creates what new VMs need. `None` if the file is only checked.
     pub(crate) spawner: Option<&'a Spawner>,
     pub(crate) ground: Ground<'a>,
+    pub(crate) roster: &'a Roster,
 }
 
 impl Plan {
@@ -111,6 +126,7 @@ impl Plan {
             changed: Vec::new(),
             removed: Vec::new(),
             deferred: fixed_keys(host.started, config),
+            stay_removed: host.roster.stay_removed(&config.vms),
         };
         let in_file = |vm: &Vm| config.vms.iter().any(|spec| spec.name == vm.name);
         let gone = vms.iter().filter(|(_, state)| {
@@ -129,10 +145,11 @@ impl Plan {
             let running = vms.named(&spec.name).and_then(|id| Some((id, vms.get(id)?)));
             let Some((id, state)) = running else {
                 let vm = set.add(spec).map_err(|error| fail(&error))?;
-                match plan.needs_restart(&vm, host.started) {
+                match needs_restart(&vm, host.started) {
                     Some(why) => {
                         let what = format!("VM '{}': {why}", vm.name);
-                        plan.deferred.push(Deferred { vm: None, what, needs: Needs::Broker });
+                        let (needs, new) = (Needs::Broker, Some(vm.name));
+                        plan.deferred.push(Deferred { vm: None, new, what, needs });
                     }
                     None => new.push(vm),
                 }
@@ -145,7 +162,8 @@ impl Plan {
             let (patch, fixed) = change(&state.vm.spec, spec);
             if !fixed.is_empty() {
                 let what = fixed.join(", ");
-                plan.deferred.push(Deferred { vm: Some(id), what, needs: Needs::Vm });
+                let (vm, needs) = (Some(id), Needs::Vm);
+                plan.deferred.push(Deferred { vm, new: None, what, needs });
             }
             if !patch.is_empty() {
                 let after = state.changed(&patch).map_err(|error| fail(&error))?;
@@ -186,9 +204,12 @@ impl Plan {
         in_use: &HashSet<PathBuf>,
     ) -> Result<VmState, ApiError> {
         host.vms.check_unique(&vm)?;
-        let set = check_vm(&mut vm, capacities, host.ground, false)?;
+        let before = host.roster.placed(&vm.name);
+        let placed = check_vm(&mut vm, capacities, host.ground, false, before)?;
+        let set = placed.gpus.clone();
         let (device, resources) = match host.spawner {
             Some(spawner) => {
+                placed.report(&vm);
                 let (resources, socket) =
                     Resources::create(spawner, host.ground.cgroups, &vm, set.len())?;
                 (Device::new(socket), Some(resources))
@@ -199,22 +220,6 @@ impl Plan {
             }
         };
         Ok(VmState::new(vm, VmOrigin::File, set, device, resources))
-    }
-
-    /// Returns why a new VM can't be added without a restart. The spawner does only what the
-    /// configuration file permitted when the broker was started.
-    fn needs_restart(&self, vm: &Vm, started: &Config) -> Option<String> {
-        let was_in_file = |has: &dyn Fn(&VmSpec) -> bool| started.vms.iter().any(has);
-        let socket = Some(&vm.socket);
-        if !start::is_in(&vm.socket, &started.socket_folders)
-            && !was_in_file(&|spec| spec.socket.as_ref() == socket)
-        {
-            let socket = vm.socket.display();
-            return Some(format!("its socket {socket} is not in socket_folders"));
-        }
-        let uid = vm.uid.filter(|uid| !VM_UIDS.contains(uid))?;
-        (!was_in_file(&|spec| spec.uid == Some(uid)))
-            .then(|| format!("its uid {uid} is not one of {VM_UIDS:?}"))
     }
 
     /// Describes the changes for operators.
@@ -229,11 +234,37 @@ impl Plan {
             list("removed", self.removed.iter().map(|id| vms.name(*id)).collect()),
         ];
         let parts: Vec<String> = parts.into_iter().flatten().collect();
-        match parts.is_empty() {
+        let mut text = match parts.is_empty() {
             true => "no VM was added, changed, or removed".into(),
             false => parts.join("; "),
+        };
+        if !self.stay_removed.is_empty() {
+            let names = &self.stay_removed;
+            text.push_str(&format!(
+                "; not added, because removed with vcudactl vm rm: {} (to bring them back, run vcudactl \
+                 vm restore {})",
+                names.join(", "),
+                names.join(" ")
+            ));
         }
+        text
     }
+}
+
+/// Returns why a new VM can't be added without a restart. The spawner does only what the
+/// configuration file permitted when the broker was started.
+pub(crate) fn needs_restart(vm: &Vm, started: &Config) -> Option<String> {
+    let was_in_file = |has: &dyn Fn(&VmSpec) -> bool| started.vms.iter().any(has);
+    let socket = Some(&vm.socket);
+    if !start::is_in(&vm.socket, &started.socket_folders)
+        && !was_in_file(&|spec| spec.socket.as_ref() == socket)
+    {
+        let socket = vm.socket.display();
+        return Some(format!("its socket {socket} is not in socket_folders"));
+    }
+    let uid = vm.uid.filter(|uid| !VM_UIDS.contains(uid))?;
+    (!was_in_file(&|spec| spec.uid == Some(uid)))
+        .then(|| format!("its uid {uid} is not one of {VM_UIDS:?}"))
 }
 
 /// Changes the capacities of a VM's GPUs.
@@ -268,5 +299,5 @@ fn fixed_keys(started: &Config, file: &Config) -> Vec<Deferred> {
     let of_spawner = of_spawner.filter(|(key, value)| after.get(key) != Some(value));
     let of_spawner = of_spawner.map(|(key, _)| (key, Needs::Spawner));
     let all = of_spawner.chain(of_broker);
-    all.map(|(what, needs)| Deferred { vm: None, what, needs }).collect()
+    all.map(|(what, needs)| Deferred { vm: None, new: None, what, needs }).collect()
 }

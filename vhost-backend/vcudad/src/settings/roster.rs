@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::os::fd::RawFd;
 
-use control_api::{ApiError, ErrorCode, Override, VmOrigin, VmPatch, VmSpec, setting};
+use control_api::{ApiError, ErrorCode, GpuRequest, Override, VmOrigin, VmPatch, VmSpec, setting};
 
 use crate::config::{ConfigError, of_vm};
 use crate::error::BrokerError;
@@ -14,6 +14,9 @@ use crate::settings::saver::Saver;
 use crate::settings::state::{SavedState, StateDir, StateError};
 use crate::usage::record::Record;
 use control_server::handle::now_ms;
+
+/// How many removed VMs can be restored that aren't in the configuration file.
+const MAX_FORMER: usize = 64;
 
 /// The changes made at run time, and the directory in which they are saved.
 pub(crate) struct Roster {
@@ -24,20 +27,29 @@ pub(crate) struct Roster {
     saved: SavedState,
     /// The VMs in the configuration file, without saved changes.
     file: Vec<VmSpec>,
+    /// Why VMs in the configuration file can't be added before a restart, by name.
+    deferred: BTreeMap<String, String>,
     /// True if entries were dropped since the state was last written.
     pruned: bool,
+    /// True if VMs got other GPUs since the state was last written.
+    moved: bool,
 }
 
 impl Roster {
     /// Returns a roster with these saved changes, to check a file.
     pub(crate) fn to_check(saved: SavedState) -> Self {
-        Self { dir: None, saver: None, saved, file: Vec::new(), pruned: false }
+        Self::with(None, saved)
     }
 
     /// Reads the saved changes from the directory, if one is configured.
     pub(crate) fn open(dir: Option<StateDir>) -> Result<Self, StateError> {
         let saved = dir.as_ref().map(StateDir::read).transpose()?.unwrap_or_default();
-        Ok(Self { dir, saver: None, saved, file: Vec::new(), pruned: false })
+        Ok(Self::with(dir, saved))
+    }
+
+    fn with(dir: Option<StateDir>, saved: SavedState) -> Self {
+        let (file, deferred) = (Vec::new(), BTreeMap::new());
+        Self { dir, saver: None, saved, file, deferred, pruned: false, moved: false }
     }
 
     /// Returns the VMs to serve: first those in the configuration file `file`, with saved changes
@@ -63,9 +75,9 @@ impl Roster {
         }
     }
 
-    /// Sets the VMs in the configuration file.
-    pub(crate) fn set_file(&mut self, file: Vec<VmSpec>) {
-        self.file = file;
+    /// Sets the VMs in the configuration file, and why some of them can't be added before a restart.
+    pub(crate) fn set_file(&mut self, file: Vec<VmSpec>, deferred: BTreeMap<String, String>) {
+        (self.file, self.deferred) = (file, deferred);
     }
 
     /// Returns what [`Self::vms`] would return, and the state to save.
@@ -82,6 +94,10 @@ impl Roster {
         saved.removed.retain(|name| in_file(name));
         saved.since.retain(|name, _| in_file(name));
         saved.changed.retain(|name, _| in_file(name));
+        saved.former.retain(|spec| !in_file(&spec.name) && !is_added(&spec.name));
+        let former = &saved.former;
+        let is_former = |name: &String| former.iter().any(|spec| spec.name == *name);
+        saved.placed.retain(|name, _| in_file(name) || is_added(name) || is_former(name));
         let is_served = |spec: &VmSpec| !saved.removed.contains(&spec.name);
         let is_twice =
             |added: &&VmSpec| file.iter().any(|spec| spec.name == added.name && is_served(spec));
@@ -101,12 +117,17 @@ impl Roster {
         Ok((all, next))
     }
 
-    /// Writes the saved state if [`Self::vms`] dropped entries from it, and starts the thread that
+    /// Writes the saved state if [`Self::vms`] dropped entries from it or VMs got other GPUs, and starts the thread that
     /// saves changes.
     pub(crate) fn start_saving(&mut self) -> Result<(), BrokerError> {
         let Some(dir) = self.dir.take() else { return Ok(()) };
         if self.pruned {
             dir.write(&self.saved)?;
+        } else if self.moved
+            && let Err(error) = dir.write(&self.saved)
+        {
+            let why = "cannot save which GPUs VMs have, so they may get others after a restart";
+            tracing::warn!("{why}: {error}");
         }
         let saver = Saver::start(dir);
         self.saver = Some(saver.map_err(BrokerError::os("cannot start a thread to save changes"))?);
@@ -126,8 +147,66 @@ impl Roster {
     /// Returns the state to save when an operator adds a VM.
     pub(crate) fn added(&self, spec: VmSpec) -> SavedState {
         let mut next = self.saved.clone();
+        next.former.retain(|former| former.name != spec.name);
         next.vms.push(spec);
         next
+    }
+
+    /// Returns a VM that was removed, with the settings that it had last, and the state to save when
+    /// an operator restores it. The settings of a VM in the configuration file are those in the file,
+    /// with the changes that were made at run time.
+    pub(crate) fn restored(&self, name: &str) -> Result<(VmSpec, VmOrigin, SavedState), ApiError> {
+        let mut next = self.saved.clone();
+        if let Some(spec) = self.in_file(name).filter(|_| next.removed.remove(name)) {
+            let patch = next.changed.get(name);
+            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(spec));
+            return Ok((spec, VmOrigin::File, next));
+        }
+        if let Some(place) = next.former.iter().position(|spec| spec.name == name) {
+            let spec = next.former.remove(place);
+            next.vms.push(spec.clone());
+            return Ok((spec, VmOrigin::Api, next));
+        }
+        Err(self.no_vm(name))
+    }
+
+    /// Returns the error for a VM that isn't served.
+    pub(crate) fn no_vm(&self, name: &str) -> ApiError {
+        let Some(reason) = self.why_not_added(name) else { return ApiError::no_vm(name) };
+        let message = format!("VM '{name}' is in the configuration file, but not added: {reason}");
+        ApiError::new(ErrorCode::NotFound, message)
+    }
+
+    /// Returns why a VM in the configuration file isn't served.
+    pub(crate) fn why_not_added(&self, name: &str) -> Option<String> {
+        self.in_file(name)?;
+        if self.saved.removed.contains(name) {
+            let why = "removed with vcudactl vm rm; to bring it back, run vcudactl vm restore";
+            return Some(format!("{why} {name}"));
+        }
+        let deferred = self.deferred.get(name).cloned();
+        Some(deferred.unwrap_or_else(|| "run systemctl reload vcudad".into()))
+    }
+
+    /// Returns the names of VMs in this file that stay removed.
+    pub(crate) fn stay_removed(&self, file: &[VmSpec]) -> Vec<String> {
+        let names = file.iter().map(|spec| &spec.name);
+        names.filter(|name| self.saved.removed.contains(*name)).cloned().collect()
+    }
+
+    /// Returns the VMs in the configuration file.
+    pub(crate) fn file(&self) -> &[VmSpec] {
+        &self.file
+    }
+
+    /// Returns the UUIDs of the GPUs that a VM had before, if it requests any GPU.
+    pub(crate) fn placed(&self, name: &str) -> &[String] {
+        self.saved.placed.get(name).map_or(&[], Vec::as_slice)
+    }
+
+    /// Sets the UUIDs of the GPUs that a VM has. They are saved with the next change.
+    pub(crate) fn set_placed(&mut self, spec: &VmSpec, uuids: Vec<String>) {
+        self.moved |= place(&mut self.saved, spec, uuids);
     }
 
     /// Returns the state to save when an operator changes a VM. `after` contains the VM's settings
@@ -163,11 +242,26 @@ impl Roster {
     }
 
     /// Returns the settings that differ from those in the file. `spec` contains the VM's current
-    /// settings.
-    pub(crate) fn differs_from_file(&self, spec: &VmSpec) -> BTreeMap<String, Override> {
+    /// settings. A VM that was added at run time may have the name of a VM in the file that was
+    /// removed.
+    pub(crate) fn differs_from_file(
+        &self,
+        spec: &VmSpec,
+        origin: VmOrigin,
+    ) -> BTreeMap<String, Override> {
         let Some(file) = self.in_file(&spec.name) else { return BTreeMap::new() };
-        let since = self.saved.since.get(&spec.name);
-        let differs = differences(spec, file).into_iter().map(|(key, value)| {
+        let since = self.saved.since.get(&spec.name).filter(|_| origin == VmOrigin::File);
+        let mut differs = differences(spec, file);
+        if origin == VmOrigin::Api {
+            // These are chosen and saved unless they are given.
+            let is_given = |key: &str| match key {
+                "socket" => file.socket.is_some(),
+                "uid" => file.uid.is_some(),
+                _ => true,
+            };
+            differs.retain(|key, _| is_given(key));
+        }
+        let differs = differs.into_iter().map(|(key, value)| {
             let since_ms = since.and_then(|since| since.get(key)).copied();
             let file = setting(key).and_then(|setting| setting.text(&value));
             (key.to_owned(), Override { file, since_ms })
@@ -194,12 +288,15 @@ impl Roster {
     pub(crate) fn removed(&self, name: &str, origin: VmOrigin) -> SavedState {
         let mut next = self.with_paused(name, false);
         match origin {
-            VmOrigin::Api => next.vms.retain(|spec| spec.name != name),
-            VmOrigin::File => {
-                next.changed.remove(name);
-                next.since.remove(name);
-                next.removed.insert(name.to_owned());
+            VmOrigin::Api => {
+                if let Some(place) = next.vms.iter().position(|spec| spec.name == name) {
+                    next.former.push(next.vms.remove(place));
+                    let old = next.former.len().saturating_sub(MAX_FORMER);
+                    next.former.drain(..old);
+                }
             }
+            // The changes stay, for the case that the VM is restored.
+            VmOrigin::File => drop(next.removed.insert(name.to_owned())),
         }
         next
     }
@@ -250,6 +347,15 @@ impl Roster {
     /// if changes aren't saved.
     pub(crate) fn bell(&self) -> Option<RawFd> {
         self.saver.as_ref().map(Saver::bell)
+    }
+}
+
+/// Sets the UUIDs of a VM's GPUs in a state to save, if the VM requests any GPU. Returns true if the
+/// state has changed.
+pub(crate) fn place(state: &mut SavedState, spec: &VmSpec, uuids: Vec<String>) -> bool {
+    match spec.gpus.contains(&GpuRequest::Any) && !uuids.is_empty() {
+        true => state.placed.insert(spec.name.clone(), uuids.clone()) != Some(uuids),
+        false => state.placed.remove(&spec.name).is_some(),
     }
 }
 
@@ -316,6 +422,34 @@ mod tests {
         roster.save(roster.with_paused("a", false));
         roster.save(roster.removed("b", VmOrigin::Api));
         assert!(!roster.is_paused("a") && !roster.is_paused("b"));
+    }
+
+    #[test]
+    fn removed_vms_are_restored_with_their_last_settings() {
+        let mut roster = roster(SavedState::default());
+        roster.set_file(vec![VmSpec::new("a", 1 << 20)], BTreeMap::new());
+        let changed = roster.changed(VmOrigin::File, &weight(7), &VmSpec::new("a", 1 << 20));
+        roster.save(changed);
+        roster.save(roster.removed("a", VmOrigin::File));
+        for number in 0..=MAX_FORMER {
+            let name = format!("vm{number}");
+            roster.save(roster.added(VmSpec::new(&name, number as u64)));
+            roster.save(roster.removed(&name, VmOrigin::Api));
+        }
+        let (spec, origin, next) = roster.restored("a").unwrap();
+        assert_eq!((spec.compute.weight, origin, next.removed.len()), (7, VmOrigin::File, 0));
+        // Only the last ones are kept.
+        assert_eq!(roster.saved.former.len(), MAX_FORMER);
+        assert!(roster.restored("vm0").is_err());
+        let (spec, origin, next) = roster.restored("vm1").unwrap();
+        assert_eq!((spec.memory.max, origin), (1, VmOrigin::Api));
+        assert_eq!((next.vms.len(), next.former.len()), (1, MAX_FORMER - 1));
+        // Another VM with the name takes its place, and so does one in the file.
+        roster.save(roster.added(VmSpec::new("vm2", 9)));
+        roster.vms(vec![VmSpec::new("vm3", 9)]).unwrap();
+        assert!(
+            ["vm1", "vm2", "vm3"].map(|name| roster.restored(name).is_ok()) == [true, false, false]
+        );
     }
 
     #[test]

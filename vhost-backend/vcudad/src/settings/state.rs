@@ -17,7 +17,7 @@ use rustix::io::Errno;
 use serde::{Deserialize, Serialize};
 
 /// The file format version that this program writes. It can't read newer versions.
-const VERSION: u32 = 4;
+const VERSION: u32 = 5;
 const FILE: &str = "state.json";
 const NEXT: &str = "state.json.next";
 /// The file with the VMs' usage, whose contents `usage::file` defines.
@@ -46,6 +46,13 @@ pub(crate) struct SavedState {
     /// Names of VMs that operators have paused.
     #[serde(default)]
     pub(crate) paused: BTreeSet<String>,
+    /// The last VMs added at run time that were removed, so that they can be restored. The latest is
+    /// last.
+    #[serde(default)]
+    pub(crate) former: Vec<VmSpec>,
+    /// UUIDs of the GPUs of VMs that request any GPU, by VM name. They get the same ones again.
+    #[serde(default)]
+    pub(crate) placed: BTreeMap<String, Vec<String>>,
 }
 
 /// The reason why the state can't be read or written.
@@ -368,7 +375,7 @@ mod tests {
             ("", "damaged"),
             ("{\"version\": 1, \"vms\": [", "damaged"),
             ("{\"version\": 1, \"colour\": 2}", "colour"),
-            ("{\"version\": 5, \"something\": {}}", "has version 5"),
+            ("{\"version\": 6, \"something\": {}}", "has version 6"),
         ] {
             std::fs::write(path.join(FILE), text).unwrap();
             let error = dir.read().unwrap_err().to_string();

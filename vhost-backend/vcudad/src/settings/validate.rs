@@ -12,7 +12,7 @@ use std::net::TcpListener;
 use std::os::unix::fs::FileTypeExt;
 use std::path::{Path, PathBuf};
 
-use control_api::{ApiError, ErrorCode, VmOrigin, VmSpec};
+use control_api::{ApiError, ErrorCode, GpuRequest, VmOrigin, VmSpec};
 
 use crate::config::{Config, ConfigError, JailMode, Vm, VmSet, choose_uids, of_vm};
 use crate::gpu::driver;
@@ -22,7 +22,7 @@ use crate::processes::privileges;
 use crate::settings::roster::Roster;
 use crate::vm::cgroup::Cgroups;
 use crate::vm::placement::Capacity;
-use crate::vm::vms::{Vms, place_vm};
+use crate::vm::vms::{Placed, Vms, place_again};
 use host_ipc::spawner::SOCKETS;
 use memory_ledger::GpuId;
 
@@ -115,17 +115,18 @@ fn check_socket_file(path: &Path) -> Result<(), String> {
     }
 }
 
-/// Checks a VM, and chooses its GPUs. If `memory.max` doesn't fit and `memory_is_default` is true,
-/// reduces it.
+/// Checks a VM, and chooses its GPUs, if possible those that it had before. If `memory.max` doesn't fit
+/// and `memory_is_default` is true, reduces it.
 pub(crate) fn check_vm(
     vm: &mut Vm,
     capacities: &[Capacity],
     ground: Ground<'_>,
     memory_is_default: bool,
-) -> Result<Vec<GpuId>, ApiError> {
-    let set = place_vm(capacities, vm, memory_is_default)?;
-    check_on(vm, &set, ground)?;
-    Ok(set)
+    before: &[String],
+) -> Result<Placed, ApiError> {
+    let placed = place_again(capacities, vm, memory_is_default, before)?;
+    check_on(vm, &placed.gpus, ground)?;
+    Ok(placed)
 }
 
 /// Checks whether a VM can be served on these GPUs.
@@ -165,7 +166,7 @@ pub(crate) struct Candidate {
     pub(crate) vm: Vm,
     pub(crate) origin: VmOrigin,
     /// Its GPUs, or why it can't be served.
-    pub(crate) gpus: Result<Vec<GpuId>, ApiError>,
+    pub(crate) gpus: Result<Placed, ApiError>,
 }
 
 impl Candidate {
@@ -219,21 +220,35 @@ pub(crate) fn check_all(
     let mut capacities = Vms::default().capacities(ground.gpus, &config.policy, reserve, None);
     // The start of a broker forgets faults.
     capacities.iter_mut().for_each(|capacity| capacity.faulty = false);
-    let mut candidates = Vec::new();
-    for (mut vm, origin, failure) in checked {
+    // VMs that request certain GPUs must find them free, and then those that already had one.
+    let mut order: Vec<usize> = (0..checked.len()).collect();
+    order.sort_by_key(|at| {
+        let (vm, origin, _) = &checked[*at];
+        let kind = match vm.spec.gpus.contains(&GpuRequest::Any) {
+            false => 0,
+            true if !roster.placed(&vm.name).is_empty() => 1,
+            true => 2,
+        };
+        (*origin == VmOrigin::Api, kind)
+    });
+    let mut candidates: Vec<Option<Candidate>> = checked.iter().map(|_| None).collect();
+    let mut checked: Vec<_> = checked.into_iter().map(Some).collect();
+    for at in order {
+        let Some((mut vm, origin, failure)) = checked[at].take() else { continue };
         let is_default = config.memory_max_is_default;
-        let gpus = failure
-            .map_or(Ok(()), Err)
-            .and_then(|()| check_vm(&mut vm, &capacities, ground, is_default));
+        let gpus = failure.map_or(Ok(()), Err).and_then(|()| {
+            let before = roster.placed(&vm.name);
+            check_vm(&mut vm, &capacities, ground, is_default, before)
+        });
         match &gpus {
-            Ok(gpus) => {
-                let own = capacities.iter_mut().filter(|one| gpus.contains(&one.gpu));
+            Ok(placed) => {
+                let own = capacities.iter_mut().filter(|one| placed.gpus.contains(&one.gpu));
                 own.for_each(|capacity| capacity.promise(&vm.spec));
             }
             Err(error) if origin == VmOrigin::File => return Err(of_vm(&vm.name, error)),
             Err(_) => {}
         }
-        candidates.push(Candidate { vm, origin, gpus });
+        candidates[at] = Some(Candidate { vm, origin, gpus });
     }
-    Ok(candidates)
+    Ok(candidates.into_iter().flatten().collect())
 }

@@ -25,7 +25,9 @@ impl Candidate {
         cgroups: &Cgroups,
     ) -> Result<VmState, ConfigError> {
         let Self { vm, origin, gpus } = self;
-        let created = gpus.and_then(|gpus| {
+        let created = gpus.and_then(|placed| {
+            placed.report(&vm);
+            let gpus = placed.gpus;
             let (resources, socket) = Resources::create(spawner, cgroups, &vm, gpus.len())?;
             Ok((gpus, socket, resources))
         });
@@ -75,9 +77,11 @@ pub(crate) fn check_request(spec: &VmSpec, socket_folders: &[PathBuf]) -> Result
     Ok(())
 }
 
-/// Checks and places a VM that an operator is adding, and creates its socket and its cgroup.
+/// Checks and places a VM that an operator is adding or restoring, and creates its socket and its
+/// cgroup. `before` contains the UUIDs of the GPUs that the VM had before.
 pub(crate) fn new_vm(
-    spec: VmSpec,
+    (spec, origin): (VmSpec, VmOrigin),
+    before: &[String],
     vms: &Vms,
     capacities: &[Capacity],
     ground: Ground<'_>,
@@ -87,10 +91,14 @@ pub(crate) fn new_vm(
     vms.check_unique(&vm)?;
     choose_uids([&mut vm], vms.uids())
         .map_err(|error| ApiError::new(ErrorCode::Conflict, error.to_string()).of("uid"))?;
-    let set = check_vm(&mut vm, capacities, ground, false)?;
-    let (resources, socket) = Resources::create(spawner, ground.cgroups, &vm, set.len())?;
-    // Save these chosen values with the settings, so that they are the same after a restart.
-    let spec = &mut vm.spec;
-    (spec.socket, spec.uid) = (Some(vm.socket.clone()), vm.uid);
-    Ok(VmState::new(vm, VmOrigin::Api, set, Device::new(socket), Some(resources)))
+    let placed = check_vm(&mut vm, capacities, ground, false, before)?;
+    placed.report(&vm);
+    let gpus = placed.gpus;
+    let (resources, socket) = Resources::create(spawner, ground.cgroups, &vm, gpus.len())?;
+    if origin == VmOrigin::Api {
+        // Save these chosen values with the settings, so that they are the same after a restart.
+        let spec = &mut vm.spec;
+        (spec.socket, spec.uid) = (Some(vm.socket.clone()), vm.uid);
+    }
+    Ok(VmState::new(vm, origin, gpus, Device::new(socket), Some(resources)))
 }

@@ -433,12 +433,6 @@ impl Vms {
         self.iter().find(|(_, state)| state.vm.name == name).map(|(id, _)| id)
     }
 
-    /// Like [`Self::named`], but returns an error for the operator if there is no such
-    /// VM.
-    pub(crate) fn find(&self, name: &str) -> Result<VmId, ApiError> {
-        self.named(name).ok_or_else(|| ApiError::no_vm(name))
-    }
-
     /// Returns the user IDs of all VMs.
     pub(crate) fn uids(&self) -> Vec<u32> {
         self.iter().filter_map(|(_, state)| state.vm.uid).collect()
@@ -516,6 +510,49 @@ impl Vms {
         };
         gpus.iter().map(capacity).collect()
     }
+}
+
+/// The GPUs that were chosen for a VM.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Placed {
+    pub(crate) gpus: Vec<GpuId>,
+    /// Why they aren't the GPUs that the VM had before, if they aren't.
+    pub(crate) moved: Option<String>,
+}
+
+impl Placed {
+    /// Logs that the VM gets other GPUs than it had before.
+    pub(crate) fn report(&self, vm: &Vm) {
+        if let Some(reason) = &self.moved {
+            let gpus: Vec<u32> = self.gpus.iter().map(|gpu| gpu.0).collect();
+            tracing::warn!(vm = vm.name, ?gpus, "the VM gets other GPUs than before: {reason}");
+        }
+    }
+}
+
+/// Chooses the GPUs for a VM. If it requests any GPU, it gets the ones that it had before, whose UUIDs
+/// are in `before`, as long as they exist and have room. See [`place_vm`].
+pub(crate) fn place_again(
+    capacities: &[Capacity],
+    vm: &mut Vm,
+    memory_is_default: bool,
+    before: &[String],
+) -> Result<Placed, PlacementError> {
+    let requests = &vm.spec.gpus;
+    let mut moved = None;
+    if requests.contains(&GpuRequest::Any) && requests.len() == before.len() {
+        let same = |(request, uuid): (&GpuRequest, &String)| match request {
+            GpuRequest::Any => GpuRequest::Uuid(uuid.clone()),
+            named => named.clone(),
+        };
+        let same: Vec<GpuRequest> = requests.iter().zip(before).map(same).collect();
+        match place(capacities, &same, &demand(vm)) {
+            Ok(gpus) => return Ok(Placed { gpus, moved: None }),
+            Err(error) => moved = Some(error.to_string()),
+        }
+    }
+    let gpus = place_vm(capacities, vm, memory_is_default)?;
+    Ok(Placed { gpus, moved })
 }
 
 /// Chooses the GPUs for a new VM. If memory.max doesn't fit and is only the default, reduces it.

@@ -118,7 +118,7 @@ impl Broker {
         self.send("POST", "/v1/vms", &body)
     }
 
-    /// Returns the name, weight and memory.max of each VM, sorted by name.
+    /// Returns the name, weight and memory.max of each VM that is served, sorted by name.
     pub fn vms(&self) -> Vec<(String, u64, u64)> {
         let (status, vms) = self.ask("GET", "/v1/vms", "");
         assert_eq!(status, 200);
@@ -128,7 +128,8 @@ impl Broker {
             let name = vm["name"].as_str().unwrap().to_owned();
             (name, number(&settings["compute"]["weight"]), number(&settings["memory"]["max"]))
         };
-        vms.as_array().unwrap().iter().map(of).collect()
+        let vms = vms.as_array().unwrap().iter();
+        vms.filter(|vm| vm["state"] != "not_added").map(of).collect()
     }
 
     pub fn end(mut self) {
