@@ -1,10 +1,11 @@
 //! The usage of VMs is kept across restarts of vcudad, and never decreases.
 
+use std::fs::File;
 use std::io::{Read, Write};
 use std::os::unix::fs::symlink;
 use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
-use std::process::Child;
+use std::process::{Child, Command};
 use std::time::Duration;
 
 use serde_json::Value;
@@ -259,6 +260,28 @@ fn a_full_disk_stops_neither_counting_nor_reports() {
     grown(&host, A, second);
     assert!(eventually(NEVER, || saving(&host)["saved_ms"].is_u64()), "{}", host.log());
     assert!(host.log().contains("the usage of VMs is saved again"), "{}", host.log());
+    end(programs);
+    assert!(host.end().success());
+}
+
+#[test]
+fn a_disk_that_hangs_delays_reports_but_does_not_prevent_them() {
+    let mut host = Host::start(&[A, B]);
+    // Opening a pipe for writing waits until somebody reads from it.
+    let next = host.dir().join("state/usage.json.next");
+    let _ = std::fs::remove_file(&next);
+    assert!(Command::new("mkfifo").args(["-m", "666"]).arg(&next).status().unwrap().success());
+    let programs = work(&host);
+    let first = grown(&host, A, [0.0; 4]);
+    let second = grown(&host, A, first);
+    assert!(used(&host, "a") > 0 && saving(&host)["saved_ms"].is_null());
+    // A pipe can't be synced, so the write fails.
+    let pipe = File::options().read(true).write(true).open(&next).unwrap();
+    std::fs::remove_file(next).unwrap();
+    assert!(eventually(NEVER, || saving(&host)["failures"].as_u64() > Some(0)), "{}", host.log());
+    drop(pipe);
+    grown(&host, A, second);
+    assert!(eventually(NEVER, || saving(&host)["saved_ms"].is_u64()), "{}", host.log());
     end(programs);
     assert!(host.end().success());
 }

@@ -155,3 +155,68 @@ impl Usage {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: (VmId, GpuId) = (VmId(1), GpuId(0));
+
+    fn counters(gpu_ns: u64) -> Counters {
+        Counters { gpu_ns, ..Counters::default() }
+    }
+
+    fn usage(now: Instant) -> Usage {
+        Usage::new(Loaded { record: Record::new(0), may_save: true }, false, now)
+    }
+
+    fn sample(usage: &mut Usage, key: (VmId, GpuId), gpu_ns: u64) -> u64 {
+        usage.sample(key, ("a", "GPU-1"), counters(gpu_ns), 0);
+        usage.record().total("a", "GPU-1").gpu_ns
+    }
+
+    #[test]
+    fn a_vm_that_joins_others_or_has_the_name_of_a_former_one_is_charged_its_own_usage() {
+        let mut usage = usage(Instant::now());
+        assert_eq!([5, 7, 7].map(|now| sample(&mut usage, KEY, now)), [5, 7, 7]);
+        usage.end(KEY.0, |_| false);
+        // It's another VM, whose counters begin at zero.
+        assert_eq!(sample(&mut usage, (VmId(2), GpuId(0)), 3), 10);
+        // The group that this one joins has used 100 ns before.
+        let member = (VmId(3), GpuId(0));
+        usage.begin(member, counters(100));
+        assert_eq!(sample(&mut usage, member, 104), 14);
+    }
+
+    #[test]
+    fn usage_is_saved_if_it_has_changed_and_again_after_a_failure() {
+        let start = Instant::now();
+        let mut usage = usage(start);
+        assert!(usage.take_save(true, start).is_none() && !usage.is_unsaved());
+        sample(&mut usage, KEY, 5);
+        assert!(usage.take_save(false, start).is_none() && usage.is_unsaved());
+        let record = usage.take_save(false, start + SAVE).unwrap();
+        assert_eq!(record.total("a", "GPU-1").gpu_ns, 5);
+        // One write at a time.
+        sample(&mut usage, KEY, 6);
+        assert!(usage.take_save(true, start + SAVE).is_none() && usage.is_saving());
+        usage.saved(Err("full".into()), start + SAVE, 1000);
+        assert_eq!((usage.saving().failures, usage.saving().saved_ms), (1, None));
+        assert!(usage.take_save(false, start + SAVE).is_none());
+        let record = usage.take_save(false, start + 2 * SAVE).unwrap();
+        assert_eq!(record.total("a", "GPU-1").gpu_ns, 6);
+        usage.saved(Ok(()), start + 2 * SAVE, 2000);
+        assert_eq!((usage.saving().failures, usage.saving().saved_ms), (1, Some(2000)));
+        assert!(usage.take_save(true, start + 9 * SAVE).is_none() && !usage.is_unsaved());
+    }
+
+    #[test]
+    fn samples_are_taken_once_a_second_or_when_somebody_looks() {
+        let start = Instant::now();
+        let mut usage = usage(start);
+        let at = |ms| start + Duration::from_millis(ms);
+        let due = [(false, 0), (false, 900), (true, 10), (true, 900), (false, 1000), (false, 1900)];
+        let due = due.map(|(is_wanted, ms)| usage.must_sample(is_wanted, at(ms)));
+        assert_eq!(due, [true, false, false, true, false, true]);
+    }
+}

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use control_server::handle::{Answer, Response};
 
 /// How long a report waits for the disk.
-const PATIENCE: Duration = Duration::from_secs(1);
+const PATIENCE: Duration = Duration::from_secs(5);
 /// The maximum number of reports that wait.
 const MAX_WAITING: usize = 32;
 
