@@ -58,6 +58,8 @@
 #define VCUDA_DESTROY_WARN (30 * HZ)
 /* How long close() waits for the session to end; after that, a work item ends it. */
 #define VCUDA_CLOSE_WAIT (1 * HZ)
+/* How long to wait for a response before the kernel log says so. */
+#define VCUDA_SLOW (3 * HZ)
 
 /*
  * Pings: the first unanswered ones are sent every VCUDA_PING_FAST, the others

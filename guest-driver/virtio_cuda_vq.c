@@ -233,20 +233,6 @@ int vcuda_status_errno(struct vcuda_device *dev,
 	}
 }
 
-/* Sends @chain, and waits for the response in the task state @state. */
-static int vcuda_call(struct vcuda_device *dev, unsigned int index,
-		      struct vcuda_chain *chain, unsigned int state)
-{
-	int err;
-
-	err = vcuda_chain_send(dev, index, chain);
-	if (err)
-		return err;
-	if (wait_for_completion_state(&chain->done, state))
-		return -EINTR;
-	return vcuda_status_errno(dev, chain);
-}
-
 /**
  * vcuda_control() - send a control request and wait for the response
  * @dev: the device
@@ -257,9 +243,25 @@ static int vcuda_call(struct vcuda_device *dev, unsigned int index,
  */
 int vcuda_control(struct vcuda_device *dev, struct vcuda_chain *chain)
 {
+	long left;
+	int err;
+
 	vcuda_monitor_start(dev);
+	err = vcuda_chain_send(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain);
+	if (err)
+		return err;
 	/* Not TASK_FREEZABLE, because the caller may hold the session's lock. */
-	return vcuda_call(dev, VIRTIO_CUDA_QUEUE_CONTROL, chain, TASK_KILLABLE);
+	left = wait_for_completion_killable_timeout(&chain->done, VCUDA_SLOW);
+	if (!left) {
+		dev_warn_ratelimited(&dev->vdev->dev,
+				     "%s[%d] has waited %d s for the host and continues to wait; the host's operator can check with vcudactl doctor whether vcudad is running\n",
+				     current->comm, task_tgid_nr(current),
+				     VCUDA_SLOW / HZ);
+		left = wait_for_completion_killable(&chain->done);
+	}
+	if (left < 0)
+		return -EINTR;
+	return vcuda_status_errno(dev, chain);
 }
 
 /**
@@ -285,7 +287,10 @@ int vcuda_submit(struct vcuda_session *s, struct vcuda_chain *chain)
 	if (wait_event_state(s->wait,
 			     atomic_dec_if_positive(&s->submits) >= 0, state))
 		return -EINTR;
-	err = vcuda_call(s->dev, VIRTIO_CUDA_QUEUE_COMMAND, chain, state);
+	err = vcuda_chain_send(s->dev, VIRTIO_CUDA_QUEUE_COMMAND, chain);
+	if (!err)
+		err = wait_for_completion_state(&chain->done, state) ?
+			-EINTR : vcuda_status_errno(s->dev, chain);
 	atomic_inc(&s->submits);
 	wake_up(&s->wait);
 	return err;

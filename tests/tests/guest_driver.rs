@@ -1,9 +1,10 @@
 //! Tests of the guest driver in user-mode Linux. Its selftest covers invalid ioctls, forked children,
 //! other sessions' regions, limits, and unbinding while sessions are live.
 
+use std::io::{BufRead, BufReader};
 use std::path::Path;
-use std::process::Command;
-use virtio_cuda_tests::{A, Host};
+use std::process::{Command, Stdio};
+use virtio_cuda_tests::{A, Host, dist};
 
 fn selftest(args: &[&str]) {
     let name = format!("vcuda-selftest-{}{}", args.concat(), std::process::id());
@@ -45,4 +46,30 @@ fn the_device_has_the_name_of_nvidias_control_device() {
 #[test]
 fn the_device_can_be_unbound_while_sessions_are_live() {
     selftest(&["unbind"]);
+}
+
+/// Otherwise, nothing in the guest says why programs don't start.
+#[test]
+fn the_kernel_log_says_that_the_host_does_not_respond() {
+    let host = Host::start(&[A]);
+    let kill = |signal: &str| Command::new("kill").args([signal, &host.pid().to_string()]).status();
+    let program = dist().join("programs/static/vectoradd");
+    let script = format!(
+        "{} & for i in $(seq 300); do dmesg | grep -q 'has waited 3 s for the host' && \
+         echo found && break; sleep 0.1; done; echo searched; wait $!",
+        program.display()
+    );
+    // The device process must be there, because the guest doesn't boot without it.
+    assert!(host.run(A, "vectoradd", &[]).status.success(), "{}", host.log());
+    let mut uml = host.uml(A);
+    uml.args(["--timeout", "120", "--", "/bin/sh", "-c", &script]).stdout(Stdio::piped());
+    assert!(kill("-STOP").unwrap().success());
+    let mut uml = uml.spawn().unwrap();
+    let mut lines = BufReader::new(uml.stdout.take().unwrap()).lines().map_while(Result::ok);
+    let before: Vec<String> =
+        lines.by_ref().take_while(|line| !line.contains("searched")).collect();
+    assert!(kill("-CONT").unwrap().success());
+    assert!(before.iter().any(|line| line.trim() == "found"), "{before:?}\n{}", host.log());
+    assert!(lines.any(|line| line.contains("PASS")), "{}", host.log());
+    assert!(uml.wait().unwrap().success(), "{}", host.log());
 }

@@ -47,6 +47,33 @@ fn sessions_end_if_vcudad_does_not_return() {
     assert!(host.run(A, "vectoradd", &[]).status.success());
 }
 
+/// Neither waits for vcudad, which would look as if it were slow.
+#[test]
+fn operators_learn_at_once_that_vcudad_is_stopped_or_gone() {
+    let mut host = Host::start_beside_spawner(&[A, B], 60);
+    let pid = host.pid();
+    let signal = |signal: &str| {
+        let kill = Command::new("kill").args([signal, &pid.to_string()]).status();
+        assert!(kill.unwrap().success());
+    };
+    signal("-STOP");
+    let (code, text) = host.refused(&["vm", "ls"]);
+    // Otherwise, it would stay if the test fails.
+    signal("-CONT");
+    assert_eq!(code, Some(1), "{text}");
+    assert!(text.contains(&format!("kill -CONT {pid}")), "{text}");
+    host.ask(&["vm", "ls"]);
+    host.kill_broker(libc::SIGKILL);
+    for words in [&["vm", "ls"][..], &["vm", "rm", A.name]] {
+        let (code, text) = host.refused(words);
+        assert_eq!(code, Some(1), "{text}");
+        assert!(text.contains("vcudad isn't running; the sessions of its VMs end in "), "{text}");
+    }
+    // While it's just being restarted, requests wait.
+    host.start_broker();
+    host.ask(&["vm", "ls"]);
+}
+
 /// cloud-hypervisor connects again as soon as its connection has ended. It gives up the device if the
 /// next connection ends, too, but not if there is nobody to connect to.
 fn ends_without_accepting_others(kill: impl FnOnce(&mut Host)) {

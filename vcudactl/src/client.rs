@@ -17,9 +17,12 @@ use serde::de::DeserializeOwned;
 use tokio::net::UnixStream;
 
 use crate::error::CtlError;
+use crate::stopped::stopped_vcudad;
 
 /// Maximum wait for a response. vcudad usually responds in milliseconds and gives up after 10 s.
 const TIMEOUT: Duration = Duration::from_secs(15);
+/// How long to wait for a response before checking whether vcudad is stopped.
+const PROMPT: Duration = Duration::from_millis(300);
 /// Maximum size of a response, in bytes.
 const MAX_ANSWER: usize = 64 << 20;
 /// Maximum size of one line in a stream, in bytes.
@@ -72,17 +75,26 @@ impl Client {
         let request = request
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|error| self.broken(error))?;
+        let stream = self.connect().await?;
+        let listener = stream.peer_cred().ok().and_then(|peer| peer.pid()).map(i32::unsigned_abs);
         let asked = async {
-            let stream = TokioIo::new(self.connect().await?);
-            let (mut sender, connection) =
-                http1::handshake(stream).await.map_err(|error| self.broken(error))?;
+            let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;
             tokio::spawn(connection);
-            sender.send_request(request).await.map_err(|error| self.broken(error))
+            sender.send_request(request).await
         };
-        let answer = tokio::time::timeout(TIMEOUT, asked).await.map_err(|_| {
+        let mut asked = std::pin::pin!(asked);
+        let mut answer = tokio::time::timeout(PROMPT, asked.as_mut()).await;
+        if answer.is_err() {
+            if let Some(pid) = listener.and_then(|id| stopped_vcudad(Path::new("/proc"), id)) {
+                return Err(CtlError::Stopped(pid));
+            }
+            answer = tokio::time::timeout(TIMEOUT, asked).await;
+        }
+        let answer = answer.map_err(|_| {
             let secs = TIMEOUT.as_secs();
             self.broken(format!("vcudad did not respond within {secs} s; check its log"))
-        })??;
+        })?;
+        let answer = answer.map_err(|error| self.broken(error))?;
         if answer.status().is_success() {
             return Ok(answer);
         }

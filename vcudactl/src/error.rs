@@ -20,6 +20,12 @@ pub(crate) enum CtlError {
     /// The socket exists, but no process listens on it.
     #[error("{0}: connection refused: vcudad is not running; start it (systemctl start vcudad)")]
     NobodyListens(PathBuf),
+    /// vcudad is stopped.
+    #[error(
+        "vcudad doesn't respond, because process {0} is stopped (by SIGSTOP or a debugger). Let it \
+         continue (kill -CONT {0}), or restart it (systemctl restart vcudad)"
+    )]
+    Stopped(u32),
     /// The path refers to a file that isn't a socket.
     #[error("{0}: is not a socket: pass vcudad's control_socket to --socket")]
     NotASocket(PathBuf),
@@ -104,6 +110,7 @@ impl CtlError {
         let code = match self {
             Self::Refused(error) => return json!(error),
             Self::NoSocket(_) | Self::NobodyListens(_) => "not_running",
+            Self::Stopped(_) => "stopped",
             Self::NotASocket(_) => "not_a_socket",
             Self::OnlyRoot(_) | Self::NotAllowed { .. } => "permission_denied",
             Self::Connection { .. } => "connection",

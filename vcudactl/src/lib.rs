@@ -10,6 +10,7 @@
 //! | `config_file` | whether vcudad uses its configuration file |
 //! | `month` | times, days, and months of `usage --since` |
 //! | `since` | times and durations of `events --since` |
+//! | `stopped` | whether vcudad is stopped |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
 //! | `trace` | converts trace records |
@@ -29,6 +30,7 @@ mod exit;
 mod month;
 mod program;
 mod since;
+mod stopped;
 mod table;
 mod top;
 mod trace;

@@ -2,7 +2,7 @@
 
 use std::path::Path;
 
-use control_api::{ConfigInfo, GpuInfo, Stats, VersionInfo};
+use control_api::{ConfigInfo, ErrorCode, GpuInfo, Stats, VersionInfo};
 
 use super::finding::Finding;
 use super::host::Host;
@@ -76,6 +76,13 @@ pub(super) fn not_usable(host: &Host, error: &CtlError) -> Finding {
         ),
         CtlError::NotAllowed { .. } | CtlError::OnlyRoot(_) | CtlError::NotASocket(_) => {
             Finding::warn(CHECK, "can't connect", error.to_string())
+        }
+        CtlError::Stopped(pid) => {
+            Finding::fail(CHECK, format!("stopped (process {pid})"), error.to_string())
+        }
+        // Its spawner answers for it.
+        CtlError::Refused(refused) if refused.code == ErrorCode::Unavailable => {
+            Finding::fail(CHECK, "can't serve requests", refused.message.clone())
         }
         _ => Finding::fail(CHECK, "doesn't respond as it should", error.to_string()),
     }

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `server` | receiving requests and reporting events |
 //! | `link` | the connection to the broker |
+//! | `stand_in` | answers to the control API's clients while there is no broker |
 //! | `policy` | what is permitted |
 //! | `programs` | the programs and their arguments |
 //! | `processes`, `child` | the running processes |
@@ -43,6 +44,7 @@ mod programs;
 mod server;
 mod shared_memory;
 mod socket;
+mod stand_in;
 mod start;
 mod tmpfs;
 mod vms;

@@ -111,6 +111,12 @@ impl Link {
         self.due_at().map(|at| at.saturating_duration_since(Instant::now()))
     }
 
+    /// Returns how long it takes until everything ends, if there has been no broker for so long that
+    /// it isn't just being restarted.
+    pub(crate) fn ends_in(&self) -> Option<Duration> {
+        self.due_in().filter(|_| matches!(self.absence, Some((_, Due::EndAll))))
+    }
+
     /// Returns what is due because there is no broker.
     pub(crate) fn take_due(&mut self) -> Option<Due> {
         if self.due_at()? > Instant::now() {
@@ -166,7 +172,9 @@ mod tests {
         // The first broker may take any time to connect.
         assert_eq!((link.due_in(), link.take_due()), (None, None));
         link.leave();
+        assert_eq!(link.ends_in(), None, "it may be back soon");
         assert_eq!(link.take_due(), Some(Due::CloseGates));
+        assert_eq!(link.ends_in(), Some(Duration::ZERO));
         assert_eq!(link.take_due(), Some(Due::EndAll));
         assert_eq!((link.due_in(), link.take_due()), (None, None));
         let mut link = Link { callers: link.callers.take(), broker: None, absence: None };
@@ -174,6 +182,6 @@ mod tests {
         let _stream = UnixStream::connect(&path).unwrap();
         assert!(link.accept(false, None) && link.broker.is_some());
         assert!(!link.accept(false, None), "nobody connects");
-        assert_eq!((link.due_in(), link.take_due()), (None, None));
+        assert_eq!((link.due_in(), link.ends_in(), link.take_due()), (None, None, None));
     }
 }

@@ -23,6 +23,7 @@ use crate::policy::{Control, MAX_PROCESSES, Policy};
 use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
 use crate::socket::{BoundSocket, create_directory};
+use crate::stand_in::StandIn;
 use crate::vms::{Vms, refused};
 
 /// Maximum number of events that wait for the broker to receive them. If there are more, no
@@ -58,6 +59,7 @@ struct Server {
     events: VecDeque<(Event, Option<OwnedFd>)>,
     /// The record with which another broker can continue.
     record: Option<OwnedFd>,
+    stand_in: StandIn,
 }
 
 /// What there is to do.
@@ -69,6 +71,8 @@ struct Ready {
     has_caller: bool,
     /// This process must end.
     is_told_to_end: bool,
+    /// A client of the control API waits for an answer, and there is no broker.
+    has_client: bool,
 }
 
 /// Serves the broker that has started this process until it closes its socket, and then ends
@@ -108,6 +112,7 @@ impl Server {
             owner,
             events: VecDeque::new(),
             record: None,
+            stand_in: StandIn::default(),
         })
     }
 
@@ -129,6 +134,11 @@ impl Server {
                 return Ok(());
             }
             self.mps.check_ending();
+            if let (true, Some(control), Some(ends_in)) =
+                (ready.has_client, &self.control, link.ends_in())
+            {
+                self.stand_in.serve(control.socket.as_fd(), ends_in)?;
+            }
             if ready.has_caller {
                 self.accept(link);
                 continue;
@@ -184,6 +194,7 @@ impl Server {
         if link.accept(self.is_root, library.map(Path::to_owned)) {
             self.policy = Policy::default();
             self.events.clear();
+            self.stand_in = StandIn::default();
         }
     }
 
@@ -196,6 +207,7 @@ impl Server {
         self.vms = Vms::default();
         self.jail = None;
         self.control = None;
+        self.stand_in = StandIn::default();
         self.events.clear();
     }
 
@@ -229,6 +241,12 @@ impl Server {
             fds.push(PollFd::new(listener, PollFlags::IN));
             fds.push(PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN));
         }
+        let at_clients = fds.len();
+        if let (Some(control), Some(_)) = (&self.control, link.ends_in()) {
+            fds.push(PollFd::from_borrowed_fd(control.socket.as_fd(), PollFlags::IN));
+            let clients = self.stand_in.clients();
+            fds.extend(clients.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
+        }
         let at_processes = fds.len();
         let (ids, pidfds): (Vec<_>, Vec<_>) = self.processes.pidfds().unzip();
         let daemons: Vec<BorrowedFd<'_>> = self.mps.ending().collect();
@@ -239,12 +257,13 @@ impl Server {
         poll(&mut fds, limit.as_ref())?;
         let is_ready = |fd: &PollFd<'_>| !fd.revents().is_empty();
         let exited = ids.iter().zip(&fds[at_processes..]).find(|(_, fd)| is_ready(fd));
-        let callers = fds[at_callers..at_processes].iter().map(is_ready);
+        let callers = fds[at_callers..at_clients].iter().map(is_ready);
         let [has_caller, is_told_to_end] = match callers.collect::<Vec<_>>()[..] {
             [connects, signal] => [connects, signal],
             _ => [false; 2],
         };
-        Ok(Ready { exited: exited.map(|(id, _)| *id), has_caller, is_told_to_end })
+        let has_client = fds[at_clients..at_processes].iter().any(is_ready);
+        Ok(Ready { exited: exited.map(|(id, _)| *id), has_caller, is_told_to_end, has_client })
     }
 
     /// Sends as many events as the broker has room for.

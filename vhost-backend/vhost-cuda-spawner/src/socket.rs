@@ -2,7 +2,7 @@
 
 use std::fs::DirBuilder;
 use std::io;
-use std::os::fd::{AsFd, OwnedFd};
+use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
@@ -33,5 +33,11 @@ impl From<Listener> for BoundSocket {
 impl BoundSocket {
     pub(crate) fn copy(&self) -> Result<OwnedFd, String> {
         self.listener.as_fd().try_clone_to_owned().map_err(|error| error.to_string())
+    }
+}
+
+impl AsFd for BoundSocket {
+    fn as_fd(&self) -> BorrowedFd<'_> {
+        self.listener.as_fd()
     }
 }
