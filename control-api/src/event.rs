@@ -56,6 +56,11 @@ pub enum EventKind {
     /// A front end was refused because of `connections.max`, or because memory that isn't sealed
     /// against shrinking permits only one. Reported at most once per 10 seconds per VM.
     ConnectionRefused,
+    /// A VM's first front end (its VMM, or a program without a VM) has connected. If that happens often,
+    /// some of these events are left out.
+    FrontEndConnected,
+    /// A VM's last front end has disconnected. If that happens often, some of these events are left out.
+    FrontEndDisconnected,
     /// The configuration file was read again and applied. The message says what changed.
     ConfigReloaded,
     /// The configuration file was read again, but contains an error, so nothing changed. The message
@@ -178,6 +183,8 @@ impl EventKind {
             Self::VmRestarted => "vm_restarted",
             Self::SessionRefused => "session_refused",
             Self::ConnectionRefused => "connection_refused",
+            Self::FrontEndConnected => "front_end_connected",
+            Self::FrontEndDisconnected => "front_end_disconnected",
             Self::ConfigReloaded => "config_reloaded",
             Self::ConfigRefused => "config_refused",
             Self::RestartNeeded => "restart_needed",

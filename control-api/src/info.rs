@@ -156,6 +156,10 @@ pub struct VmStats {
     /// Maximum number of sessions at once.
     #[serde(default)]
     pub sessions_max: u32,
+    /// Number of connected front ends: VMMs, or programs without a VM. Null if the device process was
+    /// started by an earlier version of vcudad and doesn't report it.
+    #[serde(default)]
+    pub connections: Option<u32>,
     /// Maximum number of front ends at once.
     #[serde(default)]
     pub connections_max: u32,
@@ -255,6 +259,17 @@ pub struct SessionInfo {
     pub started_ms: u64,
     /// Device memory on each of the VM's GPUs.
     pub memory: Vec<SessionMemory>,
+    /// ID of the process in the guest, as the guest claims it.
+    #[serde(default)]
+    pub guest_pid: u32,
+    /// Name of the program in the guest, as the guest claims it: at most 32 characters, with special
+    /// characters escaped. Null if the guest doesn't say.
+    #[serde(default)]
+    pub program: Option<String>,
+    /// GPU time, in nanoseconds. If sessions of a VM use the GPU at the same time, the VM is charged for
+    /// less than their sum.
+    #[serde(default)]
+    pub gpu_ns: u64,
     /// Work done so far.
     pub activity: Activity,
 }

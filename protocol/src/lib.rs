@@ -17,6 +17,10 @@ pub mod table;
 pub mod uapi;
 pub mod windows;
 
+/// The environment variable in which a guest library sends its program's name. It's meant for the
+/// host's operators, and the worker doesn't get it.
+pub const PROGRAM_VARIABLE: &str = "VIRTIO_CUDA_PROGRAM";
+
 #[path = "generated/calls.rs"]
 pub mod calls;
 #[path = "generated/ids.rs"]

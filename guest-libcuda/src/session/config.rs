@@ -1,5 +1,6 @@
 //! The session's settings, from the environment.
 
+use protocol::PROGRAM_VARIABLE;
 use protocol::uapi::{ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
 use std::time::Duration;
 
@@ -55,6 +56,13 @@ fn forwarded() -> Vec<u8> {
             if env.len() + entry.len() <= ENV_MAX {
                 env.extend_from_slice(entry.as_bytes());
             }
+        }
+    }
+    // The host's operators see the name in the list of sessions.
+    if let Ok(program) = std::fs::read_to_string("/proc/self/comm") {
+        let entry = format!("{PROGRAM_VARIABLE}={}\0", program.trim_end().replace('\0', ""));
+        if env.len() + entry.len() <= ENV_MAX {
+            env.extend_from_slice(entry.as_bytes());
         }
     }
     env

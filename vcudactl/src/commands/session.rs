@@ -8,7 +8,7 @@ use super::path::vm_path;
 use crate::cli::ListArgs;
 use crate::client::Client;
 use crate::error::CtlError;
-use crate::table::{Side, Table, count, timestamp};
+use crate::table::{Side, Table, count, time, timestamp};
 
 pub(super) async fn list(
     client: &Client,
@@ -27,9 +27,12 @@ pub(super) async fn list(
         let mut table = Table::new(&[
             ("VM", Side::Left),
             ("ID", Side::Right),
+            ("PROGRAM", Side::Left),
+            ("PID", Side::Right),
             ("SINCE", Side::Left),
             ("WORKER", Side::Right),
             ("MEMORY", Side::Right),
+            ("GPU TIME", Side::Right),
             ("CALLS", Side::Right),
             ("LAUNCHES", Side::Right),
             ("COPIED", Side::Right),
@@ -50,9 +53,12 @@ pub(super) async fn list(
             table.row([
                 session.vm.clone(),
                 session.id.to_string(),
+                session.program.clone().unwrap_or("-".into()),
+                session.guest_pid.to_string(),
                 timestamp(session.started_ms),
                 session.worker_pid.to_string(),
                 format_size(session.memory.iter().map(|held| held.bytes).sum()),
+                time(session.gpu_ns),
                 count(done.calls as f64),
                 count(done.launches.saturating_add(done.graph_launches) as f64),
                 format_size(copied),

@@ -168,6 +168,7 @@ fn list(vms: &[VmInfo], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
     let mut table = Table::new(&[
         ("NAME", Side::Left),
         ("STATE", Side::Left),
+        ("VMM", Side::Left),
         ("GPU", Side::Left),
         ("MEMORY", Side::Right),
         ("MAX", Side::Right),
@@ -200,6 +201,7 @@ fn list(vms: &[VmInfo], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
         table.row([
             vm.name.clone(),
             short_state(vm),
+            connected(vm),
             numbers.join(","),
             format_size(sum(|gpu| gpu.memory_used)),
             format_size(sum(|gpu| gpu.memory_max)),
@@ -227,6 +229,16 @@ fn list(vms: &[VmInfo], is_wide: bool, out: &mut dyn Write) -> io::Result<()> {
     }
     let mut out = out;
     table.print(&mut out)
+}
+
+/// Returns whether a VMM is connected, or how many front ends are.
+fn connected(vm: &VmInfo) -> String {
+    match vm.stats.connections {
+        None => "?".into(),
+        Some(0) => "no".into(),
+        Some(1) => "yes".into(),
+        Some(count) => count.to_string(),
+    }
 }
 
 fn state(vm: &VmInfo) -> &'static str {
@@ -289,6 +301,12 @@ fn details(vm: &VmInfo, out: &mut dyn Write) -> io::Result<()> {
     }
     let stats = &vm.stats;
     let most = settings.sessions.max.map(|max| format!(" of {max}")).unwrap_or_default();
+    let front_ends = match stats.connections {
+        None => "unknown until the device process is restarted".into(),
+        Some(0) => "none: no VMM is connected".into(),
+        Some(count) => format!("{count} of {} connected", stats.connections_max),
+    };
+    line("front ends", front_ends)?;
     line("sessions", format!("{}{most}, {} in total", stats.sessions, stats.sessions_total))?;
     line("launches", stats.activity.launches.to_string())?;
     let refused = stats.refused;

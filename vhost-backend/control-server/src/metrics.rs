@@ -299,6 +299,11 @@ fn about_vms(page: &mut Page, stats: &Stats) {
     });
     let help = "Front ends refused because of connections.max, or of memory that is not sealed";
     page.count("connections_refused", None, help, front_ends);
+    let connected = stats.vms.iter();
+    let connected =
+        connected.filter_map(|vm| vm.connections.map(|count| (of(vm), f64::from(count))));
+    let help = "Connected front ends: VMMs, or programs without a VM";
+    page.gauge("connections", None, help, connected);
     let limit = level(|vm| vm.connections_max.into());
     page.gauge("connections_limit", None, "Maximum number of front ends at once", limit);
     let started = each(|vm| vm.sessions_total);

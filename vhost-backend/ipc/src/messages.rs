@@ -262,7 +262,14 @@ pub enum DeviceToBroker {
     },
     /// The device process has refused something because of a limit.
     Refused(Refusal),
+    /// The number of connected front ends. Sent only after [`BrokerToDevice::CountFrontEnds`], and when
+    /// it changes.
+    FrontEnds(u32),
 }
+
+/// The name under which [`DeviceToBroker::Start`] passes on what the guest process calls itself. No
+/// environment variable has this name.
+pub const PROGRAM: &str = "";
 
 /// The reason why a device process ends a session that its guest process hasn't closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
@@ -358,6 +365,9 @@ pub enum BrokerToDevice {
         /// The GPUs and their usage.
         facts: VmFacts,
     },
+    /// Asks for [`DeviceToBroker::FrontEnds`] from now on. The broker sends this only to processes that
+    /// it has started, because one of an older version doesn't know it.
+    CountFrontEnds,
 }
 
 /// Maximum number of GPUs that a guest is told about.

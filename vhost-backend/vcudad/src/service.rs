@@ -47,7 +47,7 @@ use crate::reporting::event::BrokerEvent;
 use crate::reporting::reports::Reports;
 use crate::sessions::budgets::{Budgets, thread_time};
 use crate::sessions::cause::Cause;
-use crate::sessions::session::Session;
+use crate::sessions::session::{Session, program};
 use crate::sessions::table::{SessionEffect, Sessions};
 use crate::sessions::worker::DeviceEnds;
 use crate::settings::changes::Changes;
@@ -297,6 +297,8 @@ impl Service {
         if state.is_leaving() {
             return self.forget_vm(id);
         }
+        self.set_front_ends(id, 0);
+        let Some(state) = self.vms.get_mut(id) else { return };
         // A VMM that has paused the VM has lost its device, and the VM its sessions.
         state.pause.set_by_vmm(false);
         self.apply_vmm_pause(id);
@@ -341,10 +343,11 @@ impl Service {
             DeviceEffect::Message(DeviceToBroker::Start { request, session, pid, mut env }) => {
                 // The device process checks these entries too, but it isn't trusted.
                 let Some(state) = self.vms.get(id) else { return false };
+                let program = program(&env);
                 env.retain(|(name, value)| {
                     state.vm.env_allow.contains(name) && !value.contains('\0')
                 });
-                let session = Session { vm: id, request, id: session, pid, env };
+                let session = Session { vm: id, request, id: session, pid, program, env };
                 self.sessions.start(session, &mut self.vms, &self.gpus);
             }
             DeviceEffect::Message(DeviceToBroker::End { request }) => {
@@ -368,11 +371,22 @@ impl Service {
                     self.apply_vmm_pause(id);
                 }
             }
+            DeviceEffect::Message(DeviceToBroker::FrontEnds(count)) => {
+                self.set_front_ends(id, count);
+            }
             DeviceEffect::Message(DeviceToBroker::Query { request }) => {
                 self.send_facts(id, request);
             }
         }
         true
+    }
+
+    /// Records the number of a VM's front ends.
+    fn set_front_ends(&mut self, id: VmId, count: u32) {
+        let Some(state) = self.vms.get_mut(id) else { return };
+        if let Some(event) = state.front_ends.set(id, count, Instant::now()) {
+            self.publish(event);
+        }
     }
 
     /// Replies to a guest's query about its GPUs.

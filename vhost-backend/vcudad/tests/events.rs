@@ -5,7 +5,7 @@ use std::os::unix::net::UnixStream;
 use std::path::Path;
 
 use common::{Broker, TWO};
-use host_test_support::{FREE, Guest, wait_for};
+use host_test_support::{FREE, Guest, create_with, wait_for};
 use serde_json::Value;
 
 mod common;
@@ -185,6 +185,56 @@ fn refused_sessions_and_front_ends_are_explained_and_counted() {
     for text in ["refusing a front end: connections.max is 2", "isn't sealed against shrinking"] {
         wait_for(text, || broker.log().contains(text));
     }
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn operators_see_whether_a_vmm_is_connected() {
+    let folder = Broker::folder("front-ends");
+    let broker = Broker::start(&folder, TWO);
+    let mut told = events(&folder);
+    let connections = || broker.ask("GET", "/v1/vms/a", "").1["stats"]["connections"].clone();
+    wait_for("the device process", || connections() == 0);
+    let mut guest = Guest::connect(&folder.join("a"));
+    assert_eq!(next(&mut told, "front_end_connected")["vm"], "a");
+    let second = Guest::connect(&folder.join("a"));
+    wait_for("another front end", || connections() == 2);
+    let metrics = broker.send("GET", "/metrics", "").text();
+    for sample in [r#"connections{vm="a"} 2"#, r#"connections{vm="b"} 0"#] {
+        assert!(metrics.contains(&format!("virtio_cuda_{sample}")), "{sample}: {metrics}");
+    }
+    assert_eq!(guest.create(1), OK);
+    drop(second);
+    wait_for("its end", || connections() == 1);
+    drop(guest);
+    assert_eq!(next(&mut told, "front_end_disconnected")["vm"], "a");
+    assert_eq!(connections(), 0);
+    // The next device process starts without front ends, too.
+    let _guest = Guest::connect(&folder.join("a"));
+    next(&mut told, "front_end_connected");
+    let device = broker.ask("GET", "/v1/vms/a", "").1["device_pid"].as_i64().unwrap();
+    // SAFETY: kill takes only integers, and the broker hasn't reaped the process.
+    unsafe { libc::kill(device as i32, libc::SIGKILL) };
+    next(&mut told, "front_end_disconnected");
+    assert_eq!(connections(), 0);
+    broker.end();
+    std::fs::remove_dir_all(folder).unwrap();
+}
+
+#[test]
+fn sessions_say_which_program_has_opened_them() {
+    let folder = Broker::folder("programs");
+    let broker = Broker::start(&folder, TWO);
+    let mut guest = Guest::connect(&folder.join("a"));
+    let claims = b"CUDA_LAUNCH_BLOCKING=1\0VIRTIO_CUDA_PROGRAM=train\x1b[2J me\0";
+    assert_eq!(guest.control(&create_with(1, claims)), OK);
+    assert_eq!(guest.control(&create_with(2, b"")), OK);
+    let (_, sessions) = broker.ask("GET", "/v1/sessions", "");
+    assert_eq!(sessions[0]["program"], "train\\u{1b}[2J me", "{sessions}");
+    assert!(sessions[1]["program"].is_null(), "{sessions}");
+    assert_eq!(sessions[0]["guest_pid"], std::process::id(), "{sessions}");
+    assert!(sessions[0]["gpu_ns"].is_u64(), "{sessions}");
     broker.end();
     std::fs::remove_dir_all(folder).unwrap();
 }

@@ -281,7 +281,9 @@ impl Backend {
     fn broker_spoke(&self, state: &mut DeviceState) {
         for (letter, fds) in self.mailbox.take() {
             match letter {
-                BrokerToDevice::Setup(_) | BrokerToDevice::SessionsMax { .. } => {}
+                BrokerToDevice::Setup(_)
+                | BrokerToDevice::SessionsMax { .. }
+                | BrokerToDevice::CountFrontEnds => {}
                 BrokerToDevice::Started { request, pid } => {
                     let worker = WorkerLink::new(fds, self.limits.max_plain as usize);
                     let added = worker.and_then(|worker| self.add_worker(state, request, worker));

@@ -30,7 +30,8 @@ pub(super) fn accept(
     setup: &DeviceSetup,
     link: &Arc<Link>,
 ) -> Result<(), DeviceError> {
-    let present = Arc::new(Present::default());
+    let counter = link.clone();
+    let present = Arc::new(Present::new(move |count| counter.set_front_ends(count)));
     let exports = Arc::new(Exports::default());
     // If this process is killed, the kernel closes its descriptors from the last to the first (Linux
     // 6.18). cloud-hypervisor connects again when its connection ends, and gives up the device if that

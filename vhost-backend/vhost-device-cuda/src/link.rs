@@ -23,6 +23,15 @@ pub(super) struct Link {
     /// The VM's current sessions.max.
     max_sessions: AtomicU32,
     stops: Mutex<Stops>,
+    front_ends: Mutex<FrontEnds>,
+}
+
+/// The number of connected front ends.
+#[derive(Default)]
+struct FrontEnds {
+    count: u32,
+    /// Whether the broker wants to know it.
+    is_wanted: bool,
 }
 
 /// Which front ends the VMM has stopped.
@@ -74,8 +83,9 @@ impl Link {
         let routes = Mutex::default();
         let questions = Mutex::new(Questions::new(Instant::now()));
         let (last, max_sessions) = (AtomicU64::new(0), AtomicU32::new(max_sessions));
-        let stops = Mutex::default();
-        let link = Arc::new(Self { broker, last, routes, questions, max_sessions, stops });
+        let (stops, front_ends) = (Mutex::default(), Mutex::default());
+        let link =
+            Arc::new(Self { broker, last, routes, questions, max_sessions, stops, front_ends });
         let reader = link.clone();
         std::thread::Builder::new().name("broker".into()).spawn(move || {
             loop {
@@ -96,10 +106,16 @@ impl Link {
         if let BrokerToDevice::SessionsMax { max } = message {
             return self.max_sessions.store(max, Ordering::Relaxed);
         }
+        if let BrokerToDevice::CountFrontEnds = message {
+            let mut front_ends = lock(&self.front_ends);
+            front_ends.is_wanted = true;
+            return self.tell(&DeviceToBroker::FrontEnds(front_ends.count));
+        }
         let mut routes = lock(&self.routes);
         let mailbox = match &message {
             BrokerToDevice::Setup(_)
             | BrokerToDevice::Facts { .. }
+            | BrokerToDevice::CountFrontEnds
             | BrokerToDevice::SessionsMax { .. } => None,
             BrokerToDevice::Started { request, .. } => routes.get(request).cloned(),
             BrokerToDevice::Ended { request, .. } => routes.remove(request),
@@ -149,6 +165,16 @@ impl Link {
             stops.told = is_stopped;
             // The lock keeps the messages in order.
             self.send(&DeviceToBroker::Stopped(is_stopped), mailbox);
+        }
+    }
+
+    /// Records the number of connected front ends.
+    pub(super) fn set_front_ends(&self, count: u32) {
+        let mut front_ends = lock(&self.front_ends);
+        front_ends.count = count;
+        if front_ends.is_wanted {
+            // The lock keeps the messages in order.
+            self.tell(&DeviceToBroker::FrontEnds(count));
         }
     }
 

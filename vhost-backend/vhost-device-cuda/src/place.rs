@@ -11,8 +11,9 @@ use host_ipc::messages::Refusal;
 const PATIENCE: Duration = Duration::from_secs(1);
 
 /// Tracks the connected front ends.
-#[derive(Default)]
 pub(super) struct Present {
+    /// Called with the number of front ends when it changes.
+    on_change: Box<dyn Fn(u32) + Send + Sync>,
     count: Mutex<Count>,
     somebody_left: Condvar,
 }
@@ -25,6 +26,11 @@ struct Count {
 }
 
 impl Present {
+    pub(super) fn new(on_change: impl Fn(u32) + Send + Sync + 'static) -> Self {
+        let (count, somebody_left) = Default::default();
+        Self { on_change: Box::new(on_change), count, somebody_left }
+    }
+
     fn lock(&self) -> MutexGuard<'_, Count> {
         self.count.lock().unwrap_or_else(|error| error.into_inner())
     }
@@ -41,6 +47,8 @@ impl Present {
             });
         }
         count.connected += 1;
+        // The lock keeps the numbers in order.
+        (self.on_change)(count.connected);
         Ok(Place(self.clone()))
     }
 }
@@ -67,6 +75,7 @@ impl Drop for Place {
         let mut count = self.0.lock();
         count.connected -= 1;
         count.alone = false;
+        (self.0.on_change)(count.connected);
         self.0.somebody_left.notify_all();
     }
 }

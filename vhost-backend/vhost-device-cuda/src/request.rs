@@ -1,12 +1,13 @@
 //! Parses and validates requests on the control and command queues from a copy of their bytes. All
 //! values in a parsed request are in range.
 
+use protocol::PROGRAM_VARIABLE;
 use protocol::plain::Plain;
 use protocol::uapi::{
     self, Cmd, Hdr, Hello, Query, RegionAttach, RegionDetach, Segment, SessionCreate,
 };
 
-use host_ipc::messages::Limits;
+use host_ipc::messages::{Limits, PROGRAM};
 use protocol::windows::{PAGE_BYTES, PINNED, USER_END};
 
 /// A status code from the uAPI. When it's used as an error, its value is never OK.
@@ -273,7 +274,7 @@ fn whole<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     if bytes.len() == size_of::<T>() { take(bytes) } else { Err(uapi::ERR_INVALID) }
 }
 
-/// Parses `NAME=value\0` strings.
+/// Parses `NAME=value\0` strings. The program's name gets the name that the broker expects.
 fn environment(bytes: &[u8]) -> Result<Vec<(String, String)>, Status> {
     let Some(entries) = bytes.strip_suffix(b"\0") else {
         return if bytes.is_empty() { Ok(Vec::new()) } else { Err(uapi::ERR_INVALID) };
@@ -282,6 +283,7 @@ fn environment(bytes: &[u8]) -> Result<Vec<(String, String)>, Status> {
     for entry in entries.split(|byte| *byte == 0) {
         let text = std::str::from_utf8(entry).map_err(|_| uapi::ERR_INVALID)?;
         match text.split_once('=') {
+            Some((PROGRAM_VARIABLE, value)) => env.push((PROGRAM.into(), value.into())),
             Some((name, value)) if !name.is_empty() => env.push((name.into(), value.into())),
             _ => return Err(uapi::ERR_INVALID),
         }
@@ -382,6 +384,10 @@ mod tests {
         assert_eq!(create(b""), Ok(Control::Create { session: 3, pid: 7, env: vec![] }));
         let env = vec![("A".into(), "b=c".into()), ("D".into(), String::new())];
         assert_eq!(create(b"A=b=c\0D=\0"), Ok(Control::Create { session: 3, pid: 7, env }));
+        let env = vec![(PROGRAM.into(), "a b".into())];
+        let program = format!("{PROGRAM_VARIABLE}=a b\0");
+        let created = create(program.as_bytes());
+        assert_eq!(created, Ok(Control::Create { session: 3, pid: 7, env }));
         for bad in [&b"A=b"[..], b"A\0", b"=b\0", b"\0", b"A=b\0\0", b"A=\xff\0"] {
             assert_eq!(create(bad), Err(uapi::ERR_INVALID), "{bad:?}");
         }

@@ -207,6 +207,9 @@ fn session(vm: &str) -> SessionInfo {
         worker_pid: 8,
         started_ms: 1,
         memory: Vec::new(),
+        guest_pid: 1,
+        program: None,
+        gpu_ns: 0,
         activity: Activity::default(),
     }
 }

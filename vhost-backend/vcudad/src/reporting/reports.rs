@@ -119,6 +119,7 @@ impl Reports<'_> {
             sessions_max: state.vm.limits.max_sessions,
             connections_max: state.vm.limits.max_connections,
             compute: state.vm.spec.compute.clone(),
+            connections: state.front_ends.count(),
             refused: state.refused(),
             failed: state.device.failure().is_some(),
             device_restarts: state.device.restarts(),
@@ -192,6 +193,9 @@ impl Reports<'_> {
                     memory: memory
                         .map(|(gpu, bytes)| SessionMemory { gpu: gpu.0, bytes })
                         .collect(),
+                    guest_pid: session.pid,
+                    program: session.program.clone(),
+                    gpu_ns: worker.gpu_ns(),
                     activity: worker.activity(),
                 });
             }

@@ -2,11 +2,15 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
+use host_ipc::messages::PROGRAM;
+use host_ipc::printable::printable_to;
 use memory_ledger::VmId;
 use serde::{Deserialize, Serialize};
 
 /// Maximum number of a VM's sessions in the queue, as a multiple of sessions.max.
 const MAX_WAITING: usize = 2;
+/// Maximum number of characters of a program's name. The kernel's names have 15.
+const MAX_PROGRAM: usize = 32;
 
 /// A session that has a worker or is waiting for one.
 #[derive(Clone, Debug, Serialize, Deserialize)]
@@ -18,6 +22,9 @@ pub(crate) struct Session {
     pub(crate) id: u32,
     /// Process ID of the guest process, for logs and for queries from the guest.
     pub(crate) pid: u32,
+    /// The program's name, as the guest claims it.
+    #[serde(default)]
+    pub(crate) program: Option<String>,
     /// The environment variables that the guest process passed, limited to those that the host
     /// allows.
     pub(crate) env: Vec<(String, String)>,
@@ -29,6 +36,13 @@ impl Session {
     pub(crate) fn number(&self) -> u32 {
         u32::try_from(self.request).unwrap_or(u32::MAX)
     }
+}
+
+/// Returns the program's name, as the guest claims it, among these variables. It's short and has no
+/// special characters.
+pub(crate) fn program(env: &[(String, String)]) -> Option<String> {
+    let (_, name) = env.iter().find(|(name, _)| name == PROGRAM)?;
+    Some(printable_to(name, MAX_PROGRAM)).filter(|name| !name.is_empty())
 }
 
 /// A change of the queue.
@@ -163,12 +177,22 @@ mod tests {
     use proptest::prelude::*;
 
     fn session(vm: u64, request: u64) -> Session {
-        Session { vm: VmId(vm), request, id: 1, pid: 1, env: Vec::new() }
+        Session { vm: VmId(vm), request, id: 1, pid: 1, program: None, env: Vec::new() }
     }
 
     fn requests(queue: &StartQueue) -> Vec<(VmId, u64)> {
         let all: Vec<Session> = queue.clone().into();
         all.iter().map(|session| (session.vm, session.request)).collect()
+    }
+
+    #[test]
+    fn a_claimed_name_is_short_and_printable() {
+        let of = |name: &str, value: &str| program(&[(name.into(), value.into())]);
+        assert_eq!(of(PROGRAM, "python3").as_deref(), Some("python3"));
+        assert_eq!(of(PROGRAM, "a\n\u{1b}[2J").as_deref(), Some("a\\n\\u{1b}[2J"));
+        let long = of(PROGRAM, &"x".repeat(5000)).unwrap();
+        assert_eq!(long.chars().count(), MAX_PROGRAM + 1, "{long}");
+        assert_eq!([of(PROGRAM, ""), of("CUDA_LAUNCH_BLOCKING", "1")], [None, None]);
     }
 
     #[test]

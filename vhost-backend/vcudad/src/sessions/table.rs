@@ -552,7 +552,9 @@ impl Sessions {
         let (ends, pid) = (worker.begin_serving(), worker.pid());
         let (Some(session), Some(ends)) = (worker.session(), ends) else { return };
         let (vm, number) = (session.vm, session.number());
-        let text = format!("guest process {}, worker {pid}", session.pid);
+        let program = session.program.as_ref().map(|name| format!(" ({name})"));
+        let program = program.unwrap_or_default();
+        let text = format!("guest process {}{program}, worker {pid}", session.pid);
         // tests/gpu/evictions.sh reads this line.
         tracing::trace!(worker = id, guest_pid = session.pid, "session begins");
         // Those that it had before its session aren't in the record: a broker that continues after a

@@ -5,6 +5,7 @@ mod workers;
 
 use std::io;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd, RawFd};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -349,6 +350,14 @@ impl Worker {
     /// Returns the counters of work that the worker reports in its shared page.
     pub(crate) fn activity(&self) -> Activity {
         self.gate.as_ref().map(|gate| activity_of(&gate.worker)).unwrap_or_default()
+    }
+
+    /// Returns the GPU time that the worker reports in its shared page, in nanoseconds. The VM is
+    /// charged for less if sessions use the GPU at the same time.
+    pub(crate) fn gpu_ns(&self) -> u64 {
+        let gpus = self.gate.iter().flat_map(|gate| &gate.gpus);
+        let times = gpus.flat_map(|gpu| [&gpu.busy_ns, &gpu.copied_ns]);
+        times.map(|time| time.load(Ordering::Relaxed)).fold(0, u64::saturating_add)
     }
 
     /// Returns the page that the worker shares with the broker, once the worker is assigned.

@@ -162,6 +162,8 @@ impl Device {
         let setup = BrokerToDevice::Setup(setup);
         if let Err(error) = process.send(&setup, &[listener.as_fd()]) {
             tracing::error!(vm = vm.name, "cannot send the setup to the device process: {error}");
+        } else if let Err(error) = process.send(&BrokerToDevice::CountFrontEnds, &[]) {
+            tracing::error!(vm = vm.name, "cannot send to the device process: {error}");
         }
         let socket = process.socket_fd();
         self.process = Some(process);

@@ -6,10 +6,12 @@
 //! | `vms`, `device` | the VMs, and each one's device process |
 //! | `resources`, `socket`, `cgroup` | what the spawner creates for a VM; sockets; limits of cgroups |
 //! | `placement` | which GPUs a VM gets |
+//! | `front_ends` | how many front ends are connected |
 //! | `guest_facts` | reports for a VM's guest |
 
 pub(crate) mod cgroup;
 pub(crate) mod device;
+mod front_ends;
 pub(crate) mod guest_facts;
 pub(crate) mod pause;
 pub(crate) mod placement;

@@ -22,6 +22,7 @@ use crate::reporting::rate::{RateLimited, TokenBucket};
 use crate::sessions::refusals::Refusals;
 use crate::vm::cgroup::Cgroups;
 use crate::vm::device::{Device, DeviceRecord};
+use crate::vm::front_ends::FrontEnds;
 use crate::vm::pause::Pause;
 use crate::vm::placement::{Capacity, Demand, PlacementError, place};
 use crate::vm::resources::Resources;
@@ -51,6 +52,7 @@ pub(crate) struct VmState {
     pub(crate) gpus: Vec<GpuId>,
     pub(crate) device: Device,
     pub(crate) pause: Pause,
+    pub(crate) front_ends: FrontEnds,
     /// `None` if the VM can't be served.
     resources: Option<Resources>,
     sessions_total: u64,
@@ -77,6 +79,8 @@ pub(crate) struct VmRecord {
     gpus: Vec<GpuId>,
     device: DeviceRecord,
     pause: Pause,
+    #[serde(default)]
+    front_ends: Option<u32>,
     has_resources: bool,
     is_leaving: bool,
     sessions_total: u64,
@@ -101,6 +105,7 @@ impl VmRecord {
             self.has_resources.then(|| Resources::restore(spawner, cgroups, &vm, self.gpus.len()));
         let state = VmState {
             pause: self.pause,
+            front_ends: FrontEnds::new(self.front_ends),
             removal: self.is_leaving.then(Vec::new),
             sessions_total: self.sessions_total,
             refusals: Refusals::new(self.refused),
@@ -124,6 +129,7 @@ impl VmState {
             gpus: self.gpus.clone(),
             device: self.device.record(),
             pause: self.pause.clone(),
+            front_ends: self.front_ends.count(),
             has_resources: self.resources.is_some(),
             is_leaving: self.is_leaving(),
             sessions_total: self.sessions_total,
@@ -147,6 +153,7 @@ impl VmState {
             gpus,
             device,
             pause: Pause::new(),
+            front_ends: FrontEnds::new(Some(0)),
             resources,
             sessions_total: 0,
             refused_calls: RefusedCalls::default(),
