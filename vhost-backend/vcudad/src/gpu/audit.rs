@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap};
 use std::os::fd::RawFd;
 use std::time::Duration;
 
-use control_api::{EventKind, Sharing};
+use control_api::{EventKind, Sharing, format_size};
 
 use crate::config::{OnExcess, Policy};
 use crate::gpu::comparison::{Booked, Comparison, Finding, Leftover};
@@ -285,23 +285,27 @@ impl Report<'_> {
             Finding::Excess { worker, seen, booked } => (
                 Some(worker),
                 format!(
-                    "the driver reports {seen} bytes, the ledger {booked}: the difference exceeds \
-                     memory.slack ({} bytes)",
-                    policy.memory_slack
+                    "the driver reports {}, the ledger {}: the difference exceeds memory.slack ({})",
+                    format_size(seen),
+                    format_size(booked),
+                    format_size(policy.memory_slack)
                 ),
             ),
             Finding::NotOwn { worker, seen } => (
                 Some(worker),
                 format!(
-                    "the driver reports {seen} bytes on {uuid}, which isn't one of the session's GPUs"
+                    "the driver reports {} on {uuid}, which isn't one of the session's GPUs",
+                    format_size(seen)
                 ),
             ),
             Finding::VmExcess { vm, seen, charged, workers } => {
                 (owner, others) = (Some(vm), workers);
                 let message = format!(
-                    "the driver reports {seen} bytes for the VM's sessions, the ledger {charged}: the \
-                     difference exceeds memory.slack ({} bytes)",
-                    policy.memory_slack
+                    "the driver reports {} for the VM's sessions, the ledger {}: the difference \
+                     exceeds memory.slack ({})",
+                    format_size(seen),
+                    format_size(charged),
+                    format_size(policy.memory_slack)
                 );
                 (None, message)
             }
@@ -309,8 +313,9 @@ impl Report<'_> {
                 (owner, guilty_vm) = (guilty, guilty);
                 let names: Vec<_> = all.iter().map(|vm| vms.name(*vm)).collect();
                 let message = format!(
-                    "{bytes} bytes are in use that the driver reports for no process and the ledger \
+                    "{} of memory are in use that the driver reports for no process and the ledger \
                      doesn't explain; the VMs on the GPU are: {}",
+                    format_size(bytes),
                     names.join(", ")
                 );
                 (None, message)
@@ -318,7 +323,8 @@ impl Report<'_> {
             Finding::Unexplained { bytes } => (
                 None,
                 format!(
-                    "{bytes} bytes are in use that the ledger doesn't explain; the owner is unknown"
+                    "{} of memory are in use that the ledger doesn't explain; the owner is unknown",
+                    format_size(bytes)
                 ),
             ),
             Finding::Settled { worker } => {

@@ -9,7 +9,7 @@ use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
-use control_api::Activity;
+use control_api::{Activity, format_size};
 
 pub(crate) use workers::{WorkerChange, WorkerCounts, Workers, WorkersRecord};
 
@@ -435,7 +435,7 @@ impl Worker {
                 match accounts.reserve(id, device, bytes, kind) {
                     Ok(()) => ToWorker::Granted,
                     Err(error) if error.is_full() => {
-                        let reason = error.to_string();
+                        let reason = refused_memory(&error);
                         return WorkerEffect::MemoryRefused { device, kind, reason };
                     }
                     Err(error) => return misbehaved(error),
@@ -545,6 +545,21 @@ fn lock(objects: &WorkerObjects) -> MutexGuard<'_, Objects> {
     objects.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Explains a refused allocation to operators, in the units of the settings.
+fn refused_memory(error: &LedgerError) -> String {
+    let text = |bytes, used, setting, max| {
+        let [bytes, used, max] = [bytes, used, max].map(format_size);
+        format!("refused {bytes}: {used} of {setting} ({max}) are in use")
+    };
+    match *error {
+        LedgerError::NoRoom { bytes, used, max } => text(bytes, used, "memory.max", max),
+        LedgerError::NoRoomInSession { bytes, used, max } => {
+            text(bytes, used, "memory.session_max", max)
+        }
+        _ => error.to_string(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::workers::START_TIMEOUT;
@@ -561,6 +576,15 @@ mod tests {
         let outputs = Outputs::start().unwrap();
         let process = ChildProcess::start(program, spawner, &outputs, "worker", None).unwrap();
         workers.add(process, vec![GpuId(0)], None, false)
+    }
+
+    #[test]
+    fn a_refused_allocation_is_explained_in_the_units_of_the_settings() {
+        let (bytes, used, max) = (5 << 20, 3 << 29, 2 << 30);
+        let text = refused_memory(&LedgerError::NoRoom { bytes, used, max });
+        assert_eq!(text, "refused 5M: 1.50G of memory.max (2G) are in use");
+        let text = refused_memory(&LedgerError::NoRoomInSession { bytes, used, max });
+        assert_eq!(text, "refused 5M: 1.50G of memory.session_max (2G) are in use");
     }
 
     #[test]

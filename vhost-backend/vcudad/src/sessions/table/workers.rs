@@ -11,7 +11,7 @@ use crate::sessions::cause::Cause;
 use crate::sessions::session::Session;
 use crate::sessions::worker::WorkerEffect;
 use crate::vm::vms::Vms;
-use control_api::{Activity, EndReason, EventKind};
+use control_api::{Activity, EndReason, EventKind, format_size};
 use host_ipc::messages::{Ending, ToWorker, WorkerId};
 use host_ipc::spawner::{End, NewSession, ProcessId};
 use memory_ledger::{GpuId, VmId};
@@ -188,7 +188,7 @@ impl Sessions {
                     bytes,
                     "session ended: {text}"
                 );
-                let message = format!("{text}; freed {bytes} bytes of device memory");
+                let message = format!("{text}; freed {} of device memory", format_size(bytes));
                 let event = BrokerEvent::of_session(EventKind::SessionEnded, vm, number, message);
                 self.publish(BrokerEvent { reason: Some(reason), uid, ..event });
                 let how = match worker.is_announced() {
