@@ -64,7 +64,7 @@ mod tests {
         for (id, stat, arguments) in [
             (1, "1 (systemd) S 0 1", "init"),
             (10, "10 (vcudad) T 1 10", "vcudad\0--config\0a"),
-            (11, "11 (vhost-cuda-spaw) S 10 10", "vhost-cuda-spawner\0--calls-fd\03"),
+            (11, "11 (vhost-cuda-spaw) S 10 10", "vhost-cuda-spawner\0--calls-fd\x003"),
             (20, "20 (vcudad) S 1 20", "vcudad\0--spawner\0/run/a"),
             (21, "21 (a) b (c) S 20 20", "a"),
             (30, "30 (vhost-cuda-spaw) S 1 30", "vhost-cuda-spawner\0--listen\0/run/a\0"),

@@ -12,7 +12,30 @@ const JAIL: [(&str, &str); 5] =
 /// Checks for cgroup v2 and its controllers.
 pub(super) fn cgroups(host: &Host) -> Finding {
     const CHECK: &str = "cgroups";
-    let Some(controllers) = host.read("/sys/fs/cgroup/cgroup.controllers") else {
+    const HYBRID: &str = "/sys/fs/cgroup/unified";
+    let controllers = host.read("/sys/fs/cgroup/cgroup.controllers");
+    if controllers.is_none()
+        && let Some(has) = host.read(&format!("{HYBRID}/cgroup.controllers"))
+    {
+        let has = has.split_whitespace().collect::<Vec<_>>();
+        let missing: Vec<&str> = CONTROLLERS.into_iter().filter(|one| !has.contains(one)).collect();
+        if missing.is_empty() {
+            return Finding::ok(
+                CHECK,
+                format!("cgroup v2 at {HYBRID} with {}", CONTROLLERS.join(", ")),
+            );
+        }
+        let missing = missing.join(", ");
+        return Finding::warn(
+            CHECK,
+            format!(
+                "hybrid: cgroup v2 is at {HYBRID}, but cgroup v1 has the controllers {missing}, so VMs \
+                 run without these limits"
+            ),
+            "boot with systemd.unified_cgroup_hierarchy=1",
+        );
+    }
+    let Some(controllers) = controllers else {
         return Finding::warn(
             CHECK,
             "no cgroup v2 at /sys/fs/cgroup, so VMs have no limits on host memory, CPU, and processes",

@@ -169,6 +169,11 @@ fn missing_features_of_the_kernel_are_found() {
     fake.expect("cgroups", Status::Warn, "lacks the controllers memory");
     fake.remove("sys/fs/cgroup/cgroup.controllers");
     fake.expect("cgroups", Status::Warn, "no cgroup v2");
+    // systemd's hybrid hierarchy.
+    fake.write("sys/fs/cgroup/unified/cgroup.controllers", "hugetlb\n");
+    fake.expect("cgroups", Status::Warn, "cgroup v1 has the controllers cpu, memory, pids");
+    fake.write("sys/fs/cgroup/unified/cgroup.controllers", "cpu memory pids\n");
+    fake.expect("cgroups", Status::Ok, "cgroup v2 at /sys/fs/cgroup/unified");
     fake.write("proc/sys/user/max_user_namespaces", "0\n");
     fake.expect("namespaces", Status::Ok, "but not user");
     fake.write("proc/sys/user/max_net_namespaces", "0\n");

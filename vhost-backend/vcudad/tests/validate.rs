@@ -123,6 +123,10 @@ fn rows(port: u16) -> Vec<Row> {
             text.replace("\"softgpu\"", "\"/none\"")
         }),
         row("control_socket", "control_socket: ", |text| text.replace("/control\"", "/file\"")),
+        row("relative state_dir", "isn't an absolute path", |text| {
+            let (before, after) = text.split_once("state_dir = \"").unwrap();
+            format!("{before}state_dir = \"{}", &after[after.find("state\"").unwrap()..])
+        }),
         row("state_dir", "is not a directory", |text| text.replace("/state\"", "/file/state\"")),
         row(
             "metrics_address",

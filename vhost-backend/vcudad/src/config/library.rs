@@ -21,7 +21,11 @@ impl std::str::FromStr for DriverLibrary {
             "" => Err("driver_library must be auto, softgpu, or a path".into()),
             "auto" => Ok(Self::Auto),
             "softgpu" => Ok(Self::Softgpu),
-            path => Ok(Self::Path(path.into())),
+            path if path.contains('/') => Ok(Self::Path(path.into())),
+            other => Err(format!(
+                "driver_library: {other:?} is neither auto (NVIDIA's library, if the host has an NVIDIA \
+                 GPU), nor softgpu, nor the path of a libcuda.so.1, such as /usr/lib/libcuda.so.1"
+            )),
         }
     }
 }

@@ -53,6 +53,14 @@ pub(crate) fn check_host(
     }
     privileges::control_group(config, is_root)?;
     driver::check_path(config)?;
+    if let Some(path) = &config.state_dir
+        && path.is_relative()
+        && !path.as_os_str().is_empty()
+    {
+        let says =
+            "isn't an absolute path, so it depends on the directory in which vcudad is started";
+        return Err(named("state_dir", path, says));
+    }
     check_folder("state_dir", config.state_dir.as_deref())?;
     if let Some(path) = &config.control_socket {
         check_folder("control_socket", path.parent())?;

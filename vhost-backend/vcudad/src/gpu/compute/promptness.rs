@@ -20,3 +20,9 @@ pub(super) fn run_promptly() -> io::Result<()> {
     let failed = unsafe { libc::sched_setscheduler(0, policy, &parameters) } < 0;
     if failed { Err(io::Error::last_os_error()) } else { Ok(()) }
 }
+
+/// Returns true if this process's limit permits real-time priorities.
+pub(super) fn may_use_real_time() -> bool {
+    let limit = rustix::process::getrlimit(rustix::process::Resource::Rtprio);
+    limit.current.is_none_or(|limit| limit >= PRIORITY as u64)
+}

@@ -13,7 +13,7 @@ use std::time::Duration;
 use super::core::Core;
 use super::evictor::Evictor;
 use super::message::{Command, ComputeEvent};
-use super::promptness::run_promptly;
+use super::promptness::{may_use_real_time, run_promptly};
 use super::shared::EventSender;
 use gpu_scheduler::{Nanos, US};
 use host_ipc::doorbell;
@@ -45,9 +45,14 @@ pub(super) fn supervise(
 ) {
     let shared = &events.shared;
     if let Err(error) = run_promptly() {
+        // With the limit, something else refuses it, such as a cgroup or a container.
+        let remedy = match may_use_real_time() {
+            true => "",
+            false => "; set LimitRTPRIO=1 in vcudad's unit",
+        };
         tracing::info!(
             "the scheduler has no real-time priority ({error}), so programs that keep all CPUs busy \
-             can delay the requests of latency VMs; set LimitRTPRIO=1 in vcudad's unit"
+             can delay the requests of latency VMs{remedy}"
         );
     }
     loop {
