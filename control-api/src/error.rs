@@ -4,6 +4,8 @@ use std::fmt;
 
 use serde::{Deserialize, Serialize};
 
+use crate::suggest::closest;
+
 /// Machine-readable reason for a refusal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
@@ -59,6 +61,18 @@ impl ApiError {
     /// Creates an error for a VM that doesn't exist.
     pub fn no_vm(name: &str) -> Self {
         Self::new(ErrorCode::NotFound, format!("there is no VM named '{}'", name.escape_debug()))
+    }
+
+    /// Creates an error for a VM that doesn't exist, with a suggestion out of the VMs' names.
+    pub fn no_vm_like<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Self {
+        let error = Self::no_vm(name);
+        match closest(name, names) {
+            Some(other) => {
+                let message = format!("{}; did you mean '{other}'?", error.message);
+                Self { message, ..error }
+            }
+            None => error,
+        }
     }
 
     /// Creates an error for a session that doesn't exist.

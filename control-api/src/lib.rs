@@ -21,6 +21,7 @@
 //! | `usage` | GPU time and memory that VMs have used, by month |
 //! | `wait` | why a VM's work waits for a GPU |
 //! | `error` | errors that the API returns |
+//! | `suggest` | suggestions for misspelled names |
 //!
 //! The server and its clients depend on this crate, which depends on neither.
 
@@ -39,6 +40,7 @@ mod setting;
 mod settings;
 mod size;
 mod spec;
+mod suggest;
 mod trace;
 mod units;
 mod value;
@@ -64,6 +66,7 @@ pub use size::Size;
 pub use spec::{
     Class, ComputeSpec, EnvSpec, GpuRequest, LimitSpec, MemorySpec, MpsSpec, Sharing, VmSpec,
 };
+pub use suggest::{closest, with_suggestion};
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
 pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};
 pub use values::Values;

@@ -83,7 +83,7 @@ pub(crate) enum CtlError {
     #[error("{what}: {source}")]
     Os {
         /// The operation that failed, for example `cannot use the terminal`.
-        what: &'static str,
+        what: String,
         /// The cause.
         source: io::Error,
     },
@@ -123,7 +123,7 @@ impl CtlError {
         json!({"code": code, "message": self.to_string()})
     }
 
-    pub(crate) fn os(what: &'static str) -> impl FnOnce(io::Error) -> Self {
-        move |source| Self::Os { what, source }
+    pub(crate) fn os(what: impl Into<String>) -> impl FnOnce(io::Error) -> Self {
+        move |source| Self::Os { what: what.into(), source }
     }
 }

@@ -3,7 +3,7 @@
 use std::process::ExitCode;
 
 use clap::Parser;
-use clap::error::ErrorKind;
+use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
 use crate::cli::{Cli, asks_for_json};
@@ -24,7 +24,7 @@ pub fn main() -> ExitCode {
             let text = error.render().to_string();
             let reason = text.split("\n\n").next().unwrap_or_default();
             let reason = reason.strip_prefix("error: ").unwrap_or(reason).replace("\n  ", " ");
-            let text = format!("{} (see --help)", reason.trim());
+            let text = format!("{}{} (see --help)", reason.trim(), suggestion(&error));
             if asks_for_json(std::env::args_os()) {
                 report_json(&json!({"code": "usage", "message": text}));
                 return ExitCode::from(BAD_INPUT);
@@ -49,4 +49,17 @@ pub fn main() -> ExitCode {
         }
         Err(error) => fail(error.code(), &error.to_string()),
     }
+}
+
+/// Returns clap's suggestion for a misspelled command, option, or value.
+fn suggestion(error: &clap::Error) -> String {
+    let kinds =
+        [ContextKind::SuggestedSubcommand, ContextKind::SuggestedArg, ContextKind::SuggestedValue];
+    let found = kinds.iter().find_map(|kind| match error.get(*kind)? {
+        ContextValue::String(name) => Some(name),
+        // The most similar one is the last.
+        ContextValue::Strings(names) => names.last(),
+        _ => None,
+    });
+    found.map(|name| format!("; did you mean '{name}'?")).unwrap_or_default()
 }

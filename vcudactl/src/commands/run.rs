@@ -17,7 +17,10 @@ pub(crate) fn run(cli: &Cli) -> Result<(), CtlError> {
             return completions::print(*shell);
         }
         Command::Man { folder } => {
-            return man::write(folder).map_err(CtlError::os("cannot write the manual pages"));
+            return man::write(folder).map_err(CtlError::os(format!(
+                "cannot write manual pages to {}",
+                folder.display()
+            )));
         }
         _ => {}
     }

@@ -26,7 +26,7 @@ pub(super) async fn record(
         true => Box::new(std::io::stdout().lock()),
         false => {
             let file = std::fs::File::create(path);
-            Box::new(file.map_err(CtlError::os("cannot create the trace's file"))?)
+            Box::new(file.map_err(CtlError::os(format!("cannot create {}", path.display())))?)
         }
     };
     let (mut trace, mut count) = (Trace::default(), 0);
@@ -48,5 +48,5 @@ pub(super) async fn record(
     }
     let text = format!("{}\n", trace.finish());
     let written = file.write_all(text.as_bytes()).and_then(|()| file.flush());
-    written.map_err(CtlError::os("cannot write the trace"))
+    written.map_err(CtlError::os(format!("cannot write {}", path.display())))
 }

@@ -42,7 +42,7 @@ pub(crate) fn run(
     if !io::stdout().is_terminal() || !io::stdin().is_terminal() {
         let source =
             io::Error::other("standard input and output must be a terminal; use --once or --json");
-        return Err(CtlError::Os { what: "top", source });
+        return Err(CtlError::Os { what: "top".into(), source });
     }
     let mut terminal = ratatui::try_init().map_err(CtlError::os("cannot use the terminal"))?;
     let result = draw(&mut terminal, &mut state, &ask, args.interval);

@@ -12,7 +12,9 @@ use serde::Serialize;
 use serde::de::DeserializeOwned;
 use serde_json::Value;
 
-use super::model::{ApiError, ErrorCode, SETTINGS, Setting, VmPatch, VmSpec, expected, is_list};
+use super::model::{
+    ApiError, ErrorCode, SETTINGS, Setting, VmPatch, VmSpec, expected, is_list, with_suggestion,
+};
 
 /// Maximum size of a request body, in bytes.
 const MAX_BODY: usize = 64 << 10;
@@ -132,6 +134,7 @@ fn parse<T: DeserializeOwned>(text: &[u8]) -> Result<T, ApiError> {
         if let Some(range) = expected(&field).filter(|_| !message.starts_with("unknown")) {
             message = format!("{message}; it must be {range}");
         }
+        let message = with_suggestion(&message);
         let code = ErrorCode::BadRequest;
         match field.as_str() {
             "." | "?" => ApiError::new(code, message),

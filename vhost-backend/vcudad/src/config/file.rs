@@ -2,7 +2,7 @@
 
 use std::path::{Path, PathBuf};
 
-use control_api::{ApiError, Size, expected, is_list};
+use control_api::{ApiError, Size, expected, is_list, with_suggestion};
 use serde::Deserialize;
 use toml::{Table, Value};
 
@@ -137,7 +137,15 @@ impl Config {
             let settings: Settings =
                 serde_path_to_error::deserialize(settings).map_err(|error| {
                     let field = error.path().to_string();
-                    of_vm_at(&field, said(&field, error.inner(), expected(&field)))
+                    let message = said(&field, error.inner(), expected(&field));
+                    // Those two aren't among the settings, because `[defaults]` can't contain them.
+                    let is_own = !field.contains('.');
+                    let own = "expected one of `name`, `socket`, ";
+                    let message = match is_own {
+                        true => message.replacen("expected one of ", own, 1),
+                        false => message,
+                    };
+                    of_vm_at(&field, with_field_suggestion(&message))
                 })?;
             let invalid = |error: ApiError| {
                 of_vm_at(error.field.as_deref().unwrap_or_default(), error.to_string())
@@ -212,6 +220,12 @@ fn said(field: &str, error: &toml::de::Error, takes: Option<String>) -> String {
     message
 }
 
+/// Adds a suggestion to a message about an unknown key. Such a message may begin with the key.
+fn with_field_suggestion(message: &str) -> String {
+    let at = message.find("unknown ").unwrap_or(0);
+    format!("{}{}", &message[..at], with_suggestion(&message[at..]))
+}
+
 /// Describes the allowed values of a top-level key or of a key in `[defaults]`.
 fn expected_at_top(field: &str) -> Option<String> {
     let words = match field {
@@ -233,7 +247,7 @@ fn one_line(text: &str, field: &str, error: &toml::de::Error) -> ConfigError {
     let reason = if field == "vm" && error.message().starts_with("invalid type: map") {
         "`[vm]` must be written `[[vm]]`".into()
     } else {
-        said(field, error, expected_at_top(field))
+        with_field_suggestion(&said(field, error, expected_at_top(field)))
     };
     let line = error.span().map(|span| Lines::of(text).of_byte(span.start));
     ConfigError::Value(at(line, &reason))

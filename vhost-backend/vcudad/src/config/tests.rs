@@ -118,6 +118,15 @@ fn errors_name_the_key_on_one_line() {
         (vm.replace("name = \"a\"\n", ""), "name"),
         (format!("driver_library = \"\"\n{vm}"), "auto, softgpu"),
         (
+            format!("driver_library = \"nvidia\"\n{vm}"),
+            "\"nvidia\" is neither auto (NVIDIA's library",
+        ),
+        (format!("{vm}colour = 1"), "expected one of `name`, `socket`, `memory`"),
+        (format!("{vm}compute.wieght = 1"), "did you mean `weight`?"),
+        (format!("{vm}sessoins.max = 1"), "did you mean `sessions`?"),
+        (format!("warm_worker = 1\n{vm}"), "did you mean `warm_workers`?"),
+        (format!("[defaults]\nsocket = \"x\"\n{vm}"), "expected one of `memory`"),
+        (
             format!("{vm}compute.weight = 0"),
             "compute.weight: 0 is out of range: it must be from 1 to",
         ),

@@ -159,7 +159,7 @@ impl Roster {
         let mut next = self.saved.clone();
         if let Some(spec) = self.in_file(name).filter(|_| next.removed.remove(name)) {
             let patch = next.changed.get(name);
-            let spec = patch.map_or_else(|| spec.clone(), |patch| patch.applied(spec));
+            let spec = patch.map_or_else(|| Ok(spec.clone()), |patch| patch.applied(spec))?;
             return Ok((spec, VmOrigin::File, next));
         }
         if let Some(place) = next.former.iter().position(|spec| spec.name == name) {
@@ -172,7 +172,10 @@ impl Roster {
 
     /// Returns the error for a VM that isn't served.
     pub(crate) fn no_vm(&self, name: &str) -> ApiError {
-        let Some(reason) = self.why_not_added(name) else { return ApiError::no_vm(name) };
+        let Some(reason) = self.why_not_added(name) else {
+            let known = self.file.iter().chain(&self.saved.vms);
+            return ApiError::no_vm_like(name, known.map(|spec| spec.name.as_str()));
+        };
         let message = format!("VM '{name}' is in the configuration file, but not added: {reason}");
         ApiError::new(ErrorCode::NotFound, message)
     }
