@@ -261,6 +261,6 @@ fn a_paused_vm_stays_paused_after_a_restart_and_can_be_removed() {
     let mut waits = host.command(B, "vectoradd", &[]);
     let mut waits = waits.stdout(Stdio::null()).stderr(Stdio::null()).spawn().unwrap();
     assert!(eventually(NEVER, || number(&stats(&host, B), "/sessions") == 1), "{}", host.log());
-    host.ask(&["vm", "rm", B.name]);
+    host.ask(&["vm", "rm", "--force", B.name]);
     assert!(!waits.wait().unwrap().success(), "{}", host.log());
 }

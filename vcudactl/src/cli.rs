@@ -190,8 +190,11 @@ pub(crate) enum VmCommand {
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
     },
-    /// Remove VMs: end their sessions and devices; `vm restore` brings them back
+    /// Remove VMs: end their devices; `vm restore` brings them back
     Rm {
+        /// Also remove VMs that have sessions, which end
+        #[arg(long)]
+        force: bool,
         /// Names of the VMs
         #[arg(required = true, value_name = "NAME")]
         names: Vec<String>,
@@ -237,6 +240,7 @@ pub(crate) enum SessionCommand {
         /// Name of the VM
         vm: String,
         /// Session number, from `session ls`
+        #[arg(value_parser = session_number)]
         id: u32,
     },
 }
@@ -288,6 +292,12 @@ pub(crate) fn asks_for_json(words: impl Iterator<Item = OsString>) -> bool {
         };
         before = word;
         is_json
+    })
+}
+
+fn session_number(text: &str) -> Result<u32, String> {
+    text.parse().map_err(|_| {
+        format!("a session is named by its number; {NAME} session ls lists them in the column ID")
     })
 }
 

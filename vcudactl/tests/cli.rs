@@ -116,11 +116,19 @@ fn one_missing_vm_does_not_stop_the_others() {
         }
         assert_eq!(method, "DELETE");
         match path {
-            "/v1/vms/gone" => {
+            "/v1/vms/gone?if_idle=true" => {
                 let error = json!({"code": "not_found", "message": "there is no VM named 'gone'"});
                 (404, error.to_string())
             }
-            _ => (204, String::new()),
+            "/v1/vms/busy?if_idle=true" => (
+                409,
+                json!({"code": "conflict", "message": "VM 'busy' has 2 sessions"}).to_string(),
+            ),
+            // Without the parameter, sessions end.
+            "/v1/vms/busy" | "/v1/vms/a?if_idle=true" | "/v1/vms/b?if_idle=true" => {
+                (204, String::new())
+            }
+            other => panic!("{other}"),
         }
     });
     let (code, out, err) = vcudactl(&server.socket, &["--json", "vm", "rm", "a", "gone", "b"]);
@@ -130,6 +138,9 @@ fn one_missing_vm_does_not_stop_the_others() {
     let (_, _, err) = vcudactl(&server.socket, &["vm", "rm", "a", "gone"]);
     assert!(err.starts_with("vcudactl: gone: there is no VM named 'gone'\n"), "{err}");
     assert_eq!(vcudactl(&server.socket, &["vm", "rm", "gone"]).0, 2);
+    let (code, _, err) = vcudactl(&server.socket, &["vm", "rm", "busy"]);
+    assert!(code == 2 && err.contains("has 2 sessions"), "{err}");
+    assert_eq!(vcudactl(&server.socket, &["vm", "rm", "--force", "busy"]).0, 0);
 }
 
 #[test]
@@ -310,7 +321,7 @@ fn a_trace_is_written_only_if_vcudad_sends_it_all_the_time() {
     let arguments = ["trace", "-o", "/nonexistent/trace.json"];
     let (code, _, err) = vcudactl(&server.socket, &arguments);
     assert_eq!(code, 1);
-    assert!(err.contains("cannot create the trace's file"), "{err}");
+    assert!(err.contains("cannot create /nonexistent/trace.json"), "{err}");
 }
 
 /// If vcudad is killed, the response body is incomplete.
@@ -616,4 +627,28 @@ fn bash_completes_the_names_of_vms() {
     // Everything else is completed by the generated script.
     assert_eq!(complete("vm res"), ["reset", "restart", "restore", "resume"]);
     assert_eq!(complete("vm set web-1 --memory-m"), ["--memory-max"]);
+}
+
+#[test]
+fn misspelled_words_are_explained() {
+    let missing = std::env::temp_dir().join("virtio-cuda-ctl-no-such.sock");
+    for (words, says) in [
+        (&["vm", "lss"][..], "unrecognized subcommand 'lss'; did you mean 'ls'?"),
+        (&["sesion", "ls"], "did you mean 'session'?"),
+        (&["vm", "set", "a", "--compute-wieght", "5"], "did you mean '--compute-weight'?"),
+        (&["vm", "set", "a", "--class", "latencyy"], "did you mean 'latency'?"),
+        (
+            &["session", "kill", "web", "abc"],
+            "invalid value 'abc' for '<ID>': a session is named by its number",
+        ),
+        (&["session", "kill", "web", "-1"], "see --help"),
+        (&["session", "kill", "web", "4294967296"], "its number; vcudactl session ls lists them"),
+    ] {
+        let (code, _, err) = vcudactl(&missing, words);
+        assert!(code == 2 && err.contains(says) && err.lines().count() == 1, "{words:?}: {err}");
+    }
+    for path in ["/nope/x", "/"] {
+        let (code, _, err) = vcudactl(&missing, &["trace", "-o", path]);
+        assert!(code == 1 && err.contains(&format!("cannot create {path}: ")), "{err}");
+    }
 }

@@ -46,8 +46,8 @@ pub(super) async fn run(
         VmCommand::Reset { names, to_file: _ } => {
             each(output, names, async |name| act(client, output, name, "reset").await).await
         }
-        VmCommand::Rm { names } => {
-            each(output, names, async |name| remove(client, output, name).await).await
+        VmCommand::Rm { force, names } => {
+            each(output, names, async |name| remove(client, output, name, *force).await).await
         }
         VmCommand::Restore { names } => {
             each(output, names, async |name| act(client, output, name, "restore").await).await
@@ -103,9 +103,16 @@ async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), Ctl
 }
 
 /// Removes a VM. Says so if the configuration file still contains it.
-async fn remove(client: &Client, output: &Output, name: &str) -> Result<(), CtlError> {
+async fn remove(
+    client: &Client,
+    output: &Output,
+    name: &str,
+    force: bool,
+) -> Result<(), CtlError> {
     let path = vm_path(name)?;
-    client.delete(&path).await?;
+    // A vcudad of the previous release ignores the parameter.
+    let query = if force { "" } else { "?if_idle=true" };
+    client.delete(&format!("{path}{query}")).await?;
     if let Ok(vm) = client.get::<VmInfo>(&path).await
         && vm.state == VmState::NotAdded
     {

@@ -46,7 +46,12 @@ pub enum Request {
     /// Adds a VM again that was removed. The reply is `Response::Vm`.
     RestoreVm(String),
     /// Removes a VM with its sessions and device process. The reply is `Response::Done`.
-    RemoveVm(String),
+    RemoveVm {
+        /// The VM's name.
+        name: String,
+        /// Refuse to remove a VM that has sessions.
+        if_idle: bool,
+    },
     /// Lists the sessions of one VM or all VMs. The reply is `Response::Sessions`.
     ListSessions(Option<String>),
     /// Ends a session. The reply is `Response::Done`.
@@ -88,7 +93,7 @@ impl Request {
                 | Self::RestartVm(_)
                 | Self::SetPaused(..)
                 | Self::RestoreVm(_)
-                | Self::RemoveVm(_)
+                | Self::RemoveVm { .. }
                 | Self::KillSession { .. }
         )
     }
@@ -398,7 +403,8 @@ mod tests {
         let (handle, inbox) = channel().unwrap();
         let error = handle.ask(Request::ListVms).await.unwrap_err();
         assert!(error.message.contains("does not respond"), "{error}");
-        let error = handle.ask(Request::RemoveVm("a".into())).await.unwrap_err();
+        let error =
+            handle.ask(Request::RemoveVm { name: "a".into(), if_idle: false }).await.unwrap_err();
         assert!(error.message.contains("the change may still be applied"), "{error}");
         while let Some((_, answer)) = inbox.next() {
             assert!(answer.is_abandoned());

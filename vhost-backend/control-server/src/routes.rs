@@ -294,18 +294,37 @@ pub(super) async fn restore_vm(
 
 /// Removes a VM: ends its sessions and its device process. It can be restored.
 #[utoipa::path(delete, path = "/v1/vms/{name}", tag = "vms",
-    params(("name" = String, Path, description = "Name of the VM")), responses(
+    params(
+        ("name" = String, Path, description = "Name of the VM"),
+        ("if_idle" = Option<bool>, Query, description = "If true, refuse to remove a VM that has sessions. Otherwise, they end."),
+    ), responses(
     (status = 204, description = "The VM has been removed"),
+    (status = 400, description = "The parameter is neither true nor false", body = ApiError),
     (status = 404, description = "The VM doesn't exist", body = ApiError),
+    (status = 409, description = "The VM has sessions, and if_idle is true", body = ApiError),
     (status = 503, description = "vcudad is overloaded or shutting down, or did not respond in time, and the change may still be applied", body = ApiError),
     (status = 507, description = "The state file can't be written", body = ApiError),
 ))]
 pub(super) async fn remove_vm(
     State(api): State<Api>,
     Extension(peer): Extension<Peer>,
+    RawQuery(query): RawQuery,
     name: Result<Path<String>, PathRejection>,
 ) -> Answer {
-    done(&api, peer, Request::RemoveVm(part(name)?)).await
+    let if_idle = if_idle(query.as_deref())?;
+    done(&api, peer, Request::RemoveVm { name: part(name)?, if_idle }).await
+}
+
+/// Parses the parameter of a request to remove a VM.
+fn if_idle(query: Option<&str>) -> Result<bool, ApiError> {
+    match query.unwrap_or_default() {
+        "" | "if_idle=false" => Ok(false),
+        "if_idle=true" => Ok(true),
+        _ => {
+            let says = "the only parameter is if_idle, which is true or false";
+            Err(ApiError::new(ErrorCode::BadRequest, says))
+        }
+    }
 }
 
 async fn sessions(api: &Api, vm: Option<String>) -> Answer {

@@ -129,6 +129,14 @@ fn the_end_of_a_session_has_a_reason() {
 
     let mut guest = Guest::connect(&folder.join("b"));
     assert_eq!(guest.create(1), OK);
+    let (status, error) = broker.ask("DELETE", "/v1/vms/b?if_idle=true", "");
+    assert_eq!((status, &error["code"]), (409, &"conflict".into()), "{error}");
+    assert!(error["message"].as_str().unwrap().contains("'b' has 1 session,"), "{error}");
+    assert_eq!(broker.ask("DELETE", "/v1/vms/b?if_idle=maybe", "").0, 400);
+    assert_eq!(
+        broker.ask("DELETE", "/v1/vms/bb", "").1["message"],
+        "there is no VM named 'bb'; did you mean 'b'?"
+    );
     assert_eq!(broker.ask("DELETE", "/v1/vms/b", "").0, 204);
     check("vm_removed", "the VM was removed");
     broker.end();

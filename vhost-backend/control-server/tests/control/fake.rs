@@ -122,7 +122,7 @@ fn handle(
             };
             Ok(Response::Vm(Box::new(VmInfo { state, paused_by, ..info })))
         }
-        Request::RemoveVm(name) => {
+        Request::RemoveVm { name, if_idle: _ } => {
             vms.remove(&name).map(|_| Response::Done).ok_or_else(|| ApiError::no_vm(&name))
         }
         Request::ListSessions(vm) => {

@@ -9,6 +9,7 @@ use super::Service;
 use crate::config::{Vm, choose_uids};
 use crate::reporting::event::BrokerEvent;
 use crate::sessions::cause::Cause;
+use crate::sessions::worker::Worker;
 use crate::settings::changes::{Change, ChangeRequest};
 use crate::settings::differences::change;
 use crate::settings::reload::needs_restart;
@@ -59,9 +60,10 @@ impl Service {
             Request::RestoreVm(name) => {
                 return self.request_change(ops, ChangeRequest::Restore(name), answer);
             }
-            Request::RemoveVm(name) => {
-                return self.request_change(ops, ChangeRequest::Remove(name), answer);
-            }
+            Request::RemoveVm { name, if_idle } => match self.check_idle(&name, if_idle) {
+                Ok(()) => return self.request_change(ops, ChangeRequest::Remove(name), answer),
+                Err(error) => Err(error),
+            },
             Request::Metrics => return self.scrape(answer),
             Request::Usage { since_ms } => {
                 Ok(Response::Usage(Box::new(self.usage.report(since_ms, now_ms()))))
@@ -385,6 +387,24 @@ impl Service {
         let Some(state) = self.vms.get_mut(id) else { return };
         state.add_removal(answer);
         self.forget_vm(id);
+    }
+
+    /// Refuses to remove a VM that has sessions, if only an idle one may be removed.
+    fn check_idle(&self, name: &str, if_idle: bool) -> Result<(), ApiError> {
+        let id = self.vms.find(name)?;
+        let is_live = |worker: &Worker| worker.session().is_some() && !worker.is_ending();
+        let live = self.sessions.workers().of(id).filter(|(_, worker)| is_live(worker)).count();
+        match live {
+            1.. if if_idle => {
+                let noun = if live == 1 { "session" } else { "sessions" };
+                let says = format!(
+                    "VM '{name}' has {live} {noun}, which would end; to remove it nevertheless, use \
+                     vcudactl vm rm --force"
+                );
+                Err(ApiError::new(ErrorCode::Conflict, says))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Ends a VM's sessions and its device process.
