@@ -14,25 +14,37 @@ share_vms() {
 # share_number VM NAME: prints the number NAME from the JSON line at the end of the VM's output.
 share_number() { sed -n "s/.*\"$2\":\([0-9.]*\).*/\1/p" "$out/vm$1.txt"; }
 
-# Boots both VMs, has both load the GPU during the same three seconds, and prints their shares.
+# How long both VMs load the GPU. Both also need the host's CPUs, whose scheduler gives one of them more
+# than the other for a second or so.
+share_seconds=10
+
+# Boots both VMs, has both load the GPU during the same seconds, and prints their shares.
 show_shares() {
-    local share pids=() at shape='' work30 work70 got total
+    local share pids=() shape='' work30 work70 got total
     # softgpu computes on the CPU, so one block with one warp is enough to keep it busy.
     [ "$driver" != softgpu ] || shape='--blocks 1 --threads 32 --kernel-us 200'
-    at=$(($(date +%s%N) + 4000000000))
+    # They wait for each other, because booting takes longer on a busy host.
     cat >"$work/share.sh" <<SH
 set -e
 ./static/deviceinfo alloc 2G | grep -E 'total memory|allocation'
-exec ./quota/saturate $shape --rate $share_rate --seconds 3 --start-at $at
+touch "$work/ready\$1"
+until [ -e "$work/start" ]; do sleep 0.1; done
+exec ./quota/saturate $shape --rate $share_rate --seconds $share_seconds --start-at "\$(cat "$work/start")"
 SH
     for share in 30 70; do
         "$dist/bin/vcuda-run" --vmm uml --socket "$work/vm$share.sock" --mem 512M --cpus 1 \
             --timeout 60 --log "$out/vm$share-console.log" --uml-kernel "$dist/uml/linux" \
             --module "$dist/guest/virtio_cuda.ko" --env LD_LIBRARY_PATH="$dist/guest" \
-            --cwd "$dist/programs" -- /bin/sh "$work/share.sh" \
+            --cwd "$dist/programs" -- /bin/sh "$work/share.sh" "$share" \
             >"$out/vm$share.txt" 2>"$out/vm$share.log" &
         pids+=($!)
     done
+    until [ -e "$work/ready30" ] && [ -e "$work/ready70" ]; do
+        kill -0 "${pids[0]}" 2>/dev/null && kill -0 "${pids[1]}" 2>/dev/null || break
+        sleep 0.1
+    done
+    echo $(($(date +%s%N) + 3000000000)) >"$work/start.new"
+    mv "$work/start.new" "$work/start"
     for share in 30 70; do
         wait "${pids[0]}" || fail "vm$share failed"
         pids=("${pids[@]:1}")

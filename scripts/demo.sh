@@ -111,7 +111,7 @@ step 'booting a VM and running CUDA programs in it'
     sed 's/^/demo:   /' || fail 'the guest failed'
 vmm=$(sed -n 's/.*vmm=\([a-z0-9-]*\).*/\1/p' "$out/vcuda-run.log" | head -n 1)
 
-step 'booting two more VMs, which compete for the GPU for three seconds'
+step 'booting two more VMs, which compete for the GPU for ten seconds'
 # Calibrate the load while nothing else uses the GPU. Both VMs use this rate.
 shape=()
 [ "$driver" != softgpu ] || shape=(--blocks 1 --threads 32)
