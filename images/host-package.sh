@@ -69,10 +69,12 @@ install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
 doc="$stage/usr/share/doc/virtio-cuda-host"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
 third_party virtio-cuda-host "$doc" "${programs[@]}" vcudactl softgpu
-for page in {configuration,quotas,memory,vcudactl,control-api,vmm,design/scheduler}.md \
-    grafana/virtio-cuda.json prometheus/virtio-cuda.yaml; do
+while read -r page; do
     install -D -m 644 "$REPO_DIR/docs/$page" "$doc/$page"
-done
+done < <(cd "$REPO_DIR/docs" && find . -name '*.md' -o -name '*.svg' -o -name '*.json' -o -name '*.yaml')
+# Some links lead to the rest of the source code.
+ensure_packages python3
+"$IMAGES_DIR/check-links.py" --fix "$doc"
 sed -e "s/@VERSION@/$version/" -e "s/@DATE@/$(date -u -R -d "@$SOURCE_DATE_EPOCH")/" \
     "$parts/changelog.in" | gzip -9n >"$doc/changelog.gz"
 install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides/virtio-cuda-host"
