@@ -1,5 +1,7 @@
 //! The error type for device operations.
 
+use crate::refusal::{Request, explain, status_of};
+use protocol::uapi::Config;
 use std::io;
 use std::path::PathBuf;
 
@@ -20,8 +22,8 @@ pub enum TransportError {
     WrongDevice { path: PathBuf, magic: u32, version: u16 },
     #[error("the device does not support {what}")]
     Unsupported { what: &'static str },
-    #[error("the device refused {what}: status {status}")]
-    Refused { what: &'static str, status: u32 },
+    #[error("the host refused {what}: {why}")]
+    Refused { what: &'static str, status: u32, why: String },
     #[error("the session has ended: {why}")]
     Ended { why: &'static str },
     #[error("{what}: {source}")]
@@ -33,6 +35,26 @@ pub enum TransportError {
 }
 
 impl TransportError {
+    /// Explains a refusal with the device's limits. Other errors stay as they are.
+    pub(crate) fn explained(self, request: Request, config: &Config) -> Self {
+        match self {
+            TransportError::Refused { what, status, .. } => {
+                let why = explain(request, status, Some(config));
+                TransportError::Refused { what, status, why }
+            }
+            TransportError::System { what, source } => {
+                match source.raw_os_error().and_then(status_of) {
+                    Some(status) => {
+                        let why = explain(request, status, Some(config));
+                        TransportError::Refused { what, status, why }
+                    }
+                    None => TransportError::System { what, source },
+                }
+            }
+            other => other,
+        }
+    }
+
     /// Creates an error from errno after a failed system call. `what` names the operation.
     pub(crate) fn last(what: &'static str) -> Self {
         TransportError::System { what, source: io::Error::last_os_error() }

@@ -2,6 +2,7 @@
 
 use crate::error::TransportError;
 use crate::mapping::{Mapping, map_fixed, reserve_fixed};
+use crate::refusal::Request;
 use crate::transport::{BUSY_TRIES, Started, Transport, check_config, is_pinned};
 use protocol::plain::Plain;
 use protocol::uapi::{
@@ -94,10 +95,6 @@ fn ioctl<T: Plain>(
                 tries += 1;
                 std::thread::sleep(Duration::from_millis(1));
             }
-            Some(libc::EREMOTEIO) => {
-                let source = std::io::Error::other("the host could not start a worker");
-                return Err(TransportError::System { what, source });
-            }
             Some(libc::ENODEV | libc::EPIPE | libc::ESHUTDOWN) => {
                 return Err(TransportError::Ended { why: "the device or its worker is gone" });
             }
@@ -128,7 +125,8 @@ impl Transport for Kernel {
             arena_bytes,
             ..IocStart::zeroed()
         };
-        ioctl(&self.file, IOC_START, &mut start, "starting a session")?;
+        ioctl(&self.file, IOC_START, &mut start, "a session")
+            .map_err(|error| error.explained(Request::Session, &self.config))?;
         let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
         let region = Mapping::shared(self.file.as_raw_fd(), start.mmap_offset, len)?;
         Ok(Started { region, session: start.session })
@@ -136,7 +134,8 @@ impl Transport for Kernel {
 
     fn alloc_pinned(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
         let mut alloc = IocAlloc { vaddr: vaddr as u64, len: len as u64, ..IocAlloc::zeroed() };
-        ioctl(&self.file, IOC_ALLOC, &mut alloc, "allocating pinned memory")?;
+        ioctl(&self.file, IOC_ALLOC, &mut alloc, "pinned memory")
+            .map_err(|error| error.explained(Request::Region, &self.config))?;
         // SAFETY: the caller of `alloc_pinned` owns the range.
         let mapped = unsafe { map_fixed(vaddr, self.file.as_raw_fd(), alloc.mmap_offset, len) };
         if let Err(error) = mapped {
@@ -148,7 +147,8 @@ impl Transport for Kernel {
 
     fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
         let mut pin = IocPin { vaddr: vaddr as u64, len: len as u64, ..IocPin::zeroed() };
-        ioctl(&self.file, IOC_PIN, &mut pin, "pinning the program's memory")?;
+        ioctl(&self.file, IOC_PIN, &mut pin, "to pin the program's memory")
+            .map_err(|error| error.explained(Request::Region, &self.config))?;
         Ok(pin.region)
     }
 

@@ -8,6 +8,7 @@ pub mod log;
 mod mapping;
 mod open;
 pub mod ranges;
+mod refusal;
 mod transport;
 mod vhost_user;
 pub mod virtqueue;

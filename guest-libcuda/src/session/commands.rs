@@ -313,6 +313,13 @@ impl Session {
                 head.posted_error
             );
         }
+        if head.result == CuError::OUT_OF_MEMORY.0 {
+            say!(
+                Warn,
+                "{name}: out of GPU memory. If cuMemGetInfo reports too little, the host's operator can \
+                 raise this VM's memory.max or memory.session_max: vcudactl vm set NAME --memory-max SIZE"
+            );
+        }
         self.errors.note(head.result, head.posted_error);
         if state & REPLY_OUTPUT != 0 {
             self.output.store(true, Ordering::Relaxed);

@@ -9,6 +9,7 @@ use super::user_pages::UserPages;
 use crate::error::TransportError;
 use crate::mapping::Mapping;
 use crate::mapping::{map_fixed, reserve_fixed};
+use crate::refusal::Request;
 use crate::transport::{BUSY_TRIES, Started, Transport, check_config};
 use parking_lot::Mutex;
 use protocol::plain::Plain;
@@ -165,7 +166,8 @@ impl VhostUser {
         };
         let parts = std::iter::once(request.as_bytes());
         let parts: Vec<_> = parts.chain(segments.iter().map(Segment::as_bytes)).collect();
-        self.control.ask("REGION_ATTACH", &parts, &mut [])?;
+        let attached = self.control.ask("to attach pages", &parts, &mut []);
+        attached.map_err(|error| error.explained(Request::Region, &self.config))?;
         Ok(region)
     }
 
@@ -220,7 +222,8 @@ impl Transport for VhostUser {
             pid: std::process::id(),
             env_len: env.len() as u32,
         };
-        self.control.ask("SESSION_CREATE", &[create.as_bytes(), env], &mut [])?;
+        let created = self.control.ask("a session", &[create.as_bytes(), env], &mut []);
+        created.map_err(|error| error.explained(Request::Session, &self.config))?;
         let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
         let pages = self.memory.allocate(len)?;
         let region = Mapping::shared(self.memory.fd(), pages.offset, pages.len)?;

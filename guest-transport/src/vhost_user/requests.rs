@@ -2,6 +2,7 @@
 
 use super::queue::SplitQueue;
 use crate::error::TransportError;
+use crate::refusal::{Request, explain};
 use parking_lot::{Condvar, Mutex};
 use protocol::plain::Plain;
 use protocol::uapi::{OK, Resp};
@@ -159,7 +160,8 @@ impl Requests {
                 Ok(len.min(resp.len as usize))
             }
             Some(resp) if written >= head.len() => {
-                Err(TransportError::Refused { what, status: resp.status })
+                let (status, why) = (resp.status, explain(Request::Other, resp.status, None));
+                Err(TransportError::Refused { what, status, why })
             }
             _ => Err(TransportError::Ended {
                 why: "the device returned a request without a response",
