@@ -335,8 +335,25 @@ pub struct GpuInfo {
     /// Why workers have no jail.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub jail_unavailable: Option<String>,
+    /// Temperature, power, and clocks, as the driver has reported them last.
+    #[serde(default)]
+    pub sensors: GpuSensors,
     /// Names of the VMs on the GPU.
     pub vms: Vec<String>,
+}
+
+/// Measurements of a GPU as a device. Null if the driver doesn't report them, as for MIG slices.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+#[cfg_attr(feature = "openapi", derive(utoipa::ToSchema))]
+pub struct GpuSensors {
+    /// Temperature, in degrees Celsius.
+    pub temperature_celsius: Option<u32>,
+    /// Power consumption, in milliwatts.
+    pub power_mw: Option<u32>,
+    /// Clock of the multiprocessors, in MHz.
+    pub sm_clock_mhz: Option<u32>,
+    /// Clock of the memory, in MHz.
+    pub memory_clock_mhz: Option<u32>,
 }
 
 /// Whether a GPU accepts new VMs.

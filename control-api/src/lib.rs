@@ -53,9 +53,9 @@ pub use error::{ApiError, ErrorCode};
 pub use event::{EndReason, Event, EventKind};
 pub use expected::{expected, is_list};
 pub use info::{
-    Activity, ConfigCheck, ConfigInfo, GpuInfo, GpuState, Override, PausedBy, RefusedCalls,
-    RefusedCounts, SchedulerInfo, SessionInfo, SessionMemory, Stats, VersionInfo, VmGpuStats,
-    VmInfo, VmOrigin, VmState, VmStats, WorkerCounts,
+    Activity, ConfigCheck, ConfigInfo, GpuInfo, GpuSensors, GpuState, Override, PausedBy,
+    RefusedCalls, RefusedCounts, SchedulerInfo, SessionInfo, SessionMemory, Stats, VersionInfo,
+    VmGpuStats, VmInfo, VmOrigin, VmState, VmStats, WorkerCounts,
 };
 #[cfg(feature = "options")]
 pub use options::{ChangedVm, NewVm};

@@ -237,6 +237,7 @@ pub(super) mod tests {
             eviction_unavailable: None,
             jail: true,
             jail_unavailable: None,
+            sensors: Default::default(),
             vms: Vec::new(),
         };
         let mut faulty = gpu(1);

@@ -10,7 +10,7 @@ use prometheus_client::metrics::family::Family;
 use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::registry::{Registry, Unit};
 
-use super::model::{ComputeSpec, GpuState, Stats, VmGpuStats, VmStats, WaitReason};
+use super::model::{ComputeSpec, GpuSensors, GpuState, Stats, VmGpuStats, VmStats, WaitReason};
 
 /// Media type of OpenMetrics.
 const OPEN_METRICS: &str = "application/openmetrics-text";
@@ -353,6 +353,21 @@ fn about_gpus(page: &mut Page, stats: &Stats) {
     let eviction = stats.gpus.iter().map(|gpu| (of(gpu.index), f64::from(u8::from(gpu.eviction))));
     let help = "1 if kernels that outlast their VM's window are taken off the GPU";
     page.gauge("gpu_eviction", None, help, eviction);
+    let sensor = |value: fn(&GpuSensors) -> Option<f64>| {
+        let gpus = stats.gpus.iter();
+        gpus.filter_map(move |gpu| value(&gpu.sensors).map(|value| (of(gpu.index), value)))
+    };
+    let temperature = sensor(|sensors| sensors.temperature_celsius.map(f64::from));
+    let celsius = Some(Unit::Celsius);
+    page.gauge("gpu_temperature", celsius, "Temperature of the GPU", temperature);
+    let power = sensor(|sensors| sensors.power_mw.map(|power| f64::from(power) / 1e3));
+    let watts = Some(Unit::Other("watts".into()));
+    page.gauge("gpu_power", watts, "Power consumption of the GPU", power);
+    let hertz = || Some(Unit::Other("hertz".into()));
+    let clock = sensor(|sensors| sensors.sm_clock_mhz.map(|clock| f64::from(clock) * 1e6));
+    page.gauge("gpu_sm_clock", hertz(), "Clock of the GPU's multiprocessors", clock);
+    let clock = sensor(|sensors| sensors.memory_clock_mhz.map(|clock| f64::from(clock) * 1e6));
+    page.gauge("gpu_memory_clock", hertz(), "Clock of the GPU's memory", clock);
     let healthy = each(|gpu| if gpu.state == GpuState::Healthy { 1.0 } else { 0.0 });
     page.gauge("gpu_healthy", None, "1 if the GPU accepts new VMs, 0 if it had a fault", healthy);
     let faults = stats.gpus.iter().map(|gpu| (of(gpu.index), gpu.faults));

@@ -11,7 +11,7 @@ use std::thread::JoinHandle;
 
 use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
 use control_server::model::{
-    Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuState, PausedBy,
+    Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuSensors, GpuState, PausedBy,
     Percent, SessionInfo, Stats, UsageReport, UsageRow, UsageSaving, VmGpuStats, VmInfo, VmOrigin,
     VmSpec, VmState, VmStats,
 };
@@ -236,6 +236,12 @@ fn gpu() -> GpuInfo {
         eviction_unavailable: Some("no NVIDIA device".into()),
         jail: false,
         jail_unavailable: Some("jail = \"off\"".into()),
+        sensors: GpuSensors {
+            temperature_celsius: Some(41),
+            power_mw: Some(123_400),
+            sm_clock_mhz: Some(1980),
+            memory_clock_mhz: Some(2619),
+        },
         vms: vec!["a".into()],
     }
 }

@@ -309,3 +309,18 @@ fn the_alert_rules_query_only_existing_metrics() {
         assert_eq!(count(key), alerts.len(), "{key}");
     }
 }
+
+#[test]
+fn sensors_are_in_base_units() {
+    let page = page();
+    for (name, value) in [
+        ("gpu_temperature_celsius", 41.0),
+        ("gpu_power_watts", 123.4),
+        ("gpu_sm_clock_hertz", 1.98e9),
+        ("gpu_memory_clock_hertz", 2.619e9),
+    ] {
+        let name = format!("virtio_cuda_{name}");
+        let found: Vec<_> = page.samples.iter().filter(|(of, ..)| *of == name).collect();
+        assert!(!found.is_empty() && found.iter().all(|sample| sample.2 == value), "{found:?}");
+    }
+}

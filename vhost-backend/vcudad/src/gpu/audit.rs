@@ -149,6 +149,12 @@ impl Audit {
                 }
                 Vec::new()
             }
+            NvmlEvent::Sensors(uuid, sensors) => {
+                if let Some(gpu) = gpus.by_uuid(uuid) {
+                    gpus.set_sensors(gpu, *sensors);
+                }
+                Vec::new()
+            }
             NvmlEvent::NvLinks(uuid, links) => {
                 if let Some(gpu) = gpus.by_uuid(uuid) {
                     gpus.set_nvlinks(gpu, links.clone());

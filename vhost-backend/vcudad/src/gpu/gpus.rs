@@ -3,7 +3,7 @@
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-use control_api::{GpuRequest, GpuState};
+use control_api::{GpuRequest, GpuSensors, GpuState};
 use serde::{Deserialize, Serialize};
 
 use crate::gpu::devices;
@@ -32,6 +32,9 @@ pub(crate) struct Gpu {
     context_bytes: u64,
     /// The PCIe links that NVML reported last.
     links: PcieLinks,
+    /// What NVML reported last. The next broker reads it again.
+    #[serde(skip)]
+    sensors: GpuSensors,
     /// The active NVLinks that NVML has reported.
     #[serde(default)]
     nvlinks: NvLinks,
@@ -60,6 +63,7 @@ impl Gpu {
             uuid,
             context_bytes: CONTEXT,
             links: PcieLinks::default(),
+            sensors: GpuSensors::default(),
             nvlinks: NvLinks::default(),
             excesses: 0,
             faults: 0,
@@ -76,6 +80,10 @@ impl Gpu {
 
     pub(crate) fn facts(&self) -> &GpuFacts {
         &self.facts
+    }
+
+    pub(crate) fn sensors(&self) -> GpuSensors {
+        self.sensors
     }
 
     pub(crate) fn uuid(&self) -> &str {
@@ -160,6 +168,13 @@ impl Gpus {
     pub(crate) fn set_context_bytes(&mut self, id: GpuId, bytes: u64) -> bool {
         let found = self.0.get_mut(id.0 as usize).filter(|gpu| gpu.context_bytes != bytes);
         found.map(|gpu| gpu.context_bytes = bytes).is_some()
+    }
+
+    /// Sets the GPU's temperature, power, and clocks.
+    pub(crate) fn set_sensors(&mut self, id: GpuId, sensors: GpuSensors) {
+        if let Some(gpu) = self.0.get_mut(id.0 as usize) {
+            gpu.sensors = sensors;
+        }
     }
 
     /// Returns the GPU's PCIe links.

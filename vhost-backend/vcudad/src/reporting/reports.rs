@@ -236,6 +236,7 @@ impl Reports<'_> {
                 last_fault: gpu.last_fault().map(str::to_owned),
                 eviction: gpu.no_eviction().is_none(),
                 eviction_unavailable: gpu.no_eviction().map(str::to_owned),
+                sensors: gpu.sensors(),
                 jail: self.no_jail.is_none(),
                 jail_unavailable: self.no_jail.map(str::to_owned),
                 vms: vms().map(|(_, state)| state.vm.name.clone()).collect(),

@@ -5,12 +5,14 @@ use std::sync::Arc;
 
 use nvml_wrapper::Device;
 use nvml_wrapper::bitmasks::event::EventTypes;
+use nvml_wrapper::enum_wrappers::device::{Clock, TemperatureSensor};
 use nvml_wrapper::enums::device::UsedGpuMemory;
 use nvml_wrapper::enums::event::XidError;
 use nvml_wrapper::error::NvmlError as LibraryError;
 use nvml_wrapper::event::EventSet;
 use nvml_wrapper::struct_wrappers::device::ProcessUtilizationSample;
 
+use control_api::GpuSensors;
 use host_ipc::gpu::{NvLinks, PcieLink, PcieLinks};
 
 use super::types::{
@@ -117,6 +119,16 @@ impl Nvml for Library {
         PcieLinks {
             max: link(device.max_pcie_link_gen(), device.max_pcie_link_width()),
             current: link(device.current_pcie_link_gen(), device.current_pcie_link_width()),
+        }
+    }
+
+    fn sensors(&self, uuid: &str) -> GpuSensors {
+        let Ok(device) = self.nvml.device_by_uuid(uuid) else { return GpuSensors::default() };
+        GpuSensors {
+            temperature_celsius: device.temperature(TemperatureSensor::Gpu).ok(),
+            power_mw: device.power_usage().ok(),
+            sm_clock_mhz: device.clock_info(Clock::SM).ok(),
+            memory_clock_mhz: device.clock_info(Clock::Memory).ok(),
         }
     }
 

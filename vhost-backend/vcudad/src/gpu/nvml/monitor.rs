@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use super::types::{Fault, FaultKind, FaultSource, MemorySample, Nvml, NvmlError, TimeSample};
+use control_api::GpuSensors;
 use host_ipc::eventfd::{drain, eventfd, notify};
 use host_ipc::gpu::{NvLinks, PcieLinks};
 
@@ -27,6 +28,8 @@ pub(crate) enum NvmlEvent {
     Time(String, TimeSample),
     /// The PCIe links of the GPU with this UUID have changed or were read for the first time.
     Links(String, PcieLinks),
+    /// Temperature, power, or clocks of the GPU with this UUID have changed.
+    Sensors(String, GpuSensors),
     /// The active NVLinks of the GPU with this UUID, which are read once.
     NvLinks(String, NvLinks),
     /// A GPU fault.
@@ -61,6 +64,7 @@ impl NvmlMonitor {
         let samples = queue.clone();
         std::thread::Builder::new().name("gpu-memory".into()).spawn(move || {
             let mut last = vec![(false, PcieLinks::default(), None); used.len()];
+            let mut sensors = vec![GpuSensors::default(); used.len()];
             let mut others_lost = vec![false; others.len()];
             for uuid in &used {
                 samples.push(NvmlEvent::NvLinks(uuid.clone(), nvml.nvlinks(uuid)));
@@ -70,6 +74,9 @@ impl NvmlMonitor {
                     samples.push_sample(nvml.as_ref(), uuid, lost);
                     samples.push_time(nvml.as_ref(), uuid, since_us);
                     samples.push_links(nvml.as_ref(), uuid, links);
+                }
+                for (uuid, last) in used.iter().zip(&mut sensors) {
+                    samples.push_sensors(nvml.as_ref(), uuid, last);
                 }
                 for (uuid, lost) in others.iter().zip(&mut others_lost) {
                     samples.push_sample(nvml.as_ref(), uuid, lost);
@@ -165,6 +172,15 @@ impl EventQueue {
         }
     }
 
+    /// Reads a GPU's temperature, power, and clocks, and queues them if they differ from `last`.
+    fn push_sensors(&self, nvml: &dyn Nvml, uuid: &str, last: &mut GpuSensors) {
+        let sensors = nvml.sensors(uuid);
+        if sensors != *last {
+            *last = sensors;
+            self.push(NvmlEvent::Sensors(uuid.to_owned(), sensors));
+        }
+    }
+
     /// Waits for a fault and queues it. Returns true if the caller should wait for another one.
     fn wait_for_fault(&self, faults: &mut dyn FaultSource) -> bool {
         match faults.next() {
@@ -211,6 +227,9 @@ mod tests {
             let max = PcieLink { generation: 5, lanes: 16 };
             PcieLinks { max, current: PcieLink { generation: 1, ..max } }
         }
+        fn sensors(&self, _: &str) -> GpuSensors {
+            GpuSensors { temperature_celsius: Some(40), ..GpuSensors::default() }
+        }
         fn nvlinks(&self, _: &str) -> NvLinks {
             NvLinks { to_switches: 18, to_gpus: vec![] }
         }
@@ -236,7 +255,7 @@ mod tests {
             NvmlMonitor::start(Arc::new(FakeNvml), uuids, vec![], Duration::from_millis(1))
                 .unwrap();
         let (mut samples, mut faults) = (0, vec![]);
-        let (mut links, mut nvlinks) = (vec![], vec![]);
+        let (mut links, mut nvlinks, mut sensors) = (vec![], vec![], vec![]);
         while samples < 20 || faults.len() < 3 {
             let mut poll = libc::pollfd { fd: monitor.bell(), events: libc::POLLIN, revents: 0 };
             // SAFETY: `poll` is a single pollfd, which matches the count of 1.
@@ -258,12 +277,17 @@ mod tests {
                         assert_eq!(found.to_switches, 18);
                         nvlinks.push(uuid);
                     }
+                    NvmlEvent::Sensors(uuid, found) => {
+                        assert_eq!(found.temperature_celsius, Some(40));
+                        sensors.push(uuid);
+                    }
                     NvmlEvent::Fault(fault) => faults.push(fault.kind),
                 }
             }
         }
-        // Links are reported only when they change.
+        // Links and sensors are reported only when they change.
         assert_eq!(links, ["GPU-a", "GPU-gone"]);
+        assert_eq!(sensors, ["GPU-a", "GPU-gone"]);
         assert_eq!(nvlinks, ["GPU-a", "GPU-gone"]);
         faults.sort_by_key(|kind| kind.to_string());
         assert_eq!(faults, [FaultKind::Xid(78), FaultKind::Xid(79), FaultKind::Lost]);

@@ -2,6 +2,7 @@
 
 use std::time::Duration;
 
+use control_api::GpuSensors;
 use host_ipc::gpu::{NvLinks, PcieLinks};
 
 /// The device memory that one process uses on a GPU.
@@ -134,6 +135,9 @@ pub(crate) trait Nvml: Send + Sync {
 
     /// Returns a GPU's active NVLinks.
     fn nvlinks(&self, uuid: &str) -> NvLinks;
+
+    /// Returns a GPU's temperature, power, and clocks.
+    fn sensors(&self, uuid: &str) -> GpuSensors;
 
     /// Subscribes to future faults of all GPUs.
     fn faults(&self) -> Result<Box<dyn FaultSource>, NvmlError>;
