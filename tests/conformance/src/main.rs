@@ -31,33 +31,32 @@ mod kernels;
 mod peer;
 mod runner;
 mod synchrony;
+mod table;
 
 use cuda::{LEGACY, PER_THREAD};
-use ended::table;
 use runner::{RUN_ONE, Selection};
 use std::process::ExitCode;
 
 fn main() -> ExitCode {
     let mut selection = Selection::default();
     let mut run_one = false;
-    let mut arguments = std::env::args().skip(1);
-    while let Some(argument) = arguments.next() {
+    let mut words = std::env::args().skip(1);
+    while let Some(argument) = words.next() {
+        let default_stream = selection.default_streams[0];
+        if let Some(code) = ended::TABLE.option(&argument, &mut words, default_stream) {
+            return code;
+        }
         match argument.as_str() {
             "--list" => {
                 cases::all().for_each(|case| println!("{}", case.name()));
                 return ExitCode::SUCCESS;
             }
             RUN_ONE => run_one = true,
-            peer::OPTION => return peer::run(cases::roles(), arguments.next().as_deref()),
-            table::OBSERVE => return table::print(&arguments.collect::<Vec<_>>()),
-            table::RUN => {
-                let default_stream = selection.default_streams[0];
-                return table::run(&arguments.collect::<Vec<_>>(), default_stream);
-            }
+            peer::OPTION => return peer::run(cases::roles(), words.next().as_deref()),
             LEGACY => selection.default_streams = vec![cuda::DefaultStream::Legacy],
             PER_THREAD => selection.default_streams = vec![cuda::DefaultStream::PerThread],
             "--calls" => {
-                selection.calls = arguments.next();
+                selection.calls = words.next();
                 if selection.calls.is_none() {
                     eprintln!("cuda-conformance: --calls needs a file");
                     return ExitCode::from(2);

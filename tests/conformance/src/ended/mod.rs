@@ -10,16 +10,29 @@ mod modules;
 mod object;
 mod pools;
 mod shared;
-pub mod table;
 mod virtual_memory;
 
 use crate::cuda::{CallError, Called, Cuda, Failure, Outcome, cu};
+use crate::table::{Cell, Table};
 use cuda_api::error::CuError;
 use cuda_api::sys::{CUcontext, CUdevice};
 use object::{Call, Kind, output};
 use std::ptr::null_mut;
 
 pub use shared::ROLES;
+
+/// The table.
+pub const TABLE: Table = Table {
+    option: "--ended",
+    native: include_str!("native.csv"),
+    apart: false,
+    kinds: || kinds().map(|kind| kind.name).collect(),
+    cells: |cuda, kind| Kind::find(kind).and_then(|kind| kind.cells(cuda)),
+    run: |cuda, kind, cell, before| match Kind::find(kind) {
+        Ok(kind) => kind.run(cuda, cell, before),
+        Err(failure) => failure.to_string(),
+    },
+};
 
 /// All kinds.
 pub fn kinds() -> impl Iterator<Item = &'static Kind> {
@@ -71,9 +84,6 @@ fn end_context(cuda: &Cuda, end: &str, device: CUdevice, own: CUcontext) -> Outc
     }
 }
 
-/// The names of a cell's end and call.
-pub type Cell = (&'static str, &'static str);
-
 impl Kind {
     pub fn find(name: &str) -> Outcome<&'static Self> {
         let found = kinds().find(|kind| kind.name == name);
@@ -86,7 +96,9 @@ impl Kind {
         let object = (self.create)(cuda)?;
         let own = object.ends.iter().map(|(name, _)| *name);
         let ends = CONTEXT_ENDS.iter().copied().chain(own);
-        let calls = |end| object.calls.iter().map(move |(call, _)| (end, *call));
+        let calls = |end: &'static str| {
+            object.calls.iter().map(move |(call, _)| (end.to_owned(), (*call).to_owned()))
+        };
         Ok(ends.flat_map(calls).collect())
     }
 
