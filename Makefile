@@ -139,7 +139,7 @@ kvm: build
 conformance: build
 	$(SAY) 'conformance cases on softgpu alone, vhost-user, user-mode Linux'
 	@tests/conformance.sh --dist $(DIST) softgpu vhost-user uml
-	@tests/conformance.sh --dist $(DIST) --gpus 2 --case peer softgpu vhost-user uml
+	@tests/conformance.sh --dist $(DIST) --gpus 2 --case peer --case visible_devices softgpu vhost-user uml
 
 case: deps
 	$(if $(CASE),,$(error name the cases: make case CASE=NAME))

@@ -104,7 +104,7 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     for entry in wanted.split(',').map(str::trim) {
         let place = match entry.strip_prefix("GPU-") {
             Some(prefix) => of_uuid(&prefix.to_ascii_lowercase(), uuids),
-            None => entry.parse().ok().filter(|&place| place < uuids.len()),
+            None => leading_number(entry).filter(|&place| place < uuids.len()),
         };
         match place {
             Some(place) if places.contains(&place) => return Vec::new(),
@@ -113,6 +113,16 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
         }
     }
     places
+}
+
+/// Returns the decimal number at the beginning of an entry, as C's `strtoul` does: after an optional
+/// sign, and without what follows it. For example, `0x1` and `0;1` are 0. Negative and large numbers are
+/// nobody's index.
+fn leading_number(entry: &str) -> Option<usize> {
+    let digits = entry.strip_prefix(['+', '-']).unwrap_or(entry);
+    let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());
+    let number = digits[..end].parse().ok()?;
+    (number == 0 || !entry.starts_with('-')).then_some(number)
 }
 
 /// Returns the index of the device whose UUID begins with `prefix`, if there is exactly one.
@@ -163,6 +173,14 @@ mod tests {
             (Some("GPU-ABABABAB-abab-abab-abab-abababababab"), vec![1]),
             (Some("GPU-abababab-abab,GPU-aaaaaaaa-aaaa-aaaa-aaaa-aaaaaaaaaaaa"), vec![1, 0]),
             (Some("MIG-1"), vec![]),
+            (Some("0x1"), vec![0]),
+            (Some("0;1"), vec![0]),
+            (Some("1gpu2,2ampere"), vec![1, 2]),
+            (Some("2, +1, -0"), vec![2, 1, 0]),
+            (Some("1,-2,0"), vec![1]),
+            (Some("- 1"), vec![]),
+            (Some("+-1"), vec![]),
+            (Some("99999999999999999999999"), vec![]),
         ] {
             assert_eq!(visible(wanted, &three), expected, "{wanted:?}");
         }

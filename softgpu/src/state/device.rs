@@ -110,7 +110,8 @@ pub(crate) fn init() -> CuResult<&'static Driver> {
         let memory = number("SOFTGPU_MEMORY").unwrap_or_else(|| host_memory() / 2);
         let processors = std::thread::available_parallelism().map_or(1, |n| n.get() as u32);
         let uuids: Vec<[u8; 16]> = (0..count as i32).map(uuid).collect();
-        let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
+        let wanted = std::env::var_os("CUDA_VISIBLE_DEVICES");
+        let wanted = wanted.as_ref().map(|value| value.to_string_lossy());
         let visible = visible(wanted.as_deref(), &uuids);
         let devices = visible.into_iter().enumerate().map(|(ordinal, place)| Device {
             ordinal: ordinal as i32,

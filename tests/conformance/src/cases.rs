@@ -64,6 +64,7 @@ mod texture_ref;
 mod thread_exit;
 mod unsupported;
 mod virtual_memory;
+mod visible_devices;
 
 use crate::case::{Case, cases};
 
@@ -85,6 +86,7 @@ const FAMILIES: &[&[Case]] = &[
     stream::CASES,
     stream_memory::CASES,
     virtual_memory::CASES,
+    visible_devices::CASES,
     event::CASES,
     ipc::CASES,
     array::CASES,

@@ -6,6 +6,7 @@
 //! cuda-conformance [OPTION…] [NAME…]   runs the cases whose names begin with a NAME, or all
 //! cuda-conformance --list              prints the names of the cases
 //! cuda-conformance --ended [KIND…]     observes calls on objects whose owner has ended
+//! cuda-conformance --visible-devices   observes which devices values of CUDA_VISIBLE_DEVICES select
 //! ```
 //!
 //! The library is the `libcuda.so.1` that the loader finds. Each case runs in a process of its own,
@@ -32,6 +33,7 @@ mod peer;
 mod runner;
 mod synchrony;
 mod table;
+mod visible_devices;
 
 use cuda::{LEGACY, PER_THREAD};
 use runner::{RUN_ONE, Selection};
@@ -42,15 +44,18 @@ fn main() -> ExitCode {
     let mut run_one = false;
     let mut words = std::env::args().skip(1);
     while let Some(argument) = words.next() {
-        let default_stream = selection.default_streams[0];
-        if let Some(code) = ended::TABLE.option(&argument, &mut words, default_stream) {
-            return code;
+        for table in [&ended::TABLE, &visible_devices::TABLE] {
+            let default_stream = selection.default_streams[0];
+            if let Some(code) = table.option(&argument, &mut words, default_stream) {
+                return code;
+            }
         }
         match argument.as_str() {
             "--list" => {
                 cases::all().for_each(|case| println!("{}", case.name()));
                 return ExitCode::SUCCESS;
             }
+            visible_devices::LIST => return visible_devices::list(),
             RUN_ONE => run_one = true,
             peer::OPTION => return peer::run(cases::roles(), words.next().as_deref()),
             LEGACY => selection.default_streams = vec![cuda::DefaultStream::Legacy],
