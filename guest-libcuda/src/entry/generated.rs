@@ -32,8 +32,9 @@ entries! {
 
     fn cuCtxGetCacheConfig(pconfig: Out<u32>) {
         let driver = context::driver()?;
+        pconfig.check()?;
         let answer = driver.session.call(&CuCtxGetCacheConfig {})?;
-        pconfig.set_if_wanted(answer.pconfig);
+        pconfig.set(answer.pconfig)?;
         Ok(())
     }
 
@@ -44,8 +45,9 @@ entries! {
 
     fn cuCtxGetSharedMemConfig(p_config: Out<u32>) {
         let driver = context::driver()?;
+        p_config.check()?;
         let answer = driver.session.call(&CuCtxGetSharedMemConfig {})?;
-        p_config.set_if_wanted(answer.p_config);
+        p_config.set(answer.p_config)?;
         Ok(())
     }
 

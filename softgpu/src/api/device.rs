@@ -153,7 +153,9 @@ entries! {
         uuid.set(CUuuid { bytes })
     }
 
-    fn cuDeviceGetLuid(_luid: Out<c_char>, _mask: Out<c_uint>, device: c_int) {
+    fn cuDeviceGetLuid(luid: Out<c_char>, mask: Out<c_uint>, device: c_int) {
+        luid.check()?;
+        mask.check()?;
         // LUIDs exist only on Windows.
         driver()?.device(device)?;
         Err(CuError::NOT_SUPPORTED)
@@ -203,6 +205,7 @@ entries! {
     }
 
     fn cuDeviceGetP2PAttribute(value: Out<c_int>, which: P, a: c_int, b: c_int) {
+        value.check()?;
         driver()?.device(a)?;
         driver()?.device(b)?;
         device_links::check_peers(a, b)?;

@@ -48,14 +48,14 @@ impl Jit {
     /// If not null, the arrays must have `count` elements. A log buffer must have the size that its
     /// size option gives. The buffers and the array of values must stay valid for as long as the
     /// result is used.
-    pub(crate) unsafe fn new(count: c_uint, options: In<J>, values: In<usize>) -> Self {
+    pub(crate) unsafe fn new(count: c_uint, options: In<J>, values: In<usize>) -> CuResult<Self> {
         let mut jit = Self { started: Some(Instant::now()), ..Self::default() };
         let (mut error, mut info) = ((Out::null(), 0, vec![]), (Out::null(), 0));
         let count = count as usize;
         // SAFETY: the caller guarantees that the arrays have `count` elements.
         let (ids, settings) = unsafe { (options.array(count), values.array(count)) };
         for index in 0..count {
-            let (Ok(option), Ok(value)) = (ids.get(index), settings.get(index)) else { break };
+            let (option, value) = (ids.get(index)?, settings.get(index)?);
             let place = values.address() + index * size_of::<usize>();
             // SAFETY: the values of these options are buffers, as the caller guarantees. `place` is
             // the address of an array element, to which the API defines that the call writes.
@@ -86,7 +86,7 @@ impl Jit {
             let text = unsafe { buffer.array(size) };
             jit.error = Some(Log { text, size, sizes, lines: Mutex::default() });
         }
-        jit
+        Ok(jit)
     }
 
     /// Converts the result of loading or linking code to the result that the API returns. First

@@ -76,7 +76,7 @@ entries! {
     ) {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
-        let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) };
+        let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) }?;
         // SAFETY: the program passes the address of an image.
         let source = unsafe { image(at) };
         to.set(jit.report(Library::load(source))? as CUlibrary)
@@ -94,7 +94,7 @@ entries! {
     ) {
         driver()?;
         // SAFETY: the program passes arrays of `jit_count` elements that describe its buffers.
-        let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) };
+        let jit = unsafe { Jit::new(jit_count, jit_options, jit_values) }?;
         let bytes = std::fs::read(path.name()?).map_err(|_| CuError::FILE_NOT_FOUND)?;
         to.set(jit.report(Library::load(parse(&bytes)))? as CUlibrary)
     }

@@ -36,7 +36,7 @@ unsafe fn create(
     current()?;
     to.check()?;
     // SAFETY: the caller promises what this requires.
-    let jit = unsafe { Jit::new(count, options, values) };
+    let jit = unsafe { Jit::new(count, options, values) }?;
     jit.report(Ok(()))?;
     to.set(LINKS.insert((Link::default(), jit)) as CUlinkState)
 }
@@ -70,6 +70,15 @@ fn add_file(handle: CUlinkState, kind: CUjitInputType, path: Text) -> CuResult {
     jit.report(link.add(kind, &bytes, path.name()?))
 }
 
+/// Refuses options without an array of them. The options of an input have no effect: softgpu doesn't
+/// compile code, and the logs belong to the link.
+fn check(count: c_uint, options: In<J>, values: In<usize>) -> CuResult {
+    match count > 0 && (options.is_null() || values.is_null()) {
+        true => Err(CuError::INVALID_VALUE),
+        false => Ok(()),
+    }
+}
+
 entries! {
     fn cuLinkCreate(count: c_uint, options: In<J>, values: In<usize>, to: Out<CUlinkState>) {
         // SAFETY: the program passes arrays of `count` elements that describe its buffers. They
@@ -84,31 +93,35 @@ entries! {
 
     fn cuLinkAddData(
         handle: CUlinkState, kind: CUjitInputType, data: *const c_void, size: usize,
-        name: Text, _count: c_uint, _options: In<J>, _values: In<usize>,
+        name: Text, count: c_uint, options: In<J>, values: In<usize>,
     ) {
+        check(count, options, values)?;
         // SAFETY: the program passes the address and size of the data, and a C string.
         unsafe { add_data(handle, kind, data, size, name) }
     }
 
     fn cuLinkAddData_v2(
         handle: CUlinkState, kind: CUjitInputType, data: *const c_void, size: usize,
-        name: Text, _count: c_uint, _options: In<J>, _values: In<usize>,
+        name: Text, count: c_uint, options: In<J>, values: In<usize>,
     ) {
+        check(count, options, values)?;
         // SAFETY: as above.
         unsafe { add_data(handle, kind, data, size, name) }
     }
 
     fn cuLinkAddFile(
-        handle: CUlinkState, kind: CUjitInputType, path: Text, _count: c_uint, _options: In<J>,
-        _values: In<usize>,
+        handle: CUlinkState, kind: CUjitInputType, path: Text, count: c_uint, options: In<J>,
+        values: In<usize>,
     ) {
+        check(count, options, values)?;
         add_file(handle, kind, path)
     }
 
     fn cuLinkAddFile_v2(
-        handle: CUlinkState, kind: CUjitInputType, path: Text, _count: c_uint, _options: In<J>,
-        _values: In<usize>,
+        handle: CUlinkState, kind: CUjitInputType, path: Text, count: c_uint, options: In<J>,
+        values: In<usize>,
     ) {
+        check(count, options, values)?;
         add_file(handle, kind, path)
     }
 

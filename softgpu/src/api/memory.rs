@@ -258,8 +258,9 @@ entries! {
         let context = current()?;
         let device = context.device()?;
         let used = device.used.load(std::sync::atomic::Ordering::Relaxed);
-        free.set(device.memory.saturating_sub(used) as usize)?;
-        total.set(device.memory as usize)
+        free.set_if_wanted(device.memory.saturating_sub(used) as usize);
+        total.set_if_wanted(device.memory as usize);
+        Ok(())
     }
 
     fn cuMemGetAddressRange_v2(start: Out<CUdeviceptr>, size: Out<usize>, address: CUdeviceptr) {
@@ -286,6 +287,9 @@ entries! {
     fn cuMemFreeHost(address: *mut c_void) {
         capture::forbid_unsafe()?;
         let context = current_or_none()?;
+        if address.is_null() {
+            return Ok(());
+        }
         let found = memory::at(address as u64).ok_or(CuError::INVALID_VALUE)?;
         if !matches!(found.memory, Memory::Host(_)) {
             return Err(CuError::INVALID_VALUE);
@@ -306,10 +310,13 @@ entries! {
     fn cuMemHostUnregister(address: *mut c_void) {
         capture::forbid_unsafe()?;
         let context = current_or_none()?;
+        if address.is_null() {
+            return Err(CuError::INVALID_VALUE);
+        }
         let found = memory::find(address as u64)
-            .filter(|a| matches!(a.memory, Memory::Registered(_)))
+            .filter(|a| matches!(a.memory, Memory::Registered(_) | Memory::Host(_)))
             .ok_or(CuError::HOST_MEMORY_NOT_REGISTERED)?;
-        if found.start != address as u64 {
+        if found.start != address as u64 || matches!(found.memory, Memory::Host(_)) {
             return Err(CuError::INVALID_VALUE);
         }
         wait_for_uses(&found, context);

@@ -172,7 +172,7 @@ entries! {
     ) {
         // SAFETY: the program passes the address of an image, and arrays of `count` elements that
         // describe its buffers.
-        unsafe { load(to, at, &Jit::new(count, options, values)) }
+        unsafe { load(to, at, &Jit::new(count, options, values)?) }
     }
 
     fn cuModuleLoadFatBinary(to: Out<CUmodule>, at: *const c_void) {

@@ -3,6 +3,7 @@
 //! A case observes the effects of calls and provokes their errors. A line that it prints must be
 //! the same on every path, or be explained in docs/differences.md.
 
+mod arguments;
 mod array;
 mod batch;
 mod before_init;
@@ -89,6 +90,7 @@ const FAMILIES: &[&[Case]] = &[
     visible_devices::CASES,
     event::CASES,
     ipc::CASES,
+    arguments::CASES,
     array::CASES,
     batch::CASES,
     texture::CASES,

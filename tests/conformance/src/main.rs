@@ -6,6 +6,7 @@
 //! cuda-conformance [OPTION…] [NAME…]   runs the cases whose names begin with a NAME, or all
 //! cuda-conformance --list              prints the names of the cases
 //! cuda-conformance --ended [KIND…]     observes calls on objects whose owner has ended
+//! cuda-conformance --arguments [KIND…] observes calls with null pointers and unknown flags
 //! cuda-conformance --visible-devices   observes which devices values of CUDA_VISIBLE_DEVICES select
 //! ```
 //!
@@ -21,6 +22,7 @@
 // The arguments of `cu!` are evaluated inside its unsafe block. No case has unsafe code there.
 #![allow(clippy::macro_metavars_in_unsafe)]
 
+mod arguments;
 mod case;
 mod cases;
 mod cuda;
@@ -44,7 +46,7 @@ fn main() -> ExitCode {
     let mut run_one = false;
     let mut words = std::env::args().skip(1);
     while let Some(argument) = words.next() {
-        for table in [&ended::TABLE, &visible_devices::TABLE] {
+        for table in [&ended::TABLE, &arguments::TABLE, &visible_devices::TABLE] {
             let default_stream = selection.default_streams[0];
             if let Some(code) = table.option(&argument, &mut words, default_stream) {
                 return code;

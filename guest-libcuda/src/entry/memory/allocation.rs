@@ -108,8 +108,9 @@ entries! {
 
     fn cuMemGetInfo_v2(free: Out<usize>, total: Out<usize>) {
         let info = context::driver()?.session.call(&CuMemGetInfoV2 {})?;
-        free.set(info.free)?;
-        total.set(info.total)
+        free.set_if_wanted(info.free);
+        total.set_if_wanted(info.total);
+        Ok(())
     }
 
     fn cuMemGetAddressRange_v2(base: Out<u64>, size: Out<usize>, address: u64) {

@@ -83,6 +83,7 @@ impl Area {
     /// Returns the address at which the memory begins.
     fn start(&self) -> CuResult<u64> {
         match self.kind {
+            CUmemorytype::CU_MEMORYTYPE_HOST if self.host == 0 => Err(CuError::INVALID_VALUE),
             CUmemorytype::CU_MEMORYTYPE_HOST => Ok(self.host),
             CUmemorytype::CU_MEMORYTYPE_DEVICE | CUmemorytype::CU_MEMORYTYPE_UNIFIED => {
                 Ok(self.device)

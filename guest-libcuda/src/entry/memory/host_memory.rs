@@ -207,9 +207,12 @@ fn unregister(at: usize) -> CuResult {
     let driver = context::driver_unless_ended()?;
     let is_registered = |found: &Allocation| matches!(found.kind, Kind::Registered { .. });
     let found = driver.memory.remove(at as u64, is_registered);
-    let found = found.ok_or_else(|| match driver.memory.find(at as u64).filter(is_registered) {
-        // The address is inside a registered range.
+    let other =
+        |found: &Allocation| matches!(found.kind, Kind::Pinned { .. }) || is_registered(found);
+    let found = found.ok_or_else(|| match driver.memory.find(at as u64).filter(other) {
+        // The address is inside a registered range, or it's that of allocated memory.
         Some(_) => CuError::INVALID_VALUE,
+        None if at == 0 => CuError::INVALID_VALUE,
         None => CuError::HOST_MEMORY_NOT_REGISTERED,
     })?;
     let Kind::Registered { region, page, pages } = found.kind else {

@@ -57,7 +57,11 @@ cases! {
         refused!(cu!(cuda, cuMemHostUnregister(at.wrapping_byte_add(8))), INVALID_VALUE);
         cu!(cuda, cuMemHostUnregister(at))?;
         refused!(cu!(cuda, cuMemHostUnregister(at)), HOST_MEMORY_NOT_REGISTERED);
-        refused!(cu!(cuda, cuMemHostUnregister(null_mut())), INVALID_VALUE | HOST_MEMORY_NOT_REGISTERED);
+        refused!(cu!(cuda, cuMemHostUnregister(null_mut())), INVALID_VALUE);
+        let mut allocated = null_mut();
+        cu!(cuda, cuMemHostAlloc(&mut allocated, 4096, 0))?;
+        refused!(cu!(cuda, cuMemHostUnregister(allocated)), INVALID_VALUE);
+        cu!(cuda, cuMemFreeHost(allocated))?;
         same!(byte(8), 9);
         Ok(())
     }

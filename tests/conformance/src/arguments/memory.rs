@@ -1,0 +1,136 @@
+//! Memory of all kinds.
+
+use super::objects::{Objects, keep};
+use crate::cuda::{Failure, Outcome, cu};
+use cuda_api::sys::{
+    CUmemAccess_flags, CUmemAccessDesc, CUmemAllocationHandleType as Handles, CUmemAllocationProp,
+    CUmemAllocationType, CUmemLocation, CUmemLocationType, CUmemPoolProps, CUmemoryPool,
+};
+use std::ffi::c_void;
+use std::ptr::null_mut;
+
+/// The size of an allocation.
+pub const PAGE: usize = 4096;
+/// The size of physical memory and of reserved addresses.
+pub const VIRTUAL: usize = 2 << 20;
+pub const FILE: Handles = Handles::CU_MEM_HANDLE_TYPE_POSIX_FILE_DESCRIPTOR;
+pub const DEVICE: CUmemLocation =
+    CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
+pub const READ_WRITE: CUmemAccessDesc = CUmemAccessDesc {
+    location: DEVICE,
+    flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+};
+
+/// The properties of physical memory.
+pub fn physical() -> CUmemAllocationProp {
+    CUmemAllocationProp {
+        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: FILE,
+        location: DEVICE,
+        ..CUmemAllocationProp::default()
+    }
+}
+
+/// The properties of a pool.
+pub fn pool() -> CUmemPoolProps {
+    CUmemPoolProps {
+        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        handleTypes: FILE,
+        location: DEVICE,
+        ..CUmemPoolProps::default()
+    }
+}
+
+impl Objects<'_> {
+    /// Returns the address of memory that the device can access.
+    pub fn address(&mut self) -> Outcome<u64> {
+        let (cuda, mut address) = (self.cuda, 0);
+        let managed = ["Advise", "Prefetch", "Discard", "RangeGet", "AttachMem"];
+        match self.function {
+            "cuMemAddressReserve" => {}
+            "cuMemMap" | "cuMemAddressFree" => address = self.reserved()?,
+            "cuMemUnmap" | "cuMemSetAccess" | "cuMemGetAccess" => address = self.mapped()?,
+            "cuMemFreeAsync" => {
+                let stream = self.stream()? as *mut _;
+                cu!(cuda, cuMemAllocAsync(&mut address, PAGE, stream))?;
+            }
+            "cuMemPoolExportPointer" => {
+                let (pool, stream) = (self.pool()? as *mut _, self.stream()? as *mut _);
+                cu!(cuda, cuMemAllocFromPoolAsync(&mut address, PAGE, pool, stream))?;
+            }
+            "cuMemGetHandleForAddressRange" => address = cuda.alloc(VIRTUAL)?,
+            "cuGraphAddMemFreeNode" => address = self.graph_memory()?,
+            _ if managed.iter().any(|part| self.named(part)) => {
+                cu!(cuda, cuMemAllocManaged(&mut address, PAGE, 1))?;
+            }
+            _ => address = cuda.alloc(PAGE)?,
+        }
+        Ok(address)
+    }
+
+    /// Returns the address of host memory for a parameter.
+    pub fn host(&mut self) -> Outcome<u64> {
+        let (cuda, mut host): (_, *mut c_void) = (self.cuda, null_mut());
+        if self.named("HostRegister") || self.named("HostUnregister") {
+            let access = libc::PROT_READ | libc::PROT_WRITE;
+            let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+            // SAFETY: the kernel chooses an unused address.
+            host = unsafe { libc::mmap(null_mut(), PAGE, access, flags, -1, 0) };
+            if host == libc::MAP_FAILED {
+                return Err(Failure::new("cannot map a page"));
+            }
+            if self.named("HostUnregister") {
+                cu!(cuda, cuMemHostRegister_v2(host, PAGE, 0))?;
+            }
+        } else {
+            cu!(cuda, cuMemHostAlloc(&mut host, PAGE, 2))?;
+        }
+        Ok(host as u64)
+    }
+
+    pub fn pool(&mut self) -> Outcome<u64> {
+        self.shared("pool", |objects| {
+            let (cuda, mut made): (_, CUmemoryPool) = (objects.cuda, null_mut());
+            cu!(cuda, cuMemPoolCreate(&mut made, &pool()))?;
+            Ok(made as u64)
+        })
+    }
+
+    /// Returns the descriptor to which a pool was exported.
+    pub fn exported_pool(&mut self) -> Outcome<u64> {
+        let (cuda, pool, file) = (self.cuda, self.pool()? as *mut _, keep(-1i32));
+        cu!(cuda, cuMemPoolExportToShareableHandle(file as *mut _, pool, FILE, 0))?;
+        // SAFETY: the call has written the descriptor.
+        Ok(unsafe { *(file as *const i32) } as u64)
+    }
+
+    /// Returns physical memory.
+    pub fn physical(&mut self) -> Outcome<u64> {
+        self.shared("physical", |objects| {
+            let (cuda, mut handle) = (objects.cuda, 0);
+            cu!(cuda, cuMemCreate(&mut handle, VIRTUAL, &physical(), 0))?;
+            Ok(handle)
+        })
+    }
+
+    /// Returns the descriptor to which physical memory was exported.
+    pub fn exported_memory(&mut self) -> Outcome<u64> {
+        let (cuda, handle, file) = (self.cuda, self.physical()?, keep(-1i32));
+        cu!(cuda, cuMemExportToShareableHandle(file as *mut _, handle, FILE, 0))?;
+        // SAFETY: the call has written the descriptor.
+        Ok(unsafe { *(file as *const i32) } as u64)
+    }
+
+    fn reserved(&mut self) -> Outcome<u64> {
+        let (cuda, mut address) = (self.cuda, 0);
+        cu!(cuda, cuMemAddressReserve(&mut address, VIRTUAL, 0, 0, 0))?;
+        Ok(address)
+    }
+
+    pub fn mapped(&mut self) -> Outcome<u64> {
+        let (cuda, address, handle) = (self.cuda, self.reserved()?, self.physical()?);
+        cu!(cuda, cuMemMap(address, VIRTUAL, 0, handle, 0))?;
+        cu!(cuda, cuMemSetAccess(address, VIRTUAL, &READ_WRITE, 1))?;
+        Ok(address)
+    }
+}

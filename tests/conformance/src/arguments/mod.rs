@@ -1,0 +1,170 @@
+//! Calls with null pointers and unknown flags: the table of all entry points.
+//!
+//! A row is an entry point, with valid arguments as far as the table's recipes go. The columns are
+//! `valid`; `null NAME` for each parameter that is a pointer, a handle, or a function; and `flag NAME` for each
+//! parameter with flags, of which the highest, unknown one is set too. An outcome is the call's result,
+//! and after "then", the first error of correct calls that follow.
+
+mod call;
+mod code;
+mod graphs;
+mod images;
+mod memory;
+mod objects;
+mod pointers;
+mod structures;
+mod values;
+
+use crate::cuda::{Cuda, Failure, Outcome, cu};
+use crate::ended::works;
+use crate::table::{Cell, Table};
+use call::Argument;
+use cuda_api::description::{PROTOTYPES, Prototype, prototype};
+use cuda_api::symbols;
+use objects::Objects;
+use std::ptr::null_mut;
+
+pub const TABLE: Table = Table {
+    option: "--arguments",
+    native: include_str!("native.csv"),
+    apart: true,
+    kinds: || KINDS.iter().map(|(kind, _)| *kind).collect(),
+    cells: |_, kind| Ok(entry_points(kind).flat_map(cells).collect()),
+    run: |cuda, _, cell, before| {
+        run(cuda, cell, before).unwrap_or_else(|failure| format!("no call: {failure}"))
+    },
+};
+
+/// The kinds of entry points, and how their names begin. An entry point belongs to the first kind that
+/// fits.
+const KINDS: &[(&str, &[&str])] = &[
+    ("graphics", &["cuEGL", "cuGL", "cuGraphics", "cuVDPAU"]),
+    ("graph-exec", &["cuGraphExec"]),
+    ("graph-add", &["cuGraphAdd"]),
+    ("graph", &["cuGraph", "cuUserObject"]),
+    ("copy", &["cuMemcpy"]),
+    ("fill", &["cuMemset"]),
+    ("pool", &["cuMemPool"]),
+    ("memory", &["cuMem", "cuMulticast", "cuPointer", "cuIpc"]),
+    ("image", &["cuArray", "cuMipmapped", "cuSurf", "cuTensor", "cuTex"]),
+    ("stream", &["cuEvent", "cuStream"]),
+    ("launch", &["cuFunc", "cuLaunch", "cuOccupancy", "cuParam"]),
+    ("code", &["cuKernel", "cuLibrary", "cuLink", "cuModule"]),
+    ("context", &["cuCtx", "cuGreen"]),
+    ("device", &["cuDev"]),
+    ("other", &["cu"]),
+];
+
+/// The types of handles. A null stream is no mistake: it means a default stream.
+const HANDLES: &[&str] = &[
+    "CUarray",
+    "CUcontext",
+    "CUdevResourceDesc",
+    "CUevent",
+    "CUexternalMemory",
+    "CUexternalSemaphore",
+    "CUfunction",
+    "CUgraph",
+    "CUgraphExec",
+    "CUgraphNode",
+    "CUgraphicsResource",
+    "CUgreenCtx",
+    "CUkernel",
+    "CUlibrary",
+    "CUlinkState",
+    "CUmemoryPool",
+    "CUmipmappedArray",
+    "CUmodule",
+    "CUsurfref",
+    "CUtexref",
+    "CUuserObject",
+];
+
+/// Returns the entry points of a kind. A per-thread variant takes the place of the other one if the
+/// cases run with per-thread default streams.
+fn entry_points(kind: &str) -> impl Iterator<Item = &'static Prototype> {
+    let fits = |name: &str, beginnings: &[&str]| beginnings.iter().any(|b| name.starts_with(b));
+    let of = move |name: &str| KINDS.iter().find(|(_, beginnings)| fits(name, beginnings));
+    PROTOTYPES.iter().filter(move |prototype| {
+        let per_thread = symbols::by_name(prototype.name).is_some_and(|symbol| symbol.per_thread);
+        !per_thread && of(prototype.name).is_some_and(|(found, _)| *found == kind)
+    })
+}
+
+/// Returns whether a type is a pointer in C. Handles are pointers, too.
+fn is_pointer(type_: &str) -> bool {
+    type_.starts_with('*') || call::is_function(type_) || HANDLES.contains(&type_)
+}
+
+fn is_flags(name: &str, type_: &str) -> bool {
+    matches!(name, "flags" | "Flags" | "useFlags") && matches!(type_, "u32" | "u64" | "i32")
+}
+
+fn cells(entry_point: &'static Prototype) -> Vec<Cell> {
+    let mut columns = vec!["valid".to_owned()];
+    for (name, type_) in entry_point.parameters {
+        if is_pointer(type_) {
+            columns.push(format!("null {name}"));
+        } else if is_flags(name, type_) {
+            columns.push(format!("flag {name}"));
+        }
+    }
+    columns.into_iter().map(|column| (entry_point.name.to_owned(), column)).collect()
+}
+
+fn run(cuda: &Cuda, (name, column): (&str, &str), before: &dyn Fn()) -> Outcome<String> {
+    let Some(entry_point) = prototype(name) else {
+        return Err(Failure::new(format!("there is no entry point {name}")));
+    };
+    let (_, primary) = cuda.primary()?;
+    let mut objects = Objects::new(cuda, entry_point.name);
+    let mut arguments = Vec::new();
+    for (name, type_) in entry_point.parameters {
+        let mut argument = objects.argument(name, type_)?;
+        match (column.split_once(' '), &mut argument) {
+            (Some(("null", chosen)), Argument::Word(word)) if chosen == *name => *word = 0,
+            (Some(("flag", chosen)), Argument::Word(word)) if chosen == *name => {
+                *word |= if *type_ == "u64" { 1 << 63 } else { 1 << 31 };
+            }
+            _ => {}
+        }
+        arguments.push(argument);
+    }
+    if !objects.named("Capture") {
+        cu!(cuda, cuCtxSynchronize())?;
+    }
+    before();
+    let called = call::call(cuda, entry_point.name, &arguments);
+    objects.end_captures();
+    let mut current = null_mut();
+    cu!(cuda, cuCtxGetCurrent(&mut current))?;
+    if name.starts_with("cuCtxCreate") && current != primary {
+        cu!(cuda, cuCtxDestroy_v2(current))?;
+    }
+    cuda.primary()?;
+    match works(cuda) {
+        Ok(()) => Ok(called.to_string()),
+        Err(failed) => Ok(format!("{called} then {}", failed.error.0)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_entry_point_has_a_row_and_every_row_an_outcome() {
+        let cells: Vec<String> = KINDS
+            .iter()
+            .flat_map(|(kind, _)| entry_points(kind).flat_map(cells).map(move |cell| (kind, cell)))
+            .map(|(kind, (row, column))| format!("{kind},{row},{column}"))
+            .collect();
+        let rows: Vec<&str> = TABLE
+            .native
+            .lines()
+            .filter(|line| !line.starts_with('#'))
+            .filter_map(|line| line.rsplit_once(',').map(|(cell, _)| cell))
+            .collect();
+        assert_eq!(cells, rows);
+    }
+}

@@ -1,0 +1,125 @@
+//! The objects that a call gets as arguments. They are created when a parameter asks for them, in the
+//! primary context.
+
+use crate::cuda::{Cuda, Outcome, cu};
+use cuda_api::sys::{CUcontext, CUevent, CUgreenCtx, CUstream, CUstreamCaptureMode as Mode};
+use std::collections::BTreeMap;
+use std::ptr::null_mut;
+
+/// The objects for one call.
+pub struct Objects<'a> {
+    pub cuda: &'a Cuda,
+    /// The entry point.
+    pub function: &'static str,
+    /// Objects that several arguments refer to.
+    shared: BTreeMap<&'static str, u64>,
+}
+
+/// Keeps a value, followed by room for outputs, as long as this process runs.
+pub fn keep<T: 'static>(value: T) -> u64 {
+    #[repr(C)]
+    struct Room<T>(T, [u64; 512]);
+    std::ptr::from_mut(Box::leak(Box::new(Room(value, [0; 512])))) as u64
+}
+
+impl<'a> Objects<'a> {
+    pub fn new(cuda: &'a Cuda, function: &'static str) -> Self {
+        Self { cuda, function, shared: BTreeMap::new() }
+    }
+
+    /// Returns whether the entry point's name contains a text.
+    pub fn named(&self, part: &str) -> bool {
+        self.function.contains(part)
+    }
+
+    /// Returns the object with this key, and creates it if it doesn't exist.
+    pub fn shared(
+        &mut self,
+        key: &'static str,
+        create: impl FnOnce(&mut Self) -> Outcome<u64>,
+    ) -> Outcome<u64> {
+        if let Some(object) = self.shared.get(key) {
+            return Ok(*object);
+        }
+        let object = create(self)?;
+        self.shared.insert(key, object);
+        Ok(object)
+    }
+
+    /// Returns an object of this type.
+    pub fn object(&mut self, name: &str, type_: &str) -> Outcome<u64> {
+        match type_ {
+            "CUcontext" => self.context(),
+            "CUstream" => self.stream(),
+            "CUevent" => self.event(),
+            "CUgreenCtx" => self.green(),
+            "CUdevResourceDesc" => self.resource(),
+            "CUgraph" | "CUgraphNode" | "CUgraphExec" | "CUuserObject" => self.graphs(name, type_),
+            "CUarray" | "CUmipmappedArray" | "CUtexref" | "CUsurfref" | "CUtexObject"
+            | "CUsurfObject" => self.image(type_),
+            "CUmodule" | "CUfunction" | "CUlibrary" | "CUkernel" | "CUlinkState" => {
+                self.code(type_)
+            }
+            "CUmemoryPool" => self.pool(),
+            // Objects of other systems, such as EGL's.
+            _ => Ok(0),
+        }
+    }
+
+    fn context(&mut self) -> Outcome<u64> {
+        let (cuda, mut context): (_, CUcontext) = (self.cuda, null_mut());
+        if self.named("Destroy") || self.named("Detach") {
+            cu!(cuda, cuCtxCreate_v2(&mut context, 0, 0))?;
+            self.shared.insert("own context", context as u64);
+        } else {
+            context = cuda.primary()?.1;
+        }
+        Ok(context as u64)
+    }
+
+    pub fn stream(&mut self) -> Outcome<u64> {
+        self.shared("stream", |objects| {
+            let (cuda, mut stream): (_, CUstream) = (objects.cuda, null_mut());
+            cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+            if objects.named("EndCapture") || objects.named("UpdateCapture") {
+                let mode = Mode::CU_STREAM_CAPTURE_MODE_RELAXED;
+                cu!(cuda, cuStreamBeginCapture_v2(stream, mode))?;
+            }
+            Ok(stream as u64)
+        })
+    }
+
+    /// Ends the capture that the call has begun or has not ended.
+    pub fn end_captures(&self) {
+        if self.named("Capture")
+            && let Some(stream) = self.shared.get("stream")
+        {
+            let _ = cu!(self.cuda, cuStreamEndCapture(*stream as CUstream, &mut null_mut()));
+        }
+    }
+
+    /// Returns an event that has happened.
+    pub fn event(&mut self) -> Outcome<u64> {
+        let (cuda, mut event): (_, CUevent) = (self.cuda, null_mut());
+        // Without times and for other processes, or with times.
+        let flags = if self.named("Ipc") { 6 } else { 0 };
+        cu!(cuda, cuEventCreate(&mut event, flags))?;
+        cu!(cuda, cuEventRecord(event, null_mut()))?;
+        cu!(cuda, cuEventSynchronize(event))?;
+        Ok(event as u64)
+    }
+
+    fn resource(&mut self) -> Outcome<u64> {
+        let (cuda, mut described) = (self.cuda, null_mut());
+        let resources = self.pointer("resources", "*mut CUdevResource")? as *mut _;
+        cu!(cuda, cuDevResourceGenerateDesc(&mut described, resources, 1))?;
+        Ok(described as u64)
+    }
+
+    fn green(&mut self) -> Outcome<u64> {
+        let (cuda, mut green): (_, CUgreenCtx) = (self.cuda, null_mut());
+        let described = self.resource()? as *mut _;
+        cu!(cuda, cuGreenCtxCreate(&mut green, described, 0, 1))?;
+        Ok(green as u64)
+    }
+}
