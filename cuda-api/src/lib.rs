@@ -30,6 +30,7 @@
 //!   points.
 //! * [`managed`] records the hints for managed memory; [`managed_batch`] reads batches of them.
 //! * [`notifications`] registers callbacks.
+//! * [`pointers`] has the attributes of pointers.
 //! * [`pool`] has memory pools.
 //! * [`texture_refs`] has texture references and surface references.
 //! * [`thread_end`] calls a function when a thread exits.
@@ -82,6 +83,7 @@ pub mod logs;
 pub mod managed;
 #[cfg(feature = "runtime")]
 pub mod managed_batch;
+pub mod pointers;
 #[cfg(feature = "runtime")]
 pub mod pool;
 #[cfg(feature = "runtime")]

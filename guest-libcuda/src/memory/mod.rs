@@ -93,6 +93,8 @@ pub struct Allocation {
 #[derive(Default)]
 pub struct Memory {
     map: RwLock<BTreeMap<u64, Allocation>>,
+    /// The size of each range of addresses that the program has reserved, by its start.
+    reserved: RwLock<BTreeMap<u64, u64>>,
     next_id: AtomicU64,
     /// Whether any memory has ever had different addresses for the GPU and for the program.
     aliases: AtomicBool,
@@ -119,6 +121,23 @@ impl Memory {
         let map = self.map.read();
         let (_, allocation) = map.range(..=address).next_back()?;
         (address - allocation.base < allocation.len.max(1)).then_some(*allocation)
+    }
+
+    /// Adds a range of addresses that the program has reserved.
+    pub fn add_reserved(&self, start: u64, size: u64) {
+        self.reserved.write().insert(start, size);
+    }
+
+    /// Removes a range of reserved addresses, and returns its size.
+    pub fn remove_reserved(&self, start: u64) -> Option<u64> {
+        self.reserved.write().remove(&start)
+    }
+
+    /// Returns the start and the size of the range of reserved addresses that contains an address.
+    pub fn reserved_at(&self, address: u64) -> Option<(u64, u64)> {
+        let reserved = self.reserved.read();
+        let (&start, &size) = reserved.range(..=address).next_back()?;
+        (address - start < size).then_some((start, size))
     }
 
     /// Returns whether an address is in managed memory.

@@ -6,16 +6,16 @@ use std::sync::Arc;
 use cuda_api::args::{In, Out};
 use cuda_api::error::{CuError, CuResult};
 use cuda_api::graph::alloc;
+use cuda_api::pointers::{Address, Described, get, get_all};
 use cuda_api::sys::{
-    CU_DEVICE_INVALID, CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE,
-    CU_MEMHOSTALLOC_WRITECOMBINED, CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY,
-    CU_MEMHOSTREGISTER_PORTABLE, CU_MEMHOSTREGISTER_READ_ONLY,
-    CUDA_POINTER_ATTRIBUTE_ACCESS_FLAGS as Access, CUdeviceptr, CUmemorytype,
-    CUpointer_attribute as P, CUstream,
+    CU_MEMHOSTALLOC_DEVICEMAP, CU_MEMHOSTALLOC_PORTABLE, CU_MEMHOSTALLOC_WRITECOMBINED,
+    CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
+    CU_MEMHOSTREGISTER_READ_ONLY, CUdeviceptr, CUpointer_attribute as P, CUstream,
 };
 
 use super::capture;
 use super::entry::entries;
+use super::vmm;
 use crate::state::context::{CONTEXTS, Context, current, current_or_none};
 use crate::state::device::driver;
 use crate::state::graph::Software;
@@ -32,7 +32,6 @@ const REGISTER_FLAGS: u32 = CU_MEMHOSTREGISTER_PORTABLE
     | CU_MEMHOSTREGISTER_DEVICEMAP
     | CU_MEMHOSTREGISTER_IOMEMORY
     | CU_MEMHOSTREGISTER_READ_ONLY;
-const READ_WRITE: u32 = Access::CU_POINTER_ATTRIBUTE_ACCESS_FLAG_READWRITE.0;
 const PAGE: u64 = 4096;
 
 /// Waits for kernels that may still use memory.
@@ -104,102 +103,37 @@ fn register(address: *mut c_void, size: usize, flags: c_uint) -> CuResult {
     Ok(())
 }
 
-/// The value of a pointer attribute, whose type depends on the attribute.
-enum Value {
-    Byte(u8),
-    Int(u32),
-    Long(u64),
-}
-
-impl Value {
-    /// Stores the value. Fails if the pointer is null.
-    ///
-    /// # Safety
-    ///
-    /// If not null, the pointer must be valid for writes of the attribute's type.
-    unsafe fn store(self, to: Out<c_void>) -> CuResult {
-        match self {
-            // SAFETY: the attribute's type is one byte.
-            Self::Byte(value) => unsafe { to.cast() }.set(value),
-            // SAFETY: the attribute's type is a four-byte integer.
-            Self::Int(value) => unsafe { to.cast() }.set(value),
-            // SAFETY: the attribute's type is eight bytes.
-            Self::Long(value) => unsafe { to.cast() }.set(value),
-        }
+fn describe(address: u64, found: &Allocation) -> Described {
+    let extent = (found.start, found.size);
+    let reservation = match found.memory {
+        Memory::Mapped => vmm::reservation(found.start),
+        _ => None,
+    };
+    Described {
+        context: found.context_handle as u64,
+        is_host: found.on_host() && !found.managed(),
+        device_pointer: address,
+        host_pointer: found.on_host().then_some(address),
+        is_managed: found.managed(),
+        sync_memops: found.sync_memops,
+        is_shareable: found.memory == Memory::Device,
+        id: found.id,
+        ordinal: found.ordinal,
+        range: reservation.unwrap_or(extent),
+        mapping: extent,
+        pool: match found.memory {
+            Memory::Pool { handle, .. } | Memory::ImportedPool { handle, .. } => handle,
+            _ => 0,
+        },
     }
 }
 
-/// Returns the value of an attribute for an address in an allocation.
-fn value(attribute: P, address: u64, found: &Allocation) -> CuResult<Value> {
-    Ok(match attribute {
-        P::CU_POINTER_ATTRIBUTE_CONTEXT => Value::Long(found.context_handle as u64),
-        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE if found.on_host() && !found.managed() => {
-            Value::Int(CUmemorytype::CU_MEMORYTYPE_HOST.0)
-        }
-        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE => Value::Int(CUmemorytype::CU_MEMORYTYPE_DEVICE.0),
-        P::CU_POINTER_ATTRIBUTE_HOST_POINTER if !found.on_host() => {
-            return Err(CuError::INVALID_VALUE);
-        }
-        P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER | P::CU_POINTER_ATTRIBUTE_HOST_POINTER => {
-            Value::Long(address)
-        }
-        P::CU_POINTER_ATTRIBUTE_BUFFER_ID => Value::Long(found.id),
-        P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(found.ordinal as u32),
-        P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR | P::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR => {
-            Value::Long(found.start)
-        }
-        P::CU_POINTER_ATTRIBUTE_RANGE_SIZE | P::CU_POINTER_ATTRIBUTE_MAPPING_SIZE => {
-            Value::Long(found.size)
-        }
-        P::CU_POINTER_ATTRIBUTE_MAPPED => Value::Byte(1),
-        // These attributes are booleans, but cudart reads four bytes.
-        P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS => Value::Int(u32::from(found.sync_memops)),
-        P::CU_POINTER_ATTRIBUTE_IS_MANAGED => Value::Int(u32::from(found.managed())),
-        P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE => {
-            Value::Byte(u8::from(found.memory == Memory::Device))
-        }
-        P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
-        | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
-        P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE => match found.memory {
-            Memory::Pool { handle, .. } | Memory::ImportedPool { handle, .. } => {
-                Value::Long(handle)
-            }
-            _ => Value::Long(0),
-        },
-        P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => {
-            Value::Long(0)
-        }
-        P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Int(READ_WRITE),
-        _ => return Err(CuError::INVALID_VALUE),
-    })
-}
-
-/// Returns the value that `cuPointerGetAttributes` reports for an attribute that the memory doesn't
-/// have.
-fn value_without(attribute: P) -> CuResult<Value> {
-    Ok(match attribute {
-        P::CU_POINTER_ATTRIBUTE_MEMORY_TYPE
-        | P::CU_POINTER_ATTRIBUTE_SYNC_MEMOPS
-        | P::CU_POINTER_ATTRIBUTE_IS_MANAGED
-        | P::CU_POINTER_ATTRIBUTE_ACCESS_FLAGS => Value::Int(0),
-        P::CU_POINTER_ATTRIBUTE_DEVICE_ORDINAL => Value::Int(CU_DEVICE_INVALID as u32),
-        P::CU_POINTER_ATTRIBUTE_IS_LEGACY_CUDA_IPC_CAPABLE
-        | P::CU_POINTER_ATTRIBUTE_MAPPED
-        | P::CU_POINTER_ATTRIBUTE_IS_GPU_DIRECT_RDMA_CAPABLE
-        | P::CU_POINTER_ATTRIBUTE_IS_HW_DECOMPRESS_CAPABLE => Value::Byte(0),
-        P::CU_POINTER_ATTRIBUTE_CONTEXT
-        | P::CU_POINTER_ATTRIBUTE_DEVICE_POINTER
-        | P::CU_POINTER_ATTRIBUTE_HOST_POINTER
-        | P::CU_POINTER_ATTRIBUTE_BUFFER_ID
-        | P::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR
-        | P::CU_POINTER_ATTRIBUTE_RANGE_SIZE
-        | P::CU_POINTER_ATTRIBUTE_ALLOWED_HANDLE_TYPES
-        | P::CU_POINTER_ATTRIBUTE_MEMPOOL_HANDLE
-        | P::CU_POINTER_ATTRIBUTE_MAPPING_SIZE
-        | P::CU_POINTER_ATTRIBUTE_MAPPING_BASE_ADDR
-        | P::CU_POINTER_ATTRIBUTE_MEMORY_BLOCK_ID => Value::Long(0),
-        _ => return Err(CuError::INVALID_VALUE),
-    })
+fn look_up(address: u64) -> Address {
+    match (memory::find(address), vmm::reservation(address)) {
+        (Some(found), _) => Address::Memory(describe(address, &found)),
+        (None, Some(reservation)) => Address::Reserved(reservation),
+        (None, None) => Address::Unknown,
+    }
 }
 
 entries! {
@@ -349,31 +283,17 @@ entries! {
 
     fn cuPointerGetAttribute(data: Out<c_void>, attribute: P, address: CUdeviceptr) {
         driver()?;
-        let found = memory::find(address).ok_or(CuError::INVALID_VALUE)?;
         // SAFETY: the program passes a pointer to the attribute's type.
-        unsafe { value(attribute, address, &found)?.store(data) }
+        unsafe { get(data, attribute, &look_up(address)) }
     }
 
     fn cuPointerGetAttributes(
         count: c_uint, attributes: In<P>, data: In<Out<c_void>>, address: CUdeviceptr,
     ) {
         driver()?;
-        let found = memory::find(address);
-        let count = count as usize;
-        // SAFETY: the program passes two arrays of `count` elements.
-        let (attributes, data) = unsafe { (attributes.array(count), data.array(count)) };
-        for index in 0..count {
-            let (attribute, data) = (attributes.get(index)?, data.get(index)?);
-            let value = match found.as_ref().map(|found| value(attribute, address, found)) {
-                Some(Ok(value)) => value,
-                _ => value_without(attribute)?,
-            };
-            if data.is_wanted() {
-                // SAFETY: the program passes a pointer to the attribute's type.
-                unsafe { value.store(data) }?;
-            }
-        }
-        Ok(())
+        // SAFETY: the program passes two arrays of `count` elements, which are pointers to the
+        // attributes' types.
+        unsafe { get_all(count as usize, attributes, data, &look_up(address)) }
     }
 
     /// The only attribute that can be set is CU_POINTER_ATTRIBUTE_SYNC_MEMOPS.

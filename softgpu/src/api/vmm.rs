@@ -106,6 +106,13 @@ impl Space {
     }
 }
 
+/// Returns the start and the size of the reserved range that contains an address.
+pub(crate) fn reservation(address: u64) -> Option<(u64, u64)> {
+    let space = lock();
+    let (&start, &size) = space.reserved.range(..=address).next_back()?;
+    (address - start < size).then_some((start, size))
+}
+
 /// Returns whether the program has reserved an address.
 pub(crate) fn is_reserved(address: u64) -> bool {
     lock().reserves(address, 1)

@@ -49,6 +49,7 @@ mod memory;
 mod misuse;
 mod module;
 mod peer;
+mod pointer_attributes;
 mod pool;
 mod pool_sharing;
 mod stream;
@@ -79,6 +80,7 @@ const FAMILIES: &[&[Case]] = &[
     logs::CASES,
     memory::CASES,
     managed::CASES,
+    pointer_attributes::CASES,
     pool::CASES,
     pool_sharing::CASES,
     module::CASES,

@@ -7,6 +7,7 @@
 //! cuda-conformance --list              prints the names of the cases
 //! cuda-conformance --ended [KIND…]     observes calls on objects whose owner has ended
 //! cuda-conformance --arguments [KIND…] observes calls with null pointers and unknown flags
+//! cuda-conformance --pointer-attributes [KIND…] observes the attributes of pointers
 //! cuda-conformance --visible-devices   observes which devices values of CUDA_VISIBLE_DEVICES select
 //! ```
 //!
@@ -32,6 +33,7 @@ mod free_memory;
 mod images;
 mod kernels;
 mod peer;
+mod pointer_attributes;
 mod runner;
 mod synchrony;
 mod table;
@@ -46,7 +48,9 @@ fn main() -> ExitCode {
     let mut run_one = false;
     let mut words = std::env::args().skip(1);
     while let Some(argument) = words.next() {
-        for table in [&ended::TABLE, &arguments::TABLE, &visible_devices::TABLE] {
+        for table in
+            [&ended::TABLE, &arguments::TABLE, &pointer_attributes::TABLE, &visible_devices::TABLE]
+        {
             let default_stream = selection.default_streams[0];
             if let Some(code) = table.option(&argument, &mut words, default_stream) {
                 return code;

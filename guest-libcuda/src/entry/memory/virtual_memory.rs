@@ -81,11 +81,20 @@ entries! {
         if flags != 0 {
             return Err(CuError::INVALID_VALUE);
         }
-        out.set(driver.session.call(&VcudaMemAddressReserve { size, alignment, hint })?.ptr)
+        let start = driver.session.call(&VcudaMemAddressReserve { size, alignment, hint })?.ptr;
+        driver.memory.add_reserved(start, size as u64);
+        out.set(start)
     }
 
     fn cuMemAddressFree(ptr: u64, size: usize) {
-        driver()?.session.call(&CuMemAddressFree { ptr, size })
+        let driver = driver()?;
+        // Another thread can reserve the addresses as soon as the worker has freed them.
+        let reserved = driver.memory.remove_reserved(ptr);
+        let freed = driver.session.call(&CuMemAddressFree { ptr, size });
+        if let (Err(_), Some(size)) = (freed, reserved) {
+            driver.memory.add_reserved(ptr, size);
+        }
+        freed
     }
 
     fn cuMemCreate(

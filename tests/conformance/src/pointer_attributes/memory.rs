@@ -1,0 +1,232 @@
+//! Memory of each kind.
+
+use crate::cuda::{Called, Cuda, Failure, Outcome, cu};
+use crate::kernels::FILL;
+use crate::peer::Peer;
+use cuda_api::sys::{
+    CUDA_MEM_ALLOC_NODE_PARAMS, CUcontext, CUipcMemHandle, CUmemAccess_flags, CUmemAccessDesc,
+    CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationType, CUmemLocation,
+    CUmemLocationType, CUmemPoolProps,
+};
+use std::ptr::{null, null_mut};
+
+/// A pointer to memory, and the values that its attributes can have.
+pub struct Pointer {
+    pub address: u64,
+    base: u64,
+    size: usize,
+    /// The start and the size of the mapping, where it isn't all memory.
+    mapping: Option<(u64, usize)>,
+    context: CUcontext,
+    pool: u64,
+    free: Box<dyn Fn(&Cuda) -> Called>,
+}
+
+/// A name, and a function that returns a pointer into memory of this kind.
+pub type Kind = (&'static str, fn(&Cuda) -> Outcome<Pointer>);
+
+pub const KINDS: &[Kind] = &[
+    ("device", |cuda| {
+        let base = cuda.alloc(BYTES)?;
+        pointer(cuda, base, move |cuda| cu!(cuda, cuMemFree_v2(base)))
+    }),
+    ("stream", |cuda| {
+        let (mut base, mut pool) = (0, null_mut());
+        cu!(cuda, cuMemAllocAsync(&mut base, BYTES, null_mut()))?;
+        cu!(cuda, cuDeviceGetDefaultMemPool(&mut pool, 0))?;
+        let found = pointer(cuda, base, move |cuda| cu!(cuda, cuMemFree_v2(base)))?;
+        Ok(Pointer { pool: pool as u64, ..found })
+    }),
+    ("pool", pool),
+    ("managed", |cuda| {
+        let mut base = 0;
+        cu!(cuda, cuMemAllocManaged(&mut base, BYTES, 1))?;
+        pointer(cuda, base, move |cuda| cu!(cuda, cuMemFree_v2(base)))
+    }),
+    ("host", |cuda| {
+        let mut base = null_mut();
+        cu!(cuda, cuMemHostAlloc(&mut base, BYTES, 2))?;
+        pointer(cuda, base as u64, move |cuda| cu!(cuda, cuMemFreeHost(base)))
+    }),
+    ("registered", |cuda| {
+        let base = map()?;
+        cu!(cuda, cuMemHostRegister_v2(base as *mut _, BYTES, 2))?;
+        pointer(cuda, base, move |cuda| {
+            cu!(cuda, cuMemHostUnregister(base as *mut _))?;
+            unmap(base)
+        })
+    }),
+    ("variable", |cuda| {
+        let (module, _) = cuda.kernel(FILL, c"fill")?;
+        let (mut base, mut size) = (0, 0);
+        cu!(cuda, cuModuleGetGlobal_v2(&mut base, &mut size, module, c"step".as_ptr()))?;
+        let found = pointer(cuda, base, move |cuda| cu!(cuda, cuModuleUnload(module)))?;
+        Ok(Pointer { address: base, size, ..found })
+    }),
+    ("graph", graph),
+    ("imported", imported),
+    ("reserved", |cuda| {
+        let mut base = 0;
+        cu!(cuda, cuMemAddressReserve(&mut base, 2 * CHUNK, 0, 0, 0))?;
+        let free = move |cuda: &Cuda| cu!(cuda, cuMemAddressFree(base, 2 * CHUNK));
+        Ok(Pointer { size: 2 * CHUNK, ..pointer(cuda, base, free)? })
+    }),
+    ("mapped", mapped),
+    ("freed", |cuda| {
+        let base = cuda.alloc(BYTES)?;
+        cu!(cuda, cuMemFree_v2(base))?;
+        pointer(cuda, base, |_| Ok(()))
+    }),
+    ("freed-host", |cuda| {
+        let mut base = null_mut();
+        cu!(cuda, cuMemHostAlloc(&mut base, BYTES, 2))?;
+        cu!(cuda, cuMemFreeHost(base))?;
+        pointer(cuda, base as u64, |_| Ok(()))
+    }),
+    ("unregistered", |cuda| {
+        let base = map()?;
+        cu!(cuda, cuMemHostRegister_v2(base as *mut _, BYTES, 2))?;
+        cu!(cuda, cuMemHostUnregister(base as *mut _))?;
+        pointer(cuda, base, move |_| unmap(base))
+    }),
+    ("unknown", |cuda| {
+        let base = map()?;
+        pointer(cuda, base, move |_| unmap(base))
+    }),
+    ("null", |cuda| Ok(Pointer { address: 0, ..pointer(cuda, 0, |_| Ok(()))? })),
+];
+
+const BYTES: usize = 1 << 16;
+const CHUNK: usize = 2 << 20;
+const DEVICE: CUmemLocation =
+    CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: 0 };
+
+impl Pointer {
+    /// Returns the name of an attribute's value, or the value.
+    pub fn name(&self, attribute: &str, value: u64) -> String {
+        let (start, length) = self.mapping.unwrap_or((0, 0));
+        let name = match value {
+            0 => "",
+            _ if attribute.ends_with("_ID") => "id",
+            _ if value == self.address => "address",
+            _ if value == self.base => "base",
+            _ if value == self.size as u64 => "size",
+            _ if value == start => "mapping",
+            _ if value == length as u64 => "mapping's size",
+            _ if value == self.context as u64 => "context",
+            _ if value == self.pool => "pool",
+            _ => "",
+        };
+        if name.is_empty() { value.to_string() } else { name.to_owned() }
+    }
+
+    pub fn free(&self, cuda: &Cuda) -> Outcome {
+        Ok((self.free)(cuda)?)
+    }
+}
+
+/// Describes memory of [`BYTES`] bytes.
+fn pointer(cuda: &Cuda, base: u64, free: impl Fn(&Cuda) -> Called + 'static) -> Outcome<Pointer> {
+    let mut context = null_mut();
+    cu!(cuda, cuCtxGetCurrent(&mut context))?;
+    let (address, free) = (base + 8, Box::new(free));
+    Ok(Pointer { address, base, size: BYTES, mapping: None, context, pool: 0, free })
+}
+
+/// Maps pages of the program.
+fn map() -> Outcome<u64> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    // SAFETY: the kernel chooses an unused address.
+    let at = unsafe { libc::mmap(null_mut(), BYTES, access, flags, -1, 0) };
+    if at == libc::MAP_FAILED { Err(Failure::new("cannot map pages")) } else { Ok(at as u64) }
+}
+
+/// Unmaps pages that [`map`] has mapped.
+fn unmap(at: u64) -> Called {
+    // SAFETY: nothing refers to the pages.
+    unsafe { libc::munmap(at as *mut _, BYTES) };
+    Ok(())
+}
+
+fn properties() -> CUmemPoolProps {
+    CUmemPoolProps {
+        allocType: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        location: DEVICE,
+        ..CUmemPoolProps::default()
+    }
+}
+
+fn pool(cuda: &Cuda) -> Outcome<Pointer> {
+    let (mut pool, mut base) = (null_mut(), 0);
+    cu!(cuda, cuMemPoolCreate(&mut pool, &properties()))?;
+    cu!(cuda, cuMemAllocFromPoolAsync(&mut base, BYTES, pool, null_mut()))?;
+    let found = pointer(cuda, base, move |cuda| {
+        cu!(cuda, cuMemFree_v2(base))?;
+        cu!(cuda, cuMemPoolDestroy(pool))
+    })?;
+    Ok(Pointer { pool: pool as u64, ..found })
+}
+
+/// Memory that a graph has allocated.
+fn graph(cuda: &Cuda) -> Outcome<Pointer> {
+    let (mut graph, mut node, mut exec) = (null_mut(), null_mut(), null_mut());
+    let mut request = CUDA_MEM_ALLOC_NODE_PARAMS {
+        poolProps: properties(),
+        accessDescs: null(),
+        accessDescCount: 0,
+        bytesize: BYTES,
+        dptr: 0,
+    };
+    cu!(cuda, cuGraphCreate(&mut graph, 0))?;
+    cu!(cuda, cuGraphAddMemAllocNode(&mut node, graph, null(), 0, &mut request))?;
+    cu!(cuda, cuGraphInstantiateWithFlags(&mut exec, graph, 0))?;
+    cu!(cuda, cuGraphLaunch(exec, null_mut()))?;
+    cu!(cuda, cuCtxSynchronize())?;
+    let base = request.dptr;
+    pointer(cuda, base, move |cuda| {
+        cu!(cuda, cuMemFree_v2(base))?;
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))
+    })
+}
+
+/// Memory of another process.
+fn imported(cuda: &Cuda) -> Outcome<Pointer> {
+    let (mut peer, mut base) = (Peer::start("ended::exporter", None)?, 0);
+    let reserved = peer.channel.receive::<64>()?.map(|byte| byte as _);
+    peer.channel.receive::<64>()?;
+    cu!(cuda, cuIpcOpenMemHandle_v2(&mut base, CUipcMemHandle { reserved }, 1))?;
+    let found = pointer(cuda, base, move |cuda| {
+        let _exporter = &peer;
+        cu!(cuda, cuIpcCloseMemHandle(base))
+    })?;
+    // The exporter's memory.
+    Ok(Pointer { size: 4 << 20, ..found })
+}
+
+/// The second half of reserved addresses.
+fn mapped(cuda: &Cuda) -> Outcome<Pointer> {
+    let (mut base, mut physical) = (0, 0);
+    let properties = CUmemAllocationProp {
+        type_: CUmemAllocationType::CU_MEM_ALLOCATION_TYPE_PINNED,
+        requestedHandleTypes: CUmemAllocationHandleType::CU_MEM_HANDLE_TYPE_NONE,
+        location: DEVICE,
+        ..CUmemAllocationProp::default()
+    };
+    let access = CUmemAccessDesc {
+        location: DEVICE,
+        flags: CUmemAccess_flags::CU_MEM_ACCESS_FLAGS_PROT_READWRITE,
+    };
+    cu!(cuda, cuMemAddressReserve(&mut base, 2 * CHUNK, 0, 0, 0))?;
+    cu!(cuda, cuMemCreate(&mut physical, CHUNK, &properties, 0))?;
+    let half = base + CHUNK as u64;
+    cu!(cuda, cuMemMap(half, CHUNK, 0, physical, 0))?;
+    cu!(cuda, cuMemSetAccess(half, CHUNK, &access, 1))?;
+    let found = pointer(cuda, base, move |cuda| {
+        cu!(cuda, cuMemUnmap(half, CHUNK))?;
+        cu!(cuda, cuMemRelease(physical))?;
+        cu!(cuda, cuMemAddressFree(base, 2 * CHUNK))
+    })?;
+    Ok(Pointer { address: half + 8, size: 2 * CHUNK, mapping: Some((half, CHUNK)), ..found })
+}
