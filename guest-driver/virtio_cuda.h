@@ -9,6 +9,7 @@
  * Lock order, outermost first:
  *   vcuda_session.lock, mmap_lock, vcuda_device.sessions (its xa_lock),
  *   vcuda_queue.lock.
+ * vcuda_device.users_lock is taken last.
  * The mmap and vm_operations handlers run under mmap_lock, so they must not
  * take vcuda_session.lock.
  */
@@ -83,6 +84,26 @@
 
 struct vcuda_device;
 struct vcuda_session;
+
+/**
+ * struct vcuda_user - a user with open files of a device
+ * @node: entry in vcuda_device.users
+ * @dev: the device
+ * @uid: the user
+ * @refs: number of sessions of the user, including those that have not been
+ *	started; protected by vcuda_device.users_lock
+ * @sessions: number of sessions that exist on the device; protected by
+ *	vcuda_device.users_lock
+ * @pinned: total size in bytes of all regions of the user's sessions
+ */
+struct vcuda_user {
+	struct list_head node;
+	struct vcuda_device *dev;
+	kuid_t uid;
+	unsigned int refs;
+	unsigned int sessions;
+	atomic64_t pinned;
+};
 
 /**
  * struct vcuda_chain - a buffer chain: a request and space for its response
@@ -167,6 +188,8 @@ struct vcuda_queue {
  * @next_session: the id at which the search for a free id starts; protected by
  *	the lock of @sessions
  * @pinned: total size in bytes of all regions of all sessions
+ * @users: the users with open files
+ * @users_lock: protects @users
  * @era: incremented when the device is known to have dropped all existing
  *	sessions; the device holds nothing for a session whose era is lower
  * @down: whether the queues are closed and no more responses will arrive
@@ -202,6 +225,9 @@ struct vcuda_device {
 	struct xarray sessions;
 	u32 next_session;
 	atomic64_t pinned;
+	struct list_head users;
+	/* Protects the users; see above. */
+	spinlock_t users_lock;
 	u32 era;
 	bool down;
 	bool lost;
@@ -239,6 +265,8 @@ enum vcuda_state {
  * @mm: the address space of the process that opened the file; the session
  *	holds a reference (mmgrab), so that the pointer can't be reused for
  *	another process
+ * @user: the user that opened the file; the session holds a reference
+ * @counted: whether @user's sessions include this one; protected by @lock
  * @notifier: MMU notifier that is called when @mm is torn down, if the kernel
  *	has MMU notifiers
  * @notified: whether @notifier is registered
@@ -279,6 +307,8 @@ struct vcuda_session {
 	struct kref kref;
 	struct vcuda_device *dev;
 	struct mm_struct *mm;
+	struct vcuda_user *user;
+	bool counted;
 #if VCUDA_HAVE_MMU_NOTIFIER
 	struct mmu_notifier notifier;
 	bool notified;
@@ -401,6 +431,13 @@ void vcuda_session_end(struct vcuda_session *s, u32 reason);
 void vcuda_session_put(struct vcuda_session *s);
 void vcuda_sessions_end(struct vcuda_device *dev);
 void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev);
+
+/* virtio_cuda_user.c: limits per user */
+struct vcuda_user *vcuda_user_get(struct vcuda_device *dev);
+void vcuda_user_put(struct vcuda_user *user);
+int vcuda_user_enter(struct vcuda_session *s);
+void vcuda_user_leave(struct vcuda_session *s);
+u64 vcuda_user_pinned_max(u64 max);
 
 /* virtio_cuda_ioctl.c: ioctls */
 long vcuda_ioctl(struct file *file, unsigned int cmd, unsigned long arg);

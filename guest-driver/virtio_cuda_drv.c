@@ -24,6 +24,12 @@
 #define VCUDA_ID_QEMU 38
 #define VCUDA_ID_OWN 63
 
+/* As NVIDIA's device files, so that programs need no group. */
+static ushort device_mode = 0666;
+module_param(device_mode, ushort, 0444);
+MODULE_PARM_DESC(device_mode,
+		 "Mode of /dev/virtio-cuda* (default: 0666)");
+
 struct workqueue_struct *vcuda_workqueue;
 
 /* Allocates the number N in /dev/virtio-cudaN. */
@@ -84,13 +90,15 @@ static struct vcuda_device *vcuda_device_new(struct virtio_device *vdev)
 	init_waitqueue_head(&dev->state_wait);
 	vcuda_monitor_init(dev);
 	atomic64_set(&dev->pinned, 0);
+	INIT_LIST_HEAD(&dev->users);
+	spin_lock_init(&dev->users_lock);
 	dev->down = true;
 	snprintf(dev->name, sizeof(dev->name), "virtio-cuda%d", dev->index);
 	dev->misc.minor = MISC_DYNAMIC_MINOR;
 	dev->misc.name = dev->name;
 	dev->misc.fops = &vcuda_fops;
 	dev->misc.parent = &vdev->dev;
-	dev->misc.mode = 0660;
+	dev->misc.mode = device_mode & 0666;
 	return dev;
 fail:
 	kfree(dev->events);

@@ -53,14 +53,20 @@ static int vcuda_charge(struct vcuda_region *r, u64 bytes)
 
 	if (!vcuda_charge_one(&s->pinned, bytes, s->dev->pinned_max))
 		return -EDQUOT;
-	if (!vcuda_charge_one(&s->dev->pinned, bytes, max)) {
-		atomic64_sub(bytes, &s->pinned);
-		return -EDQUOT;
-	}
+	if (!vcuda_charge_one(&s->user->pinned, bytes,
+			      vcuda_user_pinned_max(max)))
+		goto undo_session;
+	if (!vcuda_charge_one(&s->dev->pinned, bytes, max))
+		goto undo_user;
 	/* The kernel reports pinned_vm as VmPin in /proc/PID/status. */
 	atomic64_add(bytes >> PAGE_SHIFT, &s->mm->pinned_vm);
 	r->charged = bytes;
 	return 0;
+undo_user:
+	atomic64_sub(bytes, &s->user->pinned);
+undo_session:
+	atomic64_sub(bytes, &s->pinned);
+	return -EDQUOT;
 }
 
 static void vcuda_uncharge(struct vcuda_region *r)
@@ -69,12 +75,14 @@ static void vcuda_uncharge(struct vcuda_region *r)
 
 	atomic64_sub(r->charged >> PAGE_SHIFT, &s->mm->pinned_vm);
 	atomic64_sub(r->charged, &s->dev->pinned);
+	atomic64_sub(r->charged, &s->user->pinned);
 	atomic64_sub(r->charged, &s->pinned);
 }
 
 /*
  * Unless the administrator has set a limit, keeps programs from pinning all of
- * the memory, which any program that can open the device could do.
+ * the memory, which any program could do. The part of each user
+ * is less (user_share).
  */
 void vcuda_region_init(void)
 {

@@ -23,6 +23,7 @@ static void vcuda_session_free(struct kref *kref)
 	xa_destroy(&s->regions);
 	mutex_destroy(&s->lock);
 	mmdrop(s->mm);
+	vcuda_user_put(s->user);
 	vcuda_device_put(s->dev);
 	kfree(s);
 }
@@ -108,6 +109,7 @@ static void vcuda_session_end_work(struct work_struct *work)
 	vcuda_regions_free(s, !quiet);
 	if (s->id)
 		xa_erase_irq(&s->dev->sessions, s->id);
+	vcuda_user_leave(s);
 	mutex_unlock(&s->lock);
 	complete_all(&s->ended);
 	vcuda_session_put(s);
@@ -331,6 +333,9 @@ int vcuda_session_start(struct vcuda_session *s, const void *env, u32 env_len,
 	err = vcuda_session_watch(s);
 	if (err)
 		return err;
+	err = vcuda_user_enter(s);
+	if (err)
+		return err;
 
 retry:
 	losses = READ_ONCE(dev->losses);
@@ -338,8 +343,10 @@ retry:
 	err = xa_alloc_cyclic_irq(&dev->sessions, &s->id, s,
 				  XA_LIMIT(1, VCUDA_PING_SESSION - 1),
 				  &dev->next_session, GFP_KERNEL);
-	if (err < 0)
+	if (err < 0) {
+		vcuda_user_leave(s);
 		return err;
+	}
 	vcuda_doorbell_init(s);
 	err = vcuda_session_create(s, env, env_len);
 	if ((err == -EINVAL || err == -ENODEV) && again) {
@@ -354,6 +361,7 @@ retry:
 			xa_erase_irq(&dev->sessions, s->id);
 			if (READ_ONCE(s->state) == VCUDA_NEW)
 				goto retry;
+			vcuda_user_leave(s);
 			return vcuda_session_check(s);
 		}
 	}
@@ -364,6 +372,7 @@ retry:
 			vcuda_session_refused(s);
 		xa_erase_irq(&dev->sessions, s->id);
 		s->id = 0;
+		vcuda_user_leave(s);
 		return err;
 	}
 	if (ring_bytes) {
@@ -395,6 +404,11 @@ int vcuda_open(struct inode *inode, struct file *file)
 	s = kzalloc_obj(*s, GFP_KERNEL_ACCOUNT);
 	if (!s)
 		return -ENOMEM;
+	s->user = vcuda_user_get(dev);
+	if (!s->user) {
+		kfree(s);
+		return -ENOMEM;
+	}
 	kref_init(&s->kref);
 	vcuda_device_get(dev);
 	s->dev = dev;

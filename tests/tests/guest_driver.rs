@@ -1,13 +1,14 @@
 //! Tests of the guest driver in user-mode Linux. Its selftest covers invalid ioctls, forked children,
-//! other sessions' regions, limits, and unbinding while sessions are live.
+//! other sessions' regions, limits, and unbinding while sessions are live. Another
+//! program covers the limits per user.
 
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 use std::process::{Command, Stdio};
 use virtio_cuda_tests::{A, Host, dist};
 
-fn selftest(args: &[&str]) {
-    let name = format!("vcuda-selftest-{}{}", args.concat(), std::process::id());
+fn selftest(program: &str, args: &[&str]) {
+    let name = format!("vcuda-{program}-{}{}", args.concat(), std::process::id());
     let out = std::env::temp_dir().join(name);
     std::fs::create_dir_all(&out).unwrap();
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../guest-driver/selftest");
@@ -18,7 +19,7 @@ fn selftest(args: &[&str]) {
     let output = host
         .uml(A)
         .args(["--timeout", "120", "--"])
-        .arg(out.join("selftest"))
+        .arg(out.join(program))
         .args(args)
         .output()
         .unwrap();
@@ -31,7 +32,12 @@ fn selftest(args: &[&str]) {
 
 #[test]
 fn the_drivers_selftest_passes() {
-    selftest(&[]);
+    selftest("selftest", &[]);
+}
+
+#[test]
+fn no_user_can_take_all_sessions_or_all_memory() {
+    selftest("users", &[]);
 }
 
 /// JAX doesn't look for GPUs without this name.
@@ -45,7 +51,7 @@ fn the_device_has_the_name_of_nvidias_control_device() {
 
 #[test]
 fn the_device_can_be_unbound_while_sessions_are_live() {
-    selftest(&["unbind"]);
+    selftest("selftest", &["unbind"]);
 }
 
 /// Otherwise, nothing in the guest says why programs don't start.
