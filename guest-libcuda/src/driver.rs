@@ -60,6 +60,7 @@ pub fn init() -> CuResult<&'static Driver> {
         return Ok(driver);
     }
     let driver = start()?;
+    fork::prepare_with(|| DRIVER.get()?.session.before_fork());
     Ok(DRIVER.get_or_init(|| driver))
 }
 

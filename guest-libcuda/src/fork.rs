@@ -1,7 +1,9 @@
 //! Forked children. As with CUDA, a child of a process that has initialized the library can't use it.
 
-use std::sync::Once;
+use crate::transport::Fork;
+use std::cell::RefCell;
 use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::{Once, OnceLock};
 
 /// Whether this process is a forked child of the process that called `cuInit`.
 static FORKED: AtomicBool = AtomicBool::new(false);
@@ -21,14 +23,48 @@ pub fn close_in_children(descriptors: &[i32]) {
         slot.store(descriptors.get(place).copied().unwrap_or(-1), Ordering::Relaxed);
     }
     static ONCE: Once = Once::new();
-    // SAFETY: the handler only stores to atomics and closes descriptors, which is safe after fork.
+    // SAFETY: after a fork, the handler in the child only stores to atomics, moves mappings, and
+    // closes descriptors. It doesn't allocate memory or take locks.
     ONCE.call_once(|| unsafe {
-        libc::pthread_atfork(None, None, Some(in_child));
+        libc::pthread_atfork(Some(before), Some(in_parent), Some(in_child));
     });
+}
+
+/// A function that prepares for a fork of the calling thread.
+type Prepare = fn() -> Option<Box<dyn Fork>>;
+
+static PREPARE: OnceLock<Prepare> = OnceLock::new();
+
+thread_local! {
+    /// The fork that this thread has prepared.
+    static PREPARED: RefCell<Option<Box<dyn Fork>>> = const { RefCell::new(None) };
+}
+
+/// Calls a function before each fork. Only the first call has an effect.
+pub fn prepare_with(prepare: Prepare) {
+    let _ = PREPARE.set(prepare);
+}
+
+extern "C" fn before() {
+    // A child has no registered memory, and a thread that is ending can't prepare a fork.
+    if let (false, Some(prepare)) = (is_child(), PREPARE.get()) {
+        let _ = PREPARED.try_with(|prepared| prepared.replace(prepare()));
+    }
+}
+
+extern "C" fn in_parent() {
+    if let Ok(Some(prepared)) = PREPARED.try_with(RefCell::take) {
+        prepared.end_in_parent();
+    }
 }
 
 extern "C" fn in_child() {
     FORKED.store(true, Ordering::Relaxed);
+    if let Ok(Some(mut prepared)) = PREPARED.try_with(RefCell::take) {
+        prepared.end_in_child();
+        // Freeing memory may need a lock that another thread of the parent had.
+        std::mem::forget(prepared);
+    }
     for slot in &DESCRIPTORS {
         let fd = slot.swap(-1, Ordering::Relaxed);
         if fd >= 0 {

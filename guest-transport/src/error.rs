@@ -30,8 +30,8 @@ pub enum TransportError {
     System { what: &'static str, source: io::Error },
     #[error("out of guest memory: cannot allocate {bytes} bytes")]
     OutOfMemory { bytes: usize },
-    #[error("the pages at {vaddr:#x} are not anonymous private memory of {len} bytes")]
-    NotAnonymous { vaddr: usize, len: usize },
+    #[error("the memory at {vaddr:#x} can't be shared with the host: {why}")]
+    NotShareable { vaddr: usize, why: &'static str },
 }
 
 impl TransportError {

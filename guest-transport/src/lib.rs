@@ -16,4 +16,4 @@ pub mod virtqueue;
 pub use error::TransportError;
 pub use mapping::Mapping;
 pub use open::open;
-pub use transport::{PINNED_WINDOW, Started, Transport, is_pinned};
+pub use transport::{Fork, PINNED_WINDOW, Started, Transport, is_pinned};

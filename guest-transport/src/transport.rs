@@ -71,6 +71,21 @@ pub trait Transport: Send + Sync {
     /// Returns the file descriptors that a forked child must close. If it kept them open, the
     /// session wouldn't end when the parent exits.
     fn descriptors(&self) -> Vec<i32>;
+
+    /// Prepares for a fork of this thread, so that the child gets its own copy of registered memory.
+    /// `None` if there is nothing to do.
+    fn before_fork(&self) -> Option<Box<dyn Fork + '_>> {
+        None
+    }
+}
+
+/// A fork that a transport has prepared.
+pub trait Fork {
+    /// Ends the preparation in the parent, after the fork.
+    fn end_in_parent(self: Box<Self>);
+
+    /// Gives the child its memory. Doesn't allocate or free memory.
+    fn end_in_child(&mut self);
 }
 
 /// Checks that this is a virtio-cuda device with a supported protocol version.

@@ -31,6 +31,9 @@ pub const CAP_PINNED: u32 = 1 << 1;
 pub const CAP_USER: u32 = 1 << 2;
 /// Capability: [`CTRL_QUERY`].
 pub const CAP_QUERY: u32 = 1 << 3;
+/// Capability: files of a vhost-user front end that is the program, in the window
+/// [`FILES`](crate::windows::FILES).
+pub const CAP_FILES: u32 = 1 << 4;
 /// The config space.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

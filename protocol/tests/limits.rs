@@ -24,6 +24,7 @@ fn the_page_has_the_windows_of_the_code() {
         ("DEVICE", windows::DEVICE),
         ("PINNED", windows::PINNED),
         ("USER", windows::PAGE_BYTES..windows::USER_END),
+        ("FILES", windows::FILES),
     ];
     let page: Vec<_> =
         rows("window").iter().map(|row| (row[0], hex(row[1])..hex(row[2]) + 1)).collect();

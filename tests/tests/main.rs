@@ -21,3 +21,4 @@ mod sudden_ends;
 mod upgrade;
 mod waiting;
 mod usage;
+mod without_vm;

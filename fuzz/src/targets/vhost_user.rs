@@ -10,6 +10,7 @@ use std::sync::OnceLock;
 use std::time::Duration;
 
 use host_ipc::eventfd::eventfd;
+use protocol::windows::FILES;
 use vmm_sys_util::sock_ctrl_msg::ScmSocket;
 
 use crate::broker::Broker;
@@ -35,6 +36,8 @@ const GET_VRING_BASE: u32 = 11;
 const SET_VRING_KICK: u32 = 12;
 const SET_VRING_CALL: u32 = 13;
 const SET_PROTOCOL_FEATURES: u32 = 16;
+const ADD_MEM_REG: u32 = 37;
+const REM_MEM_REG: u32 = 38;
 const SET_VRING_ENABLE: u32 = 18;
 const GET_CONFIG: u32 = 24;
 
@@ -83,7 +86,7 @@ impl FrontEnd {
     fn set_up(&self) {
         self.message(SET_OWNER, &[], &[]);
         self.message(SET_FEATURES, &[1 << 32 | 1 << 30 | 1 << 29 | 1 << 28], &[]);
-        self.message(SET_PROTOCOL_FEATURES, &[1 << 0 | 1 << 3 | 1 << 9], &[]);
+        self.message(SET_PROTOCOL_FEATURES, &[1 << 0 | 1 << 3 | 1 << 9 | 1 << 15], &[]);
         let table = [1, BASE, BYTES, BASE, 0];
         self.message(SET_MEM_TABLE, &table, &[self.memory.as_raw_fd()]);
         for queue in 0..3u64 {
@@ -213,11 +216,23 @@ pub fn run(bytes: &[u8]) {
                     SET_VRING_CALL,
                     SET_VRING_ENABLE,
                     SET_MEM_TABLE,
+                    ADD_MEM_REG,
+                    REM_MEM_REG,
                     GET_CONFIG,
                 ]);
                 let mut words = [0u64; 6];
                 for word in &mut words {
-                    *word = input.pick(&[0, 1, 2, BASE, BASE + QUEUE, 1 << 32, 8 << 32, u64::MAX]);
+                    *word = input.pick(&[
+                        0,
+                        1,
+                        2,
+                        BASE,
+                        BASE + QUEUE,
+                        1 << 32,
+                        8 << 32,
+                        FILES.start,
+                        u64::MAX,
+                    ]);
                     *word |= u64::from(input.byte());
                 }
                 let fds = [front.memory.as_raw_fd()];

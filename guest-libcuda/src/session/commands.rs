@@ -14,7 +14,7 @@ use crate::log::say;
 use crate::stats;
 use crate::thread;
 use crate::transport::facts::Snapshot;
-use crate::transport::{Transport, TransportError};
+use crate::transport::{Fork, Transport, TransportError};
 use parking_lot::Mutex;
 use protocol::calls::VcudaCopyIn;
 use protocol::codec::{Answer, Call, Writer};
@@ -133,6 +133,11 @@ impl Session {
     /// Returns the connection to the device. Starts the session if it hasn't started yet.
     pub fn transport(&self) -> CuResult<&dyn Transport> {
         Ok(&*self.live()?.transport)
+    }
+
+    /// Prepares for a fork of this thread. `None` if there is nothing to do.
+    pub fn before_fork(&self) -> Option<Box<dyn Fork + '_>> {
+        self.live.get()?.transport.before_fork()
     }
 
     /// Returns the shared pages for replies and for data in transit. Starts the session if it hasn't

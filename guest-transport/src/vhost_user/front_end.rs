@@ -5,29 +5,30 @@ use super::events::Events;
 use super::memory::{GuestMemory, Pages};
 use super::queue::SplitQueue;
 use super::requests::{Requests, Signals};
+use super::shared_files::MemoryTable;
 use super::user_pages::UserPages;
 use crate::error::TransportError;
 use crate::mapping::Mapping;
 use crate::mapping::{map_fixed, reserve_fixed};
 use crate::refusal::Request;
-use crate::transport::{BUSY_TRIES, Started, Transport, check_config};
+use crate::transport::{BUSY_TRIES, Fork, Started, Transport, check_config};
 use parking_lot::Mutex;
 use protocol::plain::Plain;
 use protocol::uapi::{
-    CAP_PINNED, CAP_QUERY, CAP_RING, CAP_USER, CMD_DOORBELL, CMD_SUBMIT, CTRL_HELLO, CTRL_QUERY,
-    CTRL_REGION_ATTACH, CTRL_REGION_DETACH, CTRL_SESSION_CREATE, Config, ENV_MAX, ERR_BUSY, Event,
-    Hdr, Hello, NUM_QUEUES, QUERY_MAX, QUEUE_COMMAND, QUEUE_CONTROL, QUEUE_EVENT, Query,
-    REGION_PINNED, REGION_RING, REGION_USER, RING_HEADER_BYTES, RegionAttach, RegionDetach, Resp,
-    Segment, SessionCreate, VERSION_MAJOR, VERSION_MINOR,
+    CAP_FILES, CAP_PINNED, CAP_QUERY, CAP_RING, CAP_USER, CMD_DOORBELL, CMD_SUBMIT, CTRL_HELLO,
+    CTRL_QUERY, CTRL_REGION_ATTACH, CTRL_REGION_DETACH, CTRL_SESSION_CREATE, Config, ENV_MAX,
+    ERR_BUSY, Event, Hdr, Hello, NUM_QUEUES, QUERY_MAX, QUEUE_COMMAND, QUEUE_CONTROL, QUEUE_EVENT,
+    Query, REGION_PINNED, REGION_RING, REGION_USER, RING_HEADER_BYTES, RegionAttach, RegionDetach,
+    Resp, Segment, SessionCreate, VERSION_MAJOR, VERSION_MINOR,
 };
 use std::collections::HashMap;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsRawFd, RawFd};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 use vhost::vhost_user::message::{
-    VhostUserConfigFlags, VhostUserProtocolFeatures, VhostUserVirtioFeatures,
+    VhostUserConfigFlags, VhostUserHeaderFlag, VhostUserProtocolFeatures, VhostUserVirtioFeatures,
 };
 use vhost::vhost_user::{Frontend, VhostUserFrontend};
 use vhost::{VhostBackend, VhostUserMemoryRegionInfo};
@@ -63,7 +64,7 @@ pub struct VhostUser {
     next_region: AtomicU32,
     socket: i32,
     /// Keeps the connection open. The session ends when it closes.
-    _front_end: Mutex<Frontend>,
+    front_end: Mutex<Frontend>,
 }
 
 fn failed(what: &'static str) -> impl Fn(vhost::Error) -> TransportError {
@@ -126,7 +127,7 @@ impl VhostUser {
             user_pages: UserPages::default(),
             next_region: AtomicU32::new(1),
             socket,
-            _front_end: Mutex::new(front_end),
+            front_end: Mutex::new(front_end),
         };
         transport.hello()?;
         Ok(transport)
@@ -171,6 +172,19 @@ impl VhostUser {
         Ok(region)
     }
 
+    /// Sends a message to the device and waits until the device has processed it. Otherwise, a
+    /// request in the control queue could overtake it.
+    fn acknowledged(
+        &self,
+        send: impl FnOnce(&mut Frontend) -> vhost::Result<()>,
+    ) -> Result<(), TransportError> {
+        let mut front_end = self.front_end.lock();
+        front_end.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+        let sent = send(&mut front_end);
+        front_end.set_hdr_flags(VhostUserHeaderFlag::empty());
+        sent.map_err(failed("sharing a file"))
+    }
+
     /// Records that a region owns pages.
     fn keep(&self, region: u32, pages: Pages<'_>) {
         let (offset, len) = pages.keep();
@@ -192,7 +206,8 @@ fn negotiate(front_end: &mut Frontend, path: &Path) -> Result<Config, TransportE
     }
     let wanted = VhostUserProtocolFeatures::CONFIG
         | VhostUserProtocolFeatures::MQ
-        | VhostUserProtocolFeatures::REPLY_ACK;
+        | VhostUserProtocolFeatures::REPLY_ACK
+        | VhostUserProtocolFeatures::CONFIGURE_MEM_SLOTS;
     front_end.set_protocol_features(offered & wanted).map_err(failed("SET_PROTOCOL_FEATURES"))?;
     let empty = [0; size_of::<Config>()];
     let (_, bytes) = front_end
@@ -201,6 +216,30 @@ fn negotiate(front_end: &mut Frontend, path: &Path) -> Result<Config, TransportE
     let config = Config::from_bytes(&bytes)
         .ok_or(TransportError::Unsupported { what: "the 64-byte config space" })?;
     check_config(path, config)
+}
+
+impl MemoryTable for VhostUser {
+    fn add(&self, at: u64, len: u64, fd: RawFd) -> Result<(), TransportError> {
+        if self.config.capabilities & CAP_FILES == 0 {
+            return Err(TransportError::Unsupported { what: "registering shared memory" });
+        }
+        let file = VhostUserMemoryRegionInfo { mmap_handle: fd, ..shared_file(at, len) };
+        self.acknowledged(|front_end| front_end.add_mem_region(&file).map(drop))
+    }
+
+    fn remove(&self, at: u64, len: u64) -> Result<(), TransportError> {
+        self.acknowledged(|front_end| front_end.remove_mem_region(&shared_file(at, len)))
+    }
+}
+
+fn shared_file(at: u64, len: u64) -> VhostUserMemoryRegionInfo {
+    VhostUserMemoryRegionInfo {
+        guest_phys_addr: at,
+        memory_size: len,
+        userspace_addr: at,
+        mmap_offset: 0,
+        mmap_handle: -1,
+    }
 }
 
 impl Transport for VhostUser {
@@ -256,14 +295,14 @@ impl Transport for VhostUser {
         if self.config.capabilities & CAP_USER == 0 {
             return Err(TransportError::Unsupported { what: "pinning the program's memory" });
         }
-        let segments = self.user_pages.take(&self.memory, vaddr, len)?;
+        let segments = self.user_pages.take(&self.memory, self, vaddr, len)?;
         match self.attach(REGION_USER, vaddr, &segments, 0) {
             Ok(region) => {
                 self.regions.lock().insert(region, Region::User { vaddr, len });
                 Ok(region)
             }
             Err(error) => {
-                self.user_pages.give(&self.memory, vaddr, len)?;
+                self.user_pages.give(&self.memory, self, vaddr, len)?;
                 Err(error)
             }
         }
@@ -280,7 +319,7 @@ impl Transport for VhostUser {
         };
         self.control.ask("REGION_DETACH", &[request.as_bytes()], &mut [])?;
         match pages {
-            Region::User { vaddr, len } => self.user_pages.give(&self.memory, vaddr, len)?,
+            Region::User { vaddr, len } => self.user_pages.give(&self.memory, self, vaddr, len)?,
             Region::Own { offset, len: own } => {
                 if len > 0 {
                     // SAFETY: the range holds the pages that `alloc_pinned` put there.
@@ -329,5 +368,9 @@ impl Transport for VhostUser {
 
     fn descriptors(&self) -> Vec<i32> {
         vec![self.socket]
+    }
+
+    fn before_fork(&self) -> Option<Box<dyn Fork + '_>> {
+        Some(Box::new(self.user_pages.before_fork(&self.memory)))
     }
 }

@@ -1,95 +1,171 @@
 //! The program's own memory in USER regions when there is no driver to pin the pages.
 //!
-//! The pages in the range are replaced by guest memory pages with the same contents. Other threads
-//! don't notice, except that bytes they write during the copy may be lost. This works only for
-//! anonymous private memory. A forked child doesn't inherit the range.
+//! Private memory is replaced by pages of guest memory with the same contents. Other threads don't
+//! notice, except that bytes they write during the copy may be lost. A forked child gets a private
+//! copy. Shared memory stays as it is, and the worker maps its file.
 
+use super::areas::{self, Part};
+use super::exchange::{apart, exchange_for, restore};
+use super::forks::{Copies, Run};
 use super::memory::{GuestMemory, PAGE};
+use super::shared_files::{MemoryTable, SharedFiles};
 use crate::error::TransportError;
-use crate::mapping::Mapping;
-use parking_lot::Mutex;
+use crate::transport::Fork;
+use parking_lot::{Mutex, MutexGuard};
 use protocol::uapi::{ENV_MAX, Segment};
+use protocol::windows::FILES;
 use std::collections::BTreeMap;
-use std::io;
-use std::ops::Range;
 
 /// A region can consist of this many segments, which fit in the control queue's buffers.
 const MAX_SEGMENTS: usize = ENV_MAX / size_of::<Segment>();
 
-/// A page of the program that was replaced.
+/// A registered page of the program.
+#[derive(Clone, Copy)]
 struct Page {
-    /// The guest memory page, as an offset in guest memory.
-    offset: u64,
+    /// The page's guest-physical address: its offset in guest memory, or an address in the window
+    /// for shared files.
+    at: u64,
     /// Number of regions that contain the page. Two regions can share the page in which one ends
     /// and the other begins.
     regions: u32,
 }
 
-/// The pages of the program that were replaced, by their address.
+/// The registered pages of the program.
 #[derive(Default)]
-pub struct UserPages(Mutex<BTreeMap<usize, Page>>);
+pub struct UserPages(Mutex<State>);
+
+#[derive(Default)]
+struct State {
+    /// The pages by their address.
+    pages: BTreeMap<usize, Page>,
+    files: SharedFiles,
+}
+
+/// Registered pages with adjacent addresses.
+#[derive(Clone, Copy)]
+struct Taken {
+    start: usize,
+    len: usize,
+    at: u64,
+}
 
 impl UserPages {
-    /// Replaces the pages in a range, except those that are in another region already. Returns the
-    /// guest memory pages that the range consists of now.
+    /// Makes the pages in a range guest memory, except those that are in another region already.
+    /// Returns the guest memory that the range consists of now.
     pub fn take(
         &self,
         memory: &GuestMemory,
+        table: &dyn MemoryTable,
         vaddr: usize,
         len: usize,
     ) -> Result<Vec<Segment>, TransportError> {
-        let mut pages = self.0.lock();
-        let fresh = Self::fresh(&pages, vaddr, len);
-        if fresh.len() * 2 + 1 > MAX_SEGMENTS {
+        let mut state = self.0.lock();
+        let areas = areas::current()?;
+        let mut parts = Vec::new();
+        for (start, len) in state.fresh(vaddr, len) {
+            parts.extend(areas::parts(&areas, start, len)?);
+        }
+        if parts.len() * 2 + 1 > MAX_SEGMENTS {
             return Err(TransportError::Unsupported { what: "so many pieces of pinned memory" });
         }
-        for &(start, size) in &fresh {
-            check_anonymous(start, size)?;
-        }
-        let mut done = Vec::new();
-        for &(start, size) in &fresh {
-            let exchanged = memory.allocate(size).and_then(|new| {
-                // SAFETY: the range is the program's anonymous memory, and the program requested
-                // that it be pinned.
-                unsafe { apart(|| exchange_for(start, memory.fd(), new.offset, size)) }?;
-                Ok(new.keep().0)
-            });
-            match exchanged {
-                Ok(offset) => done.push((start, size, offset)),
+        parts.iter().try_for_each(check)?;
+        let mut done: Vec<Taken> = Vec::new();
+        for part in parts {
+            let at = match part.area.shared {
+                true => state.files.join(table, &part),
+                false => replace(memory, &part),
+            };
+            match at {
+                Ok(at) => done.push(Taken { start: part.start, len: part.len, at }),
                 Err(error) => {
-                    for (start, size, offset) in done {
-                        // If this fails, the pages stay replaced, which the program doesn't notice.
-                        // SAFETY: the range was exchanged just above.
-                        if unsafe { apart(|| restore_anonymous(start, size)) }.is_ok() {
-                            memory.free(offset, size);
-                        }
-                    }
+                    // If this fails, the pages stay as they are, which the program doesn't notice.
+                    done.into_iter().for_each(|taken| drop(state.end(memory, table, taken, true)));
                     return Err(error);
                 }
             }
         }
-        for (start, size, offset) in done {
-            for at in (0..size).step_by(PAGE) {
-                pages.insert(start + at, Page { offset: offset + at as u64, regions: 0 });
+        for taken in done {
+            for offset in (0..taken.len).step_by(PAGE) {
+                let page = Page { at: taken.at + offset as u64, regions: 0 };
+                state.pages.insert(taken.start + offset, page);
             }
         }
         let mut segments: Vec<Segment> = Vec::new();
-        for (_, page) in pages.range_mut(vaddr..vaddr + len) {
+        for (_, page) in state.pages.range_mut(vaddr..vaddr + len) {
             page.regions += 1;
             match segments.last_mut() {
-                Some(last) if last.addr + last.len == page.offset => last.len += PAGE as u64,
-                _ => segments.push(Segment { addr: page.offset, len: PAGE as u64 }),
+                Some(last) if last.addr + last.len == page.at => last.len += PAGE as u64,
+                _ => segments.push(Segment { addr: page.at, len: PAGE as u64 }),
             }
         }
         Ok(segments)
     }
 
-    /// Returns the parts of a range that weren't replaced, as addresses and lengths.
-    fn fresh(pages: &BTreeMap<usize, Page>, vaddr: usize, len: usize) -> Vec<(usize, usize)> {
+    /// Ends a region's use of the pages in a range. Replaced pages that no other region contains
+    /// become private memory again.
+    pub fn give(
+        &self,
+        memory: &GuestMemory,
+        table: &dyn MemoryTable,
+        vaddr: usize,
+        len: usize,
+    ) -> Result<(), TransportError> {
+        let mut state = self.0.lock();
+        let mut unused = Vec::new();
+        for (start, page) in state.pages.range_mut(vaddr..vaddr + len) {
+            page.regions -= 1;
+            if page.regions == 0 {
+                unused.push((*start, page.at));
+            }
+        }
+        let replaced = Replaced::find(memory)?;
+        // Neighboring pages are restored together. The program may have unmapped some, and mapped
+        // others there.
+        let is_next = |a: &(usize, u64), b: &(usize, u64)| {
+            (a.0 + PAGE, a.1 + PAGE as u64) == *b && replaced.has(*a) == replaced.has(*b)
+        };
+        for run in unused.chunk_by(is_next) {
+            let taken = Taken { start: run[0].0, len: run.len() * PAGE, at: run[0].1 };
+            for (start, _) in run {
+                state.pages.remove(start);
+            }
+            state.end(memory, table, taken, replaced.has(run[0]))?;
+        }
+        Ok(())
+    }
+
+    /// Prepares for a fork of this thread.
+    pub fn before_fork<'a>(&'a self, memory: &'a GuestMemory) -> InFork<'a> {
+        let state = self.0.lock();
+        let copies = Copies::make(&state.replaced_runs(memory), memory.fd());
+        InFork { memory, copies, _state: state }
+    }
+}
+
+/// A fork for which the pages are prepared. No other thread can register or unregister pages.
+pub struct InFork<'a> {
+    memory: &'a GuestMemory,
+    copies: Copies,
+    _state: MutexGuard<'a, State>,
+}
+
+impl Fork for InFork<'_> {
+    fn end_in_parent(self: Box<Self>) {
+        self.copies.end_in_parent(self.memory.fd());
+    }
+
+    fn end_in_child(&mut self) {
+        self.copies.use_in_child();
+    }
+}
+
+impl State {
+    /// Returns the parts of a range that aren't registered, as addresses and lengths.
+    fn fresh(&self, vaddr: usize, len: usize) -> Vec<(usize, usize)> {
         let mut fresh = Vec::new();
         let mut reached = vaddr;
-        let replaced = pages.range(vaddr..vaddr + len).map(|(start, _)| *start);
-        for start in replaced.chain([vaddr + len]) {
+        let registered = self.pages.range(vaddr..vaddr + len).map(|(start, _)| *start);
+        for start in registered.chain([vaddr + len]) {
             if start > reached {
                 fresh.push((reached, start - reached));
             }
@@ -98,230 +174,158 @@ impl UserPages {
         fresh
     }
 
-    /// Ends a region's use of the pages in a range. Pages that no other region contains become
-    /// anonymous memory again.
-    pub fn give(
-        &self,
+    /// Ends the use of pages. Replaced pages that are still `mapped` become private memory.
+    fn end(
+        &mut self,
         memory: &GuestMemory,
-        vaddr: usize,
-        len: usize,
+        table: &dyn MemoryTable,
+        pages: Taken,
+        mapped: bool,
     ) -> Result<(), TransportError> {
-        let mut pages = self.0.lock();
-        let mut unused = Vec::new();
-        let mapped = mapped_parts(&maps()?, memory.inode()?);
-        let is_mapped = |at: usize, offset: u64| {
-            mapped.iter().any(|(part, first)| {
-                part.contains(&at) && first + (at - part.start) as u64 == offset
-            })
-        };
-        for (start, page) in pages.range_mut(vaddr..vaddr + len) {
-            page.regions -= 1;
-            if page.regions == 0 {
-                unused.push((*start, page.offset, is_mapped(*start, page.offset)));
-            }
+        let Taken { start, len, at } = pages;
+        if FILES.contains(&at) {
+            return self.files.leave(table, at, len / PAGE);
         }
-        // Neighboring pages are restored together.
-        for run in unused.chunk_by(|a, b| (a.0 + PAGE, a.1 + PAGE as u64, a.2) == *b) {
-            let ((start, offset, mapped), size) = (run[0], run.len() * PAGE);
-            // The program may have unmapped the pages, and mapped others there.
-            if mapped {
-                // SAFETY: `take` put the pages in this range there.
-                unsafe { apart(|| restore_anonymous(start, size)) }?;
-            }
-            for (start, ..) in run {
-                pages.remove(start);
-            }
-            memory.free(offset, size);
+        if mapped {
+            // SAFETY: `take` put the pages in this range there.
+            apart(|| unsafe { restore(start, memory.fd(), at, len) })?;
         }
+        memory.free(at, len);
         Ok(())
     }
-}
 
-/// Runs a function on a thread of its own, so that the pages that it replaces can be on the caller's
-/// stack.
-fn apart(
-    function: impl FnOnce() -> Result<(), TransportError> + Send,
-) -> Result<(), TransportError> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .spawn_scoped(scope, function)
-            .map_err(|source| TransportError::System { what: "starting a thread", source })?;
-        thread.join().unwrap_or(Err(TransportError::Unsupported { what: "replacing pages" }))
-    })
-}
-
-/// Checks that a whole range is anonymous private memory that can be read and written. `maps` is the
-/// text of /proc/self/maps.
-fn check_anonymous_in(maps: &str, vaddr: usize, len: usize) -> Result<(), TransportError> {
-    let other = || Err(TransportError::NotAnonymous { vaddr, len });
-    // As the guest driver answers.
-    let unmapped = || {
-        let source = io::Error::from_raw_os_error(libc::EFAULT);
-        Err(TransportError::System { what: "finding pages", source })
-    };
-    let end = vaddr + len;
-    let mut reached = vaddr;
-    for line in maps.lines() {
-        let mut fields = line.split_ascii_whitespace();
-        let (Some(range), Some(access), _, _, Some(inode)) =
-            (fields.next(), fields.next(), fields.next(), fields.next(), fields.next())
-        else {
-            return other();
-        };
-        let Some((from, to)) = range.split_once('-') else { return other() };
-        let (Ok(from), Ok(to)) = (usize::from_str_radix(from, 16), usize::from_str_radix(to, 16))
-        else {
-            return other();
-        };
-        if to <= reached {
-            continue;
+    /// Returns the pages that were replaced and that are still mapped.
+    fn replaced_runs(&self, memory: &GuestMemory) -> Vec<Run> {
+        let mut runs: Vec<Run> = Vec::new();
+        if self.pages.values().all(|page| FILES.contains(&page.at)) {
+            return runs;
         }
-        if from > reached {
-            return unmapped();
+        let Ok(replaced) = Replaced::find(memory) else { return runs };
+        for (&start, page) in self.pages.iter().filter(|(at, page)| replaced.has((**at, page.at))) {
+            match runs.last_mut() {
+                Some(run)
+                    if (run.start + run.len, run.offset + run.len as u64) == (start, page.at) =>
+                {
+                    run.len += PAGE;
+                }
+                _ => runs.push(Run { start, len: PAGE, offset: page.at }),
+            }
         }
-        if !access.starts_with("rw") || !access.ends_with('p') || inode != "0" {
-            return other();
-        }
-        reached = to;
-        if reached >= end {
-            return Ok(());
-        }
+        runs
     }
-    unmapped()
 }
 
-/// Returns where parts of the file with this inode are mapped: the addresses of each part, and its offset
-/// in the file. `maps` is the text of /proc/self/maps.
-fn mapped_parts(maps: &str, inode: u64) -> Vec<(Range<usize>, u64)> {
-    let part = |line: &str| {
-        let mut fields = line.split_ascii_whitespace();
-        let (range, offset) = (fields.next()?, fields.nth(1)?);
-        let (from, to) = range.split_once('-')?;
-        let address = |text| usize::from_str_radix(text, 16).ok();
-        let offset = u64::from_str_radix(offset, 16).ok()?;
-        (fields.nth(1)?.parse() == Ok(inode)).then_some((address(from)?..address(to)?, offset))
-    };
-    maps.lines().filter_map(part).collect()
+/// The areas in which guest memory is mapped.
+struct Replaced(Vec<areas::Area>);
+
+impl Replaced {
+    fn find(memory: &GuestMemory) -> Result<Self, TransportError> {
+        let inode = memory.inode()?;
+        let mut areas = areas::current()?;
+        areas.retain(|area| area.shared && area.inode == inode);
+        Ok(Self(areas))
+    }
+
+    /// Returns whether the page at an address is this page of guest memory.
+    fn has(&self, (address, at): (usize, u64)) -> bool {
+        let index = self.0.partition_point(|area| area.range.end <= address);
+        self.0.get(index).is_some_and(|area| {
+            area.range.contains(&address) && area.offset + (address - area.range.start) as u64 == at
+        })
+    }
 }
 
-fn maps() -> Result<String, TransportError> {
-    std::fs::read_to_string("/proc/self/maps")
-        .map_err(|source| TransportError::System { what: "reading /proc/self/maps", source })
-}
-
-/// Checks that a whole range is anonymous private memory that can be read and written.
-fn check_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
-    check_anonymous_in(&maps()?, vaddr, len)
-}
-
-/// Moves a mapping of `len` bytes to `vaddr`, replacing any existing mapping there.
-///
-/// # Safety
-/// The caller must own both ranges.
-unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), TransportError> {
-    // SAFETY: the caller owns both ranges.
-    let at = unsafe {
-        libc::mremap(
-            from.cast(),
-            len,
-            len,
-            libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED,
-            vaddr as *mut libc::c_void,
-        )
-    };
-    if at == libc::MAP_FAILED {
-        return Err(TransportError::last("mremap"));
+/// Checks that memory can be made guest memory.
+fn check(part: &Part<'_>) -> Result<(), TransportError> {
+    let not = |why| Err(TransportError::NotShareable { vaddr: part.start, why });
+    if !part.area.writable {
+        return not("the program can't write it");
+    }
+    if part.area.name.starts_with("/anon_hugepage") && !part.area.shared {
+        return not("it is private memory in huge pages");
     }
     Ok(())
 }
 
-/// Replaces the pages in a range with pages from a file, keeping the contents.
-///
-/// # Safety
-/// The range must be the program's anonymous private memory.
-unsafe fn exchange_for(
-    vaddr: usize,
-    fd: i32,
-    offset: u64,
-    len: usize,
-) -> Result<(), TransportError> {
-    let pages = Mapping::shared(fd, offset, len)?;
-    // SAFETY: both ranges have `len` bytes, and nothing else uses the new one.
-    unsafe {
-        std::ptr::copy_nonoverlapping(vaddr as *const u8, pages.as_ptr(), len);
-        move_to(pages.as_ptr(), vaddr, len)?;
+/// Replaces private pages by guest memory. Returns its guest-physical address.
+fn replace(memory: &GuestMemory, part: &Part<'_>) -> Result<u64, TransportError> {
+    let pages = memory.allocate(part.len)?;
+    if part.area.name == "[stack]" && part.start == part.area.range.start {
+        // Only the lowest page of a stack makes it grow. So that must be another one.
+        // SAFETY: the kernel maps a page when the program accesses the address below its stack.
+        unsafe { ((part.start - 1) as *const u8).read_volatile() };
     }
-    // The mapping has moved to `vaddr`, so it must not be unmapped at its old address.
-    std::mem::forget(pages);
-    Ok(())
-}
-
-/// Replaces the pages in a range with anonymous private memory that has the same contents.
-///
-/// # Safety
-/// The range must hold pages that [`exchange_for`] put there.
-unsafe fn restore_anonymous(vaddr: usize, len: usize) -> Result<(), TransportError> {
-    // SAFETY: without MAP_FIXED, the new mapping can't overlap an existing one.
-    let fresh = unsafe {
-        libc::mmap(
-            std::ptr::null_mut(),
-            len,
-            libc::PROT_READ | libc::PROT_WRITE,
-            libc::MAP_PRIVATE | libc::MAP_ANONYMOUS,
-            -1,
-            0,
-        )
-    };
-    if fresh == libc::MAP_FAILED {
-        return Err(TransportError::last("mmap of anonymous memory"));
-    }
-    // SAFETY: both ranges have `len` bytes, and nothing else uses the new one.
-    unsafe {
-        std::ptr::copy_nonoverlapping(vaddr as *const u8, fresh.cast(), len);
-        move_to(fresh.cast(), vaddr, len)
-    }
+    // SAFETY: the range is the program's private memory, and the program requested that it be
+    // pinned.
+    apart(|| unsafe { exchange_for(part.start, memory.fd(), pages.offset, part.len) })?;
+    Ok(pages.keep().0)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::fd::{AsRawFd, RawFd};
+
+    /// A memory table that records the files that were added.
+    #[derive(Default)]
+    struct Table(Mutex<BTreeMap<u64, u64>>);
+
+    impl MemoryTable for Table {
+        fn add(&self, at: u64, len: u64, _: RawFd) -> Result<(), TransportError> {
+            assert_eq!(self.0.lock().insert(at, len), None);
+            Ok(())
+        }
+
+        fn remove(&self, at: u64, len: u64) -> Result<(), TransportError> {
+            assert_eq!(self.0.lock().remove(&at), Some(len));
+            Ok(())
+        }
+    }
+
+    /// Checks that a range is private memory that isn't replaced.
+    fn check_private(at: usize, len: usize) -> Result<(), TransportError> {
+        let areas = areas::current()?;
+        let is_private = |part: &Part<'_>| !part.area.shared && part.area.inode == 0;
+        let private = areas::parts(&areas, at, len)?.iter().all(is_private);
+        private.then_some(()).ok_or(TransportError::NotShareable { vaddr: at, why: "replaced" })
+    }
 
     #[test]
     fn replaced_pages_and_restored_pages_keep_their_contents() {
         let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
-        let pages = UserPages::default();
+        let (pages, table) = (UserPages::default(), Table::default());
         let mut area = vec![0u8; 6 * PAGE];
         let at = (area.as_ptr() as usize).next_multiple_of(PAGE);
         let skip = at - area.as_ptr() as usize;
         area[skip..skip + 2 * PAGE].fill(42);
-        assert_eq!(pages.take(&memory, at, 2 * PAGE).unwrap().len(), 1);
+        assert_eq!(pages.take(&memory, &table, at, 2 * PAGE).unwrap().len(), 1);
         assert!(area[skip..skip + 2 * PAGE].iter().all(|&byte| byte == 42));
-        assert!(check_anonymous(at, 2 * PAGE).is_err());
+        assert!(check_private(at, 2 * PAGE).is_err());
         area[skip] = 7;
-        pages.give(&memory, at, 2 * PAGE).unwrap();
+        pages.give(&memory, &table, at, 2 * PAGE).unwrap();
         assert_eq!((area[skip], area[skip + 1]), (7, 42));
-        check_anonymous(at, 2 * PAGE).unwrap();
+        check_private(at, 2 * PAGE).unwrap();
     }
 
     #[test]
     fn two_regions_can_share_a_page() {
         let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
-        let pages = UserPages::default();
+        let (pages, table) = (UserPages::default(), Table::default());
         let mut area = vec![1u8; 6 * PAGE];
         let at = (area.as_ptr() as usize).next_multiple_of(PAGE);
-        let first = pages.take(&memory, at, 3 * PAGE).unwrap();
-        let second = pages.take(&memory, at + 2 * PAGE, 3 * PAGE).unwrap();
+        let first = pages.take(&memory, &table, at, 3 * PAGE).unwrap();
+        let second = pages.take(&memory, &table, at + 2 * PAGE, 3 * PAGE).unwrap();
         let shared = Segment { addr: first[0].addr + 2 * PAGE as u64, len: PAGE as u64 };
         let end = second.last().unwrap();
         assert!(second[0].addr == shared.addr && end.addr + end.len > shared.addr);
         assert_eq!(second.iter().map(|segment| segment.len).sum::<u64>(), 3 * PAGE as u64);
-        pages.give(&memory, at, 3 * PAGE).unwrap();
-        assert!(check_anonymous(at, 3 * PAGE).is_err(), "the other region has the third page");
-        check_anonymous(at, 2 * PAGE).unwrap();
+        pages.give(&memory, &table, at, 3 * PAGE).unwrap();
+        assert!(check_private(at, 3 * PAGE).is_err(), "the other region has the third page");
+        check_private(at, 2 * PAGE).unwrap();
         area.fill(2);
-        pages.give(&memory, at + 2 * PAGE, 3 * PAGE).unwrap();
+        pages.give(&memory, &table, at + 2 * PAGE, 3 * PAGE).unwrap();
         assert!(area.iter().all(|&byte| byte == 2));
-        check_anonymous(at, 5 * PAGE).unwrap();
+        check_private(at, 5 * PAGE).unwrap();
         let all = memory.allocate(64 * PAGE).unwrap();
         assert_eq!(all.offset, 0, "all guest memory is free again");
     }
@@ -329,7 +333,7 @@ mod tests {
     #[test]
     fn pages_that_the_program_has_unmapped_are_not_restored() {
         let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
-        let pages = UserPages::default();
+        let (pages, table) = (UserPages::default(), Table::default());
         let map = |at: usize, len, flags| {
             let access = libc::PROT_READ | libc::PROT_WRITE;
             // SAFETY: the test owns the pages that this replaces.
@@ -339,7 +343,7 @@ mod tests {
         };
         let anonymous = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
         let at = map(0, 4 * PAGE, anonymous);
-        pages.take(&memory, at, 4 * PAGE).unwrap();
+        pages.take(&memory, &table, at, 4 * PAGE).unwrap();
         // The program maps another page in place of the second one, and unmaps the third one.
         map(at + PAGE, PAGE, anonymous | libc::MAP_FIXED);
         // SAFETY: the test owns the page.
@@ -347,10 +351,10 @@ mod tests {
             ((at + PAGE) as *mut u8).write(8);
             assert_eq!(libc::munmap((at + 2 * PAGE) as *mut _, PAGE), 0);
         }
-        pages.give(&memory, at, 4 * PAGE).unwrap();
-        check_anonymous(at, 2 * PAGE).unwrap();
-        check_anonymous(at + 3 * PAGE, PAGE).unwrap();
-        assert!(check_anonymous(at + 2 * PAGE, PAGE).is_err(), "the hole has been filled");
+        pages.give(&memory, &table, at, 4 * PAGE).unwrap();
+        check_private(at, 2 * PAGE).unwrap();
+        check_private(at + 3 * PAGE, PAGE).unwrap();
+        assert!(check_private(at + 2 * PAGE, PAGE).is_err(), "the hole has been filled");
         // SAFETY: the page is mapped.
         assert_eq!(unsafe { ((at + PAGE) as *const u8).read() }, 8);
         let all = memory.allocate(64 * PAGE).unwrap();
@@ -360,36 +364,33 @@ mod tests {
     #[test]
     fn the_pages_of_a_stack_can_be_replaced() {
         let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
-        let pages = UserPages::default();
+        let (pages, table) = (UserPages::default(), Table::default());
         let area = [3u8; 2 * PAGE];
         let at = std::hint::black_box(&area).as_ptr() as usize / PAGE * PAGE;
-        pages.take(&memory, at, 3 * PAGE).unwrap();
+        pages.take(&memory, &table, at, 3 * PAGE).unwrap();
         assert!(area.iter().all(|&byte| byte == 3));
-        pages.give(&memory, at, 3 * PAGE).unwrap();
+        pages.give(&memory, &table, at, 3 * PAGE).unwrap();
         assert!(area.iter().all(|&byte| byte == 3));
     }
 
     #[test]
-    fn files_holes_and_read_only_pages_are_refused() {
-        let maps = "1000-3000 rw-p 00000000 00:00 0 \n\
-                    3000-4000 rw-p 00000000 00:00 0 [heap]\n\
-                    5000-6000 rw-p 00000000 08:01 77 /lib/x.so\n\
-                    6000-7000 r--p 00000000 00:00 0 \n\
-                    7000-8000 rw-s 00000000 00:00 0 \n\
-                    8000-9000 rw-p 00000000 00:00 0 [stack]\n";
-        for (at, len) in [(0x1000, 0x3000), (0x2000, 0x1000), (0x8000, 0x1000)] {
-            assert!(check_anonymous_in(maps, at, len).is_ok(), "{at:#x}");
-        }
-        for at in [0x5000, 0x6000, 0x7000] {
-            let error = check_anonymous_in(maps, at, 0x1000).unwrap_err();
-            assert!(matches!(error, TransportError::NotAnonymous { .. }), "{at:#x}: {error}");
-        }
-        for (at, len) in [(0x0, 0x1000), (0x4000, 0x1000), (0x9000, 0x1000), (0x3000, 0x2000)] {
-            let error = check_anonymous_in(maps, at, len).unwrap_err();
-            assert!(
-                error.to_string().starts_with("finding pages: Bad address"),
-                "{at:#x}: {error}"
-            );
-        }
+    fn memory_that_cannot_be_shared_is_refused() {
+        let memory = GuestMemory::new(64 * PAGE as u64).unwrap();
+        let (pages, table) = (UserPages::default(), Table::default());
+        let disk = std::env::current_exe().unwrap();
+        let disk = std::fs::File::open(disk).unwrap();
+        let refused = |access, flags, fd: RawFd| {
+            // SAFETY: no existing mapping is replaced.
+            let at = unsafe { libc::mmap(std::ptr::null_mut(), PAGE, access, flags, fd, 0) };
+            assert_ne!(at, libc::MAP_FAILED);
+            pages.take(&memory, &table, at as usize, PAGE).unwrap_err()
+        };
+        let private = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let error = refused(libc::PROT_READ, private, -1);
+        assert!(matches!(error, TransportError::NotShareable { .. }), "{error}");
+        let error = refused(libc::PROT_READ, libc::MAP_SHARED, disk.as_raw_fd());
+        assert!(matches!(error, TransportError::NotShareable { .. }), "{error}");
+        let all = memory.allocate(64 * PAGE).unwrap();
+        assert_eq!(all.offset, 0, "all guest memory is free again");
     }
 }

@@ -33,6 +33,7 @@
 #define VIRTIO_CUDA_CAP_PINNED (1U << 1) /* VIRTIO_CUDA_REGION_PINNED */
 #define VIRTIO_CUDA_CAP_USER (1U << 2) /* VIRTIO_CUDA_REGION_USER */
 #define VIRTIO_CUDA_CAP_QUERY (1U << 3) /* VIRTIO_CUDA_CTRL_QUERY */
+#define VIRTIO_CUDA_CAP_FILES (1U << 4) /* files of a vhost-user front end that is the program */
 
 struct virtio_cuda_config {
 	__le32 magic;

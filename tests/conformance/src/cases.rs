@@ -35,6 +35,7 @@ mod graph_memory;
 mod graph_nodes;
 mod graph_structure;
 mod green;
+mod host_kinds;
 mod host_memory;
 mod invalid_arguments;
 mod ipc;
@@ -122,6 +123,7 @@ const FAMILIES: &[&[Case]] = &[
     copy_forms::CASES,
     entry_point::CASES,
     fill_forms::CASES,
+    host_kinds::CASES,
     host_memory::CASES,
     invalid_arguments::CASES,
     peer::CASES,

@@ -175,6 +175,21 @@ impl Guest {
         Ok(())
     }
 
+    /// Adds a file to the memory table at a guest-physical address, as a program does that registers
+    /// shared memory.
+    pub fn share_file(&mut self, at: u64, file: &std::fs::File, len: u64) -> vhost::Result<()> {
+        self.front.set_hdr_flags(VhostUserHeaderFlag::NEED_REPLY);
+        let shared = self.front.add_mem_region(&VhostUserMemoryRegionInfo {
+            guest_phys_addr: at,
+            memory_size: len,
+            userspace_addr: at,
+            mmap_offset: 0,
+            mmap_handle: file.as_raw_fd(),
+        });
+        self.front.set_hdr_flags(VhostUserHeaderFlag::empty());
+        shared.map(drop)
+    }
+
     /// Sends a memory table with a sealed file of one page and a region of many, and kicks a queue.
     pub fn share_more_than_the_file(&mut self) -> vhost::Result<()> {
         let memory = guest_memory(false);

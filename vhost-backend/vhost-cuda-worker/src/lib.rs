@@ -6,6 +6,7 @@
 //! | `executor` | the interface between the transport and the CUDA calls |
 //! | `reply` | sending replies to the guest |
 //! | `region` | guest memory, mapped into this process |
+//! | `truncated` | accesses to files that were made smaller while they are mapped |
 //! | `mirror` | threads for calls that block |
 //! | `gate_end` | access to the memory shared with the scheduler |
 //! | `ledger` | the VM's account of device memory |
@@ -41,6 +42,7 @@ pub mod region;
 pub mod reply;
 mod serve;
 mod timeslices;
+mod truncated;
 pub mod waker;
 
 pub use error::WorkerError;

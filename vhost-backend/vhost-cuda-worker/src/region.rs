@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, RwLock};
 use protocol::uapi::{REGION_PINNED, REGION_RING, REGION_USER};
 use protocol::windows::{PAGE_BYTES, PINNED};
 
+use super::truncated::{Watch, can_shrink, watch};
+
 /// The kind of memory in a region.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum RegionKind {
@@ -93,6 +95,8 @@ pub struct Region {
     /// Whether the region is in the window, whose addresses stay reserved with PROT_NONE after
     /// unmapping.
     reserved: bool,
+    /// Exists if a file with pages of the region can become smaller.
+    watch: Option<Watch>,
     /// Called after the pages were unmapped.
     unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
 }
@@ -136,8 +140,8 @@ impl Region {
             RegionKind::Ring => (reserve(0, len)?, false),
         };
         // From here, dropping `region` unmaps the pieces mapped so far.
-        let region =
-            Self { id, kind, vaddr, base, len: len as usize, reserved, unmapped: Mutex::new(None) };
+        let (len, unmapped) = (len as usize, Mutex::new(None));
+        let mut region = Self { id, kind, vaddr, base, len, reserved, watch: None, unmapped };
         let mut place = base;
         for piece in joined(pieces) {
             // SAFETY: the range lies in `base..base + len`. Either `reserve` made that range for
@@ -157,6 +161,11 @@ impl Region {
                 return Err(MapError::Map { len: piece.len, source: io::Error::last_os_error() });
             }
             place = place.wrapping_add(piece.len as usize);
+        }
+        // The front end has the other kinds in its own memory, which no other process can access.
+        if kind == RegionKind::User && pieces.iter().any(|piece| can_shrink(piece.file)) {
+            // SAFETY: the range belongs only to this region, which drops the watch before unmapping.
+            region.watch = unsafe { watch(base as usize, len) };
         }
         Ok(region)
     }
@@ -209,6 +218,7 @@ impl Region {
 impl Drop for Region {
     fn drop(&mut self) {
         let base = self.base.cast();
+        self.watch = None;
         // SAFETY: the range belongs only to this region (see `map`), and no code uses it after the
         // last `Arc`. A part of the window becomes a reservation again and is never left free, so
         // that no other mapping of this process can be placed there.

@@ -13,7 +13,9 @@ use super::driver::recorder;
 use super::error::WorkerError;
 use super::gate_end::GateEnd;
 use super::isolate::{self, Jail};
-use super::{calls, control, executor, ledger, mirror, reader, region, timeslices, waker};
+use super::{
+    calls, control, executor, ledger, mirror, reader, region, timeslices, truncated, waker,
+};
 use host_jail::filter::{Filter, Unlisted};
 
 /// Prepares the driver library, waits to be assigned to a session, and serves it. Returns only on
@@ -31,6 +33,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
         // Changing the user has cleared this setting.
         process::die_with_parent(parent).map_err(WorkerError::Start)?;
     }
+    truncated::install().map_err(WorkerError::Start)?;
     region::reserve_pinned_window().map_err(|error| WorkerError::Window(error.to_string()))?;
     recorder::start();
     let engine = match calls::open(library, mps) {

@@ -22,7 +22,7 @@ use super::exports::{Client, Counter, Exports};
 use super::facts;
 use super::link::{Link, Mailbox};
 use super::machine::{Effect, Machine, RequestId};
-use super::memory::{Slots, can_shrink, exceeds_file};
+use super::memory::{Slots, accessed, can_shrink, exceeds_file};
 use super::place::Place;
 use super::queues::Queues;
 use super::request::{max_command, max_control};
@@ -153,7 +153,11 @@ impl Backend {
             magic: uapi::MAGIC,
             version_major: uapi::VERSION_MAJOR,
             version_minor: uapi::VERSION_MINOR,
-            capabilities: uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY,
+            capabilities: uapi::CAP_RING
+                | uapi::CAP_PINNED
+                | uapi::CAP_USER
+                | uapi::CAP_QUERY
+                | uapi::CAP_FILES,
             max_sessions: self.link.max_sessions(),
             max_regions: self.limits.max_regions,
             max_segments: self.limits.max_segments,
@@ -532,12 +536,18 @@ impl VhostUserBackend for Backend {
     fn update_memory(&self, memory: GuestMemoryAtomic<GuestMemoryMmap>) -> io::Result<()> {
         let mut state = self.lock();
         let memory = memory.memory();
-        if exceeds_file(&memory) {
-            let why = "a region of its memory table ends beyond the end of its file";
-            tracing::error!(vm = self.name, "refusing a front end: {why}");
-            return Err(io::Error::other(why));
+        let refuse = |why| {
+            tracing::error!(vm = self.name, "refusing a front end's memory: {why}");
+            Err(io::Error::other(why))
+        };
+        let accessed = match accessed(&memory) {
+            Ok(accessed) => accessed,
+            Err(why) => return refuse(why),
+        };
+        if exceeds_file(&accessed) {
+            return refuse("a region of its memory table ends beyond the end of its file");
         }
-        if can_shrink(&memory)
+        if can_shrink(&accessed)
             && let Err(why) = self.place.be_alone()
         {
             let explained = why.explain(&self.limits);
@@ -545,7 +555,7 @@ impl VhostUserBackend for Backend {
             self.link.refused(why);
             return Err(io::Error::other(explained));
         }
-        state.queues.set_memory(&memory);
+        state.queues.set_memory(&accessed);
         let gone = state.slots.update(&memory);
         let requests: Vec<RequestId> = state.workers.keys().copied().collect();
         for request in requests {

@@ -6,8 +6,9 @@ use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
 use protocol::uapi::Segment;
+use protocol::windows::FILES;
 use rustix::fs::{SealFlags, fcntl_get_seals};
-use vm_memory::{GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion};
+use vm_memory::{GuestMemoryBackend, GuestMemoryMmap, GuestMemoryRegion, GuestRegionMmap};
 
 use super::machine::GuestPages;
 
@@ -98,6 +99,27 @@ impl GuestPages for Slots {
     fn bytes(&self) -> u64 {
         self.regions.iter().map(|region| region.len).sum()
     }
+}
+
+/// Returns the memory that this process accesses: all but the files that a program has registered. An
+/// error gives the reason why those files can't be accepted.
+pub(super) fn accessed(memory: &GuestMemoryMmap) -> Result<GuestMemoryMmap, &'static str> {
+    let is_file = |region: &GuestRegionMmap| region.last_addr().0 >= FILES.start;
+    let mut accessed = memory.clone();
+    for region in memory.iter().filter(|region| is_file(region)) {
+        if region.start_addr().0 < FILES.start {
+            return Err("a region of its memory table begins below the addresses of files");
+        }
+        // Only files in memory have seals. A worker has the driver pin their pages. If that needed
+        // another process, such as a file system in user space, then that process could make the
+        // driver wait.
+        if !region.file_offset().is_some_and(|file| fcntl_get_seals(file.file()).is_ok()) {
+            return Err("a file in its memory table is not in memory");
+        }
+        let removed = accessed.remove_region(region.start_addr(), region.len());
+        accessed = removed.map_err(|_| "a region of its memory table has no start")?.0;
+    }
+    Ok(accessed)
 }
 
 /// Returns true if a region ends beyond the end of its file, where an access would end this process

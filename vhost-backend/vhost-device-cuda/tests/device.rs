@@ -2,12 +2,14 @@
 //! violate the protocol.
 
 use std::io::{Read, Write};
+use std::os::fd::FromRawFd;
 
 use host_test_support::{
     BASE, Descriptor, Device, FREE, Guest, QUEUE_SIZE, create, create_with, submit, wait_for,
 };
 use protocol::plain::Plain;
-use protocol::uapi::{self, Event, Hdr, Resp};
+use protocol::uapi::{self, Event, Hdr, RegionAttach, RegionDetach, Resp};
+use protocol::windows::FILES;
 use vhost::VhostBackend;
 use vhost::vhost_user::VhostUserFrontend;
 
@@ -28,7 +30,7 @@ fn the_config_space_holds_the_limits_and_can_be_read_in_parts() {
     assert_eq!((config.magic, config.version_major, config.max_sessions), (uapi::MAGIC, 2, 3));
     assert_eq!(
         config.capabilities,
-        uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY
+        uapi::CAP_RING | uapi::CAP_PINNED | uapi::CAP_USER | uapi::CAP_QUERY | uapi::CAP_FILES
     );
     assert_eq!(guest.config(12, 4), 3u32.to_le_bytes());
     // QEMU reads as many bytes as its `config_size` option says, which may exceed the device's 64
@@ -575,6 +577,67 @@ fn unsealed_memory_is_accepted_only_from_a_single_front_end() {
     let mut next = next.unwrap();
     assert_eq!(next.hello(1), uapi::OK);
     assert_eq!(next.create(1), uapi::OK);
+}
+
+/// A file that others can truncate. Nothing else owns the descriptor.
+fn shared_file(len: u64) -> std::fs::File {
+    // SAFETY: the name is a C string, and the descriptor is new.
+    let file = unsafe {
+        let fd = libc::memfd_create(c"shared".as_ptr(), libc::MFD_CLOEXEC);
+        std::fs::File::from_raw_fd(fd)
+    };
+    file.set_len(len).unwrap();
+    file
+}
+
+/// A program without a VM registers files that it shares with others. The device process must not
+/// depend on them, and the program's VM must not lose its other front ends.
+#[test]
+fn files_for_workers_are_accepted_from_several_front_ends() {
+    let device = Device::start(&[]);
+    let (mut guest, mut other) = (Guest::connect(&device.socket), Guest::connect(&device.socket));
+    assert_eq!((guest.create(1), other.create(1)), (uapi::OK, uapi::OK));
+    let file = shared_file(4 << 12);
+    guest.share_file(FILES.start, &file, 4 << 12).unwrap();
+    guest.share_file(FILES.start + (1 << 20), &file, 4 << 12).unwrap();
+    let region = |id, vaddr| RegionAttach {
+        hdr: Hdr { kind: uapi::CTRL_REGION_ATTACH, session: 1 },
+        region: id,
+        kind: uapi::REGION_USER,
+        vaddr,
+        len: 2 << 12,
+        ring_bytes: 0,
+        nr_segments: 1,
+    };
+    let part = (FILES.start + (1 << 12), 2 << 12);
+    assert_eq!(guest.attach(region(2, 0x1000_0000), &[part]), uapi::OK);
+    // The file becomes shorter. The next one is accepted, and the region can be detached.
+    file.set_len(0).unwrap();
+    guest.share_file(FILES.start + (1 << 30), &shared_file(1 << 12), 1 << 12).unwrap();
+    let hdr = Hdr { kind: uapi::CTRL_REGION_DETACH, session: 1 };
+    let detach = RegionDetach { hdr, region: 2, reserved: 0 };
+    assert_eq!(guest.control(detach.as_bytes()), uapi::OK);
+    // A request in such memory isn't read.
+    let inside = Descriptor { addr: FILES.start, len: 16, flags: 0, next: 0 };
+    guest.push(uapi::QUEUE_CONTROL as usize, 60, &[inside]);
+    wait_for("its return", || guest.answer_of(0, 60).is_some());
+    assert_eq!((guest.create(2), other.create(2)), (uapi::OK, uapi::OK));
+    // At other addresses, memory still has to be sealed.
+    let mut third = Guest::connect(&device.socket);
+    assert!(third.share_file(1 << 40, &shared_file(1 << 12), 1 << 12).is_err());
+    assert_eq!((guest.create(3), other.create(3)), (uapi::OK, uapi::OK));
+}
+
+/// Files that aren't in memory could make the driver wait for a file system of the front end.
+#[test]
+fn files_for_workers_must_be_in_memory() {
+    let device = Device::start(&[]);
+    let mut guest = Guest::connect(&device.socket);
+    let disk = std::fs::File::open(std::env::current_exe().unwrap()).unwrap();
+    assert!(guest.share_file(FILES.start, &disk, 1 << 12).is_err());
+    let mut guest = Guest::connect(&device.socket);
+    assert!(guest.share_file(FILES.start - 4096, &shared_file(2 << 12), 2 << 12).is_err());
+    assert_eq!(Guest::connect(&device.socket).create(1), uapi::OK);
 }
 
 #[test]

@@ -29,7 +29,7 @@ fn refused(error: TransportError) -> CuError {
     match error {
         TransportError::Ended { .. } => CuError::DEVICE_UNAVAILABLE,
         TransportError::Unsupported { .. }
-        | TransportError::NotAnonymous { .. }
+        | TransportError::NotShareable { .. }
         | TransportError::Refused { status: ERR_UNSUPPORTED, .. } => CuError::NOT_SUPPORTED,
         TransportError::Refused { status: ERR_LIMIT | ERR_MEMORY, .. }
         | TransportError::OutOfMemory { .. } => CuError::OUT_OF_MEMORY,

@@ -28,6 +28,7 @@ cases! {
         let mut flags = 7;
         cu!(cuda, cuMemHostGetFlags(&mut flags, host))?;
         refused!(cu!(cuda, cuMemHostGetFlags(null_mut(), host)), INVALID_VALUE);
+        refused!(cu!(cuda, cuMemHostUnregister(host)), INVALID_VALUE);
         cu!(cuda, cuMemFreeHost(host))?;
         refused!(cu!(cuda, cuMemHostGetFlags(&mut flags, host)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemAllocHost_v2(null_mut(), 4096)), INVALID_VALUE);

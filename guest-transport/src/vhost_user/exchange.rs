@@ -1,0 +1,158 @@
+//! Replaces pages of the program by pages of guest memory, and back.
+//!
+//! The kernel copies the contents. Copies by this library would end a program under an address
+//! sanitizer, which doesn't allow anybody to read what is between a program's buffers.
+
+use crate::error::TransportError;
+use std::os::fd::RawFd;
+
+/// Anonymous private memory that isn't in use yet.
+pub struct Fresh {
+    pub at: *mut u8,
+    pub len: usize,
+}
+
+// SAFETY: the memory belongs only to this object, and any thread may use or unmap it.
+unsafe impl Send for Fresh {}
+
+impl Fresh {
+    /// Maps memory with the contents of a file.
+    pub fn copy_of(fd: RawFd, offset: u64, len: usize) -> Result<Self, TransportError> {
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+        let fresh = Fresh { at: map(len, flags, -1, 0)?, len };
+        transfer(libc::SYS_pread64, fd, fresh.at as usize, offset, len)?;
+        Ok(fresh)
+    }
+
+    /// Moves the memory to `vaddr`, replacing any existing mapping there. Doesn't allocate memory,
+    /// so a forked child can call it.
+    ///
+    /// # Safety
+    /// The caller must own `len` bytes there and allow them to be replaced.
+    pub unsafe fn move_to(self, vaddr: usize) -> Result<(), TransportError> {
+        let Fresh { at, len } = self;
+        std::mem::forget(self);
+        // SAFETY: this function owns the memory, and the caller the other range.
+        unsafe { move_to(at, vaddr, len) }
+    }
+}
+
+impl Drop for Fresh {
+    fn drop(&mut self) {
+        // SAFETY: the memory belongs only to this object.
+        unsafe { libc::munmap(self.at.cast(), self.len) };
+    }
+}
+
+/// Replaces the pages in a range with pages of a file, into which their contents are copied.
+///
+/// # Safety
+/// The caller must own the range and allow its pages to be replaced.
+pub unsafe fn exchange_for(
+    vaddr: usize,
+    fd: RawFd,
+    offset: u64,
+    len: usize,
+) -> Result<(), TransportError> {
+    write_to(fd, vaddr, offset, len)?;
+    // SAFETY: the caller owns the range.
+    unsafe { share(vaddr, fd, offset, len) }
+}
+
+/// Replaces the pages in a range with pages of a file.
+///
+/// # Safety
+/// The same as for [`exchange_for`].
+pub unsafe fn share(
+    vaddr: usize,
+    fd: RawFd,
+    offset: u64,
+    len: usize,
+) -> Result<(), TransportError> {
+    let pages = Fresh { at: map(len, libc::MAP_SHARED, fd, offset)?, len };
+    // SAFETY: the caller owns the range.
+    unsafe { pages.move_to(vaddr) }
+}
+
+/// Replaces the pages in a range with anonymous private memory that has the contents of a file.
+///
+/// # Safety
+/// The same as for [`exchange_for`].
+pub unsafe fn restore(
+    vaddr: usize,
+    fd: RawFd,
+    offset: u64,
+    len: usize,
+) -> Result<(), TransportError> {
+    // SAFETY: the caller owns the range.
+    unsafe { Fresh::copy_of(fd, offset, len)?.move_to(vaddr) }
+}
+
+/// Writes memory to a file. Fails if the memory isn't mapped.
+pub fn write_to(fd: RawFd, vaddr: usize, offset: u64, len: usize) -> Result<(), TransportError> {
+    transfer(libc::SYS_pwrite64, fd, vaddr, offset, len)
+}
+
+/// Runs a function on a thread of its own, so that the pages that it replaces can be on the caller's
+/// stack.
+pub fn apart<T: Send>(
+    function: impl FnOnce() -> Result<T, TransportError> + Send,
+) -> Result<T, TransportError> {
+    std::thread::scope(|scope| {
+        let thread = std::thread::Builder::new()
+            .spawn_scoped(scope, function)
+            .map_err(|source| TransportError::System { what: "starting a thread", source })?;
+        thread.join().unwrap_or(Err(TransportError::Unsupported { what: "replacing pages" }))
+    })
+}
+
+/// Maps readable and writable memory at an address that the kernel chooses.
+fn map(len: usize, flags: i32, fd: RawFd, offset: u64) -> Result<*mut u8, TransportError> {
+    let access = libc::PROT_READ | libc::PROT_WRITE;
+    // SAFETY: without MAP_FIXED, the new mapping can't overlap an existing one.
+    let at = unsafe { libc::mmap(std::ptr::null_mut(), len, access, flags, fd, offset as i64) };
+    if at == libc::MAP_FAILED {
+        return Err(TransportError::last("mmap"));
+    }
+    Ok(at.cast())
+}
+
+/// Moves a mapping of `len` bytes to `vaddr`, replacing any existing mapping there.
+///
+/// # Safety
+/// The caller must own both ranges.
+unsafe fn move_to(from: *mut u8, vaddr: usize, len: usize) -> Result<(), TransportError> {
+    let flags = libc::MREMAP_MAYMOVE | libc::MREMAP_FIXED;
+    // SAFETY: the caller owns both ranges.
+    let at = unsafe { libc::mremap(from.cast(), len, len, flags, vaddr as *mut libc::c_void) };
+    if at == libc::MAP_FAILED {
+        return Err(TransportError::last("mremap"));
+    }
+    Ok(())
+}
+
+/// Reads a file into memory or writes memory to a file, with `call`. Calls the kernel directly,
+/// because address sanitizers check the arguments of the C library's functions.
+fn transfer(
+    call: libc::c_long,
+    fd: RawFd,
+    mut vaddr: usize,
+    mut offset: u64,
+    mut len: usize,
+) -> Result<(), TransportError> {
+    while len > 0 {
+        // SAFETY: the kernel checks that the memory is mapped. Only `copy_of` has the kernel write
+        // to memory, which is its own.
+        let done = unsafe { libc::syscall(call, fd, vaddr, len, offset) };
+        let done = match usize::try_from(done) {
+            Ok(0) => return Err(TransportError::Unsupported { what: "copying pages" }),
+            Ok(done) => done,
+            Err(_) if std::io::Error::last_os_error().kind() == std::io::ErrorKind::Interrupted => {
+                continue;
+            }
+            Err(_) => return Err(TransportError::last("copying pages")),
+        };
+        (vaddr, offset, len) = (vaddr + done, offset + done as u64, len - done);
+    }
+    Ok(())
+}
