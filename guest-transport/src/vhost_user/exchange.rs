@@ -4,6 +4,7 @@
 //! sanitizer, which doesn't allow anybody to read what is between a program's buffers.
 
 use crate::error::TransportError;
+use std::mem::ManuallyDrop;
 use std::os::fd::RawFd;
 
 /// Anonymous private memory that isn't in use yet.
@@ -11,9 +12,6 @@ pub struct Fresh {
     pub at: *mut u8,
     pub len: usize,
 }
-
-// SAFETY: the memory belongs only to this object, and any thread may use or unmap it.
-unsafe impl Send for Fresh {}
 
 impl Fresh {
     /// Maps memory with the contents of a file.
@@ -93,17 +91,85 @@ pub fn write_to(fd: RawFd, vaddr: usize, offset: u64, len: usize) -> Result<(), 
     transfer(libc::SYS_pwrite64, fd, vaddr, offset, len)
 }
 
-/// Runs a function on a thread of its own, so that the pages that it replaces can be on the caller's
-/// stack.
-pub fn apart<T: Send>(
-    function: impl FnOnce() -> Result<T, TransportError> + Send,
-) -> Result<T, TransportError> {
-    std::thread::scope(|scope| {
-        let thread = std::thread::Builder::new()
-            .spawn_scoped(scope, function)
-            .map_err(|source| TransportError::System { what: "starting a thread", source })?;
-        thread.join().unwrap_or(Err(TransportError::Unsupported { what: "replacing pages" }))
-    })
+/// The size of the stack on which pages are replaced.
+const STACK: usize = 256 << 10;
+
+/// Runs a function on another stack, with signals blocked. So the pages that it replaces can be on
+/// this thread's stack: nothing writes to them meanwhile. The function must not panic.
+pub fn apart<T>(function: impl FnOnce() -> Result<T, TransportError>) -> Result<T, TransportError> {
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS;
+    let stack = Fresh { at: map(STACK, flags, -1, 0)?, len: STACK };
+    let mut call = Call { function: ManuallyDrop::new(function), result: None };
+    let (run, data) = (entry(&call), (&raw mut call).cast());
+    // SAFETY: the signal sets are valid, and all bits of a signal set can be 0. `run` gets the call
+    // that it is for. Whatever replaces the pages of `call` keeps their contents.
+    unsafe {
+        let (mut all, mut earlier): (libc::sigset_t, libc::sigset_t) =
+            (std::mem::zeroed(), std::mem::zeroed());
+        libc::sigfillset(&mut all);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &all, &mut earlier);
+        call_on(stack.at.add(STACK), run, data);
+        libc::pthread_sigmask(libc::SIG_SETMASK, &earlier, std::ptr::null_mut());
+    }
+    call.result.unwrap_or(Err(TransportError::Unsupported { what: "replacing pages" }))
+}
+
+struct Call<F, T> {
+    function: ManuallyDrop<F>,
+    result: Option<Result<T, TransportError>>,
+}
+
+type Entry = unsafe extern "C" fn(*mut libc::c_void);
+
+fn entry<F: FnOnce() -> Result<T, TransportError>, T>(_: &Call<F, T>) -> Entry {
+    /// # Safety
+    /// The argument must be the address of a `Call<F, T>` that hasn't run.
+    unsafe extern "C" fn run<F: FnOnce() -> Result<T, TransportError>, T>(call: *mut libc::c_void) {
+        let call = call.cast::<Call<F, T>>();
+        // SAFETY: the caller passes such a call. Its function is read without a change, which would
+        // be lost if the function replaced the page. The result is written after that.
+        unsafe {
+            let function = ManuallyDrop::into_inner((&raw const (*call).function).read());
+            let result = function();
+            (*call).result = Some(result);
+        }
+    }
+    run::<F, T>
+}
+
+/// Calls a function on the stack that ends at `top`.
+///
+/// # Safety
+/// The stack must be large enough, and nothing else may use it. `function` must accept `data`.
+unsafe fn call_on(top: *mut u8, function: Entry, data: *mut libc::c_void) {
+    // SAFETY: the function returns with the stack pointer that it got, and keeps the register with
+    // the old one. `top` is aligned to a page.
+    unsafe {
+        #[cfg(target_arch = "x86_64")]
+        std::arch::asm!(
+            "mov r12, rsp",
+            "mov rsp, {top}",
+            "call {function}",
+            "mov rsp, r12",
+            top = in(reg) top,
+            function = in(reg) function,
+            in("rdi") data,
+            out("r12") _,
+            clobber_abi("C"),
+        );
+        #[cfg(target_arch = "aarch64")]
+        std::arch::asm!(
+            "mov x20, sp",
+            "mov sp, {top}",
+            "blr {function}",
+            "mov sp, x20",
+            top = in(reg) top,
+            function = in(reg) function,
+            in("x0") data,
+            out("x20") _,
+            clobber_abi("C"),
+        );
+    }
 }
 
 /// Maps readable and writable memory at an address that the kernel chooses.

@@ -80,7 +80,7 @@ impl Copies {
         }
         for (run, before) in self.stack {
             // If this fails, the GPU doesn't see the program's later writes to these pages.
-            let _ = apart(move || make_shared(run, &before, fd));
+            let _ = apart(|| make_shared(run, &before, fd));
         }
     }
 
