@@ -82,7 +82,7 @@ ln -s libcuda.so.1 "$stage/usr/lib/x86_64-linux-gnu/libcuda.so"
 install -D -m 644 "$parts/60-virtio-cuda.rules" "$stage/usr/lib/udev/rules.d/60-virtio-cuda.rules"
 install -D -m 644 "$parts/apt.pref" "$stage/usr/share/virtio-cuda-guest/apt.pref"
 install -D -m 644 "$parts/modules-load.conf" "$stage/usr/lib/modules-load.d/virtio-cuda.conf"
-install -D -m 644 "$parts/nvidia.yaml" "$stage/etc/cdi/nvidia.yaml"
+install -D -m 644 -t "$stage/etc/cdi" "$parts/nvidia.yaml" "$parts/nvidia-smi.yaml"
 doc="$stage/usr/share/doc/virtio-cuda-guest"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
 third_party virtio-cuda-guest "$doc" guest-libcuda guest-libnvidia-ml
@@ -94,7 +94,7 @@ install -D -m 644 "$parts/lintian-overrides" "$stage/usr/share/lintian/overrides
 libc="$(objdump -T "$libcuda" "$nvml" | grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
 [ -n "$libc" ] || die "found no glibc symbol versions in the libraries"
 install -d "$stage/DEBIAN"
-echo /etc/cdi/nvidia.yaml >"$stage/DEBIAN/conffiles"
+printf '%s\n' /etc/cdi/nvidia.yaml /etc/cdi/nvidia-smi.yaml >"$stage/DEBIAN/conffiles"
 install -m 644 -t "$stage/DEBIAN" "$parts"/{triggers,shlibs}
 for script in postinst prerm postrm; do
     sed "s/@VERSION@/$version/g" "$parts/$script" >"$stage/DEBIAN/$script"

@@ -2,6 +2,7 @@
 //! asks for devices starts no session.
 
 use crate::error::{CuError, CuResult};
+use crate::gpu_files;
 use crate::log::say;
 use crate::objects::Context;
 use crate::session::Session;
@@ -154,9 +155,14 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
         None => facts_of_worker(session)?,
     };
     let mut numbers: Vec<i32> = (0..facts.len() as i32).collect();
+    if let Some(given) = gpu_files::given() {
+        numbers.retain(|number| given.contains(number));
+        facts = numbers.iter().map(|&number| facts[number as usize]).collect();
+    }
     if std::env::var("CUDA_DEVICE_ORDER").is_ok_and(|order| order == "PCI_BUS_ID") {
-        numbers.sort_by_key(|&number| facts[number as usize].pci_bus_id);
-        facts.sort_by_key(|facts| facts.pci_bus_id);
+        let mut both: Vec<_> = numbers.into_iter().zip(facts).collect();
+        both.sort_by_key(|(_, facts)| facts.pci_bus_id);
+        (numbers, facts) = both.into_iter().unzip();
     }
     let wanted = std::env::var("CUDA_VISIBLE_DEVICES").ok();
     let uuids: Vec<[u8; 16]> = facts.iter().map(|facts| facts.uuid).collect();

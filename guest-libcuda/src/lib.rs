@@ -21,6 +21,7 @@ mod entry;
 mod error;
 mod exports;
 mod fork;
+mod gpu_files;
 mod graph;
 mod handles;
 mod jit;

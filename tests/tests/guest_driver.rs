@@ -49,6 +49,28 @@ fn the_device_has_the_name_of_nvidias_control_device() {
     assert!(output.status.success(), "{output:?}\n{}", host.log());
 }
 
+/// The CDI specification gives containers these names of the device.
+#[test]
+fn a_container_sees_the_gpus_whose_files_it_has() {
+    let host = Host::start(&[A]);
+    let program = virtio_cuda_tests::dist().join("programs/static/deviceinfo");
+    let script = format!(
+        "see() {{ {} | grep -c 'devices: 1'; }}
+        see
+        ln -s virtio-cuda0 /dev/nvidia3; see
+        ln -s virtio-cuda0 /dev/nvidia0; see",
+        program.display()
+    );
+    let test = ["/bin/sh", "-c", &script];
+    let library = format!("LD_LIBRARY_PATH={}", virtio_cuda_tests::dist().join("guest").display());
+    let mut command = host.uml(A);
+    let output = command.args(["--timeout", "120", "--env", &library, "--"]).args(test).output();
+    let output = output.unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let counts: Vec<_> = text.lines().filter(|line| line.len() == 1).collect();
+    assert_eq!(counts, ["1", "0", "1"], "{output:?}\n{}", host.log());
+}
+
 #[test]
 fn the_device_can_be_unbound_while_sessions_are_live() {
     selftest("selftest", &["unbind"]);
