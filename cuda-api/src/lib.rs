@@ -25,6 +25,7 @@
 //! * [`graph`] has graphs, and streams that are being captured.
 //! * [`green`] has green contexts.
 //! * [`ipc`] counts how often a program has opened another process's memory.
+//! * [`launch_event`] has the events that launches record.
 //! * [`legacy_launch`] has CUDA's first launch interface.
 //! * [`logs`] is the log of failed calls: [`log_buffer`] has its messages, [`log_entries`] its entry
 //!   points.
@@ -71,6 +72,8 @@ pub mod graph;
 pub mod green;
 #[cfg(feature = "runtime")]
 pub mod ipc;
+#[cfg(feature = "runtime")]
+pub mod launch_event;
 #[cfg(feature = "runtime")]
 pub mod legacy_launch;
 #[cfg(feature = "runtime")]

@@ -23,6 +23,9 @@ pub struct Driver {
     pub devices: Vec<Device>,
     pub handles: Handles,
     pub memory: Memory,
+    /// Whether the host knows `VcudaLaunchEvent`, once a launch has needed it. The previous release
+    /// doesn't.
+    pub records_in_launches: OnceLock<bool>,
     /// The result of `cuModuleGetLoadingMode`.
     pub loading_mode: OnceLock<u32>,
     /// The limits of contexts that the program has queried, by context and number.
@@ -92,6 +95,7 @@ fn start() -> CuResult<Driver> {
             devices,
             handles,
             memory,
+            records_in_launches: OnceLock::new(),
             loading_mode: OnceLock::new(),
             limits: Remembered::default(),
         })

@@ -194,6 +194,11 @@ impl Event {
     pub fn is_interprocess(&self) -> bool {
         self.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0
     }
+
+    /// Returns whether the event records the time.
+    pub fn has_timing(&self) -> bool {
+        self.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0
+    }
 }
 
 /// An array, or a level of a mipmapped array.

@@ -13,6 +13,13 @@ pub const LAUNCH_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 2, 3, 4, 5, 6, 8, 
 /// `CU_LAUNCH_ATTRIBUTE_ACCESS_POLICY_WINDOW`: its value begins with an address and a length.
 pub const ACCESS_POLICY_WINDOW: u32 = 1;
 
+/// `CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT`. The value names an event, so it has a call of its own,
+/// `vcudaLaunchEvent`.
+pub const PROGRAMMATIC_EVENT: u32 = 7;
+
+/// `CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT`, also for `vcudaLaunchEvent`.
+pub const LAUNCH_COMPLETION_EVENT: u32 = 12;
+
 /// The `CUlaunchAttributeID`s of streams that a guest may send: ACCESS_POLICY_WINDOW, whose address
 /// the worker checks, SYNCHRONIZATION_POLICY, PRIORITY, MEM_SYNC_DOMAIN_MAP and MEM_SYNC_DOMAIN.
 pub const STREAM_ATTRIBUTES: &[u32] = &[ACCESS_POLICY_WINDOW, 3, 8, 9, 10];

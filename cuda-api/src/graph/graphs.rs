@@ -268,10 +268,17 @@ impl<Op: Operation> Graphs<Op> {
         self.push_with(stream, |_, _| Ok(Some(op))).map(drop)
     }
 
-    /// Like [`Graphs::push`], for a kernel that can start before the kernels that it depends on have
-    /// finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
-    pub fn push_programmatic(&self, stream: &Stream, op: Op) -> CuResult {
-        self.push_after(stream, |_, _| Ok(Some(op)), true).map(drop)
+    /// Like [`Graphs::push`], for a kernel. If `programmatic` is true, it can start before the kernels
+    /// that it depends on have finished (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION).
+    /// `event` is an event that the launch records, and the edge to nodes that will wait for it.
+    pub fn push_launch(
+        &self,
+        stream: &Stream,
+        op: Op,
+        programmatic: bool,
+        event: Option<(u64, Edge)>,
+    ) -> CuResult {
+        self.push_after(stream, |_, _| Ok(Some(op)), programmatic, event).map(drop)
     }
 
     /// Like [`Graphs::push`], but adds the operation that `make` returns for the graph and the new
@@ -281,7 +288,7 @@ impl<Op: Operation> Graphs<Op> {
         stream: &Stream,
         make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
     ) -> CuResult<Option<NodeId>> {
-        self.push_after(stream, make, false)
+        self.push_after(stream, make, false, None)
     }
 
     fn push_after(
@@ -289,6 +296,7 @@ impl<Op: Operation> Graphs<Op> {
         stream: &Stream,
         make: impl FnOnce(&Graph<Op>, &[(NodeId, Edge)]) -> CuResult<Option<Op>>,
         programmatic: bool,
+        event: Option<(u64, Edge)>,
     ) -> CuResult<Option<NodeId>> {
         self.captures(|State { table, captures }| {
             let member = captures.member(stream)?;
@@ -304,6 +312,9 @@ impl<Op: Operation> Graphs<Op> {
             let node = table.add_with(graph, &after, make)?;
             if let (Some(node), Some(member)) = (node, captures.streams.get_mut(&stream.key)) {
                 (member.after, member.captured) = ([(node, Edge::Full)].into(), Some(node));
+                if let Some((event, edge)) = event {
+                    captures.events.insert(event, (capture, [(node, edge)].into()));
+                }
             }
             Ok(node)
         })

@@ -223,12 +223,26 @@ fn a_programmatic_launch_depends_on_the_kernel_before_it_in_that_way() {
     for op in 1..=2 {
         graphs.push(&stream(3), op).unwrap();
     }
-    graphs.push_programmatic(&stream(3), 3).unwrap();
+    graphs.push_launch(&stream(3), 3, true, None).unwrap();
     graphs.push(&stream(3), 4).unwrap();
     let graph = graphs.end(&stream(3), 7).unwrap();
     let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
     let edges: Vec<_> = edges.iter().map(|(.., edge)| *edge).collect();
     assert_eq!(edges, [Edge::Full, Edge::Programmatic, Edge::Full]);
+}
+
+#[test]
+fn the_event_of_a_captured_launch_has_an_edge_of_its_own() {
+    let graphs = begun(3, Mode::Relaxed);
+    graphs.push_launch(&stream(3), 1, false, Some((9, Edge::LaunchOrder))).unwrap();
+    assert!(graphs.wait(9, || Ok(stream(4))).unwrap());
+    let after = |key| graphs.info(&stream(key)).unwrap().unwrap().after;
+    assert_eq!(after(4), [(after(3)[0].0, Edge::LaunchOrder)]);
+    assert_eq!(after(3)[0].1, Edge::Full);
+    // A record later in the stream replaces the event.
+    assert!(graphs.record(9, || Ok(stream(3))).unwrap());
+    assert!(graphs.wait(9, || Ok(stream(4))).unwrap());
+    assert_eq!(after(4), after(3));
 }
 
 #[test]
@@ -251,7 +265,7 @@ fn a_programmatic_launch_replaces_the_edges_that_the_program_sets() {
     graphs.push(&stream(3), 1).unwrap();
     let (node, _) = graphs.info(&stream(3)).unwrap().unwrap().after[0];
     graphs.update(&stream(3), &[(node, Edge::LaunchOrder)], true).unwrap();
-    graphs.push_programmatic(&stream(3), 2).unwrap();
+    graphs.push_launch(&stream(3), 2, true, None).unwrap();
     let graph = graphs.end(&stream(3), 7).unwrap();
     let edges = graphs.with(|table| table.graph(graph).unwrap().edges());
     assert_eq!(edges[0].2, Edge::Programmatic);

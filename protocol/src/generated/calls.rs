@@ -978,6 +978,17 @@ pub const ENTRIES: &[Entry] = &[
         charges: Charges::None,
     },
     Entry {
+        number: 105,
+        name: "vcudaLaunchEvent",
+        waited: false,
+        quiet: false,
+        blocking: false,
+        pending: false,
+        gated: true,
+        order: Order::Stream,
+        charges: Charges::Local,
+    },
+    Entry {
         number: 110,
         name: "vcudaGraphInstantiate",
         waited: true,
@@ -5748,6 +5759,95 @@ impl VcudaHostFunc {
     }
 }
 
+/// Call 105, `vcudaLaunchEvent`.
+///
+/// The same as vcudaLaunch, and records an event without timing that only this process uses, as the launch
+/// attribute (a CUlaunchAttributeID) says: with LAUNCH_COMPLETION_EVENT, when all blocks have begun; with
+/// PROGRAMMATIC_EVENT, when each block has triggered programmatic launches, or has begun if atBlockStart
+/// is 1. The previous release doesn't know this call.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct VcudaLaunchEvent<'a> {
+    /// Id of a function or a kernel.
+    pub f: FuncId,
+    /// `gridX`.
+    pub grid_x: u32,
+    /// `gridY`.
+    pub grid_y: u32,
+    /// `gridZ`.
+    pub grid_z: u32,
+    /// `blockX`.
+    pub block_x: u32,
+    /// `blockY`.
+    pub block_y: u32,
+    /// `blockZ`.
+    pub block_z: u32,
+    /// `sharedMemBytes`.
+    pub shared_mem_bytes: u32,
+    /// Id of a stream.
+    pub h_stream: StreamId,
+    /// `params`.
+    pub params: &'a [u8],
+    /// `attributes`.
+    pub attributes: Array<'a, LaunchAttribute>,
+    /// Id of an event.
+    pub event: EventId,
+    /// `attribute`.
+    pub attribute: u32,
+    /// `atBlockStart`.
+    pub at_block_start: u32,
+}
+impl<'a> Call<'a> for VcudaLaunchEvent<'a> {
+    const OPCODE: u32 = 105;
+    const NAME: &'static str = "vcudaLaunchEvent";
+    const WAITED: bool = false;
+    const BLOCKING: bool = false;
+    type Answer = ();
+
+    fn encode(&self, writer: &mut Writer) {
+        writer.word(self.f.to_word());
+        writer.word(self.grid_x.to_word());
+        writer.word(self.grid_y.to_word());
+        writer.word(self.grid_z.to_word());
+        writer.word(self.block_x.to_word());
+        writer.word(self.block_y.to_word());
+        writer.word(self.block_z.to_word());
+        writer.word(self.shared_mem_bytes.to_word());
+        writer.word(self.h_stream.to_word());
+        writer.bytes(self.params.as_ref());
+        writer.array(self.attributes);
+        writer.word(self.event.to_word());
+        writer.word(self.attribute.to_word());
+        writer.word(self.at_block_start.to_word());
+    }
+    fn decode(bytes: &'a [u8]) -> Result<Self, DecodeError> {
+        let mut reader = Reader::new(bytes);
+        let call = Self::take(&mut reader)?;
+        reader.finish()?;
+        Ok(call)
+    }
+}
+
+impl<'a> VcudaLaunchEvent<'a> {
+    fn take(reader: &mut Reader<'a>) -> Result<Self, DecodeError> {
+        Ok(Self {
+            f: <FuncId>::from_word(reader.word()?)?,
+            grid_x: <u32>::from_word(reader.word()?)?,
+            grid_y: <u32>::from_word(reader.word()?)?,
+            grid_z: <u32>::from_word(reader.word()?)?,
+            block_x: <u32>::from_word(reader.word()?)?,
+            block_y: <u32>::from_word(reader.word()?)?,
+            block_z: <u32>::from_word(reader.word()?)?,
+            shared_mem_bytes: <u32>::from_word(reader.word()?)?,
+            h_stream: <StreamId>::from_word(reader.word()?)?,
+            params: reader.bytes()?,
+            attributes: reader.array(crate::limits::LAUNCH_ATTRIBUTES_MAX)?,
+            event: <EventId>::from_word(reader.word()?)?,
+            attribute: <u32>::from_word(reader.word()?)?,
+            at_block_start: <u32>::from_word(reader.word()?)?,
+        })
+    }
+}
+
 /// Call 110, `vcudaGraphInstantiate`.
 ///
 /// The guest library captures streams and builds graphs itself. graph is encoded as described in
@@ -9463,6 +9563,7 @@ VcudaKernelAttributes { kernel, dev } => VcudaKernelAttributesAnswer,
 VcudaLaunch { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_bytes, h_stream, params, attributes } => (),
 VcudaLaunchCooperative { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_bytes, h_stream, params } => (),
 VcudaHostFunc { h_stream, token } => (),
+VcudaLaunchEvent { f, grid_x, grid_y, grid_z, block_x, block_y, block_z, shared_mem_bytes, h_stream, params, attributes, event, attribute, at_block_start } => (),
 VcudaGraphInstantiate { exec, flags, blob, graph } => (),
 CuGraphExecDestroy { h_graph_exec } => (),
 CuGraphLaunch { h_graph, h_stream } => (),

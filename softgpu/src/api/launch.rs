@@ -7,6 +7,7 @@ use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::{Attributes, OF_NODES, Value};
 use cuda_api::clusters::check as check_clusters;
 use cuda_api::error::{CuError, CuResult};
+use cuda_api::launch_event::LaunchEvent;
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUevent, CUfunction, CUlaunchAttribute, CUlaunchAttributeID as L,
@@ -22,6 +23,7 @@ use crate::log;
 use crate::state::context::{Context, current};
 use crate::state::device::RANGES;
 use crate::state::errors::Errors;
+use crate::state::event::Event;
 use crate::state::graph::Op;
 use crate::state::limits;
 use crate::state::memory::{self, Memory};
@@ -259,8 +261,12 @@ pub(crate) unsafe fn launch(
     shape: Shape,
     stream: &Stream,
     (params, extra): (In<*const c_void>, In<*mut c_void>),
-    (mut attributes, programmatic): (Attributes, bool),
+    (mut attributes, programmatic, event): (Attributes, bool, Option<LaunchEvent>),
 ) -> CuResult {
+    let event = match event {
+        Some(event) => Some((recorded_event(event.handle, stream)?, event)),
+        None => None,
+    };
     let captured = capture::captured(stream)?;
     // SAFETY: the caller makes the guarantees that this function requires.
     let mut kernel =
@@ -272,15 +278,29 @@ pub(crate) unsafe fn launch(
         attributes.inherit(&stream.queue.attributes());
         kernel.set_attributes(attributes)?;
         let op = Op::Kernel(kernel);
-        return match programmatic {
-            true => capture::GRAPHS.push_programmatic(&stream.into(), op),
-            false => capture::push(stream, op),
-        };
+        let event = event.map(|(_, event)| (event.handle as u64, event.point.edge()));
+        return capture::GRAPHS.push_launch(&stream.into(), op, programmatic, event);
     }
     kernel.function.context().resources()?.reserve_local(kernel.local())?;
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
+    if let Some((recorded, event)) = event {
+        // The event no longer marks a place in a capture. A kernel's end is the only point that
+        // softgpu knows, and CUDA allows an event to be that late.
+        capture::GRAPHS.record(event.handle as u64, || Ok(stream.into()))?;
+        recorded.record(stream);
+    }
     Ok(())
+}
+
+/// Returns an event that a launch in this stream can record.
+fn recorded_event(handle: usize, stream: &Stream) -> CuResult<Arc<Event>> {
+    let event = super::event::named(handle as CUevent)?;
+    if event.context.id != stream.context.id {
+        return Err(CuError::INVALID_HANDLE);
+    }
+    LaunchEvent::check(event.timing, event.shared.is_some())?;
+    Ok(event)
 }
 
 /// Launches a kernel with a parameter buffer.
@@ -329,10 +349,17 @@ unsafe fn launch_ex(
     let count = config.numAttrs as usize;
     // SAFETY: the caller guarantees an array of `numAttrs` attributes.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
-    let mut event: Option<CUevent> = None;
+    let mut event = None;
     let (mut kept, mut programmatic) = (Attributes::default(), false);
     for index in 0..count {
-        let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
+        let attribute = attributes.get(index)?;
+        if let Some(another) = LaunchEvent::read(&attribute)? {
+            if event.replace(another).is_some() {
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            continue;
+        }
+        let CUlaunchAttribute { id, value, .. } = attribute;
         match id {
             L::CU_LAUNCH_ATTRIBUTE_COOPERATIVE => {
                 // SAFETY: this attribute's value is an integer.
@@ -349,16 +376,6 @@ unsafe fn launch_ex(
                     return Err(CuError::NOT_SUPPORTED);
                 }
             }
-            L::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
-                // SAFETY: this attribute's value starts with an event handle, which is never
-                // dereferenced.
-                event = Some(unsafe { value.programmaticEvent }.event);
-            }
-            L::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
-                // SAFETY: this attribute's value starts with an event handle, which is never
-                // dereferenced.
-                event = Some(unsafe { value.launchCompletionEvent }.event);
-            }
             // Other attributes, such as access-policy windows and priorities, affect only timing.
             // A captured launch keeps them.
             id if OF_NODES.contains(&id.0) => {
@@ -371,11 +388,7 @@ unsafe fn launch_ex(
         }
     }
     // SAFETY: the caller makes the guarantees that this function requires.
-    unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic)) }?;
-    match event {
-        Some(event) => super::event::record(event, &stream, 0),
-        None => Ok(()),
-    }
+    unsafe { launch(handle, shape, &stream, (params, extra), (kept, programmatic, event)) }
 }
 
 /// Returns the maximum number of a kernel's blocks that can be resident on a multiprocessor.

@@ -40,6 +40,7 @@ mod host_memory;
 mod invalid_arguments;
 mod ipc;
 mod kernel;
+mod launch_event;
 mod library;
 mod link;
 mod logs;
@@ -86,6 +87,7 @@ const FAMILIES: &[&[Case]] = &[
     pool_sharing::CASES,
     module::CASES,
     kernel::CASES,
+    launch_event::CASES,
     link::CASES,
     stream::CASES,
     stream_memory::CASES,

@@ -12,19 +12,25 @@ use crate::error::{CuError, CuResult};
 use crate::graph::{GRAPHS, Kernel, Op, Shape};
 use crate::handles::Handle;
 use crate::log::say;
-use crate::objects::Function;
+use crate::objects::{Event, Function};
 use crate::program::{bytes_at, copy_from};
 use cuda_api::args::{Arg, In, Out};
 use cuda_api::attributes::Attributes;
 use cuda_api::clusters;
+use cuda_api::launch_event::{LaunchEvent, Point};
 use cuda_api::sys::{
     CU_LAUNCH_PARAM_BUFFER_POINTER_AS_INT, CU_LAUNCH_PARAM_BUFFER_SIZE_AS_INT,
     CU_LAUNCH_PARAM_END_AS_INT, CUdevice_attribute, CUfunction_attribute, CUlaunchAttribute,
     CUlaunchAttributeID, CUlaunchConfig, CUstreamAttrValue,
 };
-use protocol::calls::{VcudaLaunch, VcudaLaunchCooperative, VcudaOccupancyClusters};
+use protocol::calls::{
+    VcudaLaunch, VcudaLaunchCooperative, VcudaLaunchEvent, VcudaOccupancyClusters,
+};
+use protocol::ids::{EventId, FuncId, StreamId};
 use protocol::limits::{LAUNCH_ATTRIBUTES_MAX, PARAMETER_BYTES_MAX};
-use protocol::options::{LAUNCH_ATTRIBUTES, clusters as question};
+use protocol::options::{
+    LAUNCH_ATTRIBUTES, LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT, clusters as question,
+};
 use protocol::structs::LaunchAttribute;
 use std::sync::Arc;
 
@@ -155,6 +161,47 @@ pub unsafe fn with_parameters<R>(
     then(&[])
 }
 
+/// Returns an event that a launch can record.
+fn checked_event(driver: &Driver, handle: Handle) -> CuResult<Arc<Event>> {
+    let event: Arc<Event> = driver.handles.get(handle)?;
+    LaunchEvent::check(event.has_timing(), event.is_interprocess())?;
+    Ok(event)
+}
+
+/// Returns a call with this shape and no handles.
+fn launch_event(shape: &Shape) -> VcudaLaunchEvent<'static> {
+    VcudaLaunchEvent {
+        f: FuncId(0),
+        grid_x: shape.grid[0],
+        grid_y: shape.grid[1],
+        grid_z: shape.grid[2],
+        block_x: shape.block[0],
+        block_y: shape.block[1],
+        block_z: shape.block[2],
+        shared_mem_bytes: shape.shared,
+        h_stream: StreamId(0),
+        params: &[],
+        attributes: Default::default(),
+        event: EventId(0),
+        attribute: 0,
+        at_block_start: 0,
+    }
+}
+
+/// Fails if the host doesn't know launches that record events. The first such launch asks it with a
+/// call that launches nothing.
+fn known_to_host(driver: &Driver) -> CuResult {
+    let known = driver.records_in_launches.get_or_init(|| {
+        let nothing = launch_event(&Shape { grid: [0; 3], block: [0; 3], shared: 0 });
+        driver.session.call(&nothing) != Err(CuError::NOT_SUPPORTED)
+    });
+    if !*known {
+        say!(Warn, "the host doesn't support launches that record an event");
+        return Err(CuError::NOT_SUPPORTED);
+    }
+    Ok(())
+}
+
 /// Queues a launch.
 ///
 /// # Safety
@@ -165,12 +212,16 @@ unsafe fn launch(
     shape: Shape,
     (stream, null): (Handle, usize),
     (parameters, extra): (In<usize>, In<usize>),
-    attributes: &[LaunchAttribute],
+    (attributes, event): (&[LaunchAttribute], Option<LaunchEvent>),
 ) -> CuResult {
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(handle)?;
     let h_stream = stream_id(driver, stream, null)?;
     check(driver, &function, &shape)?;
+    let event = match event {
+        Some(event) => Some((checked_event(driver, event.handle)?, event.point)),
+        None => None,
+    };
     if capture::captured(driver, stream, null)? {
         let push = |params: &[u8]| {
             // In a graph, this attribute of a launch is a property of the edges.
@@ -188,13 +239,34 @@ unsafe fn launch(
             let function = function.clone();
             let kernel = Kernel { handle, function, shape, params, attributes };
             let (stream, op) = (capture::describe(driver, stream, null)?, Op::Kernel(kernel));
-            match programmatic {
-                true => GRAPHS.push_programmatic(&stream, op),
-                false => GRAPHS.push(&stream, op),
-            }
+            let event = event.as_ref().map(|(event, point)| (event.id.0, point.edge()));
+            GRAPHS.push_launch(&stream, op, programmatic, event)
         };
         // SAFETY: the caller promises what this requires.
         return unsafe { with_parameters(&function, parameters, extra, push) };
+    }
+    if let Some((event, point)) = event {
+        known_to_host(driver)?;
+        // The event no longer marks a place in a capture.
+        GRAPHS.record(event.id.0, || capture::describe(driver, stream, null))?;
+        let (attribute, at_block_start) = match point {
+            Point::Programmatic { at_block_start } => (PROGRAMMATIC_EVENT, at_block_start),
+            Point::Begun => (LAUNCH_COMPLETION_EVENT, false),
+        };
+        let post = |params: &[u8]| {
+            driver.session.post(&VcudaLaunchEvent {
+                f: function.id,
+                h_stream,
+                params,
+                attributes: attributes.into(),
+                event: event.id,
+                attribute,
+                at_block_start: at_block_start.into(),
+                ..launch_event(&shape)
+            })
+        };
+        // SAFETY: the caller promises what this requires.
+        return unsafe { with_parameters(&function, parameters, extra, post) };
     }
     let post = |params: &[u8]| {
         driver.session.post(&VcudaLaunch {
@@ -233,7 +305,7 @@ pub fn launch_packed(
     // SAFETY: the pairs describe the buffer, and end with the mark.
     unsafe {
         let extra = In::from_address(extra.as_ptr() as usize);
-        launch(handle, shape, stream, (In::null(), extra), &[])
+        launch(handle, shape, stream, (In::null(), extra), (&[], None))
     }
 }
 
@@ -273,7 +345,7 @@ pub unsafe fn launch_cooperative(
         let attributes = [LaunchAttribute { id: COOPERATIVE, value }];
         let arguments = (parameters, In::null());
         // SAFETY: the caller promises what this requires.
-        return unsafe { launch(function, shape, (stream, null), arguments, &attributes) };
+        return unsafe { launch(function, shape, (stream, null), arguments, (&attributes, None)) };
     }
     let function: Arc<Function> = driver.handles.get(function)?;
     let h_stream = stream_id(driver, stream, null)?;
@@ -297,14 +369,14 @@ pub unsafe fn launch_cooperative(
     unsafe { with_parameters(&function, parameters, In::null(), post) }
 }
 
-/// Returns the shape, stream and encoded attributes of a launch configuration.
+/// Returns the shape, stream, encoded attributes, and event of a launch configuration.
 ///
 /// # Safety
 ///
 /// The configuration's array must have as many attributes as the configuration's count.
 unsafe fn read_config(
     config: In<CUlaunchConfig>,
-) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>)> {
+) -> CuResult<(Shape, Handle, Vec<LaunchAttribute>, Option<LaunchEvent>)> {
     let config = config.get()?;
     let count = config.numAttrs as usize;
     if count > LAUNCH_ATTRIBUTES_MAX {
@@ -312,9 +384,17 @@ unsafe fn read_config(
     }
     // SAFETY: the array has as many attributes as the configuration says, as the caller promises.
     let attributes = unsafe { In::from_c(config.attrs.cast_const()).array(count) };
-    let mut wire = Vec::new();
+    let (mut wire, mut event) = (Vec::new(), None);
     for index in 0..count {
-        let CUlaunchAttribute { id, value, .. } = attributes.get(index)?;
+        let attribute = attributes.get(index)?;
+        if let Some(another) = LaunchEvent::read(&attribute)? {
+            if event.replace(another).is_some() {
+                say!(Warn, "a launch that records two events is not supported");
+                return Err(CuError::NOT_SUPPORTED);
+            }
+            continue;
+        }
+        let CUlaunchAttribute { id, value, .. } = attribute;
         if id == CUlaunchAttributeID::CU_LAUNCH_ATTRIBUTE_IGNORE {
             continue;
         }
@@ -332,7 +412,7 @@ unsafe fn read_config(
         block: [config.blockDimX, config.blockDimY, config.blockDimZ],
         shared: config.sharedMemBytes,
     };
-    Ok((shape, config.hStream as Handle, wire))
+    Ok((shape, config.hStream as Handle, wire, event))
 }
 
 /// Queues a launch that a configuration describes.
@@ -347,9 +427,9 @@ unsafe fn launch_ex(
     null: usize,
 ) -> CuResult {
     // SAFETY: the caller promises what this requires.
-    let (shape, stream, attributes) = unsafe { read_config(config) }?;
+    let (shape, stream, attributes, event) = unsafe { read_config(config) }?;
     // SAFETY: as above.
-    unsafe { launch(function, shape, (stream, null), arguments, &attributes) }
+    unsafe { launch(function, shape, (stream, null), arguments, (&attributes, event)) }
 }
 
 /// Queries how many clusters of a launch can run at once, or how large a cluster may be.
@@ -368,7 +448,7 @@ unsafe fn count_clusters(
     let driver = context::driver()?;
     let function: Arc<Function> = driver.handles.get(function)?;
     // SAFETY: the caller promises what this requires.
-    let (shape, _, attributes) = unsafe { read_config(config) }?;
+    let (shape, _, attributes, _) = unsafe { read_config(config) }?;
     let call = VcudaOccupancyClusters {
         question,
         f: function.id,
@@ -393,7 +473,7 @@ entries! {
         let (grid, block) = ([grid_x, grid_y, grid_z], [block_x, block_y, block_z]);
         let shape = Shape { grid, block, shared };
         // SAFETY: the program passes arguments as the API requires for this function.
-        unsafe { launch(function, shape, (stream, null), (parameters, extra), &[]) }
+        unsafe { launch(function, shape, (stream, null), (parameters, extra), (&[], None)) }
     }
 
     fn cuLaunchCooperativeKernel, fn cuLaunchCooperativeKernel_ptsz(
@@ -433,7 +513,6 @@ entries! {
 mod tests {
     use super::*;
     use crate::objects::Origin;
-    use protocol::ids::FuncId;
     use protocol::structs::ParameterPlace;
 
     #[test]

@@ -17,6 +17,7 @@ mod greens;
 mod image_charges;
 mod interleavings;
 mod kernels;
+mod launch_events;
 mod leftovers;
 mod limits;
 mod managed_variables;

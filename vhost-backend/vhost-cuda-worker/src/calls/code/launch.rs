@@ -2,14 +2,17 @@
 
 use std::ffi::{c_char, c_void};
 
+use cuda_api::launch_event::LaunchEvent;
 use cuda_api::sys::{
     CUfunction, CUlaunchAttribute, CUlaunchAttributeID, CUlaunchAttributeValue, CUlaunchConfig,
     CUstream,
 };
 use protocol::calls as api;
 use protocol::codec::Array;
-use protocol::ids::FuncId;
-use protocol::options::{ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, clusters};
+use protocol::ids::{ContextId, FuncId};
+use protocol::options::{
+    ACCESS_POLICY_WINDOW, LAUNCH_ATTRIBUTES, LAUNCH_COMPLETION_EVENT, PROGRAMMATIC_EVENT, clusters,
+};
 use protocol::structs as wire;
 
 use crate::calls::commands::cx::Cx;
@@ -185,11 +188,67 @@ pub(in crate::calls) fn vcuda_launch(
     if call.attributes.is_empty() {
         return launch(cx, call.f, &shape, stream, call.params, (pass, reservation));
     }
+    let attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
+}
+
+/// Returns the attribute with which a launch records an event, and the event's context.
+fn event_attribute(
+    cx: &Cx<'_>,
+    call: &api::VcudaLaunchEvent<'_>,
+) -> CuResult<(CUlaunchAttribute, ContextId)> {
+    let event = *lock(&cx.shared.tables).events.get(call.event)?;
+    LaunchEvent::check(event.timing, event.interprocess)?;
+    let mut value = CUlaunchAttributeValue { pad: [0; 64] };
+    match call.attribute {
+        PROGRAMMATIC_EVENT => {
+            value.programmaticEvent.event = event.real.0;
+            value.programmaticEvent.triggerAtBlockStart = i32::from(call.at_block_start != 0);
+        }
+        LAUNCH_COMPLETION_EVENT => value.launchCompletionEvent.event = event.real.0,
+        _ => return Err(CuError::INVALID_VALUE),
+    }
+    let id = CUlaunchAttributeID(call.attribute);
+    Ok((CUlaunchAttribute { id, pad: [0; 4], value }, event.ctx))
+}
+
+pub(in crate::calls) fn vcuda_launch_event(
+    cx: &Cx<'_>,
+    call: api::VcudaLaunchEvent<'_>,
+    pass: &Pass,
+    reservation: Reservation<kind::Local>,
+) -> CuResult<Settled<kind::Local>> {
+    cx.enter()?;
+    let (event, of) = event_attribute(cx, &call)?;
+    let (stream, ctx) = queue(cx, call.h_stream, 0)?;
+    if of != ctx {
+        return Err(CuError::INVALID_HANDLE);
+    }
+    let cx = &cx.within(ctx);
+    cx.tally(|words| &words.launches, 1);
+    let shape = Shape {
+        dims: [call.grid_x, call.grid_y, call.grid_z, call.block_x, call.block_y, call.block_z],
+        shared: call.shared_mem_bytes,
+    };
     let mut attributes = attributes(call.attributes, |addr, len| cx.check(addr, len))?;
+    attributes.push(event);
+    launch_ex(cx, call.f, (&shape, attributes), stream, call.params, (pass, reservation))
+}
+
+/// Launches a kernel with attributes, which have been checked.
+fn launch_ex(
+    cx: &Cx<'_>,
+    f: FuncId,
+    (shape, mut attributes): (&Shape, Vec<CUlaunchAttribute>),
+    stream: CUstream,
+    params: &[u8],
+    (pass, reservation): (&Pass, Reservation<kind::Local>),
+) -> CuResult<Settled<kind::Local>> {
     let config = shape.with(stream, &mut attributes);
-    with_parameters(cx, call.f, call.params, reservation, |function, params, extra| {
-        // SAFETY: the handles are live. The parameters are as long as the layout says, or the
-        // driver gets their length. The attributes contain no pointers.
+    with_parameters(cx, f, params, reservation, |function, params, extra| {
+        // SAFETY: the handles are live, also that of an event in the attributes, which contain no
+        // other pointers. The parameters are as long as the layout says, or the driver gets their
+        // length.
         unsafe { cx.driver().cuLaunchKernelEx(pass, &config, function, params, extra) }
     })
     .map(|(settled, _)| settled)

@@ -70,6 +70,8 @@ impl Kind {
         let kind = match command.opcode {
             api::VcudaLaunch::OPCODE => decode::<api::VcudaLaunch<'_>>(command)
                 .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
+            api::VcudaLaunchEvent::OPCODE => decode::<api::VcudaLaunchEvent<'_>>(command)
+                .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z)),
             api::VcudaLaunchCooperative::OPCODE => {
                 decode::<api::VcudaLaunchCooperative<'_>>(command)
                     .map(|call| kernel(call.f, call.grid_x, call.grid_y, call.grid_z))

@@ -715,6 +715,12 @@ pub(super) fn dispatch(
             let call = decode::<api::VcudaHostFunc>(args)?;
             bodies::vcuda_host_func(cx, call)
         }),
+        // vcudaLaunchEvent
+        105 => gated(deferred, command, pass, reply, |cx, args, pass, _| {
+            let call = decode::<api::VcudaLaunchEvent>(args)?;
+            bodies::vcuda_launch_event(cx, call, pass, Reservation::of_call())
+                .and_then(Settled::<kind::Local>::done)
+        }),
         // vcudaGraphInstantiate
         110 => blocking(deferred, command, reply, |cx, args, _| {
             let call = decode::<api::VcudaGraphInstantiate>(args)?;
@@ -1334,6 +1340,13 @@ pub(super) fn names(opcode: u32, args: &[u8]) -> CuResult<Names> {
         102 => {
             let call = decode::<api::VcudaHostFunc>(args)?;
             names.streams.add(call.h_stream.0, false);
+        }
+        // vcudaLaunchEvent
+        105 => {
+            let call = decode::<api::VcudaLaunchEvent>(args)?;
+            names.functions.add(call.f.0, false);
+            names.streams.add(call.h_stream.0, false);
+            names.events.add(call.event.0, false);
         }
         // cuGraphLaunch
         112 => {

@@ -68,6 +68,6 @@ pub(in crate::calls) fn vcuda_ipc_open_event_handle(
     // of the VM. The driver checks it.
     unsafe { cx.driver().cuIpcOpenEventHandle(&mut event, native)? };
     let real = DriverHandle(event);
-    id.list(Event { real, ctx: cx.ctx, interprocess: true, token: None });
+    id.list(Event { real, ctx: cx.ctx, interprocess: true, timing: false, token: None });
     Ok(())
 }

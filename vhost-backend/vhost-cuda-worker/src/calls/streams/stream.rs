@@ -133,7 +133,9 @@ pub(in crate::calls) fn cu_event_create(cx: &Cx<'_>, call: api::CuEventCreate) -
     // SAFETY: the pointer is to a local variable.
     unsafe { cx.driver().cuEventCreate(&mut event, call.flags)? };
     let interprocess = call.flags & CUevent_flags::CU_EVENT_INTERPROCESS.0 != 0;
-    id.list(Event { real: DriverHandle(event), ctx: cx.ctx, interprocess, token: None });
+    let timing = call.flags & CUevent_flags::CU_EVENT_DISABLE_TIMING.0 == 0;
+    let (real, ctx) = (DriverHandle(event), cx.ctx);
+    id.list(Event { real, ctx, interprocess, timing, token: None });
     Ok(())
 }
 

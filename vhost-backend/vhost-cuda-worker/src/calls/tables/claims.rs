@@ -102,7 +102,8 @@ mod tests {
         // A failed creation frees the id.
         drop(made);
         let real = DriverHandle(std::ptr::null_mut());
-        let event = Event { real, ctx: ContextId(1), interprocess: false, token: None };
+        let (ctx, interprocess, timing, token) = (ContextId(1), false, true, None);
+        let event = Event { real, ctx, interprocess, timing, token };
         claim(&tables).unwrap().list(event);
         assert_eq!(claim(&tables).err(), IN_USE);
         assert!(lock(&tables).events.get(EventId(7)).is_ok());

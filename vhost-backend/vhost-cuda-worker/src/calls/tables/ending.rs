@@ -138,7 +138,8 @@ mod tests {
     fn the_id_of_an_ending_object_is_neither_vacant_nor_usable() {
         let mut tables = Tables::default();
         let real = DriverHandle(std::ptr::null_mut());
-        let event = Event { real, ctx: ContextId(1), interprocess: false, token: None };
+        let (ctx, interprocess, timing, token) = (ContextId(1), false, true, None);
+        let event = Event { real, ctx, interprocess, timing, token };
         tables.events.list(ID, event);
         let not_now = CuError::NOT_SUPPORTED;
         assert_eq!(begin(&mut tables, Err(not_now)).err(), Some(not_now));

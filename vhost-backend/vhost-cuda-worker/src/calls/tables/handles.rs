@@ -208,6 +208,8 @@ pub(in crate::calls) struct Event {
     pub ctx: ContextId,
     /// Whether other processes may use the event. A stream may wait for it without end.
     pub interprocess: bool,
+    /// Whether the event records the time.
+    pub timing: bool,
     /// The name under which this session exports the event, if it does.
     pub token: Option<Token>,
 }

@@ -1,0 +1,98 @@
+//! Events that a launch records while its kernel runs, which are attributes of the launch.
+
+use crate::error::{CuError, CuResult};
+use crate::graph::edge::Edge;
+use crate::sys::{CUlaunchAttribute, CUlaunchAttributeID as Id};
+
+/// The point of a kernel that an event marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Point {
+    /// Each block has finished or has triggered programmatic launches, or has begun if
+    /// `at_block_start` is set (CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT).
+    Programmatic { at_block_start: bool },
+    /// All blocks have begun (CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT).
+    Begun,
+}
+
+impl Point {
+    /// Returns the edge to a node that waits for the event in a capture.
+    pub fn edge(self) -> Edge {
+        match self {
+            Self::Programmatic { at_block_start: false } => Edge::Programmatic,
+            Self::Programmatic { at_block_start: true } => Edge::ProgrammaticLaunchOrder,
+            Self::Begun => Edge::LaunchOrder,
+        }
+    }
+}
+
+/// An event, by the program's handle, and the point that it marks.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct LaunchEvent {
+    pub handle: usize,
+    pub point: Point,
+}
+
+impl LaunchEvent {
+    /// Reads a launch attribute. Returns `None` if the attribute isn't an event.
+    pub fn read(attribute: &CUlaunchAttribute) -> CuResult<Option<Self>> {
+        let (event, flags, point) = match attribute.id {
+            Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT => {
+                // SAFETY: the id says which member the value has, and it may have any bits: the
+                // handle isn't dereferenced.
+                let value = unsafe { attribute.value.programmaticEvent };
+                let at_block_start = value.triggerAtBlockStart != 0;
+                (value.event, value.flags, Point::Programmatic { at_block_start })
+            }
+            Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT => {
+                // SAFETY: as above.
+                let value = unsafe { attribute.value.launchCompletionEvent };
+                (value.event, value.flags, Point::Begun)
+            }
+            _ => return Ok(None),
+        };
+        // The only flag of records, CU_EVENT_RECORD_EXTERNAL, isn't allowed here.
+        match flags {
+            0 => Ok(Some(Self { handle: event as usize, point })),
+            _ => Err(CuError::INVALID_VALUE),
+        }
+    }
+
+    /// Fails if a launch can't record an event with these properties.
+    pub fn check(timing: bool, interprocess: bool) -> CuResult {
+        if timing || interprocess { Err(CuError::INVALID_VALUE) } else { Ok(()) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::sys::CUstreamAttrValue;
+
+    fn attribute(id: Id, flags: i32, at_block_start: i32) -> CUlaunchAttribute {
+        let mut value = CUstreamAttrValue { pad: [0; 64] };
+        value.programmaticEvent.event = std::ptr::without_provenance_mut(7);
+        value.programmaticEvent.flags = flags;
+        value.programmaticEvent.triggerAtBlockStart = at_block_start;
+        CUlaunchAttribute { id, pad: [0; 4], value }
+    }
+
+    #[test]
+    fn events_are_read_from_attributes() {
+        let programmatic = Id::CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_EVENT;
+        let completion = Id::CU_LAUNCH_ATTRIBUTE_LAUNCH_COMPLETION_EVENT;
+        let edge = |id, at_block_start| {
+            let event = LaunchEvent::read(&attribute(id, 0, at_block_start)).unwrap().unwrap();
+            assert_eq!(event.handle, 7);
+            event.point.edge()
+        };
+        assert_eq!(edge(programmatic, 0), Edge::Programmatic);
+        assert_eq!(edge(programmatic, 1), Edge::ProgrammaticLaunchOrder);
+        assert_eq!(edge(completion, 1), Edge::LaunchOrder);
+        for id in [programmatic, completion] {
+            let external = LaunchEvent::read(&attribute(id, 1, 0));
+            assert_eq!(external, Err(CuError::INVALID_VALUE));
+        }
+        let other = attribute(Id::CU_LAUNCH_ATTRIBUTE_PRIORITY, 1, 1);
+        assert_eq!(LaunchEvent::read(&other), Ok(None));
+    }
+}
