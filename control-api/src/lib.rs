@@ -43,9 +43,9 @@ mod spec;
 mod suggest;
 mod trace;
 mod units;
+mod usage;
 mod value;
 mod values;
-mod usage;
 mod wait;
 
 pub use check::{PERMITTED_ENV, check_name};
@@ -69,6 +69,6 @@ pub use spec::{
 pub use suggest::{closest, with_suggestion};
 pub use trace::{TraceChange, TraceGate, TraceRecord, TraceState};
 pub use units::{BadUnit, Percent, Timespan, format_size, parse_size};
-pub use values::Values;
 pub use usage::{UsageReport, UsageRow, UsageSaving};
+pub use values::Values;
 pub use wait::{Wait, WaitReason};

@@ -111,7 +111,9 @@ fn serve(socket: &OwnedFd, workers: &Mutex<Vec<Worker>>) {
                 let how = Ending::Died("ended".into());
                 seqpacket::send(socket, &BrokerToDevice::Ended { request, how }, &[])
             }
-            DeviceToBroker::Stopped(_) | DeviceToBroker::Refused(_) => Ok(()),
+            DeviceToBroker::Stopped(_)
+            | DeviceToBroker::Refused(_)
+            | DeviceToBroker::FrontEnds(_) => Ok(()),
             DeviceToBroker::Query { request } => {
                 let facts = VmFacts::default();
                 seqpacket::send(socket, &BrokerToDevice::Facts { request, facts }, &[])

@@ -19,6 +19,6 @@ mod shares;
 mod sharing;
 mod sudden_ends;
 mod upgrade;
-mod waiting;
 mod usage;
+mod waiting;
 mod without_vm;

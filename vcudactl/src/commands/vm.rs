@@ -103,12 +103,7 @@ async fn set(client: &Client, output: &Output, args: &SetArgs) -> Result<(), Ctl
 }
 
 /// Removes a VM. Says so if the configuration file still contains it.
-async fn remove(
-    client: &Client,
-    output: &Output,
-    name: &str,
-    force: bool,
-) -> Result<(), CtlError> {
+async fn remove(client: &Client, output: &Output, name: &str, force: bool) -> Result<(), CtlError> {
     let path = vm_path(name)?;
     // A vcudad of the previous release ignores the parameter.
     let query = if force { "" } else { "?if_idle=true" };

@@ -11,9 +11,9 @@ use std::thread::JoinHandle;
 
 use control_server::handle::{self, About, ControlInbox, Events, Reply, Request, Response};
 use control_server::model::{
-    Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuSensors, GpuState, PausedBy,
-    Percent, SessionInfo, Stats, UsageReport, UsageRow, UsageSaving, VmGpuStats, VmInfo, VmOrigin,
-    VmSpec, VmState, VmStats,
+    Activity, ApiError, ConfigCheck, ConfigInfo, ErrorCode, EventKind, GpuInfo, GpuSensors,
+    GpuState, PausedBy, Percent, SessionInfo, Stats, UsageReport, UsageRow, UsageSaving,
+    VmGpuStats, VmInfo, VmOrigin, VmSpec, VmState, VmStats,
 };
 use control_server::trace_point::Traces;
 use control_server::{Server, ServerConfig, start};

@@ -391,7 +391,7 @@ impl Service {
 
     /// Refuses to remove a VM that has sessions, if only an idle one may be removed.
     fn check_idle(&self, name: &str, if_idle: bool) -> Result<(), ApiError> {
-        let id = self.vms.find(name)?;
+        let id = self.find(name)?;
         let is_live = |worker: &Worker| worker.session().is_some() && !worker.is_ending();
         let live = self.sessions.workers().of(id).filter(|(_, worker)| is_live(worker)).count();
         match live {
