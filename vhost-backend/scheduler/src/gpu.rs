@@ -1,10 +1,7 @@
-//! The state of a GPU and of a VM's turn, and the facts about a GPU that many rules depend on. They
-//! hold for a whole decision, so they're gathered once, before it.
+//! The state of a GPU, and of a VM's turn.
 
 use std::collections::BTreeSet;
 
-use super::Scheduler;
-use super::shared::Sharing;
 use super::types::{Class, GpuKey, Nanos, OpenMode, VmKey};
 
 #[derive(Debug, Default)]
@@ -54,6 +51,27 @@ impl Gpu {
     }
 }
 
+/// Whether VMs share a GPU, and when that changes.
+#[derive(Debug, Default)]
+pub struct Sharing {
+    /// Whether the GPU is in shared mode.
+    pub shared: bool,
+    /// When sharing began. Short measurements in windows do not reset this time.
+    pub since: Nanos,
+    /// Time up to which the sharing VMs have been charged.
+    pub split_at: Nanos,
+    /// How long VMs share before their demand is measured in windows again.
+    pub share_for: Nanos,
+    /// Time at which the next measurement is due.
+    pub measure_at: Nanos,
+    /// When the current measurement in windows began, if there is one.
+    pub measuring_since: Option<Nanos>,
+    /// How long VMs stay in windows before they try to share again.
+    pub apart_for: Nanos,
+    /// Time until which the VMs must stay in windows.
+    pub apart_until: Nanos,
+}
+
 /// A VM's turn on one or more GPUs.
 #[derive(Debug)]
 pub struct Turn {
@@ -73,7 +91,7 @@ pub struct Turn {
 #[derive(Debug, Default)]
 pub struct Facts {
     /// Latency VMs that had work recently.
-    awake: Vec<VmKey>,
+    pub awake: Vec<VmKey>,
     /// VMs that are creating or destroying contexts, for which batch VMs make way.
     ///
     /// Meanwhile, the driver performs other operations late, so an eviction can take 20 ms. If the
@@ -91,48 +109,5 @@ impl Facts {
     /// Returns true if a latency VM other than `vm` is awake.
     pub fn latency_beside(&self, vm: VmKey) -> bool {
         self.awake.iter().any(|other| *other != vm)
-    }
-}
-
-impl Scheduler {
-    /// Gathers the facts about all GPUs. Reports and changes of VMs invalidate them.
-    pub(super) fn gather_facts(&mut self, now: Nanos) {
-        for gpu in self.gpus.keys().copied().collect::<Vec<_>>() {
-            let awake: Vec<_> = self.awake(gpu, now).collect();
-            let is_recent = |since: Nanos| now.saturating_sub(since) < self.settings.contexts_limit;
-            let creators = self.recent(gpu).filter(|(vm, member)| {
-                let creates = member.contexts_since.is_some_and(is_recent);
-                creates && awake.iter().any(|other| other != vm)
-            });
-            let creators = creators.map(|(vm, _)| vm).collect();
-            self.gpu_mut(gpu).facts = Facts { awake, creators };
-        }
-    }
-
-    /// Returns the latency VMs that had work recently.
-    fn awake(&self, gpu: GpuKey, now: Nanos) -> impl Iterator<Item = VmKey> {
-        let latency = self.gpus.get(&gpu).into_iter().flat_map(|gpu| gpu.latency.iter().copied());
-        latency.filter(move |vm| {
-            let member = self.member(*vm, gpu);
-            member.share.class == Class::Latency && member.awake(self.settings.latency_awake, now)
-        })
-    }
-
-    /// Returns true if a latency VM other than `vm` had work recently.
-    pub fn latency_awake(&self, gpu: GpuKey, vm: VmKey, now: Nanos) -> bool {
-        self.awake(gpu, now).any(|other| other != vm)
-    }
-
-    /// Returns the VMs to charge for the time for which another VM waits because of their contexts.
-    /// While a VM works on the GPU, that VM is charged instead.
-    pub(super) fn waited_for(&self, gpu: GpuKey, now: Nanos) -> Vec<VmKey> {
-        if self.running(gpu).iter().any(|vm| self.member(*vm, gpu).last.active) {
-            return Vec::new();
-        }
-        let waits = |creator: VmKey| {
-            let mut others = self.waiting(gpu, now).filter(|vm| *vm != creator);
-            others.any(|vm| self.makes_way(vm, gpu).is_some())
-        };
-        self.gpus[&gpu].facts.creators.iter().copied().filter(|vm| waits(*vm)).collect()
     }
 }

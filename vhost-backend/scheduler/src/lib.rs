@@ -7,8 +7,9 @@
 //! | module | contents |
 //! |---|---|
 //! | `types`, `settings` | inputs and outputs; constants |
-//! | `gpu`, `member` | a GPU, a turn, and facts that rules share; a VM on one GPU |
+//! | `gpu`, `member` | a GPU and its turn; a VM on one GPU |
 //! | `presence`, `obstacle` | whether a VM has a GPU; what keeps it from running |
+//! | `facts` | facts that all rules share |
 //! | `choose`, `assign` | selects the next VM and its window; assigns GPUs |
 //! | `turn`, `drain`, `wake` | runs a turn; ends it; plans the next check |
 //! | `fair`, `bucket`, `account` | track virtual time; cap and guarantee; charged time |
@@ -30,6 +31,7 @@ mod beside;
 mod bucket;
 mod choose;
 mod drain;
+mod facts;
 mod fair;
 mod gpu;
 mod load;

@@ -11,27 +11,6 @@ use super::load::even;
 use super::member::Member;
 use super::types::{GpuKey, Nanos, OpenMode, VmKey, WHOLE};
 
-/// Whether VMs share a GPU, and when that changes.
-#[derive(Debug, Default)]
-pub struct Sharing {
-    /// Whether the GPU is in shared mode.
-    pub shared: bool,
-    /// When sharing began. Short measurements in windows do not reset this time.
-    since: Nanos,
-    /// Time up to which the sharing VMs have been charged.
-    split_at: Nanos,
-    /// How long VMs share before their demand is measured in windows again.
-    share_for: Nanos,
-    /// Time at which the next measurement is due.
-    measure_at: Nanos,
-    /// When the current measurement in windows began, if there is one.
-    measuring_since: Option<Nanos>,
-    /// How long VMs stay in windows before they try to share again.
-    apart_for: Nanos,
-    /// Time until which the VMs must stay in windows.
-    apart_until: Nanos,
-}
-
 impl Scheduler {
     /// Decides whether a GPU enters, stays in, or leaves shared mode, and carries that out.
     pub(super) fn share(&mut self, gpu: GpuKey, now: Nanos, ticks: bool) {
