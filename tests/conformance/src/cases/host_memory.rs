@@ -27,6 +27,8 @@ cases! {
         ensure!(seen.iter().all(|byte| *byte == 5), "the copy didn't arrive");
         let mut flags = 7;
         cu!(cuda, cuMemHostGetFlags(&mut flags, host))?;
+        // The flags that the program asked for, and DEVICEMAP.
+        same!(flags, 2);
         refused!(cu!(cuda, cuMemHostGetFlags(null_mut(), host)), INVALID_VALUE);
         refused!(cu!(cuda, cuMemHostUnregister(host)), INVALID_VALUE);
         cu!(cuda, cuMemFreeHost(host))?;
