@@ -28,7 +28,6 @@ use crate::state::graph::{
     parameters,
 };
 use crate::state::memory;
-use crate::state::module::KERNELS;
 use crate::state::stream::{Stream, lookup};
 
 cuda_api::graph_entries!(Software);
@@ -93,8 +92,9 @@ impl Library for Software {
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
         let Shape { grid, block, shared, .. } = kernel.shape;
-        let of_library = KERNELS.find(kernel.handle).is_some();
-        let (func, kern) = if of_library { (0, kernel.handle) } else { (kernel.handle, 0) };
+        // cudart finds the kernel by `kern`, even if it passed `func`.
+        let kern = kernel.function.library_kernel();
+        let func = if kern == kernel.handle { 0 } else { kernel.handle };
         let node = CUDA_KERNEL_NODE_PARAMS {
             func: func as CUfunction,
             gridDimX: grid[0],

@@ -92,6 +92,8 @@ impl Drop for Loaded {
 pub(crate) struct Module {
     pub(crate) handle: usize,
     pub(crate) loaded: Arc<Loaded>,
+    /// Handle of the library that the module belongs to, if any.
+    library: Option<usize>,
     functions: Mutex<HashMap<String, usize>>,
 }
 
@@ -102,13 +104,14 @@ impl Module {
         source: &Arc<Source>,
     ) -> Result<Arc<Self>, LoadError> {
         let managed = ManagedVariables::new(source).map_err(no_memory)?;
-        Self::new(context, source, managed.map(Arc::new), Program::check)
+        Self::new(context, source, managed.map(Arc::new), None, Program::check)
     }
 
     fn new(
         context: &Arc<Context>,
         source: &Arc<Source>,
         managed: Option<Arc<ManagedVariables>>,
+        library: Option<usize>,
         check: impl FnOnce(&Program) -> Result<(), PtxError>,
     ) -> Result<Arc<Self>, LoadError> {
         let bytes = source.text_len().saturating_add(source.size as u64);
@@ -164,6 +167,7 @@ impl Module {
         let (_, module) = MODULES.insert_with(|handle| Module {
             handle,
             loaded: Arc::new(loaded),
+            library,
             functions: Mutex::new(HashMap::new()),
         });
         Ok(module)
@@ -259,7 +263,8 @@ impl Library {
         if let Some(module) = modules.get(&context.id).and_then(|handle| MODULES.find(*handle)) {
             return Ok(module);
         }
-        let module = Module::new(context, self.source()?, self.managed.clone(), |_| Ok(()));
+        let (source, managed) = (self.source()?, self.managed.clone());
+        let module = Module::new(context, source, managed, Some(self.handle), |_| Ok(()));
         let module = module.map_err(|e| e.code)?;
         modules.insert(context.id, module.handle);
         Ok(module)
@@ -294,6 +299,12 @@ impl Library {
         let handle = KERNELS.insert(LibraryKernel { name: name.to_owned(), library: self.handle });
         kernels.push((name.to_owned(), handle));
         Ok(handle)
+    }
+
+    /// Returns the handle of the kernel with this name, if the program has looked it up.
+    fn known_kernel(&self, name: &str) -> Option<usize> {
+        let kernels = self.kernels.lock().unwrap_or_else(PoisonError::into_inner);
+        kernels.iter().find(|(n, _)| n == name).map(|(_, handle)| *handle)
     }
 
     pub(crate) fn kernel_names(&self) -> &[String] {
@@ -358,6 +369,13 @@ impl Function {
     pub(crate) fn kernel(&self) -> CuResult<&Arc<Kernel>> {
         let lowered = || self.loaded.program.kernel(self.index).map(Arc::new);
         self.kernel.get_or_init(lowered).as_ref().ok_or(CuError::UNSUPPORTED_PTX_VERSION)
+    }
+
+    /// Returns the handle of the library's kernel that the function belongs to, or 0.
+    pub(crate) fn library_kernel(&self) -> usize {
+        let library = MODULES.find(self.module).and_then(|module| module.library);
+        let library = library.and_then(|library| LIBRARIES.find(library));
+        library.and_then(|library| library.known_kernel(self.name.to_str().ok()?)).unwrap_or(0)
     }
 
     /// Returns the layout of the kernel's parameters.

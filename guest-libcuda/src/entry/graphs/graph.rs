@@ -17,7 +17,7 @@ use crate::graph::{Exec, GRAPHS, GraphCopy, Guest, Kernel, Op, Shape};
 use crate::handles::{Handle, Object};
 use crate::log;
 use crate::memory::Place;
-use crate::objects::{Event, Function, Origin};
+use crate::objects::{Event, Function, Library as CodeLibrary, Module, Origin};
 use crate::thread;
 use cuda_api::attributes::Attributes;
 use cuda_api::graph::condition::Conditions;
@@ -212,6 +212,21 @@ impl Drop for Values {
     }
 }
 
+/// Returns the handle of the library's kernel that a function belongs to, or 0.
+fn library_kernel(function: &Function) -> Handle {
+    let Ok(driver) = driver() else { return 0 };
+    let library = match function.origin {
+        Origin::Library(library) => Some(library),
+        Origin::Module(module) => {
+            driver.handles.get::<Arc<Module>>(module).ok().and_then(|module| module.library)
+        }
+    };
+    let library = library.and_then(|library| driver.handles.get::<Arc<CodeLibrary>>(library).ok());
+    let kernel =
+        |library: Arc<CodeLibrary>| library.kernels.lock().get(function.name.to_bytes()).copied();
+    library.and_then(kernel).unwrap_or(0)
+}
+
 /// Returns the value that says which default stream a null handle means.
 fn null_of(per_thread: bool) -> usize {
     if per_thread { PER_THREAD } else { LEGACY }
@@ -358,10 +373,9 @@ impl Library for Guest {
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
         let Shape { grid, block, shared } = kernel.shape;
-        let (func, kern) = match kernel.function.origin {
-            Origin::Module(_) => (kernel.handle, 0),
-            Origin::Library(_) => (0, kernel.handle),
-        };
+        // cudart finds the kernel by `kern`, even if it passed `func`.
+        let kern = library_kernel(&kernel.function);
+        let func = if kern == kernel.handle { 0 } else { kernel.handle };
         let node = CUDA_KERNEL_NODE_PARAMS {
             func: func as CUfunction,
             gridDimX: grid[0],

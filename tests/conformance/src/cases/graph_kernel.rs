@@ -96,6 +96,50 @@ cases! {
         )
     }
 
+    fn a_node_names_the_kernel_of_a_library(cuda) {
+        cuda.primary()?;
+        let (mut library, mut kernel, mut function) = (null_mut(), null_mut(), null_mut());
+        let (image, none) = (FILL.as_ptr().cast(), (null_mut(), null_mut()));
+        cu!(cuda, cuLibraryLoadData(&mut library, image, none.0, none.1, 0, null_mut(), null_mut(), 0))?;
+        cu!(cuda, cuLibraryGetKernel(&mut kernel, library, c"fill".as_ptr()))?;
+        cu!(cuda, cuKernelGetFunction(&mut function, kernel))?;
+        let (pointer, graph, value, count) = (cuda.alloc(64)?, graph(cuda)?, 7u32, 4u32);
+        let mut parameters = [parameter(&pointer), parameter(&value), parameter(&count)];
+        let by_function = CUDA_KERNEL_NODE_PARAMS {
+            func: function,
+            gridDimX: 1,
+            gridDimY: 1,
+            gridDimZ: 1,
+            blockDimX: 4,
+            blockDimY: 1,
+            blockDimZ: 1,
+            kernelParams: parameters.as_mut_ptr(),
+            ..Default::default()
+        };
+        let by_kernel = CUDA_KERNEL_NODE_PARAMS { func: null_mut(), kern: kernel, ..by_function };
+        let mut node = null_mut();
+        for params in [by_function, by_kernel] {
+            cu!(cuda, cuGraphAddKernelNode_v2(&mut node, graph, null(), 0, &params))?;
+            // cudart returns the kernel that `kern` names, although it passes `func`.
+            let mut found = CUDA_KERNEL_NODE_PARAMS::default();
+            cu!(cuda, cuGraphKernelNodeGetParams_v2(node, &mut found))?;
+            same!(found.kern, kernel);
+            // The parameters that a query returns can be passed back.
+            found.blockDimX = 3;
+            cu!(cuda, cuGraphKernelNodeSetParams_v2(node, &found))?;
+            let mut again = CUDA_KERNEL_NODE_PARAMS::default();
+            cu!(cuda, cuGraphKernelNodeGetParams_v2(node, &mut again))?;
+            same!((again.kern, again.blockDimX), (kernel, 3));
+        }
+        let exec = instantiate(cuda, graph)?;
+        run(cuda, exec)?;
+        same!(cuda.download::<u32>(pointer, 3)?, [7, 7, 7]);
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        cu!(cuda, cuLibraryUnload(library))?;
+        Ok(())
+    }
+
     fn attributes_are_copied(cuda) {
         cuda.primary()?;
         let (_, function) = cuda.kernel(FILL, c"fill")?;
