@@ -3,8 +3,8 @@
 use std::collections::HashMap;
 
 use super::lowering::Lower;
-use super::modifiers;
 use super::special::{Special, special};
+use super::{modifiers, opcodes};
 use crate::ptx::constant::{self, Constant};
 use crate::ptx::declaration::{self, Kind};
 use crate::ptx::error::{PtxError, invalid};
@@ -471,6 +471,10 @@ impl Lower<'_> {
             None => Err(match f.problem.take() {
                 Some(problem) => {
                     self.invalid(start, format!("{problem}, in: {}", short(scan, start)))
+                }
+                None if !opcodes::known(inst.op) => {
+                    let what = format!("unknown instruction, in: {}", short(scan, start));
+                    self.invalid(start, what)
                 }
                 None => self.unsupported(start, short(scan, start)),
             }),

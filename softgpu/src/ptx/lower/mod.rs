@@ -8,6 +8,7 @@ mod lowering;
 mod memory;
 mod modifiers;
 mod module;
+mod opcodes;
 mod special;
 
 pub use module::lower;
