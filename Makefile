@@ -85,6 +85,7 @@ try-package: build
 	@images/guest-package.sh
 	@images/host-package.sh --try --boot
 	@images/lint-packages.sh target/guest-package/*.deb target/host-package/*.deb
+	@tests/guest-cdi.sh
 
 # Takes two minutes, downloads 60 MB, and needs root.
 try-apt: deps

@@ -113,7 +113,7 @@ pub(super) fn accessed(memory: &GuestMemoryMmap) -> Result<GuestMemoryMmap, &'st
         // Only files in memory have seals. A worker has the driver pin their pages. If that needed
         // another process, such as a file system in user space, then that process could make the
         // driver wait.
-        if !region.file_offset().is_some_and(|file| fcntl_get_seals(file.file()).is_ok()) {
+        if region.file_offset().is_none_or(|file| fcntl_get_seals(file.file()).is_err()) {
             return Err("a file in its memory table is not in memory");
         }
         let removed = accessed.remove_region(region.start_addr(), region.len());
