@@ -177,11 +177,10 @@ fn check_shared(cuda: &Cuda, file: &OwnedFd) -> Outcome {
 
 fn in_shm(name: &CStr) -> Outcome<OwnedFd> {
     // SAFETY: the name is a C string.
-    let file = unsafe {
+    unsafe {
         let flags = libc::O_CREAT | libc::O_EXCL | libc::O_RDWR;
         sized(libc::open(name.as_ptr(), flags, 0o600))
-    };
-    file
+    }
 }
 
 fn name(kind: &str) -> std::ffi::CString {
