@@ -56,7 +56,7 @@ impl Part {
         }
     }
 
-    /// Returns the part for which a number stands.
+    /// Returns the part that [`Self::number`] encodes as this number.
     pub fn from_number(number: u32) -> Self {
         match number {
             WHOLE => Self::Whole,
