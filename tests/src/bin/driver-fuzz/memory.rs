@@ -91,7 +91,7 @@ impl Playground {
         let flags = libc::MAP_FIXED | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE | shared | huge;
         let (rw, r) = (libc::PROT_READ | libc::PROT_WRITE, libc::PROT_READ);
         let protection = random.pick(&[rw, rw, rw, rw, r, libc::PROT_NONE]);
-        // SAFETY: the kernel's memory for this program isn't in a slot, so only slots change.
+        // SAFETY: this replaces only memory in one slot, which the program never accesses.
         result(unsafe {
             libc::mmap(at as *mut _, self.len(random).min(SLOT) as usize, protection, flags, -1, 0)
         } as i64)
