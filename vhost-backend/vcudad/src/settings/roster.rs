@@ -36,7 +36,8 @@ pub(crate) struct Roster {
 }
 
 impl Roster {
-    /// Returns a roster with these saved changes, to check a file.
+    /// Returns a roster with these saved changes that never writes to the state directory. Used to
+    /// check a configuration file.
     pub(crate) fn to_check(saved: SavedState) -> Self {
         Self::with(None, saved)
     }

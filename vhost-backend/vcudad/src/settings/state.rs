@@ -255,7 +255,7 @@ fn give(path: &Path, folder: &File, owner: &User) -> Result<(), StateError> {
     if now == owner.uid {
         return Ok(());
     }
-    // What another user has put there isn't root's to give away.
+    // Refuse a directory that belongs to a third user.
     if now != 0 {
         return Err(StateError::Foreign { path: path.to_owned(), now, user: owner.uid });
     }
