@@ -176,7 +176,8 @@ pub enum FromSupervisor {
         system_calls: u64,
         /// Number of operations of NVIDIA's driver.
         driver_operations: u64,
-        /// A description of the first one, if it is the session's first.
+        /// A description of the session's first refused call or operation. `None` if an earlier
+        /// message had it.
         first: Option<String>,
     },
     /// A worker has created an object. The supervisor sends this before it answers the worker's
