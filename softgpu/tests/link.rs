@@ -184,7 +184,7 @@ fn test_errors_and_their_log() {
         unsafe {
             assert_eq!(cuLinkCreate_v2(2, options.as_ptr(), values.as_mut_ptr(), &mut link), 0);
             let bad = ptx(".visible .entry broken() { frobnicate.u32 %r1, %r2; }");
-            assert_eq!(add(link, PTX, bad.as_bytes()), 222);
+            assert_eq!(add(link, PTX, bad.as_bytes()), INVALID_PTX);
             let text = CStr::from_bytes_until_nul(&log).unwrap().to_str().unwrap().to_owned();
             assert!(text.contains("frobnicate") && text.contains("broken"), "{text}");
             assert_eq!(values[1], text.len());
