@@ -578,7 +578,9 @@ fn a_vm_that_is_only_in_the_file_is_listed_and_can_be_restored() {
         match (method, path) {
             ("GET", "/v1/vms") => (200, json!([added, vm]).to_string()),
             ("GET", "/v1/vms/web") => (200, vm.to_string()),
-            ("DELETE", "/v1/vms/web" | "/v1/vms/other") => (204, String::new()),
+            ("DELETE", "/v1/vms/web?if_idle=true" | "/v1/vms/other?if_idle=true") => {
+                (204, String::new())
+            }
             ("POST", "/v1/vms/web/restore") => (200, added.to_string()),
             ("POST", "/v1/vms") => {
                 added["differs_from_file"] = json!({"compute.weight": {"file": "300"}});
