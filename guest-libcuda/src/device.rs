@@ -13,7 +13,7 @@ use parking_lot::Mutex;
 use protocol::calls::VcudaFacts;
 use protocol::facts::{DeviceFacts, MAX_ATTRIBUTES};
 use protocol::limits::DEVICES_MAX;
-use protocol::uapi::Gpu;
+use protocol::uapi::{Attributes, Gpu};
 use std::sync::OnceLock;
 
 /// The values of attributes for features that this library does not support, whatever the GPU
@@ -193,19 +193,20 @@ pub fn fetch(session: &Session) -> CuResult<Vec<Device>> {
 /// Returns the facts in a reply to a query. Returns `None` if the host doesn't know the attributes of
 /// all devices.
 fn announced(snapshot: Snapshot) -> Option<Announced> {
-    let facts = |gpu: &Gpu| {
+    let facts = |(gpu, attributes): (&Gpu, &Attributes)| {
         let mut facts = DeviceFacts {
             total_memory: gpu.memory_total,
             uuid: gpu.uuid,
             pci_bus_id: gpu.pci_bus_id,
-            known: gpu.known,
-            attributes: gpu.attributes,
+            known: attributes.known,
+            attributes: attributes.values,
             ..DeviceFacts::default()
         };
         facts.name[..gpu.name.len()].copy_from_slice(&gpu.name);
-        (gpu.known != [0; 4]).then_some(facts)
+        (attributes.known != [0; 4]).then_some(facts)
     };
-    let devices: Vec<_> = snapshot.gpus.iter().map(facts).collect::<Option<_>>()?;
+    let gpus = snapshot.gpus.iter().zip(&snapshot.attributes);
+    let devices: Vec<_> = gpus.map(facts).collect::<Option<_>>()?;
     let Snapshot { cuda_version: driver_version, module_loading, .. } = snapshot;
     (!devices.is_empty()).then_some(Announced { driver_version, module_loading, devices })
 }

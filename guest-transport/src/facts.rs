@@ -3,8 +3,7 @@
 use crate::error::TransportError;
 use crate::transport::Transport;
 use protocol::plain::Plain;
-use protocol::uapi::{Facts, Gpu, Process, QUERY_MAX};
-use std::mem::offset_of;
+use protocol::uapi::{Attributes, Facts, Gpu, Process, QUERY_MAX};
 
 /// The device's reply to a query: facts about the VM's GPUs at one point in time.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -15,6 +14,8 @@ pub struct Snapshot {
     pub module_loading: u32,
     pub driver: String,
     pub gpus: Vec<Gpu>,
+    /// The attributes of each of the GPUs. They are unknown if the device is of an older version.
+    pub attributes: Vec<Attributes>,
     pub processes: Vec<Process>,
 }
 
@@ -33,36 +34,38 @@ impl Snapshot {
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Facts::from_bytes(bytes)?;
         let rest = &bytes[size_of::<Facts>()..];
-        let first_release = offset_of!(Gpu, known);
-        let (gpus, rest) = list::<Gpu>(rest, head.gpus, head.gpu_bytes, first_release)?;
-        let all = size_of::<Process>();
-        let (processes, _) = list::<Process>(rest, head.processes, head.process_bytes, all)?;
+        let (gpus, rest) = entries::<Gpu>(rest, head.gpus, head.gpu_bytes)?;
+        let (processes, _) = entries::<Process>(rest, head.processes, head.process_bytes)?;
+        let attributes = gpus.iter().map(|entry| {
+            let after = &entry[size_of::<Gpu>()..];
+            Attributes::from_bytes(after).unwrap_or_else(Attributes::zeroed)
+        });
         Some(Self {
             cuda_version: head.cuda_version,
             module_loading: head.module_loading,
             driver: text(&head.driver),
-            gpus,
-            processes,
+            attributes: attributes.collect(),
+            gpus: first(&gpus),
+            processes: first(&processes),
         })
     }
 }
 
-/// Decodes `count` entries of `each` bytes, and also returns the bytes after them. Entries may be
-/// longer than `T` if the device is newer than this library. If it's older, they may have only the
-/// first `least` bytes, and the rest is 0.
-fn list<T: Plain>(bytes: &[u8], count: u32, each: u32, least: usize) -> Option<(Vec<T>, &[u8])> {
+/// Splits off `count` entries of `each` bytes. Entries may be longer than `T` if the device is newer
+/// than this library.
+fn entries<T: Plain>(bytes: &[u8], count: u32, each: u32) -> Option<(Vec<&[u8]>, &[u8])> {
     let each = each as usize;
     let len = each.checked_mul(count as usize)?;
-    if (each < least && count > 0) || len > bytes.len() {
+    if (each < size_of::<T>() && count > 0) || len > bytes.len() {
         return None;
     }
     let (entries, rest) = bytes.split_at(len);
-    let whole = |entry: &[u8]| {
-        let mut whole = entry.to_vec();
-        whole.resize(each.max(size_of::<T>()), 0);
-        T::from_bytes(&whole)
-    };
-    Some((entries.chunks_exact(each.max(1)).filter_map(whole).collect(), rest))
+    Some((entries.chunks_exact(each.max(1)).collect(), rest))
+}
+
+/// Decodes the first structure of each entry.
+fn first<T: Plain>(entries: &[&[u8]]) -> Vec<T> {
+    entries.iter().filter_map(|entry| T::from_bytes(entry)).collect()
 }
 
 /// Decodes text that ends at the first zero byte or at the end of the bytes.
@@ -94,12 +97,14 @@ mod tests {
 
     #[test]
     fn attributes_that_an_older_device_does_not_report_are_unknown() {
-        let older = offset_of!(Gpu, known);
-        let gpu = Gpu { memory_total: 1, known: [1; 4], ..Gpu::zeroed() };
-        let mut bytes = answer(older as u32, 1);
-        bytes.extend_from_slice(&gpu.as_bytes()[..older]);
-        let expected = Gpu { known: [0; 4], ..gpu };
-        assert_eq!(Snapshot::read(&bytes).unwrap().gpus, [expected]);
+        let attributes = Attributes { known: [1; 4], ..Attributes::zeroed() };
+        let whole = size_of::<Gpu>() + size_of::<Attributes>();
+        for (each, expected) in [(size_of::<Gpu>(), Attributes::zeroed()), (whole, attributes)] {
+            let mut bytes = answer(each as u32, 1);
+            let entry = [Gpu::zeroed().as_bytes(), attributes.as_bytes()].concat();
+            bytes.extend_from_slice(&entry[..each]);
+            assert_eq!(Snapshot::read(&bytes).unwrap().attributes, [expected]);
+        }
     }
 
     #[test]

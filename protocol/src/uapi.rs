@@ -235,7 +235,8 @@ pub const QUERY_MAX: usize = 65536;
 pub struct Facts {
     /// Number of [`Gpu`]s that follow.
     pub gpus: u32,
-    /// Size of each [`Gpu`] in bytes. If it is larger than the structure, the rest must be ignored.
+    /// Size of each GPU's entry in bytes: a [`Gpu`], and [`Attributes`] unless the device is of an
+    /// older version. If it is larger, the rest must be ignored.
     pub gpu_bytes: u32,
     /// Number of [`Process`]es that follow the GPUs.
     pub processes: u32,
@@ -299,14 +300,22 @@ pub struct Gpu {
     /// Number of active NVLinks that lead directly to the GPU with each index. The number at the
     /// GPU's own index is that of links to NVSwitches.
     pub nvlinks: [u8; 16],
+}
+// SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
+unsafe impl Plain for Gpu {}
+
+/// The attributes of a GPU, which follow its [`Gpu`] in the same entry.
+#[repr(C)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Attributes {
     /// Bit N % 64 of word N / 64 is set if attribute N is known (`CUdevice_attribute`). All words are
     /// 0 if only a session can tell the attributes.
     pub known: [u64; 4],
     /// The attributes as a session on this GPU has them, or 0.
-    pub attributes: [i32; MAX_ATTRIBUTES],
+    pub values: [i32; MAX_ATTRIBUTES],
 }
 // SAFETY: `repr(C)`, integers only, no padding (tests/header.rs compares with the C header).
-unsafe impl Plain for Gpu {}
+unsafe impl Plain for Attributes {}
 
 /// A guest process that uses one of the GPUs.
 #[repr(C)]

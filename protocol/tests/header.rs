@@ -54,8 +54,8 @@ fn expectations() -> Vec<(String, u64)> {
             multiprocessors "multiprocessors" clock_khz "clock_khz"
             memory_clock_khz "memory_clock_khz" memory_bus_bits "memory_bus_bits"
             pci_device "pci_device" pci_subsystem "pci_subsystem"
-            pcie_link_max "pcie_link_max" pcie_link "pcie_link" nvlinks "nvlinks"
-            known "known" attributes "attributes" }
+            pcie_link_max "pcie_link_max" pcie_link "pcie_link" nvlinks "nvlinks" }
+        Attributes "attributes" { known "known" values "values" }
         Process "process" { pid "pid" session "session" gpu "gpu" reserved "reserved"
             memory_used "memory_used" }
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }

@@ -183,8 +183,12 @@ struct virtio_cuda_gpu {
 	__le32 pcie_link_max; /* generation << 16 | lanes; this and the next are 0 if unknown */
 	__le32 pcie_link;
 	__u8 nvlinks[16]; /* NVLinks to each GPU, and to switches at the own index */
+};
+
+/* Follows struct virtio_cuda_gpu in the same entry. */
+struct virtio_cuda_attributes {
 	__le64 known[4]; /* a bit for each known attribute; 0 if only a session can tell */
-	__le32 attributes[160]; /* by CUdevice_attribute, as a session on the GPU has them */
+	__le32 values[160]; /* by CUdevice_attribute, as a session on the GPU has them */
 };
 
 struct virtio_cuda_process {

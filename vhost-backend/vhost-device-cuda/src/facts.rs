@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use protocol::plain::Plain;
-use protocol::uapi::{self, Facts, Gpu, Process};
+use protocol::uapi::{self, Attributes, Facts, Gpu, Process};
 
 use host_ipc::gpu::PcieLink;
 use host_ipc::messages::{MAX_FACTS_GPUS, MAX_FACTS_PROCESSES, VmFacts, VmGpu, VmGpuLinks};
@@ -76,7 +76,7 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
     let processes = &facts.processes[..facts.processes.len().min(MAX_FACTS_PROCESSES)];
     let mut head = Facts {
         gpus: gpus.len() as u32,
-        gpu_bytes: size_of::<Gpu>() as u32,
+        gpu_bytes: (size_of::<Gpu>() + size_of::<Attributes>()) as u32,
         processes: processes.len() as u32,
         process_bytes: size_of::<Process>() as u32,
         cuda_version: facts.cuda_version,
@@ -89,7 +89,8 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
         let links = facts.links.get(index).copied().unwrap_or_default();
         let attributes = facts.attributes.iter().find(|of| of.gpu == gpu.facts.uuid);
         let values = attributes.map_or(&[][..], |of| &of.values);
-        bytes.extend_from_slice(encode_gpu(index, gpu, &links, values).as_bytes());
+        bytes.extend_from_slice(encode_gpu(index, gpu, &links).as_bytes());
+        bytes.extend_from_slice(encode_attributes(values).as_bytes());
     }
     for process in processes {
         let process = Process {
@@ -106,12 +107,12 @@ pub(super) fn encode(facts: &VmFacts) -> Vec<u8> {
 
 const _: () = assert!(
     size_of::<Facts>()
-        + MAX_FACTS_GPUS * size_of::<Gpu>()
+        + MAX_FACTS_GPUS * (size_of::<Gpu>() + size_of::<Attributes>())
         + MAX_FACTS_PROCESSES * size_of::<Process>()
         <= uapi::QUERY_MAX
 );
 
-fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks, attributes: &[(u8, i32)]) -> Gpu {
+fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks) -> Gpu {
     let facts = &gpu.facts;
     let peers = links.peers.iter().rev().fold(0, |bits, peer| bits << 1 | u32::from(*peer));
     let ecc = if facts.ecc { uapi::GPU_ECC } else { 0 };
@@ -138,9 +139,14 @@ fn encode_gpu(index: usize, gpu: &VmGpu, links: &VmGpuLinks, attributes: &[(u8, 
     };
     text(&mut out.name, &facts.name);
     text(&mut out.pci_bus_id, &facts.pci_bus_id);
-    for (number, value) in attributes {
+    out
+}
+
+fn encode_attributes(values: &[(u8, i32)]) -> Attributes {
+    let mut out = Attributes::zeroed();
+    for (number, value) in values {
         let number = usize::from(*number);
-        if let Some(attribute) = out.attributes.get_mut(number) {
+        if let Some(attribute) = out.values.get_mut(number) {
             *attribute = *value;
             out.known[number / 64] |= 1 << (number % 64);
         }
@@ -161,7 +167,7 @@ fn text(to: &mut [u8], from: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use host_ipc::gpu::{Attributes, GpuFacts, PcieLinks};
+    use host_ipc::gpu::{self, GpuFacts, PcieLinks};
     use host_ipc::messages::VmProcess;
 
     #[test]
@@ -216,7 +222,7 @@ mod tests {
             gpus: vec![gpu; 100],
             processes: vec![process; 10_000],
             links: vec![links],
-            attributes: vec![Attributes {
+            attributes: vec![gpu::Attributes {
                 gpu: [0; 16],
                 values: vec![(1, 1024), (159, -1), (200, 3)],
             }],
@@ -233,7 +239,9 @@ mod tests {
         assert_eq!(gpu.flags, 1 << 17 | 1 << 31);
         assert_eq!((gpu.nvlinks[0], gpu.nvlinks[1], gpu.nvlinks[15]), (18, 0, 4));
         assert_eq!((gpu.pcie_link_max, gpu.pcie_link), (5 << 16 | 16, 1 << 16 | 8));
-        assert_eq!((gpu.attributes[1], gpu.attributes[159]), (1024, -1));
-        assert_eq!(gpu.known, [2, 0, 1 << 31, 0]);
+        let after = size_of::<Facts>() + size_of::<Gpu>();
+        let attributes = uapi::Attributes::from_bytes(&bytes[after..]).unwrap();
+        assert_eq!((attributes.values[1], attributes.values[159]), (1024, -1));
+        assert_eq!(attributes.known, [2, 0, 1 << 31, 0]);
     }
 }
