@@ -442,7 +442,9 @@ pub(super) async fn check_config(State(api): State<Api>, body: Body) -> Answer {
 /// Parses the parameter of a request for events or usage.
 fn since_ms(query: Option<&str>) -> Result<Option<u64>, ApiError> {
     let Some(query) = query.filter(|query| !query.is_empty()) else { return Ok(None) };
-    let time = query.strip_prefix("since_ms=").and_then(|time| time.parse().ok());
+    // OpenAPI's int64 ends there.
+    let fits = |time: &u64| i64::try_from(*time).is_ok();
+    let time = query.strip_prefix("since_ms=").and_then(|time| time.parse().ok()).filter(fits);
     time.map(Some).ok_or_else(|| {
         let says = "the only parameter is since_ms, a time in milliseconds since 1970";
         ApiError::new(ErrorCode::BadRequest, says)

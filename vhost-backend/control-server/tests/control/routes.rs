@@ -130,7 +130,14 @@ fn past_events_come_first_with_the_user_who_caused_them() {
     fake.events.publish(EventKind::VmRemoved, About::default(), "removed");
     let removed = next();
     assert_eq!((removed.kind, removed.id, removed.uid), (EventKind::VmRemoved, 2, None));
-    for query in ["since_ms=", "since_ms=-1", "since_ms=10m", "since=1", "since_ms=1&x=1"] {
+    for query in [
+        "since_ms=",
+        "since_ms=-1",
+        "since_ms=10m",
+        "since_ms=9223372036854775808",
+        "since=1",
+        "since_ms=1&x=1",
+    ] {
         let refused = ask(&fake.socket, "GET", &format!("/v1/events?{query}"), "");
         assert_eq!((refused.status, &refused.json()["code"]), (400, &json!("bad_request")));
     }
