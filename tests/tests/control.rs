@@ -59,7 +59,7 @@ fn a_vm_is_added_used_changed_while_it_runs_and_removed() {
         (&json!("latency"), &json!(30))
     );
 
-    host.ask(&["vm", "rm", "c"]);
+    host.ask(&["vm", "rm", "--force", "c"]);
     assert!(!host.socket(C).exists());
     assert!(!program.wait().unwrap().success(), "the program's device is gone");
     assert_eq!(names(&host), ["a"]);
@@ -101,7 +101,7 @@ fn vms_and_changes_survive_a_restart_of_vcudad() {
     assert_eq!((&settings["max"], &settings["weight"]), (&json!("25%"), &json!(7)));
     assert_eq!(host.memory(A).1, 1500);
     assert_eq!(host.memory(C).1, 1024);
-    host.ask(&["vm", "rm", "c"]);
+    host.ask(&["vm", "rm", "--force", "c"]);
     host.restart(&[A]);
     assert_eq!(names(&host), ["a"]);
     assert!(!host.socket(C).exists());
@@ -147,7 +147,7 @@ fn events_report_vms_and_sessions() {
     let first = (0..100).find_map(|_| {
         add(&host, C, &[]);
         let event = heard.recv_timeout(Duration::from_millis(200)).ok();
-        host.ask(&["vm", "rm", "c"]);
+        host.ask(&["vm", "rm", "--force", "c"]);
         event
     });
     assert!(first.is_some(), "no event:\n{}", host.log());
@@ -157,7 +157,7 @@ fn events_report_vms_and_sessions() {
     host.memory(C);
     host.memory(C);
     host.ask(&["vm", "set", "c", "--compute-weight", "5"]);
-    host.ask(&["vm", "rm", "c"]);
+    host.ask(&["vm", "rm", "--force", "c"]);
     let mut missing = vec!["vm_changed", "vm_removed"];
     let (mut started, mut ended) = (Vec::new(), Vec::new());
     while !missing.is_empty() || ended.len() < 2 {

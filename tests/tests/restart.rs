@@ -216,7 +216,7 @@ fn changes_at_run_time_outlive_a_killed_vcudad() {
     host.kill_broker(libc::SIGKILL);
     host.start_broker();
     assert_eq!(shown(&host), before, "{}", host.log());
-    host.ask(&["vm", "rm", "c"]);
+    host.ask(&["vm", "rm", "--force", "c"]);
     assert!(!socket.exists());
     host.kill_broker(libc::SIGKILL);
     host.start_broker();

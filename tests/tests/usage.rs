@@ -150,7 +150,7 @@ fn removed_and_renamed_vms_keep_their_usage() {
     let mut host = Host::start(&[A, B]);
     let programs = work(&host);
     let before = grown(&host, A, [0.0; 4]);
-    assert!(host.vcudactl(&["vm", "rm", "a"]).status().unwrap().success());
+    assert!(host.vcudactl(&["vm", "rm", "--force", "a"]).status().unwrap().success());
     assert_eq!(metric(&host, COUNTERS[0], "a"), None);
     let of_a = used(&host, "a");
     assert!(of_a as f64 / 1e9 >= before[0] - 0.001, "{of_a} after {before:?}");
@@ -174,7 +174,7 @@ fn removed_and_renamed_vms_keep_their_usage() {
     assert!(host.run(c, "vectoradd", &[]).status.success(), "{}", host.log());
     assert!(eventually(NEVER, || used(&host, "c") > 0), "{}", host.log());
     assert_eq!(used(&host, "a"), of_a);
-    assert!(host.vcudactl(&["vm", "rm", "c"]).status().unwrap().success());
+    assert!(host.vcudactl(&["vm", "rm", "--force", "c"]).status().unwrap().success());
     // The same name continues.
     add("a");
     check_not_lower(&host, A, before, "after the VM was added again");
