@@ -156,7 +156,7 @@ fn sessions_that_share_memory_together_use_no_more_than_is_charged() {
 
     nvml.say(&format!("process 0 {} {BYTES}\nprocess 0 {} {BYTES}", workers[1], workers[2]));
     let ended = eventually(Duration::from_secs(60), || host.workers(vm).len() == 1);
-    let (why, log) = ("bytes for the VM's sessions", host.log());
+    let (why, log) = ("for the VM's sessions", host.log());
     assert!(ended && log.contains(why), "{log}");
     assert_eq!(other.try_wait().unwrap(), None, "{log}");
     other.kill().unwrap();
