@@ -1,14 +1,13 @@
 //! Forked children. As with CUDA, a child of a process that has initialized the library can't use it.
 
-use crate::transport::Fork;
+use crate::transport::{ClosedInChildren, Fork};
 use std::cell::RefCell;
-use std::sync::atomic::{AtomicBool, AtomicI32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Once, OnceLock};
 
 /// Whether this process is a forked child of the process that called `cuInit`.
 static FORKED: AtomicBool = AtomicBool::new(false);
-/// File descriptors that a forked child must close. -1 in unused slots.
-static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
+static DESCRIPTORS: ClosedInChildren = ClosedInChildren::new();
 
 /// Returns whether this process is a forked child of a process that has opened the device.
 #[inline]
@@ -16,12 +15,9 @@ pub fn is_child() -> bool {
     FORKED.load(Ordering::Relaxed)
 }
 
-/// Makes forked children close these descriptors instead of those of an earlier call. If they kept
-/// them open, the session wouldn't end when the parent exits.
+/// Makes forked children close these descriptors instead of those of an earlier call.
 pub fn close_in_children(descriptors: &[i32]) {
-    for (place, slot) in DESCRIPTORS.iter().enumerate() {
-        slot.store(descriptors.get(place).copied().unwrap_or(-1), Ordering::Relaxed);
-    }
+    DESCRIPTORS.set(descriptors);
     static ONCE: Once = Once::new();
     // SAFETY: after a fork, the handler in the child only stores to atomics, moves mappings, and
     // closes descriptors. It doesn't allocate memory or take locks.
@@ -65,11 +61,5 @@ extern "C" fn in_child() {
         // Freeing memory may need a lock that another thread of the parent had.
         std::mem::forget(prepared);
     }
-    for slot in &DESCRIPTORS {
-        let fd = slot.swap(-1, Ordering::Relaxed);
-        if fd >= 0 {
-            // SAFETY: this is the child's copy of the descriptor, and no code in the child uses it.
-            unsafe { libc::close(fd) };
-        }
-    }
+    DESCRIPTORS.close();
 }

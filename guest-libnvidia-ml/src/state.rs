@@ -4,13 +4,12 @@
 use crate::args::Arg;
 use crate::error::{NvmlError, NvmlResult};
 use crate::generated::sys::nvmlDevice_t;
-use guest_transport::Transport;
 use guest_transport::facts::Snapshot;
 use guest_transport::log::say;
+use guest_transport::{ClosedInChildren, Transport};
 use parking_lot::Mutex;
 use protocol::uapi::Gpu;
 use std::sync::Once;
-use std::sync::atomic::{AtomicI32, Ordering};
 
 /// The state that init creates.
 struct State {
@@ -26,14 +25,10 @@ struct State {
 
 static STATE: Mutex<Option<State>> = Mutex::new(None);
 
-/// File descriptors of the transport that a child closes after fork, so that the connection ends
-/// with the parent. -1 in unused slots.
-static DESCRIPTORS: [AtomicI32; 4] = [const { AtomicI32::new(-1) }; 4];
+static DESCRIPTORS: ClosedInChildren = ClosedInChildren::new();
 
 fn keep_from_children(descriptors: &[i32]) {
-    for (place, slot) in DESCRIPTORS.iter().enumerate() {
-        slot.store(descriptors.get(place).copied().unwrap_or(-1), Ordering::Relaxed);
-    }
+    DESCRIPTORS.set(descriptors);
     static ONCE: Once = Once::new();
     // SAFETY: the handler is async-signal-safe: it only swaps atomics and calls close().
     ONCE.call_once(|| unsafe {
@@ -42,13 +37,7 @@ fn keep_from_children(descriptors: &[i32]) {
 }
 
 extern "C" fn in_child() {
-    for slot in &DESCRIPTORS {
-        let descriptor = slot.swap(-1, Ordering::Relaxed);
-        if descriptor >= 0 {
-            // SAFETY: the descriptor belongs to the parent's transport, which the child never uses.
-            unsafe { libc::close(descriptor) };
-        }
-    }
+    DESCRIPTORS.close();
 }
 
 /// The handle of the first GPU. Handles must be unique and not null.

@@ -3,6 +3,7 @@
 
 mod error;
 pub mod facts;
+mod in_children;
 mod kernel;
 pub mod log;
 mod mapping;
@@ -14,6 +15,7 @@ mod vhost_user;
 pub mod virtqueue;
 
 pub use error::TransportError;
+pub use in_children::ClosedInChildren;
 pub use mapping::Mapping;
 pub use open::open;
 pub use transport::{Fork, PINNED_WINDOW, Started, Transport, is_pinned};
