@@ -133,9 +133,10 @@ impl Objects {
         Some(Permit { engines, counted })
     }
 
-    /// Returns true if the broker knows this object.
-    pub fn has(&self, client: u32, handle: u32) -> bool {
-        self.all.get(&(client, handle)).is_some_and(|object| object.is_known)
+    /// Returns true if this is the client, or an object that leads to channels. The broker knows
+    /// those by one handle each, so they never get another one, and no other worker gets one.
+    pub fn leads_to_channels(&self, client: u32, handle: u32) -> bool {
+        handle == client || self.all.get(&(client, handle)).is_some_and(|object| object.is_known)
     }
 
     /// Records an object that the driver has allocated, and reports it if the broker must know it. It

@@ -46,10 +46,8 @@ pub fn perform(
     let imports = match allowed {
         Parameters::Export { handles, size, .. } => {
             has_size(&parameters, size)?;
-            // The broker knows a worker's channels, and what they were created under, by one handle
-            // each, and no other worker may have one.
-            let leads_to_channels = |handle| handle == client || objects.has(client, handle);
-            if read_handles(&parameters, handles)?.into_iter().any(leads_to_channels) {
+            let leads_to_channels = |handle: &u32| objects.leads_to_channels(client, *handle);
+            if read_handles(&parameters, handles)?.iter().any(leads_to_channels) {
                 return argument.refuse(refused);
             }
             Vec::new()

@@ -24,8 +24,7 @@ pub fn perform(
     driver: impl FnOnce(&OwnedFd, &mut [u8]) -> io::Result<()>,
 ) -> io::Result<Outcome> {
     let (client, source) = (argument.u32_at(CLIENT), argument.u32_at(SOURCE));
-    // The broker knows a worker's channels, and what they were created under, by one handle each.
-    let leads_to_channels = source == client || objects.has(client, source);
+    let leads_to_channels = objects.leads_to_channels(client, source);
     let plain = argument.u32_at(SOURCE_CLIENT) == client && argument.u32_at(FLAGS) == 0;
     if leads_to_channels || !plain {
         return argument.refuse(Refused::Duplicate);
