@@ -109,7 +109,7 @@ fn counters_continue_after_a_restart_and_a_crash() {
     for is_killed in [false, true, true, false] {
         let first = check_not_lower(&host, A, last, "after a start");
         let programs = work(&host);
-        // What was reported was saved.
+        // Usage is saved before it is reported.
         last = grown(&host, A, first);
         if is_killed {
             host.kill_broker(libc::SIGKILL);

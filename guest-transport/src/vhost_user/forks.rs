@@ -36,7 +36,7 @@ impl Run {
     }
 }
 
-/// What is ready for a child while a fork is in progress.
+/// The copies that a child gets from a fork in progress.
 #[derive(Default)]
 pub struct Copies {
     /// The copies of runs. A child doesn't inherit a run that couldn't be copied.

@@ -31,7 +31,7 @@ impl Objects<'_> {
                 let (mut function, module) = (null_mut(), objects.module()? as *mut _);
                 cu!(cuda, cuModuleGetFunction(&mut function, module, c"fill".as_ptr()))?;
                 if objects.named("cuLaunch") {
-                    // What the oldest calls need.
+                    // The oldest calls launch with these.
                     cu!(cuda, cuFuncSetBlockShape(function, 1, 1, 1))?;
                     cu!(cuda, cuParamSetSize(function, 8))?;
                 }

@@ -32,7 +32,7 @@ pub(crate) struct Gpu {
     context_bytes: u64,
     /// The PCIe links that NVML reported last.
     links: PcieLinks,
-    /// What NVML reported last. The next broker reads it again.
+    /// The last readings from NVML. The next broker reads them again.
     #[serde(skip)]
     sensors: GpuSensors,
     /// The active NVLinks that NVML has reported.

@@ -45,7 +45,7 @@ use host_ipc::gpu::{Eviction, Probed};
 use host_ipc::signals::Signals;
 use host_ipc::systemd::Systemd;
 
-/// What the broker has set up while it had privileges.
+/// The results of the steps for which the broker needed privileges.
 pub(crate) struct Prepared {
     pub(crate) spawner: Spawner,
     pub(crate) ending: Ending,
@@ -56,7 +56,7 @@ pub(crate) struct Prepared {
     pub(crate) jail: JailResult,
 }
 
-/// What a broker has before it knows its VMs.
+/// The parts of a broker that exist before its VMs.
 struct Foundation {
     spawner: Spawner,
     ending: Ending,

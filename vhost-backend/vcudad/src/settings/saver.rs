@@ -15,7 +15,7 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 /// The state that was saved, or the reason why it wasn't.
 pub(crate) type Saved = Result<SavedState, StateError>;
 
-/// What the thread writes.
+/// A file for the thread to write.
 enum Job {
     State(SavedState),
     Usage(Record),

@@ -1,4 +1,4 @@
-//! What is counted of a VM's usage of one GPU.
+//! The counters of a VM's usage of one GPU.
 
 use serde::{Deserialize, Serialize};
 

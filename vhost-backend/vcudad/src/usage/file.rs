@@ -10,7 +10,7 @@ use serde::Deserialize;
 use super::record::{Record, VERSION};
 use crate::settings::state::{StateDir, StateError};
 
-/// What was read from the directory.
+/// The contents of the directory.
 pub(crate) struct Loaded {
     pub(crate) record: Record,
     /// False if a file is in the way that can't be read and can't be renamed, so it must not be
