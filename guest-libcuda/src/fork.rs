@@ -26,6 +26,12 @@ pub fn close_in_children(descriptors: &[i32]) {
     });
 }
 
+/// Returns whether forked children close no descriptors.
+#[cfg(test)]
+pub fn closes_nothing() -> bool {
+    DESCRIPTORS.is_empty()
+}
+
 /// A function that prepares for a fork of the calling thread.
 type Prepare = fn() -> Option<Box<dyn Fork>>;
 

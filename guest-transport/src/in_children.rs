@@ -22,6 +22,11 @@ impl ClosedInChildren {
         }
     }
 
+    /// Returns whether there are no descriptors.
+    pub fn is_empty(&self) -> bool {
+        self.slots.iter().all(|slot| slot.load(Ordering::Relaxed) < 0)
+    }
+
     /// Closes the descriptors. Call this in a child after a fork, where no code uses them. Signal
     /// handlers may call it, too.
     pub fn close(&self) {
@@ -49,7 +54,9 @@ mod tests {
         let descriptors = ClosedInChildren::new();
         descriptors.set(&[std::os::fd::AsRawFd::as_raw_fd(&first)]);
         descriptors.set(&[second.into_raw_fd()]);
+        assert!(!descriptors.is_empty());
         descriptors.close();
+        assert!(descriptors.is_empty());
         descriptors.close();
         assert_eq!(closed.read(&mut [0]).unwrap(), 0, "the other end is closed");
         kept.set_nonblocking(true).unwrap();

@@ -120,6 +120,8 @@ impl Session {
             result => result,
         };
         let live = started.map_err(|error| {
+            // The device is closed, and the program may get its descriptors for other files.
+            fork::close_in_children(&[]);
             say!(Error, "can't start a session: {error}");
             CuError::DEVICE_UNAVAILABLE
         })?;
@@ -548,6 +550,14 @@ impl Session {
             }
             Err(error) => Err(self.end(&error)),
         }
+    }
+}
+
+impl Drop for Session {
+    /// A session that isn't used after all: its device is closed, and the program may get the
+    /// descriptors for other files.
+    fn drop(&mut self) {
+        fork::close_in_children(&[]);
     }
 }
 

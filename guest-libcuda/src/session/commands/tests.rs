@@ -30,6 +30,7 @@ struct Link {
     stop: AtomicBool,
     ended: AtomicBool,
     starts: AtomicU32,
+    refuses: AtomicBool,
 }
 
 struct FakeTransport {
@@ -44,6 +45,9 @@ impl Transport for FakeTransport {
     fn start(&self, _: &[u8], ring: u32, arena: u64) -> Result<Started, TransportError> {
         let len = RING_HEADER_BYTES + ring as usize + arena as usize;
         self.link.starts.fetch_add(1, Ordering::Relaxed);
+        if self.link.refuses.load(Ordering::Relaxed) {
+            return Err(TransportError::Unsupported { what: "sessions in this test" });
+        }
         let region = Mapping::shared(self.memory.as_raw_fd(), 0, len)?;
         Ok(Started { region, session: 1 })
     }
@@ -85,7 +89,10 @@ impl Transport for FakeTransport {
         0
     }
     fn descriptors(&self) -> Vec<i32> {
-        Vec::new()
+        match self.link.refuses.load(Ordering::Relaxed) {
+            true => vec![self.memory.as_raw_fd()],
+            false => Vec::new(),
+        }
     }
 }
 
@@ -320,6 +327,23 @@ fn the_first_command_starts_the_session_once() {
         }
     });
     assert_eq!(starts.load(Ordering::Relaxed), 1);
+}
+
+/// The program may get the same descriptor for a file of its own.
+#[test]
+fn children_do_not_close_the_descriptors_of_a_session_that_did_not_start() {
+    let fixture = Fixture::new(Duration::ZERO, Box::new(|_, _| (0, vec![], 0)));
+    fixture.link.refuses.store(true, Ordering::Relaxed);
+    let device = fixture.session.device.lock().take().unwrap();
+    let config = &fixture.session.config;
+    let session = Session::on(device, config.clone(), |_| Ok(()));
+    // The program sees no device, for example.
+    let device = session.device.lock().take().unwrap();
+    drop(session);
+    assert!(fork::closes_nothing());
+    let session = Session::on(device, config.clone(), |_| Ok(()));
+    assert_eq!(session.call(&VcudaPing {}), Err(CuError::DEVICE_UNAVAILABLE));
+    assert!(fork::closes_nothing());
 }
 
 #[test]
