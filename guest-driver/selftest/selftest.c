@@ -504,7 +504,7 @@ static bool makes_sense(const void *answer, __u32 len)
 	const struct virtio_cuda_gpu *gpu = (const void *)(facts + 1);
 
 	return len >= sizeof(*facts) + sizeof(*gpu) && facts->gpus >= 1 &&
-	       facts->gpu_bytes == sizeof(*gpu) &&
+	       facts->gpu_bytes >= sizeof(*gpu) &&
 	       len == sizeof(*facts) + facts->gpus * facts->gpu_bytes +
 		      facts->processes * facts->process_bytes &&
 	       gpu->name[0] && gpu->memory_total &&
