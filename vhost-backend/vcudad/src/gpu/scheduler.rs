@@ -197,11 +197,12 @@ impl Scheduler {
     /// if the scheduler is off. Also returns `None` if the VM is in a group, because a guest must
     /// not learn about other VMs.
     pub(crate) fn utilization(&self, id: VmId, gpu: GpuId) -> Option<u32> {
-        if self.is_in_group(id) {
+        if !self.enabled || self.is_in_group(id) {
             return None;
         }
-        let stats = self.compute.stats_of(VmKey(id.0), gpu_key(gpu))?;
-        Some(stats.share_1s.min(WHOLE))
+        // Without statistics, the VM has just been added.
+        let stats = self.compute.stats_of(VmKey(id.0), gpu_key(gpu));
+        Some(stats.map_or(0, |stats| stats.share_1s.min(WHOLE)))
     }
 
     /// Returns a VM's key and its charge on a GPU. VMs in a group have the same key and the same
@@ -271,5 +272,20 @@ impl PromisedShares {
     /// Returns the fraction promised to a VM, 0.0 to 1.0.
     pub(crate) fn of(&self, vm: VmId) -> f64 {
         self.0.get(&vm).copied().unwrap_or(0.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_vm_has_a_utilization_as_soon_as_it_exists() {
+        let (vm, gpu) = (VmId(3), GpuId(0));
+        let start = |enabled| Scheduler::start(enabled, None, Traces::default()).unwrap();
+        let mut scheduler = start(true);
+        assert_eq!(scheduler.utilization(vm, gpu), Some(0));
+        scheduler.stop().unwrap();
+        assert_eq!(start(false).utilization(vm, gpu), None);
     }
 }
