@@ -16,6 +16,9 @@ use serde::{Deserialize, Serialize};
 /// Default directory of the VMs' vhost-user sockets, which is created if it's missing.
 pub const SOCKETS: &str = "/run/virtio-cuda";
 
+/// Where a worker in a jail finds its VM's cache of compiled kernels.
+pub const CODE_CACHE: &str = "/run/shared/cache";
+
 /// The user IDs of VMs, from which one is chosen for a VM without a `uid`. Neither systemd (which
 /// has ranges for dynamic users and for containers) nor the usual ranges for subordinate IDs and
 /// for directory services include them.

@@ -12,6 +12,7 @@ use std::os::unix::fs::{DirBuilderExt, PermissionsExt, symlink};
 use std::path::{Path, PathBuf};
 
 use host_ipc::missing::Feature;
+use host_ipc::spawner::CODE_CACHE;
 use rustix::fs::CWD;
 use rustix::mount::{
     MountFlags, MoveMountFlags, UnmountFlags, mount, mount_bind_recursive, mount_remount,
@@ -30,7 +31,7 @@ const OLD: &str = "/old";
 const SHM: &str = "/dev/shm";
 /// Where that memory is mounted.
 const SHARED_MOUNT: &str = "/run/shared/vm";
-/// The directory of that mount. Landlock looks for rules of the directories above a mount, but not
+/// The directory of that mount and of the one at [`CODE_CACHE`]. Landlock looks for rules of the directories above a mount, but not
 /// for those of mounts that are hidden below it.
 pub(crate) const SHARED: &str = "/run/shared";
 /// The directory for temporary files.
@@ -54,6 +55,8 @@ pub struct Root {
     /// A mount for /dev/shm that isn't in a mount namespace yet. If the process has no VM yet, its
     /// parent later mounts the VM's shared memory over it.
     pub shared: Option<OwnedFd>,
+    /// Such a mount for the VM's cache of compiled kernels.
+    pub cache: Option<OwnedFd>,
 }
 
 /// Converts an error of something that was to be done with a path.
@@ -98,7 +101,11 @@ impl Root {
             bind(real, path, MountFlags::NOSUID | MountFlags::NOEXEC | MountFlags::RDONLY)?;
         }
         if let Some(shared) = &self.shared {
-            share_memory(shared)?;
+            put(shared, Path::new(SHARED_MOUNT))?;
+            symlink(SHARED_MOUNT, SHM).map_err(failed("create", Path::new(SHM)))?;
+        }
+        if let Some(cache) = &self.cache {
+            put(cache, Path::new(CODE_CACHE))?;
         }
         mount_processes(flags)?;
         if self.sysfs {
@@ -113,13 +120,11 @@ impl Root {
     }
 }
 
-/// Mounts the memory that a VM's processes share.
-fn share_memory(mount: &OwnedFd) -> Result<(), JailError> {
-    let (at, link) = (Path::new(SHARED_MOUNT), Path::new(SHM));
+/// Mounts a file system of the VM.
+fn put(mount: &OwnedFd, at: &Path) -> Result<(), JailError> {
     directory(at)?;
     move_mount(mount, c"", CWD, at, MoveMountFlags::MOVE_MOUNT_F_EMPTY_PATH)
-        .map_err(failed_mount("mount shared memory at", at))?;
-    symlink(at, link).map_err(failed("create", link))
+        .map_err(failed_mount("mount the VM's files at", at))
 }
 
 /// Returns the paths that exist, each after what it leads to, in an order in which a directory

@@ -6,11 +6,11 @@ use std::path::PathBuf;
 use std::process::Command;
 
 use host_ipc::missing::Feature;
-use host_ipc::spawner::{Part, Refusal};
+use host_ipc::spawner::{CODE_CACHE, Part, Refusal};
 
+use crate::files::{CACHE_MAXSIZE, Each, VmFiles};
 use crate::mounts::Mounts;
 use crate::pid_namespace::PidNamespace;
-use crate::shared_memory::VmSharedMemory;
 
 /// The jail of all workers.
 pub(crate) struct Jail {
@@ -37,16 +37,20 @@ impl Jail {
         self.processes.start(start)
     }
 
-    /// Returns the shared memory of a VM whose processes run as this user, with this limit in bytes.
-    pub(crate) fn memory_of(&self, uid: Option<u32>, size: Option<u64>) -> VmSharedMemory {
-        VmSharedMemory::new(self.mounts.clone(), uid, size)
+    /// Returns the files of a VM whose processes run as this user in a cgroup with this limit in
+    /// bytes.
+    pub(crate) fn files_of(&self, uid: Option<u32>, memory: Option<u64>) -> VmFiles {
+        VmFiles::new(&self.mounts, uid, memory)
     }
 }
 
-/// Adds the arguments that make a worker enter the jail with these devices, and with this mount at
-/// /dev/shm, which it inherits.
-pub(crate) fn add_arguments(command: &mut Command, devices: &[PathBuf], shared: &OwnedFd) {
-    command.arg("--jail").arg("--shared-fd").arg(shared.as_raw_fd().to_string());
+/// Adds the arguments that make a worker enter the jail with these devices and these mounts, which
+/// it inherits, and the environment variables with which NVIDIA's driver library finds the cache.
+pub(crate) fn add_arguments(command: &mut Command, devices: &[PathBuf], mounts: &Each<OwnedFd>) {
+    command.arg("--jail").arg("--shared-fd").arg(mounts.shared.as_raw_fd().to_string());
+    command.arg("--cache-fd").arg(mounts.cache.as_raw_fd().to_string());
+    command.env("CUDA_CACHE_PATH", CODE_CACHE).env_remove("CUDA_CACHE_DISABLE");
+    command.env("CUDA_CACHE_MAXSIZE", CACHE_MAXSIZE.to_string());
     devices.iter().for_each(|device| {
         command.arg("--device").arg(device);
     });

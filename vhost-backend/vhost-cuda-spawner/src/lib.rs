@@ -20,7 +20,7 @@
 //! | `kept` | copies of the broker's descriptors |
 //! | `start` | starting a process |
 //! | `pid_namespace`, `jail` | PID namespaces; the jail of workers |
-//! | `vms`, `cgroup`, `socket`, `shared_memory` | what each VM has |
+//! | `vms`, `cgroup`, `socket`, `files` | what each VM has |
 //! | `mounts`, `tmpfs` | mounts without a path on the host |
 //! | `mps`, `mps_client` | MPS daemons; the workers that are their clients |
 //!
@@ -31,6 +31,7 @@
 
 mod cgroup;
 mod child;
+mod files;
 mod jail;
 mod kept;
 mod link;
@@ -42,7 +43,6 @@ mod policy;
 mod processes;
 mod programs;
 mod server;
-mod shared_memory;
 mod socket;
 mod stand_in;
 mod start;

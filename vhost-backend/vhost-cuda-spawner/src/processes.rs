@@ -13,6 +13,7 @@ use host_ipc::{apart, doorbell};
 use rustix::io::{FdFlags, fcntl_setfd};
 
 use crate::child::Child;
+use crate::files::{Each, Places};
 use crate::jail::{Jail, add_arguments};
 use crate::kept::KeptFds;
 use crate::mps::Mps;
@@ -20,7 +21,6 @@ use crate::mps_client::client_env;
 use crate::pid_namespace::start_in_new;
 use crate::policy::{MAX_PROCESSES, Policy, check_devices, check_env, check_visible};
 use crate::programs::{Programs, add_users};
-use crate::shared_memory::Place;
 use crate::start::{Preparation, THIS_PROGRAM};
 use crate::vms::Vms;
 
@@ -39,10 +39,10 @@ struct Start<'a> {
     vm: Option<&'a str>,
     /// The pipe directory of the MPS daemon for which the process waits.
     pipe: Option<PathBuf>,
-    /// What the process mounts at /dev/shm.
-    shared: Option<OwnedFd>,
-    /// The place of its VM's memory there, if it has no VM yet.
-    place: Option<Place>,
+    /// What the process mounts in its jail.
+    mounts: Option<Each<OwnedFd>>,
+    /// The places of its VM's files there, if it has no VM yet.
+    places: Option<Places>,
 }
 
 /// What is needed to start programs.
@@ -64,13 +64,13 @@ pub(crate) struct Process {
     /// How it ended, if it has been reaped.
     pub(crate) end: Option<End>,
     pub(crate) kept: KeptFds,
-    /// The place of its VM's shared memory, if it's a worker that doesn't have that yet.
-    place: Option<Place>,
+    /// The places of its VM's files, if it's a worker that has no VM yet.
+    places: Option<Places>,
 }
 
 impl Process {
-    fn new(child: Child, place: Option<Place>) -> Self {
-        Self { child, end: None, kept: KeptFds::default(), place }
+    fn new(child: Child, places: Option<Places>) -> Self {
+        Self { child, end: None, kept: KeptFds::default(), places }
     }
 
     pub(crate) fn pid(&self) -> u32 {
@@ -102,7 +102,7 @@ impl Processes {
             .map_err(|fds| format!("a program gets two descriptors, not {}", fds.len()))?;
         self.check_new(id, MAX_PROCESSES)?;
         let is_probe = matches!(program, Program::Probe { .. });
-        let Start { mut command, namespace, vm, pipe, shared, place } = prepare(program, parts)?;
+        let Start { mut command, namespace, vm, pipe, mounts, places } = prepare(program, parts)?;
         if !is_probe {
             command.arg("--broker-fd").arg(first.as_raw_fd().to_string());
         }
@@ -118,7 +118,10 @@ impl Processes {
         // No other process inherits these descriptors: only this thread starts programs, and it
         // closes them before it starts the next one.
         let connect = || -> io::Result<Option<OwnedFd>> {
-            shared.as_ref().map_or(Ok(()), |shared| fcntl_setfd(shared, FdFlags::empty()))?;
+            if let Some(Each { shared, cache }) = &mounts {
+                fcntl_setfd(shared, FdFlags::empty())?;
+                fcntl_setfd(cache, FdFlags::empty())?;
+            }
             if is_probe {
                 command.stdout(first).stderr(second);
                 return Ok(None);
@@ -139,7 +142,7 @@ impl Processes {
         let started = child.pidfd().map(|pidfd| (child.pid(), pidfd));
         match started {
             Ok(started) => {
-                self.0.insert(id, Process::new(child, place));
+                self.0.insert(id, Process::new(child, places));
                 Ok(started)
             }
             Err(error) => {
@@ -166,9 +169,9 @@ impl Processes {
         self.running(id).map(Child::pid).ok_or_else(|| format!("there is no process {id}"))
     }
 
-    /// Takes the place of the shared memory of a worker that doesn't have that yet.
-    pub(crate) fn take_place(&mut self, id: ProcessId) -> Option<Place> {
-        self.0.get_mut(&id).and_then(|process| process.place.take())
+    /// Takes the places of the VM's files of a worker that has no VM yet.
+    pub(crate) fn take_places(&mut self, id: ProcessId) -> Option<Places> {
+        self.0.get_mut(&id).and_then(|process| process.places.take())
     }
 
     pub(crate) fn kill(&self, id: ProcessId) {
@@ -190,7 +193,7 @@ impl Processes {
         let process = self.0.get_mut(&id).filter(|process| process.end.is_none())?;
         let how = End::Exited(process.child.reap()?);
         process.end = Some(how.clone());
-        process.place = None;
+        process.places = None;
         Some(Event::Ended { id, how })
     }
 
@@ -251,16 +254,16 @@ impl Processes {
 fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>, String> {
     let jail = parts.jail.as_deref();
     let start = |command, namespace| {
-        let (vm, pipe, shared, place) = (None, None, None, None);
-        Start { command, namespace, vm, pipe, shared, place }
+        let (vm, pipe, mounts, places) = (None, None, None, None);
+        Start { command, namespace, vm, pipe, mounts, places }
     };
-    let no_memory = |error: io::Error| format!("cannot give it shared memory: {error}");
+    let no_mounts = |error: io::Error| format!("cannot create file systems for it: {error}");
     // In the jail, without a VM.
     let start_without_vm = |mut command: Command, devices: &[PathBuf]| {
-        let (place, shared) = Place::create().map_err(no_memory)?;
-        add_arguments(&mut command, devices, &shared);
-        let (shared, place) = (Some(shared), Some(place));
-        Ok(Start { shared, place, ..start(command, Namespace::Workers) })
+        let (places, mounts) = Places::create().map_err(no_mounts)?;
+        add_arguments(&mut command, devices, &mounts);
+        let (mounts, places) = (Some(mounts), Some(places));
+        Ok(Start { mounts, places, ..start(command, Namespace::Workers) })
     };
     match program {
         Program::Device { vm } => {
@@ -328,9 +331,9 @@ fn prepare<'a>(program: &'a Program, parts: &mut Parts<'_>) -> Result<Start<'a>,
             if jail.is_none() || pipe.is_some() {
                 return Ok(Start { vm: of_vm, pipe, ..start(command, Namespace::Host) });
             }
-            let shared = parts.vms.shared_of(vm)?.for_process().map_err(no_memory)?;
-            add_arguments(&mut command, devices, &shared);
-            Ok(Start { vm: of_vm, shared: Some(shared), ..start(command, Namespace::Workers) })
+            let mounts = parts.vms.files_of(vm)?.for_process().map_err(no_mounts)?;
+            add_arguments(&mut command, devices, &mounts);
+            Ok(Start { vm: of_vm, mounts: Some(mounts), ..start(command, Namespace::Workers) })
         }
     }
 }

@@ -58,7 +58,8 @@ impl Programs {
     pub(crate) fn serving_worker(&self, library: &Path, visible: &str) -> Command {
         let mut command = self.worker(library);
         command.env("CUDA_VISIBLE_DEVICES", visible).env("CUDA_MPS_PIPE_DIRECTORY", NO_DAEMON);
-        // Disable the driver's cache of compiled kernels, because it would be shared by all VMs.
+        // The driver's cache of compiled kernels would be shared by all VMs. In the jail, each VM has
+        // its own, and this is enabled again.
         command.env("CUDA_CACHE_DISABLE", "1").env("HOME", "/nonexistent");
         command
     }

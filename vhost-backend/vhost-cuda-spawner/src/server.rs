@@ -375,8 +375,8 @@ impl Server {
             Call::SetLimits { vm, limits } => self.vms.set_limits(&vm, &limits)?,
             Call::Join { vm, process } => {
                 let pid = self.processes.pid(process).map_err(request())?;
-                let place = self.processes.take_place(process);
-                self.vms.join(&vm, pid, place)?;
+                let places = self.processes.take_places(process);
+                self.vms.join(&vm, pid, places)?;
             }
             Call::Unbind { vm } => self.vms.unbind(&vm).map_err(request())?,
             Call::RemoveVm { vm } => self.vms.remove(&vm).map_err(request())?,

@@ -1,4 +1,4 @@
-//! The VMs, and the user, cgroup, socket, and shared memory of each.
+//! The VMs, and the user, cgroup, socket, and files of each.
 
 use std::collections::HashMap;
 use std::os::fd::OwnedFd;
@@ -8,9 +8,9 @@ use host_ipc::listener::Listener;
 use host_ipc::spawner::{CgroupLimits, MAX_VMS, NewVm, Part, Refusal, SOCKETS};
 
 use crate::cgroup::{Cgroups, VmCgroup, add};
+use crate::files::{Places, VmFiles};
 use crate::jail::Jail;
 use crate::policy::check_limits;
-use crate::shared_memory::{Place, VmSharedMemory};
 use crate::socket::{BoundSocket, create_directory};
 
 /// A VM. Dropping it removes everything that belongs to it.
@@ -19,7 +19,8 @@ pub(crate) struct Vm {
     pub(crate) uid: Option<u32>,
     pub(crate) cgroup: Option<VmCgroup>,
     socket: Option<BoundSocket>,
-    shared: Option<VmSharedMemory>,
+    /// `None` if workers have no jail.
+    files: Option<VmFiles>,
 }
 
 /// All VMs, by their names.
@@ -56,10 +57,10 @@ impl Vms {
         });
         let cgroup = cgroup.transpose().map_err(refused(Part::Cgroup))?;
         let socket = BoundSocket::from(bind(&vm).map_err(refused(Part::Socket))?);
-        let size = vm.limits.as_ref().and_then(|limits| limits.memory);
-        let shared = jail.map(|jail| jail.memory_of(uid, size));
+        let memory = vm.limits.as_ref().and_then(|limits| limits.memory);
+        let files = jail.map(|jail| jail.files_of(uid, memory));
         let copy = socket.copy().map_err(refused(Part::Socket))?;
-        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some(socket), shared });
+        self.0.insert(vm.name, Vm { uid, cgroup, socket: Some(socket), files });
         Ok(copy)
     }
 
@@ -75,36 +76,36 @@ impl Vms {
             .as_ref()
             .map_or(Ok(()), |cgroup| cgroup.set(limits))
             .map_err(refused(Part::Cgroup))?;
-        let Some((shared, size)) = vm.shared.as_mut().zip(limits.memory) else { return Ok(()) };
-        shared.resize(size).map_err(|error| refused(Part::SharedMemory)(error.to_string()))
+        let Some((files, memory)) = vm.files.as_mut().zip(limits.memory) else { return Ok(()) };
+        files.resize(memory).map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Moves a process to the VM's cgroup, if there is one, and mounts the VM's shared memory at
-    /// `place`, if the process has one.
+    /// Moves a process to the VM's cgroup, if there is one, and mounts the VM's files at
+    /// `places`, if the process has some.
     pub(crate) fn join(
         &mut self,
         name: &str,
         pid: u32,
-        place: Option<Place>,
+        places: Option<Places>,
     ) -> Result<(), Refusal> {
         let vm = self.get_mut(name).map_err(refused(Part::Request))?;
         let moved = vm.cgroup.as_ref().map_or(Ok(()), |cgroup| add(cgroup.path(), pid));
         moved.map_err(refused(Part::Cgroup))?;
-        let Some(place) = place else { return Ok(()) };
-        let given = self.shared_of(name).map_err(refused(Part::Request))?.give(pid, place);
+        let Some(places) = places else { return Ok(()) };
+        let given = self.files_of(name).map_err(refused(Part::Request))?.give(pid, places);
         given.map_err(|error| refused(Part::SharedMemory)(error.to_string()))
     }
 
-    /// Returns a VM's shared memory. The jail existed before the VM.
-    pub(crate) fn shared_of(&mut self, name: &str) -> Result<&mut VmSharedMemory, String> {
-        let shared = self.get_mut(name)?.shared.as_mut();
-        shared.ok_or_else(|| format!("VM '{name}' has no shared memory"))
+    /// Returns a VM's files. The jail existed before the VM.
+    pub(crate) fn files_of(&mut self, name: &str) -> Result<&mut VmFiles, String> {
+        let files = self.get_mut(name)?.files.as_mut();
+        files.ok_or_else(|| format!("VM '{name}' has no files for its workers"))
     }
 
     /// Drops the files that a VM's workers have left in their shared memory.
     pub(crate) fn clear_shared(&mut self, name: &str) {
-        if let Ok(shared) = self.shared_of(name) {
-            shared.clear();
+        if let Ok(files) = self.files_of(name) {
+            files.clear_shared();
         }
     }
 

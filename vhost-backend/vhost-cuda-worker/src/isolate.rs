@@ -36,6 +36,9 @@ pub struct Jail {
     /// Descriptor of a mount for /dev/shm, which isn't in a mount namespace yet
     #[arg(long, value_name = "N", requires = "jail")]
     shared_fd: Option<RawFd>,
+    /// Descriptor of such a mount for the driver library's cache of compiled kernels
+    #[arg(long, value_name = "N", requires = "jail")]
+    cache_fd: Option<RawFd>,
     /// User of the VM whose session this worker gets
     #[arg(long)]
     uid: Option<u32>,
@@ -107,7 +110,7 @@ impl Jail {
         }
     }
 
-    /// Must be called only once, because the result owns the mount.
+    /// Must be called only once, because the result owns the mounts.
     fn root(&self, library: &Path) -> io::Result<Root> {
         let mut read_only: Vec<PathBuf> = READ_BY_DRIVERS.iter().map(PathBuf::from).collect();
         // A driver library loads others from its own directory.
@@ -119,7 +122,8 @@ impl Jail {
         read_only.extend(std::env::split_paths(&path));
         read_only.retain(|path| path.is_absolute());
         let shared = self.shared_fd.map(process::inherited).transpose()?;
-        Ok(Root { read_only, devices: self.devices.clone(), sysfs: true, shared })
+        let cache = self.cache_fd.map(process::inherited).transpose()?;
+        Ok(Root { read_only, devices: self.devices.clone(), sysfs: true, shared, cache })
     }
 }
 
@@ -142,8 +146,8 @@ mod tests {
     #[test]
     fn a_worker_becomes_only_a_user_of_a_vm() {
         let users = ["100-199", "500-500"].map(|text| text.parse().unwrap()).to_vec();
-        let (jail, uid, devices, shared_fd) = (false, None, Vec::new(), None);
-        let jail = Jail { jail, devices, shared_fd, uid, users };
+        let (jail, uid, devices) = (false, None, Vec::new());
+        let jail = Jail { jail, devices, shared_fd: None, cache_fd: None, uid, users };
         for uid in [None, Some(0), Some(99), Some(200), Some(u32::MAX)] {
             let error = jail.join_later(uid).unwrap_err().to_string();
             assert!(error.contains("can't become the user"), "{error}");

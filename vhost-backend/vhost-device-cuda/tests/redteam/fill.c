@@ -1,9 +1,9 @@
-// A driver library that fills its VM's shared memory, for tests.
+// A driver library that fills its VM's shared memory and writes to its cache, for tests.
 //
 // Once its worker serves a session, a thread of this library creates in /dev/shm as many nested
-// directories as DEPTH, and then as many files as the kernel permits, but at most FILES. It writes to
-// /tmp/report the number of entries that were there before, the numbers of directories and files, and
-// the error that ended it. All driver calls go to softgpu, which this library is linked with.
+// directories as DEPTH, and then as many files as the kernel permits, but at most FILES. It also adds
+// an entry to the cache of compiled kernels. It writes to /tmp/report the number of entries that were
+// in both before, the numbers of directories and files, and the error that ended it. All driver calls go to softgpu, which this library is linked with.
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -11,6 +11,7 @@
 #include <fcntl.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -60,6 +61,17 @@ static int create_files(void)
 	return FILES;
 }
 
+// Adds a directory to the cache of compiled kernels. Returns the number of those that were there
+// before, or -1.
+static int cache(void)
+{
+	const char *directory = getenv("CUDA_CACHE_PATH");
+	int count = directory ? entries(directory) : -1;
+	char path[4096];
+	snprintf(path, sizeof(path), "%s/%d", directory ? directory : "", count);
+	return mkdir(path, 0700) ? -1 : count;
+}
+
 // Returns the number of this thread's system call filters.
 static int filters(void)
 {
@@ -79,11 +91,13 @@ static void *fill(void *nothing)
 	while (filters() == filters_at_load)
 		usleep(1000);
 	int before = entries("/dev/shm");
+	int cached = cache();
 	int depth = nest();
 	int files = create_files();
 	const char *error = errno ? strerrorname_np(errno) : "none";
 	FILE *report = fopen("/tmp/report.part", "we");
-	fprintf(report, "before=%d depth=%d files=%d error=%s", before, depth, files, error);
+	fprintf(report, "cached=%d before=%d depth=%d files=%d error=%s", cached, before,
+		depth, files, error);
 	fclose(report);
 	rename("/tmp/report.part", "/tmp/report");
 	return nothing;
