@@ -13,6 +13,9 @@ use crate::suggest::closest;
 pub enum ErrorCode {
     /// The body is not JSON, has the wrong form, or has an unknown key. HTTP 400.
     BadRequest,
+    /// The request was made on the read socket, which answers only requests that change nothing. HTTP
+    /// 403.
+    ReadOnly,
     /// The VM, session or path doesn't exist. HTTP 404.
     NotFound,
     /// The path doesn't support the method. HTTP 405.

@@ -82,7 +82,8 @@ Exit status:
     after_help = EXIT_HELP
 )]
 pub(crate) struct Cli {
-    /// vcudad's control socket
+    /// vcudad's control socket; if you may not use it, commands that only read use read.sock in the
+    /// same directory
     #[arg(
         long,
         global = true,

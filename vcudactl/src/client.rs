@@ -28,6 +28,9 @@ const MAX_ANSWER: usize = 64 << 20;
 /// Maximum size of one line in a stream, in bytes.
 const MAX_LINE: usize = 1 << 20;
 
+/// Name of the socket that is only for reading, beside the control socket.
+const READ_SOCKET: &str = "read.sock";
+
 /// A client of vcudad's control API.
 #[derive(Clone, Debug)]
 pub(crate) struct Client {
@@ -43,9 +46,21 @@ impl Client {
         CtlError::Connection { path: self.socket.clone(), reason: reason.to_string() }
     }
 
-    async fn connect(&self) -> Result<UnixStream, CtlError> {
+    /// Connects to the control socket. If the user may not and only wants to read, connects to the read
+    /// socket.
+    async fn connect(&self, only_reads: bool) -> Result<UnixStream, CtlError> {
+        let read = self.socket.with_file_name(READ_SOCKET);
+        let refused = match UnixStream::connect(&self.socket).await {
+            Err(error) if error.kind() == ErrorKind::PermissionDenied && only_reads => {
+                match UnixStream::connect(&read).await {
+                    Ok(stream) => return Ok(stream),
+                    Err(_) => Err(error),
+                }
+            }
+            connected => connected,
+        };
         let path = || self.socket.clone();
-        UnixStream::connect(&self.socket).await.map_err(|error| match error.kind() {
+        refused.map_err(|error| match error.kind() {
             ErrorKind::NotFound => CtlError::NoSocket(path()),
             // connect() returns the same error for files that aren't sockets.
             ErrorKind::ConnectionRefused if !is_socket(&self.socket) => {
@@ -53,11 +68,28 @@ impl Client {
             }
             ErrorKind::ConnectionRefused => CtlError::NobodyListens(path()),
             ErrorKind::PermissionDenied => match group_of(&self.socket) {
-                Some(group) => CtlError::NotAllowed { path: path(), group },
+                Some(group) => {
+                    let readers = only_reads.then(|| group_of(&read)).flatten();
+                    let readers = readers.filter(|_| read.exists());
+                    let readers = readers.map(|name| format!("; to only read, join {name}"));
+                    CtlError::NotAllowed {
+                        path: path(),
+                        group,
+                        readers: readers.unwrap_or_default(),
+                    }
+                }
                 None => CtlError::OnlyRoot(path()),
             },
             _ => self.broken(error),
         })
+    }
+
+    /// Returns the path of the socket that requests to read use.
+    pub(crate) async fn path_for_reading(&self) -> PathBuf {
+        let stream = self.connect(true).await.ok();
+        let address = stream.and_then(|stream| stream.peer_addr().ok());
+        let path = address.and_then(|address| address.as_pathname().map(Path::to_owned));
+        path.unwrap_or_else(|| self.socket.clone())
     }
 
     /// Sends a request and waits for the response headers. Any status other than success is an
@@ -68,6 +100,7 @@ impl Client {
         path: &str,
         body: Option<Vec<u8>>,
     ) -> Result<Response<Incoming>, CtlError> {
+        let only_reads = method == Method::GET;
         let mut request = Request::builder().method(method).uri(path).header("host", "vcudad");
         if body.is_some() {
             request = request.header("content-type", "application/json");
@@ -75,7 +108,7 @@ impl Client {
         let request = request
             .body(Full::new(Bytes::from(body.unwrap_or_default())))
             .map_err(|error| self.broken(error))?;
-        let stream = self.connect().await?;
+        let stream = self.connect(only_reads).await?;
         let listener = stream.peer_cred().ok().and_then(|peer| peer.pid()).map(i32::unsigned_abs);
         let asked = async {
             let (mut sender, connection) = http1::handshake(TokioIo::new(stream)).await?;

@@ -40,13 +40,15 @@ pub(crate) enum CtlError {
     /// The user has no permission to connect, because the user isn't in the socket's group.
     #[error(
         "{path}: permission denied: join the socket's group (usermod -aG {group} USER, then log \
-         in again), or use sudo"
+         in again), or use sudo{readers}"
     )]
     NotAllowed {
         /// The socket.
         path: PathBuf,
         /// The socket's group.
         group: String,
+        /// What to do to only read, if that's possible.
+        readers: String,
     },
     /// The connection failed in another way.
     #[error("{path}: {reason}")]

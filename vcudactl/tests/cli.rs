@@ -276,6 +276,43 @@ fn without_permission_the_error_names_the_group() {
     assert!(err.contains("join the socket's group") && err.contains("usermod"), "{err}");
 }
 
+/// Both sockets answer with their name.
+#[test]
+fn commands_that_only_read_use_the_read_socket_without_permission() {
+    let server = Server::start(|_, _, _| (200, "[]".into()));
+    let read = server.folder.join("read.sock");
+    support::listen(&read, |method, _, _| {
+        assert_eq!(method, "GET");
+        (422, json!({"code": "invalid", "message": "the read socket"}).to_string())
+    });
+    let permit = |path: &std::path::Path, mode| {
+        std::fs::set_permissions(path, std::fs::Permissions::from_mode(mode)).unwrap();
+        std::os::unix::fs::chown(path, None, Some(61_184)).unwrap();
+    };
+    let run = |words: &[&str]| support::vcudactl_as_nobody(&server.socket, words);
+    permit(&read, 0o666);
+    permit(&server.socket, 0o666);
+    assert_eq!(run(&["vm", "ls", "--json"]).1, "[]\n");
+    permit(&server.socket, 0o000);
+    for command in
+        ["vm ls", "vm show a", "gpu ls", "session ls", "stats", "usage", "events", "trace -o -"]
+    {
+        let words: Vec<&str> = command.split(' ').collect();
+        let (_, _, err) = run(&words);
+        assert!(err.contains("the read socket"), "{command}: {err}");
+    }
+    for command in ["vm pause a", "vm rm a", "vm set a --class batch", "session kill a 1"] {
+        let words: Vec<&str> = command.split(' ').collect();
+        let (_, _, err) = run(&words);
+        assert!(err.contains("control.sock: permission denied"), "{command}: {err}");
+        assert!(!err.contains("to only read"), "{command}: {err}");
+    }
+    permit(&read, 0o000);
+    let (_, _, err) = run(&["vm", "ls"]);
+    assert!(err.contains("control.sock: permission denied"), "{err}");
+    assert!(err.contains("; to only read, join 61184"), "{err}");
+}
+
 #[test]
 fn an_unknown_answer_is_reported() {
     for (status, body) in [(200, "{}"), (200, "not json"), (500, "<html>"), (404, "{}")] {

@@ -1,15 +1,13 @@
 //! The `doctor` command.
 
-use std::path::Path;
-
 use super::output::Output;
 use crate::client::Client;
 use crate::color;
 use crate::doctor::{self, Status};
 use crate::error::CtlError;
 
-pub(super) async fn run(client: &Client, output: &Output, socket: &Path) -> Result<(), CtlError> {
-    let findings = doctor::check(client, socket).await;
+pub(super) async fn run(client: &Client, output: &Output) -> Result<(), CtlError> {
+    let findings = doctor::check(client).await;
     let has_colors = color::is_wanted();
     output.answer(&findings, |out| {
         findings.iter().try_for_each(|finding| {

@@ -51,7 +51,7 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
         Command::Trace { seconds, output: file } => {
             trace::record(client, &output, Duration::from_secs(*seconds), file).await
         }
-        Command::Doctor => doctor::run(client, &output, &cli.socket).await,
+        Command::Doctor => doctor::run(client, &output).await,
         Command::Stats => stats::show(client, &output).await,
         Command::Usage(args) => usage::show(client, &output, args).await,
         Command::Version => stats::version(client, &output).await,

@@ -16,14 +16,14 @@ const EVICTION: &str = "eviction";
 const JAIL: &str = "jail";
 
 /// Checks whether vcudad responds, and asks it about its file and its GPUs.
-pub(super) async fn check(host: &Host, client: &Client, socket: &Path) -> [Finding; 4] {
+pub(super) async fn check(host: &Host, client: &Client) -> [Finding; 4] {
     let asked = async {
         let version = client.get::<VersionInfo>("/v1/version").await?;
         Ok((version, client.get::<Stats>("/v1/stats").await?))
     };
     match asked.await {
         Ok((version, Stats { gpus, config, .. })) => [
-            running(&version, socket),
+            running(&version, &client.path_for_reading().await),
             configuration(config.as_ref()),
             eviction(&gpus),
             jail(&gpus),

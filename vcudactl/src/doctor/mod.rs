@@ -7,7 +7,7 @@
 //! | `driver` | NVIDIA's driver: library, device files, HMM, MPS |
 //! | `kernel` | cgroups and namespaces |
 //! | `vmm` | the VMMs and their versions |
-//! | `access` | the group of the control socket |
+//! | `access` | the groups of the control API's sockets |
 //! | `broker` | vcudad, and whether it uses its file, can evict kernels, and has a jail |
 
 mod access;
@@ -20,17 +20,15 @@ mod kernel;
 mod tests;
 mod vmm;
 
-use std::path::Path;
-
 use crate::client::Client;
 pub(crate) use finding::{Finding, Status};
 use host::Host;
 
-/// Checks this host, and the vcudad at this socket if one is running.
-pub(crate) async fn check(client: &Client, socket: &Path) -> Vec<Finding> {
+/// Checks this host, and vcudad if it's running.
+pub(crate) async fn check(client: &Client) -> Vec<Finding> {
     let host = Host::this();
     let mut findings = check_host(&host);
-    findings.extend(broker::check(&host, client, socket).await);
+    findings.extend(broker::check(&host, client).await);
     findings
 }
 

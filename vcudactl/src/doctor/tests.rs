@@ -214,6 +214,10 @@ fn the_callers_group_is_checked() {
     let fake = Fake::healthy();
     fake.write("proc/self/status", "Uid:\t1000\t1000\t1000\t1000\nGroups:\t27 \n");
     fake.expect("group", Status::Warn, "members now: op");
+    fake.write("etc/group", "virtio-cuda:x:998:op\nvirtio-cuda-read:x:997:\n");
+    fake.expect("group", Status::Warn, "you aren't in virtio-cuda");
+    fake.write("proc/self/status", "Uid:\t1000\t1000\t1000\t1000\nGroups:\t27 997 \n");
+    fake.expect("group", Status::Ok, "you can read, but change nothing");
     fake.write("etc/group", "root:x:0:\n");
     fake.expect("group", Status::Warn, "groupadd");
     fake.write("etc/group", "virtio-cuda:x:998:\n");

@@ -28,36 +28,43 @@ impl Server {
             std::env::temp_dir().join(format!("virtio-cuda-ctl-{}-{number}", std::process::id()));
         std::fs::create_dir_all(&folder).unwrap();
         let socket = folder.join("control.sock");
-        let listener = UnixListener::bind(&socket).unwrap();
-        // The thread ends with the test's process.
-        std::thread::spawn(move || {
-            for stream in listener.incoming() {
-                let mut stream = stream.unwrap();
-                let mut reader = BufReader::new(stream.try_clone().unwrap());
-                let mut head = Vec::new();
-                loop {
-                    let mut line = String::new();
-                    if reader.read_line(&mut line).unwrap() <= 2 {
-                        break;
-                    }
-                    head.push(line.trim_end().to_ascii_lowercase());
-                }
-                let Some(first) = head.first() else { continue };
-                let words: Vec<&str> = first.split(' ').collect();
-                let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
-                let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
-                reader.read_exact(&mut body).unwrap();
-                let body = String::from_utf8(body).unwrap();
-                let (status, text) = answer(&words[0].to_uppercase(), words[1], &body);
-                let length = text.len();
-                let answer = format!(
-                    "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}"
-                );
-                let _ = stream.write_all(answer.as_bytes());
-            }
-        });
+        listen(&socket, answer);
         Self { folder, socket }
     }
+}
+
+/// Serves requests at a socket until the test's process ends.
+pub fn listen(
+    socket: &Path,
+    answer: impl Fn(&str, &str, &str) -> (u16, String) + Send + Sync + 'static,
+) {
+    let listener = UnixListener::bind(socket).unwrap();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.unwrap();
+            let mut reader = BufReader::new(stream.try_clone().unwrap());
+            let mut head = Vec::new();
+            loop {
+                let mut line = String::new();
+                if reader.read_line(&mut line).unwrap() <= 2 {
+                    break;
+                }
+                head.push(line.trim_end().to_ascii_lowercase());
+            }
+            let Some(first) = head.first() else { continue };
+            let words: Vec<&str> = first.split(' ').collect();
+            let length = head.iter().find_map(|line| line.strip_prefix("content-length: "));
+            let mut body = vec![0; length.map_or(0, |length| length.parse().unwrap())];
+            reader.read_exact(&mut body).unwrap();
+            let body = String::from_utf8(body).unwrap();
+            let (status, text) = answer(&words[0].to_uppercase(), words[1], &body);
+            let length = text.len();
+            let answer = format!(
+                "HTTP/1.1 {status} x\r\ncontent-length: {length}\r\nconnection: close\r\n\r\n{text}"
+            );
+            let _ = stream.write_all(answer.as_bytes());
+        }
+    });
 }
 
 impl Drop for Server {
@@ -80,7 +87,11 @@ pub fn vcudactl(socket: &Path, words: &[&str]) -> (i32, String, String) {
 /// Runs vcudactl as an unprivileged user, from a copy that this user can read.
 pub fn vcudactl_as_nobody(socket: &Path, words: &[&str]) -> (i32, String, String) {
     let copy = socket.with_file_name("vcudactl");
-    std::fs::copy(PROGRAM, &copy).unwrap();
+    // If this process wrote the copy, a child that another test starts meanwhile could keep it open,
+    // and so keep it from being executed.
+    assert!(
+        copy.exists() || Command::new("cp").arg(PROGRAM).arg(&copy).status().unwrap().success()
+    );
     let mut command = Command::new(&copy);
     command.arg("--socket").arg(socket).args(words);
     // SAFETY: geteuid takes no arguments and can't fail.

@@ -37,6 +37,7 @@ impl IntoResponse for Refusal {
     fn into_response(self) -> Response {
         let status = match self.0.code {
             ErrorCode::BadRequest => StatusCode::BAD_REQUEST,
+            ErrorCode::ReadOnly => StatusCode::FORBIDDEN,
             ErrorCode::NotFound => StatusCode::NOT_FOUND,
             ErrorCode::MethodNotAllowed => StatusCode::METHOD_NOT_ALLOWED,
             ErrorCode::Timeout => StatusCode::REQUEST_TIMEOUT,

@@ -8,7 +8,7 @@ use std::sync::mpsc::{Receiver, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use tokio::sync::{broadcast, oneshot, watch};
+use tokio::sync::{Semaphore, broadcast, oneshot, watch};
 
 use super::model::{
     ApiError, ConfigCheck, EndReason, ErrorCode, Event, EventKind, GpuInfo, SessionInfo, Stats,
@@ -19,6 +19,9 @@ use host_ipc::eventfd::{drain, eventfd, notify};
 
 /// Maximum number of requests waiting for the event loop.
 const QUEUE: usize = 64;
+/// Maximum number of requests waiting for the event loop of all clients of the read socket together, and
+/// of all that read metrics, so that they leave room for those of the control socket.
+const READER_QUEUE: usize = 16;
 /// Number of events by which a reader can lag behind before it misses some, and number of past events
 /// that new readers can get.
 const EVENTS: usize = 1024;
@@ -143,6 +146,7 @@ pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
     let traces = Traces::default();
     let handle = ControlHandle {
         sender,
+        places: None,
         wake: wake.clone(),
         events: events.clone(),
         traces: traces.clone(),
@@ -155,6 +159,8 @@ pub fn channel() -> io::Result<(ControlHandle, ControlInbox)> {
 #[derive(Clone, Debug)]
 pub struct ControlHandle {
     sender: SyncSender<Asked>,
+    /// Limits the requests that wait, if they are those of readers.
+    places: Option<Arc<Semaphore>>,
     wake: Arc<OwnedFd>,
     events: Events,
     traces: Traces,
@@ -163,6 +169,11 @@ pub struct ControlHandle {
 }
 
 impl ControlHandle {
+    /// Returns a handle for clients that only read, and that can't use up all places for requests.
+    pub(super) fn of_readers(&self) -> Self {
+        Self { places: Some(Arc::new(Semaphore::new(READER_QUEUE))), ..self.clone() }
+    }
+
     /// Sends a request to the broker and waits for the reply.
     pub async fn ask(&self, request: Request) -> Reply {
         self.ask_for(None, request).await
@@ -170,6 +181,8 @@ impl ControlHandle {
 
     /// Sends a request of the user with this ID to the broker, and waits for the reply.
     pub async fn ask_for(&self, uid: Option<u32>, request: Request) -> Reply {
+        let place = self.places.as_ref().map(|places| places.try_acquire()).transpose();
+        let _place = place.map_err(|_| ApiError::too_many_requests())?;
         let _asking = self.asking.subscribe();
         let is_change = request.is_change();
         let (answer, answered) = oneshot::channel();
@@ -410,6 +423,28 @@ mod tests {
             assert!(answer.is_abandoned());
         }
         handle.wait_for_idle().await;
+    }
+
+    #[tokio::test]
+    async fn readers_leave_room_for_others() {
+        let (handle, inbox) = channel().unwrap();
+        let readers = handle.of_readers();
+        let ask = |handle: &ControlHandle| {
+            let handle = handle.clone();
+            tokio::spawn(async move { handle.ask(Request::ListVms).await })
+        };
+        let waiting: Vec<_> = (0..READER_QUEUE).map(|_| ask(&readers)).collect();
+        tokio::task::yield_now().await;
+        let refused = ask(&readers).await.unwrap();
+        assert_eq!(refused, Err(ApiError::too_many_requests()));
+        let other = ask(&handle);
+        tokio::task::yield_now().await;
+        while let Some((_, answer)) = inbox.next() {
+            answer.give(Ok(Response::Done));
+        }
+        for task in waiting.into_iter().chain([other]) {
+            assert_eq!(task.await.unwrap(), Ok(Response::Done));
+        }
     }
 
     #[tokio::test]

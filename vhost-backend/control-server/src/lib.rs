@@ -7,7 +7,8 @@
 //! | `handle` | the channel between the API's thread and the broker's event loop |
 //! | `server` | starts the thread |
 //! | `connection` | accepts connections and limits their cost |
-//! | `routes` | paths and their handlers |
+//! | `table` | the table of routes: which request is answered on which socket |
+//! | `routes` | the handlers |
 //! | `body` | parses request bodies and builds error responses |
 //! | `stream` | streams events |
 //! | `trace_point`, `trace` | what traces consist of; streaming them |
@@ -22,6 +23,7 @@ pub mod openapi;
 mod routes;
 mod server;
 mod stream;
+mod table;
 mod trace;
 pub mod trace_point;
 

@@ -1,8 +1,9 @@
-//! The OpenAPI description, generated from annotated routes and types.
+//! The OpenAPI description, generated from the table of routes, their annotations, and types.
 
 use utoipa::OpenApi;
+use utoipa::openapi::{ContentBuilder, Ref, ResponseBuilder};
 
-use super::routes;
+use super::table::{Paths, ROUTES, Socket, operation};
 
 #[derive(OpenApi)]
 #[openapi(
@@ -10,44 +11,33 @@ use super::routes;
         title = "vcudad's control API",
         version = "1",
         description = "Manages VMs and their quotas, sessions and GPUs, and serves statistics and \
-            events, on the Unix socket of virtio-cuda's broker. Sizes are in bytes. Percentages and \
-            durations are strings such as \"12.5%\" and \"500ms\"; measured durations are in \
+            events, on the Unix sockets of virtio-cuda's broker: all requests on the control socket, \
+            and those that change nothing also on the read socket, which refuses the others with \
+            status 403. Sizes are in bytes. Percentages and durations are strings such as \"12.5%\" and \"500ms\"; measured durations are in \
             nanoseconds (`_ns`). Timestamps are in milliseconds since 1970 (`_ms`). Unknown keys \
             are refused. A refused request changes nothing.",
         license(name = "Apache-2.0", identifier = "Apache-2.0"),
     ),
     servers((url = "http://localhost", description = "Through the Unix socket: curl --unix-socket")),
-    paths(
-        routes::list_vms,
-        routes::add_vm,
-        routes::show_vm,
-        routes::set_vm,
-        routes::reset_vm,
-        routes::restart_vm,
-        routes::restore_vm,
-        routes::pause_vm,
-        routes::resume_vm,
-        routes::remove_vm,
-        routes::list_sessions_of_vm,
-        routes::kill_session,
-        routes::list_sessions,
-        routes::list_gpus,
-        routes::stats,
-        routes::usage,
-        routes::check_config,
-        routes::events,
-        routes::trace,
-        routes::version,
-        routes::health,
-        routes::scrape,
-        routes::description,
-    ),
 )]
 struct Description;
 
 /// Returns the description as JSON, identical to `docs/api/openapi.json`.
 pub fn json() -> String {
-    let mut text = Description::openapi().to_pretty_json().unwrap_or_default();
+    let mut api = Description::openapi();
+    api.merge(Paths::openapi());
+    let error = ContentBuilder::new().schema(Some(Ref::from_schema_name("ApiError"))).build();
+    let refusal = ResponseBuilder::new()
+        .description("The read socket doesn't answer this request")
+        .content("application/json", error)
+        .build();
+    for route in ROUTES.iter().filter(|route| route.socket == Socket::Control) {
+        let item = api.paths.paths.get_mut(route.path);
+        if let Some(operation) = item.and_then(|item| operation(item, route.method)) {
+            operation.responses.responses.insert("403".into(), refusal.clone().into());
+        }
+    }
+    let mut text = api.to_pretty_json().unwrap_or_default();
     text.push('\n');
     text
 }

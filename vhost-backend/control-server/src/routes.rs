@@ -1,15 +1,13 @@
-//! The API's paths and their handlers. The OpenAPI description is generated from the annotations.
+//! The handlers of the API's paths. The OpenAPI description is generated from the annotations.
 
 use std::sync::Arc;
 
 use axum::Extension;
-use axum::Router;
 use axum::body::Body;
 use axum::extract::rejection::PathRejection;
 use axum::extract::{Path, RawQuery, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::response::{IntoResponse, Response};
-use axum::routing::{delete, get, post};
 
 use super::body::{self, Refusal, json};
 use super::connection::Peer;
@@ -34,64 +32,12 @@ pub(super) struct Api {
 
 /// The text that `/openapi.json` serves.
 #[derive(Clone)]
-pub(super) struct Description(Arc<str>);
+pub(super) struct Description(pub(super) Arc<str>);
 
-/// Returns all routes, for the control socket. `description` is the text of `/openapi.json`.
-pub(super) fn control(handle: ControlHandle, description: String) -> Router {
-    let readers = Readers::default();
-    Router::new()
-        .route("/v1/vms", get(list_vms).post(add_vm))
-        .route("/v1/vms/{name}", get(show_vm).patch(set_vm).delete(remove_vm))
-        .route("/v1/vms/{name}/reset", post(reset_vm))
-        .route("/v1/vms/{name}/restart", post(restart_vm))
-        .route("/v1/vms/{name}/restore", post(restore_vm))
-        .route("/v1/vms/{name}/pause", post(pause_vm))
-        .route("/v1/vms/{name}/resume", post(resume_vm))
-        .route("/v1/vms/{name}/sessions", get(list_sessions_of_vm))
-        .route("/v1/vms/{name}/sessions/{id}", delete(kill_session))
-        .route("/v1/sessions", get(list_sessions))
-        .route("/v1/gpus", get(list_gpus))
-        .route("/v1/stats", get(stats))
-        .route("/v1/usage", get(usage))
-        .route("/v1/config/check", post(check_config))
-        .route("/v1/events", get(events))
-        .route("/v1/trace", get(trace))
-        .route("/v1/version", get(version))
-        .route("/v1/health", get(health))
-        .route("/metrics", get(scrape))
-        .route("/openapi.json", get(self::description))
-        .layer(Extension(Description(description.into())))
-        .fallback(no_path)
-        .method_not_allowed_fallback(no_method)
-        .with_state(Api { handle, readers, tracers: Tracers::default() })
-}
-
-/// Returns only the `/metrics` route, for the loopback address.
-pub(super) fn metrics_only(handle: ControlHandle) -> Router {
-    Router::new()
-        .route("/metrics", get(scrape))
-        .fallback(only_metrics)
-        .method_not_allowed_fallback(only_get)
-        .with_state(Api { handle, readers: Readers::default(), tracers: Tracers::default() })
-}
-
-async fn no_path() -> Refusal {
-    let says = "no such path; see /openapi.json";
-    ApiError::new(ErrorCode::NotFound, says).into()
-}
-
-async fn only_metrics() -> Refusal {
-    let says = "metrics_address serves only /metrics; the API is on control_socket";
-    ApiError::new(ErrorCode::NotFound, says).into()
-}
-
-async fn only_get() -> Refusal {
-    ApiError::new(ErrorCode::MethodNotAllowed, "/metrics supports only GET").into()
-}
-
-async fn no_method() -> Refusal {
-    let says = "this path does not support this method; see /openapi.json";
-    ApiError::new(ErrorCode::MethodNotAllowed, says).into()
+impl Api {
+    pub(super) fn new(handle: ControlHandle) -> Self {
+        Self { handle, readers: Readers::default(), tracers: Tracers::default() }
+    }
 }
 
 fn unexpected(reply: &Reply) -> Refusal {

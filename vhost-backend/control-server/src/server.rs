@@ -3,13 +3,14 @@
 use std::io;
 use std::net::{SocketAddr, TcpListener};
 use std::os::unix::net::UnixListener;
+use std::path::Path;
 use std::thread::JoinHandle;
 use std::time::Duration;
 
 use tokio::sync::oneshot;
 
 use super::handle::ControlHandle;
-use super::{connection, openapi, routes};
+use super::{connection, openapi, table};
 
 /// Maximum time to send the last replies when the API is stopped.
 const LAST_REPLIES: Duration = Duration::from_secs(1);
@@ -17,8 +18,11 @@ const LAST_REPLIES: Duration = Duration::from_secs(1);
 /// The sockets on which the control API listens.
 #[derive(Debug, Default)]
 pub struct ServerConfig {
-    /// The Unix socket. Its permissions are the only access control.
+    /// The control socket. Its permissions are the only access control.
     pub socket: Option<UnixListener>,
+    /// The read socket, on which only requests that change nothing are answered. Its permissions are
+    /// the only access control, too.
+    pub read: Option<UnixListener>,
     /// A loopback address on which `/metrics` is also served.
     pub metrics_address: Option<SocketAddr>,
 }
@@ -45,7 +49,7 @@ pub enum ControlError {
     Os(#[from] io::Error),
 }
 
-/// The running control API. Dropping it stops the API and closes its socket. Requests that the
+/// The running control API. Dropping it stops the API and closes its sockets. Requests that the
 /// broker has answered by then still get their replies.
 #[derive(Debug)]
 pub struct Server {
@@ -76,14 +80,15 @@ pub fn start(config: ServerConfig, handle: ControlHandle) -> Result<Server, Cont
     let metrics = config.metrics_address.map(listen).transpose()?;
     let metrics_address = metrics.as_ref().map(TcpListener::local_addr).transpose()?;
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
-    let control = config
-        .socket
-        .map(|listener| -> io::Result<_> {
-            listener.set_nonblocking(true)?;
-            let _in = runtime.enter();
-            tokio::net::UnixListener::from_std(listener)
-        })
-        .transpose()?;
+    let path = config.socket.as_ref().and_then(|socket| socket.local_addr().ok());
+    let path = path.and_then(|address| address.as_pathname().map(Path::to_owned));
+    let unix = |listener: UnixListener| -> io::Result<_> {
+        listener.set_nonblocking(true)?;
+        let _in = runtime.enter();
+        tokio::net::UnixListener::from_std(listener)
+    };
+    let control = config.socket.map(unix).transpose()?;
+    let read = config.read.map(unix).transpose()?;
     let metrics = metrics
         .map(|listener| -> io::Result<_> {
             listener.set_nonblocking(true)?;
@@ -96,13 +101,15 @@ pub fn start(config: ServerConfig, handle: ControlHandle) -> Result<Server, Cont
     let thread = std::thread::Builder::new().name("control".into()).spawn(move || {
         runtime.block_on(async move {
             if let Some(listener) = control {
-                tokio::spawn(connection::serve(
-                    listener,
-                    routes::control(handle.clone(), openapi::json()),
-                ));
+                let routes = table::control(handle.clone(), openapi::json());
+                tokio::spawn(connection::serve(listener, routes));
+            }
+            if let Some(listener) = read {
+                let routes = table::read(handle.clone(), openapi::json(), path);
+                tokio::spawn(connection::serve(listener, routes));
             }
             if let Some(listener) = metrics {
-                tokio::spawn(connection::serve(listener, routes::metrics_only(handle)));
+                tokio::spawn(connection::serve(listener, table::metrics_only(handle)));
             }
             // This returns when the sender is dropped.
             let _: Result<(), _> = ended.await;

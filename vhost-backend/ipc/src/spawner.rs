@@ -249,6 +249,11 @@ pub enum Call {
     TakeRecord,
     /// Ends all processes, removes everything that was created for VMs, and forgets the record.
     EndAll,
+    /// Does the same as `BindControl` for the read socket. An earlier spawner refuses it as
+    /// [`Part::Request`].
+    BindRead,
+    /// Does the same as `UnbindControl` for the read socket.
+    UnbindRead,
 }
 
 /// Something that the configuration file allows.
@@ -262,6 +267,13 @@ pub enum Permit {
     Uid(u32),
     /// The control API's socket.
     Control {
+        /// Its path.
+        path: PathBuf,
+        /// The group that may use it.
+        group: Option<u32>,
+    },
+    /// The control API's socket that is only for reading. An earlier spawner refuses it.
+    Read {
         /// Its path.
         path: PathBuf,
         /// The group that may use it.

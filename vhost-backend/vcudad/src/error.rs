@@ -14,9 +14,11 @@ pub enum BrokerError {
     /// The configuration is invalid.
     #[error(transparent)]
     Config(#[from] ConfigError),
-    /// The control API's socket can't be bound.
-    #[error("control_socket {path}: {reason}")]
-    ControlSocket {
+    /// A socket of the control API can't be bound.
+    #[error("{key} {path}: {reason}")]
+    ApiSocket {
+        /// The setting.
+        key: &'static str,
         /// Path of the socket.
         path: PathBuf,
         /// Why it can't be bound.

@@ -19,11 +19,11 @@ use crate::settings::last_good::LastGood;
 use crate::settings::reread::Reader;
 use crate::settings::state::StateDir;
 use crate::settings::validate::check_host;
-use crate::vm::socket::ControlFile;
+use crate::vm::socket::ApiFiles;
 use control_server::{ServerConfig, handle};
 use host_ipc::process;
 use host_ipc::signals::Signals;
-use host_ipc::spawner::Call;
+use host_ipc::spawner::{Call, Part, Refusal};
 
 /// Serves the VMs in the configuration file that `reader` reads until the broker receives a signal that
 /// stops it. On SIGHUP, it reads the file again. On SIGUSR2, it returns the program that takes over.
@@ -54,11 +54,12 @@ fn serve(
     let successor = successor.transpose();
     let successor = successor.map_err(BrokerError::os("cannot find the path of this program"))?;
     let inputs = Inputs { signals, inbox, reader, successor };
-    let (service, socket) = start(file, from, inputs)?;
+    let (service, Sockets { control, read }) = start(file, from, inputs)?;
     let metrics_address = service.metrics_address();
-    let has_control = socket.is_some();
-    let file = has_control.then(|| ManuallyDrop::new(ControlFile(service.spawner().clone())));
-    let api = control_server::start(ServerConfig { socket, metrics_address }, handle)?;
+    let has_sockets = (control.is_some(), read.is_some());
+    let files = ManuallyDrop::new(ApiFiles(service.spawner().clone()));
+    let sockets = ServerConfig { socket: control, read, metrics_address };
+    let api = control_server::start(sockets, handle)?;
     // A broker that fails must not remove what another one can continue with. If nothing outlives the
     // broker, its spawner removes everything.
     let mut manager = ManuallyDrop::new(EventManager::new().map_err(BrokerError::Loop)?);
@@ -70,7 +71,7 @@ fn serve(
             let failure = service.take_failure();
             // Stop the control API before the broker's state is dropped.
             drop(api);
-            drop(file.map(ManuallyDrop::into_inner));
+            drop(ManuallyDrop::into_inner(files));
             drop(ManuallyDrop::into_inner(manager));
             return failure.map_or(Ok(None), Err);
         }
@@ -85,7 +86,7 @@ fn serve(
                 spawner.keep_record(&record).map_err(BrokerError::Spawner)?;
                 return Ok(None);
             };
-            return successor.with(state, &spawner, has_control).map(Some).map_err(failed);
+            return successor.with(state, &spawner, has_sockets).map(Some).map_err(failed);
         }
     }
 }
@@ -119,12 +120,18 @@ impl Origin {
     }
 }
 
-/// Starts a broker. Returns the control API's socket, too.
+/// The control API's sockets.
+struct Sockets {
+    control: Option<UnixListener>,
+    read: Option<UnixListener>,
+}
+
+/// Starts a broker. Returns the control API's sockets, too.
 fn start(
     file: Result<Config, ConfigError>,
     from: Origin,
     inputs: Inputs,
-) -> Result<(Service, Option<UnixListener>), BrokerError> {
+) -> Result<(Service, Sockets), BrokerError> {
     let reader = inputs.reader.clone();
     let read = |text: &str| reader.as_ref().and_then(|read| read(Some(text)).ok());
     let is_root = from.is_root();
@@ -136,8 +143,13 @@ fn start(
         Origin::Inherited(inherited) => {
             let Inherited { inheritance, state } = *inherited;
             let chosen = Chosen::of(file, || read(state.config.as_deref()?))?;
-            let control = chosen.config.control_socket.clone();
-            let control = control.filter(|_| inheritance.has_control);
+            // The spawner doesn't bind others once an earlier program has sealed its policy.
+            let Config { control_socket, read_socket, .. } = &chosen.config;
+            let control = control_socket.clone().filter(|_| inheritance.has_control);
+            let read = read_socket.clone().filter(|_| inheritance.has_read);
+            if read_socket.is_some() && read.is_none() {
+                tracing::warn!("there is no read_socket until the spawner is restarted");
+            }
             // The previous program has done this, but it doesn't outlast the execution of another.
             process::set_dumpable(false).map_err(BrokerError::Handover)?;
             let spawner = Spawner::restore(&inheritance.spawner).map_err(BrokerError::Handover)?;
@@ -145,7 +157,7 @@ fn start(
             let dir = dir.map(|dir| StateDir::open(dir, None)).transpose()?;
             let handed = (state, Handling::Done);
             let service = Service::take_over(chosen, spawner, dir, handed, inputs)?;
-            return bind_control(service, control);
+            return bind(service, control, read);
         }
         Origin::Own => (Chosen::of(file, || None)?, None),
         Origin::Listening(path) => {
@@ -153,7 +165,7 @@ fn start(
             (Chosen::of(file, last_good)?, Some(path))
         }
     };
-    let control = chosen.config.control_socket.clone();
+    let Config { control_socket: control, read_socket: read, .. } = chosen.config.clone();
     let service = match prepare(&chosen, listening.as_deref())? {
         Ready::New(prepared) => Service::new(chosen.config, *prepared, inputs)?,
         Ready::Continuing(spawner, dir) => {
@@ -163,19 +175,29 @@ fn start(
             Service::take_over(chosen, spawner, dir, (state, handling), inputs)?
         }
     };
-    bind_control(service, control)
+    bind(service, control, read)
 }
 
-fn bind_control(
+/// Has the control API's sockets bound.
+fn bind(
     service: Service,
-    path: Option<PathBuf>,
-) -> Result<(Service, Option<UnixListener>), BrokerError> {
-    let bind = |path| {
-        let bound = service.spawner().bind(Call::BindControl);
-        bound.map_err(|refusal| BrokerError::ControlSocket { path, reason: refusal.reason })
+    control: Option<PathBuf>,
+    read: Option<PathBuf>,
+) -> Result<(Service, Sockets), BrokerError> {
+    let fail = |key, path| {
+        move |refusal: Refusal| BrokerError::ApiSocket { key, path, reason: refusal.reason }
     };
-    let socket = path.map(bind).transpose()?;
-    Ok((service, socket))
+    let bind_control =
+        |path| service.spawner().bind(Call::BindControl).map_err(fail("control_socket", path));
+    let bind_read = |path| match service.spawner().bind(Call::BindRead) {
+        // An earlier spawner doesn't know it. The log says so already.
+        Err(Refusal { part: Part::Request, .. }) => Ok(None),
+        bound => bound.map(Some).map_err(fail("read_socket", path)),
+    };
+    let read = read.and_then(|path| bind_read(path).transpose()).transpose()?;
+    // Once this one is bound, all are.
+    let control = control.map(bind_control).transpose()?;
+    Ok((service, Sockets { control, read }))
 }
 
 /// A broker that has dropped its privileges.

@@ -119,6 +119,16 @@ fn rows(port: u16) -> Vec<Row> {
             "control_group: group 'nobody-here'",
             top("control_group = \"nobody-here\"".into()),
         ),
+        row(
+            "read_group",
+            "read_group: group 'nobody-here'",
+            top("read_group = \"nobody-here\"".into()),
+        ),
+        row("read_socket", "read_socket: ", top("read_socket = \"DIR/file\"".into())),
+        row("same sockets", "read_socket: control_socket has the same path", |text| {
+            let (_, rest) = text.split_once("control_socket = ").unwrap();
+            format!("read_socket = {}\n{text}", rest.lines().next().unwrap())
+        }),
         row("driver_library", "driver_library: /none is missing", |text| {
             text.replace("\"softgpu\"", "\"/none\"")
         }),

@@ -13,6 +13,7 @@
 //! |---|---|
 //! | `server` | receiving requests and reporting events |
 //! | `link` | the connection to the broker |
+//! | `api_socket` | the sockets of the control API |
 //! | `stand_in` | answers to the control API's clients while there is no broker |
 //! | `policy` | what is permitted |
 //! | `programs` | the programs and their arguments |
@@ -29,6 +30,7 @@
 //! everything that it has started or created. Otherwise, it listens on a socket, and processes
 //! continue while there is no broker for a short time.
 
+mod api_socket;
 mod cgroup;
 mod child;
 mod files;

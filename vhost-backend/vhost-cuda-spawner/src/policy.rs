@@ -14,9 +14,9 @@ const CONTROL_DEVICES: [&str; 3] = ["/dev/nvidiactl", "/dev/nvidia-uvm", "/dev/d
 /// The directory of the device files of MIG slices.
 const CAPABILITIES: &str = "/dev/nvidia-caps";
 
-/// The socket of the control API.
+/// A socket of the control API.
 #[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Control {
+pub(crate) struct ApiSocket {
     pub(crate) path: PathBuf,
     pub(crate) group: Option<u32>,
 }
@@ -27,7 +27,9 @@ pub(crate) struct Policy {
     socket_folders: Vec<PathBuf>,
     sockets: Vec<PathBuf>,
     uids: Vec<u32>,
-    pub(crate) control: Option<Control>,
+    pub(crate) control: Option<ApiSocket>,
+    /// The socket that is only for reading.
+    pub(crate) read: Option<ApiSocket>,
     /// The driver library, once the policy is sealed.
     library: Option<PathBuf>,
 }
@@ -40,7 +42,8 @@ impl Policy {
             Permit::SocketFolder(path) => self.socket_folders.push(path),
             Permit::Socket(path) => self.sockets.push(path),
             Permit::Uid(uid) => self.uids.push(uid),
-            Permit::Control { path, group } => self.control = Some(Control { path, group }),
+            Permit::Control { path, group } => self.control = Some(ApiSocket { path, group }),
+            Permit::Read { path, group } => self.read = Some(ApiSocket { path, group }),
         }
         Ok(())
     }

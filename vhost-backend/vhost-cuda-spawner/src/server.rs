@@ -9,21 +9,19 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use std::path::Path;
 use std::time::Duration;
 
-use host_ipc::listener::Listener;
 use host_ipc::spawner::{Answer, Call, End, Event, Part, ProcessId, Program, Refusal, ToSpawner};
 use host_ipc::systemd::Systemd;
 use host_ipc::{process, seqpacket};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 
+use crate::api_socket::BoundApiSocket;
 use crate::cgroup::Cgroups;
 use crate::jail::Jail;
 use crate::link::{Broker, Due, Link};
 use crate::mps::Mps;
-use crate::policy::{Control, MAX_PROCESSES, Policy};
+use crate::policy::{MAX_PROCESSES, Policy};
 use crate::processes::{Parts, Processes};
 use crate::programs::Programs;
-use crate::socket::{BoundSocket, create_directory};
-use crate::stand_in::StandIn;
 use crate::vms::{Vms, refused};
 
 /// Maximum number of events that wait for the broker to receive them. If there are more, no
@@ -31,22 +29,15 @@ use crate::vms::{Vms, refused};
 const MAX_EVENTS: usize = 2 * MAX_PROCESSES;
 /// How often to check on MPS daemons that have been told to exit.
 const TICK: Duration = Duration::from_millis(100);
-/// Permissions of the control API's socket.
-const CONTROL_MODE: u32 = 0o660;
-
-/// The control API's socket.
-struct ControlSocket {
-    bound: Control,
-    socket: BoundSocket,
-}
-
 /// What this process has started and created for the broker. The fields are dropped in this order.
 struct Server {
     processes: Processes,
     mps: Mps,
     vms: Vms,
     jail: Option<Jail>,
-    control: Option<ControlSocket>,
+    control: BoundApiSocket,
+    /// The control API's socket that is only for reading.
+    read: BoundApiSocket,
     cgroups: Option<Cgroups>,
     policy: Policy,
     programs: Programs,
@@ -59,7 +50,6 @@ struct Server {
     events: VecDeque<(Event, Option<OwnedFd>)>,
     /// The record with which another broker can continue.
     record: Option<OwnedFd>,
-    stand_in: StandIn,
 }
 
 /// What there is to do.
@@ -103,7 +93,8 @@ impl Server {
             mps: Mps::new(),
             vms: Vms::default(),
             jail: None,
-            control: None,
+            control: BoundApiSocket::default(),
+            read: BoundApiSocket::default(),
             cgroups: None,
             policy: Policy::default(),
             programs,
@@ -112,7 +103,6 @@ impl Server {
             owner,
             events: VecDeque::new(),
             record: None,
-            stand_in: StandIn::default(),
         })
     }
 
@@ -134,10 +124,9 @@ impl Server {
                 return Ok(());
             }
             self.mps.check_ending();
-            if let (true, Some(control), Some(ends_in)) =
-                (ready.has_client, &self.control, link.ends_in())
-            {
-                self.stand_in.serve(control.socket.as_fd(), ends_in)?;
+            if let (true, Some(ends_in)) = (ready.has_client, link.ends_in()) {
+                self.control.stand_in(ends_in)?;
+                self.read.stand_in(ends_in)?;
             }
             if ready.has_caller {
                 self.accept(link);
@@ -194,7 +183,8 @@ impl Server {
         if link.accept(self.is_root, library.map(Path::to_owned)) {
             self.policy = Policy::default();
             self.events.clear();
-            self.stand_in = StandIn::default();
+            self.control.leave_to_broker();
+            self.read.leave_to_broker();
         }
     }
 
@@ -206,8 +196,8 @@ impl Server {
         self.mps.retain(&[]);
         self.vms = Vms::default();
         self.jail = None;
-        self.control = None;
-        self.stand_in = StandIn::default();
+        self.control.close();
+        self.read.close();
         self.events.clear();
     }
 
@@ -242,9 +232,8 @@ impl Server {
             fds.push(PollFd::from_borrowed_fd(signals.as_fd(), PollFlags::IN));
         }
         let at_clients = fds.len();
-        if let (Some(control), Some(_)) = (&self.control, link.ends_in()) {
-            fds.push(PollFd::from_borrowed_fd(control.socket.as_fd(), PollFlags::IN));
-            let clients = self.stand_in.clients();
+        if link.ends_in().is_some() {
+            let clients = self.control.fds().chain(self.read.fds());
             fds.extend(clients.map(|fd| PollFd::from_borrowed_fd(fd, PollFlags::IN)));
         }
         let at_processes = fds.len();
@@ -350,7 +339,11 @@ impl Server {
         match call {
             Call::Permit(permit) => self.policy.permit(permit).map_err(request())?,
             Call::SetJail(wanted) => self.set_jail(wanted)?,
-            Call::Seal { library } => self.policy.seal(library).map_err(request())?,
+            Call::Seal { library } => {
+                self.policy.seal(library).map_err(request())?;
+                self.control.close_unless(self.policy.control.as_ref());
+                self.read.close_unless(self.policy.read.as_ref());
+            }
             Call::SetUpCgroups => {
                 let owner = self.owner;
                 let cgroups = self.cgroups.get_or_insert_with(|| Cgroups::set_up(owner));
@@ -358,10 +351,15 @@ impl Server {
                 return Ok((Answer::Cgroups { controllers, why: cgroups.why.clone() }, None));
             }
             Call::BindControl => {
-                let listener = self.bind_control().map_err(refused(Part::Socket))?;
-                return Ok((Answer::Done, Some(listener)));
+                let listener = self.control.bind(self.policy.control.as_ref());
+                return Ok((Answer::Done, Some(listener.map_err(refused(Part::Socket))?)));
             }
-            Call::UnbindControl => self.control = None,
+            Call::BindRead => {
+                let listener = self.read.bind(self.policy.read.as_ref());
+                return Ok((Answer::Done, Some(listener.map_err(refused(Part::Socket))?)));
+            }
+            Call::UnbindControl => self.control.close(),
+            Call::UnbindRead => self.read.close(),
             Call::AddVm(vm) => {
                 self.policy.check_vm(&vm, self.is_root).map_err(request())?;
                 let uid = vm.uid.filter(|_| self.is_root);
@@ -394,20 +392,6 @@ impl Server {
         self.policy.check_open().map_err(refused(Part::Request))?;
         self.jail = wanted.then(Jail::create).transpose()?;
         Ok(())
-    }
-
-    fn bind_control(&mut self) -> Result<OwnedFd, String> {
-        let wanted = self.policy.control.clone().ok_or("there is no control socket")?;
-        if let Some(control) = self.control.as_ref().filter(|control| control.bound == wanted) {
-            return control.socket.copy();
-        }
-        self.control = None;
-        if let Some(folder) = wanted.path.parent().filter(|path| !path.as_os_str().is_empty()) {
-            create_directory(folder)
-                .map_err(|error| format!("cannot create its directory: {error}"))?;
-        }
-        let socket = Listener::bind(&wanted.path, CONTROL_MODE, wanted.group)?.into();
-        self.control.insert(ControlSocket { bound: wanted, socket }).socket.copy()
     }
 }
 

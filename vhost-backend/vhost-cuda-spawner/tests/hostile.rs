@@ -174,6 +174,7 @@ fn a_sealed_spawner_cannot_be_given_more_permissions() {
         Call::Permit(Permit::Socket("/etc/cron.d/a".into())),
         Call::Permit(Permit::Uid(0)),
         Call::Permit(Permit::Control { path: "/etc/cron.d/a".into(), group: None }),
+        Call::Permit(Permit::Read { path: "/etc/cron.d/a".into(), group: None }),
         Call::SetJail(false),
         Call::Seal { library: "/tmp/evil.so".into() },
     ] {
@@ -181,6 +182,7 @@ fn a_sealed_spawner_cannot_be_given_more_permissions() {
         assert_eq!(spawner.call(call), Err(Part::Request), "{text}");
     }
     assert_eq!(spawner.call(Call::BindControl), Err(Part::Socket));
+    assert_eq!(spawner.call(Call::BindRead), Err(Part::Socket));
 }
 
 #[test]

@@ -21,6 +21,7 @@ use control_server::{Server, ServerConfig, start};
 /// A running API with a fake broker. Dropping it stops both.
 pub struct Fake {
     pub socket: PathBuf,
+    pub read: PathBuf,
     pub metrics: SocketAddr,
     pub events: Events,
     pub traces: Traces,
@@ -38,12 +39,13 @@ impl Fake {
             .join(format!("virtio-cuda-control-{}-{number}", std::process::id()));
         // A killed test run may have left a directory with this name.
         let _ = std::fs::remove_dir_all(&folder);
-        let socket = folder.join("run/control.sock");
+        let (socket, read) = (folder.join("run/control.sock"), folder.join("run/read.sock"));
         let (handle, inbox) = handle::channel().unwrap();
         let (events, traces) = (inbox.events().clone(), inbox.traces().clone());
         std::fs::create_dir_all(folder.join("run")).unwrap();
         let config = ServerConfig {
             socket: Some(UnixListener::bind(&socket).unwrap()),
+            read: Some(UnixListener::bind(&read).unwrap()),
             metrics_address: Some("127.0.0.1:0".parse().unwrap()),
         };
         let server = start(config, handle).unwrap();
@@ -52,14 +54,16 @@ impl Fake {
         let service = std::thread::spawn(move || serve(&inbox, &ends));
         let metrics = server.metrics_address().unwrap();
         let (server, service) = (Some(server), Some(service));
-        Self { socket, metrics, events, traces, folder, server, end, service }
+        Self { socket, read, metrics, events, traces, folder, server, end, service }
     }
 }
 
 impl Drop for Fake {
     fn drop(&mut self) {
         drop(self.server.take());
-        assert!(UnixStream::connect(&self.socket).is_err(), "the server must close the socket");
+        for socket in [&self.socket, &self.read] {
+            assert!(UnixStream::connect(socket).is_err(), "the server must close {socket:?}");
+        }
         self.end.store(true, Ordering::SeqCst);
         if let Some(service) = self.service.take() {
             service.join().unwrap();

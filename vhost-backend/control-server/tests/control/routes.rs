@@ -239,6 +239,85 @@ fn every_path_of_the_description_is_served() {
     assert!(seen >= 14, "{seen}");
 }
 
+/// The requests that the read socket answers. A new one belongs here only if it changes nothing, and
+/// shows nothing but VMs, sessions, and GPUs.
+const READS: [(&str, &str); 13] = [
+    ("get", "/metrics"),
+    ("get", "/openapi.json"),
+    ("get", "/v1/events"),
+    ("get", "/v1/gpus"),
+    ("get", "/v1/health"),
+    ("get", "/v1/sessions"),
+    ("get", "/v1/stats"),
+    ("get", "/v1/trace"),
+    ("get", "/v1/usage"),
+    ("get", "/v1/version"),
+    ("get", "/v1/vms"),
+    ("get", "/v1/vms/{name}"),
+    ("get", "/v1/vms/{name}/sessions"),
+];
+
+#[test]
+fn the_read_socket_answers_only_requests_that_change_nothing() {
+    let fake = Fake::start();
+    let body = json!({"name": "web", "memory": {"max": GIB}}).to_string();
+    assert_eq!(ask(&fake.socket, "POST", "/v1/vms", &body).status, 201);
+    let description = ask(&fake.read, "GET", "/openapi.json", "").json();
+    let (mut read, mut refused) = (Vec::new(), 0);
+    for (path, methods) in description["paths"].as_object().unwrap() {
+        for (method, operation) in methods.as_object().unwrap() {
+            let is_read = READS.contains(&(method.as_str(), path.as_str()));
+            assert_eq!(operation["responses"]["403"].is_null(), is_read, "{method} {path}");
+            let real = path.replace("{name}", "web").replace("{id}", "1");
+            let text = format!("{} {real} HTTP/1.1\r\nhost: x\r\n", method.to_uppercase());
+            // Streams don't end, so only the first line is read.
+            let status = |socket| {
+                let mut stream = connect(socket);
+                let body = if method == "post" && path == "/v1/vms" { "{}" } else { "" };
+                let length = body.len();
+                write!(stream, "{text}content-length: {length}\r\n\r\n{body}").unwrap();
+                let line = BufReader::new(stream).lines().next().unwrap().unwrap();
+                line.split(' ').nth(1).unwrap().parse::<u16>().unwrap()
+            };
+            if is_read {
+                assert!((200..300).contains(&status(&fake.read)), "{method} {path}");
+                read.push((method.as_str(), path.as_str()));
+                continue;
+            }
+            // The control socket answers it, so ask the read socket first.
+            assert_eq!(status(&fake.read), 403, "{method} {path}");
+            let vm = ask(&fake.read, "GET", "/v1/vms/web", "");
+            assert_eq!((vm.status, &vm.json()["state"]), (200, &json!("running")));
+            refused += 1;
+        }
+    }
+    assert_eq!((read, refused), (READS.to_vec(), 10));
+    let refused = ask(&fake.read, "DELETE", "/v1/vms/web", "").json();
+    assert_eq!(refused["code"], json!("read_only"));
+    let message = refused["message"].as_str().unwrap();
+    assert!(message.contains(&*fake.socket.to_string_lossy()), "{message}");
+    // Other requests aren't refused because of the socket.
+    for (method, path, status) in [
+        ("PUT", "/v1/vms", 405),
+        ("OPTIONS", "/v1/vms/web", 405),
+        ("POST", "/v1/stats", 405),
+        ("GET", "/v1/vms/none", 404),
+        ("GET", "/v1/config", 404),
+        ("POST", "/v2/vms", 404),
+    ] {
+        for socket in [&fake.read, &fake.socket] {
+            assert_eq!(ask(socket, method, path, "").status, status, "{method} {path}");
+        }
+    }
+}
+
+#[test]
+fn readers_cannot_take_the_connections_of_the_control_socket() {
+    let fake = Fake::start();
+    let _silent: Vec<_> = (0..140).map(|_| connect(&fake.read)).collect();
+    assert_eq!(ask(&fake.socket, "GET", "/v1/version", "").status, 200);
+}
+
 /// Checks that every reference in the description resolves.
 #[test]
 fn all_references_in_the_description_resolve() {

@@ -17,6 +17,9 @@ const STATE_DIR: &str = "/var/lib/virtio-cuda";
 /// Default of `control_socket` for a broker that runs as root.
 const CONTROL_SOCKET: &str = "/run/virtio-cuda/control.sock";
 
+/// Default of `read_socket`, if `control_socket` has its default.
+const READ_SOCKET: &str = "/run/virtio-cuda/read.sock";
+
 /// Default of `socket_folders`.
 pub(super) fn default_socket_folders() -> Vec<PathBuf> {
     vec![PathBuf::from(SOCKETS)]
@@ -41,6 +44,10 @@ pub struct Config {
     /// The group that may use the control API's socket. `None` means `virtio-cuda`, if that group
     /// exists.
     pub control_group: Option<String>,
+    /// Path of the control API's socket that is only for reading. `None` if there is none.
+    pub read_socket: Option<PathBuf>,
+    /// The group that may use that socket. `None` means `virtio-cuda-read`, if that group exists.
+    pub read_group: Option<String>,
     /// The user as which the broker runs if it was started by root. `None` means `vcudad`, if that
     /// user exists, and otherwise one that isn't in the user database.
     pub user: Option<String>,
@@ -72,6 +79,8 @@ impl Config {
             state_dir: None,
             control_socket: vm.control_socket.clone(),
             control_group: None,
+            read_socket: None,
+            read_group: None,
             user: None,
             socket_folders: default_socket_folders(),
             metrics_address: None,
@@ -93,13 +102,25 @@ impl Config {
             given => given,
         };
         self.state_dir = place(self.state_dir, STATE_DIR);
+        let is_default = self.control_socket.is_none();
         self.control_socket = place(self.control_socket, CONTROL_SOCKET);
+        // Several brokers on one host have their own control sockets.
+        self.read_socket = match self.read_socket {
+            None if !is_default => None,
+            given => place(given, READ_SOCKET),
+        };
         if self.vms.is_empty() && self.control_socket.is_none() {
             return Err(ConfigError::Value(
                 "there is no [[vm]] and no control_socket to add one: set one of them".into(),
             ));
         }
         Ok(self)
+    }
+
+    /// Returns the keys and the paths of the control API's sockets.
+    pub(crate) fn api_sockets(&self) -> impl Iterator<Item = (&'static str, &Path)> {
+        let all = [("control_socket", &self.control_socket), ("read_socket", &self.read_socket)];
+        all.into_iter().filter_map(|(key, path)| Some((key, path.as_deref()?)))
     }
 
     /// Returns the configuration if all its values are valid.
@@ -109,8 +130,16 @@ impl Config {
             return bad(format!("warm_workers is {}, but must be at most 256", self.warm_workers));
         }
         let is_path = |path: &Path| path.as_os_str().len() <= 107;
-        if self.control_socket.as_deref().is_some_and(|path| !is_path(path)) {
-            return bad("control_socket: a socket's path has at most 107 bytes".into());
+        for (key, path) in self.api_sockets() {
+            if !is_path(path) {
+                return bad(format!("{key}: a socket's path has at most 107 bytes"));
+            }
+        }
+        let is_same = |path: &PathBuf| {
+            !path.as_os_str().is_empty() && Some(path) == self.control_socket.as_ref()
+        };
+        if self.read_socket.as_ref().is_some_and(is_same) {
+            return bad("read_socket: control_socket has the same path".into());
         }
         if let Some(address) = self.metrics_address
             && !address.ip().is_loopback()

@@ -260,3 +260,24 @@ fn without_vms_a_control_socket_is_required() {
     let off = Config::parse("control_socket = \"\"\nstate_dir = \"\"").unwrap();
     assert!(off.with_places(true).unwrap_err().to_string().contains("no [[vm]]"));
 }
+
+/// Brokers with their own control sockets must not use the same read socket.
+#[test]
+fn the_read_socket_has_a_default_only_if_the_control_socket_has_one() {
+    let read = |text: &str, is_root: bool| {
+        let config = Config::parse(text).unwrap().with_places(is_root).unwrap();
+        config.read_socket.map(|path| path.display().to_string())
+    };
+    let vm = "[[vm]]\nname = \"a\"\nmemory.max = \"1G\"\n";
+    for (text, is_root, expected) in [
+        ("", true, Some("/run/virtio-cuda/read.sock")),
+        ("", false, None),
+        ("control_socket = \"/run/a\"\n", true, None),
+        ("control_socket = \"\"\n", true, None),
+        ("read_socket = \"\"\n", true, None),
+        ("control_socket = \"/run/a\"\nread_socket = \"/run/b\"\n", true, Some("/run/b")),
+        ("read_socket = \"/run/b\"\n", false, Some("/run/b")),
+    ] {
+        assert_eq!(read(&format!("{text}{vm}"), is_root).as_deref(), expected, "{text} {is_root}");
+    }
+}

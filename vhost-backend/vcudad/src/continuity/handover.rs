@@ -110,6 +110,9 @@ pub(crate) struct Inheritance {
     pub(crate) spawner: SpawnerRecord,
     /// Whether there is a control API's socket.
     pub(crate) has_control: bool,
+    /// Whether there is one that is only for reading.
+    #[serde(default)]
+    pub(crate) has_read: bool,
 }
 
 /// What one program hands over to the next.
@@ -268,10 +271,11 @@ impl Successor {
         self,
         state: HandoverState,
         spawner: &Spawner,
-        has_control: bool,
+        (has_control, has_read): (bool, bool),
     ) -> io::Result<Replacement> {
         let program = self.program.clone();
-        let inheritance = Inheritance { program, spawner: spawner.record()?, has_control };
+        let inheritance =
+            Inheritance { program, spawner: spawner.record()?, has_control, has_read };
         let file = Handover::write(state, Some(inheritance))?;
         Ok(Replacement { successor: self, file })
     }

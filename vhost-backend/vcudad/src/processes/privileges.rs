@@ -12,8 +12,9 @@ use host_ipc::{group, process};
 const USER: &str = "vcudad";
 /// The broker's user otherwise. No VM has it.
 const UID: u32 = *VM_UIDS.end() + 1;
-/// Default group of the control API's socket, if it exists.
+/// Default groups of the control API's sockets, if they exist.
 const GROUP: &str = "virtio-cuda";
+const READ_GROUP: &str = "virtio-cuda-read";
 
 /// Chooses the user as which the broker will run. Returns `None` if it isn't root now, so that it
 /// can't switch.
@@ -64,19 +65,40 @@ pub(crate) fn permit(config: &Config, spawner: &Spawner) -> Result<(), BrokerErr
     for permit in folders.chain(sockets).chain(uids).chain(control) {
         spawner.request(Call::Permit(permit)).map_err(BrokerError::Spawner)?;
     }
+    if let Some(path) = config.read_socket.clone() {
+        let permit = Permit::Read { path, group: read_group(config, process::is_root())? };
+        // A spawner that was started by an earlier version doesn't know it.
+        if let Err(error) = spawner.request(Call::Permit(permit)) {
+            tracing::warn!("there is no read_socket until the spawner is restarted: {error}");
+        }
+    }
     Ok(())
 }
 
-/// Returns the group of the control API's socket. `None` means that of the spawner. `is_root` says
-/// whether root starts the broker.
+/// Returns the group of the control socket. `None` means that of the spawner. `is_root` says whether
+/// root starts the broker.
 pub(crate) fn control_group(config: &Config, is_root: bool) -> Result<Option<u32>, ConfigError> {
-    match &config.control_group {
+    group_of("control_group", config.control_group.as_deref(), GROUP, is_root)
+}
+
+/// Does the same for the read socket.
+pub(crate) fn read_group(config: &Config, is_root: bool) -> Result<Option<u32>, ConfigError> {
+    group_of("read_group", config.read_group.as_deref(), READ_GROUP, is_root)
+}
+
+fn group_of(
+    key: &str,
+    given: Option<&str>,
+    default: &str,
+    is_root: bool,
+) -> Result<Option<u32>, ConfigError> {
+    match given {
         Some(name) => group::find(name).map(Some).ok_or_else(|| {
             ConfigError::Value(format!(
-                "control_group: group '{name}' does not exist on this host; create it with groupadd"
+                "{key}: group '{name}' does not exist on this host; create it with groupadd"
             ))
         }),
-        None if is_root => Ok(group::find(GROUP)),
+        None if is_root => Ok(group::find(default)),
         None => Ok(None),
     }
 }

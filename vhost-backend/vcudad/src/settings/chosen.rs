@@ -75,7 +75,8 @@ fn check_vms(config: &Config, roster: &Roster, ground: Ground<'_>) -> Result<(),
 /// Returns the configuration that was applied last, with the settings of another one that the broker has
 /// already used by now.
 fn instead_of(config: Config, applied: &Config) -> Config {
-    let Config { user, state_dir, control_socket, control_group, socket_folders, .. } = config;
-    let applied = applied.clone();
-    Config { user, state_dir, control_socket, control_group, socket_folders, ..applied }
+    let Config { user, state_dir, control_socket, control_group, .. } = config;
+    let Config { read_socket, read_group, socket_folders, .. } = config;
+    let applied = Config { read_socket, read_group, socket_folders, ..applied.clone() };
+    Config { user, state_dir, control_socket, control_group, ..applied }
 }

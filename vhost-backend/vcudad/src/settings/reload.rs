@@ -286,6 +286,8 @@ fn fixed_keys(started: &Config, file: &Config) -> Vec<Deferred> {
         ("state_dir", a.state_dir != b.state_dir),
         ("control_socket", a.control_socket != b.control_socket),
         ("control_group", a.control_group != b.control_group),
+        ("read_socket", a.read_socket != b.read_socket),
+        ("read_group", a.read_group != b.read_group),
         ("user", a.user != b.user),
         ("socket_folders", a.socket_folders != b.socket_folders),
         ("metrics_address", a.metrics_address != b.metrics_address),

@@ -52,6 +52,7 @@ pub(crate) fn check_host(
         privileges::user_of(config)?;
     }
     privileges::control_group(config, is_root)?;
+    privileges::read_group(config, is_root)?;
     driver::check_path(config)?;
     if let Some(path) = &config.state_dir
         && path.is_relative()
@@ -62,9 +63,9 @@ pub(crate) fn check_host(
         return Err(named("state_dir", path, says));
     }
     check_folder("state_dir", config.state_dir.as_deref())?;
-    if let Some(path) = &config.control_socket {
-        check_folder("control_socket", path.parent())?;
-        check_socket_file(path).map_err(|error| named("control_socket", path, &error))?;
+    for (key, path) in config.api_sockets() {
+        check_folder(key, path.parent())?;
+        check_socket_file(path).map_err(|error| named(key, path, &error))?;
     }
     let address = config.metrics_address;
     // A broker that is running uses its own address.

@@ -1,4 +1,4 @@
-//! The VMs' vhost-user sockets, and the control API's. The spawner binds them, and removes their
+//! The VMs' vhost-user sockets, and those of the control API. The spawner binds them, and removes their
 //! files.
 
 use std::io;
@@ -46,11 +46,13 @@ impl Drop for VmSocket {
     }
 }
 
-/// The file of the control API's socket. Dropping it removes the file.
-pub(crate) struct ControlFile(pub(crate) Spawner);
+/// The files of the control API's sockets. Dropping it removes them.
+pub(crate) struct ApiFiles(pub(crate) Spawner);
 
-impl Drop for ControlFile {
+impl Drop for ApiFiles {
     fn drop(&mut self) {
-        let _ = self.0.request(Call::UnbindControl);
+        for call in [Call::UnbindControl, Call::UnbindRead] {
+            let _ = self.0.request(call);
+        }
     }
 }

@@ -95,16 +95,7 @@ impl Broker {
 
     /// Sends a request to the control API, without waiting for the reply.
     pub fn send(&self, method: &str, path: &str, body: &str) -> Reply {
-        let mut stream = UnixStream::connect(self.folder.join("control")).unwrap();
-        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
-        write!(
-            stream,
-            "{method} {path} HTTP/1.1\r\nhost: vcudad\r\nconnection: close\r\n\
-             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
-            body.len()
-        )
-        .unwrap();
-        Reply(stream)
+        Reply::to(&self.folder.join("control"), method, path, body)
     }
 
     pub fn add(&self, name: &str, more: &str) -> (u16, serde_json::Value) {
@@ -158,7 +149,8 @@ impl Spawner {
         command.env("VIRTIO_CUDA_SOFTGPU", softgpu());
         command.env("SOFTGPU_DEVICES", "2").env("SOFTGPU_MEMORY", "8G");
         let child = command.arg("--listen").arg(socket).stderr(Stdio::null()).spawn().unwrap();
-        wait_for("the spawner", || socket.exists());
+        // The file exists before the spawner listens.
+        wait_for("the spawner", || host_ipc::listener::in_use().contains(socket));
         Self(child)
     }
 }
@@ -176,6 +168,20 @@ impl Drop for Spawner {
 pub struct Reply(UnixStream);
 
 impl Reply {
+    /// Sends a request to this socket.
+    pub fn to(socket: &Path, method: &str, path: &str, body: &str) -> Self {
+        let mut stream = UnixStream::connect(socket).unwrap();
+        stream.set_read_timeout(Some(Duration::from_secs(60))).unwrap();
+        write!(
+            stream,
+            "{method} {path} HTTP/1.1\r\nhost: vcudad\r\nconnection: close\r\n\
+             content-type: application/json\r\ncontent-length: {}\r\n\r\n{body}",
+            body.len()
+        )
+        .unwrap();
+        Self(stream)
+    }
+
     /// Waits for the end of the connection, and returns everything that was received.
     pub fn text(mut self) -> String {
         let mut text = String::new();
