@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Builds the host's Debian package, virtio-cuda-host. It contains vcudad with its systemd unit, the
-# device process, the worker, vcudactl with man pages and completions, softgpu, and the vhost-user
-# descriptor, and it creates the group that owns the sockets and the user as which vcudad runs. The files from which it's built are in
+# device process, the worker, vcudactl with man pages and completions, softgpu, the guest's libcuda (for
+# `vcudactl test`), and the vhost-user descriptor, and it creates the groups that own the sockets and the user as which vcudad runs. The files from which it's built are in
 # images/host-package/.
 #
 #   images/host-package.sh [--out DIR] [--try] [--boot]
@@ -29,13 +29,13 @@ programs=(vcudad vhost-device-cuda vhost-cuda-spawner vhost-cuda-supervisor vhos
 version="$(sed -n '/^\[workspace\.package\]/,/^\[/ s/^version = "\(.*\)"$/\1/p' "$REPO_DIR/Cargo.toml")"
 log "building the host programs"
 bin="$("$REPO_DIR/scripts/build-release.sh")"
-for file in "${programs[@]}" vcudactl libsoftgpu.so; do
+for file in "${programs[@]}" vcudactl libsoftgpu.so libguest_libcuda.so; do
     [ -s "$bin/$file" ] || die "the build has no $bin/$file"
 done
 
 # All file times in the package are the time of the last commit that changed its sources.
 SOURCE_DATE_EPOCH="$(git -C "$REPO_DIR" log -1 --format=%ct -- vhost-backend vcudactl control-api \
-    softgpu protocol vmm-integration Cargo.lock images/host-package docs \
+    softgpu protocol cuda-api guest-libcuda guest-transport vmm-integration Cargo.lock images/host-package docs \
     2>/dev/null || true)"
 SOURCE_DATE_EPOCH="${SOURCE_DATE_EPOCH:-0}"
 export SOURCE_DATE_EPOCH
@@ -49,13 +49,14 @@ chmod 755 "$stage"
 # The programs find each other because they're in the same directory. Those that users start have
 # links in PATH.
 lib="$stage/usr/lib/virtio-cuda"
-install -d "$lib/softgpu" "$stage/usr/bin" "$stage/usr/sbin"
+install -d "$lib/softgpu" "$lib/guest" "$stage/usr/bin" "$stage/usr/sbin"
 for program in "${programs[@]}"; do
     strip -o "$lib/$program" "$bin/$program"
 done
 chmod 755 "$lib"/v*
 strip --strip-unneeded -o "$lib/softgpu/libcuda.so.1" "$bin/libsoftgpu.so"
-chmod 644 "$lib/softgpu/libcuda.so.1"
+strip --strip-unneeded -o "$lib/guest/libcuda.so.1" "$bin/libguest_libcuda.so"
+chmod 644 "$lib"/{softgpu,guest}/libcuda.so.1
 strip -o "$stage/usr/bin/vcudactl" "$bin/vcudactl"
 chmod 755 "$stage/usr/bin/vcudactl"
 ln -s ../lib/virtio-cuda/vcudad "$stage/usr/sbin/vcudad"
@@ -68,7 +69,7 @@ install -D -m 644 "$REPO_DIR/vmm-integration/50-vhost-device-cuda.json" \
 
 doc="$stage/usr/share/doc/virtio-cuda-host"
 install -D -m 644 "$parts/copyright" "$doc/copyright"
-third_party virtio-cuda-host "$doc" "${programs[@]}" vcudactl softgpu
+third_party virtio-cuda-host "$doc" "${programs[@]}" vcudactl softgpu guest-libcuda
 while read -r page; do
     install -D -m 644 "$REPO_DIR/docs/$page" "$doc/$page"
 done < <(cd "$REPO_DIR/docs" && find . -name '*.md' -o -name '*.svg' -o -name '*.json' -o -name '*.yaml')
@@ -94,7 +95,7 @@ completions zsh usr/share/zsh/vendor-completions/_vcudactl
 completions fish usr/share/fish/vendor_completions.d/vcudactl.fish
 
 # The minimum glibc version is the newest symbol version that the programs use.
-libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-{spawner,supervisor},vhost-cuda-worker,vcudactl,libsoftgpu.so} |
+libc="$(objdump -T "$bin"/{vcudad,vhost-device-cuda,vhost-cuda-{spawner,supervisor},vhost-cuda-worker,vcudactl,libsoftgpu.so,libguest_libcuda.so} |
     grep -oE 'GLIBC_[0-9.]+' | sort -uV | tail -n 1)" || true
 [ -n "$libc" ] || die "found no glibc symbol versions in the programs in $bin"
 install -d "$stage/DEBIAN"

@@ -15,6 +15,7 @@ mod quota;
 mod restart;
 mod round_trips;
 mod scheduling;
+mod share_test;
 mod shares;
 mod sharing;
 mod sudden_ends;

@@ -14,6 +14,9 @@ use control_api::{ChangedVm, NewVm, Timespan};
 /// Name of the program.
 pub(crate) const NAME: &str = "vcudactl";
 
+/// Name of the command that is the CUDA program of `test`.
+pub(crate) const TEST_PROGRAM: &str = "test-program";
+
 const EXIT_HELP: &str = "\
 Exit status:
   0  success
@@ -66,6 +69,10 @@ Example:
   vcudactl completions bash > ~/.local/share/bash-completion/completions/vcudactl
 
 The scripts for bash, zsh, and fish also complete the names of VMs.";
+
+const TEST_HELP: &str = "\
+Example:
+  vcudactl test web";
 
 const DOCTOR_HELP: &str = "\
 Exit status:
@@ -137,6 +144,13 @@ pub(crate) enum Command {
         #[arg(short, long, value_name = "FILE", default_value = "trace.json")]
         output: PathBuf,
     },
+    /// Run a small CUDA program on a VM's GPUs, through its socket, and show the time of each step
+    ///
+    /// The program is a session of the VM, under its quotas, and needs memory for a context and 8M
+    /// more. You must be root, or in the group of the VM's socket. A connected VMM doesn't matter,
+    /// unless its memory isn't sealed.
+    #[command(after_help = TEST_HELP)]
+    Test(TestArgs),
     /// Check what vcudad and VMs need from this host; works without vcudad
     #[command(after_help = DOCTOR_HELP)]
     Doctor,
@@ -148,6 +162,9 @@ pub(crate) enum Command {
         /// Shell that will load the script
         shell: Shell,
     },
+    /// The CUDA program of `test`
+    #[command(name = TEST_PROGRAM, hide = true)]
+    TestProgram,
     /// Write manual pages
     #[command(hide = true)]
     Man {
@@ -303,12 +320,21 @@ fn session_number(text: &str) -> Result<u32, String> {
 }
 
 fn interval(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::from_millis(100), "it must be from 100ms to 1h")
+}
+
+fn patience(text: &str) -> Result<Duration, String> {
+    duration(text, Duration::from_secs(1), "it must be from 1s to 1h")
+}
+
+/// Parses a duration from `min` to an hour.
+fn duration(text: &str, min: Duration, range: &str) -> Result<Duration, String> {
     let span: Timespan = text.parse().map_err(|error: control_api::BadUnit| error.to_string())?;
-    let interval = Duration::from_nanos(span.nanos());
-    if (Duration::from_millis(100)..=Duration::from_secs(3600)).contains(&interval) {
-        return Ok(interval);
+    let given = Duration::from_nanos(span.nanos());
+    match (min..=Duration::from_secs(3600)).contains(&given) {
+        true => Ok(given),
+        false => Err(range.into()),
     }
-    Err("it must be from 100ms to 1h".into())
 }
 
 #[derive(Args, Debug)]
@@ -356,6 +382,18 @@ pub(crate) struct TopArgs {
     /// Column to sort by
     #[arg(long, value_enum, default_value_t)]
     pub(crate) sort: SortKey,
+}
+
+#[derive(Args, Debug)]
+pub(crate) struct TestArgs {
+    /// Name of the VM
+    pub(crate) name: String,
+    /// How long the program may take, 1s to 1h
+    #[arg(long, value_name = "TIME", default_value = "60s", value_parser = patience)]
+    pub(crate) timeout: Duration,
+    /// The guest's libcuda.so.1 [default: the one in the host package]
+    #[arg(long, value_name = "PATH")]
+    pub(crate) libcuda: Option<PathBuf>,
 }
 
 #[derive(Args, Debug)]

@@ -81,6 +81,21 @@ pub(crate) enum CtlError {
     /// `doctor` has found problems, and printed them.
     #[error("problems found: {0}")]
     Unhealthy(usize),
+    /// A VM's share can't be tested now.
+    #[error("{0}")]
+    Untested(String),
+    /// The test of a VM's share has failed.
+    #[error("the test of VM '{vm}' failed in step '{step}': {text}; {advice}")]
+    TestFailed {
+        /// The VM's name.
+        vm: String,
+        /// The step.
+        step: String,
+        /// What happened.
+        text: String,
+        /// What the cause probably is, and what to do.
+        advice: String,
+    },
     /// A system call or other OS operation failed.
     #[error("{what}: {source}")]
     Os {
@@ -120,6 +135,8 @@ impl CtlError {
             Self::Output(_) => "output",
             Self::Several { .. } => "several",
             Self::Unhealthy(_) => "unhealthy",
+            Self::Untested(_) => "untested",
+            Self::TestFailed { .. } => "test_failed",
             Self::Os { .. } => "os",
         };
         json!({"code": code, "message": self.to_string()})

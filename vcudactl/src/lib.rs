@@ -10,6 +10,7 @@
 //! | `config_file` | whether vcudad uses its configuration file |
 //! | `month` | times, days, and months of `usage --since` |
 //! | `since` | times and durations of `events --since` |
+//! | `share_test` | the CUDA program of `test` |
 //! | `stopped` | whether vcudad is stopped |
 //! | `table` | text tables and number formats |
 //! | `top` | the live table |
@@ -29,6 +30,7 @@ mod error;
 mod exit;
 mod month;
 mod program;
+mod share_test;
 mod since;
 mod stopped;
 mod table;

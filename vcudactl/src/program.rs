@@ -6,10 +6,11 @@ use clap::Parser;
 use clap::error::{ContextKind, ContextValue, ErrorKind};
 use serde_json::json;
 
-use crate::cli::{Cli, asks_for_json};
+use crate::cli::{Cli, Command, asks_for_json};
 use crate::commands;
 use crate::error::CtlError;
 use crate::exit::{BAD_INPUT, fail, report_json};
+use crate::share_test;
 
 /// Runs the program.
 pub fn main() -> ExitCode {
@@ -37,6 +38,9 @@ pub fn main() -> ExitCode {
             return ExitCode::SUCCESS;
         }
     };
+    if let Command::TestProgram = &cli.command {
+        return share_test::main();
+    }
     match commands::run(&cli) {
         Ok(()) => ExitCode::SUCCESS,
         // The reader, such as `head`, closed the pipe because it has read enough.

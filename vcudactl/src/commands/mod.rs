@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `run` | selects the command |
-//! | `vm`, `gpu`, `session`, `event`, `stats`, `usage`, `trace`, `doctor` | the commands, by subject |
+//! | `vm`, `gpu`, `session`, `event`, `stats`, `usage`, `trace`, `share_test`, `doctor` | the commands, by subject |
 //! | `completions`, `man` | completion scripts and manual pages |
 //! | `path` | request paths for VMs |
 //! | `output` | output as JSON or text |
@@ -17,6 +17,7 @@ mod output;
 mod path;
 mod run;
 mod session;
+mod share_test;
 mod stats;
 mod trace;
 mod usage;

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use super::output::Output;
-use super::{completions, doctor, event, gpu, man, session, stats, trace, usage, vm};
+use super::{completions, doctor, event, gpu, man, session, share_test, stats, trace, usage, vm};
 use crate::cli::{Cli, Command, GpuCommand, SessionCommand};
 use crate::client::Client;
 use crate::error::CtlError;
@@ -52,9 +52,13 @@ async fn request(client: &Client, cli: &Cli) -> Result<(), CtlError> {
             trace::record(client, &output, Duration::from_secs(*seconds), file).await
         }
         Command::Doctor => doctor::run(client, &output).await,
+        Command::Test(args) => share_test::run(client, &output, args).await,
         Command::Stats => stats::show(client, &output).await,
         Command::Usage(args) => usage::show(client, &output, args).await,
         Command::Version => stats::version(client, &output).await,
-        Command::Top(_) | Command::Completions { .. } | Command::Man { .. } => Ok(()),
+        Command::Top(_)
+        | Command::Completions { .. }
+        | Command::Man { .. }
+        | Command::TestProgram => Ok(()),
     }
 }

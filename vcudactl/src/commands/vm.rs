@@ -253,7 +253,7 @@ fn state(vm: &VmInfo) -> &'static str {
 }
 
 /// Returns who has paused a VM.
-fn pausers(vm: &VmInfo) -> String {
+pub(super) fn pausers(vm: &VmInfo) -> String {
     let names = vm.paused_by.iter().map(|by| match by {
         PausedBy::Api => "the control API",
         PausedBy::Vmm => "the VMM",

@@ -1,0 +1,21 @@
+//! The `test` command: runs a small CUDA program on a VM's GPUs, through the VM's socket, as a program
+//! in the VM would.
+//!
+//! | module | contents |
+//! |---|---|
+//! | `cuda` | the functions of the guest's libcuda |
+//! | `program` | the CUDA program, which runs in a process of its own |
+//! | `child` | starting that process, and what it reports |
+//! | `library` | the place of the guest's libcuda |
+//! | `explain` | why a step failed |
+
+mod child;
+mod cuda;
+mod explain;
+mod library;
+mod program;
+
+pub(crate) use child::{Failure, Step, run};
+pub(crate) use explain::{cannot_run, explain};
+pub(crate) use library::find;
+pub(crate) use program::main;
