@@ -1,9 +1,12 @@
 //! The error type for device operations.
 
-use crate::refusal::{Request, explain, status_of};
-use protocol::uapi::Config;
+use crate::refusal::{Request, explain, explain_guest, status_of};
+use protocol::uapi::{Config, ERR_LIMIT};
 use std::io;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// The parameters of the kernel driver.
+const PARAMETERS: &str = "/sys/module/virtio_cuda/parameters";
 
 /// An error from an operation on the device.
 #[derive(Debug, thiserror::Error)]
@@ -50,6 +53,17 @@ impl TransportError {
                     }
                     None => TransportError::System { what, source },
                 }
+            }
+            other => other,
+        }
+    }
+
+    /// Adds the limits of this guest's driver to the explanation of a limit.
+    pub(crate) fn with_limits_of_guest(self, request: Request) -> Self {
+        match self {
+            TransportError::Refused { what, status: ERR_LIMIT, why } => {
+                let why = why + &explain_guest(request, Path::new(PARAMETERS));
+                TransportError::Refused { what, status: ERR_LIMIT, why }
             }
             other => other,
         }

@@ -30,6 +30,16 @@ impl Snapshot {
         })
     }
 
+    /// Returns the VM's use of device memory and its limit, which is the host's setting memory.max, for
+    /// messages.
+    pub fn memory_use(&self) -> String {
+        let of_gpu = |(index, gpu): (usize, &Gpu)| {
+            let (used, total) = (gpu.memory_used >> 20, gpu.memory_total >> 20);
+            format!("{used} of {total} MiB on GPU {index}")
+        };
+        self.gpus.iter().enumerate().map(of_gpu).collect::<Vec<_>>().join(", ")
+    }
+
     /// Decodes a reply. Returns `None` if it is malformed.
     pub fn read(bytes: &[u8]) -> Option<Self> {
         let head = Facts::from_bytes(bytes)?;
@@ -93,6 +103,18 @@ mod tests {
         let read = Snapshot::read(&bytes).unwrap();
         let totals: Vec<u64> = read.gpus.iter().map(|gpu| gpu.memory_total).collect();
         assert_eq!(totals, [1, 2]);
+    }
+
+    #[test]
+    fn the_memory_of_each_gpu_is_described() {
+        let gpu = |memory_used: u64, memory_total: u64| Gpu {
+            memory_used: memory_used << 20,
+            memory_total: memory_total << 20,
+            ..Gpu::zeroed()
+        };
+        let gpus = vec![gpu(4, 1024), gpu(0, 2)];
+        let text = Snapshot { gpus, ..Snapshot::default() }.memory_use();
+        assert_eq!(text, "4 of 1024 MiB on GPU 0, 0 of 2 MiB on GPU 1");
     }
 
     #[test]

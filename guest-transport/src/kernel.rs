@@ -63,6 +63,11 @@ impl Kernel {
         let config = check_config(path, info.config)?;
         Ok(Self { file, config })
     }
+
+    /// Explains a refusal, which may be the driver's or the host's.
+    fn explained(&self, error: TransportError, request: Request) -> TransportError {
+        error.explained(request, &self.config).with_limits_of_guest(request)
+    }
 }
 
 /// Returns true if the driver is loaded. Usually, that means that there is a device.
@@ -126,7 +131,7 @@ impl Transport for Kernel {
             ..IocStart::zeroed()
         };
         ioctl(&self.file, IOC_START, &mut start, "a session")
-            .map_err(|error| error.explained(Request::Session, &self.config))?;
+            .map_err(|error| self.explained(error, Request::Session))?;
         let len = RING_HEADER_BYTES + ring_bytes as usize + arena_bytes as usize;
         let region = Mapping::shared(self.file.as_raw_fd(), start.mmap_offset, len)?;
         Ok(Started { region, session: start.session })
@@ -135,7 +140,7 @@ impl Transport for Kernel {
     fn alloc_pinned(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
         let mut alloc = IocAlloc { vaddr: vaddr as u64, len: len as u64, ..IocAlloc::zeroed() };
         ioctl(&self.file, IOC_ALLOC, &mut alloc, "pinned memory")
-            .map_err(|error| error.explained(Request::Region, &self.config))?;
+            .map_err(|error| self.explained(error, Request::Region))?;
         // SAFETY: the caller of `alloc_pinned` owns the range.
         let mapped = unsafe { map_fixed(vaddr, self.file.as_raw_fd(), alloc.mmap_offset, len) };
         if let Err(error) = mapped {
@@ -148,7 +153,7 @@ impl Transport for Kernel {
     fn pin_user(&self, vaddr: usize, len: usize) -> Result<u32, TransportError> {
         let mut pin = IocPin { vaddr: vaddr as u64, len: len as u64, ..IocPin::zeroed() };
         ioctl(&self.file, IOC_PIN, &mut pin, "to pin the program's memory")
-            .map_err(|error| error.explained(Request::Region, &self.config))?;
+            .map_err(|error| self.explained(error, Request::Region))?;
         Ok(pin.region)
     }
 

@@ -1,5 +1,7 @@
 //! Explains why the device refuses a request: the limit, its value, and how to change it.
 
+use std::path::Path;
+
 use protocol::uapi::{
     Config, ERR_BUSY, ERR_EXISTS, ERR_INVALID, ERR_LIMIT, ERR_MEMORY, ERR_NO_SESSION,
     ERR_NO_WORKER, ERR_UNSUPPORTED,
@@ -57,6 +59,36 @@ pub(crate) fn explain(request: Request, status: u32, config: Option<&Config>) ->
     }
 }
 
+/// Explains the limits that the guest's driver enforces with the same status as the host's. `parameters`
+/// is the directory of the driver's parameters. Returns an empty text if there are none.
+pub(crate) fn explain_guest(request: Request, parameters: &Path) -> String {
+    let value = |name: &str| {
+        let text = std::fs::read_to_string(parameters.join(name)).ok()?;
+        Some(text.trim().to_owned())
+    };
+    // Drivers before this parameter had no limits per user.
+    let Some(share) = value("user_share") else { return String::new() };
+    match request {
+        Request::Session => format!(
+            ". In this guest, a user without CAP_SYS_RESOURCE may have {share}% of them; root can raise \
+             the parameter user_share of the driver virtio_cuda"
+        ),
+        Request::Region => {
+            let locked = match value("memlock").as_deref() {
+                Some("Y") => " RLIMIT_MEMLOCK applies, too (the parameter memlock).",
+                _ => "",
+            };
+            let max = value("pinned_max").unwrap_or_else(|| "unknown".into());
+            format!(
+                ". In this guest, all programs together may pin {max} MiB (0 means any), and those of a \
+                 user without CAP_SYS_RESOURCE {share}% of that.{locked} Root can raise the parameters \
+                 pinned_max and user_share of the driver virtio_cuda"
+            )
+        }
+        Request::Other => String::new(),
+    }
+}
+
 /// Returns the status for which the kernel driver returns this error.
 pub(crate) fn status_of(errno: i32) -> Option<u32> {
     match errno {
@@ -95,5 +127,29 @@ mod tests {
             assert!(words.iter().all(|word| text.contains(word)), "{text}");
         }
         assert!(explain(Request::Other, 9, None).contains("status 9"));
+    }
+
+    /// The guest's driver enforces limits of its own, with the same error.
+    #[test]
+    fn the_guests_own_limits_are_explained_with_their_values() {
+        let name = format!("virtio-cuda-parameters-{}", std::process::id());
+        let folder = std::env::temp_dir().join(name);
+        let explain = |request| explain_guest(request, &folder);
+        for request in [Request::Session, Request::Region, Request::Other] {
+            assert_eq!(explain(request), "");
+        }
+        std::fs::create_dir_all(&folder).unwrap();
+        for (name, value) in [("user_share", "42\n"), ("pinned_max", "777\n"), ("memlock", "N\n")] {
+            std::fs::write(folder.join(name), value).unwrap();
+        }
+        let text = explain(Request::Session);
+        assert!(text.contains("42% of them") && text.contains("user_share"), "{text}");
+        let text = explain(Request::Region);
+        assert!(text.contains("777 MiB") && text.contains("42% of that. Root"), "{text}");
+        std::fs::write(folder.join("memlock"), "Y\n").unwrap();
+        let text = explain(Request::Region);
+        assert!(text.contains("RLIMIT_MEMLOCK applies"), "{text}");
+        assert_eq!(explain(Request::Other), "");
+        std::fs::remove_dir_all(folder).unwrap();
     }
 }

@@ -54,6 +54,8 @@ fn the_program_runs_as_a_session_of_the_vm_under_its_quotas() {
 
     let (_, err) = fails(&host, &["tiny"]);
     assert!(err.contains("of memory.max (2M) on GPU") && err.contains("--memory-max"), "{err}");
+    // The guest's library knows the limit, too.
+    assert!(err.contains("0 of 2 MiB on GPU 0 (the host's setting memory.max)"), "{err}");
 }
 
 #[test]

@@ -323,8 +323,10 @@ impl Session {
         if head.result == CuError::OUT_OF_MEMORY.0 {
             say!(
                 Warn,
-                "{name}: out of GPU memory. If cuMemGetInfo reports too little, the host's operator can \
-                 raise this VM's memory.max or memory.session_max: vcudactl vm set NAME --memory-max SIZE"
+                "{name}: out of GPU memory. This VM's programs use {} (the host's setting memory.max), and \
+                 the setting memory.session_max may allow this program less. The host's operator can raise \
+                 them: vcudactl vm set NAME --memory-max SIZE",
+                self.memory_use()
             );
         }
         self.errors.note(head.result, head.posted_error);
@@ -332,6 +334,13 @@ impl Session {
             self.output.store(true, Ordering::Relaxed);
         }
         say!(Trace, "{name} -> {}", head.result);
+    }
+
+    /// Describes the VM's use of GPU memory.
+    fn memory_use(&self) -> String {
+        let snapshot = self.live.get().map(|live| Snapshot::query(&*live.transport));
+        let known = snapshot.and_then(Result::ok);
+        known.map_or("an unknown part of its memory".into(), |snapshot| snapshot.memory_use())
     }
 
     /// Returns the error of a context that has failed. Until the context is destroyed, most calls

@@ -5,10 +5,11 @@ use super::clock::{Calibration, SpinBudget};
 use super::config::Config;
 use crate::log::say;
 use crate::transport::{Mapping, Transport, TransportError};
+use guest_transport::facts::Snapshot;
 use parking_lot::Mutex;
 use protocol::codec::Writer;
 use protocol::ring::{GuestRing, Shared};
-use protocol::uapi::RING_HEADER_BYTES;
+use protocol::uapi::{ERR_NO_WORKER, RING_HEADER_BYTES};
 use std::sync::atomic::{AtomicU32, Ordering};
 
 /// The guest's side of the ring, with a buffer for encoding commands.
@@ -36,7 +37,15 @@ impl Live {
         config: &Config,
         calibration: Calibration,
     ) -> Result<Self, TransportError> {
-        let started = transport.start(&config.env, config.ring_bytes, config.arena_bytes)?;
+        let started = transport.start(&config.env, config.ring_bytes, config.arena_bytes);
+        let started = started.inspect_err(|error| {
+            if let TransportError::Refused { status: ERR_NO_WORKER, .. } = error
+                && let Ok(snapshot) = Snapshot::query(&*transport)
+            {
+                let memory = snapshot.memory_use();
+                say!(Error, "this VM's programs use {memory} (the host's setting memory.max)");
+            }
+        })?;
         let base = started.region.as_ptr();
         let ring = config.ring_bytes as usize;
         // SAFETY: the region begins with header page and ring and stays mapped with the session.
