@@ -11,6 +11,7 @@ use std::time::Instant;
 
 use super::child::{Failure, Outcome, Step};
 use super::cuda::{Cuda, Handle, Pointer};
+use crate::cli::NAME;
 
 /// The path of the library.
 const LIBRARY: &str = "/proc/self/fd/0";
@@ -54,6 +55,8 @@ type Failed = (c_int, String);
 
 /// Runs the program, and reports the steps.
 pub(crate) fn main() -> ExitCode {
+    // The session has this name. Without it, it would be that of /proc/self/exe.
+    let _ = std::fs::write("/proc/self/comm", NAME);
     let mut steps = Steps { gpu: None };
     match run(&mut steps) {
         Ok(()) => ExitCode::SUCCESS,

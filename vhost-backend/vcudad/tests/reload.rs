@@ -135,8 +135,8 @@ fn a_change_without_effect_is_reported_with_what_must_be_restarted() {
     assert_eq!(spin_us(), 9);
     let of_broker = "needs a restart of vcudad, which ends no sessions: ";
     let of_spawner = "needs a restart of virtio-cuda-spawner, which ends all sessions: ";
-    let of_vm = "needs the VM to be removed and restored (vcudactl vm rm b; vcudactl vm restore b), \
-                 which ends its sessions: ";
+    let of_vm = "needs the VM to be removed and restored (vcudactl vm rm --force b; vcudactl vm \
+                 restore b), which ends its sessions: ";
     let says = [
         format!("{of_broker}scheduler\""),
         format!("{of_broker}VM 'c': its socket"),
@@ -249,6 +249,19 @@ fn a_file_is_checked_without_serving_it() {
     let (code, out, err) = check(&TWO.replacen("1G", "2G", 1));
     assert_eq!((code, err.as_str()), (0, ""), "{out}");
     assert!(out.contains("vcudad.toml: OK: 2 VMs; after a reload: changed a"), "{out}");
+    // Changes without an effect are announced, too.
+    let text =
+        format!("scheduler = \"off\"\n{}", TWO.replace("DIR/b\"", "DIR/b\"\ngpus = [\"1\"]"));
+    let (code, out, err) = check(&text);
+    assert_eq!((code, err.as_str()), (0, ""), "{out}");
+    for says in [
+        "no VM was added, changed, or removed; without effect: needs a restart of vcudad, which ends \
+         all sessions: scheduler",
+        "; without effect: VM 'b': needs the VM to be removed and restored (vcudactl vm rm --force b; \
+         vcudactl vm restore b), which ends its sessions: gpus",
+    ] {
+        assert!(out.contains(says), "{out}");
+    }
     for (text, says) in [
         (format!("{TWO}colour = 1"), "line 14: vm 'b': colour"),
         (format!("{TWO}gpus = [\"2\"]"), "vm 'b': gpus: there is no GPU 2: this host has 2 GPUs"),

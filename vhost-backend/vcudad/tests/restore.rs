@@ -60,7 +60,11 @@ fn a_vm_gets_another_gpu_and_keeps_its_other_settings() {
     let broker = Broker::start(&folder, &file(0));
     assert_eq!(broker.ask("PATCH", "/v1/vms/a", r#"{"class": "latency"}"#).0, 200);
     reload(&broker, &folder, &file(1));
-    assert!(broker.log().contains("(vcudactl vm rm a; vcudactl vm restore a)"), "{}", broker.log());
+    assert!(
+        broker.log().contains("(vcudactl vm rm --force a; vcudactl vm restore a)"),
+        "{}",
+        broker.log()
+    );
     assert_eq!(gpus(&broker, "a"), [0]);
     remove(&broker, "a");
     let (of_a, why) = state(&broker, "a");

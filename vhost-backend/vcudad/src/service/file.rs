@@ -38,7 +38,8 @@ impl Service {
         });
         answer.give(match checked {
             Ok((plan, _)) => {
-                Ok(Response::Checked(ConfigCheck { summary: plan.summary(&self.vms) }))
+                let summary = plan.summary(&self.vms, self.spawner().outlives_broker());
+                Ok(Response::Checked(ConfigCheck { summary }))
             }
             Err(error) => Err(ApiError::new(ErrorCode::Invalid, error.to_string())),
         });
@@ -115,9 +116,9 @@ impl Service {
     }
 
     pub(super) fn reload(&mut self, plan: Plan) {
-        let summary = plan.summary(&self.vms);
-        let Plan { policy, file, text, added, changed, removed, deferred, .. } = plan;
         let outlives = self.spawner().outlives_broker();
+        let summary = plan.summary(&self.vms, outlives);
+        let Plan { policy, file, text, added, changed, removed, deferred, .. } = plan;
         self.policy = policy;
         self.applied = text;
         let now = Some(now_ms());

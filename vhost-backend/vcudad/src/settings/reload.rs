@@ -62,8 +62,8 @@ impl Deferred {
     /// its spawner, `name` is the name of the VM.
     pub(crate) fn message(&self, spawner_outlives: bool, name: &str) -> String {
         let again = format!(
-            "needs the VM to be removed and restored (vcudactl vm rm {name}; vcudactl vm restore \
-             {name}), which ends its sessions"
+            "needs the VM to be removed and restored (vcudactl vm rm --force {name}; vcudactl \
+             vm restore {name}), which ends its sessions"
         );
         let needs = match (&self.needs, spawner_outlives) {
             (Needs::Broker, true) => "needs a restart of vcudad, which ends no sessions",
@@ -222,8 +222,9 @@ impl Plan {
         Ok(VmState::new(vm, VmOrigin::File, set, device, resources))
     }
 
-    /// Describes the changes for operators.
-    pub(crate) fn summary(&self, vms: &Vms) -> String {
+    /// Describes the changes for operators, and those that have no effect. `spawner_outlives` is true if
+    /// the broker can be restarted without its spawner.
+    pub(crate) fn summary(&self, vms: &Vms, spawner_outlives: bool) -> String {
         let list = |what: &str, names: Vec<&str>| match names.is_empty() {
             true => None,
             false => Some(format!("{what} {}", names.join(", "))),
@@ -238,6 +239,12 @@ impl Plan {
             true => "no VM was added, changed, or removed".into(),
             false => parts.join("; "),
         };
+        for change in &self.deferred {
+            let name = change.vm.map(|id| vms.name(id)).unwrap_or_default();
+            let of_vm = change.vm.map(|_| format!("VM '{name}': ")).unwrap_or_default();
+            let message = change.message(spawner_outlives, name);
+            text.push_str(&format!("; without effect: {of_vm}{message}"));
+        }
         if !self.stay_removed.is_empty() {
             let names = &self.stay_removed;
             text.push_str(&format!(
