@@ -18,8 +18,9 @@ pub enum Parameters {
     /// They have a descriptor of one of NVIDIA's devices at this offset.
     Descriptor { at: usize },
     /// They have this size, a descriptor at this offset, and handles of objects that the driver makes
-    /// available through it.
-    Export { size: usize, descriptor: usize, handles: Handles },
+    /// available through it. `room` is the offset of the 16-bit number of objects for which the driver
+    /// makes room at the descriptor's first export. `None` if that is one.
+    Export { size: usize, descriptor: usize, handles: Handles, room: Option<usize> },
     /// They have this size, a descriptor at this offset, and handles for objects that the driver creates
     /// from those that were exported to it. `parent` is the offset of their parent's handle.
     Import { size: usize, descriptor: usize, parent: usize, handles: Handles },
@@ -81,6 +82,7 @@ const SPECIAL: [(u32, Parameters); 11] = [
             size: 24,
             descriptor: 16,
             handles: Handles { at: 12, most: 1, number: None },
+            room: None,
         },
     ),
     // OS_UNIX_IMPORT_OBJECT_FROM_FD
@@ -102,6 +104,7 @@ const SPECIAL: [(u32, Parameters); 11] = [
             size: 2128,
             descriptor: 0,
             handles: Handles { at: 76, most: 512, number: Some(2124) },
+            room: Some(8),
         },
     ),
     // OS_UNIX_IMPORT_OBJECTS_FROM_FD

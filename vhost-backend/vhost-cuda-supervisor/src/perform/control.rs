@@ -24,6 +24,10 @@ const LENGTH: usize = 24;
 /// The largest parameters and lists. The largest parameters that libcuda uses have 13,344 bytes.
 pub const MAX_PARAMETERS: usize = 16 << 10;
 const MAX_LIST: usize = 64 << 10;
+/// The largest number of objects that a descriptor makes available. They exist as long as the
+/// descriptor, and don't count toward the VM's limits once the worker has freed them, so their number
+/// must not be much larger than that of descriptors. It's what one operation can export.
+const MAX_ROOM: u16 = 512;
 
 pub fn perform(
     argument: &mut Argument<impl Caller>,
@@ -44,8 +48,11 @@ pub fn perform(
     argument.caller.read(there, &mut parameters)?;
     let client = argument.u32_at(CLIENT);
     let imports = match allowed {
-        Parameters::Export { handles, size, .. } => {
+        Parameters::Export { handles, size, room, .. } => {
             has_size(&parameters, size)?;
+            if room.is_some_and(|at| u16_at(&parameters, at) > MAX_ROOM) {
+                return argument.refuse(Refused::TooMany(MEMORY));
+            }
             let leads_to_channels = |handle: &u32| objects.leads_to_channels(client, *handle);
             if read_handles(&parameters, handles)?.iter().any(leads_to_channels) {
                 return argument.refuse(refused);

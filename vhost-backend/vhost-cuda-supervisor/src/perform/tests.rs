@@ -335,6 +335,20 @@ mod descriptors {
         assert_eq!(second.unwrap(), Outcome::Refused(Refused::Control(EXPORTS)));
     }
 
+    /// Otherwise, each descriptor could keep 65,535 objects that no longer count.
+    #[test]
+    fn a_descriptor_has_room_for_as_many_objects_as_one_operation_exports() {
+        let with_room = |room: u16| {
+            let worker = worker(EXPORTS, &[5]);
+            worker.write(PARAMETERS + 8, &room.to_ne_bytes()).unwrap();
+            worker
+        };
+        assert_eq!(with_room(512).perform(|_| {}).unwrap(), Outcome::Performed);
+        let many = with_room(513);
+        assert_eq!(many.refused().unwrap(), Outcome::Refused(Refused::TooMany(0x40)));
+        assert_eq!(many.status(), NOT_PERMITTED);
+    }
+
     #[test]
     fn imported_objects_count_until_they_are_freed() {
         let totals = Arc::<Totals>::default();
