@@ -436,6 +436,7 @@ void vcuda_event(struct vcuda_device *dev, const struct virtio_cuda_event *ev);
 struct vcuda_user *vcuda_user_get(struct vcuda_device *dev);
 void vcuda_user_put(struct vcuda_user *user);
 int vcuda_user_enter(struct vcuda_session *s);
+int vcuda_user_entry(struct vcuda_session *s, char *entry, size_t size);
 void vcuda_user_leave(struct vcuda_session *s);
 u64 vcuda_user_pinned_max(u64 max);
 

@@ -35,7 +35,7 @@ static int vcuda_ioctl_info(struct vcuda_session *s, void __user *arg)
 /* Checks the sizes of the ring and the arena; both may be 0. */
 static bool vcuda_start_valid(const struct virtio_cuda_ioc_start *p)
 {
-	if (p->reserved || p->env_len > VIRTIO_CUDA_ENV_MAX)
+	if (p->reserved || p->env_len > VIRTIO_CUDA_IOC_ENV_MAX)
 		return false;
 	if (!p->ring_bytes)
 		return !p->arena_bytes;

@@ -252,11 +252,13 @@ int vcuda_session_check(struct vcuda_session *s)
 static int vcuda_session_create(struct vcuda_session *s, const void *env,
 				u32 env_len)
 {
+	char user[VIRTIO_CUDA_ENV_MAX - VIRTIO_CUDA_IOC_ENV_MAX];
+	int user_len = vcuda_user_entry(s, user, sizeof(user));
 	struct virtio_cuda_session_create *req;
 	struct vcuda_chain *chain;
 	int err;
 
-	chain = vcuda_chain_alloc(sizeof(*req) + env_len,
+	chain = vcuda_chain_alloc(sizeof(*req) + user_len + env_len,
 				  sizeof(struct virtio_cuda_resp));
 	if (!chain)
 		return -ENOMEM;
@@ -264,8 +266,10 @@ static int vcuda_session_create(struct vcuda_session *s, const void *env,
 	req->hdr.type = cpu_to_le32(VIRTIO_CUDA_CTRL_SESSION_CREATE);
 	req->hdr.session = cpu_to_le32(s->id);
 	req->pid = cpu_to_le32(task_tgid_nr(current));
-	req->env_len = cpu_to_le32(env_len);
-	memcpy(req + 1, env, env_len);
+	req->env_len = cpu_to_le32(user_len + env_len);
+	/* The host uses the first entry, so the program can't replace it. */
+	memcpy(req + 1, user, user_len);
+	memcpy((char *)(req + 1) + user_len, env, env_len);
 	err = vcuda_control(s->dev, chain);
 	vcuda_chain_put(chain);
 	return err;

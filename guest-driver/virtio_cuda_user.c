@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
  * virtio-cuda: limits per user, so that no user can take all sessions or all
- * memory that programs may share with the device.
+ * memory that programs may share with the device. The host limits what a user's
+ * sessions export to one another.
  *
  * Privileged programs (CAP_SYS_RESOURCE) are limited only together with all
  * others.
@@ -109,6 +110,22 @@ int vcuda_user_enter(struct vcuda_session *s)
 				     "%s[%d] can't open a session: a user may have %u of this VM's sessions at a time (the parameter user_share)\n",
 				     current->comm, task_tgid_nr(current), max);
 	return err;
+}
+
+/**
+ * vcuda_user_entry() - name the user in a session's environment
+ * @s: the session
+ * @entry: set to the entry, including its final zero
+ * @size: size of @entry
+ *
+ * Returns the entry's length; 0 for privileged programs.
+ */
+int vcuda_user_entry(struct vcuda_session *s, char *entry, size_t size)
+{
+	if (vcuda_capable(CAP_SYS_RESOURCE))
+		return 0;
+	return scnprintf(entry, size, "VIRTIO_CUDA_USER=%u",
+			 from_kuid(&init_user_ns, s->user->uid)) + 1;
 }
 
 void vcuda_user_leave(struct vcuda_session *s)

@@ -253,7 +253,7 @@ static void test_start(void)
 	BAD(arena_bytes, 100, EINVAL);
 	BAD(arena_bytes, -4096UL, EINVAL);
 	BAD(arena_bytes, 1UL << 50, EINVAL);
-	BAD(env_len, VIRTIO_CUDA_ENV_MAX + 1, EINVAL);
+	BAD(env_len, VIRTIO_CUDA_IOC_ENV_MAX + 1, EINVAL);
 	BAD(env_len, 8, EFAULT);
 #undef BAD
 	p = start_args();

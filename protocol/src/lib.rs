@@ -21,6 +21,10 @@ pub mod windows;
 /// host's operators, and the worker doesn't get it.
 pub const PROGRAM_VARIABLE: &str = "VIRTIO_CUDA_PROGRAM";
 
+/// The environment variable in which a guest driver sends the ID of the session's user, as the first
+/// one, unless the user is privileged. The worker doesn't get it.
+pub const USER_VARIABLE: &str = "VIRTIO_CUDA_USER";
+
 #[path = "generated/calls.rs"]
 pub mod calls;
 #[path = "generated/ids.rs"]

@@ -136,6 +136,8 @@ unsafe impl Plain for Hello {}
 
 /// Maximum size in bytes of the environment in [`SessionCreate`].
 pub const ENV_MAX: usize = 4096;
+/// The part of it that a program can use. The rest is for the driver's entry.
+pub const IOC_ENV_MAX: usize = ENV_MAX - 32;
 /// Creates a session. The driver chooses the session's id, which is not 0 and not in use.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -40,6 +40,39 @@ fn no_user_can_take_all_sessions_or_all_memory() {
     selftest("users", &[]);
 }
 
+/// Exports events as several users until the device refuses. The processes keep what they have
+/// exported until all are done, and try to name another user.
+const HOARD: &str = r#"
+import os, socket, subprocess, sys
+started = []
+for name, user in [("first", 1001), ("second", 1001), ("other", 1002), ("root", 0)]:
+    ours, theirs = socket.socketpair()
+    process = subprocess.Popen([sys.argv[1], "--peer", "ipc::hoarder"], stdin=theirs,
+        stdout=subprocess.PIPE, user=user, group=user, extra_groups=[], text=True,
+        env=os.environ | {"VIRTIO_CUDA_USER": "1002"})
+    print(name, process.stdout.readline(), flush=True)
+    started.append((process, ours))
+for process, ours in started:
+    ours.send(b"1")
+    process.wait()
+"#;
+
+/// The driver tells the host to whom a session belongs.
+#[test]
+fn no_user_can_take_all_exports() {
+    let host = Host::start(&[A]);
+    let mut uml = host.uml(A);
+    uml.args(["--timeout", "120", "--", "python3", "-c", HOARD]);
+    let output = uml.arg(dist().join("tests/cuda-conformance")).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    let of = |name, count: u32| format!("{name} Some(({count}, ");
+    let expected = [of("first", 6144), of("second", 0), of("other", 2048), of("root", 0)];
+    let fits = expected.iter().all(|line| text.contains(line));
+    assert!(fits && text.matches("OUT_OF_MEMORY").count() == 4, "{output:?}\n{}", host.log());
+    let why = "refused an export: the guest's user 1001 has 6144, the maximum for one";
+    assert!(host.log().contains(why), "{}", host.log());
+}
+
 /// JAX doesn't look for GPUs without this name.
 #[test]
 fn the_device_has_the_name_of_nvidias_control_device() {

@@ -1,7 +1,7 @@
 //! The session's settings, from the environment.
 
 use protocol::PROGRAM_VARIABLE;
-use protocol::uapi::{ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
+use protocol::uapi::{IOC_ENV_MAX, RING_MAX_BYTES, RING_MIN_BYTES};
 use std::time::Duration;
 
 /// CUDA's environment variables that affect the driver in the worker. The host decides which of
@@ -53,7 +53,7 @@ fn forwarded() -> Vec<u8> {
     for name in FORWARDED {
         if let Ok(value) = std::env::var(name) {
             let entry = format!("{name}={value}\0");
-            if env.len() + entry.len() <= ENV_MAX {
+            if env.len() + entry.len() <= IOC_ENV_MAX {
                 env.extend_from_slice(entry.as_bytes());
             }
         }
@@ -61,7 +61,7 @@ fn forwarded() -> Vec<u8> {
     // The host's operators see the name in the list of sessions.
     if let Ok(program) = std::fs::read_to_string("/proc/self/comm") {
         let entry = format!("{PROGRAM_VARIABLE}={}\0", program.trim_end().replace('\0', ""));
-        if env.len() + entry.len() <= ENV_MAX {
+        if env.len() + entry.len() <= IOC_ENV_MAX {
             env.extend_from_slice(entry.as_bytes());
         }
     }

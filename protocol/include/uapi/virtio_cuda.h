@@ -89,6 +89,8 @@ struct virtio_cuda_hello {
 };
 
 #define VIRTIO_CUDA_ENV_MAX 4096
+/* The part of it that a program can use. The rest is for the driver's entry. */
+#define VIRTIO_CUDA_IOC_ENV_MAX (VIRTIO_CUDA_ENV_MAX - 32)
 
 /* Creates a session. The driver chooses an id that is not 0 and not in use. */
 struct virtio_cuda_session_create {
@@ -322,7 +324,7 @@ struct virtio_cuda_ioc_info {
  */
 struct virtio_cuda_ioc_start {
 	__u64 env; /* in: address of env_len bytes */
-	__u32 env_len; /* in */
+	__u32 env_len; /* in: at most IOC_ENV_MAX */
 	__u32 ring_bytes; /* in */
 	__u64 arena_bytes; /* in: a multiple of 4096 */
 	__u64 mmap_offset; /* out: to map header page, ring and arena */

@@ -272,6 +272,17 @@ pub enum DeviceToBroker {
 /// environment variable has this name.
 pub const PROGRAM: &str = "";
 
+/// The name under which [`DeviceToBroker::Start`] passes on the ID of the guest's user. No environment
+/// variable has this name.
+pub const USER: &str = "=user";
+
+/// Returns the ID of the user to whom the guest's driver says that a session belongs. `None` if the
+/// user is privileged, or if there is no driver or an older one.
+pub fn user(env: &[(String, String)]) -> Option<u32> {
+    // The driver's entry comes before the program's.
+    env.iter().find(|(name, _)| name == USER)?.1.parse().ok()
+}
+
 /// The reason why a device process ends a session that its guest process hasn't closed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub enum Abort {
@@ -481,6 +492,10 @@ pub type Token = [u64; 4];
 
 /// Maximum number of things that the workers of one VM can export at once.
 pub const MAX_EXPORTS: usize = 8192;
+
+/// Maximum number of things that the workers of one user of the guest can export at once, or one
+/// worker, so that something is left for others.
+pub const MAX_EXPORTS_OF_ONE: usize = MAX_EXPORTS / 4 * 3;
 
 /// A thing that a worker has exported. Its importer is told what the exporter said about it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]

@@ -39,6 +39,10 @@ pub type ShareId = u64;
 /// The maximum number of pieces of memory that the workers of one VM may share at once.
 pub const MAX_SHARES: usize = 4096;
 
+/// The maximum number of pieces of shared memory that the workers of one user of the guest may hold at
+/// once, or one worker, so that something is left for others.
+pub const MAX_SHARES_OF_ONE: usize = MAX_SHARES / 4 * 3;
+
 /// Bytes per kind of charge, in numeric order of the kinds.
 pub type Kinds = [u64; Charge::ALL.len()];
 
@@ -116,6 +120,12 @@ pub enum LedgerError {
     /// The VM already shares as many pieces of memory as it may.
     #[error("a VM can share at most {MAX_SHARES} pieces of memory")]
     TooManyShares,
+    /// The workers of one user, or one worker, already hold as many pieces of shared memory as they
+    /// may.
+    #[error(
+        "a session, or the sessions of a guest's user, can hold at most {MAX_SHARES_OF_ONE} pieces of shared memory"
+    )]
+    TooManySharesOfOne,
     /// There is no such shared memory, or it isn't on this GPU of the worker's VM.
     #[error("worker {worker} has no access to shared memory {share}")]
     NoShare {
@@ -146,9 +156,15 @@ pub enum LedgerError {
 }
 
 impl LedgerError {
-    /// Returns true if the request would exceed a memory limit, which is normal.
+    /// Returns true if the request would exceed a limit, which is normal.
     pub fn is_full(&self) -> bool {
-        matches!(self, Self::NoRoom { .. } | Self::NoRoomInSession { .. })
+        matches!(
+            self,
+            Self::NoRoom { .. }
+                | Self::NoRoomInSession { .. }
+                | Self::TooManyShares
+                | Self::TooManySharesOfOne
+        )
     }
 }
 
@@ -308,6 +324,24 @@ impl Ledger {
         account.used -= bytes;
         account.kinds[kind as usize] -= bytes;
         Ok(())
+    }
+
+    /// Checks that certain workers of a VM, those of one user, may hold another piece of shared memory:
+    /// this one, or a new one.
+    pub fn check_shares(
+        &self,
+        vm: VmId,
+        share: Option<ShareId>,
+        is_one: impl Fn(WorkerId) -> bool,
+    ) -> Result<(), LedgerError> {
+        let Some(shares) = self.shares.get(&vm) else { return Ok(()) };
+        let is_held = |shared: &&SharedMemory| shared.holders.keys().any(|worker| is_one(*worker));
+        let is_held_already =
+            || share.and_then(|share| shares.get(&share)).is_some_and(|s| is_held(&s));
+        let is_full = shares.len() >= MAX_SHARES_OF_ONE
+            && shares.values().filter(is_held).count() >= MAX_SHARES_OF_ONE
+            && !is_held_already();
+        if is_full { Err(LedgerError::TooManySharesOfOne) } else { Ok(()) }
     }
 
     /// Turns `bytes` of kind `Memory` that a worker holds alone into shared memory, which the

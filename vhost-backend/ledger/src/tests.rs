@@ -188,6 +188,34 @@ fn the_number_of_shared_pieces_is_limited() {
 }
 
 #[test]
+fn the_shared_pieces_that_a_user_holds_are_limited() {
+    let mut ledger = ledger(2 * MAX_SHARES as u64, None);
+    ledger.open(3, VM, &[GPU]);
+    for worker in [1, 2, 3] {
+        ledger.reserve(worker, 0, MAX_SHARES as u64 / 2, Charge::Memory).unwrap();
+    }
+    let mut last = 0;
+    let mut fill = |ledger: &mut Ledger, worker, users: &[WorkerId], most| {
+        let mut share = |_: &usize| {
+            ledger.check_shares(VM, None, |worker| users.contains(&worker))?;
+            last = ledger.share(worker, 0, 1)?;
+            Ok::<_, LedgerError>(())
+        };
+        let number = (0..most).find(|index| share(index).is_err()).unwrap_or(most);
+        (number, last)
+    };
+    assert_eq!(fill(&mut ledger, 1, &[1, 2], MAX_SHARES / 2).0, MAX_SHARES / 2);
+    let (number, own) = fill(&mut ledger, 2, &[1, 2], MAX_SHARES / 2);
+    assert_eq!(number, MAX_SHARES / 4);
+    let (number, others) = fill(&mut ledger, 3, &[3], MAX_SHARES / 2);
+    assert_eq!(number, MAX_SHARES / 4);
+    // Memory that the user holds already can be held by more of its workers, but no other memory.
+    let check = |share| ledger.check_shares(VM, Some(share), |worker| [1, 2].contains(&worker));
+    assert_eq!(check(own), Ok(()));
+    assert_eq!(check(others), Err(LedgerError::TooManySharesOfOne));
+}
+
+#[test]
 fn unknown_workers_are_refused() {
     let mut ledger = Ledger::default();
     let unknown = LedgerError::NoWorker(7);

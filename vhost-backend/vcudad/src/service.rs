@@ -65,7 +65,7 @@ use crate::vm::vms::{VmState, Vms};
 use crate::watches::{Source, Watches};
 use control_server::handle::{About, ControlInbox};
 use host_ipc::gpu::Probed;
-use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId};
+use host_ipc::messages::{BrokerToDevice, DeviceToBroker, WorkerId, user};
 use host_ipc::signals::Signals;
 use host_ipc::spawner::{End, Event, ProcessId};
 use host_ipc::systemd::Systemd;
@@ -343,11 +343,11 @@ impl Service {
             DeviceEffect::Message(DeviceToBroker::Start { request, session, pid, mut env }) => {
                 // The device process checks these entries too, but it isn't trusted.
                 let Some(state) = self.vms.get(id) else { return false };
-                let program = program(&env);
+                let (program, user) = (program(&env), user(&env));
                 env.retain(|(name, value)| {
                     state.vm.env_allow.contains(name) && !value.contains('\0')
                 });
-                let session = Session { vm: id, request, id: session, pid, program, env };
+                let session = Session { vm: id, request, id: session, pid, program, user, env };
                 self.sessions.start(session, &mut self.vms, &self.gpus);
             }
             DeviceEffect::Message(DeviceToBroker::End { request }) => {

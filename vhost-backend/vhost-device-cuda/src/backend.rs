@@ -437,10 +437,15 @@ impl Backend {
         message: WorkerToDevice,
         file: Option<OwnedFd>,
     ) -> Option<WorkerToDevice> {
-        let client = Client { worker: request, counter: self.counter.clone() };
+        let user = state.machine.user_of(request);
+        let client = Client { worker: request, user, counter: self.counter.clone() };
         match message {
             WorkerToDevice::Export { request: number, token, thing } => {
-                let done = self.exports.add(client, token, thing);
+                let added = self.exports.add(client, token, thing);
+                if let Err(Some(why)) = &added {
+                    tracing::warn!(vm = self.name, session = request, "{why}");
+                }
+                let done = added.is_ok();
                 let reply = DeviceToWorker::Exported { request: number, done };
                 self.reply(state, request, &reply, None);
             }

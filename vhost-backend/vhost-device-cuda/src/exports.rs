@@ -6,7 +6,7 @@
 //! may no longer be charged. Instead, this process asks the exporting worker for a descriptor when
 //! another worker needs one, and passes it on. It never waits for the exporting worker.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 use std::io;
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use super::machine::RequestId;
 use host_ipc::apart::Apart;
 use host_ipc::eventfd::{drain, eventfd, notify};
-use host_ipc::messages::{DeviceToWorker, Exported, MAX_EXPORTS, Token};
+use host_ipc::messages::{DeviceToWorker, Exported, MAX_EXPORTS, MAX_EXPORTS_OF_ONE, Token};
 
 /// Maximum number of requests for descriptors that workers haven't answered yet.
 const MAX_FETCHES: usize = 1024;
@@ -57,10 +57,17 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 #[derive(Clone)]
 pub(super) struct Client {
     pub(super) worker: RequestId,
+    /// The guest's user, whose exports count together.
+    pub(super) user: Option<u32>,
     pub(super) counter: Arc<Counter>,
 }
 
 impl Client {
+    /// Returns true if exports of these two count together.
+    fn counts_with(&self, other: &Self) -> bool {
+        self.worker == other.worker || (self.user.is_some() && self.user == other.user)
+    }
+
     fn put(&self, message: DeviceToWorker, file: Option<Arc<Apart>>) {
         self.counter.put(self.worker, message, file);
     }
@@ -84,6 +91,25 @@ struct Table {
     entries: HashMap<Token, Entry>,
     fetches: HashMap<u64, Fetch>,
     last_fetch: u64,
+    /// The workers that have exported too many things, which was logged.
+    refused: HashSet<RequestId>,
+}
+
+impl Table {
+    /// Returns the reason why a worker may not export another thing.
+    fn refusal(&self, owner: &Client) -> Option<String> {
+        let used = self.entries.len();
+        if used >= MAX_EXPORTS {
+            return Some(format!("refused an export: the VM has {used}, the maximum"));
+        }
+        let of_one =
+            || self.entries.values().filter(|entry| entry.owner.counts_with(owner)).count();
+        if used < MAX_EXPORTS_OF_ONE || of_one() < MAX_EXPORTS_OF_ONE {
+            return None;
+        }
+        let who = owner.user.map_or("a session".into(), |user| format!("the guest's user {user}"));
+        Some(format!("refused an export: {who} has {MAX_EXPORTS_OF_ONE}, the maximum for one"))
+    }
 }
 
 /// The things that the VM's workers have exported, by token. All front ends share it.
@@ -93,14 +119,23 @@ pub(super) struct Exports {
 }
 
 impl Exports {
-    /// Adds a thing. Returns false if the table is full or the token is in use.
-    pub(super) fn add(&self, owner: Client, token: Token, thing: Exported) -> bool {
+    /// Adds a thing, unless there are too many or the token is in use. Fails with a reason for the log,
+    /// once for each worker.
+    pub(super) fn add(
+        &self,
+        owner: Client,
+        token: Token,
+        thing: Exported,
+    ) -> Result<(), Option<String>> {
         let mut table = lock(&self.table);
-        if table.entries.len() >= MAX_EXPORTS || table.entries.contains_key(&token) {
-            return false;
+        if let Some(why) = table.refusal(&owner) {
+            return Err(table.refused.insert(owner.worker).then_some(why));
+        }
+        if table.entries.contains_key(&token) {
+            return Err(None);
         }
         table.entries.insert(token, Entry { owner, thing });
-        true
+        Ok(())
     }
 
     /// Returns a thing.
@@ -154,6 +189,7 @@ impl Exports {
     pub(super) fn forget(&self, worker: RequestId) {
         let mut table = lock(&self.table);
         table.entries.retain(|_, entry| entry.owner.worker != worker);
+        table.refused.remove(&worker);
         // Requests from this worker stay until their owners have answered them.
         table.fetches.retain(|_, fetch| {
             let unanswered = fetch.owner == worker;
@@ -175,7 +211,15 @@ mod tests {
     const EVENT: Exported = Exported::Event { handle: [1; 8] };
 
     fn client(worker: RequestId) -> Client {
-        Client { worker, counter: Counter::new().unwrap() }
+        Client { worker, user: None, counter: Counter::new().unwrap() }
+    }
+
+    /// Exports as many events as possible. Returns their number, and the reason for the log.
+    fn fill(exports: &Exports, owner: &Client) -> (usize, Option<String>) {
+        let token = |index| [owner.worker, index, 0, 0];
+        let add = |index| exports.add(owner.clone(), token(index), EVENT);
+        let first = (0..).find_map(|index| Some(index).zip(add(index).err()));
+        first.map(|(index, why)| (index as usize, why)).unwrap()
     }
 
     fn messages(client: &Client) -> Vec<(DeviceToWorker, bool)> {
@@ -190,9 +234,9 @@ mod tests {
     #[test]
     fn a_thing_can_be_found_until_its_owner_withdraws_it_or_ends() {
         let (exports, one, two) = (Exports::default(), client(1), client(2));
-        assert!(exports.add(one.clone(), [1; 4], MEMORY));
-        assert!(exports.add(one.clone(), [2; 4], EVENT));
-        assert!(!exports.add(two, [2; 4], EVENT), "the token is in use");
+        assert_eq!(exports.add(one.clone(), [1; 4], MEMORY), Ok(()));
+        assert_eq!(exports.add(one.clone(), [2; 4], EVENT), Ok(()));
+        assert_eq!(exports.add(two, [2; 4], EVENT), Err(None), "the token is in use");
         assert_eq!(exports.find(&[1; 4]), Some(MEMORY));
         assert_eq!(exports.find(&[3; 4]), None);
         exports.withdraw(2, &[1; 4]);
@@ -206,20 +250,40 @@ mod tests {
     }
 
     #[test]
-    fn the_number_of_things_is_limited() {
-        let (exports, one) = (Exports::default(), client(1));
-        for index in 0..MAX_EXPORTS as u64 {
-            assert!(exports.add(one.clone(), [index; 4], EVENT));
+    fn no_session_can_export_everything_and_neither_can_all_together() {
+        let (exports, one, two) = (Exports::default(), client(1), client(2));
+        let (number, why) = fill(&exports, &one);
+        assert_eq!(number, MAX_EXPORTS_OF_ONE);
+        let why = why.unwrap();
+        assert_eq!(why, "refused an export: a session has 6144, the maximum for one");
+        assert_eq!(exports.add(one.clone(), [u64::MAX; 4], EVENT), Err(None), "logged twice");
+        let (number, why) = fill(&exports, &two);
+        assert_eq!(number, MAX_EXPORTS - MAX_EXPORTS_OF_ONE);
+        assert_eq!(why.unwrap(), "refused an export: the VM has 8192, the maximum");
+        exports.withdraw(1, &[1, 0, 0, 0]);
+        assert_eq!(exports.add(one, [u64::MAX; 4], EVENT), Ok(()));
+    }
+
+    #[test]
+    fn sessions_of_a_user_count_together() {
+        let exports = Exports::default();
+        let of_user = |worker, user| Client { user: Some(user), ..client(worker) };
+        let (one, two, other) = (of_user(1, 7), of_user(2, 7), of_user(3, 8));
+        for index in 0..1000 {
+            assert!(exports.add(one.clone(), [9, index, 0, 0], EVENT).is_ok());
         }
-        assert!(!exports.add(one.clone(), [u64::MAX; 4], EVENT));
-        exports.withdraw(1, &[0; 4]);
-        assert!(exports.add(one, [u64::MAX; 4], EVENT));
+        let (number, why) = fill(&exports, &two);
+        assert_eq!(number, MAX_EXPORTS_OF_ONE - 1000);
+        assert!(why.unwrap().contains("the guest's user 7 has 6144"));
+        assert_eq!(fill(&exports, &one).0, 0);
+        exports.forget(1);
+        assert_eq!(fill(&exports, &other).0, MAX_EXPORTS - MAX_EXPORTS_OF_ONE + 1000);
     }
 
     #[test]
     fn a_descriptor_goes_from_the_owner_to_the_importer_that_asked() {
         let (exports, owner, importer) = (Exports::default(), client(1), client(2));
-        assert!(exports.add(owner.clone(), [1; 4], MEMORY));
+        assert_eq!(exports.add(owner.clone(), [1; 4], MEMORY), Ok(()));
         exports.fetch(importer.clone(), 7, [1; 4]);
         let [(DeviceToWorker::Fetch { request, token }, false)] = messages(&owner)[..] else {
             panic!("the owner was not asked");
@@ -240,7 +304,7 @@ mod tests {
         let missing = |request| (DeviceToWorker::Fetched { request, found: false }, false);
         exports.fetch(importer.clone(), 1, [1; 4]);
         assert_eq!(messages(&importer), [missing(1)], "an unknown token");
-        assert!(exports.add(owner.clone(), [1; 4], MEMORY));
+        assert_eq!(exports.add(owner.clone(), [1; 4], MEMORY), Ok(()));
         for request in 0..MAX_FETCHES as u64 {
             exports.fetch(importer.clone(), request, [1; 4]);
         }

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, HashMap, VecDeque};
 use protocol::uapi;
 
 use super::request::{Attach, Control, Status, Submitted};
-use host_ipc::messages::{Abort, DeviceToWorker, Ending, Limits, WorkerToDevice};
+use host_ipc::messages::{Abort, DeviceToWorker, Ending, Limits, WorkerToDevice, user};
 
 /// The transport's number for a descriptor chain that is waiting for its response.
 pub type ChainId = u64;
@@ -138,6 +138,8 @@ struct Attached {
 
 struct Session {
     request: RequestId,
+    /// The ID of the guest's user, if the user's sessions have limits.
+    user: Option<u32>,
     state: Stage,
     /// The regions that are attached, being attached, or being detached.
     regions: BTreeMap<u32, Attached>,
@@ -306,6 +308,7 @@ impl Machine {
         let request = (self.requests)();
         let session = Session {
             request,
+            user: user(&env),
             state: Stage::Creating { chain },
             regions: BTreeMap::new(),
             had_ring: false,
@@ -619,6 +622,11 @@ impl Machine {
     /// reset, or a disconnection has already ended that session.
     pub fn session_of(&self, request: RequestId) -> Option<u32> {
         self.sessions.iter().find(|(_, s)| s.request == request).map(|(id, _)| *id)
+    }
+
+    /// Returns the ID of the guest's user to whom a worker's session belongs.
+    pub fn user_of(&self, request: RequestId) -> Option<u32> {
+        self.sessions.values().find(|session| session.request == request)?.user
     }
 }
 

@@ -1,14 +1,14 @@
 //! Parses and validates requests on the control and command queues from a copy of their bytes. All
 //! values in a parsed request are in range.
 
-use protocol::PROGRAM_VARIABLE;
 use protocol::plain::Plain;
 use protocol::uapi::{
     self, Cmd, Hdr, Hello, Query, RegionAttach, RegionDetach, Segment, SessionCreate,
 };
 
-use host_ipc::messages::{Limits, PROGRAM};
+use host_ipc::messages::{Limits, PROGRAM, USER};
 use protocol::windows::{PAGE_BYTES, PINNED, USER_END};
+use protocol::{PROGRAM_VARIABLE, USER_VARIABLE};
 
 /// A status code from the uAPI. When it's used as an error, its value is never OK.
 pub type Status = u32;
@@ -274,7 +274,7 @@ fn whole<T: Plain>(bytes: &[u8]) -> Result<T, Status> {
     if bytes.len() == size_of::<T>() { take(bytes) } else { Err(uapi::ERR_INVALID) }
 }
 
-/// Parses `NAME=value\0` strings. The program's name gets the name that the broker expects.
+/// Parses `NAME=value\0` strings. The program's name and its user get the names that the broker expects.
 fn environment(bytes: &[u8]) -> Result<Vec<(String, String)>, Status> {
     let Some(entries) = bytes.strip_suffix(b"\0") else {
         return if bytes.is_empty() { Ok(Vec::new()) } else { Err(uapi::ERR_INVALID) };
@@ -284,6 +284,7 @@ fn environment(bytes: &[u8]) -> Result<Vec<(String, String)>, Status> {
         let text = std::str::from_utf8(entry).map_err(|_| uapi::ERR_INVALID)?;
         match text.split_once('=') {
             Some((PROGRAM_VARIABLE, value)) => env.push((PROGRAM.into(), value.into())),
+            Some((USER_VARIABLE, value)) => env.push((USER.into(), value.into())),
             Some((name, value)) if !name.is_empty() => env.push((name.into(), value.into())),
             _ => return Err(uapi::ERR_INVALID),
         }

@@ -31,6 +31,7 @@ pub(super) const ROLES: &[Role] = &[
     Role { name: "ipc::exporter", body: exporter },
     Role { name: "ipc::waiter", body: waiter },
     Role { name: "ipc::importer", body: importer },
+    Role { name: "ipc::hoarder", body: hoarder },
 ];
 
 fn bytes(handle: CUipcMemHandle) -> [u8; 64] {
@@ -150,6 +151,20 @@ fn exporter(cuda: &Cuda, channel: &mut Channel) -> Outcome {
     cu!(cuda, cuMemsetD8_v2(pointer, 7, BYTES))?;
     cu!(cuda, cuCtxSynchronize())?;
     channel.send(&get_handle(cuda, pointer)?)?;
+    channel.wait()
+}
+
+/// Exports events until an export is refused, prints their number, and keeps them. For a test of the
+/// device's limits, which NVIDIA's library doesn't have.
+fn hoarder(cuda: &Cuda, channel: &mut Channel) -> Outcome {
+    cuda.primary()?;
+    let export = |_: &u32| {
+        let (mut event, mut handle) = (null_mut(), CUipcEventHandle::default());
+        cu!(cuda, cuEventCreate(&mut event, INTERPROCESS))?;
+        cu!(cuda, cuIpcGetEventHandle(&mut handle, event))
+    };
+    let refused = (0..).find_map(|number| Some(number).zip(export(&number).err()));
+    println!("{refused:?}");
     channel.wait()
 }
 

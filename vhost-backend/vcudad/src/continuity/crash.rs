@@ -78,8 +78,15 @@ mod tests {
             Program::Worker { visible: String::new(), devices: Vec::new(), session: None };
         let outputs = Outputs::start().unwrap();
         let process = ChildProcess::start(program, spawner, &outputs, "worker", None).unwrap();
-        let session =
-            Session { vm: VmId(1), request, id: 1, pid: 1, program: None, env: Vec::new() };
+        let session = Session {
+            vm: VmId(1),
+            request,
+            id: 1,
+            pid: 1,
+            program: None,
+            user: None,
+            env: Vec::new(),
+        };
         let id = workers.add(process, vec![GpuId(0)], Some(session), false);
         workers.get_mut(id).unwrap().begin_serving();
         id

@@ -64,7 +64,8 @@ pub(crate) struct Accounts {
     changes: Vec<LedgerChange>,
     /// The gate pages of each VM's workers.
     pages: HashMap<VmId, HashMap<WorkerId, Arc<GateMap>>>,
-    vms: HashMap<WorkerId, VmId>,
+    /// The VM of each worker, and the guest's user, if the user's sessions have limits.
+    vms: HashMap<WorkerId, (VmId, Option<u32>)>,
     /// The memory of each VM, multiplied by time.
     meters: HashMap<VmId, Vec<(GpuId, Meter)>>,
 }
@@ -82,8 +83,14 @@ impl Accounts {
 
     /// Makes a worker whose accounts are open known again, with the page on which their state is
     /// published.
-    pub(crate) fn reopen(&mut self, worker: WorkerId, vm: VmId, page: Arc<GateMap>) {
-        self.vms.insert(worker, vm);
+    pub(crate) fn reopen(
+        &mut self,
+        worker: WorkerId,
+        vm: VmId,
+        user: Option<u32>,
+        page: Arc<GateMap>,
+    ) {
+        self.vms.insert(worker, (vm, user));
         self.show(worker, page);
     }
 
@@ -123,15 +130,15 @@ impl Accounts {
     }
 
     /// Opens accounts for a VM's worker. `gpus` is in the order of the worker's device ordinals.
-    pub(crate) fn open(&mut self, worker: WorkerId, vm: VmId, gpus: &[GpuId]) {
+    pub(crate) fn open(&mut self, worker: WorkerId, vm: VmId, user: Option<u32>, gpus: &[GpuId]) {
         self.ledger.open(worker, vm, gpus);
         self.changes.push(LedgerChange::Open(worker, vm, gpus.to_vec()));
-        self.vms.insert(worker, vm);
+        self.vms.insert(worker, (vm, user));
     }
 
     /// Publishes the state of a worker's accounts on this page from now on.
     pub(crate) fn show(&mut self, worker: WorkerId, page: Arc<GateMap>) {
-        let Some(&vm) = self.vms.get(&worker) else { return };
+        let Some(&(vm, _)) = self.vms.get(&worker) else { return };
         self.pages.entry(vm).or_default().insert(worker, page);
         self.publish(vm);
     }
@@ -140,7 +147,7 @@ impl Accounts {
     pub(crate) fn close(&mut self, worker: WorkerId) -> u64 {
         let bytes = self.ledger.close(worker);
         self.changes.push(LedgerChange::Close(worker));
-        if let Some(vm) = self.vms.remove(&worker) {
+        if let Some((vm, _)) = self.vms.remove(&worker) {
             self.pages.entry(vm).or_default().remove(&worker);
             self.publish(vm);
         }
@@ -171,6 +178,14 @@ impl Accounts {
         self.change(worker, change, |ledger| ledger.release(worker, device, bytes, kind))
     }
 
+    /// Like [`Ledger::check_shares`], for the workers of the same user as this one, or for this one
+    /// if it has no user.
+    fn check_shares(&self, worker: WorkerId, share: Option<ShareId>) -> Result<(), LedgerError> {
+        let Some(&(vm, user)) = self.vms.get(&worker) else { return Ok(()) };
+        let of_user = |one| self.vms.get(&one).is_some_and(|(_, of)| user.is_some() && *of == user);
+        self.ledger.check_shares(vm, share, |one| one == worker || of_user(one))
+    }
+
     /// Like [`Ledger::share`], which doesn't change the usage of anyone.
     pub(crate) fn share(
         &mut self,
@@ -178,6 +193,7 @@ impl Accounts {
         device: u32,
         bytes: u64,
     ) -> Result<ShareId, LedgerError> {
+        self.check_shares(worker, None)?;
         let share = self.ledger.share(worker, device, bytes)?;
         self.changes.push(LedgerChange::Share(worker, device, bytes));
         Ok(share)
@@ -190,6 +206,7 @@ impl Accounts {
         device: u32,
         share: ShareId,
     ) -> Result<u64, LedgerError> {
+        self.check_shares(worker, Some(share))?;
         let change = LedgerChange::Join(worker, device, share);
         self.change(worker, change, |ledger| ledger.join(worker, device, share))
     }
@@ -219,7 +236,7 @@ impl Accounts {
     ) -> Result<T, LedgerError> {
         let changed = make(&mut self.ledger)?;
         self.changes.push(change);
-        if let Some(&vm) = self.vms.get(&worker) {
+        if let Some(&(vm, _)) = self.vms.get(&worker) {
             self.publish(vm);
         }
         Ok(changed)
@@ -245,6 +262,7 @@ impl Accounts {
 mod tests {
     use super::*;
     use host_ipc::gate::GatePage;
+    use memory_ledger::MAX_SHARES_OF_ONE;
 
     const VM: VmId = VmId(3);
     const GPUS: [GpuId; 2] = [GpuId(1), GpuId(0)];
@@ -256,7 +274,7 @@ mod tests {
     /// Opens an account for a worker. Returns the worker's mapping of its page.
     fn open(accounts: &mut Accounts, worker: WorkerId) -> GateMap {
         let file = GatePage::create().unwrap();
-        accounts.open(worker, VM, &GPUS);
+        accounts.open(worker, VM, None, &GPUS);
         accounts.show(worker, Arc::new(GateMap::map(&file).unwrap()));
         GateMap::map(&file).unwrap()
     }
@@ -301,12 +319,36 @@ mod tests {
     }
 
     #[test]
+    fn the_sessions_of_a_user_share_memory_together_and_leave_some_to_others() {
+        let mut accounts = Accounts::default();
+        accounts.set(VM, &GPUS, quota(1 << 20, None));
+        for (worker, user) in [(1, Some(7)), (2, Some(7)), (3, Some(8)), (4, None), (5, None)] {
+            accounts.open(worker, VM, user, &GPUS);
+            accounts.reserve(worker, 0, 5000, Charge::Memory).unwrap();
+        }
+        let share = |accounts: &mut Accounts, worker| accounts.share(worker, 0, 1);
+        let first: Vec<_> =
+            (0..MAX_SHARES_OF_ONE).map(|_| share(&mut accounts, 1).unwrap()).collect();
+        let too_many = LedgerError::TooManySharesOfOne;
+        assert_eq!(share(&mut accounts, 1), Err(too_many));
+        assert_eq!(share(&mut accounts, 2), Err(too_many), "the user's other session");
+        let other = share(&mut accounts, 3).unwrap();
+        assert_eq!(accounts.join(2, 0, other), Err(too_many));
+        assert_eq!(accounts.join(2, 0, first[0]), Ok(1), "the user holds it already");
+        assert_eq!(accounts.join(3, 0, first[0]), Ok(1));
+        // Sessions without a user count alone.
+        for worker in [4, 5] {
+            assert!(share(&mut accounts, worker).is_ok());
+        }
+    }
+
+    #[test]
     fn other_vms_see_nothing() {
         let mut accounts = Accounts::default();
         accounts.set(VM, &GPUS, quota(100, None));
         accounts.set(VmId(4), &GPUS, quota(100, None));
         let page = open(&mut accounts, 1);
-        accounts.open(9, VmId(4), &GPUS);
+        accounts.open(9, VmId(4), None, &GPUS);
         accounts.reserve(9, 0, 30, Charge::Memory).unwrap();
         assert_eq!(seen(&page, 0), (0, 100));
         accounts.close(1);

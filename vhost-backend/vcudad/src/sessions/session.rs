@@ -25,6 +25,9 @@ pub(crate) struct Session {
     /// The program's name, as the guest claims it.
     #[serde(default)]
     pub(crate) program: Option<String>,
+    /// The ID of the guest's user, if the user's sessions have limits.
+    #[serde(default)]
+    pub(crate) user: Option<u32>,
     /// The environment variables that the guest process passed, limited to those that the host
     /// allows.
     pub(crate) env: Vec<(String, String)>,
@@ -177,7 +180,7 @@ mod tests {
     use proptest::prelude::*;
 
     fn session(vm: u64, request: u64) -> Session {
-        Session { vm: VmId(vm), request, id: 1, pid: 1, program: None, env: Vec::new() }
+        Session { vm: VmId(vm), request, id: 1, pid: 1, program: None, user: None, env: Vec::new() }
     }
 
     fn requests(queue: &StartQueue) -> Vec<(VmId, u64)> {

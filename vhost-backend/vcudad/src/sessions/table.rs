@@ -222,7 +222,7 @@ impl Sessions {
             if let (Some(session), Some(page), Some(ends)) =
                 (worker.session(), worker.gate(), worker.scheduler_ends()?)
             {
-                self.accounts.reopen(id, session.vm, page.clone());
+                self.accounts.reopen(id, session.vm, session.user, page.clone());
                 scheduled.push((id, session.vm, ends));
             }
         }
@@ -496,7 +496,7 @@ impl Sessions {
         let Some(state) = vms.get(session.vm) else { return Ok(()) };
         state.take_process(worker.process())?;
         let vm = session.vm;
-        self.accounts.open(id, vm, &state.gpus);
+        self.accounts.open(id, vm, session.user, &state.gpus);
         let contexts: Vec<u64> = state.gpus.iter().map(|gpu| gpus.context_bytes(*gpu)).collect();
         // A warm worker already has a context on its first GPU. If the quota has no room for that
         // context, the worker destroys it, and the guest gets an error when it tries to create a

@@ -450,7 +450,10 @@ impl Worker {
             ToBroker::Share { device, bytes } if has_account => {
                 match accounts.share(id, device, bytes) {
                     Ok(share) => ToWorker::Shared { share },
-                    Err(LedgerError::TooManyShares) => ToWorker::Refused,
+                    Err(error) if error.is_full() => {
+                        let (kind, reason) = (Charge::Memory, error.to_string());
+                        return WorkerEffect::MemoryRefused { device, kind, reason };
+                    }
                     Err(error) => return misbehaved(error),
                 }
             }
