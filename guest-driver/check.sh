@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 #
 # Builds the driver with warnings as errors for every tested kernel, runs sparse for the kernels
-# that support it, and runs checkpatch from the newest kernel's source.
+# that support it, runs checkpatch from the newest kernel's source, and checks the files' layers.
 #
 #   guest-driver/check.sh [OUT]      OUT: build directory, by default target/guest-driver
 #
@@ -50,6 +50,35 @@ sparse() {
         ! grep -qE '(warning|error):|not available' "$out/sparse.out"
 }
 
+# Prints each function that a file uses although its own functions are declared before it in
+# virtio_cuda.h. There, the declarations begin with the name of their file.
+upward() {
+    awk '
+        FNR == NR {
+            if (match($0, /^\/\* virtio_cuda_[a-z]+\.c:/)) {
+                layer[substr($2, 1, length($2) - 1)] = ++layers
+                next
+            }
+            if (layers && match($0, /vcuda_[a-z_]+[(;]/))
+                declared[substr($0, RSTART, RLENGTH - 1)] = layers
+            next
+        }
+        FNR == 1 { file = FILENAME; sub(/.*\//, "", file); own = file in layer ? layer[file] : layers + 1 }
+        {
+            line = $0
+            while (match(line, /vcuda_[a-z_]+/)) {
+                name = substr(line, RSTART, RLENGTH)
+                line = substr(line, RSTART + RLENGTH)
+                if (name in declared && declared[name] > own && $1 !~ /^(\/\*|\*)/) {
+                    print file ":" FNR ": uses " name ", which is in a higher layer"
+                    found = 1
+                }
+            }
+        }
+        END { exit !layers || found }' "$here/virtio_cuda.h" "$here"/virtio_cuda_*.c
+}
+
+check layers upward
 check "selftest" make -s -C "$here/selftest" OUT="$out"
 for series in uml 6.1 6.12 7.2; do
     check "build for $series" build "$series"

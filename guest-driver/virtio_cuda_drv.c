@@ -30,8 +30,6 @@ module_param(device_mode, ushort, 0444);
 MODULE_PARM_DESC(device_mode,
 		 "Mode of /dev/virtio-cuda* (default: 0666)");
 
-struct workqueue_struct *vcuda_workqueue;
-
 /* Allocates the number N in /dev/virtio-cudaN. */
 static DEFINE_IDA(vcuda_ida);
 
@@ -43,26 +41,6 @@ static const struct file_operations vcuda_fops = {
 	.compat_ioctl = compat_ptr_ioctl,
 	.mmap = vcuda_mmap,
 };
-
-static void vcuda_device_free(struct kref *kref)
-{
-	struct vcuda_device *dev = container_of(kref, struct vcuda_device, kref);
-
-	xa_destroy(&dev->sessions);
-	put_device(&dev->vdev->dev);
-	kfree(dev->events);
-	kfree(dev);
-}
-
-void vcuda_device_get(struct vcuda_device *dev)
-{
-	kref_get(&dev->kref);
-}
-
-void vcuda_device_put(struct vcuda_device *dev)
-{
-	kref_put(&dev->kref, vcuda_device_free);
-}
 
 static struct vcuda_device *vcuda_device_new(struct virtio_device *vdev)
 {
@@ -104,30 +82,6 @@ fail:
 	kfree(dev->events);
 	kfree(dev);
 	return NULL;
-}
-
-/* Checks that this is a virtio-cuda device with a supported protocol version. */
-static int vcuda_read_config(struct virtio_device *vdev,
-			     struct virtio_cuda_config *config)
-{
-	virtio_cread_bytes(vdev, 0, config, sizeof(*config));
-	if (le32_to_cpu(config->magic) != VIRTIO_CUDA_MAGIC) {
-		/*
-		 * The device ids aren't officially assigned, so another kind of
-		 * device may use them.
-		 */
-		dev_dbg(&vdev->dev, "not a virtio-cuda device: wrong magic number\n");
-		return -ENODEV;
-	}
-	if (le16_to_cpu(config->version_major) != VIRTIO_CUDA_VERSION_MAJOR) {
-		dev_err(&vdev->dev,
-			"the device has protocol version %u.%u, but this driver has %u.%u: update the older one\n",
-			le16_to_cpu(config->version_major),
-			le16_to_cpu(config->version_minor),
-			VIRTIO_CUDA_VERSION_MAJOR, VIRTIO_CUDA_VERSION_MINOR);
-		return -ENODEV;
-	}
-	return 0;
 }
 
 /*
@@ -178,47 +132,6 @@ static int vcuda_validate(struct virtio_device *vdev)
 	/* docs/device.md requires split virtqueues. */
 	__virtio_clear_bit(vdev, VIRTIO_F_RING_PACKED);
 	return vcuda_check_dma(vdev);
-}
-
-static int vcuda_configure(struct vcuda_device *dev)
-{
-	int err = vcuda_read_config(dev->vdev, &dev->config);
-
-	if (err)
-		return err;
-	dev->capabilities = le32_to_cpu(dev->config.capabilities);
-	dev->max_regions = le32_to_cpu(dev->config.max_regions);
-	dev->max_segments = le32_to_cpu(dev->config.max_segments);
-	dev->max_plain = le32_to_cpu(dev->config.max_plain);
-	dev->pinned_max = le64_to_cpu(dev->config.pinned_max);
-	return 0;
-}
-
-/**
- * vcuda_device_restart() - initialize a device that has replaced another one
- * @dev: the device, whose queues are stopped
- *
- * The new device has the features of the old one: the VMM would refuse any
- * other device. But it may have other limits.
- */
-int vcuda_device_restart(struct vcuda_device *dev)
-{
-	struct virtio_device *vdev = dev->vdev;
-	int err;
-
-	/* vcuda_queues_stop() has reset the device. */
-	virtio_add_status(vdev, VIRTIO_CONFIG_S_ACKNOWLEDGE);
-	virtio_add_status(vdev, VIRTIO_CONFIG_S_DRIVER);
-	err = vdev->config->finalize_features(vdev);
-	if (err)
-		return err;
-	virtio_add_status(vdev, VIRTIO_CONFIG_S_FEATURES_OK);
-	if (!(vdev->config->get_status(vdev) & VIRTIO_CONFIG_S_FEATURES_OK))
-		return -ENODEV;
-	err = vcuda_configure(dev);
-	if (err)
-		return err;
-	return vcuda_queues_start(dev, VCUDA_REPLACED_TIMEOUT);
 }
 
 /*

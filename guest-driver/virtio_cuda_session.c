@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: GPL-2.0 OR Apache-2.0
 /*
- * virtio-cuda: session lifetime, from open() to the last reference.
+ * virtio-cuda: session lifetime, from open() to the end.
  *
  * A session ends once, when the first of these happens: its file is closed, the
  * address space of its process is torn down (so a child that inherited the file
@@ -15,23 +15,6 @@
 #include <linux/slab.h>
 
 #include "virtio_cuda.h"
-
-static void vcuda_session_free(struct kref *kref)
-{
-	struct vcuda_session *s = container_of(kref, struct vcuda_session, kref);
-
-	xa_destroy(&s->regions);
-	mutex_destroy(&s->lock);
-	mmdrop(s->mm);
-	vcuda_user_put(s->user);
-	vcuda_device_put(s->dev);
-	kfree(s);
-}
-
-void vcuda_session_put(struct vcuda_session *s)
-{
-	kref_put(&s->kref, vcuda_session_free);
-}
 
 /* ---- Ending a session -------------------------------------------------- */
 
