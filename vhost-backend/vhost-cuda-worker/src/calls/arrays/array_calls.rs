@@ -7,13 +7,16 @@ use cuda_api::sys::{
     CUDA_ARRAY3D_TEXTURE_GATHER, CUarray_format,
 };
 use protocol::calls as api;
+use protocol::ids::ContextId;
 use protocol::structs::ArrayDescriptor;
 
 use crate::calls::ReplyTo;
 use crate::calls::arrays::array::{Array, Mipmap};
 use crate::calls::commands::cx::Cx;
 use crate::calls::commands::deferred::Deferred;
-use crate::calls::contexts::charges::{Reservation, Settled, give_back_array, kind, reserve_array};
+use crate::calls::contexts::charges::{
+    Reservation, Settled, give_back_array, kind, owe_clearing, reserve_array, wait_to_free,
+};
 use crate::calls::lock;
 use crate::calls::tables::claims::{ARRAYS, MIPMAPS, claim};
 use crate::calls::tables::driver_handle::DriverHandle;
@@ -101,9 +104,16 @@ pub(in crate::calls) fn vcuda_array_create(
     let mut array = std::ptr::null_mut();
     // SAFETY: the pointers are to local variables.
     unsafe { cx.driver().cuArray3DCreate(&mut array, &descriptor)? };
+    owe_clearing(cx, device, reserved);
     let real = DriverHandle(array);
     id.list(Array { real, ctx: cx.ctx, extent, reserved, mipmap: None });
     Ok(reservation.settle())
+}
+
+/// Waits before the memory of an array in this context is freed.
+fn wait_to_free_in(cx: &Cx<'_>, ctx: ContextId) {
+    let device = lock(&cx.shared.tables).contexts.get(ctx).map(|context| context.device);
+    wait_to_free(cx, device.unwrap_or(0));
 }
 
 pub(in crate::calls) fn vcuda_array_destroy(
@@ -118,6 +128,7 @@ pub(in crate::calls) fn vcuda_array_destroy(
         None => Ok(()),
     });
     end_on_mirror(cx, begun, reply, |cx, array| {
+        wait_to_free_in(cx, array.ctx);
         // SAFETY: the array was live, and no other call can use it any more.
         unsafe { cx.driver().cuArrayDestroy(array.real.0)? };
         give_back_array(cx, array.ctx, array.reserved);
@@ -138,6 +149,7 @@ pub(in crate::calls) fn vcuda_mipmapped_array_create(
     let mut mipmap = std::ptr::null_mut();
     // SAFETY: the pointers are to local variables.
     unsafe { cx.driver().cuMipmappedArrayCreate(&mut mipmap, &first, call.levels)? };
+    owe_clearing(cx, device, reserved);
     let real = DriverHandle(mipmap);
     id.list(Mipmap { real, ctx: cx.ctx, first, reserved });
     Ok(reservation.settle())
@@ -154,6 +166,7 @@ pub(in crate::calls) fn vcuda_mipmapped_array_destroy(
         Ok(())
     });
     end_on_mirror(cx, begun, reply, |cx, mipmap| {
+        wait_to_free_in(cx, mipmap.ctx);
         // SAFETY: the mipmapped array was live, and no other call can use it or its levels any more.
         unsafe { cx.driver().cuMipmappedArrayDestroy(mipmap.real.0)? };
         give_back_array(cx, mipmap.ctx, mipmap.reserved);

@@ -246,6 +246,8 @@ impl Executor for Calls {
                 let work = shared.turns.wait_for_context_within(device, left);
                 // The scheduler learns of the end when the process has exited.
                 std::mem::forget(work);
+                // The driver also frees the session's memory, so this is the last chance.
+                shared.turns.charge_owed(device);
             }
         })
     }

@@ -110,11 +110,30 @@ impl Turns {
     /// the session owes there adds up to [`DUE`], and then for all of it. On the ring reader's thread,
     /// only adds to that time.
     pub(in crate::calls) fn wait_if_due(&self, device: usize, ns: u64) {
-        let Some(of_gpu) = self.owed.get(device) else { return };
-        let owed = of_gpu.fetch_add(ns, Ordering::Relaxed).saturating_add(ns);
+        let owed = self.owe(device, ns);
         if owed >= DUE && thread::current().id() != self.reader {
-            self.wait(device, of_gpu.swap(0, Ordering::Relaxed));
+            self.wait(device, self.take_owed(device));
         }
+    }
+
+    /// Adds to the time that the session owes on this GPU, unless the VM has the GPU to itself. Returns
+    /// the sum.
+    pub(in crate::calls) fn owe(&self, device: usize, ns: u64) -> u64 {
+        let (Some(of_gpu), Some(gpu)) = (self.owed.get(device), self.gpu(device)) else { return 0 };
+        let ns = if gpu.grant().mode == Mode::Unlimited { 0 } else { ns };
+        of_gpu.fetch_add(ns, Ordering::Relaxed).saturating_add(ns)
+    }
+
+    /// Charges the VM for all time that the session owes on this GPU, without a turn. For a session
+    /// that ends.
+    pub(in crate::calls) fn charge_owed(&self, device: usize) {
+        if let Some(gpu) = self.gpu(device) {
+            gpu.copied_ns.fetch_add(self.take_owed(device), Ordering::Relaxed);
+        }
+    }
+
+    fn take_owed(&self, device: usize) -> u64 {
+        self.owed.get(device).map_or(0, |owed| owed.swap(0, Ordering::Relaxed))
     }
 
     /// Waits like [`Turns::wait`] before a context is created or destroyed. The result must exist

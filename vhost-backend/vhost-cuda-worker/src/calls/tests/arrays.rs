@@ -9,15 +9,15 @@ const INVALID_HANDLE: u32 = CuError::INVALID_HANDLE.0;
 const OUT_OF_MEMORY: u32 = CuError::OUT_OF_MEMORY.0;
 const FLOAT: u32 = 0x20;
 
-fn descriptor(width: u64, height: u64) -> ArrayDescriptor {
+pub(super) fn descriptor(width: u64, height: u64) -> ArrayDescriptor {
     ArrayDescriptor { width, height, depth: 0, format: FLOAT, channels: 1, flags: 0 }
 }
 
-fn create(array: u64, width: u64, height: u64) -> VcudaArrayCreate {
+pub(super) fn create(array: u64, width: u64, height: u64) -> VcudaArrayCreate {
     VcudaArrayCreate { array: ArrayId(array), descriptor: descriptor(width, height) }
 }
 
-fn destroy(array: u64) -> VcudaArrayDestroy {
+pub(super) fn destroy(array: u64) -> VcudaArrayDestroy {
     VcudaArrayDestroy { array: ArrayId(array) }
 }
 

@@ -1,6 +1,6 @@
 //! Tests of operations that run outside of windows until they have taken some of the GPU's time.
 
-use protocol::ids::{ArrayId, ModuleId};
+use protocol::ids::{ArrayId, MipmapId, ModuleId};
 
 use super::*;
 use crate::driver::stubs::stop_next;
@@ -117,5 +117,100 @@ fn the_driver_does_not_reset_the_l2_cache() {
         bench.begin(THREAD + 1, &CuCtxResetPersistingL2Cache {});
         assert!(!reset.comes());
         assert_eq!(bench.ended(THREAD + 1), 0);
+    });
+}
+
+/// The driver clears this much memory in the time after which a session has to wait.
+const CLEARED: usize = 2_000_000_000;
+const PART: usize = 256 << 20;
+
+/// With the gate closed, creates and frees memory in parts until the driver has cleared so much that
+/// a free must wait for the VM's window, and is charged. `create` returns the call that frees the part
+/// with this number.
+fn frees_wait<'a, C: Call<'a>>(mut bench: Bench, create: impl Fn(&mut Bench, u64) -> C)
+where
+    C::Answer: Default,
+{
+    bench.set_quota(2 << 30);
+    bench.grant(Mode::Closed, 0);
+    for number in 1..=(CLEARED / PART) as u64 {
+        let free = create(&mut bench, number);
+        bench.good(&free);
+    }
+    let copied = |bench: &Bench| bench.gpu().copied_ns.load(Ordering::Relaxed);
+    let before = copied(&bench);
+    let free = create(&mut bench, 100);
+    bench.begin(THREAD + 1, &free);
+    bench.until("it waits", |bench| bench.held() == 1);
+    let used = bench.used();
+    // The session can still allocate.
+    create(&mut bench, 101);
+    assert!(bench.used() > used);
+    bench.grant(Mode::Window, 1_000_000);
+    assert_eq!((bench.ended(THREAD + 1), bench.held()), (0, 0));
+    let charged = copied(&bench) - before;
+    assert!(
+        (530_000..680_000).contains(&charged),
+        "{charged} ns for 2 GiB, and perhaps one more part"
+    );
+    // A VM that has the GPU to itself owes nothing later.
+    bench.grant(Mode::Unlimited, 0);
+    for number in 200..220 {
+        let free = create(&mut bench, number);
+        bench.good(&free);
+    }
+    bench.grant(Mode::Closed, 0);
+    let free = create(&mut bench, 300);
+    bench.good(&free);
+}
+
+#[test]
+fn frees_of_allocations_wait_for_a_window() {
+    alone("small_operations::frees_of_allocations_wait_for_a_window", |bench| {
+        frees_wait(bench, |bench, _| CuMemFreeV2 { dptr: bench.alloc(PART) });
+    });
+}
+
+#[test]
+fn releases_of_physical_memory_wait_for_a_window() {
+    alone("small_operations::releases_of_physical_memory_wait_for_a_window", |bench| {
+        let call = VcudaMemCreate { device: 0, size: PART, handle_types: 0, compression: 0 };
+        frees_wait(bench, |bench, _| CuMemRelease { handle: bench.good(&call).handle });
+    });
+}
+
+#[test]
+fn ends_of_arrays_wait_for_a_window() {
+    alone("small_operations::ends_of_arrays_wait_for_a_window", |bench| {
+        frees_wait(bench, |bench, number| {
+            bench.good(&super::arrays::create(number, 8192, 8192));
+            super::arrays::destroy(number)
+        });
+    });
+}
+
+#[test]
+fn ends_of_mipmapped_arrays_wait_for_a_window() {
+    alone("small_operations::ends_of_mipmapped_arrays_wait_for_a_window", |bench| {
+        frees_wait(bench, |bench, number| {
+            let mipmap = MipmapId(number);
+            let descriptor = super::arrays::descriptor(8192, 8192);
+            bench.good(&VcudaMipmappedArrayCreate { mipmap, descriptor, levels: 1 });
+            VcudaMipmappedArrayDestroy { mipmap }
+        });
+    });
+}
+
+#[test]
+fn memory_that_a_session_leaves_behind_is_charged() {
+    alone("small_operations::memory_that_a_session_leaves_behind_is_charged", |mut bench| {
+        bench.set_quota(2 << 30);
+        bench.grant(Mode::Closed, 0);
+        bench.alloc(PART);
+        bench.session.gate.page.worker.verdict.store(702, Ordering::Relaxed);
+        let before = bench.gpu().copied_ns.load(Ordering::Relaxed);
+        (bench.executor.before_exit())();
+        let charged = bench.gpu().copied_ns.load(Ordering::Relaxed) - before;
+        assert_eq!(charged, PART as u64 / 4_000);
     });
 }

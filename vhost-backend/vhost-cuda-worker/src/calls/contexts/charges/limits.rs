@@ -4,8 +4,8 @@ use cuda_api::sys::CUlimit;
 use protocol::calls as api;
 
 use super::account::Terms;
+use super::clearing::wait_to_resize;
 use super::reserve::change_terms;
-use super::resize::wait_to_resize;
 use super::settle::{Reservation, Settled, kind};
 use crate::calls::commands::cx::Cx;
 use crate::calls::lock;

@@ -14,7 +14,7 @@
 //! | `eager` | charges for libraries that are loaded into every context |
 //! | `kernels` | charges for the code and local memory of kernels |
 //! | `limits` | charges for the limits of a context, such as the stack size |
-//! | `resize` | the GPU time that a change of the stack size takes |
+//! | `clearing` | the GPU time in which the driver clears memory |
 //! | `settle` | types that prove that a call has accounted for the memory that it takes |
 //!
 //! All memory is reserved before the driver is asked to allocate it, and released after the driver
@@ -22,6 +22,7 @@
 //! kind of charge.
 
 mod account;
+mod clearing;
 mod cubin;
 mod eager;
 mod footprint;
@@ -32,12 +33,12 @@ mod loads;
 mod parts;
 mod ptx;
 mod reserve;
-mod resize;
 mod session;
 mod settle;
 mod taken;
 
 pub(in crate::calls) use account::GraphSize;
+pub(in crate::calls) use clearing::{owe_clearing, wait_to_free};
 #[cfg(test)]
 pub(in crate::calls) use cubin::tests::forged_frame;
 pub(in crate::calls) use eager::begin_context;

@@ -11,7 +11,9 @@ use super::physical::properties;
 use super::plan::Mapping;
 use crate::calls::ReplyTo;
 use crate::calls::commands::cx::Cx;
-use crate::calls::contexts::charges::{Reservation, Settled, kind, reserve_memory};
+use crate::calls::contexts::charges::{
+    Reservation, Settled, kind, owe_clearing, reserve_memory, wait_to_free,
+};
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
@@ -133,6 +135,7 @@ fn map(
     let mut handle = 0;
     // SAFETY: the pointers are to local variables.
     unsafe { driver.cuMemCreate(&mut handle, len as usize, &properties, 0)? };
+    owe_clearing(cx, device, len);
     // From here, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let mapping = Mapping { addr, len, handle, device, charged: Charged::Alone };
@@ -162,7 +165,8 @@ pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> 
 /// Unmaps a mapping, frees its memory, and releases its charge. Nothing may use the memory any
 /// more. Returns whether the driver has freed the memory.
 fn unmap(cx: &Cx<'_>, mapping: Mapping) -> bool {
-    let Mapping { addr, len, handle, charged, .. } = mapping;
+    let Mapping { addr, len, handle, device, charged } = mapping;
+    wait_to_free(cx, device);
     charged.withdraw(&cx.shared.session);
     // SAFETY: the mapping was made by `make` and is unmapped once.
     let done = unsafe {

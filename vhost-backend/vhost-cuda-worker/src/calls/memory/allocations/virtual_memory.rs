@@ -14,7 +14,9 @@ use super::physical::properties;
 use super::session::Memory;
 use super::space::{Created, Properties};
 use crate::calls::commands::cx::Cx;
-use crate::calls::contexts::charges::{Reservation, Settled, kind, reserve_memory};
+use crate::calls::contexts::charges::{
+    Reservation, Settled, kind, owe_clearing, reserve_memory, wait_to_free,
+};
 use crate::calls::lock;
 use crate::driver::{CuError, CuResult};
 
@@ -48,6 +50,7 @@ pub(in crate::calls) fn create(
     let mut real = 0;
     // SAFETY: the pointers are to local variables.
     unsafe { cx.driver().cuMemCreate(&mut real, size, &wanted, 0)? };
+    owe_clearing(cx, device, len);
     // From here, the memory stays charged until the driver has released the handle.
     let settled = reserved.settle();
     let properties = Properties { device, handle_types, compression };
@@ -59,6 +62,7 @@ pub(in crate::calls) fn create(
 /// Releases physical memory that nothing uses any more, and its charge. This may block.
 pub(super) fn give_back(cx: &Cx<'_>, created: Created) {
     let Created { real, len, properties, charged } = created;
+    wait_to_free(cx, properties.device);
     charged.withdraw(&cx.shared.session);
     // SAFETY: the handle was created by `create` or imported, and `Space` returns it once, when nothing is
     // mapped from it any more.
