@@ -7,6 +7,7 @@ use crate::log::say;
 use crate::memory::Memory;
 use crate::remembered::Remembered;
 use crate::session::Session;
+use crate::tensor_maps::TensorMaps;
 use crate::{fork, output, stats, windows};
 use cuda_api::callback;
 use parking_lot::Mutex;
@@ -30,6 +31,8 @@ pub struct Driver {
     pub loading_mode: OnceLock<u32>,
     /// The limits of contexts that the program has queried, by context and number.
     pub limits: Remembered<(ContextId, u32), usize>,
+    /// Tensor maps that the worker has encoded.
+    pub tensor_maps: TensorMaps,
 }
 
 /// Address ranges in which the program must not map memory.
@@ -98,6 +101,7 @@ fn start() -> CuResult<Driver> {
             records_in_launches: OnceLock::new(),
             loading_mode: OnceLock::new(),
             limits: Remembered::default(),
+            tensor_maps: TensorMaps::default(),
         })
     });
     if driver.is_err() {

@@ -34,6 +34,7 @@ mod session;
 mod settled;
 mod shareable;
 mod stats;
+mod tensor_maps;
 mod thread;
 mod thread_end;
 mod transfer;

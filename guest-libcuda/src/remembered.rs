@@ -17,8 +17,8 @@ pub fn once<T: Copy>(known: &OnceLock<T>, ask: impl FnOnce() -> CuResult<T>) -> 
 /// The maximum number of answers about one object. Programs ask only a few different questions.
 const MOST: usize = 1024;
 
-/// Answers by question.
-pub struct Remembered<K, V> {
+/// At most `N` answers by question.
+pub struct Remembered<K, V, const N: usize = MOST> {
     state: Mutex<State<K, V>>,
 }
 
@@ -32,13 +32,13 @@ struct State<K, V> {
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Version(u64);
 
-impl<K, V> Default for Remembered<K, V> {
+impl<K, V, const N: usize> Default for Remembered<K, V, N> {
     fn default() -> Self {
         Self { state: Mutex::new(State { answers: HashMap::new(), version: 0 }) }
     }
 }
 
-impl<K: Eq + Hash, V: Copy> Remembered<K, V> {
+impl<K: Eq + Hash, V: Copy, const N: usize> Remembered<K, V, N> {
     /// Returns the answer to a question, if it is known.
     pub fn get(&self, question: &K) -> Option<V> {
         self.state.lock().answers.get(question).copied()
@@ -57,7 +57,7 @@ impl<K: Eq + Hash, V: Copy> Remembered<K, V> {
         if state.version != version.0 {
             return;
         }
-        if state.answers.len() >= MOST {
+        if state.answers.len() >= N {
             state.answers.clear();
         }
         state.answers.extend(answers);
@@ -84,7 +84,7 @@ impl<K: Eq + Hash, V: Copy> Remembered<K, V> {
     ) {
         let mut state = self.state.lock();
         state.answers.retain(|question, _| !is_outdated(question));
-        if state.version == version.0 && state.answers.len() < MOST {
+        if state.version == version.0 && state.answers.len() < N {
             state.answers.extend(answer);
         }
         state.version += 1;
@@ -97,7 +97,7 @@ mod tests {
 
     #[test]
     fn an_answer_from_before_a_change_is_not_kept() {
-        let remembered = Remembered::default();
+        let remembered: Remembered<_, _> = Remembered::default();
         let before = remembered.version();
         remembered.keep(before, [("a", 1), ("b", 2)]);
         assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (Some(1), Some(2)));
@@ -111,7 +111,7 @@ mod tests {
 
     #[test]
     fn only_the_last_of_several_changes_at_once_counts() {
-        let remembered = Remembered::default();
+        let remembered: Remembered<_, _> = Remembered::default();
         remembered.keep(remembered.version(), [("a", 1), ("b", 2)]);
         let before = remembered.version();
         remembered.replace(before, |question| *question == "a", Some(("a", 3)));
@@ -123,10 +123,11 @@ mod tests {
 
     #[test]
     fn the_number_of_answers_is_limited() {
-        let remembered = Remembered::default();
-        for question in 0..10 * MOST {
+        let remembered: Remembered<_, _, 16> = Remembered::default();
+        for question in 0..160 {
             remembered.keep(remembered.version(), [(question, ())]);
+            assert_eq!(remembered.get(&question), Some(()));
         }
-        assert!(remembered.state.lock().answers.len() <= MOST);
+        assert!(remembered.state.lock().answers.len() <= 16);
     }
 }

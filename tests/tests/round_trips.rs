@@ -19,6 +19,37 @@ const WORKLOADS: &[(&str, u64)] = &[
     ("manykernels", 58),
 ];
 
+/// Conformance cases with an entry point, the number of its calls, and the number that wait.
+const CASES: &[(&str, &str, u64, u64)] = &[
+    // Four maps, 50 errors that aren't remembered.
+    ("tensor_map::equal_descriptions_have_equal_maps", "cuTensorMapEncodeTiled", 251, 54),
+];
+
+#[test]
+fn entry_points_wait_for_the_host_no_more_often_than_before() {
+    let host = Host::start(&[A]);
+    let mut wrong = Vec::new();
+    for (case, entry_point, calls, most) in CASES {
+        let arguments = ["--run-one", "--legacy", case];
+        let mut command = host.command(A, "../../tests/cuda-conformance", &arguments);
+        let output = command.env("VIRTIO_CUDA_STATS", "1").output().unwrap();
+        let table = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(output.status.success(), "{case}: {output:?}\n{}", host.log());
+        let row = table.lines().find_map(|line| line.strip_prefix(&format!("{entry_point} ")));
+        let columns: Vec<f64> =
+            row.into_iter().flat_map(str::split_whitespace).flat_map(str::parse).collect();
+        let [waited, _, posted, _, local, _] = columns[..] else {
+            panic!("{case}: no row for {entry_point} in\n{table}")
+        };
+        if (waited + posted + local, waited) != (*calls as f64, waited.min(*most as f64)) {
+            wrong.push(format!(
+                "{case}: expected {calls} calls, at most {most} that wait:\n{table}"
+            ));
+        }
+    }
+    assert!(wrong.is_empty(), "{}", wrong.join("\n"));
+}
+
 #[test]
 fn programs_wait_for_the_host_no_more_often_than_before() {
     let host = Host::start(&[A]);

@@ -1,6 +1,7 @@
 //! Entry points that encode tensor maps. The worker's driver does the encoding.
 
-use crate::context;
+use crate::context::{self, current};
+use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use cuda_api::args::{In, Out};
 use cuda_api::sys::CUtensorMap;
@@ -8,6 +9,7 @@ use protocol::calls::{
     VcudaTensorMapEncodeImToCol, VcudaTensorMapEncodeImToColWide, VcudaTensorMapEncodeTiled,
     VcudaTensorMapReplaceAddress,
 };
+use protocol::codec::Call;
 
 const MAX_RANK: u32 = 5;
 
@@ -31,8 +33,16 @@ unsafe fn array<T: Copy + Default, const N: usize>(from: In<T>, len: usize) -> C
     Ok(elements)
 }
 
-/// Stores an encoded tensor map, whose 128 bytes may have any alignment.
-fn store(out: Out<CUtensorMap>, opaque: [u64; 16]) -> CuResult {
+/// Encodes a tensor map with this call, unless that's been done before with the same arguments. Stores
+/// its 128 bytes, which may have any alignment.
+fn encode<'a, C: Call<'a>>(
+    driver: &Driver,
+    out: Out<CUtensorMap>,
+    call: &C,
+    map: impl FnOnce(C::Answer) -> [u64; 16],
+) -> CuResult {
+    let device = current()?.device;
+    let opaque = driver.tensor_maps.encoded(&driver.session, device, call, map)?;
     out.set(CUtensorMap { opaque })
 }
 
@@ -62,7 +72,7 @@ entries! {
                 oob_fill,
             }
         };
-        store(out, driver.session.call(&call)?.map)
+        encode(driver, out, &call, |answer| answer.map)
     }
 
     fn cuTensorMapEncodeIm2col(
@@ -95,7 +105,7 @@ entries! {
                 oob_fill,
             }
         };
-        store(out, driver.session.call(&call)?.map)
+        encode(driver, out, &call, |answer| answer.map)
     }
 
     fn cuTensorMapEncodeIm2colWide(
@@ -127,7 +137,7 @@ entries! {
                 oob_fill,
             }
         };
-        store(out, driver.session.call(&call)?.map)
+        encode(driver, out, &call, |answer| answer.map)
     }
 
     fn cuTensorMapReplaceAddress(map: Out<CUtensorMap>, address: usize) {
@@ -136,6 +146,6 @@ entries! {
             map: map.read()?.opaque,
             address: address as u64,
         };
-        store(map, driver.session.call(&call)?.replaced)
+        encode(driver, map, &call, |answer| answer.replaced)
     }
 }

@@ -53,6 +53,32 @@ cases! {
         Ok(())
     }
 
+    fn equal_descriptions_have_equal_maps(cuda) {
+        cuda.primary()?;
+        let mut first = [CUtensorMap::default(); 4];
+        for round in 0..50 {
+            for (index, first) in first.iter_mut().enumerate() {
+                let mut map = CUtensorMap::default();
+                tiled(cuda, &mut map, 4096 * (index / 2), 256, [16, 8 << (index % 2)])?;
+                if round == 0 {
+                    *first = map;
+                }
+                ensure!(map == *first, "map {index} differs in round {round}");
+            }
+            // The error isn't remembered in place of a map, and the other way around.
+            let mut map = CUtensorMap::default();
+            refused!(tiled(cuda, &mut map, 8, 256, [16, 16]), INVALID_VALUE);
+        }
+        for index in 1..4 {
+            ensure!(first[index] != first[index - 1], "maps {index} and {} are equal", index - 1);
+        }
+        // Without a context, the call fails, whatever it returned before.
+        cu!(cuda, cuCtxSetCurrent(std::ptr::null_mut()))?;
+        let mut map = CUtensorMap::default();
+        refused!(tiled(cuda, &mut map, 4096, 256, [16, 16]), INVALID_CONTEXT);
+        Ok(())
+    }
+
     fn invalid_maps_are_refused(cuda) {
         cuda.primary()?;
         let mut map = CUtensorMap::default();
