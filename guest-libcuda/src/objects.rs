@@ -36,6 +36,9 @@ pub struct Green {
 #[derive(Clone)]
 pub struct GreenHandle(pub &'static Context);
 
+/// All contexts that exist in the worker, and the primary ones, but no green ones.
+static CONTEXTS: Mutex<Vec<&'static Context>> = Mutex::new(Vec::new());
+
 /// A context. Threads keep references to contexts, and a program creates few of them, so their
 /// memory is never freed.
 pub struct Context {
@@ -78,7 +81,7 @@ impl Context {
         flags: u32,
         green: Option<Green>,
     ) -> &'static Self {
-        Box::leak(Box::new(Self {
+        let context: &Self = Box::leak(Box::new(Self {
             id: AtomicU64::new(id.0),
             unique,
             device,
@@ -89,7 +92,19 @@ impl Context {
             alive: AtomicBool::new(true),
             attached: AtomicU32::new(0),
             coredump: Settings::default(),
-        }))
+        }));
+        if context.green.is_none() {
+            CONTEXTS.lock().push(context);
+        }
+        context
+    }
+
+    /// Returns all contexts that currently exist in the worker, except green ones.
+    pub fn all_alive() -> Vec<&'static Self> {
+        let mut all = CONTEXTS.lock();
+        // Only primary contexts can exist again.
+        all.retain(|context| context.primary || context.is_alive());
+        all.iter().copied().filter(|context| context.is_alive()).collect()
     }
 
     /// Counts a `cuCtxAttach`.

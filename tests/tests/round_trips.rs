@@ -23,6 +23,9 @@ const WORKLOADS: &[(&str, u64)] = &[
 const CASES: &[(&str, &str, u64, u64)] = &[
     // Four maps, 50 errors that aren't remembered.
     ("tensor_map::equal_descriptions_have_equal_maps", "cuTensorMapEncodeTiled", 251, 54),
+    // 34 allocations are too long for slabs, of which each combination of flags has some.
+    ("host_memory::small_allocations_of_host_memory_are_separate", "cuMemHostAlloc", 300, 53),
+    ("host_memory::small_allocations_of_host_memory_are_separate", "cuMemFreeHost", 266, 9),
 ];
 
 #[test]

@@ -3,6 +3,7 @@
 mod pinned;
 mod place;
 mod single_pages;
+pub mod slabs;
 
 pub use pinned::PinnedAddresses;
 pub use place::{Place, Route};
@@ -12,8 +13,11 @@ use crate::windows;
 use cuda_api::managed::Managed;
 use parking_lot::{Mutex, RwLock};
 use single_pages::SinglePages;
+use slabs::{Slab, Slabs};
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+
+const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 
 /// The kind of memory, by the call that created it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -30,8 +34,10 @@ pub enum Kind {
     Global,
     /// Memory from `cuMemCreate` that was mapped with `cuMemMap`.
     Mapped,
-    /// Memory from `cuMemHostAlloc`.
+    /// Memory from `cuMemHostAlloc`, with a region of its own.
     Pinned { region: u32 },
+    /// Memory from `cuMemHostAlloc` that was cut from a slab.
+    PinnedPiece,
     /// Memory from `cuMemAllocManaged`.
     Managed { region: u32 },
     /// A managed variable, of which the program has a copy.
@@ -47,8 +53,14 @@ impl Kind {
         match self {
             Kind::Device | Kind::Imported | Kind::Pool(_) | Kind::Graph => true,
             Kind::Global | Kind::ManagedVariable | Kind::Mapped => true,
-            Kind::Pinned { .. } | Kind::Managed { .. } | Kind::Registered { .. } => false,
+            Kind::Pinned { .. } | Kind::PinnedPiece => false,
+            Kind::Managed { .. } | Kind::Registered { .. } => false,
         }
+    }
+
+    /// Returns whether this is memory from `cuMemHostAlloc`.
+    pub fn is_pinned(self) -> bool {
+        matches!(self, Kind::Pinned { .. } | Kind::PinnedPiece)
     }
 
     /// Returns whether this kind is managed memory.
@@ -99,6 +111,11 @@ pub struct Memory {
     /// Whether any memory has ever had different addresses for the GPU and for the program.
     aliases: AtomicBool,
     pub pinned: PinnedAddresses,
+    /// Locked while a slab is being created, so that several threads don't each create one, and while
+    /// a piece is added to the map, so that a context doesn't end in between.
+    pub slabs: Mutex<Slabs>,
+    /// The number of commands that the session had sent when all its contexts were last idle.
+    pub idle: AtomicU64,
     /// Locked while memory is being registered, so that no two threads register the same memory,
     /// and each region is used before another thread attaches one at the same address.
     pub registering: Mutex<SinglePages>,
@@ -208,14 +225,16 @@ impl Memory {
         end <= at
     }
 
-    /// Removes the memory of a destroyed context from the map. Returns the host memory, whose regions
-    /// the caller must release.
-    pub fn forget_context(&self, context: usize) -> Vec<Allocation> {
+    /// Removes the memory of a destroyed context from the map. Returns the host memory and the slabs,
+    /// whose regions the caller must release.
+    pub fn forget_context(&self, context: usize) -> (Vec<Allocation>, Vec<Slab>) {
+        let mut slabs = self.slabs.lock();
         let mut map = self.map.write();
         // A managed variable ends with its library.
         let ends = |a: &Allocation| a.context == context && a.kind != Kind::ManagedVariable;
         let gone = map.extract_if(.., |_, allocation| ends(allocation));
-        gone.map(|(_, allocation)| allocation).filter(|a| !a.kind.is_device()).collect()
+        let gone = gone.map(|(_, allocation)| allocation).filter(|a| !a.kind.is_device());
+        (gone.collect(), slabs.forget_context(context))
     }
 
     /// Returns whether a range overlaps registered or pinned host memory.
@@ -289,7 +308,7 @@ mod tests {
         memory.insert(allocation(0x2000, 16, Kind::Pinned { region: 1 }, 0x2000));
         memory.insert(allocation(0x3000, 16, Kind::Managed { region: 2 }, 0x3000));
         memory.insert(other);
-        let on_host = memory.forget_context(1);
+        let (on_host, _) = memory.forget_context(1);
         assert_eq!(on_host.iter().map(|found| found.base).collect::<Vec<_>>(), [0x2000, 0x3000]);
         assert!([0x1000, 0x2000, 0x3000].iter().all(|at| memory.find(*at).is_none()));
         assert!(memory.find(0x4000).is_some());

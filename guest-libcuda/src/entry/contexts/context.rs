@@ -47,10 +47,10 @@ fn end_context(driver: &Driver, context: &'static Context) {
     context.end();
     driver.session.mirrors.forget_context(context.id());
     forget_objects(driver, context);
-    let on_host = driver.memory.forget_context(context.handle());
+    let (on_host, slabs) = driver.memory.forget_context(context.handle());
     driver.session.forget_errors();
     driver.flush_output();
-    host_memory::forget(driver, on_host);
+    host_memory::forget(driver, on_host, slabs);
 }
 
 /// Removes the values that libraries stored for a destroyed context, and calls their destructors.

@@ -5,7 +5,10 @@ use crate::context::{self, current};
 use crate::driver::Driver;
 use crate::error::{CuError, CuResult};
 use crate::log::say;
-use crate::memory::{Allocation, Kind};
+use crate::memory::slabs::{self, Class, Piece, Slab};
+use crate::memory::{Allocation, Kind, Memory};
+use crate::objects::Context;
+use crate::thread;
 use crate::transport::TransportError;
 use crate::windows;
 use cuda_api::args::Out;
@@ -14,8 +17,9 @@ use cuda_api::sys::{
     CU_MEMHOSTREGISTER_DEVICEMAP, CU_MEMHOSTREGISTER_IOMEMORY, CU_MEMHOSTREGISTER_PORTABLE,
     CU_MEMHOSTREGISTER_READ_ONLY,
 };
-use protocol::calls::{VcudaHostRegister, VcudaHostUnregister};
+use protocol::calls::{CuCtxSynchronize, VcudaHostRegister, VcudaHostUnregister};
 use protocol::uapi::{ERR_LIMIT, ERR_MEMORY, ERR_UNSUPPORTED};
+use std::sync::atomic::Ordering;
 
 const PAGE: usize = protocol::windows::PAGE_BYTES as usize;
 const ALLOC_FLAGS: u32 =
@@ -48,7 +52,31 @@ fn allocate(out: Out<usize>, bytes: usize, flags: u32) -> CuResult {
     if bytes == 0 || flags & !ALLOC_FLAGS != 0 {
         return Err(CuError::INVALID_VALUE);
     }
-    out.set(pin(context::driver()?, bytes, flags, |region| Kind::Pinned { region })?)
+    let driver = context::driver()?;
+    let at = match bytes <= slabs::LARGEST {
+        true => cut(driver, bytes, flags)?,
+        false => pin(driver, bytes, flags, |region| Kind::Pinned { region })?,
+    };
+    out.set(at)
+}
+
+/// Cuts a small allocation from a slab of pinned memory.
+fn cut(driver: &Driver, bytes: usize, flags: u32) -> CuResult<usize> {
+    let context = current()?;
+    let class = Class { context: context.owner().handle(), flags };
+    let mut slabs = driver.memory.slabs.lock();
+    let piece = match slabs.take(class, bytes) {
+        Some(piece) => piece,
+        None => {
+            let len = slabs.next_len(class);
+            let Attached { at, region, device_address } = attach(driver, len, flags)?;
+            slabs.add(Slab::new(class, at, len, region, device_address));
+            slabs.take(class, bytes).ok_or(CuError::OUT_OF_MEMORY)?
+        }
+    };
+    let Piece { at, device_address } = piece;
+    driver.memory.insert(allocated(context, (at, bytes), device_address, flags, Kind::PinnedPiece));
+    Ok(at)
 }
 
 /// Allocates pinned memory and lets the GPU access it at the same address.
@@ -58,6 +86,41 @@ pub fn pin(
     flags: u32,
     kind: impl FnOnce(u32) -> Kind,
 ) -> CuResult<usize> {
+    let Attached { at, region, device_address } = attach(driver, bytes, flags)?;
+    let allocation = allocated(current()?, (at, bytes), device_address, flags, kind(region));
+    driver.memory.insert(allocation);
+    Ok(at)
+}
+
+/// Describes pinned memory for the map of the program's memory.
+fn allocated(
+    context: &Context,
+    (at, bytes): (usize, usize),
+    device_address: u64,
+    flags: u32,
+    kind: Kind,
+) -> Allocation {
+    Allocation {
+        base: at as u64,
+        len: bytes as u64,
+        kind,
+        device_address,
+        flags: flags | CU_MEMHOSTALLOC_DEVICEMAP,
+        context: context.owner().handle(),
+        device: context.device,
+        id: 0,
+        sync_memops: matches!(kind, Kind::Managed { .. }),
+    }
+}
+
+/// Pinned memory that the GPU can access.
+struct Attached {
+    at: usize,
+    region: u32,
+    device_address: u64,
+}
+
+fn attach(driver: &Driver, bytes: usize, flags: u32) -> CuResult<Attached> {
     let len = bytes.checked_next_multiple_of(PAGE).ok_or(CuError::OUT_OF_MEMORY)?;
     let at = driver.memory.pinned.take(len).ok_or(CuError::OUT_OF_MEMORY)?;
     let transport = driver.session.transport()?;
@@ -75,20 +138,7 @@ pub fn pin(
             return Err(error);
         }
     };
-    let context = current()?;
-    let kind = kind(region);
-    driver.memory.insert(Allocation {
-        base: at as u64,
-        len: bytes as u64,
-        kind,
-        device_address,
-        flags: flags | CU_MEMHOSTALLOC_DEVICEMAP,
-        context: context.owner().handle(),
-        device: context.device,
-        id: 0,
-        sync_memops: matches!(kind, Kind::Managed { .. }),
-    });
-    Ok(at)
+    Ok(Attached { at, region, device_address })
 }
 
 fn free(at: usize) -> CuResult {
@@ -97,10 +147,53 @@ fn free(at: usize) -> CuResult {
     if at == 0 {
         return Ok(());
     }
-    let found = driver.memory.remove(at as u64, |a| matches!(a.kind, Kind::Pinned { .. }));
+    let found = driver.memory.remove(at as u64, |found| found.kind.is_pinned());
     let found = found.ok_or(CuError::INVALID_VALUE)?;
-    let Kind::Pinned { region } = found.kind else { return Err(CuError::INVALID_VALUE) };
-    unpin(driver, &found, region)
+    match found.kind {
+        Kind::Pinned { region } => unpin(driver, &found, region),
+        _ => give_back(driver, at, found.len as usize),
+    }
+}
+
+/// Gives a piece back to its slab.
+fn give_back(driver: &Driver, at: usize, bytes: usize) -> CuResult {
+    // As with the real driver, freeing waits for copies that still use the memory.
+    let result = wait_for_all(driver);
+    let unused = driver.memory.slabs.lock().give(at, bytes);
+    match unused {
+        Some(slab) => {
+            let vaddr = slab.at as u64;
+            let unregistered = driver.session.call_always(&VcudaHostUnregister { vaddr }, 0);
+            release_slab(driver, &slab)?;
+            result.and(unregistered)
+        }
+        None => result,
+    }
+}
+
+/// Waits for all work in all contexts, unless the session has sent none since the last such wait.
+fn wait_for_all(driver: &Driver) -> CuResult {
+    let Memory { idle, .. } = &driver.memory;
+    let sent = driver.session.sent();
+    if idle.load(Ordering::Relaxed) == sent {
+        return Ok(());
+    }
+    let mut result = Ok(());
+    for context in Context::all_alive() {
+        let wait = || driver.session.call_always(&CuCtxSynchronize {}, 0);
+        result = result.and(thread::within(context, wait));
+    }
+    if result.is_ok() {
+        idle.store(sent, Ordering::Relaxed);
+    }
+    result
+}
+
+fn release_slab(driver: &Driver, slab: &Slab) -> CuResult {
+    let &Slab { at, len, region, .. } = slab;
+    driver.session.transport()?.release(region, at, len).map_err(refused)?;
+    driver.memory.pinned.give(at, len);
+    Ok(())
 }
 
 /// Frees memory from [`pin`] that has been removed from the map of the program's memory.
@@ -130,7 +223,13 @@ fn release_registered(driver: &Driver, region: u32, page: usize, pages: usize) -
 
 /// Gives back the pages of host memory that ended together with its context. The memory has been
 /// removed from the map of the program's memory, and isn't registered with the GPU any more.
-pub fn forget(driver: &Driver, gone: Vec<Allocation>) {
+pub fn forget(driver: &Driver, gone: Vec<Allocation>, slabs: Vec<Slab>) {
+    let warn =
+        |error: CuError| say!(Warn, "can't release the memory of a destroyed context: {error}");
+    // If a region can't be released, its pages and its addresses stay in use.
+    for slab in slabs {
+        release_slab(driver, &slab).unwrap_or_else(warn);
+    }
     for memory in gone {
         let released = match memory.kind {
             Kind::Managed { region } => {
@@ -143,10 +242,7 @@ pub fn forget(driver: &Driver, gone: Vec<Allocation>) {
             }
             _ => Ok(()),
         };
-        // If a region can't be released, its pages and its addresses stay in use.
-        if let Err(error) = released {
-            say!(Warn, "can't release the memory of a destroyed context: {error}");
-        }
+        released.unwrap_or_else(warn);
     }
 }
 
@@ -167,6 +263,10 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     // Other registered memory can lie in the same pages, but not in the same bytes.
     if driver.memory.overlaps_host(at as u64, bytes as u64) {
         return Err(CuError::HOST_MEMORY_ALREADY_REGISTERED);
+    }
+    if windows::is_pinned(page) {
+        // The memory is in an unused part of a slab.
+        return Err(CuError::INVALID_VALUE);
     }
     let pin = || driver.session.transport()?.pin_user(page, pages).map_err(refused);
     let region = if pages == PAGE { registering.join(page, pin)? } else { pin()? };
@@ -207,8 +307,7 @@ fn unregister(at: usize) -> CuResult {
     let driver = context::driver_unless_ended()?;
     let is_registered = |found: &Allocation| matches!(found.kind, Kind::Registered { .. });
     let found = driver.memory.remove(at as u64, is_registered);
-    let other =
-        |found: &Allocation| matches!(found.kind, Kind::Pinned { .. }) || is_registered(found);
+    let other = |found: &Allocation| found.kind.is_pinned() || is_registered(found);
     let found = found.ok_or_else(|| match driver.memory.find(at as u64).filter(other) {
         // The address is inside a registered range, or it's that of allocated memory.
         Some(_) => CuError::INVALID_VALUE,

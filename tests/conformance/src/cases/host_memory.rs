@@ -39,6 +39,85 @@ cases! {
         Ok(())
     }
 
+    /// Small allocations may share pages that the driver pinned for several of them.
+    fn small_allocations_of_host_memory_are_separate(cuda) {
+        cuda.primary()?;
+        let stream = null_mut();
+        let source = cuda.alloc(70_000)?;
+        let (mut all, mut ids) = (Vec::new(), std::collections::HashSet::new());
+        for index in 0..200usize {
+            let len = [1, 100, 4096, 4097, 65_536, 70_000][index % 6];
+            let asked = [0, 1, 4, 5][index / 6 % 4];
+            let mut host = null_mut();
+            cu!(cuda, cuMemHostAlloc(&mut host, len, asked))?;
+            all.push((host, len, asked));
+        }
+        for (index, &(host, len, asked)) in all.iter().enumerate() {
+            let (mut flags, mut device, mut start, mut size, mut id) = (0, 0, 0u64, 0usize, 0u64);
+            cu!(cuda, cuMemHostGetFlags(&mut flags, host))?;
+            same!((index, flags), (index, asked | MAPPED));
+            let last = host.wrapping_byte_add(len - 1);
+            cu!(cuda, cuMemHostGetDevicePointer_v2(&mut device, last, 0))?;
+            same!((index, device), (index, last as u64));
+            for (which, value) in [
+                (Attribute::CU_POINTER_ATTRIBUTE_RANGE_START_ADDR, (&raw mut start).cast()),
+                (Attribute::CU_POINTER_ATTRIBUTE_RANGE_SIZE, (&raw mut size).cast()),
+                (Attribute::CU_POINTER_ATTRIBUTE_BUFFER_ID, (&raw mut id).cast()),
+            ] {
+                cu!(cuda, cuPointerGetAttribute(value, which, last as u64))?;
+            }
+            same!((index, start, size), (index, host as u64, len));
+            ensure!(ids.insert(id), "two allocations have the id {id}");
+            cu!(cuda, cuMemsetD8Async(source, index as u8, len, stream))?;
+            cu!(cuda, cuMemcpyDtoHAsync_v2(host, source, len, stream))?;
+        }
+        let is_good = |index: usize| {
+            let (host, len, _) = all[index];
+            // SAFETY: the memory has this length, and nothing writes it now.
+            let bytes = unsafe { std::slice::from_raw_parts(host.cast::<u8>(), len) };
+            bytes.iter().all(|byte| *byte == index as u8)
+        };
+        cu!(cuda, cuStreamSynchronize(stream))?;
+        ensure!((0..200).all(is_good), "an allocation doesn't contain what was written to it");
+
+        let mut flags = 0;
+        for (index, &(host, len, _)) in all.iter().enumerate().step_by(2) {
+            refused!(cu!(cuda, cuMemHostUnregister(host)), INVALID_VALUE);
+            if len > 1 {
+                refused!(cu!(cuda, cuMemFreeHost(host.wrapping_byte_add(1))), INVALID_VALUE);
+            }
+            cu!(cuda, cuMemFreeHost(host))?;
+            refused!(cu!(cuda, cuMemFreeHost(host)), INVALID_VALUE);
+            refused!(cu!(cuda, cuMemHostGetFlags(&mut flags, host)), INVALID_VALUE);
+            ensure!((index + 1..200).step_by(2).all(is_good), "freeing {index} changed another one");
+        }
+        // New allocations don't overlap those that are left.
+        for _ in 0..100 {
+            let mut host = null_mut();
+            cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
+            // SAFETY: the memory was just allocated.
+            unsafe { std::slice::from_raw_parts_mut(host.cast::<u8>(), 4096) }.fill(255);
+        }
+        ensure!((1..200).step_by(2).all(is_good), "two allocations overlap");
+        Ok(())
+    }
+
+    /// A call that frees memory waits for the work that uses it, in any stream.
+    fn freeing_host_memory_waits_for_its_use(cuda) {
+        cuda.primary()?;
+        let mut stream = null_mut();
+        cu!(cuda, cuStreamCreate(&mut stream, 1))?;
+        let (mut host, source) = (null_mut(), cuda.alloc(1 << 20)?);
+        for round in 0..20u8 {
+            cu!(cuda, cuMemHostAlloc(&mut host, 4096, 0))?;
+            cu!(cuda, cuMemsetD8Async(source, round, 1 << 20, stream))?;
+            cu!(cuda, cuMemcpyDtoHAsync_v2(host, source, 4096, stream))?;
+            cu!(cuda, cuMemFreeHost(host))?;
+            cu!(cuda, cuStreamQuery(stream))?;
+        }
+        Ok(())
+    }
+
     fn registered_memory_is_seen_by_the_device(cuda) {
         cuda.primary()?;
         let mut page = Box::new(Page([1; 4096]));
