@@ -2,21 +2,37 @@
 //! each entry point, what the calls cost, and whether they involved the host.
 
 use parking_lot::Mutex;
+use protocol::calls::{CuMemFreeV2, CuMemUnmap, VcudaHostUnregister};
+use protocol::codec::Call;
+use protocol::table;
 use std::cell::Cell;
 use std::collections::HashMap;
 use std::fmt::Write;
-use std::sync::Once;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::ops::AddAssign;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Once, OnceLock};
 use std::time::{Duration, Instant};
 
 /// Whether calls are counted. It's set once, by [`init`].
 static ENABLED: AtomicBool = AtomicBool::new(false);
 
-static COUNTS: Mutex<Option<HashMap<&'static str, [Count; 3]>>> = Mutex::new(None);
+static COUNTS: Mutex<Option<HashMap<&'static str, Counts>>> = Mutex::new(None);
+static STARTED: OnceLock<Instant> = OnceLock::new();
+/// The word in which the worker counts the time, in ns, for which work waits for the VM's turn.
+static TURN: OnceLock<&'static AtomicU64> = OnceLock::new();
 
 thread_local! {
-    /// The commands that the calling thread has sent without and with a reply.
-    static SENT: Cell<[u64; 2]> = const { Cell::new([0; 2]) };
+    static SENT: Cell<Sent> = const { Cell::new(Sent { posted: 0, waited: 0, pending: 0, bytes: 0 }) };
+}
+
+/// What the calling thread has sent: commands without and with a reply, how many of the latter wait
+/// for the GPU's work, and bytes in both directions.
+#[derive(Clone, Copy, Default)]
+struct Sent {
+    posted: u64,
+    waited: u64,
+    pending: u64,
+    bytes: u64,
 }
 
 /// The number of calls of an entry point, and their total time.
@@ -26,15 +42,62 @@ struct Count {
     time: Duration,
 }
 
-/// The indices of the counts of an entry point.
-#[derive(Clone, Copy)]
-enum Kind {
-    /// The call sent a command and waited for the reply.
-    Waited = 0,
-    /// The call sent commands without waiting.
-    Posted = 1,
-    /// The call sent nothing.
-    Local = 2,
+/// The calls of an entry point.
+#[derive(Clone, Copy, Default)]
+struct Counts {
+    /// Calls that sent a command and waited for the reply, that only sent commands, and that sent
+    /// nothing.
+    waited: Count,
+    posted: Count,
+    local: Count,
+    /// The parts of the time of the calls that waited: for the GPU's work, for the VM's turn, and
+    /// for the host. The second part includes that of posted calls that waited for room in the ring.
+    gpu: Duration,
+    turn: Duration,
+    host: Duration,
+    bytes: u64,
+}
+
+impl Counts {
+    fn time(&self) -> Duration {
+        self.waited.time + self.posted.time + self.local.time
+    }
+
+    /// Adds a call that took `time`, sent `sent`, and had to wait for the VM's turn for at most `turn`.
+    fn add(&mut self, sent: Sent, time: Duration, turn: Duration) {
+        let turn = turn.min(time);
+        let count = if sent.waited > 0 {
+            let rest = time - turn;
+            self.turn += turn;
+            *(if sent.pending > 0 { &mut self.gpu } else { &mut self.host }) += rest;
+            &mut self.waited
+        } else if sent.posted > 0 {
+            self.turn += turn;
+            &mut self.posted
+        } else {
+            &mut self.local
+        };
+        count.calls += 1;
+        count.time += time;
+        self.bytes += sent.bytes;
+    }
+}
+
+impl AddAssign for Counts {
+    fn add_assign(&mut self, more: Self) {
+        for (sum, count) in [
+            (&mut self.waited, more.waited),
+            (&mut self.posted, more.posted),
+            (&mut self.local, more.local),
+        ] {
+            sum.calls += count.calls;
+            sum.time += count.time;
+        }
+        self.gpu += more.gpu;
+        self.turn += more.turn;
+        self.host += more.host;
+        self.bytes += more.bytes;
+    }
 }
 
 /// Reads `VIRTIO_CUDA_STATS` and, if it's set, begins to count.
@@ -44,6 +107,7 @@ pub fn init() {
         let set = std::env::var("VIRTIO_CUDA_STATS").is_ok_and(|value| value == "1");
         if set {
             *COUNTS.lock() = Some(HashMap::new());
+            STARTED.get_or_init(Instant::now);
             ENABLED.store(true, Ordering::Relaxed);
             // SAFETY: the function takes no arguments and stays loaded until the process exits,
             // because this library is never unloaded.
@@ -58,35 +122,69 @@ pub fn enabled() -> bool {
     ENABLED.load(Ordering::Relaxed)
 }
 
+/// Sets the word in which the worker counts the time for which work waits for the VM's turn.
+pub fn watch_turns(word: &'static AtomicU64) {
+    let _ = TURN.set(word);
+}
+
+fn turns() -> Duration {
+    TURN.get().map_or(Duration::ZERO, |word| Duration::from_nanos(word.load(Ordering::Relaxed)))
+}
+
 /// Counts a command that is being sent.
 #[inline]
-pub fn count_command(waited: bool) {
+pub fn count_command(opcode: u32, waited: bool) {
     if enabled() {
-        // A thread that is exiting may have no counter any more.
-        let _ = SENT.try_with(|sent| {
-            let mut counts = sent.get();
-            counts[usize::from(waited)] += 1;
-            sent.set(counts);
+        count(|sent| match waited {
+            true => {
+                sent.waited += 1;
+                sent.pending += u64::from(waits_for_gpu(opcode));
+            }
+            false => sent.posted += 1,
         });
     }
+}
+
+/// Counts bytes that are sent or received.
+#[inline]
+pub fn count_bytes(bytes: usize) {
+    if enabled() {
+        count(|sent| sent.bytes += bytes as u64);
+    }
+}
+
+fn count(change: impl FnOnce(&mut Sent)) {
+    // A thread that is exiting may have no counter any more.
+    let _ = SENT.try_with(|cell| {
+        let mut sent = cell.get();
+        change(&mut sent);
+        cell.set(sent);
+    });
+}
+
+/// Returns whether the reply to a command comes when the GPU has finished some work.
+fn waits_for_gpu(opcode: u32) -> bool {
+    const FREES: [u32; 3] = [CuMemFreeV2::OPCODE, CuMemUnmap::OPCODE, VcudaHostUnregister::OPCODE];
+    FREES.contains(&opcode) || table::entry(opcode).is_some_and(|entry| entry.pending)
 }
 
 /// Runs an entry point's body and counts the call.
 #[cold]
 pub fn counted<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
     let sent = || SENT.try_with(Cell::get).unwrap_or_default();
-    let (before, start) = (sent(), Instant::now());
+    let (before, turns_before, start) = (sent(), turns(), Instant::now());
     let result = body();
     let (after, time) = (sent(), start.elapsed());
-    let kind = match (after[1] > before[1], after[0] > before[0]) {
-        (true, _) => Kind::Waited,
-        (false, true) => Kind::Posted,
-        (false, false) => Kind::Local,
+    let sent = Sent {
+        posted: after.posted - before.posted,
+        waited: after.waited - before.waited,
+        pending: after.pending - before.pending,
+        bytes: after.bytes - before.bytes,
     };
+    // A session that starts later counts from 0.
+    let turn = turns().saturating_sub(turns_before);
     if let Some(counts) = &mut *COUNTS.lock() {
-        let count = &mut counts.entry(name).or_default()[kind as usize];
-        count.calls += 1;
-        count.time += time;
+        counts.entry(name).or_default().add(sent, time, turn);
     }
     result
 }
@@ -94,32 +192,50 @@ pub fn counted<R>(name: &'static str, body: impl FnOnce() -> R) -> R {
 /// Prints the table to standard error.
 extern "C" fn print() {
     if let Some(counts) = &*COUNTS.lock() {
-        eprint!("{}", table(counts));
+        let wall = STARTED.get().map(Instant::elapsed).unwrap_or_default();
+        eprint!("{}", table(counts, wall));
     }
 }
 
 /// Formats the counts, sorted by total time.
-fn table(counts: &HashMap<&'static str, [Count; 3]>) -> String {
+fn table(counts: &HashMap<&'static str, Counts>, wall: Duration) -> String {
     let mut rows: Vec<_> = counts.iter().collect();
-    let time = |counts: &[Count; 3]| counts.iter().map(|count| count.time).sum::<Duration>();
-    rows.sort_by_key(|(name, counts)| (std::cmp::Reverse(time(counts)), **name));
+    rows.sort_by_key(|(name, counts)| (std::cmp::Reverse(counts.time()), **name));
+    let mut totals = Counts::default();
+    rows.iter().for_each(|(_, counts)| totals += **counts);
+    let seconds = |time: Duration| time.as_secs_f64();
     let mut text = format!(
-        "virtio-cuda: calls and microseconds by entry point\n{:<44} {:>9} {:>11} {:>9} {:>11} {:>9} {:>11}\n",
-        "entry point", "waited", "us", "posted", "us", "local", "us"
+        "virtio-cuda: in {:.3} s since cuInit, calls took {:.3} s, and of that waited {:.3} s for the \
+         GPU's work, {:.3} s for the VM's turn on the GPU, and {:.3} s for the host\n\
+         virtio-cuda: calls and microseconds by entry point\n\
+         {:<44} {:>9} {:>11} {:>9} {:>11} {:>9} {:>11} {:>11} {:>11} {:>11} {:>12}\n",
+        seconds(wall),
+        seconds(totals.time()),
+        seconds(totals.gpu),
+        seconds(totals.turn),
+        seconds(totals.host),
+        "entry point",
+        "waited",
+        "us",
+        "posted",
+        "us",
+        "local",
+        "us",
+        "GPU us",
+        "turn us",
+        "host us",
+        "bytes"
     );
-    let mut totals = [Count::default(); 3];
-    for (_, counts) in &rows {
-        for (total, count) in totals.iter_mut().zip(*counts) {
-            total.calls += count.calls;
-            total.time += count.time;
-        }
-    }
+    let micros = |time: Duration| time.as_secs_f64() * 1e6;
     for (name, counts) in rows.into_iter().chain([(&"total", &totals)]) {
         let _ = write!(text, "{name:<44}");
-        for count in counts {
-            let _ = write!(text, " {:>9} {:>11.1}", count.calls, count.time.as_secs_f64() * 1e6);
+        for count in [counts.waited, counts.posted, counts.local] {
+            let _ = write!(text, " {:>9} {:>11.1}", count.calls, micros(count.time));
         }
-        text.push('\n');
+        for time in [counts.gpu, counts.turn, counts.host] {
+            let _ = write!(text, " {:>11.1}", micros(time));
+        }
+        let _ = writeln!(text, " {:>12}", counts.bytes);
     }
     text
 }
@@ -127,22 +243,45 @@ fn table(counts: &HashMap<&'static str, [Count; 3]>) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use protocol::calls::{CuMemGetInfoV2, CuStreamSynchronize};
+
+    fn counts(calls: &[(u64, u64, u64, u64)]) -> Counts {
+        let mut counts = Counts::default();
+        for &(posted, waited, pending, micros) in calls {
+            let sent = Sent { posted, waited, pending, bytes: 10 * (posted + waited) };
+            counts.add(sent, Duration::from_micros(micros), Duration::from_micros(15));
+        }
+        counts
+    }
 
     #[test]
     fn the_table_is_sorted_by_time_and_ends_with_the_totals() {
-        let count = |calls, micros| Count { calls, time: Duration::from_micros(micros) };
-        let none = Count::default();
-        let counts = HashMap::from([
-            ("cuCtxGetCurrent", [none, none, count(9, 1)]),
-            ("cuMemAlloc_v2", [count(2, 40), none, count(1, 0)]),
-            ("cuLaunchKernel", [count(1, 10), count(5, 20), none]),
-        ]);
-        let text = table(&counts);
+        let table = table(
+            &HashMap::from([
+                ("cuCtxGetCurrent", counts(&[(0, 0, 0, 1); 9])),
+                ("cuStreamSynchronize", counts(&[(0, 1, 1, 40), (1, 1, 1, 10), (0, 0, 0, 0)])),
+                ("cuLaunchKernel", counts(&[(0, 1, 0, 20), (1, 0, 0, 2), (2, 0, 0, 18)])),
+            ]),
+            Duration::from_millis(1),
+        );
         let rows: Vec<Vec<&str>> =
-            text.lines().skip(2).map(|line| line.split_whitespace().collect()).collect();
-        assert_eq!(rows[0], ["cuMemAlloc_v2", "2", "40.0", "0", "0.0", "1", "0.0"]);
-        assert_eq!(rows[1], ["cuLaunchKernel", "1", "10.0", "5", "20.0", "0", "0.0"]);
-        assert_eq!(rows[2], ["cuCtxGetCurrent", "0", "0.0", "0", "0.0", "9", "1.0"]);
-        assert_eq!(rows[3], ["total", "3", "50.0", "5", "20.0", "10", "1.0"]);
+            table.lines().map(|line| line.split_whitespace().collect()).collect();
+        let row = |text: &str| text.split_whitespace().map(str::to_owned).collect::<Vec<_>>();
+        assert_eq!(
+            rows[3..],
+            [
+                row("cuStreamSynchronize 2 50.0 0 0.0 1 0.0 25.0 25.0 0.0 30"),
+                row("cuLaunchKernel 1 20.0 2 20.0 0 0.0 0.0 32.0 5.0 40"),
+                row("cuCtxGetCurrent 0 0.0 0 0.0 9 9.0 0.0 0.0 0.0 0"),
+                row("total 3 70.0 2 20.0 10 9.0 25.0 57.0 5.0 70"),
+            ]
+        );
+        assert!(table.starts_with("virtio-cuda: in 0.001 s since cuInit, calls took 0.000 s,"));
+    }
+
+    #[test]
+    fn calls_that_wait_for_the_gpu_are_told_apart() {
+        assert!(waits_for_gpu(CuStreamSynchronize::OPCODE) && waits_for_gpu(CuMemFreeV2::OPCODE));
+        assert!(!waits_for_gpu(CuMemGetInfoV2::OPCODE));
     }
 }

@@ -10,6 +10,7 @@ use crate::program::{bytes_at, copy_from, copy_to, copy_within};
 use crate::session::Pending;
 use crate::session::arena::Part;
 use crate::settled;
+use crate::stats;
 use protocol::calls::{
     CuStreamSynchronize, VcudaCopy, VcudaCopyIn, VcudaCopyInStaged, VcudaCopyOut,
     VcudaCopyOutAnswer, VcudaCopyOutStaged,
@@ -51,6 +52,7 @@ pub fn take_part(
     session.reap_uploads(false);
     loop {
         if let Some(part) = arena.try_take(len) {
+            stats::count_bytes(len);
             return Ok(part);
         }
         if !finish_own()? && !session.reap_uploads(true) {

@@ -26,6 +26,9 @@ pub struct Shared {
     pub host_func: &'static AtomicU64,
     /// Number of host functions handed out so far. Written by the worker.
     pub host_funcs_begun: &'static AtomicU64,
+    /// The time, in ns, during which work of the session has waited for the VM's turn on a GPU. Written by
+    /// the worker.
+    pub turn_ns: &'static AtomicU64,
     /// Number of host functions that have run. Written by the guest.
     pub host_funcs_ended: &'static AtomicU64,
     /// The ring's data, as words.
@@ -69,6 +72,7 @@ impl Shared {
                 posted_error: &*base.add(offset_of!(Ring, posted_error)).cast(),
                 host_func: &*base.add(offset_of!(Ring, host_func)).cast(),
                 host_funcs_begun: &*base.add(offset_of!(Ring, host_funcs_begun)).cast(),
+                turn_ns: &*base.add(offset_of!(Ring, turn_ns)).cast(),
                 host_funcs_ended: &*base.add(offset_of!(Ring, host_funcs_ended)).cast(),
                 data: core::slice::from_raw_parts(
                     base.add(RING_HEADER_BYTES).cast(),
@@ -122,6 +126,7 @@ pub(crate) mod tests {
             posted_error: leak32(),
             host_func: leak64(),
             host_funcs_begun: leak64(),
+            turn_ns: leak64(),
             host_funcs_ended: leak64(),
             data: Box::leak((0..words).map(|_| AtomicU64::new(0)).collect()),
         }

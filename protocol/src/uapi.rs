@@ -409,8 +409,11 @@ pub struct Ring {
     pub host_func: u64,
     /// Number of host functions handed out so far. Written by the worker.
     pub host_funcs_begun: u64,
+    /// The time, in ns, during which work of the session has waited for the VM's turn on a GPU. 0 with a
+    /// worker of the previous release. Written by the worker.
+    pub turn_ns: u64,
     /// Padding.
-    pub pad5: [u64; 6],
+    pub pad5: [u64; 5],
     /// Number of host functions that have run. Written by the guest.
     pub host_funcs_ended: u64,
     /// Padding.

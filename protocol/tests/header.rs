@@ -61,7 +61,8 @@ fn expectations() -> Vec<(String, u64)> {
         Event "event" { kind "type" session "session" value "value" reserved "reserved" }
         Ring "ring" { tail "tail" guest_sleeps "guest_sleeps" head "head"
             host_sleeps "host_sleeps" posted_error "posted_error" host_func "host_func"
-            host_funcs_begun "host_funcs_begun" host_funcs_ended "host_funcs_ended" }
+            host_funcs_begun "host_funcs_begun" turn_ns "turn_ns"
+            host_funcs_ended "host_funcs_ended" }
         Cmd "cmd" { len "len" opcode "opcode" flags "flags" thread "thread" ctx "ctx"
             reply "reply" reply_len "reply_len" }
         Reply "reply" { state "state" result "result" len "len" posted_error "posted_error" }

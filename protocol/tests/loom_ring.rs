@@ -25,6 +25,7 @@ fn shared() -> Shared {
         posted_error: leak(AtomicU32::new(0)),
         host_func: leak(AtomicU64::new(0)),
         host_funcs_begun: leak(AtomicU64::new(0)),
+        turn_ns: leak(AtomicU64::new(0)),
         host_funcs_ended: leak(AtomicU64::new(0)),
         data: Box::leak((0..8).map(|_| AtomicU64::new(0)).collect()),
     }

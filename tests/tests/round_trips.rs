@@ -41,7 +41,7 @@ fn entry_points_wait_for_the_host_no_more_often_than_before() {
         let row = table.lines().find_map(|line| line.strip_prefix(&format!("{entry_point} ")));
         let columns: Vec<f64> =
             row.into_iter().flat_map(str::split_whitespace).flat_map(str::parse).collect();
-        let [waited, _, posted, _, local, _] = columns[..] else {
+        let [waited, _, posted, _, local, ..] = columns[..] else {
             panic!("{case}: no row for {entry_point} in\n{table}")
         };
         if (waited + posted + local, waited) != (*calls as f64, waited.min(*most as f64)) {

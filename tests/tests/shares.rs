@@ -218,3 +218,25 @@ fn random_allocations_in_two_vms_leak_nothing() {
     }
     assert_eq!((host.memory(A), host.memory(B)), before, "{}", host.log());
 }
+
+#[test]
+fn a_capped_program_learns_how_long_it_waited_for_its_turn() {
+    let (host, other) = (Host::start_with(&[(A, "compute.max = \"20%\"")]), Host::start(&[B]));
+    let kernels = ["--asleep", "1", "--kernel-us", "1000", "--blocks", "1", "--threads", "32"];
+    let arguments = [&kernels[..], &["--wait", "spin", "--seconds", "2"]].concat();
+    let run = |host: &Host, vm| {
+        let mut command = host.command_in("quota", vm, "saturate", &arguments);
+        let output = command.env("VIRTIO_CUDA_STATS", "1").output().unwrap();
+        assert!(output.status.success(), "{output:?}\n{}", host.log());
+        let table = String::from_utf8_lossy(&output.stderr).into_owned();
+        let totals = table.lines().find_map(|line| line.strip_prefix("total ")).unwrap();
+        let columns = totals.split_whitespace().map(|column| column.parse::<f64>().unwrap());
+        // The time that calls waited for the GPU's work, and for the VM's turn.
+        let columns: Vec<f64> = columns.skip(6).take(2).collect();
+        (columns[0], columns[1], table)
+    };
+    let (gpu, turn, table) = run(&host, A);
+    assert!(turn > gpu, "{table}");
+    let (gpu, turn, table) = run(&other, B);
+    assert!(turn < gpu / 10.0, "{table}");
+}

@@ -127,6 +127,7 @@ impl Session {
         })?;
         fork::close_in_children(&live.transport.descriptors());
         let live = self.live.get_or_init(|| live);
+        stats::watch_turns(live.shared.turn_ns);
         drop(device);
         (self.greet)(self).inspect_err(|_| self.ended.store(true, Ordering::Relaxed))?;
         Ok(live)
@@ -185,7 +186,7 @@ impl Session {
         if self.mirrors.any() {
             self.mirrors.before(self, C::OPCODE)?;
         }
-        stats::count_command(false);
+        stats::count_command(C::OPCODE, false);
         self.write(call, None)
     }
 
@@ -193,7 +194,7 @@ impl Session {
     /// hasn't started.
     pub fn post_or_drop<'a, C: Call<'a>>(&self, call: &C) {
         if !self.config.plain && self.live.get().is_some() {
-            stats::count_command(false);
+            stats::count_command(C::OPCODE, false);
             // A session that has ended needs no more calls.
             let _ = self.try_write(call, None);
         }
@@ -238,7 +239,7 @@ impl Session {
 
     /// Like [`begin`](Self::begin), but doesn't copy managed variables.
     fn begin_unmirrored<'a, C: Call<'a>>(&self, call: &C, room: usize) -> CuResult<Pending> {
-        stats::count_command(true);
+        stats::count_command(C::OPCODE, true);
         self.begin_along(call, room)
     }
 
@@ -307,6 +308,7 @@ impl Session {
         // SAFETY: the part has room for a reply, which the worker has written.
         let replied = unsafe { Replied::read(live.arena.ptr(part), part.len) };
         live.arena.give(part);
+        stats::count_bytes(size_of::<Reply>() + replied.as_bytes().len());
         self.note(name, state, replied.head());
         Ok(replied)
     }
@@ -474,6 +476,7 @@ impl Session {
         let args = writer.as_bytes();
         let header = self.header::<C>(args.len(), reply);
         let len = header.len as usize;
+        stats::count_bytes(len);
         if len > ring.max_command() {
             say!(Error, "{}: a command of {len} bytes is too long", C::NAME);
             return Err(CuError::INVALID_VALUE);

@@ -249,7 +249,8 @@ struct virtio_cuda_ring {
 	__le32 pad4[15];
 	__le64 host_func; /* token of the host function that the guest must run */
 	__le64 host_funcs_begun; /* host functions handed out so far */
-	__le64 pad5[6];
+	__le64 turn_ns; /* time that work has waited for the VM's turn on a GPU */
+	__le64 pad5[5];
 	/* Written by the guest. */
 	__le64 host_funcs_ended; /* host functions that have run */
 	__le64 pad6[7];

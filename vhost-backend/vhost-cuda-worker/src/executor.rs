@@ -68,6 +68,12 @@ pub trait Executor {
         Pending::Nothing
     }
 
+    /// If work has waited for the VM's turn on a GPU since the last call, returns the total time for
+    /// which it has, in ns. The reader calls this before each [`Executor::poll`].
+    fn turn_ns(&mut self) -> Option<u64> {
+        None
+    }
+
     /// Returns the token that identifies the next host function for the guest to run, if there is
     /// one. The reader doesn't call this while the guest is running one.
     fn next_host_func(&mut self) -> Option<u64> {

@@ -80,6 +80,12 @@ impl Reader {
             }
             worked |= self.turn_host_funcs();
             worked |= self.take_commands();
+            // The guest may read this as soon as it gets a reply, which the executor sends below.
+            if let Some(ns) = self.executor.turn_ns()
+                && let Some((_, ring)) = &self.ring
+            {
+                ring.shared().turn_ns.store(ns, Ordering::Relaxed);
+            }
             let pending = self.executor.poll();
             if !self.condemned && self.executor.verdict() != 0 {
                 self.condemned = true;

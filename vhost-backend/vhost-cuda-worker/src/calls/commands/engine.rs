@@ -219,6 +219,10 @@ impl Executor for Calls {
         others.min(self.deferred.poll_waits())
     }
 
+    fn turn_ns(&mut self) -> Option<u64> {
+        self.gate.turn_ns()
+    }
+
     fn next_host_func(&mut self) -> Option<u64> {
         // After the scheduler has ended the session, the guest gets no more host functions to run.
         if self.gate.verdict() != 0 { None } else { self.shared.host_funcs.next() }

@@ -133,6 +133,15 @@ impl Gpus {
         self.pairs().for_each(|(_, page)| page.held.store(0, Ordering::SeqCst));
     }
 
+    /// Returns whether any GPU's gate is closed while it holds back calls, or while calls that have begun
+    /// haven't finished: these have been taken off the GPU, or soon will be.
+    pub(super) fn any_waits(&self) -> bool {
+        self.devices.iter().zip(&self.end.page.gpus).any(|(device, page)| {
+            matches!(device.mode(), Mode::Closed | Mode::Prepare)
+                && (device.is_active() || page.held.load(Ordering::Relaxed) > 0)
+        })
+    }
+
     /// Records the result of a check of all streams, and wakes the scheduler if necessary.
     pub(super) fn record_observations(&mut self, seen: &[Observation], now: u64) {
         let mut ring = false;

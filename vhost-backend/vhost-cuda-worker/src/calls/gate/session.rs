@@ -45,6 +45,10 @@ pub(in crate::calls) struct Gate {
     changing: bool,
     /// Whether so many commands are queued in the driver that no more may be added.
     full: bool,
+    /// The total time for which work has waited for the VM's turn, in ns, and the time since which it is
+    /// waiting, if it is.
+    turn_ns: u64,
+    waits_since: Option<u64>,
     /// The CUresult that every call returns once the scheduler has ended the session, or 0 before.
     verdict: u32,
 }
@@ -59,6 +63,8 @@ impl Gate {
             last: (ContextId::NONE, 0),
             changing: false,
             full: false,
+            turn_ns: 0,
+            waits_since: None,
             verdict: 0,
         }
     }
@@ -391,9 +397,23 @@ impl Gate {
         self.gpus.record_observations(&look.seen, now);
     }
 
+    /// If work was waiting for the VM's turn when the gate was last polled, returns the total time for
+    /// which it has waited, in ns.
+    pub(in crate::calls) fn turn_ns(&mut self) -> Option<u64> {
+        let since = self.waits_since?;
+        let now = gate::now();
+        self.waits_since = Some(now);
+        self.turn_ns += now.saturating_sub(since);
+        Some(self.turn_ns)
+    }
+
     /// Wakes the scheduler if something has happened that it must know. Returns when the gate must
     /// be polled again.
     pub(in crate::calls) fn notify_scheduler(&mut self, now: u64) -> Pending {
+        self.waits_since = match self.gpus.any_waits() {
+            true => self.waits_since.or(Some(now)),
+            false => None,
+        };
         self.gpus.notify_scheduler(now);
         let next = self.gpus.next_look(now);
         if self.full { next.min(Pending::Within(ROOM_CHECK)) } else { next }

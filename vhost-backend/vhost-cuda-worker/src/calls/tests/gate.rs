@@ -490,6 +490,34 @@ fn no_call_begins_while_host_memory_is_being_unregistered() {
 }
 
 #[test]
+fn the_guest_learns_how_long_work_has_waited_for_a_turn() {
+    alone("gate::the_guest_learns_how_long_work_has_waited_for_a_turn", |mut bench| {
+        bench.streams();
+        let memory = bench.alloc(1024);
+        let turn_ns = |bench: &mut Bench| {
+            bench.executor.poll();
+            bench.executor.turn_ns()
+        };
+        bench.fill(memory, 1, 256, 0);
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(turn_ns(&mut bench), None);
+        // Without work, nothing waits.
+        bench.grant(Mode::Closed, 0);
+        assert_eq!(turn_ns(&mut bench), None);
+        bench.fill(memory, 2, 256, 0);
+        let first = turn_ns(&mut bench).unwrap();
+        std::thread::sleep(std::time::Duration::from_millis(2));
+        let second = turn_ns(&mut bench).unwrap();
+        assert!(second - first >= 2_000_000, "{first} {second}");
+        // The time until the gate opens counts, and is known before the call is answered.
+        set(&bench.session.gate.page, Mode::Window, NO_END, 1_000_000);
+        assert!(bench.executor.turn_ns().unwrap() >= second);
+        bench.good(&CuCtxSynchronize {});
+        assert_eq!(turn_ns(&mut bench), None);
+    });
+}
+
+#[test]
 fn allowed_copies_pass_a_closed_gate_and_kernels_do_not() {
     alone("gate::allowed_copies_pass_a_closed_gate_and_kernels_do_not", |mut bench| {
         let len = 1 << 20;
