@@ -96,6 +96,49 @@ cases! {
         )
     }
 
+    /// Half of the changes set the parameters that a node has already.
+    fn many_nodes_are_changed_between_launches(cuda) {
+        const NODES: usize = 20;
+        cuda.primary()?;
+        let (_, function) = cuda.kernel(FILL, c"fill")?;
+        let (pointer, graph) = (cuda.alloc(4 * NODES)?, graph(cuda)?);
+        let mut nodes = [null_mut(); NODES];
+        let (mut exec, count) = (null_mut(), 1u32);
+        for round in 0..=10u32 {
+            for (index, node) in nodes.iter_mut().enumerate() {
+                let target = pointer + 4 * index as u64;
+                let value = if index % 2 == 0 { 100 + round } else { 7 };
+                let mut parameters = [parameter(&target), parameter(&value), parameter(&count)];
+                let params = CUDA_KERNEL_NODE_PARAMS {
+                    func: function,
+                    gridDimX: 1,
+                    gridDimY: 1,
+                    gridDimZ: 1,
+                    blockDimX: 1,
+                    blockDimY: 1,
+                    blockDimZ: 1,
+                    kernelParams: parameters.as_mut_ptr(),
+                    ..Default::default()
+                };
+                match round {
+                    0 => cu!(cuda, cuGraphAddKernelNode_v2(node, graph, null(), 0, &params))?,
+                    _ => cu!(cuda, cuGraphExecKernelNodeSetParams_v2(exec, *node, &params))?,
+                }
+            }
+            if round == 0 {
+                exec = instantiate(cuda, graph)?;
+            }
+            cuda.upload(pointer, &[0u32; NODES])?;
+            run(cuda, exec)?;
+            let expected: Vec<u32> =
+                (0..NODES).map(|index| if index % 2 == 0 { 100 + round } else { 7 }).collect();
+            same!(cuda.download::<u32>(pointer, NODES)?, expected);
+        }
+        cu!(cuda, cuGraphExecDestroy(exec))?;
+        cu!(cuda, cuGraphDestroy(graph))?;
+        Ok(())
+    }
+
     fn a_node_names_the_kernel_of_a_library(cuda) {
         cuda.primary()?;
         let (mut library, mut kernel, mut function) = (null_mut(), null_mut(), null_mut());

@@ -505,11 +505,16 @@ pub(in crate::calls) fn vcuda_graph_exec_node_set(
     if node.1 != step.kind() {
         return Err(CuError::INVALID_VALUE);
     }
-    let stops = exec.stops.clone();
-    reserve_longer(cx, call.exec, parameters(&step))?;
+    // Neither value ever decreases. Programs change many nodes between launches, and most changes
+    // need no more than the nodes had before.
+    if parameters(&step) > exec.size.parameters {
+        reserve_longer(cx, call.exec, parameters(&step))?;
+    }
     let builder = Builder::new(cx, exec.graph.real.0)?;
-    let place = (call.node, &stops);
+    let place = (call.node, &exec.stops);
     let (settled, need) = builder.set(exec.real.0, node.0.0, &step, place, reservation)?;
-    raise_need(cx, call.exec, &exec, need);
+    if need > exec.need {
+        raise_need(cx, call.exec, &exec, need);
+    }
     Ok(settled)
 }
