@@ -79,8 +79,8 @@ impl Jail {
         privileges::limit()?;
         if self.uid.is_some() {
             process::become_user(self.uid)?;
-            // While it loads, the driver library may read files in /proc that otherwise belong to
-            // root. Before this process serves a session, they do again.
+            // While the driver library is being loaded, it may read files in /proc that otherwise
+            // belong to root. They belong to root again before this process serves a session.
             return process::set_dumpable(true);
         }
         let switches = self.jail || !self.users.is_empty();
@@ -97,7 +97,7 @@ impl Jail {
         self.uid.is_some()
     }
 
-    /// Makes this process one of a VM's, unless it is already.
+    /// Switches to the user of a VM, unless this process already has that user.
     pub(super) fn join_later(&self, uid: Option<u32>) -> io::Result<()> {
         let is_permitted = |uid: u32| self.users.iter().any(|users| users.0.contains(&uid));
         match self.uid {
@@ -131,8 +131,8 @@ impl Jail {
 const OOM_SCORE_MAX: &str = "1000";
 
 /// Makes the kernel kill a worker first if the host runs out of memory, because a guest decides how
-/// much memory its worker uses. A broker that runs as root does this with a capability without
-/// which a process can't lower the value again, so a compromised worker can't either.
+/// much memory its worker uses. If the worker still has CAP_SYS_RESOURCE, the kernel lets only
+/// processes with that capability lower the value again, so a compromised worker can't.
 pub(super) fn be_killed_first_without_memory() {
     if let Err(error) = std::fs::write("/proc/self/oom_score_adj", OOM_SCORE_MAX) {
         tracing::warn!("the kernel may kill other processes before this worker: {error}");

@@ -37,7 +37,7 @@ struct Args {
 /// wait for that thread.
 fn end_probe() -> ! {
     let code = if std::io::stdout().flush().is_ok() { 0 } else { exit::FAILED };
-    // SAFETY: this takes no pointers. No other code of this process runs any more.
+    // SAFETY: _exit takes no pointers. No other code of this process runs any more.
     unsafe { libc::_exit(code.into()) }
 }
 

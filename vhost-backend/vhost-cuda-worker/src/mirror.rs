@@ -108,7 +108,7 @@ fn send(threads: &mut HashMap<u64, Mirror>, key: u64, job: Job) -> Result<(), Jo
     }
     let mirror = &threads[&key];
     mirror.pending.fetch_add(1, Ordering::AcqRel);
-    // This doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
+    // Sending doesn't fail: the mirror's thread keeps its receiver until the sender is dropped.
     mirror.jobs.send(job).map_err(|refused| refused.0)
 }
 

@@ -50,7 +50,7 @@ pub struct Piece<'a> {
 /// Where USER regions are mapped whose own addresses are in use. The kernel doesn't place mappings
 /// here by itself.
 const APART: Range<u64> = 0x4000_0000_0000..0x5000_0000_0000;
-/// How often to try another address there. Each try is likely to succeed.
+/// How often to try another address in [`APART`]. Each try is likely to succeed.
 const APART_TRIES: usize = 8;
 
 /// An error in mapping a region of guest memory.
@@ -92,10 +92,10 @@ pub struct Region {
     vaddr: u64,
     base: *mut u8,
     len: usize,
-    /// Whether the region is in the window, whose addresses stay reserved with PROT_NONE after
-    /// unmapping.
+    /// Whether the region is in the window for pinned memory, whose addresses stay reserved with
+    /// PROT_NONE after unmapping.
     reserved: bool,
-    /// Exists if a file with pages of the region can become smaller.
+    /// The watch for truncation, if a file with pages of the region can become smaller.
     watch: Option<Watch>,
     /// Called after the pages were unmapped.
     unmapped: Mutex<Option<Box<dyn FnOnce() + Send>>>,
@@ -104,7 +104,8 @@ pub struct Region {
 // SAFETY: `base` is the address of a mapping that belongs only to this object, and any thread may
 // use or unmap it. Code that accesses the pages has its own `SAFETY` comments.
 unsafe impl Send for Region {}
-// SAFETY: as above; all methods take `&self` and only read fields or take locks.
+// SAFETY: any thread may use the mapping, as for `Send`. All methods take `&self`, and only read
+// fields or take locks.
 unsafe impl Sync for Region {}
 
 impl Region {
@@ -134,7 +135,8 @@ impl Region {
             }
             RegionKind::User => match reserve(vaddr, len) {
                 Ok(base) => (base, false),
-                // The program learns this address, so it must not tell where anything else is.
+                // The program learns this address, so the address must not reveal where anything
+                // else is.
                 Err(_) => (reserve_apart(len)?, false),
             },
             RegionKind::Ring => (reserve(0, len)?, false),
@@ -162,7 +164,8 @@ impl Region {
             }
             place = place.wrapping_add(piece.len as usize);
         }
-        // The front end has the other kinds in its own memory, which no other process can access.
+        // Regions of other kinds are the vhost-user front end's own memory, which no other process
+        // can access.
         if kind == RegionKind::User && pieces.iter().any(|piece| can_shrink(piece.file)) {
             // SAFETY: the range belongs only to this region, which drops the watch before unmapping.
             region.watch = unsafe { watch(base as usize, len) };
@@ -315,8 +318,9 @@ struct Table {
     /// The PINNED and USER regions by their address in the guest process. Several USER regions can
     /// begin at the same address, in the order in which they were attached.
     by_vaddr: BTreeMap<u64, Vec<Arc<Region>>>,
-    /// The parts of the window that are mapped, as start and end addresses. A part stays in this
-    /// map until its pages are unmapped, even after its region was removed from the maps above.
+    /// The mapped parts of the window for pinned memory, as start and end addresses. A part stays
+    /// in this map until its pages are unmapped, even after its region was removed from the maps
+    /// above.
     window: Arc<Mutex<BTreeMap<u64, u64>>>,
 }
 
@@ -433,8 +437,8 @@ mod tests {
         }
     }
 
-    /// A program learns the address at which its memory is mapped here. It must not tell where this
-    /// process's libraries are.
+    /// A program learns the address at which its memory is mapped here. That address must not
+    /// reveal where this process's libraries are.
     #[test]
     fn a_region_whose_address_is_taken_is_mapped_far_from_everything_else() {
         let (file, taken) = (memory(), Box::new([0u8; 2 * PAGE_BYTES as usize]));
@@ -448,8 +452,8 @@ mod tests {
 
     proptest! {
         /// After any sequence of attached and detached regions, only attached regions are found,
-        /// and only for ranges that they contain. Of those that begin at the address nearest below,
-        /// it's the shortest, and the latest of those.
+        /// and only for ranges that they contain. If several of them begin at the nearest address,
+        /// the shortest is found, and of several shortest ones, the one that was attached last.
         #[test]
         fn only_regions_that_contain_the_range_are_found(
             steps in prop::collection::vec(step(), 0..24),

@@ -67,7 +67,8 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
     }
     process::set_dumpable(false).map_err(WorkerError::Start)?;
     process::die_with_parent(parent).map_err(WorkerError::Start)?;
-    // This must come after loading the driver library, which may start programs (nvidia-modprobe).
+    // Install the filter only after loading the driver library, which may start programs
+    // (nvidia-modprobe).
     if let Err(error) = install_filter(&filter, supervisor) {
         return Err(fail(&broker, format!("cannot install the system call filter: {error}")));
     }
@@ -105,7 +106,7 @@ pub fn run(broker: OwnedFd, library: &Path, mps: bool, jail: &Jail) -> Result<()
 }
 
 /// Installs the system call filter. If there is a supervisor, operations on the driver's objects,
-/// and calls that aren't listed, wait for it from then on.
+/// and system calls that aren't listed, wait for the supervisor's decision from then on.
 fn install_filter(filter: &Filter, supervisor: Option<OwnedFd>) -> io::Result<()> {
     let Some(supervisor) = supervisor else { return filter.install() };
     let listener = filter.install_with_listener()?;

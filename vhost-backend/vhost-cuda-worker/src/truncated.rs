@@ -80,7 +80,7 @@ extern "C" fn on_sigbus(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void
     let (code, address) = unsafe { ((*info).si_code, (*info).si_addr() as usize) };
     let page = address & !(PAGE_BYTES as usize - 1);
     let is_watched = |range: &Watched| {
-        // A range that is being removed has no end.
+        // While a range is being removed, its end is 0.
         let start = range.start.load(Ordering::Acquire);
         start != 0 && start <= page && page < range.end.load(Ordering::Acquire)
     };
@@ -95,7 +95,7 @@ extern "C" fn on_sigbus(_: i32, info: *mut libc::siginfo_t, _: *mut libc::c_void
             return;
         }
     }
-    // The access is repeated after this handler. Then the earlier action applies.
+    // Restore the earlier action, which applies when the access is repeated after this handler.
     if let Some(earlier) = EARLIER.get() {
         // SAFETY: the structure is valid.
         unsafe { libc::sigaction(libc::SIGBUS, earlier, std::ptr::null_mut()) };

@@ -1,8 +1,8 @@
 //! Tests of the executor with a driver library: softgpu, or the library that
 //! VIRTIO_CUDA_TEST_LIBRARY names.
 //!
-//! An executor takes over its process (its standard output, the window, the driver). Each test
-//! therefore runs in a separate process: this test binary, started again for that one test.
+//! An executor takes over its process (standard output, the device memory window, the driver). Each
+//! test therefore runs in a separate process: this test binary, started again for that one test.
 
 mod account;
 mod arrays;

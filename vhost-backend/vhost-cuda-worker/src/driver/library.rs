@@ -15,8 +15,8 @@ use super::error::{CuError, CuResult};
 use super::stubs;
 use crate::executor::EngineError;
 
-/// Returns an address that is cached in place of a function's if the library doesn't have the
-/// function.
+/// Returns a placeholder, which is cached as the address of each function that the library doesn't
+/// have.
 fn missing() -> *mut c_void {
     std::ptr::dangling_mut::<u8>().cast()
 }

@@ -1,10 +1,11 @@
 //! Records the objects that the driver library creates in NVIDIA's kernel driver.
 //!
 //! To take this worker's kernels off the GPU, the broker needs the handles of its channels. Once
-//! there is a filter, the supervisor sees each channel that is created. But the driver library
-//! already creates some when it's loaded and when it creates a context, while the worker has no
-//! session and is still trusted. These calls are seen here. Later ones are recorded for this worker's
-//! own use: to change the time slices of its kernels ([`crate::timeslices`]).
+//! the worker has its system call filter, the supervisor sees each channel that is created. But the
+//! driver library already creates some when it's loaded and when it creates a context, while the
+//! worker has no session and is still trusted. Only this module sees those calls. Later calls are
+//! recorded for this worker's own use: to change the time slices of its kernels
+//! ([`crate::timeslices`]).
 //!
 //! The driver library calls `ioctl` through the dynamic symbol table, and the dynamic loader
 //! searches the executable before libc. So the definition in this module takes the place of libc's,
@@ -15,9 +16,9 @@ use std::ffi::{c_int, c_ulong, c_void};
 
 pub use rm_control::recorder::{limit_timeslices, prepared, start};
 
-/// Takes the place of libc's function. That one takes a variable number of arguments, which are
-/// passed as these are, and no request has more than one. Without an argument, the third one is
-/// arbitrary, and the kernel ignores it.
+/// Takes the place of libc's `ioctl`, which takes a variable number of arguments: at most one after
+/// the request, which is passed in the same register as `argument`. If a caller passes none,
+/// `argument` is arbitrary, and the kernel ignores it.
 ///
 /// # Safety
 /// As for ioctl(2).

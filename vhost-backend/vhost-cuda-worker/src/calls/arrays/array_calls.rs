@@ -23,8 +23,8 @@ use crate::calls::tables::driver_handle::DriverHandle;
 use crate::calls::tables::ending::{begin_end, end_on_mirror};
 use crate::driver::{CuError, CuResult};
 
-/// The flags of arrays that the worker creates. The memory of sparse arrays and of arrays with
-/// deferred mapping would have to be charged separately.
+/// The flags of arrays that the worker creates. Sparse arrays and arrays with deferred mapping
+/// aren't supported, because their memory would have to be charged separately.
 const FLAGS: u32 = CUDA_ARRAY3D_LAYERED
     | CUDA_ARRAY3D_SURFACE_LDST
     | CUDA_ARRAY3D_CUBEMAP
@@ -48,7 +48,7 @@ fn checked(array: &ArrayDescriptor) -> CuResult<(CUDA_ARRAY3D_DESCRIPTOR, Extent
     Ok((descriptor, extent))
 }
 
-/// Returns the same properties for an array that has no memory.
+/// Returns the properties of an array, changed to those of an array that has no memory.
 fn without_memory(descriptor: &CUDA_ARRAY3D_DESCRIPTOR) -> CUDA_ARRAY3D_DESCRIPTOR {
     CUDA_ARRAY3D_DESCRIPTOR {
         Flags: descriptor.Flags | CUDA_ARRAY3D_DEFERRED_MAPPING,

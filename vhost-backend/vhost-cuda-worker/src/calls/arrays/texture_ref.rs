@@ -42,8 +42,9 @@ pub(in crate::calls) fn vcuda_module_get_surf_ref(
     Ok(())
 }
 
-/// Makes a texture reference read a resource. The first call replaces the old resource, which may be
-/// an array that has been destroyed. The others may read the resource.
+/// Makes a texture reference read a resource. The first driver call for each kind of resource must
+/// be the one that replaces the old resource, because that may be an array that has been destroyed,
+/// and the later calls may read it.
 ///
 /// # Safety
 ///
@@ -82,7 +83,7 @@ unsafe fn bind(cx: &Cx<'_>, texture: CUtexref, resource: &CUDA_RESOURCE_DESC) ->
                     NumChannels: rows.numChannels,
                 };
                 driver.cuTexRefSetAddress(&mut offset, texture, rows.devPtr, rows.pitchInBytes)?;
-                // The driver refuses this call after the next one.
+                // The driver refuses cuTexRefSetFormat after cuTexRefSetAddress2D.
                 driver.cuTexRefSetFormat(texture, rows.format, rows.numChannels as i32)?;
                 driver.cuTexRefSetAddress2D(texture, &array, rows.devPtr, rows.pitchInBytes)
             }

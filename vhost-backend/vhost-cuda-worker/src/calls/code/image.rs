@@ -103,7 +103,8 @@ fn sent(cx: &Cx<'_>, blob: BlobId, inline: &[u8], accepted: &[Format]) -> CuResu
     Image::new(&bytes, accepted)
 }
 
-/// Takes a part of the session's budget for the image in a call, or in the blob that it names.
+/// Takes a part of the session's budget of host memory, for the image in a call or in the blob that
+/// the call names.
 pub(in crate::calls) fn part_for<'a>(cx: &Cx<'a>, blob: BlobId, inline: &[u8]) -> Part<'a> {
     let sent = if blob == BlobId::INLINE { 0 } else { lock(&cx.shared.blobs).len(blob) };
     cx.shared.budget.take_for(sent.max(inline.len() as u64))
@@ -115,8 +116,8 @@ pub(in crate::calls) fn discard(cx: &Cx<'_>, blob: BlobId) {
 }
 
 /// Returns the image to load. From a fatbin, it has only the entries that the session's devices can
-/// use: cubins for them, and PTX. The others would make no difference on a GPU, and the memory that
-/// they take isn't counted.
+/// use: cubins for them, and PTX. Other entries would make no difference on a GPU, and the VM isn't
+/// charged for their memory.
 pub(in crate::calls) fn image(cx: &Cx<'_>, blob: BlobId, inline: &[u8]) -> CuResult<Image> {
     let image = sent(cx, blob, inline, PROGRAMS)?;
     if Format::of(image.bytes()) != Some(Format::Fatbin) {
@@ -215,7 +216,7 @@ mod tests {
         };
         assert_eq!(changed(4, 1), None, "a 32-bit file");
         assert_eq!(changed(0x28, 200), None, "a table past the end");
-        // The size of the first section, 128, is the number of sections.
+        // If the header says 0 sections, the size of the first section is their number, here 128.
         assert_eq!(changed(0x3c, 0), None, "a number of sections that doesn't fit");
         assert_eq!(changed(0x3a, 0), None, "section headers without a length");
         assert_eq!(Format::of(&elf(128, 128)[..40]), None);

@@ -57,15 +57,16 @@ impl Shape {
     }
 }
 
-/// Returns an attribute with this id, whose value is these 64 bytes. `check` checks the address and
-/// length of memory.
+/// Returns an attribute with this id, whose value is these 64 bytes. If the value contains the
+/// address and length of memory, calls `check` with them.
 pub(in crate::calls) fn attribute(
     id: u32,
     words: [u64; 8],
     check: impl Fn(u64, u64) -> CuResult,
 ) -> CuResult<CUlaunchAttribute> {
     if id == ACCESS_POLICY_WINDOW {
-        // The address and length of the data to keep in the cache. The length may be 0.
+        // The first two words are the address and length of the data to keep in the cache. The
+        // length may be 0.
         check(words[0], words[1])?;
     }
     let mut bytes: [c_char; 64] = [0; 64];
@@ -91,10 +92,10 @@ pub(in crate::calls) fn attributes(
 }
 
 /// Charges the current context for a function's local memory, and calls `then` with the function
-/// and with the addresses of its parameters in `params`. Returns the function's need, too. If the
-/// driver doesn't report the function's parameter layout, passes the whole parameter buffer instead.
-/// A program may leave out the end of a long parameter, as NCCL does; the driver gets zeros there,
-/// so that it reads no other memory of the worker.
+/// and with the addresses of its parameters in `params`. Also returns the local memory that the
+/// function needs. If the driver doesn't report the function's parameter layout, passes the whole
+/// parameter buffer instead. A program may leave out the end of a long parameter, as NCCL does; the
+/// driver gets zeros there, so that it reads no other memory of the worker.
 pub(in crate::calls) fn with_parameters(
     cx: &Cx<'_>,
     id: FuncId,

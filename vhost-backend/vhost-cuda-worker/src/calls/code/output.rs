@@ -84,7 +84,8 @@ fn memory_file() -> io::Result<File> {
 fn give_back(file: &File, from: u64, len: u64) {
     let start = from & !4095;
     let mode = FallocateFlags::PUNCH_HOLE | FallocateFlags::KEEP_SIZE;
-    // If this fails, the memory stays in use, within the limit of the worker's cgroup.
+    // If the pages can't be freed, the memory stays in use, within the limit of the worker's
+    // cgroup.
     let _ = fallocate(file, mode, start, from + len - start);
 }
 

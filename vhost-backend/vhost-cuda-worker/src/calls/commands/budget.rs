@@ -30,8 +30,9 @@ pub(in crate::calls) struct Part<'a> {
 }
 
 impl Budget {
-    /// Takes what loading or linking images of this many bytes needs. Their formats aren't known
-    /// yet, so this is for the one that needs most. Waits until the budget has room or is unused.
+    /// Takes the memory that loading or linking images of this many bytes needs. Assumes the format
+    /// that needs the most memory, because the images haven't been parsed yet. Waits until the
+    /// budget has room, or until no image uses any of it.
     pub(in crate::calls) fn take_for(&self, images: u64) -> Part<'_> {
         self.take(images.saturating_mul(MOST))
     }

@@ -70,8 +70,8 @@ impl<'a> Cx<'a> {
         self.switch(generation)
     }
 
-    /// Like [`Cx::enter`], but succeeds without a context, too. For calls that also work without
-    /// one or return their own error then.
+    /// Like [`Cx::enter`], but succeeds without a context, too. Calls use this if they work without
+    /// a context, or if they must return their own error.
     pub(in crate::calls) fn enter_any(&self) -> CuResult {
         if self.ctx != ContextId::NONE {
             return self.enter().map(|_| ());

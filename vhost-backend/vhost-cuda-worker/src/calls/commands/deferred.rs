@@ -67,8 +67,8 @@ impl Deferred {
         let shared = self.shared.clone();
         let done = self.shared.session.mirrors.run(thread, move || {
             job(&Cx { shared: &shared, thread, ctx });
-            // This limits the kernel output that is kept: the job may have made the driver write
-            // some, and the guest may never fetch it.
+            // Drop kernel output beyond the limit: the job may have made the driver write some, and
+            // the guest may never fetch it.
             lock(&shared.output).waiting();
         });
         // Logged at debug level, because a guest can cause this as often as it wants.
@@ -111,7 +111,8 @@ impl Deferred {
         ctx: ContextId,
         completion: Completion,
     ) {
-        // SAFETY: the stream is live: it was just looked up, and streams begin to end on this thread.
+        // SAFETY: the stream is live: it was just looked up, and only this thread removes streams
+        // from the tables.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Err(CuError::NOT_READY) => self.wait_recorded(cx, stream, ctx, completion),
             done => self.complete(cx, done, completion),
@@ -227,7 +228,8 @@ impl Deferred {
         self.shared.value_waits.forget_context(ctx);
         self.watch.forget(ctx);
         for free in self.async_frees.end_of(ctx) {
-            // Memory of this context may be freed in a stream of another one, which stays.
+            // A stream of another context, which isn't being destroyed, may free memory of this
+            // context.
             if free.ctx != ctx {
                 self.events.give_back_any(free.ctx, free.event);
             }

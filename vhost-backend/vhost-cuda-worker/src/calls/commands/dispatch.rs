@@ -77,7 +77,8 @@ pub(in crate::calls) fn blocking(
         let _at_work = cx.shared.uses.begin_on_mirror(cx.ctx);
         answer(reply, |out| {
             let result = body(cx, &args, out);
-            // The guest's next call must find that this one has ended.
+            // End the call's use of the limits before the reply, so that the guest's next call may
+            // begin.
             drop(limits);
             result
         });

@@ -32,8 +32,8 @@ use crate::reply::ReplyTo;
 
 /// Loads the driver library and initializes it, with the primary context of the first device, so
 /// that the worker can serve a session without delay. With `mps`, fails unless the driver is a
-/// client of an MPS daemon: it says nothing if it can't reach the daemon, but MPS's limits don't
-/// apply then.
+/// client of an MPS daemon: the driver reports no error if it can't reach the daemon, but then
+/// MPS's limits don't apply.
 pub fn open(library: &Path, mps: bool) -> Result<Box<dyn Engine>, EngineError> {
     let output = output::Output::capture();
     let driver = Driver::open(library)?;
@@ -84,7 +84,7 @@ impl Engine for Warm {
                 symbol,
             )
         };
-        // The kernels access the page until this process ends.
+        // Never unmap the page, because the kernels access it until this process ends.
         std::mem::forget(page.clone());
         for (device, gate) in (0..self.devices).zip(&page.gpus) {
             // SAFETY: the words are in the page, which stays mapped, and are only accessed atomically.
@@ -248,7 +248,8 @@ impl Executor for Calls {
             for device in shared.devices_with_contexts() {
                 let left = deadline.saturating_duration_since(Instant::now());
                 let work = shared.turns.wait_for_context_within(device, left);
-                // The scheduler learns of the end when the process has exited.
+                // Don't drop `work`, which would report that the contexts have been destroyed. The
+                // scheduler assumes that when this process has exited.
                 std::mem::forget(work);
                 // The driver also frees the session's memory, so this is the last chance.
                 shared.turns.charge_owed(device);

@@ -29,7 +29,8 @@ impl EventPool {
         ctx: ContextId,
     ) -> CuResult<Option<DriverHandle<CUevent>>> {
         cx.within(ctx).enter()?;
-        // SAFETY: the caller has just looked up the stream, and streams begin to end on this thread.
+        // SAFETY: the caller has just looked up the stream, and only this thread removes streams
+        // from the tables.
         match unsafe { cx.driver().cuStreamQuery(stream) } {
             Ok(()) => Ok(None),
             Err(CuError::NOT_READY) => self.record(cx, stream, ctx).map(Some),
@@ -91,7 +92,7 @@ pub(in crate::calls) fn query(cx: &Cx<'_>, event: DriverHandle<CUevent>) -> CuRe
     unsafe { cx.driver().cuEventQuery(event.0) }
 }
 
-/// Lets the gate use events from the pool as marks.
+/// Lets the gate use events from the pool as marks, which show when earlier commands have finished.
 pub(in crate::calls) struct PoolMarks<'a> {
     pub cx: &'a Cx<'a>,
     pub pool: &'a mut EventPool,

@@ -3,7 +3,7 @@
 //! | module | contents |
 //! |---|---|
 //! | `engine` | the executor: runs a command when the gate admits it |
-//! | `dispatch`, `bodies` | run it; the implementations of simple calls |
+//! | `dispatch`, `bodies` | find and run a call's implementation; the names of all implementations |
 //! | `deferred`, `waits`, `events` | calls that get their reply later; waiting for the GPU |
 //! | `shared`, `cx` | state that all threads share; the environment in which one call runs |
 //! | `result` | results as numbers |

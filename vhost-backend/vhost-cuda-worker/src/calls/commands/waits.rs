@@ -270,7 +270,7 @@ fn record_all(cx: &Cx<'_>, events: &mut EventPool) -> CuResult<Vec<DriverHandle<
 /// Returns the streams in which events must be recorded to wait for the whole current context. An
 /// event in the legacy stream also covers the streams that synchronize with it.
 fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
-    // SAFETY: the streams are live: they begin to end on this thread.
+    // SAFETY: the streams are live, because only this thread removes streams from the tables.
     let busy = |stream| match unsafe { cx.driver().cuStreamQuery(stream) } {
         Ok(()) => Ok(false),
         Err(CuError::NOT_READY) => Ok(true),
@@ -311,6 +311,6 @@ fn busy_streams(cx: &Cx<'_>) -> CuResult<Vec<DriverHandle<CUstream>>> {
 /// If the guest has destroyed the event during the wait, returns CUDA_ERROR_INVALID_HANDLE.
 fn query_guest(cx: &Cx<'_>, id: EventId) -> CuResult {
     let event = cx.event(id)?;
-    // SAFETY: the event is live: events begin to end on this thread.
+    // SAFETY: the event is live, because only this thread removes events from the tables.
     unsafe { cx.driver().cuEventQuery(event) }
 }

@@ -36,7 +36,8 @@ pub(in crate::calls) fn vcuda_primary_ctx_retain(
     reservation: Reservation<kind::Context>,
 ) -> CuResult<Settled<kind::Context>> {
     cx.check_device(call.dev)?;
-    // Wait before locking `primaries`, which calls on other threads need.
+    // Wait until the VM may use the GPU, before locking `primaries`, because calls on other threads
+    // need that lock.
     let is_new = lock(&cx.shared.primaries)[call.dev as usize].is_none();
     let _work = is_new.then(|| cx.shared.turns.wait_for_context(call.dev as usize));
     let mut primaries = lock(&cx.shared.primaries);
@@ -104,7 +105,7 @@ pub(in crate::calls) fn with_any_context<T>(
             *primaries[0].insert(retained.0)
         }
     };
-    // The query may wait for a window itself.
+    // End the context work before the query, which may itself wait for a window.
     drop(work);
     let is_its = |context: &Context| context.primary && context.device == 0;
     let listed = lock(&cx.shared.tables)
@@ -189,15 +190,16 @@ pub(in crate::calls) fn vcuda_ctx_peer_access(
 
 /// Destroys a context, after all calls in progress in it have finished.
 fn end_context(cx: &Cx<'_>, id: ContextId) -> CuResult {
-    // Wait before locking `primaries`, because the calls in progress may wait for that lock.
+    // Wait for the calls in progress before locking `primaries`, because they may wait for that
+    // lock.
     cx.shared.uses.wait_for_none(Object::Context(id));
     let ending = {
         let tables = lock(&cx.shared.tables);
         tables.contexts.get(id).ok().map(|context| (context.real, context.device as usize))
     };
     let _work = ending.map(|(real, device)| {
-        // The driver waits for the context's kernels. Do that first, because other VMs wait for the
-        // rest.
+        // The driver waits for the context's kernels. Wait for them first, because other VMs wait
+        // while `wait_for_context`'s result exists.
         // SAFETY: the context is live, because only this thread ends it.
         let _ = unsafe { cx.within_real(real.0, || cx.driver().cuCtxSynchronize()) };
         cx.shared.turns.wait_for_context(device)

@@ -52,7 +52,8 @@ fn refuse_with_mps() -> CuResult {
     }
 }
 
-/// Returns the numbers of a resource. The driver leaves a remainder without SMs invalid.
+/// Returns the number of SMs in a resource, the size of the smallest part, and the alignment of
+/// parts. Returns zeros for a remainder without SMs, which the driver marks as invalid.
 fn numbers(resource: &CUdevResource) -> [u32; 3] {
     if resource.type_ != SM {
         return [0; 3];
@@ -77,7 +78,7 @@ fn named_here(cx: &Cx<'_>, id: GreenId) -> CuResult<Green> {
 }
 
 /// Returns all SMs of a green context, or of a device. The green context must not be destroyed
-/// meanwhile: the caller is the ring reader, or holds the lock.
+/// meanwhile: the caller must be the ring reader's thread, or hold the lock `green_descriptors`.
 fn whole(cx: &Cx<'_>, device: i32, source: GreenId) -> CuResult<CUdevResource> {
     refuse_with_mps()?;
     cx.check_device(device)?;

@@ -86,8 +86,8 @@ impl Listed<ValuesId> for Arc<Values> {
     }
 }
 
-/// Implements [`Listed`] for objects that don't end together with a context, or whose users count as
-/// users of it by other means.
+/// Implements [`Listed`] for objects that aren't destroyed together with a context, and for objects
+/// whose uses are counted as uses of their context elsewhere.
 macro_rules! of_no_context {
     ($($object:ty, $id:ty => $kind:expr),* $(,)?) => {
         $(impl Listed<$id> for $object {
@@ -144,7 +144,7 @@ pub(in crate::calls) fn destroy(cx: &Cx<'_>, left: Leftovers) {
             ignore(driver.cuEventDestroy(event.real.0));
         }
         left.streams.into_iter().for_each(|it| ignore(driver.cuStreamDestroy(it.0)));
-        // The other modules are parts of libraries, which exist without the context.
+        // Don't unload modules of libraries, because libraries exist without the context.
         for module in left.modules.iter().filter(|module| module.library.is_none()) {
             ignore(driver.cuModuleUnload(module.real.0));
         }

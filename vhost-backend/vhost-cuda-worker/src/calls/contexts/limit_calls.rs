@@ -4,8 +4,9 @@
 //! Such a call is charged by the limits, and then the driver takes the memory. A change of a limit
 //! is charged, the driver frees or takes memory, and the charge is adjusted. If such steps were
 //! mixed, the ledger and the driver could end with different amounts. So each context has either
-//! one change in progress, or any number of other calls. The gate holds the rest, so that no thread
-//! waits, and no lock is held while the driver or the broker is called.
+//! one change in progress, or any number of other calls. The gate holds back all calls that would
+//! break this rule. So no thread waits, and no lock is held while the driver or the broker is
+//! called.
 //!
 //! Every call that the API table marks as `blocking` was checked for reading or changing a context's
 //! charges around a call of the driver (docs/design/charges.md).
@@ -103,7 +104,7 @@ impl Drop for LimitCall {
             _ => {
                 contexts.remove(&self.ctx);
                 drop(contexts);
-                // The gate may hold calls that may begin now.
+                // Wake the ring reader, because the gate may hold calls that may begin now.
                 self.waker.wake();
             }
         }

@@ -42,8 +42,9 @@ impl Beat {
                     continue;
                 }
                 sleeps.store(true, Ordering::SeqCst);
-                // Check again for work. The reader reports work in the page and then reads the flag
-                // stored above; this thread does the opposite, so one sees the other's change.
+                // Check again for work. The reader reports work in the page and then reads
+                // `sleeps`; this thread sets `sleeps` and then checks for work, so one sees the
+                // other's change.
                 if !is_active(&page) {
                     page.worker.beating.store(0, Ordering::Relaxed);
                     std::thread::park();

@@ -252,9 +252,9 @@ impl Device {
         }
     }
 
-    /// Records that a call on a mirror got a turn. The gate doesn't notice its end, so it counts as
-    /// finished. For its estimated time on the GPU, in ns, the scheduler charges the VM as it does for
-    /// copies.
+    /// Records that a call on a mirror got a turn. The call counts as finished at once, because the
+    /// gate doesn't notice its end. The scheduler charges the VM for the estimated time on the GPU,
+    /// `ns`, in the same way as for copies.
     pub(super) fn gave_turn(&mut self, page: &GpuGate, ns: u64, now: u64) {
         self.began(now);
         bump(&page.finished, 1);
@@ -322,7 +322,7 @@ impl Device {
     /// Returns whether to wake the scheduler, because calls are being held back or the window is
     /// idle.
     pub(super) fn wants_bell(&mut self, page: &GpuGate, now: u64) -> Ring {
-        // An unlimited window has no end. The page may have that of the next one already.
+        // An unlimited window has no end. The page may already have the end of the next window.
         let over = self.mode != Mode::Unlimited && now >= page.until.load(Ordering::Relaxed);
         let closed = !self.mode.is_open() || over;
         let mut ring = false;

@@ -98,8 +98,9 @@ impl Gpus {
         enters
     }
 
-    /// Like [`Gpus::enter`], for a call that creates or destroys a context. The scheduler must see
-    /// such a call no later than that the gate is in use.
+    /// Like [`Gpus::enter`], for a call that creates or destroys a context. Reports the context
+    /// work before it reports that the gate is in use, so that the scheduler never sees a gate in
+    /// use without the context work.
     pub(super) fn enter_for_context(&mut self, device: usize) -> bool {
         self.end.page.gpus[device].begin_context();
         let enters = self.enter(device);

@@ -84,10 +84,10 @@ impl Accesses {
 /// The held commands that use one resource.
 #[derive(Default)]
 struct Lane {
-    /// The exclusive command, or the shared commands, that need not wait in this lane.
+    /// The exclusive command, or the shared commands, that need not wait in this resource's lane.
     alone: Option<Number>,
     beside: BTreeSet<Number>,
-    /// The commands that must wait in this lane, by their kind of access.
+    /// The commands that must wait in this resource's lane, by their kind of access.
     waiting_alone: BTreeSet<Number>,
     waiting_beside: BTreeSet<Number>,
     waiting_after: BTreeSet<Number>,
@@ -98,7 +98,8 @@ impl Lane {
         self.holds_none() && self.waiting_after.is_empty()
     }
 
-    /// Returns whether a new command need not wait in this lane, whatever its kind of access.
+    /// Returns whether a new command need not wait in this resource's lane, whatever its kind of
+    /// access.
     fn holds_none(&self) -> bool {
         self.beside.is_empty() && self.waiting_beside.is_empty() && self.holds_none_alone()
     }
@@ -107,7 +108,8 @@ impl Lane {
         self.alone.is_none() && self.waiting_alone.is_empty()
     }
 
-    /// Returns whether a new command with this kind of access need not wait in this lane.
+    /// Returns whether a new command with this kind of access need not wait in this resource's
+    /// lane.
     fn lets_through(&self, access: Access) -> bool {
         match access {
             Access::Shared => self.holds_none_alone(),
@@ -131,7 +133,7 @@ impl Lane {
         }
     }
 
-    /// Calls `go` for each command that no longer has to wait in this lane.
+    /// Calls `go` for each command that no longer has to wait in this resource's lane.
     fn settle(&mut self, mut go: impl FnMut(Number)) {
         if self.alone.is_none() {
             let first_alone = self.waiting_alone.first().copied();

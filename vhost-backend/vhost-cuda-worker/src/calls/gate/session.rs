@@ -36,7 +36,7 @@ pub(in crate::calls) struct Gate {
     held: HeldQueue,
     /// The calls on mirrors that are waiting for a window.
     turns: Vec<WaitingCall>,
-    /// Whether no gated call may begin beside a call on a mirror.
+    /// Whether a call on a mirror has asked the gate to hold back all gated calls.
     quiet: bool,
     /// The context of the last gated call that was admitted, and the ordinal of its GPU. There is
     /// none while a limit of a context is being changed, so that each call is checked.
@@ -114,8 +114,9 @@ impl Gate {
             && (self.gpus.len() == 1 || self.runs_on(cx, command, rule, device))
     }
 
-    /// Returns whether a gated call would run on this GPU. The call's stream may belong to a context
-    /// on another GPU, and the guest may have used the id of a context again for one there.
+    /// Returns whether a gated call would run on this GPU. The call's stream may belong to a
+    /// context on another GPU, and the guest may have reused a context's id for a context on
+    /// another GPU.
     fn runs_on(&self, cx: &Cx<'_>, command: &Command<'_>, rule: Rule, device: usize) -> bool {
         let used = Used::of(cx.shared, command, rule);
         used.is_some_and(|used| self.device_of(cx, used.ctx) == Some(device))
@@ -132,16 +133,17 @@ impl Gate {
         reply: ReplyTo,
     ) -> Admission {
         const NO_CONTEXT: u32 = crate::driver::CuError::INVALID_CONTEXT.0;
-        // A mirror can create the context at any time. If it has done so before the body looks, the
-        // body wouldn't fail.
+        // Don't leave this error to the call's body: a mirror could create the context before the
+        // body checks for it, and the body would then submit GPU work that the gate hasn't counted.
         if rule.gated && self.device_of(cx, command.ctx).is_none() {
             return Admission::Answer(NO_CONTEXT, reply);
         }
         let immediate = rule.order == Order::Pool && !self.held.holds_frees();
         let used = if immediate { None } else { Used::of(cx.shared, command, rule) };
         let Some(Used { uses, ctx, stream, ends }) = used else {
-            // The arguments are malformed, or the stream doesn't exist. A call that would begin on
-            // a mirror must not begin beside a call that it has to be kept apart from.
+            // The arguments are malformed, or the stream doesn't exist. A call that depends on
+            // limits and runs on a mirror must fail here, because nothing would keep it from
+            // running during a change of the limits.
             return match rule.limits {
                 Some(_) if !rule.gated => {
                     Admission::Answer(crate::driver::CuError::INVALID_VALUE.0, reply)
@@ -279,7 +281,7 @@ impl Gate {
         let mut marks = PoolMarks { cx, pool: events };
         let Needs::Gate { device, kind, ctx, stream, .. } = needs else {
             if let Needs::Limits { access: LimitAccess::Change, .. } = needs {
-                // The command begins as soon as it's dispatched.
+                // Record the change now, because the command begins as soon as it is dispatched.
                 (self.changing, self.last) = (true, (ContextId::NONE, 0));
             }
             if let Some(Resource::Stream(id)) = ends
@@ -341,7 +343,7 @@ impl Gate {
         changed || self.full || self.gpus.wants_look(now)
     }
 
-    /// Takes the requests of calls on mirrors, and lets those go on that may.
+    /// Takes the requests of calls on mirrors, and gives a turn to each call that may go on.
     pub(in crate::calls) fn give_turns(&mut self, turns: &Turns, now: u64) {
         for request in turns.take_new() {
             match request {
@@ -366,7 +368,7 @@ impl Gate {
         let may_go = |turn: &mut WaitingCall| {
             let (gpu, page) = gpus.with_page(turn.device);
             gpu.read(page, now);
-            // On standby, these calls wait, because they need a turn.
+            // In Standby mode, these calls wait, because they need a window.
             let goes = gpu.mode().is_open()
                 && gpu.lets_begin(page, None, turn.ns, now)
                 && match turn.is_context {

@@ -186,8 +186,8 @@ impl Stream {
         Added { wants_mark, was_idle }
     }
 
-    /// Records that the driver has queued a call in the stream, which had none before. `measures`
-    /// is from [`Device::measures`].
+    /// Records that the driver has queued a gated call in the stream, in which none was in flight.
+    /// `measures` is from [`Device::measures`].
     pub(super) fn begin(&mut self, measures: Option<u64>, now: u64) {
         (self.begun, self.measures) = (now, measures);
     }

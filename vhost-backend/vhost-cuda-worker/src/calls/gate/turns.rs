@@ -1,9 +1,10 @@
 //! Calls that run on a mirror and need something from the gate.
 //!
-//! Some aren't gated, but make the GPU work. They wait for their VM's window, like gated calls, and
-//! their VM is charged for the estimated time of that work. Those that create or destroy contexts
-//! wait, too, because they keep the driver busy, and the scheduler is told how long they take. Others
-//! must not run beside kernels, so they need the gate to hold back all gated calls for a while.
+//! Some aren't gated, but make the GPU work. Like gated calls, they wait until their VM may use the
+//! GPU. The gate then gives each of them a turn, which is its permission to go on, and the VM is
+//! charged for the estimated time of the work. Those that create or destroy contexts wait, too,
+//! because they keep the driver busy, and the scheduler is told how long they take. Others must not
+//! run beside kernels, so they need the gate to hold back all gated calls for a while.
 
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Mutex, mpsc};
@@ -40,11 +41,11 @@ const QUIET_WITHIN: Duration = Duration::from_millis(100);
 /// A request from a mirror to the gate.
 pub(super) enum Request {
     Turn(WaitingCall),
-    /// Hold back gated calls from now on, and then send this.
+    /// Hold back gated calls from now on, and then send `()` through this channel.
     Quiet(mpsc::Sender<()>),
 }
 
-/// While it exists, the gate holds back all gated calls of the session.
+/// While this value exists, the gate holds back all gated calls of the session.
 pub(in crate::calls) struct Quiet<'a>(&'a Turns);
 
 impl Drop for Quiet<'_> {
@@ -54,7 +55,8 @@ impl Drop for Quiet<'_> {
     }
 }
 
-/// While it exists, the scheduler knows that the worker is creating or destroying a context.
+/// While this value exists, the gate page shows the scheduler that the worker is creating or
+/// destroying a context.
 pub(in crate::calls) struct ContextWork<'a> {
     turns: &'a Turns,
     device: usize,
@@ -156,7 +158,8 @@ impl Turns {
         ContextWork { turns: self, device }
     }
 
-    /// Returns true if the gate has given the call a turn, and has counted it if it `is_context`.
+    /// Waits for a turn, at most for `limit`. Returns false if the call needs none or got none.
+    /// With a turn, the gate has already reported the context work of a call that `is_context`.
     fn wait_for_turn(&self, device: usize, ns: u64, is_context: bool, limit: Duration) -> bool {
         let mode = self.gpu(device).map(|gpu| gpu.grant().mode);
         if thread::current().id() == self.reader || mode == Some(Mode::Unlimited) {
@@ -178,7 +181,8 @@ impl Turns {
         self.quiet.fetch_add(1, Ordering::Relaxed);
         let (go, gone) = mpsc::channel();
         self.request(Request::Quiet(go));
-        // When the session has ended, the reader takes no calls from the ring, and no requests.
+        // This times out if the session has ended. Then the reader takes neither requests nor calls
+        // from the ring, so there is nothing to hold back.
         let _ = gone.recv_timeout(QUIET_WITHIN);
         Quiet(self)
     }

@@ -48,7 +48,7 @@ impl From<CuError> for BuildError {
     }
 }
 
-/// The parts of a build that a graph and the bodies in it share.
+/// The parts of a build that a graph shares with the bodies of its conditional nodes.
 struct Build<'a> {
     cx: &'a Cx<'a>,
     stops: &'a GraphStops,
@@ -75,7 +75,7 @@ impl Build<'_> {
     ) -> CuResult {
         let builder = Builder::new(self.cx, real)?;
         let mut before: Vec<Before> = Vec::new();
-        // Whether another node follows each of the nodes so far, as the next one of its branch.
+        // For each node so far, whether another node already continues the node's branch.
         let mut is_followed: Vec<bool> = Vec::new();
         let decoded = decode(bytes, |after, step| {
             before.clear();
@@ -162,8 +162,9 @@ impl Build<'_> {
     }
 }
 
-/// Returns the length in bytes of a node's parameters, of those kinds of nodes where the guest
-/// chooses it. The driver's node has room for other parameters.
+/// Returns the length in bytes of a node's parameters, for the kinds of nodes for which the guest
+/// chooses it, and otherwise 0. The memory that the driver takes for a node includes room for the
+/// parameters of other kinds.
 fn parameters(step: &Step<'_>) -> usize {
     match step {
         Step::Kernel(kernel) => {
@@ -269,7 +270,7 @@ pub(in crate::calls) fn end_graph(cx: &Cx<'_>, graph: &Graph) {
 
 fn exec(cx: &Cx<'_>, id: GraphExecId) -> CuResult<GraphExec> {
     let tables = lock(&cx.shared.tables);
-    // For an unknown graph, CUDA returns this error instead of CUDA_ERROR_INVALID_HANDLE.
+    // For an unknown graph, CUDA returns CUDA_ERROR_INVALID_VALUE, not CUDA_ERROR_INVALID_HANDLE.
     tables.graphs.get(id).cloned().map_err(|_| CuError::INVALID_VALUE)
 }
 
@@ -353,7 +354,8 @@ pub(in crate::calls) fn cu_graph_launch(
     let settled = reserve_exec(cx, ctx, &exec, reservation)?;
     cx.tally(|words| &words.graph_launches, 1);
     exec.stops.expect((stream as u64, ctx));
-    // SAFETY: the handles are live: they begin to end on this thread.
+    // SAFETY: the handles are live, because only this thread removes streams and executable graphs
+    // from the tables.
     let launched = unsafe { cx.driver().cuGraphLaunch(pass, exec.real.0, stream) };
     if launched.is_err() {
         exec.stops.unexpect();
@@ -411,7 +413,7 @@ fn reserve_longer(cx: &Cx<'_>, id: GraphExecId, parameters: usize) -> CuResult {
             return Ok(());
         }
         drop(tables);
-        // Another thread has changed or destroyed the graph meanwhile.
+        // Another thread has changed or destroyed the graph meanwhile, so release the memory.
         give_back_parameters(cx, ctx, size, longer);
     }
 }
@@ -469,7 +471,7 @@ pub(in crate::calls) fn vcuda_graph_exec_node_enable(
     cx: &Cx<'_>,
     call: api::VcudaGraphExecNodeEnable,
 ) -> CuResult {
-    /// The numbers of the kinds that can be disabled: kernels, copies, and memsets.
+    /// The numbers of the kinds of nodes that can be disabled: kernels, copies, and memsets.
     const OPTIONAL: std::ops::RangeInclusive<u32> = 0..=2;
     cx.enter()?;
     let exec = exec(cx, call.exec)?;

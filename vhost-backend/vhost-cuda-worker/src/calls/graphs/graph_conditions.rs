@@ -26,7 +26,7 @@ pub(in crate::calls) struct Values {
 #[derive(Default)]
 struct Lifetime {
     handles: HashSet<u64>,
-    /// Whether the driver's graph has nodes, for an executable graph.
+    /// Whether the driver's graph now contains the nodes of an executable graph.
     busy: bool,
     /// Whether the guest has destroyed the values.
     ended: bool,

@@ -33,7 +33,7 @@ pub(in crate::calls) struct Before {
 }
 
 impl Before {
-    /// Checks a dependency of a node of kind `to` on an earlier node, whose kind follows it.
+    /// Checks a dependency of a node of kind `to` on an earlier node of kind `from`.
     pub(in crate::calls) fn new(
         dependency: &Dependency,
         (node, from): (CUgraphNode, u32),
@@ -47,8 +47,9 @@ impl Before {
     }
 }
 
-/// Appends zeros to a kernel's parameters if they are shorter than the kernel's own, as a launch does,
-/// because the driver's node has room for all of them. `padded` holds the result.
+/// Appends zeros to the parameters of a kernel node if they are shorter than those that the kernel
+/// declares, as a launch does, because the driver's node has room for all of them. `padded` holds
+/// the result.
 pub(in crate::calls) fn complete<'a>(
     cx: &Cx<'_>,
     step: Step<'a>,
@@ -269,7 +270,8 @@ impl<'a> Builder<'a> {
         stops.put(&shared.host_funcs, &shared.session.waker, place, token)
     }
 
-    /// Calls `then` with the driver's parameters for a kernel node. The parameters must be complete.
+    /// Calls `then` with the driver's parameters for a kernel node. The node must have all
+    /// parameters that the kernel declares.
     fn with_kernel(
         &self,
         kernel: &KernelStep<'_>,
@@ -302,8 +304,9 @@ impl<'a> Builder<'a> {
         })
     }
 
-    /// Returns the function of a kernel node. The driver runs it in its module's context, so that must
-    /// be the graph's, which is charged for it.
+    /// Returns the function of a kernel node. The driver runs the function in the context of its
+    /// module. That must be the graph's context, because the graph's context is charged for the
+    /// function.
     fn function(
         &self,
         function: &Function,

@@ -45,7 +45,7 @@ impl Shape {
             }
             self.before(at).iter().for_each(|before| reached[*before as usize] = true);
         }
-        // From here, consider only the nodes that come after this one.
+        // All earlier nodes come before this one. Now check that all later nodes come after it.
         reached[..node].fill(false);
         (node + 1..count).all(|at| {
             reached[at] = self.before(at).iter().any(|before| reached[*before as usize]);

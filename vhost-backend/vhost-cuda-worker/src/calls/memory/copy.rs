@@ -237,8 +237,8 @@ pub(in crate::calls) fn vcuda_copy_out(
         return reply.finish(CuError::INVALID_VALUE.0, &[]);
     }
     deferred.register_arena();
-    // The outputs consist of the length of the data, written here, and the data, which the GPU
-    // writes.
+    // The outputs consist of the length of the data, which this function writes, and the data,
+    // which the GPU writes.
     let head = (call.len as u64).to_le_bytes();
     // SAFETY: the place has room for the length and the bytes. It stays mapped while `reply`
     // lives, and `reply` waits for the copy. The source was checked.
@@ -251,7 +251,8 @@ pub(in crate::calls) fn vcuda_copy_out(
 }
 
 /// Handles a copy to the host that arrived in a SUBMIT request, whose reply can't be written
-/// directly to guest memory. Copies to the worker's memory and waits for that on another thread.
+/// directly to guest memory. Copies to the worker's memory, and waits for the copy on another
+/// thread.
 fn copy_out_plain(
     deferred: &mut Deferred,
     cx: &Cx<'_>,

@@ -15,11 +15,12 @@ use crate::calls::memory::registered::{REGISTER_FLAGS, Registration};
 use crate::driver::{CuError, CuResult};
 use crate::region::Region;
 
-/// The driver has failed to unregister pages with this error, so kernels may still access them.
+/// The error with which the driver has failed to unregister pages. Kernels may still access the
+/// pages.
 struct Refused(CuError);
 
-/// Errors with this or a higher number don't mean that a kernel has failed. It is
-/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`.
+/// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`. Errors with this or a higher number don't mean that a
+/// kernel has failed.
 const CAPTURE: u32 = 900;
 /// While contexts are being destroyed, the time to sleep before trying again to unregister pages.
 const LOOK: Duration = Duration::from_millis(1);
@@ -82,7 +83,8 @@ pub(in crate::calls) fn vcuda_host_unregister(
                 });
                 return Err(error);
             }
-            // The memory stays registered, as with NVIDIA's driver.
+            // If the driver refuses to unregister the memory, it stays registered for the guest,
+            // too, as on bare metal.
             if let Some((len, kind)) = listed {
                 lock(&cx.shared.memory.foreign).insert(registration.dptr, len, kind);
             }
@@ -125,7 +127,8 @@ fn unregister(cx: &Cx<'_>, registration: &Registration) -> Result<CuResult, Refu
     }
     match refused {
         Some(error) => Err(Refused(error)),
-        // Kernels in a context that is being destroyed may run until that is done.
+        // Kernels in a context that is being destroyed may run, and access the pages, until the
+        // driver has destroyed it.
         None if contexts_end(cx) => Err(Refused(CuError::INVALID_CONTEXT)),
         // The registration has ended with the context in which it was made.
         None => Ok(failed.map_or(Ok(()), Err)),

@@ -89,7 +89,7 @@ pub(in crate::calls) fn cu_stream_wait_event(
         return Err(CuError::INVALID_VALUE);
     }
     let stream = stream(cx, call.h_stream)?;
-    // SAFETY: the handles are live: they begin to end on this thread.
+    // SAFETY: the handles are live: only this thread removes streams and events.
     unsafe { cx.driver().cuStreamWaitEvent(stream, real.0, call.flags) }
 }
 
@@ -103,7 +103,7 @@ pub(in crate::calls) fn vcuda_stream_wait_interprocess_event(
     let wait = |deferred: &mut Deferred| {
         cx.enter()?;
         let event = cx.event(call.h_event)?;
-        // SAFETY: the handles are live: they begin to end on this thread.
+        // SAFETY: the handles are live: only this thread removes streams and events.
         queue_wait(deferred, cx, call.h_stream, |stream| unsafe {
             cx.driver().cuStreamWaitEvent(stream, event, call.flags)
         })

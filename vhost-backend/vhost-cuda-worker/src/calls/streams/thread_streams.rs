@@ -26,8 +26,8 @@ const SHARE_FROM: usize = 64;
 /// The maximum number of empty streams of threads that have exited.
 const SPARES: usize = 16;
 
-/// Returns whether a stream is empty, and no call on a mirror uses it. May be called only on the ring
-/// reader's thread, on which streams begin to end.
+/// Returns whether a stream is empty, and no call on a mirror uses it. May be called only on the
+/// ring reader's thread, because only that thread removes streams from the tables.
 fn is_empty(cx: &Cx<'_>, stream: &DefaultStream) -> bool {
     let used = cx.shared.uses.any_of(Object::stream(stream.real.0));
     // SAFETY: the stream is in the tables, and so live.

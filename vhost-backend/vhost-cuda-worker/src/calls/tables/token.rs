@@ -10,6 +10,6 @@ pub(in crate::calls) fn new_token() -> CuResult<Token> {
     let len = size_of_val(&token);
     // SAFETY: the buffer has this length.
     let filled = unsafe { libc::getrandom(token.as_mut_ptr().cast(), len, 0) };
-    // Linux returns this few bytes in one piece.
+    // Linux never returns only a part of so few random bytes.
     if filled == len as isize { Ok(token) } else { Err(CuError::OPERATING_SYSTEM) }
 }

@@ -94,8 +94,8 @@ struct OnMirror {
 pub(in crate::calls) struct MirrorCall(());
 
 /// Records that this thread's call uses the object or objects, until it ends. This has no effect on
-/// the ring reader's thread, on which objects begin to end. The tables must be locked since the
-/// objects were found.
+/// the ring reader's thread, because only that thread removes such objects from the tables. The
+/// caller must have kept the tables locked since it found the objects.
 pub(in crate::calls) fn use_objects<const N: usize>(objects: impl FnOnce() -> [Option<Object>; N]) {
     CALL.with_borrow_mut(|call| {
         let Some(OnMirror { uses, objects: used }) = call else { return };

@@ -79,7 +79,8 @@ fn commands_run_until_their_context_has_ended() {
         bench.runs_on();
         bench.executor.host_func_ended();
         bench.until("drained", |bench| !bench.is_active());
-        // The record, the memset, and the turn in which the context was destroyed.
+        // Three calls have finished: the event record, the memset, and the destruction of the
+        // context.
         assert_eq!(bench.finished(), 3);
     });
 }

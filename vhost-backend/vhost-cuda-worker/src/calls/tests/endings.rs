@@ -30,9 +30,10 @@ const TEXT: &str = "
 
 /// How a call ends an object.
 enum End {
-    /// On a mirror, with this function of the driver. The guest waits for the reply.
+    /// The call runs on a mirror, and calls this driver function. The guest waits for the reply.
     Waited(&'static str, fn(&mut Bench)),
-    /// Normally on the ring reader's thread. Afterwards, the second function succeeds.
+    /// The call is posted, and normally runs on the ring reader's thread. Once the object has
+    /// ended, the second function must succeed.
     Posted(fn(&mut Bench), fn(&mut Bench) -> u32),
 }
 
@@ -249,7 +250,7 @@ fn an_object_ends_after_calls(number: usize, mut bench: Bench) {
         }
     }
     bench.ended(USER);
-    // Posted calls on the same mirror have ended before this one.
+    // Once this call has ended, so have the calls posted to the same mirror before.
     bench.begin(USER, &VcudaTpcTables {});
     bench.ended(USER);
 }

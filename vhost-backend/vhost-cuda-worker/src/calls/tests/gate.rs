@@ -124,7 +124,7 @@ fn a_closed_gate_holds_only_commands_that_use_the_gpu() {
         assert_eq!((bench.held(), bench.rings()), (2, 1), "the scheduler is notified once");
         assert_eq!(bench.query(FREE), NOT_READY);
         assert_eq!(bench.query(BLOCKING), 0);
-        // These commands aren't held, because they don't use the GPU.
+        // Allocations and queries aren't held, because they don't use the GPU.
         let b = bench.alloc(1 << 20);
         bench.good(&CuMemGetInfoV2 {});
         bench.good(&CuMemAllocAsync { bytesize: 64, h_stream: StreamId(FREE) });
@@ -156,7 +156,7 @@ fn a_gate_on_standby_lets_work_begin_and_notifies_the_scheduler() {
         assert_eq!(bench.held(), 0);
         bench.until("the launch has finished", |bench| !bench.is_active());
         assert_eq!(bench.rings(), 2, "when work begins, and when nothing is in flight any more");
-        // The gate is closed because another VM has got a turn before.
+        // The gate is closed because another VM has a window first.
         bench.grant(Mode::Closed, 0);
         bench.launch(f, a, a, a, 256, FREE);
         assert_eq!(bench.held(), 1);
@@ -168,7 +168,7 @@ fn a_gate_on_standby_lets_work_begin_and_notifies_the_scheduler() {
 
 #[test]
 fn a_closed_gate_holds_events_and_values_in_idle_streams() {
-    // Each of them takes the GPU away from another VM for microseconds.
+    // An event record or a write of a value takes the GPU away from another VM for microseconds.
     alone("gate::a_closed_gate_holds_events_and_values_in_idle_streams", |mut bench| {
         bench.streams();
         let a = bench.alloc(1024);
@@ -316,8 +316,8 @@ fn held_commands_keep_the_order_of_the_legacy_stream() {
         bench.grant(Mode::Closed, 0);
         bench.fill(a, 1, 256, 0);
         bench.fill(b, 9, 256, FREE);
-        // This is held behind the commands in the legacy stream, although nothing else is held in
-        // its own stream.
+        // The gate holds this event record behind the commands in the legacy stream, although
+        // nothing else is held in the record's own stream.
         bench.post(&CuEventRecordWithFlags {
             h_event: EventId(EVENT),
             h_stream: StreamId(BLOCKING),
@@ -472,7 +472,7 @@ fn no_call_begins_while_host_memory_is_being_unregistered() {
         let memory = bench.alloc(4096);
         bench.post(&VcudaHostFunc { h_stream: StreamId(FREE), token: 42 });
         assert_eq!(bench.host_func(), 42);
-        // This waits for the host function, without blocking other calls.
+        // Unregistering the memory waits for the host function, without blocking other calls.
         bench.begin(OTHER_THREAD, &VcudaHostUnregister { vaddr: PINNED });
         let start = std::time::Instant::now();
         while bench.held() == 0 {
@@ -538,8 +538,8 @@ fn allowed_copies_pass_a_closed_gate_and_kernels_do_not() {
         assert_eq!(unsafe { *(PINNED as *const u32) }, 0x0505_0505);
         assert!(bench.gpu().copied_ns.load(Ordering::Relaxed) > 0);
         assert_eq!((bench.held(), bench.query(FREE)), (0, 0));
-        // These are held: long copies to the device, copies within it, and copies behind a kernel
-        // in the same stream.
+        // The gate holds long copies to the device, copies within the device, and copies behind a
+        // kernel in the same stream.
         bench.post(&VcudaCopy { dst: b, src: PINNED, len, h_stream: StreamId(FREE) });
         assert_eq!(bench.held(), 0);
         bench.post(&VcudaCopy { dst: b, src: PINNED, len: 4096, h_stream: StreamId(BLOCKING) });

@@ -311,7 +311,7 @@ fn a_graph_with_foreign_addresses_or_handles_is_refused() {
         let far = CopySide { address: a, pitch: u64::MAX, height: u64::MAX };
         let (width, height, depth) = (16, 2, 2);
         let boxed = Step::Copy(graph::CopyStep { dst: far, src: far, width, height, depth });
-        // The driver takes a pitch or a height of 0 for that of the box.
+        // The driver treats a pitch or a height of 0 as that of the box.
         let packed = |pitch, height, size: [u64; 3]| {
             let side = CopySide { address: a, pitch, height };
             let [width, height, depth] = size;
@@ -462,8 +462,8 @@ fn parameters_that_a_guest_leaves_out_are_charged() {
             let (flags, blob, graph) = (0, BlobId(0), graph.as_bytes());
             bench.good(&VcudaGraphInstantiate { exec, flags, blob, graph });
         };
-        // 900 nodes beyond the first 100, of 2304 bytes, 1000 times the longest parameters, and 114
-        // KiB for a branch.
+        // The charge consists of 2304 bytes for each of the 900 nodes beyond the first 100, 1000
+        // times the size of the longest parameters, and 114 KiB for a branch.
         make(&mut bench, 699, add(long, &[]));
         assert_eq!(bench.charged("graph"), 6 * MIB);
         make(&mut bench, 700, add(small, &short));

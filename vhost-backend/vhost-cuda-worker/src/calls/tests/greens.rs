@@ -44,7 +44,8 @@ fn a_green_context_is_charged_until_it_is_destroyed() {
         bench.fill(dst, 1, 256, STREAM.0);
         bench.good(&CuStreamSynchronize { h_stream: STREAM });
         bench.good(&VcudaGreenCtxDestroy { green: GREEN });
-        // Its streams end with it, and its memory belongs to the primary context.
+        // The green context's streams have ended with it. The allocation belongs to the primary
+        // context, and stays.
         let synchronize = CuStreamSynchronize { h_stream: STREAM };
         assert_eq!(bench.call(&synchronize).0, CuError::INVALID_HANDLE.0);
         let out = VcudaCopyOut { src: dst, len: 4, h_stream: StreamId(0) };

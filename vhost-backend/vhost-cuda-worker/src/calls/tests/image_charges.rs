@@ -27,7 +27,7 @@ fn with_body(body: &str) -> String {
     format!("{HEAD}.visible .entry empty() {{ {body} ret; }}")
 }
 
-/// Returns PTX text whose kernel, `empty`, may call a function of the driver's.
+/// Returns PTX text whose kernel, `empty`, may call a driver function.
 fn calling(function: &str) -> String {
     let declared = format!(".extern .func (.param .b32 r) {function} (.param .b64 a);\n");
     with_body("").replace(HEAD, &format!("{HEAD}{declared}"))
@@ -50,7 +50,7 @@ fn a_kernel_is_charged_for_the_local_memory_that_its_image_declares() {
             bench.good(&CuCtxSynchronize {});
             assert_eq!(bench.set_limit(STACK, 1024), 0);
             assert_eq!(bench.used(), 0);
-            // The same for the kernel of a library, and its function.
+            // The kernel of a library, and its CUfunction, are charged in the same way.
             let (options, library_options) = (Default::default(), Default::default());
             let (id, blob, image) = (LibraryId(9), BlobId(0), &forged[..]);
             bench.good(&VcudaLibraryLoad {
@@ -120,7 +120,8 @@ fn kernels_that_print_or_launch_are_charged_once_per_context() {
                 bench.load(module, &calling(function));
                 assert_eq!(bench.used(), 102 * MIB, "{function}");
             }
-            // An assertion isn't a reason, and neither is a name in a comment.
+            // Kernels that call only `__assertfail`, or that name `vprintf` in a comment, aren't
+            // charged.
             bench.good(&VcudaCtxCreate { dev: 0, flags: 0, ctx: ContextId(78) });
             bench.ctx = ContextId(78);
             bench.load(5, &calling("__assertfail"));

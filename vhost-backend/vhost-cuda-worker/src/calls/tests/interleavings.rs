@@ -68,12 +68,13 @@ struct Model {
     local: u64,
     /// The local memory of the kernels in graphs and executable graphs, by the driver's handles.
     graphs: HashMap<u64, u64>,
-    /// The number of times that calls have stopped, and the stops at which one is now.
+    /// The number of times that calls have stopped, by which the stops are numbered, and the stops
+    /// at which a call is waiting now.
     stops: u64,
     stopped: Vec<u64>,
     /// Whether calls stop.
     stopping: bool,
-    /// How the charge was less than the driver's use.
+    /// A message for each time at which the charge was less than the driver's use.
     failures: Vec<String>,
 }
 
@@ -183,7 +184,8 @@ impl stubs::Watch for Watching {
                 model.setting = 0;
             }
             "cuGraphCreate" => {
-                // SAFETY: as below. The driver may have reused the handle of another graph.
+                // SAFETY: the worker passes the address of a variable, which the driver has set.
+                // Its handle may be that of a destroyed graph, used again.
                 model.graphs.remove(&unsafe { *(arguments[0] as *const u64) });
             }
             "cuGraphInstantiateWithFlags" => {
@@ -353,7 +355,8 @@ fn no_interleaving_leaves_local_memory_uncharged() {
             model.stopping = false;
             prop_assert!(model.failures.is_empty(), "{:?}", model.failures);
             prop_assert!(bench.charged("local") >= Watched::used(&model));
-            // When a limit was set while kernels ran, their charge has stayed.
+            // If a limit was set while kernels ran, their local memory is still charged. Setting
+            // the limit while no kernel runs ends that.
             let stack = model.stack;
             drop(model);
             prop_assert_eq!(bench.set_limit(0, stack as usize), 0);

@@ -60,7 +60,7 @@ fn a_kernel_comes_with_others_of_its_library() {
         let first = bench.good(&get(1000, "k3", 8));
         assert_eq!(first.layout, parameters(3));
         assert_eq!(others(&first).len(), 8);
-        // Each of them can be used under its own id, and none is returned twice.
+        // Each kernel can be used under its own id, and none is returned twice.
         let mut seen = HashSet::from([3]);
         let mut have = vec![(1000, 3)];
         have.extend((1001..).zip(others(&first)));

@@ -95,7 +95,8 @@ fn hostile_launches_that_record_an_event_are_refused() {
             let wrong = VcudaLaunchEvent { attributes: list.as_slice().into(), ..launch(f, EVENT) };
             assert_eq!(bench.call(&wrong).0, CuError::NOT_SUPPORTED.0, "{id}");
         }
-        // A guest asks whether the host knows the call with one that names nothing.
+        // To find out whether the host knows this call, a guest makes it without a function or an
+        // event.
         let nothing = VcudaLaunchEvent { h_stream: StreamId(0), ..launch(0, EventId(0)) };
         assert_eq!(bench.call(&nothing).0, handle);
         assert_eq!((bench.state_of_event(), bench.posted_error()), (0, 0));

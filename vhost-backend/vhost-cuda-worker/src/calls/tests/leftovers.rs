@@ -137,7 +137,8 @@ fn a_context_ends_with_the_names_of_its_events() {
         assert_eq!(bench.exports.lock().unwrap().things.len(), 1);
         bench.ctx = first;
         bench.good(&VcudaCtxDestroy { ctx: OTHER });
-        // The message was sent before the reply, but another thread reads it.
+        // The worker sent the message that ends the export before the reply, but the thread that
+        // takes the place of the device process may read it later.
         let start = std::time::Instant::now();
         while !bench.exports.lock().unwrap().things.is_empty() {
             assert!(start.elapsed().as_secs() < 60, "the event stays exported");

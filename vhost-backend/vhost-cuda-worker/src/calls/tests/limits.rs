@@ -186,7 +186,8 @@ fn a_graph_is_instantiated_before_or_after_a_change_of_a_limit() {
         drop((change, graph));
         assert_eq!((bench.ended(6), bench.ended(7)), (0, 0));
         assert_eq!(bench.charged("local"), full);
-        // The graph has begun before the change. Others wait behind the change.
+        // This time, the instantiation begins before the change. Further calls wait behind the
+        // change.
         bench.good(&stack(1024));
         assert_eq!(bench.charged("local"), 0);
         let graph = stop_next(INSTANTIATE);

@@ -57,7 +57,7 @@ fn a_pool_keeps_memory_charged_until_it_is_trimmed() {
         bench.free_in_stream(a);
         let amounts = [RESERVED, USED, THRESHOLD].map(|a| bench.attribute(POOL, a));
         assert_eq!((bench.used(), amounts), (10 * MIB, [10 * MIB, 0, 32 * MIB]));
-        // Memory that the pool keeps is not the guest's to use.
+        // The guest can't use the memory that the pool keeps.
         let copy = VcudaCopyIn { dst: a, data: &[1; 8], h_stream: STREAM };
         bench.post(&copy);
         assert_eq!(bench.posted_error(), CuError::INVALID_VALUE.0);

@@ -175,7 +175,7 @@ fn memory_stays_mapped_until_it_is_unregistered_from_the_gpu() {
         bench.good(&register);
         detach(&mut bench, 2).recv_timeout(soon).unwrap();
 
-        // The same works while the guest keeps all its mirrors busy.
+        // Detaching also works while the guest keeps all its mirrors busy.
         region(&mut bench, 3);
         let go = keep_busy(&bench, 100..100 + crate::mirror::MAX_MIRRORS as u32 - 1);
         let last = keep_busy(&bench, 5..6);
@@ -293,8 +293,8 @@ fn addresses_outside_the_session_are_refused() {
     });
 }
 
-/// The driver takes a pitch of 0 for rows without gaps, so the rows would reach beyond the memory
-/// that was checked.
+/// The driver treats a pitch of 0 as that of rows without gaps, so the rows would reach beyond the
+/// memory that was checked.
 #[test]
 fn rows_that_overlap_are_refused() {
     alone("rows_that_overlap_are_refused", |mut bench| {
@@ -529,7 +529,8 @@ fn the_facts_match_the_devices() {
 
 /// Returns a fatbin with an entry of `len` zeros, compressed by LZ4.
 fn bomb(len: usize) -> Vec<u8> {
-    // A zero, a copy of the byte before it (of 19 bytes or more), and five literals.
+    // The LZ4 block consists of a zero, a match that repeats it 19 times or more, and five
+    // literals.
     let more = len - 1 - 19 - 5;
     let mut block = vec![0x1f, 0, 1, 0];
     block.resize(block.len() + more / 255, 255);

@@ -32,7 +32,8 @@ impl Bench {
         self.exports.lock().unwrap().things.len()
     }
 
-    /// Lets another session export memory of `bytes` bytes, of which the ledger has `charged`.
+    /// Lets another session export memory of `bytes` bytes, for which the ledger has charged
+    /// `charged` bytes.
     fn theirs(&mut self, bytes: u64, charged: u64) {
         let thing =
             Exported::Memory { share: SHARE, device: 0, bytes, handle_types: 0, compression: 0 };
@@ -194,7 +195,7 @@ fn forged_handles_and_false_exports_are_refused() {
             bench.theirs(size, charged);
             assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
         }
-        // Lengths that aren't a multiple of the granularity.
+        // Memory whose length isn't a multiple of the granularity can't be imported.
         for bytes in [0, 4096, size + 1] {
             bench.theirs(bytes, bytes);
             assert_eq!(bench.open(THEIRS, 0, 16).0, INVALID);
@@ -267,7 +268,7 @@ fn a_wait_for_another_sessions_event_does_not_use_the_gpu() {
         assert_eq!(bench.good(&VcudaIpcGetEventHandle { event: ours }).token, token);
         let own = bench.call(&VcudaIpcOpenEventHandle { event, token });
         assert_eq!(own.0, CuError::INVALID_CONTEXT.0);
-        // The other session records the event later. Here, another stream does.
+        // In place of the other session, another stream records the event later.
         bench.post(&VcudaHostFunc { h_stream: StreamId(super::gate::BLOCKING), token: 42 });
         let record = CuEventRecordWithFlags {
             h_event: ours,

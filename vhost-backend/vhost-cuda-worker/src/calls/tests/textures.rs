@@ -192,8 +192,8 @@ fn a_texture_can_outlive_its_array() {
         bench.launch(1002, object, 0, to, 1, 0);
         let answer = bench.good(&VcudaCopyOut { src: to, len: 4, h_stream: StreamId(0) });
         assert_eq!(answer.data, (4.0 * SIDE as f32 + 3.0).to_le_bytes());
-        // After this, a kernel may read anything through the object, or fault. Only this session may
-        // be affected.
+        // After the array has been destroyed, a kernel may read anything through the object, or
+        // fault. Only this session may be affected.
         bench.good(&VcudaArrayDestroy { array: ArrayId(1) });
         assert_eq!(bench.call(&texture(resource(ARRAY))).0, INVALID_HANDLE);
         bench.launch(1002, object, 0, to, 1, 0);

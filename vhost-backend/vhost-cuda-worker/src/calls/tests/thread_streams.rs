@@ -101,10 +101,11 @@ fn work_of_a_thread_that_has_exited_runs_and_its_stream_is_not_used_meanwhile() 
         bench.execute_on(FIRST, &wait, 0);
         bench.set_on(FIRST, memory);
         bench.end_thread(FIRST);
-        // This stream isn't behind the host function.
+        // The stream of another thread isn't behind the host function.
         bench.set_on(FIRST + 1, memory + 4);
         bench.wait_on(FIRST + 1);
-        // Neither is that of a new thread with the old one's number.
+        // A new thread with the number of the exited one gets a stream that isn't behind the host
+        // function, either.
         bench.set_on(FIRST, memory + 8);
         bench.wait_on(FIRST);
         bench.run_host_func(42);

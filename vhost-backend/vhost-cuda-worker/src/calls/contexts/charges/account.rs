@@ -38,12 +38,13 @@ const STREAM: u64 = 560 << 10;
 const FEW_STREAMS: u64 = 4;
 /// Bytes per node of an instantiated graph, without the node's parameters.
 const GRAPH_NODE: u64 = 2304;
-/// Bytes per branch of an instantiated graph, besides those of its nodes. On an H200, the driver took
-/// up to 115,990 bytes for each branch of 100 graphs, whether they had 1, 16, or 33.
+/// Bytes per branch of an instantiated graph, besides those of its nodes. On an H200, the driver
+/// took up to 115,990 bytes for each branch of 100 graphs, whether each graph had 1, 16, or 33
+/// branches.
 const BRANCH: u64 = 114 << 10;
-/// Bytes that the driver keeps of each green context until the primary context is destroyed, and
-/// those that it takes for the first. On an H200, it kept 42 MiB of 10 and 402 MiB of 100 that were
-/// created and destroyed in turn.
+/// Bytes that the driver keeps for each green context until the primary context is destroyed, and
+/// the additional bytes that it takes for the first green context. On an H200, it kept 42 MiB for
+/// 10 green contexts, and 402 MiB for 100, each destroyed before the next was created.
 const GREEN_CONTEXT: u64 = 4 * MIB;
 const FIRST_GREEN_CONTEXT: u64 = 2 * MIB;
 /// A context comes with room for this many bytes of graphs: 100 nodes. Only further bytes are
@@ -62,14 +63,16 @@ pub(super) struct Terms {
     /// progress, loads that the driver has refused, and unloaded modules, because the driver never
     /// frees the heap.
     pub heap_users: u64,
-    /// The same for those whose kernels may print, or launch others.
+    /// The number of modules and libraries whose kernels may print or may launch kernels, counted
+    /// in the same way as `heap_users`.
     pub runtime_users: u64,
     /// The context's CU_LIMIT_STACK_SIZE, in bytes per thread.
     pub stack: u64,
     /// The context's CU_LIMIT_DEV_RUNTIME_PENDING_LAUNCH_COUNT.
     pub pending: u64,
-    /// The most local memory per thread, in bytes, that any kernel launched since the stack limit
-    /// was last set needs. If kernels may have been running then, also for those before.
+    /// The most local memory per thread, in bytes, that a kernel needs that was launched since the
+    /// stack limit was last set. Includes earlier kernels if some may have been running when the
+    /// limit was set.
     pub local: u64,
     /// The number of streams that exist now.
     pub streams: u64,
@@ -300,7 +303,7 @@ mod tests {
         }
     }
 
-    /// The amounts that the driver kept on an H200, in MiB.
+    /// The amounts that the driver kept for green contexts on an H200, in MiB.
     #[test]
     fn green_contexts_stay_charged() {
         for (created, kept) in [(0, 0), (1, 6), (10, 42), (100, 402)] {

@@ -23,12 +23,12 @@ pub(super) use self::section::Damaged;
 use self::section::{Header, LE, Memory, Section, Sections};
 use super::taken::{Footprint, MAX_KERNELS, name_hash};
 
-/// The most sections that a cubin can have. It limits the memory for the tables made here.
+/// The most sections that a cubin can have. This limits the memory that parsing takes.
 const MAX_SECTIONS: usize = 1 << 20;
 
 /// Part of an entry in the string table of each cubin whose kernels call printf.
 const VPRINTF: &[u8] = b"vprintf";
-/// Parts of the names of functions of the driver's with which kernels launch others, and of those in
+/// Parts of the names of driver functions with which kernels launch others, and of those in
 /// `libcudadevrt` that call them.
 pub(super) const LAUNCHES: [&[u8]; 3] = [b"__cuda_syscall_cnp", b"__cudaCDP", b"cudaLaunchDevice"];
 
@@ -58,7 +58,7 @@ pub(super) fn footprint(bytes: &[u8]) -> Result<Footprint, Damaged> {
     }
     let functions: HashSet<&[u8]> =
         sections.iter().filter(|section| section.size > 0).filter_map(Section::function).collect();
-    // A kernel's parameters have a section with its name. Nothing else has one.
+    // A kernel's parameters have a section with its name. Other functions don't have one.
     let kernels: HashSet<&[u8]> = sections.iter().filter_map(Section::kernel).collect();
     let known = add_sections(&mut found, &sections, &functions, &kernels)?;
     let both: HashSet<&[u8]> = kernels.intersection(&functions).copied().collect();
@@ -93,7 +93,7 @@ fn add_symbols(
         let end = symbol.st_value(LE).checked_add(symbol.st_size(LE)).ok_or(DAMAGED)?;
         match symbols.symbol_section(LE, symbol, index).map_err(|_| DAMAGED)? {
             Some(index) => sections.get_mut(index.0).ok_or(DAMAGED)?.extend_to(end)?,
-            // In a linked cubin, these are functions of the driver's.
+            // A linked cubin leaves only driver functions undefined.
             None if symbol.is_undefined(LE) => found.uses_heap |= allocates(name),
             // A variable without a section. The driver chooses its place.
             None if symbol.is_common(LE) => {
@@ -101,21 +101,22 @@ fn add_symbols(
             }
             // The name of a source file.
             None if end == 0 => {}
-            // The driver might return the guest's number as the address of a variable.
+            // The driver might return this number, which the guest has chosen, as a variable's
+            // address.
             None => return Err(Damaged("a symbol with an absolute address")),
         }
     }
     Ok(())
 }
 
-/// Returns whether a function of CUDA's with this name allocates from the heap: `malloc`, or for
-/// example `__nv_aligned_device_malloc`.
+/// Returns whether a CUDA function with this name allocates from the heap, such as `malloc` or
+/// `__nv_aligned_device_malloc`.
 pub(super) fn allocates(name: &[u8]) -> bool {
     name.windows(6).any(|part| part.eq_ignore_ascii_case(b"malloc"))
 }
 
-/// Counts the sections. Returns the number of bytes that those with memory take, including memory
-/// of launches.
+/// Adds the memory of all sections to `found`. Returns the total number of bytes, including memory
+/// that the driver allocates per block or launch.
 fn add_sections(
     found: &mut Footprint,
     sections: &[Section<'_>],
@@ -133,7 +134,8 @@ fn add_sections(
         let taken = section.taken().ok_or(Damaged("a section is too large"))?;
         total = total.saturating_add(taken);
         match memory {
-            // Only one section of a function can describe what its launches take.
+            // Only one section per function can describe memory of its launches. Others count as
+            // data.
             Memory::OfLaunches if of_launches.insert(section.name) => {}
             Memory::Code(function) if one_by_one && kernels.contains(function) => {
                 found.kernels.push((name_hash(function), taken));
@@ -146,8 +148,8 @@ fn add_sections(
     Ok(total)
 }
 
-/// Returns the number of bytes that the file's segments take, without the table of segments, which
-/// is also in one.
+/// Returns the number of bytes that the file's segments take. Leaves out the table of segments,
+/// which a segment contains, too.
 fn mapped(header: &Header, bytes: &[u8]) -> Result<u64, Damaged> {
     const DAMAGED: Damaged = Damaged("its table of segments");
     let segments = header.program_headers(LE, bytes).map_err(|_| DAMAGED)?;

@@ -1,5 +1,5 @@
 //! Computes an upper bound for the device memory that an image takes, before the image is loaded,
-//! and finds out which functions of CUDA's its kernels may call.
+//! and finds out which CUDA functions its kernels may call.
 //!
 //! An image is a cubin, PTX text, or a fatbin that contains several of either. From a fatbin, the
 //! driver picks one entry that suits the device. The worker can't know which one, so it uses the

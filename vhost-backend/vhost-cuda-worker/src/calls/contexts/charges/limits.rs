@@ -60,8 +60,8 @@ fn checked(limit: CUlimit, value: usize, waits: bool) -> CuResult<Option<Charged
         CUlimit::CU_LIMIT_STACK_SIZE => Ok(Some(Charged::Stack)),
         CUlimit::CU_LIMIT_MALLOC_HEAP_SIZE => Ok(Some(Charged::Heap)),
         CUlimit::CU_LIMIT_PRINTF_FIFO_SIZE => refused(MAX_PRINTF_FIFO, CuError::INVALID_VALUE),
-        // For this limit and the next one, the driver returns CUDA_ERROR_OUT_OF_MEMORY if it can't
-        // allocate the memory.
+        // If the driver can't allocate memory for the sync depth or for pending launches, it
+        // returns CUDA_ERROR_OUT_OF_MEMORY, so return the same error here.
         CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH if waits => {
             refused(MAX_SYNC_DEPTH, CuError::OUT_OF_MEMORY)
         }
@@ -74,8 +74,8 @@ fn checked(limit: CUlimit, value: usize, waits: bool) -> CuResult<Option<Charged
         // Data that persists in the cache stays there during other VMs' windows, and slows them
         // down. A MIG slice doesn't have this feature, either.
         CUlimit::CU_LIMIT_PERSISTING_L2_CACHE_SIZE => refused(0, CuError::UNSUPPORTED_LIMIT),
-        // The GPU doesn't have the first one, the second can only be queried, and the others belong to
-        // contexts that share a GPU with graphics.
+        // The GPU has no sync depth, the size of shared memory can only be queried, and the CIG
+        // limits belong to contexts that share a GPU with graphics.
         CUlimit::CU_LIMIT_DEV_RUNTIME_SYNC_DEPTH
         | CUlimit::CU_LIMIT_SHMEM_SIZE
         | CUlimit::CU_LIMIT_CIG_ENABLED
@@ -152,10 +152,11 @@ fn is_idle(cx: &Cx<'_>) -> bool {
     all.all(|stream| unsafe { cx.driver().cuStreamQuery(stream) }.is_ok())
 }
 
-/// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and a
-/// decrease is released afterwards. `change` changes the terms of the context, and adjusts its charge
-/// of a kind. An increase is charged even if nothing uses the limit yet, because other threads may
-/// load modules meanwhile. `is_idle` says whether all kernels in the context have ended.
+/// Sets a limit that takes device memory. An increase is charged before `set` calls the driver, and
+/// a decrease is released afterwards. `change` changes the context's [`Terms`], and adjusts its
+/// charge of the given kind. An increase is charged even if nothing uses the limit yet, because
+/// other threads may load modules meanwhile. `is_idle` says whether all kernels in the context have
+/// ended.
 pub(super) fn set_charged(
     limit: Charged,
     value: u64,
@@ -177,7 +178,8 @@ pub(super) fn set_charged(
     change(limit.kind(), &|terms| {
         *limit.of(terms) = now;
         // Setting the stack limit also makes the driver free the local memory that earlier launches
-        // needed. While a kernel runs, the driver may keep it, with the stacks that the kernel uses.
+        // needed. While a kernel runs, the driver may keep both this memory and the stacks that the
+        // kernel uses.
         if let (Charged::Stack, Ok(())) = (limit, done) {
             terms.local = if is_idle { 0 } else { terms.local.max(before.stack) };
         }

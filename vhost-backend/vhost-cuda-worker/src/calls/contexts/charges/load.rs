@@ -8,11 +8,12 @@ use cuda_api::fatbin::Decompressor;
 use super::taken::{Footprint, name_hash};
 
 /// The charge for a module or library in addition to its code and variables, in bytes, because the
-/// driver loses memory between modules: up to 16 KiB each of 250 generated modules, on an H200.
+/// driver loses memory to fragmentation between modules: on an H200, up to 16 KiB for each of 250
+/// generated modules.
 const LOST: u64 = 16 << 10;
 
 /// The local memory that a kernel or a graph needs, in a form that launches compare with the local
-/// memory that is already charged. Only an admission finds out the need of a kernel.
+/// memory that is already charged. Only `admit_kernel` determines the need of a kernel.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(in crate::calls) struct Need(pub(super) u64);
 
@@ -66,8 +67,8 @@ impl Load {
         Code { name: name_hash(name), bytes: self.takes.code_of(name) }
     }
 
-    /// Returns the bytes of local memory per thread that a kernel needs, if the driver reports this
-    /// many.
+    /// Returns the bytes of local memory per thread that a kernel needs: the number that the driver
+    /// has reported or the one that the image declares, whichever is larger.
     pub(super) fn local_of(&self, kernel: Code, reported: u64) -> u64 {
         self.takes.local_of(kernel.name).max(reported)
     }
@@ -77,8 +78,8 @@ impl Load {
         self.takes.may_print
     }
 
-    /// Returns 1 for each kind of memory that the driver takes for functions that the kernels may
-    /// call, and otherwise 0: the malloc heap, and the memory for printing and launching.
+    /// Returns the numbers, 0 or 1, by which this module or library counts as a user of the malloc
+    /// heap, and of the driver's memory for printing and launching.
     pub(super) fn users(&self) -> (u64, u64) {
         let runtime = self.takes.may_print || self.takes.may_launch;
         (self.takes.uses_heap.into(), runtime.into())

@@ -24,7 +24,7 @@ pub(super) fn add_load(cx: &Cx<'_>, load: &Load) -> CuResult {
 }
 
 /// Charges the current context for a module or library, unless it's charged there already. Returns
-/// whether it wasn't.
+/// true if this call has charged it.
 pub(super) fn charge_load(cx: &Cx<'_>, load: &Load) -> CuResult<bool> {
     let counted = load.users() != (0, 0) && add_users(cx, cx.ctx, load)?;
     let reserved = add_part(cx, cx.ctx, Part::Image(load.number), load.image_bytes());
@@ -35,8 +35,9 @@ pub(super) fn charge_load(cx: &Cx<'_>, load: &Load) -> CuResult<bool> {
     })
 }
 
-/// Waits until the VM may use the GPU if the driver's work there for this module or library, and for
-/// those before it, takes long enough. On the ring reader's thread, this doesn't wait.
+/// Waits until the VM may use the GPU, but only if the GPU time for filling this module or library,
+/// added to that of earlier operations that haven't waited, reaches the threshold of `wait_if_due`.
+/// On the ring reader's thread, this doesn't wait.
 pub(super) fn wait_to_fill(cx: &Cx<'_>, load: &Load) {
     let copied = load.image_bytes().min(COPIED_AT_MOST);
     let ns = copied / 1024 * NS_PER_KIB + load.takes.data / FILLED_PER_NS;
@@ -54,7 +55,7 @@ pub(super) fn give_back_unused(cx: &Cx<'_>, load: &Load) {
 /// to load it. The malloc heap and the memory for printing and launching stay charged: on an H200,
 /// the driver kept 140 MiB after a failed load.
 pub(in crate::calls) fn give_back_module(cx: &Cx<'_>, ctx: ContextId, load: &Load) {
-    // This fails only if the context has been destroyed meanwhile. Then all its charges are already
-    // released.
+    // Removing the charges fails only if the context has been destroyed meanwhile. Then all its
+    // charges are already released.
     let _ = remove_parts(cx, ctx, load.number);
 }

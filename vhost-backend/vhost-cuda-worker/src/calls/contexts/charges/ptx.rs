@@ -25,8 +25,8 @@ pub(super) struct Variables {
     /// The total size in bytes of the declared `.global` and `.const` variables, including padding
     /// for their alignment.
     pub bytes: u64,
-    /// Whether the text names `malloc` or a function of CUDA's that allocates, too, so that kernels
-    /// may allocate from the heap.
+    /// Whether the text names `malloc` or another CUDA function that allocates, so that kernels may
+    /// allocate from the heap.
     pub uses_heap: bool,
     /// Whether the text contains the word `vprintf`, so that kernels may print.
     pub may_print: bool,
@@ -34,7 +34,7 @@ pub(super) struct Variables {
     pub may_launch: bool,
 }
 
-/// Finds the variables that PTX text declares, and whether it mentions functions of CUDA's.
+/// Finds the variables that PTX text declares, and whether the text names certain CUDA functions.
 ///
 /// The words `.extern` and `.visible` make no difference: a variable that is declared with a size
 /// counts, because the compiler may take `.extern` as part of the declaration before it.

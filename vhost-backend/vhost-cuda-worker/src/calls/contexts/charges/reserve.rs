@@ -167,8 +167,9 @@ pub(in crate::calls) fn begin_charges(cx: &Cx<'_>, ctx: ContextId, device: i32) 
 
 fn forget_needs(cx: &Cx<'_>) {
     // Launches of known kernels were checked only for the existing context. Forget the result, so
-    // that each kernel's next launch is checked for its own context. No result is recorded while
-    // there are several contexts, so that it applies to the last of them, too.
+    // that each kernel's next launch is checked for its own context. While there are several
+    // contexts, no result is recorded, because it might not apply to the context that is left in
+    // the end.
     for function in lock(&cx.shared.tables).functions.values_mut() {
         function.need = Need::UNKNOWN;
     }

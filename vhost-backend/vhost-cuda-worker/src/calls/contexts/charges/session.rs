@@ -56,8 +56,9 @@ pub(super) struct OfContext {
     pub(super) arrays: u64,
 }
 
-/// Returns the number of threads that a device with these numbers can run at once. Of a number that
-/// the driver doesn't tell, which is 0, local memory beyond the default must not become free.
+/// Returns the number of threads that a device with these numbers can run at once. If the driver
+/// doesn't report one of them (0), returns the maximum, so that local memory beyond the default
+/// isn't free of charge.
 fn threads(processors: u32, per_processor: u32) -> u64 {
     match u64::from(processors) * u64::from(per_processor) {
         0 => u64::MAX,
@@ -105,7 +106,8 @@ impl Charges {
 
     /// Lets `change` modify the resources that a context uses, and adjusts its charge of this kind.
     /// If the charge grows, reserves the difference; if it shrinks, releases the difference. Then
-    /// `listed` modifies the parts of modules. If the VM's quota has no room, changes nothing.
+    /// calls `listed` to change the list of the charged parts of modules and libraries. If the VM's
+    /// quota has no room, changes nothing.
     pub(super) fn change(
         &self,
         (ledger, devices): (&LedgerClient, &[Device]),
@@ -142,8 +144,9 @@ impl Charges {
         self.floor.store(floor.0, Ordering::Relaxed);
     }
 
-    /// Returns the session's context if it has one only. With several, every launch must be checked
-    /// for its own context. There are no launches in a context without an id.
+    /// Returns the session's context if the session has only one. With several, every launch must
+    /// be checked for its own context. Contexts without an id don't count, because nothing is
+    /// launched in them.
     fn only(contexts: &HashMap<ContextId, OfContext>) -> Option<(ContextId, &OfContext)> {
         let mut listed = contexts.iter().filter(|(ctx, _)| **ctx != ContextId::NONE);
         let (ctx, only) = listed.next()?;

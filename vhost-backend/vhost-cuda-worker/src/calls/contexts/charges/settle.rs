@@ -101,7 +101,7 @@ impl Reservation<kind::Limit> {
 }
 
 impl Reservation<kind::Module> {
-    /// Returns the obligation for one of several things that the call loads.
+    /// Returns the obligation for one of several kernels whose code the call may load.
     pub(in crate::calls) fn part(&self) -> Self {
         Self(PhantomData)
     }
@@ -164,8 +164,8 @@ impl<K, F: FnOnce() -> CuResult> Reserved<K, F> {
 impl<K, F: FnOnce() -> CuResult> Drop for Reserved<K, F> {
     fn drop(&mut self) {
         if let Some(give_back) = self.give_back.take() {
-            // This fails only if the context has been destroyed, which has released all its
-            // charges.
+            // Releasing the memory fails only if the context has been destroyed, which has released
+            // all its charges.
             let _ = give_back();
         }
     }

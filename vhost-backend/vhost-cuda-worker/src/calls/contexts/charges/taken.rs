@@ -71,7 +71,8 @@ impl Footprint {
         at.map_or(0, |at| self.locals[at].1).max(self.local)
     }
 
-    /// Replaces this with the larger of two footprints of which the driver chooses one.
+    /// Returns the larger of two footprints of which the driver will choose one. Local memory, and
+    /// functions that kernels may call, are taken from both.
     pub(super) fn or(mut self, mut other: Self) -> Self {
         let larger = other.total() > self.total();
         if larger {

@@ -1,4 +1,4 @@
-//! Giving GPUs access to memory in the window.
+//! Gives GPUs access to memory in the device memory window.
 
 use cuda_api::sys::{CUmemAccess_flags, CUmemAccessDesc};
 
@@ -18,8 +18,8 @@ pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
         if mapping.device == device || !memory.peers.can_access(device, mapping.device) {
             continue;
         }
-        // SAFETY: the addresses are in the window. If the mapping has been unmapped meanwhile, they
-        // are unmapped, because nothing is mapped until this returns.
+        // SAFETY: the addresses are in the device memory window. If another thread has unmapped the
+        // mapping, nothing else is mapped there before this returns.
         let set = unsafe {
             cx.driver().cuMemSetAccess(mapping.addr, mapping.len as usize, &access(device), 1)
         };
@@ -34,7 +34,8 @@ pub(in crate::calls) fn add_accessor(cx: &Cx<'_>, device: i32) {
 /// mapping's own GPU has no context if the memory belongs to another process.
 ///
 /// # Safety
-/// The addresses must be in the window, and belong only to this mapping, which must be mapped.
+/// The addresses must be in the device memory window, and belong only to this mapping, which must
+/// be mapped.
 pub(super) unsafe fn grant(cx: &Cx<'_>, mapping: &Mapping, used: &Accessors<'_>) -> CuResult {
     let Mapping { addr, len, device: holder, .. } = *mapping;
     let peers = &cx.shared.memory.peers;
@@ -47,7 +48,8 @@ pub(super) unsafe fn grant(cx: &Cx<'_>, mapping: &Mapping, used: &Accessors<'_>)
         unsafe { cx.driver().cuMemSetAccess(addr, len as usize, accesses.as_ptr(), accesses.len()) }
     };
     match set(&all) {
-        // Another GPU's context may have been destroyed. The memory is useful without that GPU.
+        // The context of another GPU may have been destroyed. Then give access only to the
+        // mapping's own GPU, because the memory is useful without the others.
         Err(_) if all.len() > 1 => set(&all[..1]),
         set => set,
     }

@@ -93,7 +93,7 @@ fn allocate_from(
     Ok((addr.ok_or(CuError::INVALID_HANDLE)?, settled))
 }
 
-/// Creates device memory and maps it at free addresses in the window.
+/// Creates device memory and maps it at free addresses in the device memory window.
 fn map_anywhere(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -110,8 +110,8 @@ fn map_anywhere(
 /// Fails if a kernel has failed in the current context. The driver then refuses allocations in the
 /// context, so the worker must also refuse those that it could serve without the driver.
 pub(super) fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
-    /// Errors with this or a higher number don't mean that a kernel has failed. It is
-    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`.
+    /// `CUDA_ERROR_STREAM_CAPTURE_UNSUPPORTED`. Errors with this or a higher number don't mean that
+    /// a kernel has failed.
     const CAPTURE: u32 = 900;
     // SAFETY: null is the legacy stream.
     match unsafe { cx.driver().cuStreamQuery(std::ptr::null_mut()) } {
@@ -120,7 +120,8 @@ pub(super) fn refuse_after_fault(cx: &Cx<'_>) -> CuResult {
     }
 }
 
-/// Creates device memory of this length and maps it in the window, if the VM's quota has room.
+/// Creates device memory of this length and maps it in the device memory window, if the VM's quota
+/// has room.
 fn map(
     cx: &Cx<'_>,
     reservation: Reservation<kind::Memory>,
@@ -148,7 +149,8 @@ fn map(
 pub(super) fn make(cx: &Cx<'_>, mapping: Mapping, accessors: &Accessors<'_>) -> CuResult {
     let Mapping { addr, len, handle, .. } = mapping;
     let driver = cx.driver();
-    // SAFETY: the addresses are in the window and belong only to this mapping; the handle is new.
+    // SAFETY: the addresses are in the device memory window and belong only to this mapping; the
+    // handle is new.
     unsafe {
         if let Err(error) = driver.cuMemMap(addr, len as usize, 0, handle, 0) {
             released(cx, driver.cuMemRelease(handle), mapping);

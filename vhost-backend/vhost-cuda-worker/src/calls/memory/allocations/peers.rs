@@ -64,8 +64,9 @@ impl Peers {
     }
 
     /// Adds a GPU, on which the session has created a context, to those that can access new memory.
-    /// Returns `None` if it was there, or if it's the only one. While the result exists, no memory is
-    /// mapped, so the caller can give the GPU access to all the memory that is.
+    /// Returns `None` if the GPU was among them already, or if it's the only GPU. While the result
+    /// exists, no further memory is mapped, so the caller can give the GPU access to all mapped
+    /// memory.
     pub(super) fn add(&self, device: i32) -> Option<NoMapping<'_>> {
         if self.can_access.len() < 2 {
             return None;

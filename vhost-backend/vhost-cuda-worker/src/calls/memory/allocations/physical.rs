@@ -1,11 +1,11 @@
-//! How the driver is asked for physical memory of a GPU.
+//! The parameters with which the worker asks the driver for physical memory of a GPU.
 
 use cuda_api::sys::{
     CUmemAllocationHandleType, CUmemAllocationProp, CUmemAllocationProp_st__bindgen_ty_1,
     CUmemAllocationType, CUmemLocation, CUmemLocationType,
 };
 
-/// Returns where a GPU's own memory is, as cuMemCreate and cuMemSetAccess are told.
+/// Returns the location of a GPU's own memory, for cuMemCreate and cuMemSetAccess.
 pub(super) fn location(device: i32) -> CUmemLocation {
     CUmemLocation { type_: CUmemLocationType::CU_MEM_LOCATION_TYPE_DEVICE, id: device }
 }

@@ -24,7 +24,7 @@ const ALIGN: u64 = 512;
 /// own memory.
 const MAX_ALLOCATIONS: usize = 1 << 21;
 
-/// Physical device memory that is mapped at an address in the window.
+/// Physical device memory that is mapped at an address in the device memory window.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(in crate::calls) struct Mapping {
     pub addr: u64,
@@ -86,7 +86,7 @@ struct Slab {
     mapping: Mapping,
 }
 
-/// The allocations in the window, and the free addresses.
+/// The allocations in the device memory window, and its free addresses.
 pub(in crate::calls) struct Plan {
     granule: u64,
     window: Extents,
@@ -138,8 +138,8 @@ impl Plan {
         self.live.len() < MAX_ALLOCATIONS
     }
 
-    /// Takes addresses from the window for a mapping of `physical` bytes. The granule after it
-    /// stays unmapped, so that an access past the end faults.
+    /// Takes addresses from the device memory window for a mapping of `physical` bytes. The granule
+    /// after it stays unmapped, so that an access past the end faults.
     pub(in crate::calls) fn addresses(&mut self, physical: u64) -> Option<u64> {
         self.window.take(physical.checked_add(self.granule)?)
     }
@@ -149,8 +149,8 @@ impl Plan {
         self.window.give(addr, physical + self.granule);
     }
 
-    /// Takes addresses from the window for a reservation of the guest: at `hint` if they are free,
-    /// and otherwise anywhere.
+    /// Takes addresses from the device memory window for a reservation of the guest: at `hint` if
+    /// they are free, and otherwise anywhere.
     pub(super) fn reserve(&mut self, len: u64, alignment: u64, hint: u64) -> Option<u64> {
         let at_hint = match hint.is_multiple_of(alignment) {
             true => self.window.take_at(hint, len),

@@ -82,8 +82,8 @@ impl Memory {
         if named || len == 0 { Ok(()) } else { Err(CuError::INVALID_VALUE) }
     }
 
-    /// Returns whether an address that a call may use is one of host memory. Variables of modules are
-    /// device memory, too, although they are outside the window.
+    /// Returns whether an address that a call may use is one of host memory. Variables of modules
+    /// are device memory, too, although they are outside the device memory window.
     pub(in crate::calls) fn is_host(&self, addr: u64) -> bool {
         !WINDOW.contains(&addr) && lock(&self.foreign).at(addr) == Some(&Foreign::Host)
     }

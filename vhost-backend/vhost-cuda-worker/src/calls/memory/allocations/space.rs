@@ -104,7 +104,7 @@ pub(in crate::calls) struct Space {
     reserved: BTreeMap<u64, u64>,
     mapped: Spans<Mapping>,
     physical: HashMap<u64, Physical>,
-    /// The handle that was used last. Handles are never used again.
+    /// The handle that was assigned last. Handles are never reused.
     last: u64,
 }
 
@@ -146,7 +146,7 @@ impl Space {
         self.reserved.len() < MOST
     }
 
-    /// Adds a reservation, whose addresses the caller has taken from the window.
+    /// Adds a reservation, whose addresses the caller has taken from the device memory window.
     pub(super) fn reserve(&mut self, start: u64, len: u64) {
         self.reserved.insert(start, len);
     }

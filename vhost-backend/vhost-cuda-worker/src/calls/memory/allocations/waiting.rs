@@ -35,7 +35,7 @@ pub(in crate::calls) struct AsyncFree {
 
 /// A request for device memory.
 pub(in crate::calls) enum Request {
-    /// An allocation of this many bytes in the window.
+    /// An allocation of this many bytes in the device memory window.
     Allocate(usize, Source),
     /// Physical memory.
     Create(VcudaMemCreate),
@@ -54,7 +54,7 @@ pub(in crate::calls) struct Retry {
 pub(in crate::calls) enum Waiter {
     /// The allocation is retried once.
     Retry(Retry),
-    /// The amount of free memory is returned to this thread, whose current context is this one.
+    /// A query of the amount of free memory, by this guest thread, with this current context.
     Info(u32, ContextId, ReplyTo),
     /// The call succeeds.
     Done(ReplyTo),

@@ -1,8 +1,9 @@
 //! The local memory that a cubin declares for its functions.
 //!
-//! The driver reports a kernel's local memory from one attribute of the file, and takes it for
-//! another: on an H200, a kernel that reported 256 bytes took as much as a forged FRAME_SIZE said. So
-//! every number from which the driver might compute it counts, and the largest one applies:
+//! The driver reports a kernel's local memory according to one attribute of the file, and allocates
+//! it according to another: on an H200, a kernel that reported 256 bytes took as much as a forged
+//! FRAME_SIZE said. So every number from which the driver might compute it counts, and the largest
+//! one applies:
 //!
 //! | field | meaning | counts |
 //! |---|---|---|
@@ -89,7 +90,7 @@ fn sizes(mut data: &[u8]) -> Result<Vec<Size>, Damaged> {
     if data.is_empty() { Ok(found) } else { Err(DAMAGED) }
 }
 
-/// The only table of symbols of a type.
+/// A symbol table of a type of which the file has only one table.
 struct Symbols<'a> {
     list: &'a [Sym64<LittleEndian>],
     names: StringTable<'a>,
@@ -100,7 +101,7 @@ impl<'a> Symbols<'a> {
         const DAMAGED: Damaged = Damaged("a table of symbols");
         let mut tables = table.enumerate().filter(|(_, header)| header.sh_type(LE) == kind);
         let Some((_, header)) = tables.next() else { return Ok(None) };
-        // The driver could take the attributes' symbols from either.
+        // The driver could look up the attributes' symbols in either table.
         if tables.next().is_some() {
             return Err(Damaged("it has several tables of symbols"));
         }
@@ -189,7 +190,7 @@ impl<'a> Locals<'a> {
         Ok(())
     }
 
-    /// Counts the local memory of each function for other names of its code, too.
+    /// Counts the local memory of each function also for the other names of the function's code.
     fn add_aliases(
         &mut self,
         symbols: &Symbols<'a>,
@@ -236,8 +237,8 @@ pub(super) fn add_locals<'a>(
         let data = bytes.get(at as usize..end as usize).ok_or(DAMAGED)?;
         let name = rest.and_then(|rest| rest.strip_prefix(b"."));
         let code = sections.get(header.sh_info(LE) as usize).and_then(Section::function);
-        // The section's link isn't checked: compilers write others than that of the table of symbols,
-        // of which there is only one.
+        // The section's link isn't checked: compilers write links to sections other than the symbol
+        // table. The file has only one symbol table of each type.
         let symbols = if kind == MERC_NOTES { &of_merc } else { &symbols };
         locals.add_notes(data, [name, code], sections, symbols.as_ref())?;
     }

@@ -19,8 +19,8 @@ pub(super) type Sections<'a> = object::read::elf::SectionTable<'a, Header>;
 pub(in super::super) struct Damaged(pub(super) &'static str);
 
 /// Section types that only CUDA has, and that don't have contents in the file: variables without
-/// values, local memory and shared memory of relocatable code, and its shared memory that the driver
-/// uses.
+/// values; and in relocatable code, local memory, shared memory, and shared memory that the driver
+/// itself uses.
 const CUDA_GLOBAL: u32 = 0x7000_0007;
 const CUDA_LOCAL: u32 = 0x7000_0009;
 const CUDA_SHARED: u32 = 0x7000_000a;
@@ -31,7 +31,7 @@ const SHARED_KINDS: [u32; 3] = [SHT_NOBITS, CUDA_SHARED, CUDA_SHARED_OF_DRIVER];
 /// Symbols of the code from which the driver makes code for other GPUs of a family.
 pub(super) const MERC_SYMTAB: u32 = 0x7000_0085;
 
-/// Types of sections that describe the program to its loader: tables of ELF's, and CUDA's tables of
+/// Types of sections that describe the program to its loader: ELF's tables, and CUDA's tables of
 /// attributes, calls, prototypes, relocations and required features.
 const TABLES: [u32; 17] = [
     SHT_NULL,
@@ -58,12 +58,14 @@ const LOADED: [&[u8]; 4] = [b".text", b".nv.global", b".nv.constant", b".nv.loca
 /// Prefixes of the names of sections with the code of a function, for the GPU's instructions and in
 /// the form from which the driver makes them for other GPUs of a family.
 const CODE: [&[u8]; 2] = [b".text.", b".nv.capmerc.text."];
-/// A kernel's parameters. The driver allocates them per launch.
+/// Prefix of the names of sections with a kernel's parameters, which the driver allocates per
+/// launch.
 const PARAMETERS: &[u8] = b".nv.constant0.";
 const SHARED: &[u8] = b".nv.shared.";
 /// Prefixes of the names of all sections of shared memory.
 const ALL_SHARED: [&[u8]; 2] = [b".nv.shared", b".nv_debug.shared"];
-/// Shared memory of all kernels that the driver uses itself.
+/// The prefix, after `.nv.shared.`, of names of shared memory that the driver itself uses in every
+/// kernel.
 const SHARED_OF_DRIVER: &[u8] = b"reserved.";
 
 /// The size of a constant bank in bytes, which limits the parameters of a kernel.
@@ -82,14 +84,14 @@ pub(super) enum Memory<'a> {
     OfLaunches,
     /// Code of the named function.
     Code(&'a [u8]),
-    /// Variables, constants, and everything that can't be told from them.
+    /// Variables, constants, and everything that can't be distinguished from them.
     Data,
 }
 
 /// A section of a cubin.
 pub(super) struct Section<'a> {
     pub(super) name: &'a [u8],
-    /// The size in bytes, or the end of its last symbol, if that is larger.
+    /// The section's size in bytes, or the end of its last symbol, if that is larger.
     pub(super) size: u64,
     kind: u32,
     flags: u64,
@@ -128,9 +130,9 @@ impl<'a> Section<'a> {
         !SHARED_KINDS.contains(&self.kind) && ![CUDA_GLOBAL, CUDA_LOCAL].contains(&self.kind)
     }
 
-    /// Records that a symbol of the section ends here. Only symbols in shared memory may go past the
-    /// end of the section, and extend it then: those of NVIDIA's compiler do in relocatable code and
-    /// in code for debugging.
+    /// Records that a symbol of the section ends at `end`. Only symbols in shared memory may go
+    /// past the end of the section, which extends the section. NVIDIA's compiler generates such
+    /// symbols in relocatable code and in code for debugging.
     pub(super) fn extend_to(&mut self, end: u64) -> Result<(), Damaged> {
         if end > self.size && !self.is_shared() {
             return Err(Damaged("a symbol goes past the end of its section"));

@@ -168,7 +168,7 @@ fn sections_are_counted_whatever_their_names_and_flags() {
     assert_eq!(data(&[part("some", SHT_NOTE, ALLOC, 64)]), 128);
     // Information for tools and for the driver's loader.
     assert_eq!(data(&[part(".note.nv.tkinfo", SHT_NOTE, 0, 64)]), 0);
-    // Code without contents in the file isn't left for the kernel's first use.
+    // Code without contents in the file is charged at once, not at the kernel's first use.
     let found = footprint(&build(
         &[part(".text.k", SHT_NOBITS, CODE, GIB), part(".nv.constant0.k", SHT_PROGBITS, ALLOC, 16)],
         &[],

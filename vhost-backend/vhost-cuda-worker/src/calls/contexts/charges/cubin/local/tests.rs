@@ -22,7 +22,7 @@ const B: u32 = 2;
 const F: u32 = 3;
 const PART: u32 = 4;
 
-/// Returns an attribute with a size of a function.
+/// Encodes an attribute that gives a size for a function, which `symbol` names.
 fn of(attribute: u8, symbol: u32, bytes: u32) -> Vec<u8> {
     [vec![4, attribute, 8, 0], symbol.to_le_bytes().to_vec(), bytes.to_le_bytes().to_vec()].concat()
 }
@@ -73,7 +73,7 @@ fn the_largest_of_several_attributes_counts() {
     let all = [of(FRAME, A, 9000), of(MIN_STACK, A, 256), of(FRAME, A, 40), of(FRAME, B, 2048)];
     needs(&[(".nv.info", all.concat())], [9000, 2048]);
     needs(&[(".nv.info", of(FRAME, A, 2000)), (".nv.info.a", of(FRAME, A, 3000))], [3000, 0]);
-    // Frames that every context has room for don't matter.
+    // Frames for which every context has room aren't charged.
     needs(&[(".nv.info", of(FRAME, A, 1024))], [0, 0]);
 }
 
@@ -117,7 +117,8 @@ fn frames_of_code_that_is_not_linked_are_added_up() {
     assert_eq!(locals(&cubin), Ok([4000, 3010]));
 }
 
-/// The links of some of cuBLAS's cubins are zero or those of other sections.
+/// In some of cuBLAS's cubins, the links of sections with attributes are 0, or refer to sections
+/// other than the symbol table.
 #[test]
 fn attributes_refer_to_the_only_table_of_symbols_whatever_their_link() {
     let mut cubin = with(&[(".nv.info", NOTES, of(FRAME, A, 64 << 10))], &[]);
@@ -156,7 +157,7 @@ fn attributes_that_cannot_be_read_are_refused() {
             assert!(locals(&cubin).is_err(), "{name} {bad:x?}");
         }
     }
-    // The file has no table of symbols for these.
+    // The file has no symbol table for attributes of type `MERC_NOTES`.
     let merc = with(&[(".nv.merc.nv.info", MERC_NOTES, good.clone())], &[]);
     assert!(locals(&merc).is_err());
     assert!(locals(&with(&[(".nv.info", SHT_NOBITS, good)], &[])).is_err());
