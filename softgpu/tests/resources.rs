@@ -101,7 +101,7 @@ fn threads() -> u64 {
     processors as u64 * each as u64
 }
 
-// One test, because the amounts are those of the process.
+// This must be a single test, because other tests in the same process would change the amounts.
 #[test]
 fn test_everything_that_a_context_takes_is_counted() {
     let (mut context, mut stream) = (0, 0);

@@ -118,7 +118,7 @@ fn a_primary_context_that_has_ended() {
 
 #[test]
 fn a_context_with_an_instantiated_graph() {
-    // SAFETY: as above, and the pointers are to local variables.
+    // SAFETY: softgpu checks all handles, and the pointers are to local variables.
     let said = aborted("a_context_with_an_instantiated_graph", |context| unsafe {
         let (mut graph, mut exec, mut gone) = (0, 0, 0);
         assert_eq!(cuGraphCreate(&mut graph, 0), 0);
@@ -132,7 +132,7 @@ fn a_context_with_an_instantiated_graph() {
 
 #[test]
 fn a_context_in_which_a_kernel_has_failed_may_have_objects() {
-    // SAFETY: as above, and the pointers are to local variables.
+    // SAFETY: softgpu checks all handles, and the pointers are to local variables.
     let said =
         aborted("a_context_in_which_a_kernel_has_failed_may_have_objects", |context| unsafe {
             let (mut module, mut trap, mut graph, mut exec) = (0, 0, 0, 0);

@@ -27,7 +27,7 @@ const MAX_LAYERS: usize = 2048;
 /// The unit of the sizes in memory requirements, as in NVIDIA's driver.
 const UNIT: u64 = 64 << 10;
 
-/// Checks an array's properties. Returns whether the array has memory from the beginning.
+/// Checks an array's properties. Returns whether the array gets memory when it is created.
 fn check(array: &CUDA_ARRAY3D_DESCRIPTOR) -> CuResult<bool> {
     let require = |valid: bool| if valid { Ok(()) } else { Err(CuError::INVALID_VALUE) };
     let (w, h, d) = (array.Width, array.Height, array.Depth);

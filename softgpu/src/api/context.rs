@@ -87,7 +87,8 @@ fn end_primary(context: &Arc<Context>, retained: MutexGuard<u32>) {
     if context.active.swap(false, Ordering::AcqRel) {
         teardown::clear(context);
     }
-    // The destructors that this calls may retain or release the context.
+    // Unlock first, because the destructors that `context_ended` calls may retain or release the
+    // context.
     drop(retained);
     context_ended(handle(context));
 }
@@ -200,7 +201,8 @@ entries! {
         active.set(c_int::from(primary.active.load(Ordering::Acquire)))
     }
 
-    /// A context of the first version has 32-bit device pointers (`cuda_api::first_versions`).
+    /// Always fails, because a context of the first version has 32-bit device pointers
+    /// (`cuda_api::first_versions`).
     fn cuCtxCreate(to: Out<CUcontext>, _flags: c_uint, device: c_int) {
         to.check()?;
         driver()?.device(device)?;

@@ -40,7 +40,8 @@ pub(crate) struct Copy {
     depth: usize,
 }
 
-/// The kind of memory that an address refers to, as far as copies differ in when they return.
+/// The kind of memory that an address refers to. It determines whether a call returns before or
+/// after its copy has finished.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Kind {
     /// Pageable, pinned or registered.
@@ -137,9 +138,9 @@ impl Copy {
         })
     }
 
-    /// Waits for the copy if NVIDIA's driver does, and otherwise queues it. `now` says that the call
-    /// has no stream argument, and `sides` what it says about the memory of the target and the
-    /// source.
+    /// Waits for the copy if NVIDIA's driver does, and otherwise queues it. `now` says that the
+    /// call has no stream argument. `sides` has the kinds of memory that the call requires for the
+    /// target and the source.
     fn submit(self, stream: &Stream, sides: [Side; 2], now: bool) -> CuResult {
         let kinds = self.kinds();
         let waits = if now {
@@ -244,7 +245,7 @@ pub(super) fn on_device(stream: &Stream, to: u64, from: u64, len: usize, now: bo
     unsafe { copy(stream, (to, Side::Device), (from, Side::Device), len, now) }
 }
 
-/// The sides of a copy of which the name of the function says nothing.
+/// The sides of a copy if the name of the function doesn't say which kinds of memory it copies.
 pub(super) const ANY: [Side; 2] = [Side::Any; 2];
 
 /// One side of the box in a CUDA_MEMCPY3D.
@@ -379,8 +380,8 @@ fn has_array(p: &CUDA_MEMCPY3D) -> bool {
     p.srcMemoryType == array || p.dstMemoryType == array
 }
 
-/// Copies a box. `now` says that the call has no stream argument, and `sides` what it says about the
-/// memory of the target and the source, apart from the parameters.
+/// Copies a box. `now` says that the call has no stream argument. `sides` has the kinds of memory
+/// that the call requires for the target and the source, in addition to the parameters.
 ///
 /// # Safety
 ///
@@ -435,8 +436,8 @@ unsafe fn rectangle(stream: &Stream, params: In<CUDA_MEMCPY2D>, now: bool) -> Cu
     unsafe { copy_box(stream, &params, ANY, now) }
 }
 
-/// Fills rows with a 1, 2 or 4-byte value. Like a copy, a call without a stream waits if the memory
-/// is host memory.
+/// Fills rows with a 1, 2 or 4-byte value. Like a copy, a fill without a stream argument waits if
+/// it fills host memory.
 fn fill_now(
     per_thread: bool,
     to: u64,

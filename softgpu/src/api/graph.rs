@@ -92,7 +92,7 @@ impl Library for Software {
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
         let Shape { grid, block, shared, .. } = kernel.shape;
-        // cudart finds the kernel by `kern`, even if it passed `func`.
+        // cudart looks up the kernel by the member `kern`, even if it has passed the member `func`.
         let kern = kernel.function.library_kernel();
         let func = if kern == kernel.handle { 0 } else { kernel.handle };
         let node = CUDA_KERNEL_NODE_PARAMS {
@@ -247,7 +247,7 @@ impl Library for Software {
         Ok(())
     }
 
-    /// Each launch in progress holds the references, too.
+    /// Releases the references at once, because each launch in progress also holds them.
     fn retire(_exec: &Loaded, users: Arc<Held<Self>>, _ended: bool) {
         drop(users);
     }

@@ -53,7 +53,8 @@ pub(super) fn end(handle: CUgreenCtx) -> CuResult<Arc<Context>> {
     Ok(context)
 }
 
-/// Returns the size of which groups are multiples. A device with few SMs can still be split in two.
+/// Returns the number of SMs of which the size of each group is a multiple. A device with few SMs
+/// can still be split in two.
 fn unit(total: u32, flags: u32) -> u32 {
     let unit = if flags & IGNORE_COSCHEDULING != 0 { APART } else { TOGETHER };
     let fits = |unit: &u32| *unit == 1 || unit * 2 <= total;

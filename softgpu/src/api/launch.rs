@@ -285,8 +285,9 @@ pub(crate) unsafe fn launch(
     let launch = kernel.prepare()?;
     stream.submit(move |errors| kernel.run(launch, errors));
     if let Some((recorded, event)) = event {
-        // The event no longer marks a place in a capture. A kernel's end is the only point that
-        // softgpu knows, and CUDA allows an event to be that late.
+        // If the event marked a place in a capture, it doesn't any more, because the launch records
+        // it. softgpu records it at the end of the kernel, the only point that it knows. CUDA
+        // allows an event to be that late.
         capture::GRAPHS.record(event.handle as u64, || Ok(stream.into()))?;
         recorded.record(stream);
     }

@@ -34,7 +34,7 @@ pub(crate) enum Checked {
     Barrier,
 }
 
-/// Checks the address of an operation on 8 bytes, or otherwise 4.
+/// Checks the address of an operation on 8 bytes, if it is `wide`, or on 4 bytes.
 fn check_address(address: u64, wide: bool) -> CuResult {
     let size = if wide { 8 } else { 4 };
     if !address.is_multiple_of(size) || !memory::accessible(address, size) {
@@ -70,7 +70,8 @@ fn checked(params: &CUstreamBatchMemOpParams) -> CuResult<Checked> {
         unsafe { (params.operation, params.memoryBarrier, params.writeValue) };
     // SAFETY: as above.
     let value = unsafe { op.__bindgen_anon_1.value64 };
-    // Waits and writes have the same layout. The value of a 32-bit operation is in the lower half.
+    // The parameters of waits and writes have the same layout. The value of a 32-bit operation is
+    // in the lower half.
     let low = u64::from(value as u32);
     match operation {
         Operation::CU_STREAM_MEM_OP_WAIT_VALUE_32 => wait(op.address, low, false, op.flags),
@@ -145,7 +146,7 @@ impl Checked {
 /// Checks the operations of a graph node.
 pub(crate) fn of_node(operations: &[CUstreamBatchMemOpParams]) -> CuResult<Arc<[Checked]>> {
     let checked = |params| match checked(params)? {
-        // The device can't wait for values in graphs, either.
+        // Graphs can't wait for values, as in virtio-cuda's worker.
         Checked::Wait(..) => Err(CuError::NOT_SUPPORTED),
         operation => Ok(operation),
     };

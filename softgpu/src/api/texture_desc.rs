@@ -233,7 +233,8 @@ pub(super) fn texture(
         border: [0; 4],
     };
     if kind == CUresourcetype::CU_RESOURCE_TYPE_LINEAR {
-        // Address modes and filters are ignored. Outside linear memory, there are zeros.
+        // Address modes and filters don't apply to linear memory. Reads outside the memory return
+        // zeros.
         return Ok(texture);
     }
     texture.normalized = is(CU_TRSF_NORMALIZED_COORDINATES);

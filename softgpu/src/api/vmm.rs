@@ -57,8 +57,8 @@ struct Mapping {
 }
 
 impl Mapping {
-    /// Returns the most access that any device has. Devices can't be told apart by address, so all of
-    /// them get it.
+    /// Returns the most access that any device has. softgpu can't enforce the access of a single
+    /// device, so all devices get this access.
     fn most_access(&self) -> Access {
         let has = |access| self.access.values().any(|one| *one == access);
         let levels =
@@ -445,7 +445,7 @@ entries! {
         let mapping = space.mapped.get_mut(&start).ok_or(CuError::INVALID_VALUE)?;
         let physical = mapping.physical.clone();
         if !PHYSICAL.find(mapping.handle).is_some_and(|p| Arc::ptr_eq(&p, &physical)) {
-            // The handle has been released, so create a new one.
+            // The program has released the handle, so create a new one for the same memory.
             mapping.handle = PHYSICAL.insert_shared(|_| physical.clone()).0;
         }
         *physical.references.lock().unwrap_or_else(PoisonError::into_inner) += 1;

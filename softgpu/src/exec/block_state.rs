@@ -145,7 +145,8 @@ impl<'l> BlockState<'l> {
     }
 }
 
-/// Returns the object with a handle, which is the last one that was used or which `find` finds.
+/// Returns the object with a handle: the `last` one that was used, if it has this handle, or else
+/// the one that `find` finds.
 fn recall<T>(
     last: &mut Option<(u64, Arc<T>)>,
     handle: u64,

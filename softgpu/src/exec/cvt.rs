@@ -66,8 +66,8 @@ impl Cvt {
             }
             Ty::F64 => round::int_to_float(self.mode, negative, magnitude, 53).to_bits(),
             Ty::F16 | Ty::Bf16 => {
-                // If not all bits of the integer fit in a double, the lowest bit that does fit is set
-                // instead of the ones below it. They decide how a tie is rounded.
+                // If not all bits of the integer fit in a double, set the lowest bit that does fit
+                // if any bit below it is set. The bits below decide how a tie is rounded.
                 let extra = 11u32.saturating_sub(magnitude.leading_zeros());
                 let dropped = magnitude & ((1 << extra) - 1);
                 let sticky = u64::from(dropped != 0) << extra;

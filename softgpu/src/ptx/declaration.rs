@@ -83,7 +83,7 @@ pub fn kind(scan: &mut Scanner<'_>, text: &str) -> Result<Kind, PtxError> {
         let Some(word) = scan.dotted() else { break };
         match word {
             "align" => align = Some(alignment(scan, text)?),
-            // This alignment is that of the object that the parameter points to.
+            // An alignment after `.ptr` is that of the object to which the parameter points.
             "ptr" => pointer(scan, text)?,
             "v2" => width = 2,
             "v4" => width = 4,

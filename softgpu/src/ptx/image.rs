@@ -170,7 +170,7 @@ pub struct Query {
     pub object: Slot,
     /// The property to return.
     pub property: Property,
-    /// The register with the level that the property is of. If absent, it's the first level.
+    /// The register with the level whose property is queried. If absent, it's the first level.
     pub level: Option<Slot>,
     /// The destination register.
     pub d: Slot,

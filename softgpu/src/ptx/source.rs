@@ -38,9 +38,9 @@ struct Place {
 /// The addresses at which a module's variables begin.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct Bases {
-    /// Of the variables in global and constant memory.
+    /// The address at which variables in global and constant memory begin.
     pub device: u64,
-    /// Of those in managed memory.
+    /// The address at which variables in managed memory begin.
     pub managed: u64,
 }
 
@@ -105,7 +105,8 @@ pub struct Source {
     /// Offsets of the shared variables that functions other than kernels declare, by text and by
     /// the name's position.
     inner_shared: HashMap<(u32, usize), u32>,
-    /// Total size of these shared variables, in bytes.
+    /// Total size of the shared variables that functions other than kernels use or declare, in
+    /// bytes.
     pub common_end: u32,
     /// The newest PTX version of the texts, as major * 10 + minor.
     pub ptx_version: i32,

@@ -93,7 +93,7 @@ pub struct Parameter {
     pub name: String,
     /// The type of the elements.
     pub ty: Ty,
-    /// Whether it's passed in a register, and not in memory.
+    /// Whether the parameter is passed in a register, and not in memory.
     pub register: bool,
     /// Size in bytes.
     pub size: usize,
@@ -146,7 +146,7 @@ pub struct Unit {
     pub ptx_version: i32,
     /// The number in `.target sm_NN`.
     pub target: i32,
-    /// The letter after that number, such as the `a` in `sm_90a`.
+    /// The letter after the number in `.target`, such as the `a` in `sm_90a`.
     pub target_suffix: Option<char>,
     /// Variables in global and constant memory.
     pub variables: Vec<Variable>,

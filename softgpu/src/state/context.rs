@@ -26,26 +26,27 @@ pub(crate) static CONTEXTS: Table<Context> = Table::new(Kind::Context);
 /// The initial value of each limit, indexed by CUlimit.
 const LIMITS: [u64; 7] = [1024, 1 << 20, 8 << 20, 2, 2048, 128, 0];
 
-/// What a green context has that others don't.
+/// The properties that only green contexts have.
 pub(crate) struct Green {
     /// The primary context, to which the memory and the modules belong.
     pub(crate) home: Arc<Context>,
     /// The SMs that the green context may use. softgpu executes its work on all processors.
     pub(crate) sms: Sms,
-    /// The handle of the green context, as opposed to that of the context.
+    /// The CUgreenCtx handle. The CUcontext handle is [`Context::handle`].
     pub(crate) handle: usize,
 }
 
 /// A CUDA context: its streams, limits, heap and sticky error.
 pub(crate) struct Context {
     pub(crate) handle: usize,
-    /// Identifies the owner of memory, modules, and events. A green context has its home's.
+    /// Identifies the owner of memory, modules, and events. A green context has the id of its
+    /// primary context.
     pub(crate) id: u64,
     /// The result of `cuCtxGetId`.
     pub(crate) unique: u64,
     /// Not `None` if the context was converted from a green context.
     pub(crate) green: Option<Green>,
-    /// The green contexts whose home this context is.
+    /// The green contexts of this primary context.
     greens: RwLock<Vec<Weak<Context>>>,
     pub(crate) ordinal: i32,
     pub(crate) primary: bool,
@@ -115,8 +116,8 @@ impl Context {
         context
     }
 
-    /// Creates a green context, which has streams of its own and shares everything else with its
-    /// home.
+    /// Creates a green context, which has its own streams and shares everything else with its
+    /// primary context, `home`.
     pub(crate) fn new_green(home: &Arc<Self>, sms: Sms, green: usize) -> Arc<Self> {
         let (_, context) = CONTEXTS.insert_with(|handle| Self {
             handle,
@@ -178,7 +179,7 @@ impl Context {
         if self.primary { CuError::INVALID_HANDLE } else { CuError::CONTEXT_IS_DESTROYED }
     }
 
-    /// Returns the green contexts whose home this context is.
+    /// Returns the green contexts of this primary context.
     pub(crate) fn greens(&self) -> Vec<Arc<Self>> {
         let greens = self.greens.read().unwrap_or_else(PoisonError::into_inner);
         greens.iter().filter_map(Weak::upgrade).collect()
@@ -367,8 +368,8 @@ pub(crate) fn not_ended() -> CuResult {
     }
 }
 
-/// Returns the object for a handle. As with NVIDIA's driver, a calling thread whose current context has
-/// been destroyed matters more than an invalid handle.
+/// Returns the object for a handle. As with NVIDIA's driver, if the calling thread's current
+/// context has been destroyed, that error takes precedence over the error for an invalid handle.
 pub(crate) fn object<T>(table: &Table<T>, handle: usize) -> CuResult<Arc<T>> {
     driver()?;
     let Some(object) = table.get(handle) else {

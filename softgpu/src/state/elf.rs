@@ -125,7 +125,7 @@ struct Section {
     /// The offset of its contents in the file.
     at: usize,
     size: usize,
-    /// The section with its strings, and the size of its entries.
+    /// For a table: the number of the section with the table's strings, and the size of an entry.
     table: (u32, u64),
 }
 

@@ -40,7 +40,7 @@ struct Record {
     recording: Arc<Recording>,
 }
 
-/// The work for which something must wait that waits for an event.
+/// The work that an event marks. A thread or a stream that waits for the event waits for this work.
 pub(crate) enum Awaited {
     /// A position in a stream of this process.
     Mark(Mark),

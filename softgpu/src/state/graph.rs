@@ -34,8 +34,8 @@ pub(crate) static EXECS: Table<Exec> = Table::new(Kind::GraphExec);
 /// All memory that graphs in the process allocate.
 pub(crate) static MEMORIES: LazyLock<Memories<GraphMemory>> = LazyLock::new(Memories::default);
 
-/// Memory that a graph allocates. A launch holds its steps, and with them the memory, until it has
-/// ended.
+/// Memory that a graph allocates. A launch holds the graph's steps, and with them the memory, until
+/// the launch has ended.
 pub(crate) struct GraphMemory {
     pub(crate) address: u64,
     /// The allocation's number. If the memory's context was destroyed, other memory may have the
@@ -101,7 +101,7 @@ impl Loaded {
 pub(crate) struct ExecMemory {
     /// The bytes that its nodes need now.
     pub(crate) needed: u64,
-    /// The memory for the most that they have needed.
+    /// The memory for the largest number of bytes that the graph's nodes have needed.
     pub(crate) part: Part,
 }
 

@@ -19,7 +19,7 @@ pub(crate) fn unique_id() -> u64 {
 struct Slot<T> {
     generation: u32,
     value: Option<Arc<T>>,
-    /// The error of calls with the previous handle.
+    /// The error of calls with the handle of the slot's previous object.
     ended: CuError,
     /// How the previous object ended.
     end: End,

@@ -87,8 +87,8 @@ fn ptx(text: String) -> Result<Unit, LoadError> {
 }
 
 /// Returns whether a device with a compute capability can run code for the text's target.
-/// Architecture-specific targets (`sm_90a`) run only there, and family-specific ones (`sm_100f`)
-/// only on devices with the same major number.
+/// Architecture-specific targets (`sm_90a`) run only on devices with exactly that compute
+/// capability, and family-specific ones (`sm_100f`) only on devices with the same major number.
 fn runs(unit: &Unit, capability: u32) -> bool {
     let Ok(target) = u32::try_from(unit.target) else { return false };
     match unit.target_suffix {
@@ -130,7 +130,7 @@ fn from_fatbin(bytes: &[u8]) -> Result<Unit, LoadError> {
     }))
 }
 
-/// Returns the declarations in the PTX of a host object: that of each fatbin in it.
+/// Returns the declarations in the PTX of all fatbins in a host object.
 pub(crate) fn object_units(file: &[u8]) -> Result<Vec<Unit>, LoadError> {
     let damaged = || LoadError::new(CuError::INVALID_IMAGE, "the object is not a 64-bit ELF file");
     let sections = elf::sections(file).ok_or_else(damaged)?;

@@ -182,7 +182,7 @@ impl Queue {
                 return Some(item);
             }
             if self.closed.load(Ordering::Acquire) {
-                // Work that is submitted after this starts another thread.
+                // Work that is submitted from now on starts another thread.
                 self.started.store(false, Ordering::Release);
                 return None;
             }

@@ -18,7 +18,7 @@ const MIB: u64 = 1 << 20;
 const BLOCK: u64 = 2 * MIB;
 /// The unit of modules, in bytes.
 const PAGE: u64 = 4096;
-/// Memory for the context itself, in bytes. It includes the following amounts.
+/// Memory for the context itself, in bytes. It includes the amounts of the constants `INCLUDED_…`.
 const CONTEXT: u64 = 8 * MIB;
 const INCLUDED_LOCAL: u64 = 1024;
 const INCLUDED_MODULES: u64 = 256 << 10;
@@ -65,7 +65,8 @@ struct Amounts {
     graphs: Peak,
 }
 
-/// An amount of which the driver keeps the memory for later use.
+/// An amount whose memory the driver keeps for later use. The memory therefore depends on the
+/// largest value that the amount has had.
 #[derive(Clone, Copy, Default)]
 struct Peak {
     now: u64,
@@ -80,7 +81,8 @@ impl Peak {
 }
 
 impl Amounts {
-    /// Returns the number of bytes on a device that can run this many threads at once.
+    /// Returns the memory that these amounts take, in bytes, on a device that can run this many
+    /// threads at once.
     fn bytes(&self, threads: u64) -> u64 {
         let beyond = |amount: u64, included: u64, each: u64, unit: u64| {
             let bytes = amount.saturating_sub(included).saturating_mul(each);
@@ -221,7 +223,7 @@ impl Part {
 impl Drop for Part {
     fn drop(&mut self) {
         let amount = self.amount;
-        // This fails if the context has ended, which has freed the memory.
+        // The change fails if the context has ended, which has freed the memory.
         let _ = self.of.change(|amounts| match self.kind {
             Kind::Module => amounts.modules = amounts.modules.saturating_sub(amount),
             Kind::Stream => amounts.streams.now = amounts.streams.now.saturating_sub(amount),

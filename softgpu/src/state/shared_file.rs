@@ -153,7 +153,7 @@ impl SharedFile {
     ///
     /// # Safety
     ///
-    /// Unless the address is 0, this module's caller must own the memory there.
+    /// Unless the address is 0, the caller must own the memory there.
     pub(crate) unsafe fn map(&self, address: u64, len: u64) -> CuResult<u64> {
         let fixed = if address == 0 { 0 } else { libc::MAP_FIXED };
         // SAFETY: the caller owns the memory that a fixed mapping replaces.
@@ -176,7 +176,7 @@ impl SharedFile {
 
 impl Drop for SharedFile {
     fn drop(&mut self) {
-        // A child process that was forked has copies of its parent's objects.
+        // A forked child process has copies of its parent's objects, but mustn't remove the files.
         if self.name.process == std::process::id() {
             let _ = std::fs::remove_file(self.name.path());
         }

@@ -76,7 +76,8 @@ impl View {
 }
 
 impl Texture {
-    /// Returns the logarithm of the distance in texels that the point moves at the given speeds.
+    /// Returns the base-2 logarithm of the larger of two distances in texels: how far the point
+    /// moves in each of the two directions.
     fn detail(&self, point: &Point, directions: [[f32; 3]; 2]) -> f32 {
         let sizes = self.levels[0].sizes();
         let cube = point.geometry.cube();

@@ -27,7 +27,7 @@ impl Lower<'_> {
             "trap" => Op::Trap,
             "brkpt" => Op::Breakpoint,
             "membar" => Op::Fence,
-            // This includes proxy fences, which order accesses that softgpu never reorders.
+            // `fence` includes proxy fences. softgpu never reorders the accesses that those order.
             "fence" if !inst.has("mbarrier_init") => Op::Fence,
             "nanosleep" => Op::Sleep { nanoseconds: self.src(f, inst.args.first()?, Ty::U32)? },
             "pmevent" | "griddepcontrol" => Op::Nop,

@@ -364,7 +364,8 @@ impl Lower<'_> {
                 f.scope().tables.insert(name, labels);
                 self.end_statement(scan)
             }
-            // An indirect call uses the called function's own signature.
+            // Skip these prototypes and targets, because an indirect call uses the called
+            // function's own signature.
             "callprototype" | "calltargets" => scan
                 .skip_statement()
                 .ok_or_else(|| self.invalid(f.at, format!("'.{word}' doesn't end"))),

@@ -111,7 +111,8 @@ impl Lower<'_> {
             _ => return None,
         };
         let [to, from, rest @ ..] = inst.args.as_slice() else { return None };
-        // More operands are an offset of the coordinates and a value for depth comparisons.
+        // Further operands, which aren't supported, are an offset of the coordinates and a value
+        // for depth comparisons.
         let detail = match (detail, rest) {
             ("base", []) => Detail::Base,
             ("level", [level]) => Detail::Level(self.src(f, level, ty)?),

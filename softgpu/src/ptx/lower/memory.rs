@@ -93,7 +93,8 @@ impl Lower<'_> {
                 self.emit(f, Op::StackRestore { a });
                 Some(())
             }
-            // These instructions are only hints, and have no effect in softgpu.
+            // Prefetches, cache priorities, and discards are only hints, and have no effect in
+            // softgpu.
             "prefetch" | "prefetchu" | "applypriority" | "discard" => {
                 self.emit(f, Op::Nop);
                 Some(())
@@ -229,8 +230,8 @@ impl Lower<'_> {
             "global" | "const" => Some(0),
             "shared" | "shared::cta" => Some(WINDOW_SHARED),
             "local" => Some(WINDOW_LOCAL),
-            // This applies only to kernels, because other functions' parameters are in local
-            // memory.
+            // Only a kernel's parameters have generic addresses with this upper byte. Parameters of
+            // other functions are in local memory.
             "param" | "param::entry" if f.is_entry => Some(WINDOW_PARAM),
             _ => None,
         })?;

@@ -309,7 +309,8 @@ pub(super) fn conflict(op: &str, modifiers: &[&str]) -> Option<String> {
 mod tests {
     use super::*;
 
-    /// The combinations of which ptxas 13.0 accepts some and refuses others.
+    /// Tests combinations of an order and a state space, some of which ptxas 13.0 accepts, and
+    /// others not.
     #[test]
     fn test_orders_and_state_spaces() {
         let conflicts = |op, order: &str, space: &str| {
