@@ -1,5 +1,5 @@
 //! Functions of the program that a stream calls: host functions and stream callbacks. While one
-//! runs, its thread can't call CUDA. A call that waits for the stream would never return.
+//! runs, its thread can't call CUDA, because a call that waits for the stream would never return.
 
 use crate::error::{CuError, CuResult};
 use std::cell::Cell;

@@ -1,7 +1,7 @@
 //! The attributes of GPU core dumps.
 //!
-//! Neither library can write a core dump: the state of a GPU after an exception is not visible to
-//! them. The attributes are kept, so that programs that set them work.
+//! Neither guest-libcuda nor softgpu can write a core dump: the state of a GPU after an exception
+//! is not visible to them. The attributes are kept, so that programs that set them work.
 
 use crate::args::Out;
 use crate::error::{CuError, CuResult};
@@ -61,7 +61,8 @@ impl Settings {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Returns the value of an attribute. A lightweight dump is a combination of flags.
+    /// Returns the value of an attribute. `CU_COREDUMP_LIGHTWEIGHT` is set if all flags of a
+    /// lightweight dump are.
     fn value(&self, attribute: Attribute) -> Vec<u8> {
         if attribute == Attribute::CU_COREDUMP_LIGHTWEIGHT {
             let flags = flags_of(&self.value(Attribute::CU_COREDUMP_GENERATION_FLAGS));

@@ -1,6 +1,6 @@
 //! The links between a device and the host, and between devices, which support no atomic operations
-//! natively. Devices send no notifications ([`notifications`](crate::notifications)) either, so both
-//! libraries have the same entry points for these.
+//! natively. Devices send no notifications ([`notifications`](crate::notifications)) either, so
+//! guest-libcuda and softgpu have the same entry points for these.
 
 use crate::args::{In, Out};
 use crate::error::{CuError, CuResult};

@@ -115,9 +115,9 @@ pub fn visible(wanted: Option<&str>, uuids: &[[u8; 16]]) -> Vec<usize> {
     places
 }
 
-/// Returns the decimal number at the beginning of an entry, as C's `strtoul` does: after an optional
-/// sign, and without what follows it. For example, `0x1` and `0;1` are 0. Negative and large numbers are
-/// nobody's index.
+/// Returns the decimal number at the beginning of an entry, as C's `strtoul` does: after an
+/// optional sign, and without what follows it. For example, `0x1` and `0;1` are 0. Negative and
+/// large numbers aren't the index of any device.
 fn leading_number(entry: &str) -> Option<usize> {
     let digits = entry.strip_prefix(['+', '-']).unwrap_or(entry);
     let end = digits.find(|c: char| !c.is_ascii_digit()).unwrap_or(digits.len());

@@ -41,7 +41,7 @@ struct Opened {
 /// The version of `cuIpcOpenMemHandle`.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub enum Version {
-    /// Doesn't open memory again that is already open in the context.
+    /// The first version, which fails if the memory is already open in the context.
     First,
     Second,
 }

@@ -50,7 +50,7 @@ impl LaunchEvent {
             }
             _ => return Ok(None),
         };
-        // The only flag of records, CU_EVENT_RECORD_EXTERNAL, isn't allowed here.
+        // Launches can't use the only flag of event records, CU_EVENT_RECORD_EXTERNAL.
         match flags {
             0 => Ok(Some(Self { handle: event as usize, point })),
             _ => Err(CuError::INVALID_VALUE),

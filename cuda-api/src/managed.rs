@@ -1,7 +1,7 @@
 //! The hints that programs give for managed memory: `cuMemAdvise` and `cuMemPrefetchAsync`.
 //!
-//! Neither library migrates managed memory, so hints have no effect. They are recorded because
-//! `cuMemRangeGetAttribute` returns them.
+//! Neither guest-libcuda nor softgpu migrates managed memory, so hints have no effect. They are
+//! recorded because `cuMemRangeGetAttribute` returns them.
 
 use crate::error::{CuError, CuResult};
 use crate::sys::{CUmem_advise as Advice, CUmem_range_attribute as Attribute, CUmemLocationType};

@@ -1,8 +1,9 @@
 //! Calls a function when a thread that has used the library exits.
 //!
-//! The libraries' thread-local variables have no destructors, because CUDA's libraries call the driver
-//! from their own destructors, at a time when such a variable may already be destroyed. A key of
-//! pthreads comes after these destructors, and can come after the destructors of other keys, too.
+//! The libraries' thread-local variables have no destructors, because CUDA's libraries call the
+//! driver from their own destructors, at a time when such a variable may already be destroyed. The
+//! destructor of a pthread key runs after those destructors, and can run after the destructors of
+//! other keys, too.
 
 use std::ffi::c_void;
 use std::ptr::without_provenance;

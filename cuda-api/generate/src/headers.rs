@@ -36,8 +36,8 @@ pub fn cuda(include: &Path) -> Result<syn::File, Box<dyn Error>> {
 pub fn nvml(include: &Path) -> Result<syn::File, Box<dyn Error>> {
     let bindings = builder(include)?
         .header_contents("all.h", "#include <nvml.h>\n")
-        // This declares the older versions of functions too, instead of mapping their names to
-        // newer versions.
+        // With this macro, the header declares the older versions of functions too, instead of
+        // mapping their names to newer versions.
         .clang_arg("-DNVML_NO_UNVERSIONED_FUNC_DEFS")
         .allowlist_type("nvml.*")
         .allowlist_var("NVML_.*")

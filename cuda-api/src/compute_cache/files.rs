@@ -34,7 +34,8 @@ struct Usage {
     /// The total size of all files in bytes when they were last counted, plus that of the entries
     /// that this process has added since.
     bytes: u64,
-    /// The number of entries that this process has added since then. `None` if it never counted.
+    /// The number of entries that this process has added since it last counted the files. `None` if
+    /// it never counted them.
     added: Option<u64>,
 }
 
@@ -115,7 +116,8 @@ impl ComputeCache {
             })
             .and_then(|()| fs::rename(&temporary, self.path(key)));
         if written.is_err() {
-            // A full disk, for example. An incomplete file would only take up space.
+            // Remove the incomplete file, which would only take up space, for example on a full
+            // disk.
             let _ = fs::remove_file(&temporary);
         }
         written

@@ -77,7 +77,8 @@ fn a_file_with_another_key_is_not_an_entry() {
     let first = directory.files().pop().unwrap();
     cache.add(b"other", b"2").unwrap();
     let other = directory.files().into_iter().find(|path| *path != first).unwrap();
-    // As if both keys had the same hash.
+    // Simulate two keys with the same hash: put the file of one where the file of the other is
+    // expected.
     fs::rename(first, other).unwrap();
     assert_eq!(cache.get(b"other"), None);
 }

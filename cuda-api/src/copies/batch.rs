@@ -201,7 +201,7 @@ fn side(operand: &CUmemcpy3DOperand, extent: [usize; 3], element: usize) -> CuRe
     })
 }
 
-/// Converts a copy of a batch to the parameters of `cuMemcpy3DAsync`.
+/// Converts one of the copies in a batch to the parameters of `cuMemcpy3DAsync`.
 fn separate<L: Library>(op: &CUDA_MEMCPY3D_BATCH_OP) -> CuResult<CUDA_MEMCPY3D> {
     check_attributes(op.srcAccessOrder, op.flags)?;
     let extent = [op.extent.width, op.extent.height, op.extent.depth];

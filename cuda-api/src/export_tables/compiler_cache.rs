@@ -59,8 +59,8 @@ unsafe fn append_string(key: &mut Vec<u8>, string: *const c_char) {
 }
 
 /// DA9151D3[1]: creates a key. `kind` is 1 for compiling to a cubin and 2 for compiling to PTX.
-/// `architecture` is the compute capability, such as 90, and `variant` is 1 for one like sm_90a.
-/// If the cache is disabled, NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
+/// `architecture` is the compute capability, such as 90, and `variant` is 1 for an architecture
+/// such as sm_90a. If the cache is disabled, NVIDIA's driver returns CUDA_ERROR_NOT_INITIALIZED.
 pub unsafe extern "C" fn create_key(
     out: *mut KeyHandle,
     kind: u32,

@@ -14,7 +14,7 @@ pub enum Error {
 }
 
 impl Error {
-    /// Converts to a [`FatbinError`] for the payload at byte `at` of the image.
+    /// Converts this error to a [`FatbinError`] for the payload at byte `at` of the image.
     pub fn at(self, at: usize, limit: usize) -> FatbinError {
         match self {
             Error::TooLarge => FatbinError::TooLarge { at, limit },
@@ -34,8 +34,8 @@ pub struct Decompressor {
 }
 
 impl Decompressor {
-    /// Returns the length in bytes of the longest payload that this has decompressed. It keeps a
-    /// few times as much memory.
+    /// Returns the length in bytes of the longest payload so far. The decompressor keeps a few
+    /// times as much memory.
     pub fn longest(&self) -> usize {
         self.longest
     }

@@ -51,7 +51,7 @@ pub unsafe fn span(image: *const c_void) -> Result<Vec<Span>, FatbinError> {
     if start.is_null() {
         return Err(FatbinError::UnknownFormat);
     }
-    // SAFETY: the caller's promise covers this and the calls below.
+    // SAFETY: the caller promises that the whole image is readable, which these functions require.
     if unsafe { begins_with(start, &WRAPPER_MAGIC.to_le_bytes()) } {
         // SAFETY: as above.
         return unsafe { wrapper(start) };

@@ -85,7 +85,7 @@ pub unsafe fn begin_into<L: Library>(
     begin::<L>(stream, mode, Some((graph as GraphId, &nodes)))
 }
 
-/// `cuStreamEndCapture`. A program that knows the graph need not ask for it.
+/// `cuStreamEndCapture`. `graph` may be null, because a program may know the graph already.
 pub fn end<L: Library>((stream, per_thread): StreamArg, graph: Out<CUgraph>) -> CuResult {
     graph.set_if_wanted(null_mut());
     L::ready()?;

@@ -41,7 +41,7 @@ impl Kind {
     }
 }
 
-/// A handle that isn't destroyed before its graph.
+/// A handle for a conditional node. It lives as long as its graph.
 #[derive(Clone, Copy, Debug)]
 pub struct Handle {
     /// The value that each launch assigns, if any.

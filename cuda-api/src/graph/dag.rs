@@ -73,7 +73,7 @@ pub struct Graph<Op> {
     pub handles: BTreeMap<u64, Handle>,
     /// The library's data for the handles.
     pub conditions: Option<Conditions>,
-    /// The token of the instantiated graph, if there is one and only one can exist.
+    /// A token that the instantiated graph holds, if only one can exist at a time.
     pub instance: Weak<()>,
 }
 
@@ -186,7 +186,7 @@ impl<Op> Graph<Op> {
 }
 
 impl<Op: Operation> Graph<Op> {
-    /// Fails if a node of this type can't depend on other nodes in this way.
+    /// Fails if a node of this type can't depend on these nodes with these edges.
     pub fn check_edges(&self, after: &[(NodeId, Edge)], kind: CUgraphNodeType) -> CuResult {
         after.iter().try_for_each(|(from, edge)| edge.check(self.node(*from)?.kind(), kind))
     }

@@ -25,7 +25,7 @@ pub enum Edge {
     Programmatic,
     /// Each block of the kernel has started.
     LaunchOrder,
-    /// The same as `LaunchOrder`, but the next kernel can wait for the end of this one.
+    /// Each block of the kernel has started. The next kernel can wait for the end of this kernel.
     ProgrammaticLaunchOrder,
 }
 

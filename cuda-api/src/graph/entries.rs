@@ -276,7 +276,8 @@ macro_rules! graph_entries {
             ) => exec::update::<L>(exec, graph, info);
 
             fn cuStreamBeginCapture, fn cuStreamBeginCapture_ptsz(stream: CUstream) |per_thread| => {
-                // With NVIDIA's driver, the first version has this mode.
+                // The first version has no parameter for the mode. As in NVIDIA's driver, it is
+                // relaxed.
                 let mode = CUstreamCaptureMode::CU_STREAM_CAPTURE_MODE_RELAXED;
                 capturing::begin_new::<L>((stream, per_thread), mode)
             };

@@ -152,8 +152,8 @@ pub trait Library: Copy + 'static {
         steps: &[Step<Op<Self>>],
     ) -> CuResult<Result<(), Difference>>;
 
-    /// Returns what an instantiated graph has to do to run `new` instead of `old`, an operation of
-    /// the same kind.
+    /// Returns the change with which an instantiated graph runs `new` instead of `old`, an
+    /// operation of the same kind.
     fn change(_old: &Op<Self>, _new: &Op<Self>) -> Change {
         Change::Graph
     }
@@ -182,7 +182,7 @@ pub trait Library: Copy + 'static {
     fn launch(exec: &Exec<Self>, stream: CUstream, per_thread: bool) -> CuResult;
 }
 
-/// What an instantiated graph has to do to run another operation.
+/// The change with which an instantiated graph runs another operation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Change {
     /// Nothing: the operations do the same.

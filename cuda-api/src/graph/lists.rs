@@ -111,7 +111,7 @@ pub unsafe fn give_nodes(values: &[NodeId], to: Out<CUgraphNode>, count: Out<usi
 /// If not null, the array must have `room` elements.
 unsafe fn give_data(edges: &[Edge], to: Out<CUgraphEdgeData>, room: usize) -> CuResult {
     if !to.is_wanted() {
-        // Without the data, these edges would look like default ones.
+        // If the program doesn't ask for the data, edges with data would look like default ones.
         return match edges.iter().all(|edge| *edge == Edge::Full) {
             true => Ok(()),
             false => Err(CuError::LOSSY_QUERY),

@@ -12,7 +12,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 /// The length of an allocation is a multiple of this many bytes.
 const ALIGN: u64 = 512;
-/// The table of allocations isn't searched for ended ones before it has this many.
+/// Allocations that have ended are removed from the table only when it has at least this many
+/// entries.
 const PRUNE_FROM: usize = 64;
 
 /// Memory that a graph allocates. `M` is the library's part, which frees the memory when it's

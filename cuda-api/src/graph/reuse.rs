@@ -167,7 +167,7 @@ mod tests {
         assert!(table.instance(graph).is_ok() && table.instance(other).unwrap().is_none());
         table.destroy(graph).unwrap();
         assert_eq!(table.take_removed().0.len(), 2);
-        // A child graph can't get such nodes, either.
+        // Nodes that allocate memory can't be added to a child graph, either.
         let inner = table.create();
         let child = table.add_child(other, inner, &[]).unwrap();
         let inner = table.child(child).unwrap();

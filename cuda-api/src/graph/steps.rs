@@ -137,7 +137,8 @@ pub fn replace_child<Op: Operation>(
     let alone: Vec<Step<Op>> = within
         .iter()
         .map(|step| {
-            // Without its node, the child graph begins with the steps that depend on no others.
+            // Leave out dependencies on steps before the child graph, which `child` doesn't have
+            // either.
             let within = |(place, edge): &(usize, Edge)| Some((place.checked_sub(first)?, *edge));
             let after = step.after.iter().filter_map(within).collect();
             Step { after, ..step.clone() }

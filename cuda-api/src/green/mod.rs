@@ -6,8 +6,8 @@
 //! | [`provision`] | descriptors of sets of SMs, and the entry points that split SMs |
 //! | [`entries`] | the exports |
 //!
-//! A set of SMs is described by the split that makes it. Whoever creates a green context repeats the
-//! split, so programs can't name SMs directly.
+//! A set of SMs is described by the split that makes it. Each library repeats the split when it
+//! creates a green context, so programs can't name SMs directly.
 
 pub mod entries;
 pub mod provision;

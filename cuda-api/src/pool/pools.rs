@@ -128,8 +128,8 @@ pub trait Library: 'static {
     /// Exports an allocation of a pool, and returns its description.
     fn export_pointer(address: CUdeviceptr) -> CuResult<[u64; WORDS]>;
 
-    /// Maps another process's allocation, as memory of an imported pool. The description may be
-    /// false.
+    /// Maps another process's allocation, as memory of an imported pool. A program can forge the
+    /// description.
     fn import_pointer(pool: &PoolInfo, allocation: [u64; WORDS]) -> CuResult<CUdeviceptr>;
 }
 

@@ -1,4 +1,4 @@
-// What the fatbins beside this file were compiled from, by make.sh.
+// The source of the fatbins beside this file, which make.sh compiles.
 extern "C" __global__ void twice(float *values, unsigned count)
 {
     unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
