@@ -31,8 +31,8 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     let context = current()?;
     let ctx = context.id().0;
     let legacy = named != PER_THREAD;
-    // `of` is never 0 here, but always 0 in the key of a created stream, so the two keys can't be
-    // equal.
+    // The key of a default stream has an `of` that is never 0, and the key of a created stream has
+    // 0, so the two can't be equal.
     let of = if legacy { 1 } else { of_thread() };
     Ok(capture::Stream {
         key: Key { id: if context.green.is_some() { context.unique } else { ctx }, of },
@@ -42,7 +42,8 @@ pub fn describe(driver: &Driver, stream: Handle, null: usize) -> CuResult<captur
     })
 }
 
-/// Returns what distinguishes the calling thread's default streams from other streams.
+/// Returns the number in stream keys that distinguishes the calling thread's default streams from
+/// other streams.
 fn of_thread() -> u64 {
     2 + u64::from(thread::origin().0)
 }

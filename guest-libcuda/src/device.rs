@@ -21,7 +21,7 @@ use std::sync::OnceLock;
 const OVERRIDES: &[(A, i32)] = &[
     (A::CU_DEVICE_ATTRIBUTE_PAGEABLE_MEMORY_ACCESS, 0),
     (A::CU_DEVICE_ATTRIBUTE_CONCURRENT_MANAGED_ACCESS, 0),
-    // Registered memory may have a different address in the worker.
+    // The GPU may access registered memory at an address other than the program's.
     (A::CU_DEVICE_ATTRIBUTE_CAN_USE_HOST_POINTER_FOR_REGISTERED_MEM, 0),
     (A::CU_DEVICE_ATTRIBUTE_COOPERATIVE_MULTI_DEVICE_LAUNCH, 0),
     // The cache is shared with other VMs.

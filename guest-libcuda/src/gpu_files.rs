@@ -15,7 +15,8 @@ fn given_in(folder: &Path, device: &str) -> Option<BTreeSet<i32>> {
     let device = std::fs::metadata(folder.join(device)).ok()?.rdev();
     let number = |entry: std::fs::DirEntry| {
         let number = entry.file_name().to_str()?.strip_prefix("nvidia")?.parse().ok()?;
-        // A file of NVIDIA's driver, on a host, belongs to another device.
+        // On a host, a file with such a name belongs to NVIDIA's driver, which has another device
+        // number.
         let rdev = std::fs::metadata(entry.path()).ok()?.rdev();
         (rdev == device).then_some(number)
     };

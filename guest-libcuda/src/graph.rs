@@ -52,7 +52,7 @@ pub struct Kernel {
 }
 
 impl Kernel {
-    /// Returns what an instantiated graph has to do to launch `new` instead.
+    /// Returns the change with which an instantiated graph launches `new` instead.
     pub fn change(&self, new: &Self) -> Change {
         if !Arc::ptr_eq(&self.function, &new.function) || self.attributes != new.attributes {
             Change::Graph

@@ -62,7 +62,8 @@ impl Object {
 
 /// A type of object that can be looked up by handle.
 pub trait Named: Sized {
-    /// Whether a destroyed current context matters more to calls than an invalid handle of this type.
+    /// Whether the error for a destroyed current context takes precedence over the error for an
+    /// invalid handle of this type.
     const AFTER_CONTEXT: bool;
 
     /// Returns the object, if it has this type.
@@ -216,8 +217,9 @@ impl Handles {
     }
 }
 
-/// Returns the error of a call with an invalid handle. As with NVIDIA's driver, a calling thread whose
-/// current context has been destroyed matters more than most handles.
+/// Returns the error of a call with an invalid handle. As with NVIDIA's driver, if the calling
+/// thread's current context has been destroyed, that error takes precedence over the error for most
+/// kinds of handles.
 #[cold]
 fn of_thread<T: Named>(error: CuError) -> CuError {
     match thread::current() {

@@ -19,16 +19,16 @@ use std::ffi::CString;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicU32, AtomicU64, AtomicUsize, Ordering};
 
-/// What a green context has that others don't.
+/// The properties that only green contexts have.
 pub struct Green {
     pub id: GreenId,
     /// The primary context, to which the memory and the modules belong.
     pub home: &'static Context,
     /// The primary context's id when the green context was created.
     pub home_id: ContextId,
-    /// The stream that stands for the default streams, in which the SMs of the green context work.
+    /// The stream that stands for the default streams. Its work runs on the green context's SMs.
     pub default_stream: StreamId,
-    /// The handle of the green context, as opposed to that of the context.
+    /// The CUgreenCtx handle. The CUcontext handle is in [`Context`].
     pub handle: OnceLock<usize>,
 }
 
@@ -118,7 +118,7 @@ impl Context {
         self.attached.fetch_update(Ordering::Relaxed, Ordering::Relaxed, less).is_ok()
     }
 
-    /// Returns the context's id in the session. A green context has its primary context's.
+    /// Returns the context's id in the session. A green context has the id of its primary context.
     #[inline]
     pub fn id(&self) -> ContextId {
         ContextId(self.id.load(Ordering::Relaxed))

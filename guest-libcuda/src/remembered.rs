@@ -116,7 +116,8 @@ mod tests {
         let before = remembered.version();
         remembered.replace(before, |question| *question == "a", Some(("a", 3)));
         assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (Some(3), Some(2)));
-        // The worker may have made this change before the other one.
+        // Both changes began at the same version, and it isn't known which one the worker made
+        // last. So neither answer is kept.
         remembered.replace(before, |question| *question == "a", Some(("a", 4)));
         assert_eq!((remembered.get(&"a"), remembered.get(&"b")), (None, Some(2)));
     }

@@ -123,7 +123,7 @@ pub fn reap(driver: &Driver) -> bool {
     ended.sort_unstable();
     ended.dedup();
     for token in &ended {
-        // If this fails, the session has ended, and the export with it.
+        // If the call fails, the session has ended, and the export with it.
         let _ = driver.session.call(&VcudaMemWithdraw { token: *token });
     }
     !ended.is_empty()

@@ -68,8 +68,8 @@ impl Kind {
         matches!(self, Kind::Managed { .. } | Kind::ManagedVariable)
     }
 
-    /// Returns whether the program can access this kind. Its copy of a managed variable is the same
-    /// as the GPU's after a call that waits.
+    /// Returns whether the program can access this kind. The program's copy of a managed variable
+    /// is the same as the GPU's after a call that waits.
     fn is_on_host(self) -> bool {
         !self.is_device() || self == Kind::ManagedVariable
     }

@@ -57,7 +57,8 @@ struct Mirror {
 /// All managed variables that the program has asked for.
 #[derive(Default)]
 pub struct Mirrors {
-    /// Whether there are any. Programs rarely have managed variables, and most calls check this.
+    /// Whether the program has copies of any variables. Programs rarely have managed variables, and
+    /// most calls check this.
     any: AtomicBool,
     all: Mutex<Known>,
 }
@@ -167,7 +168,7 @@ impl Mirrors {
             let stream = stream(streams, session)?;
             let mut ranges = differences(&now, &mirror.common);
             if ranges.len() > MANY_RANGES {
-                // The GPU's changes between the ranges must stay.
+                // Copy one range that covers all, and keep the GPU's changes between the ranges.
                 let found = get(session, mirror.address, now.len(), stream)?;
                 let merged = merge(&now, &mirror.common, found);
                 // SAFETY: the variable can be written, as the caller of `add` promised.

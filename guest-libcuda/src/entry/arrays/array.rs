@@ -25,7 +25,8 @@ use std::sync::Arc;
 /// Flags of arrays that share memory with other APIs, or whose memory the program maps itself.
 const UNSUPPORTED: u32 =
     CUDA_ARRAY3D_SPARSE | CUDA_ARRAY3D_DEFERRED_MAPPING | CUDA_ARRAY3D_VIDEO_ENCODE_DECODE;
-/// Flags of arrays that are shared with graphics, which the driver refuses in a context without it.
+/// Flags of arrays that are shared with graphics. The driver refuses them in contexts without
+/// graphics.
 const GRAPHICS: u32 = CUDA_ARRAY3D_DEPTH_TEXTURE | CUDA_ARRAY3D_COLOR_ATTACHMENT;
 
 /// Returns an array by its handle.

@@ -32,7 +32,8 @@ unsafe fn row(dst: Area, src: Area, len: usize, stream: Option<Handle>, null: us
     let handle = stream.unwrap_or(0);
     // SAFETY: host memory is valid, as the caller promises.
     unsafe { copy_3d(copy, handle, null, stream.is_none()) }?;
-    // As with the real driver, a copy waits if its name says that managed memory is host memory.
+    // As with the real driver, a copy of managed memory waits if the function's name says that the
+    // memory is host memory.
     let driver = context::driver()?;
     if len > 0
         && stream.is_some()

@@ -22,8 +22,8 @@ use std::sync::Arc;
 const LARGEST_BANKS: u32 = CUsharedconfig::CU_SHARED_MEM_CONFIG_EIGHT_BYTE_BANK_SIZE.0;
 const ATTRIBUTES: u32 = CUfunction_attribute::CU_FUNC_ATTRIBUTE_MAX.0;
 
-/// Returns an attribute of a function. The worker sends all attributes at once, which stay known
-/// until the program sets one.
+/// Returns an attribute of a function. The worker sends all attributes at once. This library
+/// remembers them until the program sets one.
 fn attribute_in(
     function: &Function,
     place: Place,
@@ -56,7 +56,7 @@ pub fn attribute(driver: &Driver, function: &Function, number: u32) -> CuResult<
     })
 }
 
-/// Returns the place of a kernel's attributes on a device.
+/// Returns the [`Place`] for which a kernel's attributes on a device are remembered.
 fn place_of(device: &Device) -> Place {
     Place::Device(device.primary_context.id())
 }

@@ -247,7 +247,8 @@ unsafe fn launch(
     }
     if let Some((event, point)) = event {
         known_to_host(driver)?;
-        // The event no longer marks a place in a capture.
+        // If the event marked a place in a capture, it doesn't any more, because this launch
+        // records it.
         GRAPHS.record(event.id.0, || capture::describe(driver, stream, null))?;
         let (attribute, at_block_start) = match point {
             Point::Programmatic { at_block_start } => (PROGRAMMATIC_EVENT, at_block_start),
@@ -315,7 +316,7 @@ fn check_cooperative(driver: &Driver, function: &Function, shape: &Shape) -> CuR
     let count = CUdevice_attribute::CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT.0;
     let multiprocessors = u64::from(device.attribute(count)?.unsigned_abs());
     let wanted = shape.grid.iter().fold(1u64, |all, &dim| all.saturating_mul(dim.into()));
-    // A multiprocessor can run at least one block.
+    // A multiprocessor can run at least one block, so this many need no query.
     if wanted <= multiprocessors {
         return Ok(());
     }

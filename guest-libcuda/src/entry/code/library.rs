@@ -133,7 +133,8 @@ pub fn module_of(driver: &Driver, handle: Handle) -> CuResult<Handle> {
     Ok(module)
 }
 
-/// Returns the place of a managed variable, and gives the program a copy of it there.
+/// Returns the address and size of a managed variable, and gives the program a copy of the variable
+/// at that address.
 fn managed(
     driver: &Driver,
     library: &Library,

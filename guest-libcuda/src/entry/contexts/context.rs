@@ -67,7 +67,8 @@ fn end_primary(driver: &Driver, device: &Device, primary: MutexGuard<Primary>) -
         result = driver.session.call_always(&release, 0);
         end_context(driver, context);
     }
-    // The destructors that this calls may retain or release the context.
+    // Unlock first, because the destructors that `context_ended` calls may retain or release the
+    // context.
     drop(primary);
     context_ended(context);
     result
@@ -237,7 +238,8 @@ entries! {
         active.set(i32::from(context.is_alive()))
     }
 
-    /// A context of the first version has 32-bit device pointers (`cuda_api::first_versions`).
+    /// Always fails, because a context of the first version has 32-bit device pointers
+    /// (`cuda_api::first_versions`).
     fn cuCtxCreate(out: Out<Handle>, _flags: u32, device: i32) {
         out.check()?;
         driver()?.device(device)?;

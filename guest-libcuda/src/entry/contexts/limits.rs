@@ -11,7 +11,7 @@ use protocol::calls::{CuCtxGetLimit, CuCtxSetLimit};
 const STACK_SIZE: u32 = CUlimit::CU_LIMIT_STACK_SIZE.0;
 
 entries! {
-    /// Some libraries query the same limit thousands of times.
+    /// Remembers the value, because some libraries query the same limit thousands of times.
     fn cuCtxGetLimit(out: Out<usize>, limit: u32) {
         let driver = context::driver()?;
         out.check()?;
@@ -31,7 +31,8 @@ entries! {
     fn cuCtxSetLimit(limit: u32, value: usize) {
         let driver = context::driver()?;
         let result = driver.session.call(&CuCtxSetLimit { limit, value });
-        // The driver rounds values up, and some limits apply to the whole device.
+        // Forget all limits, because the driver rounds values up, and some limits apply to the
+        // whole device.
         driver.limits.forget();
         result
     }

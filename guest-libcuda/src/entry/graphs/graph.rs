@@ -169,8 +169,8 @@ fn encode(driver: &Driver, steps: &[Step<Op>], staging: &mut Staging) -> CuResul
     Ok(Encoded { graph, tokens, ends })
 }
 
-/// Encodes a conditional node. Its bodies contain no host functions, so the worker needs no tokens
-/// for them, and no copies of pageable memory, which need some.
+/// Encodes a conditional node. Its bodies can contain neither host functions nor copies of pageable
+/// memory, so the worker needs no tokens for them.
 fn encode_branch(
     driver: &Driver,
     branch: &Branch<Op>,
@@ -206,7 +206,7 @@ struct Values {
 impl Drop for Values {
     fn drop(&mut self) {
         if let Ok(driver) = driver() {
-            // If this fails, the session has ended, and the values with it.
+            // If posting the call fails, the session has ended, and the values with it.
             let _ = driver.session.post(&VcudaGraphValuesDestroy { values: self.id });
         }
     }
@@ -251,7 +251,7 @@ fn wait_for_launches(
     };
     let thread = std::thread::Builder::new().name("cuda-user-objects".into());
     if thread.spawn(host_func::with_signals_blocked(waiter.clone())).is_err() {
-        // Without another thread, this one has to wait.
+        // If no other thread can be started, this thread has to wait.
         waiter();
     }
 }
@@ -373,7 +373,7 @@ impl Library for Guest {
 
     fn kernel_params(kernel: &Kernel) -> KernelParams {
         let Shape { grid, block, shared } = kernel.shape;
-        // cudart finds the kernel by `kern`, even if it passed `func`.
+        // cudart looks up the kernel by the member `kern`, even if it has passed the member `func`.
         let kern = library_kernel(&kernel.function);
         let func = if kern == kernel.handle { 0 } else { kernel.handle };
         let node = CUDA_KERNEL_NODE_PARAMS {
@@ -534,7 +534,8 @@ impl Library for Guest {
         Ok(driver()?.handles.insert(Object::GraphExec(Arc::new(exec)))? as CUgraphExec)
     }
 
-    /// An invalid handle results in CUDA_ERROR_INVALID_VALUE here, as with NVIDIA's driver.
+    /// An invalid handle of an executable graph results in CUDA_ERROR_INVALID_VALUE, as with
+    /// NVIDIA's driver.
     fn exec(exec: CUgraphExec) -> CuResult<Arc<Exec>> {
         driver()?.handles.get(exec as Handle).map_err(|_| CuError::INVALID_VALUE)
     }
@@ -557,7 +558,8 @@ impl Library for Guest {
         let encoded = encode(driver, steps, &mut exec.staging.lock())?;
         let Encoded { graph, tokens, ends } = encoded;
         if ends != exec.ends {
-            // A copy of pageable memory has become another one, or the other way around.
+            // A copy now needs two nodes in the worker's graph instead of one, or one instead of
+            // two, because its memory has become pageable or isn't pageable any more.
             host_func::let_go(&tokens);
             let differs = ends.iter().zip(&exec.ends).position(|(new, old)| new != old);
             let node = differs.map(|place| steps[place].id);
@@ -645,7 +647,7 @@ impl Library for Guest {
         let finish = move || {
             drop(users);
             if ended {
-                // If this fails, the session has ended, and the event with it.
+                // If posting the call fails, the session has ended, and the event with it.
                 let _ = driver.session.post(&CuEventDestroyV2 { h_event: event });
             }
         };

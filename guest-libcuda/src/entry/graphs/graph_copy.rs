@@ -96,7 +96,8 @@ impl Drop for Pinned {
         if let Some(found) = found
             && let Kind::Pinned { region } = found.kind
         {
-            // If this fails, the session has ended, or the memory stays pinned until it does.
+            // If unpinning the memory fails, the session has ended, or the memory stays pinned
+            // until it ends.
             let _ = unpin(driver, &found, region);
         }
     }

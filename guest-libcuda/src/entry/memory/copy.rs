@@ -47,7 +47,8 @@ pub unsafe fn queued(
         return copy2d::push_copy(driver, (stream, null), BoxCopy::linear(dst, src, len));
     }
     let stream = stream_id(driver, stream, null)?;
-    // As with the real driver, a copy waits if its name says that managed memory is host memory.
+    // As with the real driver, a copy of managed memory waits if the function's name says that the
+    // memory is host memory.
     let blocking = match (sides.dst_on_device, sides.src_on_device) {
         (true, false) => driver.memory.is_managed(src),
         (false, true) => driver.memory.is_managed(dst),

@@ -48,8 +48,8 @@ impl Drop for GraphMemory {
     fn drop(&mut self) {
         let Ok(driver) = driver() else { return };
         if driver.memory.remove(self.address, |found| self.is(found)).is_some() {
-            // If this fails, a context has failed or the session has ended. The memory is freed at
-            // the latest when the session ends.
+            // If freeing the memory fails, a context has failed or the session has ended. The
+            // memory is freed at the latest when the session ends.
             let _ = driver.session.call(&CuMemFreeV2 { dptr: self.address });
         }
     }

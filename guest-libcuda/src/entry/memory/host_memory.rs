@@ -284,8 +284,8 @@ fn register(at: usize, bytes: usize, flags: u32) -> CuResult {
     };
     if device_address != at as u64 {
         // The memory has a different address in the worker. Reserve that address here, so that the
-        // program can't map other memory there. This fails if it already has; copies still work
-        // then, with the program's own address.
+        // program can't map other memory there. If the program already has memory there, reserving
+        // fails, and copies still work with the program's own address.
         let _ = windows::keep(device_address, bytes);
     }
     driver.memory.insert(Allocation {
@@ -317,8 +317,8 @@ fn unregister(at: usize) -> CuResult {
     let Kind::Registered { region, page, pages } = found.kind else {
         return Err(CuError::HOST_MEMORY_NOT_REGISTERED);
     };
-    // This waits for copies that still use the memory, so other threads must be able to register
-    // memory meanwhile.
+    // Unregistering waits for copies that still use the memory, so other threads must be able to
+    // register memory meanwhile.
     let result = driver.session.call_always(&VcudaHostUnregister { vaddr: at as u64 }, 0);
     release_registered(driver, region, page, pages)?;
     result

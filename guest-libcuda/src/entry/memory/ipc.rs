@@ -69,7 +69,7 @@ fn open(version: Version, out: Out<u64>, handle: CUipcMemHandle, flags: u32) -> 
         |at| driver.memory.find(at).is_some_and(|a| a.base == at && a.kind == Kind::Imported);
     let map = || {
         let ptr = driver.session.call(&call)?.ptr;
-        // If the program doesn't see the memory's device, it gets its own.
+        // If the memory's device isn't visible to the program, record the current context's device.
         let device = holder.map_or(current()?.device, |holder| holder as i32);
         note_on(driver, ptr, size as usize, (Kind::Imported, device))?;
         Ok(ptr)

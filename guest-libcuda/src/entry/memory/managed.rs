@@ -90,7 +90,8 @@ fn range_attribute(
         return Err(CuError::INVALID_VALUE);
     }
     let count = size / size_of::<i32>();
-    // More values than devices are all CU_DEVICE_INVALID, so they need no memory here.
+    // Values beyond the number of devices are all CU_DEVICE_INVALID, so allocate no memory for
+    // them.
     let known = count.min(driver.devices.len() + 1);
     let values = with_hints(driver, address, len, |managed, offset| {
         managed.attribute(offset, len as u64, attribute, known)

@@ -109,7 +109,7 @@ fn priorities(driver: &Driver) -> CuResult<(i32, i32)> {
     })
 }
 
-/// Creates a stream in a context, which must be the current one or its home.
+/// Creates a stream in a context, which must be the current one.
 pub fn create_in(
     out: Out<Handle>,
     context: &'static Context,

@@ -49,8 +49,8 @@ impl Requested {
                     let flags = params.memoryBarrier.flags;
                     Self { operation, address: 0, value: 0, flags }
                 }
-                // Waits and writes have the same layout. The value of a 32-bit operation is in the
-                // lower half.
+                // The parameters of waits and writes have the same layout. The value of a 32-bit
+                // operation is in the lower half.
                 _ => Self {
                     operation,
                     address: write.address,

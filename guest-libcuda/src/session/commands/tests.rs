@@ -435,7 +435,8 @@ fn managed_variables_are_copied_before_and_after_work_of_the_gpu() {
     thread::within(context, || {
         // SAFETY: the copy stays allocated until the end of the test.
         unsafe { session.mirrors.add(&**session, (base, 8), (LibraryId(9), "variable")) }.unwrap();
-        // SAFETY: as above. The session's thread only accesses it during calls.
+        // SAFETY: the copy stays allocated until the end of the test, and the session only accesses
+        // it during calls.
         let own = || unsafe { std::slice::from_raw_parts_mut(base as *mut u8, 8) };
         assert_eq!(own(), b"abcdefgh");
         own()[1] = b'X';
